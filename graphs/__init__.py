@@ -1,13 +1,13 @@
-"""What happens in which order: one state graph per file, each exported with its builder and without a checkpointer.
+"""The state graphs, one per file: each module exports its builder and a graph compiled without a checkpointer.
 
-Importing it declares every role, patient and strategy, so that settings can be checked.
+Importing this package registers every role, patient and strategy, so that settings can be validated.
 """
 
 import gc
 from functools import partial
 
-_searched = gc.isenabled()
-gc.disable()  # nothing that is imported is garbage, and the search for it takes a seventh of the time
+_gc_was_enabled = gc.isenabled()
+gc.disable()  # imports leave no garbage, and collecting takes a seventh of the import time
 try:
     import graphs.patients
     import graphs.roles
@@ -29,8 +29,8 @@ try:
     from graphs.one_step import graph as one_step
     from graphs.reconstruction import graph as reconstruction
 finally:
-    if _searched:
-        gc.freeze()  # and at once thawed: old, so that the next search, which is soon, leaves it out
+    if _gc_was_enabled:
+        gc.freeze()  # freezing and unfreezing moves all objects to the oldest generation, which is seldom collected
         gc.unfreeze()
         gc.enable()
 

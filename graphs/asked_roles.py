@@ -1,4 +1,4 @@
-"""Which roles a graph can ask, read off the nodes that it is built of: what a model map can have an effect on."""
+"""Find the roles that a graph can ask, by inspecting the functions of its nodes; a model map can name only these."""
 
 from collections.abc import Iterator
 from functools import cache
@@ -15,7 +15,7 @@ from nodes.node import Node
 
 
 def keys_asked(graph: CompiledStateGraph[Any, Any, Any, Any], context: Context) -> set[str]:
-    """The keys of the model map that can have an effect in a graph: ``role``, ``stage.role``, ``part.role``, seats."""
+    """Return the model-map keys that take effect in a graph: ``role``, ``stage.role``, ``part.role``, also by seat."""
     return {key for role, stage in roles_asked(graph, context) for key in _keys(role, stage, context)}
 
 
@@ -29,7 +29,7 @@ def _keys(role: Role[Any], stage: str, context: Context) -> Iterator[str]:
 
 
 def roles_asked(graph: CompiledStateGraph[Any, Any, Any, Any], context: Context) -> Iterator[tuple[Role[Any], str]]:
-    """Each role that a graph can ask, and the stage it is asked at."""
+    """Yield each role that a graph can ask, with the stage at which it is asked."""
     for specification in graph.builder.nodes.values():
         runnable: Any = specification.runnable
         if isinstance(runnable, CompiledStateGraph):
@@ -43,46 +43,46 @@ def roles_asked(graph: CompiledStateGraph[Any, Any, Any, Any], context: Context)
 
 
 def _roles_of(node: Node, context: Context) -> Iterator[tuple[Role[Any], str]]:
-    """The roles that a node's function names, or a function beside it that it calls."""
+    """Yield the roles that a node's function refers to, itself or through helper functions (`_is_followed`)."""
     if node.name == "recruit_group" and context.specialties != "recruited":
         return
-    about = node._bound.get("stage") or node._bound.get("subject")
-    for role in _roles_named(cast(FunctionType, node._function)):
-        stage = about.name if role.stages and about else role.stage
+    target = node._bound.get("stage") or node._bound.get("subject")
+    for role in _roles_in(cast(FunctionType, node._function)):
+        stage = target.name if role.stages and target else role.stage
         if node.name != "question" or stage == stage_of_doctor(context, node._bound.get("consultation", False)):
             yield role, stage
 
 
 @cache
-def _roles_named(function: FunctionType) -> tuple[Role[Any], ...]:
-    """What a function names does not change: looked up once, and not for each context."""
-    return tuple(_named_in(function, set()))
+def _roles_in(function: FunctionType) -> tuple[Role[Any], ...]:
+    """Return the roles that a function refers to; cached, as they never change."""
+    return tuple(_search(function, set()))
 
 
-def _named_in(function: FunctionType, seen: set[FunctionType]) -> Iterator[Role[Any]]:
+def _search(function: FunctionType, seen: set[FunctionType]) -> Iterator[Role[Any]]:
     seen.add(function)
     cells = dict(zip(function.__code__.co_freevars, function.__closure__ or (), strict=True))
-    names = [*_names(function.__code__)]
+    names = [*_names_in(function.__code__)]
     known = {**function.__globals__, **{name: cell.cell_contents for name, cell in cells.items()}}
     for module in [known[name] for name in names if isinstance(known.get(name), ModuleType)]:
-        if _beside(function, module.__name__):  # what is asked as roles.doctor
+        if _is_followed(function, module.__name__):  # a role may be an attribute of its module: roles.doctor
             known = {**vars(module), **known}
     for value in [known.get(name) for name in [*names, *cells]]:
         for role in value.values() if isinstance(value, dict) else [value]:
             if isinstance(role, Role):
                 yield role
-        if isinstance(value, FunctionType) and _beside(function, value.__module__) and value not in seen:
-            yield from _named_in(value, seen)
+        if isinstance(value, FunctionType) and _is_followed(function, value.__module__) and value not in seen:
+            yield from _search(value, seen)
 
 
-def _beside(function: FunctionType, module: str) -> bool:
-    """Whether a module is the function's own; of somebody else's package, any of it."""
+def _is_followed(function: FunctionType, module: str) -> bool:
+    """Whether the search enters a module: the function's own, or, for a plug-in, any module of the same package."""
     package = function.__module__.partition(".")[0]
     return module == function.__module__ or (package != "nodes" and module.partition(".")[0] == package)
 
 
-def _names(code: CodeType) -> Iterator[str]:
+def _names_in(code: CodeType) -> Iterator[str]:
     yield from code.co_names
     for inner in code.co_consts:
         if isinstance(inner, CodeType):
-            yield from _names(inner)
+            yield from _names_in(inner)

@@ -1,4 +1,4 @@
-"""Every graph by its name, for whoever draws, serves or runs one."""
+"""All graphs by name, for drawing, serving and running."""
 
 from collections.abc import Callable, Mapping
 from functools import partial
@@ -42,7 +42,7 @@ GRAPHS: Mapping[str, Graph] = {
     "clini_eval": clini_eval,
 }
 
-# Those that start from a case, a note or a dialogue, and so can be started by hand in Studio.
+# Graphs that start from a case, a note or a dialogue, so that they can be started by hand in Studio.
 SERVED: Mapping[str, str] = {
     "clinical_workflow": "One case through referral, history-taking, examination, diagnosis and treatment (MedChain).",
     "clini_eval": "An interview judged: demonstrated, compared, given points (CliniChat). Starts from a dialogue.",
@@ -54,45 +54,45 @@ SERVED: Mapping[str, str] = {
 
 
 class Served(NamedTuple):
-    """A graph that Studio lists, to be built when it is asked for."""
+    """A graph that Studio lists; it is built on demand."""
 
     build: Callable[[], Graph]
     description: str
 
 
 def served() -> Mapping[str, Served]:
-    """What Studio lists: those of `SERVED`, the workflow by each other strategy, each patient and each stage alone.
+    """Return the graphs that Studio lists: `SERVED`, the workflow by every other strategy, every patient and stage.
 
-    ``langgraph.json`` names the same, without those of plug-ins.
+    ``langgraph.json`` lists the same graphs, except for those of plug-ins.
     """
-    found = {name: Served(partial(GRAPHS.__getitem__, name), told) for name, told in SERVED.items()}
+    graphs = {name: Served(partial(GRAPHS.__getitem__, name), description) for name, description in SERVED.items()}
     for name in STRATEGIES:
         if name != "group":
-            told = f"The clinical workflow, every stage decided by the strategy {name!r}."
-            found[f"clinical_workflow_{name}"] = Served(partial(clinical_workflow_by, name), told)
+            description = f"The clinical workflow, every stage decided by the strategy {name!r}."
+            graphs[f"clinical_workflow_{name}"] = Served(partial(clinical_workflow_by, name), description)
     for name in PATIENTS:
-        told = f"The patient {name!r} by itself: say something to it, and it replies; a thread is a dialogue."
-        found[f"patient_{name}"] = Served(partial(patient_turn_of, name), told)
+        description = f"The patient {name!r} by itself: say something to it, and it replies; a thread is a dialogue."
+        graphs[f"patient_{name}"] = Served(partial(patient_turn_of, name), description)
     for name in parts():
-        told = f"The stage {name!r} by itself, on what record and key say of all that comes before it."
-        found[f"stage_{name}"] = Served(partial(stage_by_itself, name), told)
-    return found
+        description = f"The stage {name!r} by itself, on what record and key say of all that comes before it."
+        graphs[f"stage_{name}"] = Served(partial(stage_by_itself, name), description)
+    return graphs
 
 
 _PATIENT = "patients."
 
 
 def graph_names() -> list[str]:
-    """What `graph_by` knows: ours, what else stands in the table of stages, and each patient."""
+    """Return the names that `graph_by` accepts: `GRAPHS`, all parts in the table of stages, and the patients."""
     return list(dict.fromkeys([*GRAPHS, *parts(), *(f"{_PATIENT}{name}" for name in PATIENTS)]))
 
 
 def graph_by(name: str, strategy: str) -> Graph:
-    """A graph by name; the workflow, or a part of it, as it is decided by a strategy.
+    """Return a graph by name; the workflow and its parts are decided by the given strategy.
 
     Raises:
         KeyError: there is no such graph.
-        ValueError: there is no such strategy, or the graph has none.
+        ValueError: there is no such strategy, or the graph uses none and it is not "group".
     """
     if name == "clinical_workflow":
         return clinical_workflow_by(strategy)

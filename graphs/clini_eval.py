@@ -1,4 +1,4 @@
-"""Clini-Eval: demonstrate the interview, compare the dialogue with it, give points, sum up (CliniChat, Demo2Eval)."""
+"""Clini-Eval: demonstrate the interview, compare the dialogue with it, score it, summarise (CliniChat, Demo2Eval)."""
 
 from langgraph.graph import END, START
 
@@ -12,7 +12,7 @@ from scoring.clini_eval.instructor import CliniEvalState, compare, give_points, 
 builder = StateGraph(CliniEvalState, context_schema=CliniEvalContext, input_schema=CliniEvalInput)
 builder.add_node(node(demonstrate))  # the senior physician, from the note alone
 builder.add_node(node(compare))  # the clinical instructor: the subjective assessment
-builder.add_node(node(give_points))  # 34 numbers, summed by us
+builder.add_node(node(give_points))  # 34 scores; the code adds them up
 builder.add_node(node(summarise))
 
 builder.add_edge(START, "demonstrate")

@@ -1,7 +1,7 @@
 """The clinical workflow: referral, history-taking, examination, diagnosis, treatment (MedChain, figure 2).
 
-Feedback edges lead back inside each stage (physicians of the later stages judge its decision) and, with
-``max_backtracks``, from the diagnosis back to the examinations.
+Each stage has a feedback loop of its own (physicians of the later stages judge its decision). With ``max_backtracks``,
+a case can also be sent back from the diagnosis to the examinations.
 """
 
 import itertools
@@ -32,16 +32,16 @@ from prompts.folders import languages
 
 
 def review_or_go_on(state: ClinicalState, runtime: Runtime[Context]) -> Literal["backtracks left", "none left"]:
-    """The findings are reviewed as long as the case may still be sent back."""
+    """Review the findings as long as the case may still be sent back."""
     return "backtracks left" if state["backtracks"] < context_of(runtime).max_backtracks else "none left"
 
 
 def sent_back_or_go_on(state: ClinicalState) -> Literal["something is missing", "nothing is missing"]:
-    """Two ends of the way back: nothing is missing, or the backtracks are used up."""
+    """Do the missing examinations if the reviewer named any; otherwise go on to the next part."""
     return "something is missing" if state["sent_back"] else "nothing is missing"
 
 
-# The parts of the course that are more than a discussion and a decision.
+# Parts with a graph of their own; every other part is a single decision.
 PARTS: dict[str, Callable[[str], StateGraph[Any, Any, Any, Any]]] = {
     "referral": build_referral,
     "history_taking": build_history_taking,
@@ -50,15 +50,15 @@ PARTS: dict[str, Callable[[str], StateGraph[Any, Any, Any, Any]]] = {
 
 
 def part_by(strategy: str, part: str) -> CompiledStateGraph[Any, Any, Any, Any]:
-    """The graph of one part of the course, its decisions made by one strategy."""
+    """Return the graph of one part of the workflow, whose decisions are made by one strategy."""
     return PARTS[part](strategy).compile(name=part) if part in PARTS else decision_by(strategy, STAGES[part])
 
 
 def build_clinical_workflow(strategy: str = "group") -> StateGraph[Any, Any, Any, Any]:
-    """The workflow as a graph, its parts in the order of the table of stages.
+    """Build the workflow, with its parts in the order of the table of stages.
 
     Raises:
-        PromptError: a stage has no words in one of the languages.
+        PromptError: the prompts of a stage are missing in one of the languages.
         RegistryError: there is no such strategy.
     """
     check_prompts(languages())
@@ -91,7 +91,7 @@ def build_clinical_workflow(strategy: str = "group") -> StateGraph[Any, Any, Any
 
 @cache
 def clinical_workflow_by(strategy: str) -> CompiledStateGraph[Any, Any, Any, Any]:
-    """The workflow for one strategy, compiled once."""
+    """Return the compiled workflow for one strategy; cached."""
     name = "Clinical workflow" if strategy == "group" else f"Clinical workflow by {strategy}"
     return build_clinical_workflow(strategy).compile(name=name).with_config(callbacks=UNTRACED)
 

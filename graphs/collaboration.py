@@ -19,17 +19,17 @@ from nodes.state.collaboration import CollaborationOutput, ConferenceState, last
 
 
 def alone_or_judged(state: ConferenceState, runtime: Runtime[Context]) -> str:
-    """One doctor has nobody to discuss with."""
+    """Skip the discussion if there is only one doctor."""
     return "one doctor" if len(at_least_one(last_statements(state), state)) == 1 else judged(state, runtime)
 
 
 def judged(state: ConferenceState, runtime: Runtime[Context]) -> str:
-    """With dispute resolution off, the director only says whether the reports agree, and the interns hear nothing."""
+    """Let the director name the disputes, or, in the ablation, only judge agreement without telling the interns."""
     return "all heard" if context_of(runtime).dispute_resolution else "all heard, disputes not named"
 
 
 def each_intern(state: ConferenceState, runtime: Runtime[Context]) -> list[Send] | str:
-    """Two ends, agreed and rounds used up; else all interns revise at once, or the first of them begins."""
+    """End if agreed or the rounds are used up; else all interns revise, or with turn-taking the first one."""
     if state["ended"]:
         return "agreed, or rounds used up"
     seats = [statement.seat for statement in last_statements(state)]
@@ -37,16 +37,16 @@ def each_intern(state: ConferenceState, runtime: Runtime[Context]) -> list[Send]
 
 
 def next_intern(state: ConferenceState, runtime: Runtime[Context]) -> list[Send] | str:
-    """With turns, the next intern hears what was just said; else all have spoken at once."""
-    said = last_statements(state)
-    silent = [statement.seat for statement in said if statement.round < state["round"]]
-    if context_of(runtime).turn_taking and silent:
-        return [send("revise", state, seat=silent[0])]
+    """With turn-taking, send to the next intern, who sees what was just said; else all revised in parallel."""
+    statements = last_statements(state)
+    waiting = [statement.seat for statement in statements if statement.round < state["round"]]
+    if context_of(runtime).turn_taking and waiting:
+        return [send("revise", state, seat=waiting[0])]
     return judged(state, runtime)
 
 
 def build_discussion(subject: Subject) -> StateGraph[ConferenceState, Context, ConferenceState, Any]:
-    """The graph of one discussion; discussions differ only in the data of their `Subject`."""
+    """Build the graph of one discussion; discussions differ only in their `Subject`."""
     builder = StateGraph(ConferenceState, context_schema=Context, output_schema=CollaborationOutput)
     builder.add_node(list_disputes.at(subject=subject))  # the director
     builder.add_node(judge_agreement.at(subject=subject))  # the director, in the ablation
@@ -55,12 +55,12 @@ def build_discussion(subject: Subject) -> StateGraph[ConferenceState, Context, C
     builder.add_node(adopt.at(subject=subject))
     builder.add_node(file_collaboration)
 
-    heard: dict[Hashable, str] = {"all heard": "list_disputes", "all heard, disputes not named": "judge_agreement"}
+    director: dict[Hashable, str] = {"all heard": "list_disputes", "all heard, disputes not named": "judge_agreement"}
     ends: dict[Hashable, str] = {"not agreed": "revise", "agreed, or rounds used up": "conclude"}
-    builder.add_conditional_edges(START, alone_or_judged, {**heard, "one doctor": "adopt"})
+    builder.add_conditional_edges(START, alone_or_judged, {**director, "one doctor": "adopt"})
     builder.add_conditional_edges("list_disputes", each_intern, ends)
     builder.add_conditional_edges("judge_agreement", each_intern, ends)
-    builder.add_conditional_edges("revise", next_intern, {**heard, "the next in turn": "revise"})
+    builder.add_conditional_edges("revise", next_intern, {**director, "the next in turn": "revise"})
     builder.add_edge("conclude", "file_collaboration")
     builder.add_edge("adopt", "file_collaboration")
     builder.add_edge("file_collaboration", END)

@@ -1,4 +1,4 @@
-"""A consultation: any doctor with any patient, in one dialogue with examinations; then the doctor's final report."""
+"""A consultation: a doctor and any patient system in one dialogue with examinations, then the final report."""
 
 from collections.abc import Hashable
 from typing import Any, Literal
@@ -25,16 +25,16 @@ from nodes.workflow.stages import DIAGNOSIS
 def examine_first(
     state: ConsultationState, runtime: Runtime[Context]
 ) -> Literal["examined afterwards", "with retrieval", "without"]:
-    """With a patient who has no examiner at hand, what the doctor suggested is done after the dialogue."""
+    """If the patient system has no examiner, do the suggested examinations after the dialogue."""
     examined = PATIENTS[context_of(runtime).patient].examines
     return recall_first(state, runtime) if examined else "examined afterwards"
 
 
 def build_consultation(admitted: bool = False) -> StateGraph[Any, Any, Any, Any]:
-    """The consultation as a graph.
+    """Build the graph of a consultation.
 
     Args:
-        admitted: whether it starts from an open chart and the records, and not from a case.
+        admitted: whether it starts from an admitted case (chart and records) instead of a case.
     """
     builder = StateGraph(
         ConsultationState,
@@ -47,7 +47,7 @@ def build_consultation(admitted: bool = False) -> StateGraph[Any, Any, Any, Any]
     builder.add_node(examine)
     builder.add_node("refine_history", refine)
     builder.add_node(recall.at(stage=DIAGNOSIS))
-    builder.add_node(report)  # the doctor, at the end
+    builder.add_node(report)  # the doctor
 
     first: dict[Hashable, str] = {"with retrieval": "refine_complaint", "without": "interview"}
     if admitted:

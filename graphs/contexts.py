@@ -1,4 +1,4 @@
-"""The contexts of the graphs: each has the settings that its graph obeys, and refuses what it would ignore."""
+"""The context schemas of the graphs: each has the settings that its graph obeys and rejects all others."""
 
 from collections.abc import Callable, Iterable, Mapping
 from functools import cache, cached_property
@@ -27,11 +27,11 @@ from nodes.settings import (
 )
 from nodes.strategies.registry import check_built_for
 
-_JUDGING = ("evaluation", "clini_eval")  # how stages begin whose roles judge; scores are asked of the same model map
+_JUDGING = ("evaluation", "clini_eval")  # prefixes of stages whose roles judge; a model map names their models too
 
 
 def is_judging(stage: str) -> bool:
-    """Whether the roles of a stage judge what the others did."""
+    """Whether the roles of a stage judge the output of other roles."""
     return stage.partition(".")[0] in _JUDGING
 
 
@@ -62,20 +62,20 @@ class _OwnContext(GraphContext):
         known = {key for key in cls.asks(self.whole) if not is_judging(key)}
         for key in self.models:
             if key != "default" and key not in known and key not in cls._judges():
-                like = known if "." in key else {name for name in known if "." not in name}
+                close = known if "." in key else {name for name in known if "." not in name}
                 raise ValueError(
-                    f"models.{key} is never asked in the graph {cls.graph!r} with these settings: {nearest(key, like)}"
+                    f"models.{key} is never asked in the graph {cls.graph!r} with these settings: {nearest(key, close)}"
                 )
         return self
 
     @staticmethod
     def _judges() -> set[str]:
-        placed = {(stage, name) for name, stages in known_roles().items() for stage in stages if is_judging(stage)}
-        return {key for stage, name in placed for key in (name, f"{stage}.{name}")}
+        judging = {(stage, name) for name, stages in known_roles().items() for stage in stages if is_judging(stage)}
+        return {key for stage, name in judging for key in (name, f"{stage}.{name}")}
 
 
 def _remedy(key: str, context: type[ModelSettings]) -> str:
-    """Where a setting is obeyed, or which one was meant."""
+    """Return which graphs obey a setting, or the most similar name in this context."""
     obeying = [repr(other.graph) for other in CONTEXTS.values() if key in other.model_fields]
     if obeying:
         return f"it is obeyed by {', '.join(obeying)}"
@@ -108,7 +108,7 @@ class ClinicalContext(
 
 @cache
 def clinical_context(built_for: str) -> type[ClinicalContext]:
-    """The context of a workflow that was built for one strategy: another one is refused, not passed over."""
+    """Return the context schema of a workflow built for one strategy; setting another one is an error."""
 
     class Own(ClinicalContext):
         __doc__ = ClinicalContext.__doc__
@@ -164,8 +164,8 @@ class CliniEvalContext(_OwnContext):
 
 @cache
 def patient_context(system: str) -> type[_OwnContext]:
-    """The context of one turn with a patient system: its own settings, and no other system's."""
-    others = {name for each in PATIENTS.values() for name in each.settings} - set(PATIENTS[system].settings)
+    """Return the context schema of one turn with a patient system, without the settings of other systems."""
+    others = {name for other in PATIENTS.values() for name in other.settings} - set(PATIENTS[system].settings)
 
     def of_this_patient(form: dict[str, Any], settings: type[ModelSettings]) -> None:
         with_made_defaults(form, settings)
@@ -189,7 +189,7 @@ def patient_context(system: str) -> type[_OwnContext]:
 
 @cache
 def stage_context(part: str) -> type[_OwnContext]:
-    """The context of one part of the course: what its group obeys."""
+    """Return the context schema of one part of the workflow run alone."""
 
     class StageContext(_OwnContext, CaseSettings, GroupSettings, RecallSettings):
         __doc__ = f"How to run the stage {part!r} by itself."
@@ -197,7 +197,7 @@ def stage_context(part: str) -> type[_OwnContext]:
 
         @cached_property
         def whole(self) -> Context:
-            """The settings as nodes read them: the record is read, and what earlier stages should have found."""
+            """The settings as nodes read them: no dialogue, and earlier stages replaced by their reference."""
             given = {name: getattr(self, name) for name in self.model_fields_set}
             return Context.model_validate({**given, "interactive": False, "sequential": False})
 

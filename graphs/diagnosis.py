@@ -1,4 +1,4 @@
-"""Diagnosis: what the findings amount to (MedChain, A.2.4)."""
+"""The diagnosis stage (MedChain, A.2.4)."""
 
 from graphs.stage import build_stage
 from llm.tracing import UNTRACED

@@ -1,7 +1,6 @@
-"""Dispute resolution: interns consult, facts are exchanged, reports discussed under a director (AI Hospital, figure 3).
+"""Dispute resolution: interns consult, exchange facts, and discuss under a director (AI Hospital, figure 3).
 
-The discussion (Algorithm 1) is ``graphs/collaboration.py``; its feedback edges lead from the director back to the
-interns.
+The discussion (Algorithm 1), with its loop between director and interns, is ``graphs/collaboration.py``.
 """
 
 from typing import Any, Literal
@@ -31,25 +30,25 @@ from nodes.workflow.admission import admit
 
 
 def open_first(state: DisputeResolutionState, runtime: Runtime[Context]) -> list[Send] | Literal["patient opens"]:
-    """A patient who speaks first says the same to every intern: it is one person."""
+    """Let a patient who speaks first open once; every intern hears the same opening."""
     opens = PATIENTS[context_of(runtime).patient].opens and not state.get("dialogue")
     return "patient opens" if opens else each_intern(state, runtime)
 
 
 def each_intern(state: DisputeResolutionState, runtime: Runtime[Context]) -> list[Send]:
-    """Every intern sees the patient alone, all at the same time."""
+    """Send the case to every intern; all consult the patient separately and in parallel."""
     return [send("consult", state, seat=seat + 1) for seat in range(context_of(runtime).interns)]
 
 
 def exchange_or_alone(
     state: DisputeResolutionState, runtime: Runtime[Context]
 ) -> Literal["several doctors", "one doctor"]:
-    """One doctor has no facts to exchange."""
+    """Skip the exchange of facts if there is only one doctor."""
     return "several doctors" if context_of(runtime).interns > 1 else "one doctor"
 
 
 def each_conflict(state: DisputeResolutionState) -> list[Send] | Literal["no conflict"]:
-    """Patient and examiner are asked about every conflict; without one the merged facts stand."""
+    """Ask the patient or the examiner about every conflict in parallel; without conflicts the merged facts stand."""
     return [
         send(
             "confirm",
@@ -64,7 +63,7 @@ def each_conflict(state: DisputeResolutionState) -> list[Send] | Literal["no con
 
 
 def consulted(sent: Any, result: dict[str, Any]) -> dict[str, Any]:
-    """What an intern brings from the patient: the first report, and the consultation behind it."""
+    """Return the update from one intern's consultation: the consultation, and the first report on it."""
     seat = sent["seat"]
     consultation = Consultation(
         seat=seat,
@@ -79,7 +78,7 @@ def consulted(sent: Any, result: dict[str, Any]) -> dict[str, Any]:
 
 
 def confirmed(sent: Any, result: dict[str, Any]) -> dict[str, Any]:
-    """What was said on one conflict."""
+    """Return the update from one conflict: the reply to its question."""
     last = result["dialogue"][-1]
     reply = "" if last.speaker == "doctor" else last.text
     confirmation = Confirmation(number=sent["number"], conflict=sent["conflict"], reply=reply)

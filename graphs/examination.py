@@ -1,4 +1,4 @@
-"""Examination: a report for each image class that the ordered examinations showed (MedChain, A.2.3)."""
+"""The examination stage: one report per image class among the ordered examinations (MedChain, A.2.3)."""
 
 from typing import Any, Literal
 
@@ -17,17 +17,17 @@ from nodes.workflow.stages import EXAMINATION, read_chart
 
 
 def each_image_class(state: Findings, runtime: Runtime[Context]) -> list[Send] | Literal["nothing to report"]:
-    """The classes are independent of each other and reported side by side; on a second visit only the new ones."""
+    """Send every image class on the chart to a report of its own; on a second visit only the new ones."""
     chart = read_chart(state, EXAMINATION.name, None)
-    shown = {*chart.results, *(picture.item for picture in chart.pictures)} - state.get("reports", {}).keys()
+    on_chart = {*chart.results, *(picture.item for picture in chart.pictures)} - state.get("reports", {}).keys()
     view: dict[str, Any] = dict(state)
     return [
-        Send("report", {**view, "image_class": image_class}) for image_class in IMAGE_CLASSES if image_class in shown
+        Send("report", {**view, "image_class": image_class}) for image_class in IMAGE_CLASSES if image_class in on_chart
     ] or "nothing to report"
 
 
 def build_examination(strategy: str = "group") -> StateGraph[ExaminationState, Context, Findings, Any]:
-    """The examination, each report decided by one strategy."""
+    """Build the examination, with every report decided by one strategy."""
     builder = StateGraph(
         ExaminationState, context_schema=Context, input_schema=Findings, output_schema=EXAMINATION.output
     )

@@ -1,4 +1,4 @@
-"""History-taking: the dialogue, then physical and auxiliary orders, then the results of what was ordered."""
+"""History-taking: the dialogue, the physical and auxiliary orders, and the results of the orders."""
 
 from collections.abc import Hashable
 from typing import Any
@@ -19,19 +19,19 @@ from nodes.workflow.stages import AUXILIARY, PHYSICAL
 
 
 def ask_or_order(state: HistoryTakingState, runtime: Runtime[Context]) -> list[str]:
-    """Without interaction the record has been read already, and ordering begins at once."""
+    """Start with the dialogue; if ``interactive`` is off, the record is already read and ordering starts at once."""
     return ["interactive"] if context_of(runtime).interactive else order(state, runtime)
 
 
 def refine_or_order(state: HistoryTakingState, runtime: Runtime[Context]) -> list[str]:
-    """What the patient told is a better key to similar cases, if any are to be recalled."""
+    """Refine the symptom description after the dialogue if similar cases are recalled by it."""
     return ["with retrieval"] if context_of(runtime).retrieval else order(state, runtime)
 
 
 def order(state: HistoryTakingState, runtime: Runtime[Context]) -> list[str]:
-    """The group for physical orders, and with it the one for auxiliary orders if they work side by side.
+    """Start with physical orders, and in parallel auxiliary ones if ``order_groups`` is "side_by_side".
 
-    Or the orders are read off the dialogue.
+    With ``orders = "dialogue"``, extract the orders from the dialogue instead.
     """
     context = context_of(runtime)
     if context.orders == "dialogue":
@@ -40,12 +40,12 @@ def order(state: HistoryTakingState, runtime: Runtime[Context]) -> list[str]:
 
 
 def auxiliary_in_turn(state: HistoryTakingState, runtime: Runtime[Context]) -> list[str]:
-    """Auxiliary examinations are ordered in view of the physical ones (MedChain, B.1)."""
+    """Order auxiliary examinations after the physical ones, in view of them (MedChain, B.1)."""
     return ["in turn"] if context_of(runtime).order_groups == "in_turn" else []
 
 
 def build_history_taking(strategy: str = "group") -> StateGraph[Any, Context, Any, Any]:
-    """History-taking, both kinds of orders decided by one strategy."""
+    """Build history-taking, with both kinds of orders decided by one strategy."""
     builder = StateGraph(
         HistoryTakingState, context_schema=Context, input_schema=HistoryTakingInput, output_schema=HistoryTakingOutput
     )

@@ -1,4 +1,4 @@
-"""One question of the director to the patient, as the patient system answers it, or to the examiner."""
+"""One question of the director, answered by the patient system or by the examiner."""
 
 from typing import Literal
 
@@ -14,7 +14,7 @@ from nodes.state.patient_side import PatientSideState
 
 
 def whom_to_ask(state: InquiryState) -> Literal["the patient", "the examiner"]:
-    """Symptoms are the patient's to confirm, results the examiner's."""
+    """Send questions about symptoms to the patient and questions about results to the examiner."""
     return "the examiner" if state["asked"] == "examiner" else "the patient"
 
 

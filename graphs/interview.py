@@ -1,4 +1,4 @@
-"""The dialogue: the doctor asks, the patient's side answers, until somebody ends it or the turns are used up."""
+"""The dialogue: the doctor asks and the patient's side answers, until one of them ends it or the turns are used up."""
 
 from typing import Any, Literal
 
@@ -24,9 +24,9 @@ patients_side = chosen(
 
 
 def open_first(state: InterviewState, runtime: Runtime[Context]) -> str:
-    """Some patients speak first, unless they have done so to several doctors at once.
+    """Let the patient speak first if its system does so and the opening is not yet in the dialogue.
 
-    A greeting is one of the turns, and needs another after it.
+    A greeting counts as a turn, so at least one more must be left.
     """
     context = context_of(runtime)
     patient = PATIENTS[context.patient]
@@ -37,13 +37,13 @@ def open_first(state: InterviewState, runtime: Runtime[Context]) -> str:
 def ended_or_answer(
     state: InterviewState, runtime: Runtime[Context]
 ) -> Literal["asked", "concluded, or turns used up"]:
-    """Two ends: the doctor concluded, or the turns are used up; the last question is answered by who tracks it."""
+    """End if the doctor concluded or the turns are used up; a patient who tracks actions still answers the last one."""
     answered = "turn_limit" if PATIENTS[context_of(runtime).patient].tracks else ""
     return "asked" if state["dialogue_ended"] in ("", answered) else "concluded, or turns used up"
 
 
 def ended_or_question(state: InterviewState, runtime: Runtime[Context]) -> str:
-    """The end may come with the patient's reply. After the patient's opening the doctor comes in."""
+    """End if the patient ended the dialogue; after the patient's opening, recall cases before the first question."""
     if state.get("dialogue_ended"):
         return "answered for good"
     opening = PATIENTS[context_of(runtime).patient].greets
@@ -51,10 +51,10 @@ def ended_or_question(state: InterviewState, runtime: Runtime[Context]) -> str:
 
 
 def build_interview(consultation: bool = False) -> StateGraph[Any, Context, Any, Any]:
-    """The dialogue as a graph.
+    """Build the graph of the dialogue.
 
     Args:
-        consultation: whether the doctor asks for examinations in the dialogue, and not after it.
+        consultation: whether the doctor orders examinations in the dialogue instead of after it.
     """
     builder = StateGraph(InterviewState, context_schema=Context, output_schema=InterviewOutput)
     builder.add_node(recall.at(stage=PHYSICAL))

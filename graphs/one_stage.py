@@ -1,4 +1,4 @@
-"""One part of the clinical workflow by itself, on what the record and the key say of all that comes before it."""
+"""One part of the clinical workflow run alone, on the record and the reference findings of the parts before it."""
 
 from functools import cache, partial
 from typing import Any
@@ -18,7 +18,7 @@ from nodes.workflow.case_retrieval import refine
 
 
 def build_one_stage(part: str) -> StateGraph[Any, Any, Any, Any]:
-    """One part of the course as a graph that starts from a case."""
+    """Build the graph of one part of the workflow, starting from a case."""
     builder = StateGraph(ClinicalState, context_schema=stage_context(part), input_schema=ClinicalInput)
     builder.add_node(admit)
     builder.add_node(refine)
@@ -33,7 +33,7 @@ def build_one_stage(part: str) -> StateGraph[Any, Any, Any, Any]:
 
 @cache
 def stage_by_itself(part: str) -> CompiledStateGraph[Any, Any, Any, Any]:
-    """The graph of one part of the course, compiled once."""
+    """Return the compiled graph of one part of the workflow; cached."""
     graph = build_one_stage(part).compile(name=f"Stage {part}").with_config(callbacks=UNTRACED)
     stage_context(part).asks = partial(keys_asked, graph)
     return graph

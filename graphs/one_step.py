@@ -1,4 +1,4 @@
-"""One-step diagnosis: the whole record at once instead of a consultation, the upper bound (AI Hospital, section 5)."""
+"""One-step diagnosis: a report on the whole record, the upper bound of a consultation (AI Hospital, section 5)."""
 
 from langgraph.graph import END, START
 

@@ -1,4 +1,4 @@
-"""A patient by itself: what somebody says to it, and its reply; the next one on the same thread goes on from there."""
+"""One turn with a patient system: the user's words and the reply; a thread keeps the dialogue for the next turn."""
 
 from functools import cache, partial
 from typing import Any
@@ -18,11 +18,11 @@ from nodes.workflow.admission import admit
 
 
 class PatientTurnInput(ClinicalInput, AddressState, total=False):
-    """A case or the id of one, needed once a thread, and what is said."""
+    """A case or its id, needed once per thread, and what is said."""
 
 
 def build_patient_turn(patient: str) -> StateGraph[Any, Any, Any, Any]:
-    """One turn with a patient system, from a case and the words of whoever plays the doctor."""
+    """Build the graph of one turn with a patient system, from a case and the words of the user as the doctor."""
     builder = StateGraph(PatientTurnState, context_schema=patient_context(patient), input_schema=PatientTurnInput)
     builder.add_node(admit.at(consultation=True))
     builder.add_node(address)
@@ -37,7 +37,7 @@ def build_patient_turn(patient: str) -> StateGraph[Any, Any, Any, Any]:
 
 @cache
 def patient_turn_of(patient: str) -> CompiledStateGraph[Any, Any, Any, Any]:
-    """The graph of one patient system, compiled once."""
+    """Return the compiled graph of one patient system; cached."""
     graph = build_patient_turn(patient).compile(name=f"Patient {patient}").with_config(callbacks=UNTRACED)
     patient_context(patient).asks = partial(keys_asked, graph)
     return graph

@@ -1,7 +1,7 @@
-"""Clini-Recon: a clinical note becomes an interview (CliniChat, section 3.2); beside it the paper's two role-plays.
+"""Clini-Recon: turn a clinical note into an interview (CliniChat, section 3.2), or use one of the paper's role-plays.
 
-Roles are set, knowledge is prepared, the interview is planned, and each section of the plan is written on top of those
-before it; what the gates object to is written again. A checkpoint holds every section as soon as it stands.
+Clini-Recon sets the roles, prepares knowledge, plans the interview, and writes it section by section, each in view of
+those before. A section that the gates object to is written again. Each finished section is checkpointed.
 """
 
 from collections.abc import Hashable
@@ -26,34 +26,34 @@ from nodes.reconstruction.role_setting import set_roles
 
 
 class ReconstructionState(NoteInput, WritingState, PlayState, total=False):
-    """The whole course of a reconstruction."""
+    """The state of a reconstruction."""
 
     dialogue: Dialogue
     trace: Annotated[Trace, merge_traces]
 
 
 def way_of_writing(state: ReconstructionState, runtime: Runtime[Context]) -> str:
-    """Clini-Recon, or one of the two role-plays."""
+    """Choose Clini-Recon or one of the two role-plays."""
     return context_of(runtime).reconstruction
 
 
 def at_once_or_by_section(state: ReconstructionState, runtime: Runtime[Context]) -> Literal["by section", "at once"]:
-    """The paper writes the whole dialogue in one call."""
+    """Write the whole dialogue in one call, as in the paper, or section by section."""
     return "at once" if context_of(runtime).whole_dialogue else "by section"
 
 
 def next_section(state: ReconstructionState) -> Literal["next section, or objections", "all written"]:
-    """Two ends of the loop over sections: the plan is through, or not."""
+    """Write the next section, or the same one again after objections, until the plan is complete."""
     return "all written" if state["section"] == len(state["plan"]) else "next section, or objections"
 
 
 def ended_or_reply(state: ReconstructionState) -> Literal["ended, or turns used up", "goes on"]:
-    """The physician ends the role-play, or the turns are used up."""
+    """End the role-play if the physician ends it or the turns are used up."""
     return "ended, or turns used up" if state["last_words"] else "goes on"
 
 
 def read_or_done(state: ReconstructionState, runtime: Runtime[Context]) -> Literal["to be read", "done"]:
-    """Whether somebody holds the dialogue against its note."""
+    """Check the dialogue against its note if ``entailment`` is on."""
     return "to be read" if context_of(runtime).entailment else "done"
 
 
@@ -70,7 +70,7 @@ builder.add_node(patient_replies)
 builder.add_node(file_dialogue)
 builder.add_node(read_dialogue)
 
-ways: dict[Hashable, str] = {
+methods: dict[Hashable, str] = {
     "clini_recon": "prepare_knowledge",
     "direct": "write_directly",
     "interactive": "physician_speaks",
@@ -78,7 +78,7 @@ ways: dict[Hashable, str] = {
 sections: dict[Hashable, str] = {"next section, or objections": "write_section", "all written": "file_dialogue"}
 builder.add_edge(START, "take_note")
 builder.add_edge("take_note", "set_roles")
-builder.add_conditional_edges("set_roles", way_of_writing, ways)
+builder.add_conditional_edges("set_roles", way_of_writing, methods)
 builder.add_edge("prepare_knowledge", "plan_interview")
 builder.add_conditional_edges(
     "plan_interview", at_once_or_by_section, {"by section": "write_section", "at once": "write_whole"}

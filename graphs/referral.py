@@ -12,7 +12,7 @@ from nodes.workflow.stages import LEVEL1, LEVEL2
 
 
 def build_referral(strategy: str = "group") -> StateGraph[ReferralState, Context, Findings, ReferralOutput]:
-    """The referral, both levels decided by one strategy."""
+    """Build the referral, with both levels decided by one strategy."""
     builder = StateGraph(ReferralState, context_schema=Context, input_schema=Findings, output_schema=ReferralOutput)
     builder.add_node("level1", decision_by(strategy, LEVEL1))
     builder.add_node("level2", decision_by(strategy, LEVEL2))

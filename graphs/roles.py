@@ -1,4 +1,4 @@
-"""Every role, listed by import: a model map is checked against what these modules declare."""
+"""Import every module that declares roles, so that a model map can be checked against all of them."""
 
 import nodes.collaboration.director
 import nodes.collaboration.exchange_of_facts

@@ -22,22 +22,22 @@ from nodes.workflow.summarizing_agent import decide
 
 
 def each_general_agent(state: StageState, runtime: Runtime[Context]) -> list[Send]:
-    """All seats speak at once; they see each other's last views, not the present ones."""
+    """Send to all seats in parallel; they see the opinions of the previous round, not of the current one."""
     return [send("discuss", state, seat=seat + 1) for seat in range(context_of(runtime).general_agents)]
 
 
 def recall_first(state: StageState, runtime: Runtime[Context]) -> list[Send] | str:
-    """With retrieval off nothing is recalled at all."""
+    """Recall similar cases only if retrieval is on."""
     return "with retrieval" if context_of(runtime).retrieval else recruit_first(state, runtime)
 
 
 def recruit_first(state: StageState, runtime: Runtime[Context]) -> list[Send] | str:
-    """Where the specialists are neither those of the department nor named, a recruiter names them."""
+    """Let a recruiter name the specialists if the setting ``specialties`` says so."""
     return "to be recruited" if context_of(runtime).specialties == "recruited" else each_general_agent(state, runtime)
 
 
 def discuss_on_or_decide(state: StageState, runtime: Runtime[Context]) -> list[Send] | Literal["all heard"]:
-    """The first discussion has several rounds; after an objection one is enough, as it is for a single agent."""
+    """Run all rounds of the first discussion; after an objection, or for a single agent, one round is enough."""
     context = context_of(runtime)
     alone = context.general_agents == 1
     if state.get("round", 0) == 0 and not alone and state["discussion_round"] < context.discussion_rounds:
@@ -46,16 +46,16 @@ def discuss_on_or_decide(state: StageState, runtime: Runtime[Context]) -> list[S
 
 
 def agreed_or_revise(state: StageState, runtime: Runtime[Context]) -> list[Send] | Literal["agreed, or rounds used up"]:
-    """Two ends, agreed and exhausted; else the objections go back to the group."""
+    """Conclude if the decision is accepted or the rounds are used up; else return the objections to the group."""
     return "agreed, or rounds used up" if state["ended"] else each_general_agent(state, runtime)
 
 
 def each_judge_of(stage: Stage) -> Callable[[StageState, Runtime[Context]], list[Send] | Literal["nobody judges"]]:
-    """Where a decision of the stage goes."""
+    """Return the router that sends a decision of the stage to its judges."""
 
     def each_judge(state: StageState, runtime: Runtime[Context]) -> list[Send] | Literal["nobody judges"]:
-        """All physicians of the subsequent stages judge at once; with feedback off, nobody."""
-        if not can_be_judged(stage, state):  # of a plug-in; whoever files it says so
+        """Send the decision to all judges in parallel; to nobody if feedback is off."""
+        if not can_be_judged(stage, state):  # left by a plug-in's strategy; `conclude` reports the error
             return "nobody judges"
         return [send("judge", state, judge=name) for name in judges_of(stage, context_of(runtime))] or "nobody judges"
 
@@ -64,7 +64,7 @@ def each_judge_of(stage: Stage) -> Callable[[StageState, Runtime[Context]], list
 
 @strategy("group")
 def build_stage(stage: Stage) -> "StateGraph[StageState, Context, StageInput, Any]":
-    """The graph of one stage; stages differ only in the data of their `Stage`."""
+    """Build the graph of one stage; stages differ only in their `Stage`."""
     builder = StateGraph(StageState, context_schema=Context, input_schema=StageInput, output_schema=stage.output)
     builder.add_node(recall.at(stage=stage))  # the three nearest cases
     builder.add_node(recruit_group.at(stage=stage))
@@ -75,10 +75,10 @@ def build_stage(stage: Stage) -> "StateGraph[StageState, Context, StageInput, An
     builder.add_node(record_round)
     builder.add_node(conclude.at(stage=stage))
 
-    # The words are the edges' labels; what is sent to every member of a group goes past them to its node.
-    seated: dict[Hashable, str] = {"to be recruited": "recruit_group", "each general agent": "discuss"}
-    builder.add_conditional_edges(START, recall_first, {"with retrieval": "recall", **seated})
-    builder.add_conditional_edges("recall", recruit_first, seated)
+    # Where a router returns `Send`s, the key is only the label of the edge in drawings.
+    to_group: dict[Hashable, str] = {"to be recruited": "recruit_group", "each general agent": "discuss"}
+    builder.add_conditional_edges(START, recall_first, {"with retrieval": "recall", **to_group})
+    builder.add_conditional_edges("recall", recruit_first, to_group)
     builder.add_conditional_edges("recruit_group", each_general_agent, {"each general agent": "discuss"})
     builder.add_edge("discuss", "close_round")
     builder.add_conditional_edges(

@@ -1,4 +1,4 @@
-"""Whole graphs in one node: for each member of a group, or one that the run has chosen by name."""
+"""Nodes that run a whole graph: one per member of a group, or one chosen by a setting."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -12,15 +12,15 @@ from llm import AnswerError
 from nodes.context import Context, context_of
 from nodes.node import file_dropped_seat
 
-# A person is handed the case and the discussion, not the minutes kept so far.
-_MINUTES = ("trace", "decisions", "discussion", "case")
-# A graph within a node would get LangChain's 25 steps, not LangGraph's; ours end by counters in their states.
-_ANY_STEPS: RunnableConfig = {"recursion_limit": 10_000}
+# A member gets the case and the discussion, but not the records kept so far.
+_NOT_SENT = ("trace", "decisions", "discussion", "case")
+# Inside a node, a graph would get LangChain's limit of 25 steps; these graphs end by counters in their states.
+_NO_STEP_LIMIT: RunnableConfig = {"recursion_limit": 10_000}
 
 
 def send(node: str, state: Mapping[str, Any], **seat: Any) -> Send:
-    """The state to one member of a group, with what tells this member from the others."""
-    return Send(node, {**{key: value for key, value in state.items() if key not in _MINUTES}, **seat})
+    """Send the state to one member of a group, with the keys that identify the member."""
+    return Send(node, {**{key: value for key, value in state.items() if key not in _NOT_SENT}, **seat})
 
 
 def seated(
@@ -30,12 +30,12 @@ def seated(
     *,
     seat: bool = False,
 ) -> "Seated":
-    """A node in which a whole graph is run for one member of a group, with a context of its own.
+    """Return a node that runs a whole graph for one member of a group, in the member's own context.
 
     Args:
-        graph: what is run; what comes out of it is not written to the group's state as it stands.
-        context: the member's context, from the run's and what was sent to the member.
-        update: what is written to the group's state, from what was sent and what came out.
+        graph: the graph; its output is not written to the group's state directly.
+        context: returns the member's context, given the run's context and the state sent to the member.
+        update: returns the update of the group's state, given the state sent and the graph's output.
         seat: whether the group may go on without the member (``on_unreadable``).
     """
 
@@ -47,14 +47,14 @@ def seated(
     def run(state: Any) -> dict[str, Any]:
         own = context(context_of(get_runtime(Context)), state)
         try:
-            return update(state, graph.invoke(state, _ANY_STEPS, context=own))
+            return update(state, graph.invoke(state, _NO_STEP_LIMIT, context=own))
         except AnswerError as error:
             return dropped(own, error)
 
     async def arun(state: Any) -> dict[str, Any]:
         own = context(context_of(get_runtime(Context)), state)
         try:
-            return update(state, await graph.ainvoke(state, _ANY_STEPS, context=own))
+            return update(state, await graph.ainvoke(state, _NO_STEP_LIMIT, context=own))
         except AnswerError as error:
             return dropped(own, error)
 
@@ -63,37 +63,37 @@ def seated(
 
 def chosen(
     graph: Callable[[Context], CompiledStateGraph[Any, Any, Any, Any]],
-    check: Callable[[Context, Mapping[str, Any], Mapping[str, Any]], None] = lambda context, state, given: None,
+    check: Callable[[Context, Mapping[str, Any], Mapping[str, Any]], None] = lambda context, state, output: None,
 ) -> "Chosen":
-    """A node in which the graph is run that the run's context chooses, so that what a plug-in brings can be chosen.
+    """Return a node that runs the graph chosen by the run's context, which may be a plug-in's.
 
     Args:
-        graph: gives the graph; what comes out of it is written to the state as it stands.
-        check: raises an error if what comes out of it, for the state, is not what must.
+        graph: returns the graph; its output is written to the state unchanged.
+        check: raises an error if the output is not valid for the state.
     """
 
     def run(state: Any) -> dict[str, Any]:
         context = context_of(get_runtime(Context))
-        given = graph(context).invoke(_findings(state), _ANY_STEPS)
-        check(context, state, given)
-        return given
+        output = graph(context).invoke(_without_trace(state), _NO_STEP_LIMIT)
+        check(context, state, output)
+        return output
 
     async def arun(state: Any) -> dict[str, Any]:
         context = context_of(get_runtime(Context))
-        given = await graph(context).ainvoke(_findings(state), _ANY_STEPS)
-        check(context, state, given)
-        return given
+        output = await graph(context).ainvoke(_without_trace(state), _NO_STEP_LIMIT)
+        check(context, state, output)
+        return output
 
     return Chosen(run, arun, graph)
 
 
-def _findings(state: Mapping[str, Any]) -> dict[str, Any]:
-    """The state without the trace so far: what comes out is the calls of the chosen graph alone."""
+def _without_trace(state: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the state without its trace, so that the output holds only the chosen graph's calls."""
     return {key: value for key, value in state.items() if key != "trace"}
 
 
 class Seated(RunnableLambda[Any, dict[str, Any]]):
-    """A node that runs a graph; ``graph`` says which."""
+    """A node that runs a whole graph, kept in ``graph``."""
 
     def __init__(self, run: Any, arun: Any, graph: CompiledStateGraph[Any, Any, Any, Any]) -> None:
         super().__init__(run, arun)
@@ -101,7 +101,7 @@ class Seated(RunnableLambda[Any, dict[str, Any]]):
 
 
 class Chosen(RunnableLambda[Any, dict[str, Any]]):
-    """A node that runs the graph that a context chooses; ``graph_of`` says which."""
+    """A node that runs the graph that ``graph_of`` returns for a context."""
 
     def __init__(self, run: Any, arun: Any, graph_of: Callable[[Context], Any]) -> None:
         super().__init__(run, arun)

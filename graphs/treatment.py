@@ -1,4 +1,4 @@
-"""Treatment: what is done about it (MedChain, A.2.5)."""
+"""The treatment stage (MedChain, A.2.5)."""
 
 from graphs.stage import build_stage
 from llm.tracing import UNTRACED

@@ -1,1 +1,1 @@
-"""The cast: one person a file, with what they see, what they answer and their offline rule."""
+"""The agents, one per file: what each one sees, what it answers, and its offline rule."""

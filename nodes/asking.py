@@ -1,4 +1,4 @@
-"""What the questions of one kind of node have in common: language, place in the course of the case, pictures."""
+"""Helpers to ask a role: they set the language, the place in the course of the case, and the pictures."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ from retrieval import Neighbour
 
 @dataclass(frozen=True)
 class StageView:
-    """What everybody sees who has a part in a stage's decision; ``file`` is what was decided and sent back so far."""
+    """What every role in a stage's decision sees; ``file`` has the stage's earlier decisions with their objections."""
 
     stage: Stage
     chart: Chart
@@ -30,7 +30,7 @@ class StageView:
 
 
 def stage_view(state: StageState, stage: Stage, context: Context) -> StageView:
-    """The case as the stage finds it."""
+    """Return the case as the stage sees it."""
     chart = read_chart(state, stage.name, context.language)
     return StageView(
         stage=stage,
@@ -51,20 +51,20 @@ async def ask_at_stage(
     answer: type[BaseModel] | None = None,
     seat: int | None = None,
 ) -> Any:
-    """Put the question of a stage, with the pictures that belong to the report being written.
+    """Ask a role at a stage, with the pictures of the report being written.
 
     Other decisions than a report rest on the reports, and are asked for without pictures. ``parts`` tell the call from
     others of the role in this visit to the stage; ``answer`` is its type here, if each stage has another.
     """
     chart, pictures = view.chart, pictures_for(view.stage, view.chart, state.get("image_class"))
     terms = view.options.names if view.stage.decision is SubDepartments else ()
-    there = role.at(view.stage.name, answer, terms=terms)
+    stage_role = role.at(view.stage.name, answer, terms=terms)
     where = place(state, *parts)
-    return await ask(there, view, settings, language=chart.language, place=where, pictures=pictures, seat=seat)
+    return await ask(stage_role, view, settings, language=chart.language, place=where, pictures=pictures, seat=seat)
 
 
 def pictures_for(stage: Stage, chart: Chart, image_class: str | None) -> list[str]:
-    """The pictures that belong to the report being written; none where something else is decided."""
+    """Return the pictures of the report being written; none if the stage decides something else."""
     if stage.decision is not Report:
         return []
     return [picture.file for picture in chart.pictures if picture.item == image_class]
@@ -73,7 +73,7 @@ def pictures_for(stage: Stage, chart: Chart, image_class: str | None) -> list[st
 async def ask_in_turn(
     role: Role[Answer], view: Any, state: HeardState, settings: ModelSettings, step: str = ""
 ) -> Answer:
-    """Put a question on the patient's side, about the doctor's last turn.
+    """Ask a role on the patient's side about the doctor's last turn.
 
     ``step`` tells the call from others of the role in this turn.
     """
@@ -83,7 +83,7 @@ async def ask_in_turn(
 
 
 def place(state: Mapping[str, Any], *parts: str) -> str:
-    """Where in the course of the case a call of a doctor belongs: visit, image class, revision, round, seat."""
+    """Return where in the course of the case a doctor's call is made: visit, image class, revision, then ``parts``."""
     visit, revision = state.get("backtracks", 0), state.get("revision", 0)
     before = (f"visit{visit}" if visit else "", state.get("image_class", ""), f"revision{revision}" if revision else "")
     return "/".join(part for part in (*before, *parts) if part)

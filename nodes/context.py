@@ -1,4 +1,4 @@
-"""What nodes read: every setting of every graph, those that a graph has no use for at their defaults."""
+"""The settings as nodes read them: those of all graphs, with defaults for the ones that a graph does not have."""
 
 import difflib
 from collections.abc import Collection, Mapping
@@ -43,19 +43,19 @@ class GraphContext(ModelSettings):
 
 
 def context_of(runtime: Runtime[Context]) -> Context:
-    """The run's context; the defaults where a graph was invoked without one."""
+    """Return the run's context, or the defaults if the graph was invoked without one."""
     given: Context | GraphContext | None = runtime.context
     return given.whole if isinstance(given, GraphContext) else given or Context()
 
 
 def refuse_configurable(config: Mapping[str, Any], runtime: Runtime[Context]) -> None:
-    """Settings stand in a graph's context; LangGraph would pass over them in ``config["configurable"]`` in silence.
+    """Refuse settings in ``config["configurable"]``, which LangGraph would ignore silently.
 
     Raises:
-        ValueError: a key there is a setting, or nearly one, and is not in the context as well (where a server puts it).
+        ValueError: a key there is a setting, or close to one, and is not in the context too (a server sets both).
     """
     configurable: Mapping[str, Any] = config.get("configurable", {})
-    if "|" in configurable.get("checkpoint_ns", ""):  # a graph within ours, with a context of its own
+    if "|" in configurable.get("checkpoint_ns", ""):  # a subgraph, which has a context of its own
         return
     given: Collection[str] = runtime.context.model_fields_set if runtime.context else ()
     for key in configurable:
@@ -65,5 +65,5 @@ def refuse_configurable(config: Mapping[str, Any], runtime: Runtime[Context]) ->
 
 @cache
 def _setting_like(key: str) -> str:
-    """The setting that a key is or is nearly, else nothing; every node asks for the same few keys."""
+    """Return the setting that a key is or is close to, else ""; cached, as all nodes ask for the same few keys."""
     return next(iter(difflib.get_close_matches(key, Context.model_fields, n=1, cutoff=0.85)), "")

@@ -1,4 +1,4 @@
-"""The one decorator of the cast: a coroutine that reads a view and asks, as a node of a graph."""
+"""Decorators that turn a coroutine into a node of a graph."""
 
 import asyncio
 import concurrent.futures
@@ -27,12 +27,12 @@ DROPPED_SEAT = "dropped_seat"
 
 
 class Node(Runnable[Any, dict[str, Any]]):
-    """A node that works in sync and async graphs alike and puts its calls into the state's trace.
+    """A node that works in sync and async graphs and adds its calls to the state's trace.
 
-    What is not in the view that the function declares does not reach it, see `node`.
+    The function receives only the state keys of the view that it declares, see `node`.
     """
 
-    without: Without | None = None  # what is written where a seat gave no answer that can be read; see `member`
+    without: Without | None = None  # returns the update for a seat whose answer cannot be read; see `member`
 
     def __init__(self, function: NodeFunction, **bound: Any) -> None:
         self.name = function.__name__
@@ -40,11 +40,11 @@ class Node(Runnable[Any, dict[str, Any]]):
         self._bound = bound
 
     def at(self, **bound: Any) -> "Node":
-        """The same node with some keyword arguments fixed, such as the stage it serves."""
+        """Return the same node with some keyword arguments fixed, such as its stage."""
         return type(self)(self._function, **{**self._bound, **bound})
 
     def invoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> dict[str, Any]:
-        """Run the coroutine to its end, also from inside a running event loop."""
+        """Run the coroutine to completion, even inside a running event loop."""
         return _run_in_background(self._run(input))
 
     async def ainvoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> dict[str, Any]:
@@ -56,7 +56,7 @@ class Node(Runnable[Any, dict[str, Any]]):
         config = get_config()
         refuse_configurable(config, runtime)
         runtime = runtime.override(context=context_of(runtime))
-        step, began = _place(config), time.perf_counter()
+        step, began = _path_of(config), time.perf_counter()
         tell("step_started", step=step)
         with collecting_calls() as calls:
             try:
@@ -66,23 +66,23 @@ class Node(Runnable[Any, dict[str, Any]]):
                     raise
                 update = {**self.without(view), "trace": file_dropped_seat(error, runtime.context)}
         if not isinstance(update, Mapping):
-            gave = type(update).__name__
-            raise GivenError(f"node {self.name!r} gave {gave}; expected what it adds to the state, by key, as a dict")
+            kind = type(update).__name__
+            raise GivenError(f"node {self.name!r} gave {kind}; expected what it adds to the state, by key, as a dict")
         tell("step_ended", step=step, seconds=time.perf_counter() - began)
         return {**update, "trace": merge_traces(update.get("trace"), Trace(calls=tuple(calls)))} if calls else update
 
 
-def _place(config: RunnableConfig) -> str:
-    """The node's name with those of the graphs around it, such as `diagnosis/discuss`."""
+def _path_of(config: RunnableConfig) -> str:
+    """Return the node's name after those of the graphs around it, such as `diagnosis/discuss`."""
     namespace = str(config.get("configurable", {}).get("checkpoint_ns", ""))
     return "/".join(part.partition(":")[0] for part in namespace.split("|") if not part.isdigit())
 
 
 def node(function: NodeFunction) -> Node:
-    """Make a coroutine ``(view, runtime) -> update`` a node of a graph.
+    """Turn a coroutine ``(view, runtime) -> update`` into a node of a graph.
 
     Raises:
-        RegistryError: the function is no coroutine, or does not declare its view.
+        RegistryError: the function is not a coroutine, or does not annotate its view.
     """
     first = next(iter(inspect.signature(function).parameters), "")
     declared = inspect.get_annotations(function, eval_str=True).get(first)
@@ -101,12 +101,12 @@ def node(function: NodeFunction) -> Node:
 
 
 def member(without: Without = lambda view: {}) -> Callable[[NodeFunction], Node]:
-    """Like `node`, for a member of a group, without whom the others go on (``on_unreadable = "drop_seat"``).
+    """Like `node`, for a member of a group that can go on without it (``on_unreadable = "drop_seat"``).
 
-    Whoever gathers the group's answers sees to it that there is `at_least_one`.
+    The node that collects the group's answers has to check that there is `at_least_one`.
 
     Args:
-        without: what is written instead where no repair has made the answer readable.
+        without: given the view, returns the update if the answer cannot be read even after repair.
     """
 
     def make(function: NodeFunction) -> Node:
@@ -118,10 +118,10 @@ def member(without: Without = lambda view: {}) -> Callable[[NodeFunction], Node]
 
 
 def at_least_one(answers: Collection[T], state: Mapping[str, Any]) -> Collection[T]:
-    """What the members of a group have said, if any has.
+    """Return the answers of a group unless there are none.
 
     Raises:
-        AnswerError: nobody has, with the last one's reason: the last seat cannot be dropped.
+        AnswerError: there are none, since the last seat cannot be dropped; gives the reason of the last failed call.
     """
     if answers:
         return answers
@@ -135,17 +135,17 @@ def at_least_one(answers: Collection[T], state: Mapping[str, Any]) -> Collection
 
 
 def file_dropped_seat(error: AnswerError, context: Context) -> Trace:
-    """File that a group goes on without one of its seats, at the call that failed."""
+    """Record that a group goes on without one of its seats, with the call that failed."""
     content = {"call": error.call, "error": str(error)}
     event = Event(id=f"{error.call}/dropped", event=DROPPED_SEAT, stage=error.stage, content=content)
     return file_event(event, context.trace_file)
 
 
 def _run_in_background(work: Awaitable[dict[str, Any]]) -> dict[str, Any]:
-    """Wait for a coroutine that runs in the process's own event loop.
+    """Run a coroutine in the process's background event loop and wait for it.
 
-    One loop for all sync calls, so that their connections are shared; the caller's context variables go along,
-    since LangGraph keeps the running configuration in one.
+    All sync calls share this loop, and thus their connections. The caller's context variables are passed on, since
+    LangGraph keeps the running configuration in one.
     """
     outcome: concurrent.futures.Future[dict[str, Any]] = concurrent.futures.Future()
 

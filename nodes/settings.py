@@ -1,4 +1,4 @@
-"""Settings in small groups: a graph's context is made of those that it obeys (``graphs/contexts.py``)."""
+"""Settings in small groups; the context of a graph combines the groups that it obeys (``graphs/contexts.py``)."""
 
 from collections.abc import Mapping
 from functools import partial
@@ -18,7 +18,7 @@ from nodes.workflow.stages import parts
 
 
 def _shown_at(*nodes: str) -> partial[Any]:
-    """How a field is declared that Studio shows at these nodes of the clinical workflow, besides the form of all."""
+    """Return a `Field` that Studio shows at these nodes of the clinical workflow, as well as in the full form."""
     return partial(Field, json_schema_extra={"langgraph_nodes": list(nodes)})
 
 
@@ -29,14 +29,14 @@ _of_stages = _shown_at(*parts())
 _of_discussion = _shown_at("discuss", "diagnosis", "treatment")
 _of_follow_up = _shown_at("follow_up")
 
-# Models of these may be blind: they describe the patient, and are handed nothing.
-_NOT_SHOWN_PICTURES = ("patient", "actor")
+# Roles that are never given pictures, so that their models need not see any.
+_WITHOUT_PICTURES = ("patient", "actor")
 
-_FORMER_NAMES = {"patient_actor": "medpmc"}  # older experiment files
+_FORMER_NAMES = {"patient_actor": "medpmc"}  # in older experiment files
 
 
 def with_made_defaults(form: dict[str, Any], settings: type[BaseModel]) -> None:
-    """Defaults that are made anew for each context are shown in the form too."""
+    """Add the defaults of fields with a ``default_factory`` to the form."""
     for name, field in settings.model_fields.items():
         if field.default_factory is not None:
             form["properties"][name]["default"] = field.get_default(call_default_factory=True)
@@ -71,22 +71,25 @@ class CaseSettings(SourceSettings):
 
     @model_validator(mode="before")
     @classmethod
-    def _as_all_can_see(cls, given: Any) -> Any:
-        """Written findings are given where a model in the map sees no pictures; pictures are not asked for there."""
+    def _no_pictures_for_blind_models(cls, given: Any) -> Any:
+        """Turn ``send_pictures`` off if a model in the map cannot see pictures, or refuse it if it was set.
+
+        A default model that cannot see pictures is accepted if other roles have models of their own.
+        """
         if not isinstance(given, dict) or given.get("send_pictures") is False or not given.get("model"):
             return given
         if not isinstance(given["model"], Mapping) or not isinstance(given.get("models", {}), Mapping):
-            return given  # as the types of these two say
+            return given  # left to the type check of these two fields
         blind = [
             name
             for name, block in given["model"].items()
             if (block.get("pictures") if isinstance(block, Mapping) else getattr(block, "pictures", None)) is False
         ]
-        shown = {role: model for role, model in given.get("models", {}).items() if role not in _NOT_SHOWN_PICTURES}
-        role = next((role for role, model in shown.items() if model in blind), None)
-        if role is not None and "send_pictures" in given and (role != "default" or len(shown) == 1):
+        models = {role: model for role, model in given.get("models", {}).items() if role not in _WITHOUT_PICTURES}
+        role = next((role for role, model in models.items() if model in blind), None)
+        if role is not None and "send_pictures" in given and (role != "default" or len(models) == 1):
             raise ValueError(
-                f"send_pictures: models.{role} is {shown[role]!r}, which sees none (pictures = false of its block); "
+                f"send_pictures: models.{role} is {models[role]!r}, which sees none (pictures = false of its block); "
                 "leave send_pictures out, and all are given the written findings"
             )
         return given if role is None or "send_pictures" in given else {**given, "send_pictures": False}

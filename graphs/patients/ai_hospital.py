@@ -1,4 +1,4 @@
-"""AI Hospital's patient: speaks to the doctor or to the examiner, whose two steps it relays (AI Hospital, figure 2)."""
+"""AI Hospital's patient: speaks to the doctor or the examiner, whose results it relays (AI Hospital, figure 2)."""
 
 from typing import Literal
 
@@ -19,25 +19,25 @@ class AiHospitalState(PatientSideState, DeskState, total=False):
 
 
 def spoken_to(state: AiHospitalState) -> Literal["to the doctor", "to the examiner"]:
-    """The patient says whom the words are for."""
+    """Route by the addressee that the patient names."""
     return "to the examiner" if state["dialogue"][-1].addressee == "examiner" else "to the doctor"
 
 
 def opened(state: AiHospitalState) -> Literal["not yet", "spoken to"]:
-    """The patient's first words come with the profile, before the doctor has said anything."""
+    """Start with the patient's profile and first words if nothing has been said yet."""
     return "spoken to" if state.get("dialogue") else "not yet"
 
 
 @patient("ai_hospital", examines=True, opens=True, told=True)
 def build_ai_hospital() -> StateGraph[AiHospitalState, Context, PatientSideState, PatientSideOutput]:
-    """One reply of AI Hospital's patient, or the opening of the dialogue."""
+    """Build one reply of AI Hospital's patient, or its opening of the dialogue."""
     builder = StateGraph(
         AiHospitalState, context_schema=Context, input_schema=PatientSideState, output_schema=PatientSideOutput
     )
     builder.add_node(introduce)  # the author of the patient's profile
     builder.add_node(reply)  # the patient
     builder.add_node(parse_request)  # the examiner, first step: which examinations are named
-    builder.add_node(report_outcomes)  # the examiner, second step: the results of these
+    builder.add_node(report_outcomes)  # the examiner, second step: their results
     builder.add_node(relay)  # the patient again
 
     builder.add_conditional_edges(START, opened, {"not yet": "introduce", "spoken to": "reply"})

@@ -1,4 +1,4 @@
-"""CliniChat's patient: brings the whole clinical note, and reacts to each step of the diagnosis (CliniChat, F)."""
+"""CliniChat's patient: knows the whole clinical note and reacts to each step of the diagnosis (CliniChat, F)."""
 
 from langgraph.graph import END, START
 
@@ -12,7 +12,7 @@ from nodes.state.patient_side import PatientSideOutput, PatientSideState
 
 @patient("clinichat", examines=True, told=True, doctor="clinichat", settings=("doctor_knows",))
 def build_clinichat() -> StateGraph[PatientSideState, Context, PatientSideState, PatientSideOutput]:
-    """One reply of the patient."""
+    """Build one reply of the patient."""
     builder = StateGraph(PatientSideState, context_schema=Context, output_schema=PatientSideOutput)
     builder.add_node(converse)
     builder.add_edge(START, "converse")

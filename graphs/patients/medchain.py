@@ -12,7 +12,7 @@ from nodes.state.patient_side import PatientSideOutput, PatientSideState
 
 @patient("medchain", examines=False, settings=("results_in_dialogue",))
 def build_medchain() -> StateGraph[PatientSideState, Context, PatientSideState, PatientSideOutput]:
-    """One reply of the patient."""
+    """Build one reply of the patient."""
     builder = StateGraph(PatientSideState, context_schema=Context, output_schema=PatientSideOutput)
     builder.add_node(answer)
     builder.add_edge(START, "answer")

@@ -1,4 +1,4 @@
-"""Med-PMC's patient: tracker, then patient or technician; an actor colours the patient's words (Med-PMC, figure 1)."""
+"""Med-PMC's patient: state tracker, then patient or technician, and an actor for the persona (Med-PMC, figure 1)."""
 
 from typing import Annotated, Literal
 
@@ -35,7 +35,7 @@ class PlainPatientOutput(TypedDict, total=False):
 
 
 class PlainPatientInput(TypedDict, total=False):
-    """What the plain patient starts from: the own record and the doctor's words, and no examination."""
+    """What the plain patient starts from: its own record and the doctor's words, without examinations."""
 
     presentation: Presentation
     patient_record: PatientRecord
@@ -54,7 +54,7 @@ class PlainPatientState(PlainPatientInput, PlainPatientOutput, total=False):
 
 
 class PatientActorState(SapsState, total=False):
-    """One turn on the patient's side: the tracked action, what it opened, and what the technician has found."""
+    """One turn on the patient's side: the tracked action, what it released, and what the technician found."""
 
     ordered: list[str]
     unnamed: list[str]
@@ -63,14 +63,14 @@ class PatientActorState(SapsState, total=False):
 
 
 def patient_or_on(state: PatientActorState) -> Literal["for the patient", "still open"]:
-    """The first turn, another topic and the conclusion need no second step."""
+    """End the tracking if the first step settled the action (first turn, other topic, conclusion)."""
     return "for the patient" if state.get("action") else "still open"
 
 
 def patient_or_technician(
     state: PatientActorState, runtime: Runtime[Context]
 ) -> Literal["for the patient", "specific advice", "vague advice"]:
-    """Questions are the patient's; asking back when advice is vague is whose the setting says."""
+    """Send questions to the patient, specific advice to the technician, vague advice to whom ``asks_back`` names."""
     if state["kind"] == "advice" and not state.get("action"):
         return "specific advice"
     is_vague = state.get("action") == AMBIGUOUS["advice"]
@@ -78,12 +78,12 @@ def patient_or_technician(
 
 
 def asked_for_or_not(state: PatientActorState) -> Literal["examinations", "no examination"]:
-    """Advice may be a treatment; then it is the patient who answers."""
+    """Let the patient answer advice without an examination, such as a treatment."""
     return "examinations" if state["ordered"] else "no examination"
 
 
 def act_or_not(state: PatientActorState, runtime: Runtime[Context]) -> Literal["said", "plain", "concluded"]:
-    """The actor may be switched off, and has nothing to say after the conclusion."""
+    """Skip the actor if it is switched off or the dialogue is concluded."""
     if state["dialogue"][-1].speaker == "doctor":
         return "concluded"
     return "said" if context_of(runtime).actor else "plain"
@@ -111,15 +111,15 @@ def act_or_not(state: PatientActorState, runtime: Runtime[Context]) -> Literal["
     ),
 )
 def build_medpmc() -> StateGraph[PatientActorState, Context, PatientActorState, PatientSideOutput]:
-    """One reply of the patient, in the manner of the actor, or of the technician."""
+    """Build one reply of the patient, in the manner of its persona, or of the technician."""
     plain_builder = StateGraph(
         PlainPatientState, context_schema=Context, input_schema=PlainPatientInput, output_schema=PlainPatientOutput
     )
     plain_builder.add_node(track_coverage)  # the state tracker, step 3
-    plain_builder.add_node(release)  # what the action opens of the patient's record
+    plain_builder.add_node(release)  # what the action releases from the patient's record
     plain_builder.add_node(respond)
 
-    # Of a specific question, and of advice that names no examination, the record decides the action.
+    # For a specific question, or advice that names no examination, the record decides the action.
     plain_builder.add_conditional_edges(START, tracked_or_on, {"tracked": "release", "still open": "track_coverage"})
     plain_builder.add_edge("track_coverage", "release")
     plain_builder.add_conditional_edges("release", concluded_or_answer, {"concluded": END, "to be answered": "respond"})

@@ -1,4 +1,4 @@
-"""SAPS: the state-aware patient tells what the doctor's action opens of the record, and no more (AIE, figure 1)."""
+"""SAPS: the state-aware patient tells only what the doctor's action releases from the record (AIE, figure 1)."""
 
 from typing import Literal
 
@@ -19,7 +19,7 @@ from nodes.state.patient_side import PatientSideOutput, PatientSideState
 
 
 class SapsState(PatientSideState, total=False):
-    """One turn on the patient's side: the tracked action, and what it opened of the memory."""
+    """One turn on the patient's side: the tracked action, and what it released from the memory."""
 
     kind: Kind
     action: Action | None
@@ -30,17 +30,17 @@ class SapsState(PatientSideState, total=False):
 
 
 def tracker_or_whole_record(state: SapsState, runtime: Runtime[Context]) -> Literal["tracker", "whole record"]:
-    """The tracker may be switched off."""
+    """Use the whole record if the tracker is switched off."""
     return "whole record" if is_untracked(state, context_of(runtime)) else "tracker"
 
 
 def tracked_or_on(state: SapsState) -> Literal["tracked", "still open"]:
-    """A step that settles the action ends the tracking."""
+    """End the tracking as soon as a step settles the action."""
     return "tracked" if state.get("action") else "still open"
 
 
 def concluded_or_answer(state: SapsState) -> Literal["concluded", "to be answered"]:
-    """To the conclusion there is no reply."""
+    """End without a reply if the doctor concluded."""
     return "concluded" if state["action"] == "Conclusion" else "to be answered"
 
 
@@ -54,7 +54,7 @@ def concluded_or_answer(state: SapsState) -> Literal["concluded", "to be answere
     settings=("result_gate", "tracker", "tracker_context", "extraction", "history_sentences", "doctor_knows"),
 )
 def build_saps() -> StateGraph[SapsState, Context, SapsState, PatientSideOutput]:
-    """One reply of the state-aware patient."""
+    """Build one reply of the state-aware patient."""
     builder = StateGraph(SapsState, context_schema=Context, output_schema=PatientSideOutput)
     builder.add_node(track_kind)  # the state tracker, step 1
     builder.add_node(track_specificity)  # step 2

@@ -1,6 +1,6 @@
-"""Ways to decide a stage, one graph per file, each with a stage's input and output. Importing them registers them."""
+"""Strategies to decide a stage, one graph per file; importing them registers them."""
 
-import graphs.stage  # noqa: F401  the group of MedChain
+import graphs.stage  # noqa: F401  MedChain's group
 
 from graphs.strategies import dispute_resolution, medagents, mdagents, single  # isort: skip  (in the order of the form)
 

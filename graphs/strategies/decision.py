@@ -1,4 +1,4 @@
-"""A decision of the clinical workflow by a strategy: judged like that of the stage's own group."""
+"""A strategy's decision in the clinical workflow, judged like a decision of the stage's own group."""
 
 from functools import cache
 from typing import Any, Literal
@@ -19,16 +19,16 @@ from nodes.workflow.stages import Stage
 
 
 def agreed_or_revise(state: StageState) -> Literal["agreed, or rounds used up", "objections"]:
-    """Two ends, agreed and exhausted; else the objections go back to those who decided."""
+    """Conclude if the decision is accepted or the rounds are used up; else return the objections to the strategy."""
     return "agreed, or rounds used up" if state["ended"] else "objections"
 
 
 @cache
 def decision_by(strategy: str, stage: Stage) -> CompiledStateGraph[Any, Any, Any, Any]:
-    """The graph of a stage's decision by one strategy, compiled once.
+    """Return the compiled graph of a stage's decision by one strategy; cached.
 
-    MedChain's group is judged and files its decision itself; what another strategy leaves as its decision is judged by
-    the physicians of the later stages, goes back to it with their objections, and is filed here.
+    MedChain's group includes its judges and files its decision itself. The decision of another strategy is judged by
+    the physicians of the later stages, returned with their objections, and filed by nodes added here.
 
     Raises:
         RegistryError: there is no such strategy, or it cannot be built for this stage.
@@ -37,9 +37,9 @@ def decision_by(strategy: str, stage: Stage) -> CompiledStateGraph[Any, Any, Any
     try:
         builder = build(stage)
         graph = builder.compile(name=f"{stage.name} by {strategy}")
-    except Exception as error:  # of a stranger's code
-        told = f"{type(error).__name__}: {in_a_line(error)}"
-        raise RegistryError(f"strategy {strategy!r}, stage {stage.name}: {told}") from error
+    except Exception as error:  # from a plug-in's code
+        reason = f"{type(error).__name__}: {in_a_line(error)}"
+        raise RegistryError(f"strategy {strategy!r}, stage {stage.name}: {reason}") from error
     if builder.output_schema is stage.output:
         return graph
     judged = StateGraph(StageState, context_schema=Context, input_schema=StageInput, output_schema=stage.output)

@@ -19,20 +19,20 @@ from nodes.workflow.stages import Stage
 
 
 def each_intern(state: ConferenceState, runtime: Runtime[Context]) -> list[Send]:
-    """Every intern proposes alone, all at the same time."""
+    """Let every intern make a first proposal alone, all in parallel."""
     return [send("propose", state, seat=seat + 1) for seat in range(context_of(runtime).interns)]
 
 
 def recall_first(state: ConferenceState, runtime: Runtime[Context]) -> list[Send] | str:
-    """With retrieval off nothing is recalled at all."""
+    """Recall similar cases only if retrieval is on."""
     return "with retrieval" if context_of(runtime).retrieval else each_intern(state, runtime)
 
 
 @strategy("dispute_resolution")
 def build_dispute_resolution(stage: Stage) -> StateGraph[ConferenceState, Context, StageInput, Decided]:
-    """The graph of dispute resolution for one decision."""
+    """Build the graph of dispute resolution for one decision."""
     subject = decision_on(stage)
-    discuss = f"discuss_{stage.name}"  # unique in a drawing
+    discuss = f"discuss_{stage.name}"  # drawings of the workflow need unique names
     builder = StateGraph(ConferenceState, context_schema=Context, input_schema=StageInput, output_schema=Decided)
     builder.add_node(recall.at(stage=stage))
     builder.add_node("propose", revise.at(subject=subject))  # one intern; fans out

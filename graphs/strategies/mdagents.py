@@ -1,4 +1,4 @@
-"""MDAgents: a check of the complexity, then one doctor, a moderated group, or teams (Kim et al., 2024)."""
+"""MDAgents: a complexity check, then one doctor, a moderated group, or teams (Kim et al., 2024)."""
 
 from collections.abc import Hashable
 
@@ -24,43 +24,43 @@ from nodes.workflow.stages import Stage
 
 
 def by_complexity(state: PanelState) -> str:
-    """How many people the case needs."""
+    """Route by the complexity of the case: one doctor, a group, or teams."""
     return state["complexity"]
 
 
 def each_member(state: PanelState) -> list[Send]:
-    """All members propose at once; they see each other's last proposals, not the present ones."""
+    """Send to all members in parallel; they see the proposals of the previous round, not of the current one."""
     return [send("propose", state, seat=seat + 1) for seat in range(len(state["members"]))]
 
 
 def agreed_or_moderate(state: PanelState) -> str:
-    """Two ends, agreed and rounds used up; else the moderator's remarks go back to the group."""
+    """Decide if the group agrees or the rounds are used up; else the moderator remarks on the proposals."""
     return "agreed, or rounds used up" if state["ended"] else "not agreed"
 
 
 def talk_or_propose(state: PanelState, runtime: Runtime[Context]) -> list[Send]:
-    """The members talk one to one until nobody has anything to say, or the turns are used up; then they propose."""
+    """Let members talk one to one until nobody speaks or the turns are used up; then they propose again."""
     turn, round_ = state["turn"], state["discussion_round"]
-    spoken = any((said.discussion_round, said.turn) == (round_, turn - 1) for said in state.get("messages", []))
+    spoken = any((sent.discussion_round, sent.turn) == (round_, turn - 1) for sent in state.get("messages", []))
     if turn < context_of(runtime).talk_turns and (spoken or turn == 0) and len(state["members"]) > 1:
         return [send("talk", state, seat=seat + 1) for seat in range(len(state["members"]))]
     return each_member(state)
 
 
 def each_of_the_team(state: PanelState) -> list[Send]:
-    """All whom the leader has given something to do analyse at once; one who is alone does it alone."""
+    """Send to every member with a task from the leader, in parallel; in a team of one, to the leader."""
     panel = list(enumerate(state["teams"][state["team"] - 1].experts, start=1))
     return [send("analyse", state, expert=expert, seat=seat) for seat, expert in panel[1:] or panel]
 
 
 def next_team(state: PanelState) -> str:
-    """The teams work one after the other, each on the reports of those before."""
+    """Run the teams one after another, each in view of the earlier reports."""
     return "another team" if state["team"] < len(state["teams"]) else "all have reported"
 
 
 @strategy("mdagents")
 def build_mdagents(stage: Stage) -> StateGraph[PanelState, Context, StageInput, Decided]:
-    """The graph of MDAgents for one decision."""
+    """Build the graph of MDAgents for one decision."""
     builder = StateGraph(PanelState, context_schema=Context, input_schema=StageInput, output_schema=Decided)
     builder.add_node(recall.at(stage=stage))
     builder.add_node(check_complexity.at(stage=stage))

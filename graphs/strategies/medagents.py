@@ -1,4 +1,4 @@
-"""MedAgents: experts for the question and for the options, one report, votes on it up to three times (Tang, 2023)."""
+"""MedAgents: experts for the question and for the options, a joint report, up to three votes on it (Tang, 2023)."""
 
 from langgraph.graph import END, START
 from langgraph.types import Send
@@ -19,31 +19,31 @@ from nodes.workflow.stages import Stage
 
 
 def each_expert(state: PanelState) -> list[Send]:
-    """All experts of the question analyse at once, and do not see each other's analyses."""
+    """Send to all question experts in parallel; they do not see each other's analyses."""
     return [send("analyse", state, expert=expert, seat=seat) for seat, expert in enumerate(state["experts"], start=1)]
 
 
 def each_weighing_expert(state: PanelState) -> list[Send]:
-    """All experts of the options weigh them at once, in view of the analyses; their seats follow the others'."""
+    """Send to all option experts in parallel, in view of the analyses; their seats follow the question experts'."""
     first = len(state["experts"]) + 1
     weighing = enumerate(state["weighing"], start=first)
     return [send("weigh_options", state, expert=expert, seat=seat) for seat, expert in weighing]
 
 
 def each_voter(state: PanelState) -> list[Send]:
-    """All experts vote at once."""
+    """Send the report to all experts for a vote, in parallel."""
     panel = enumerate([*state["experts"], *state["weighing"]], start=1)
     return [send("vote", state, expert=expert, seat=seat) for seat, expert in panel]
 
 
 def agreed_or_revise(state: PanelState) -> str:
-    """Two ends, all accept and votes used up; else the report is revised by the objections."""
+    """Decide if all accept or the votes are used up; else revise the report by the objections."""
     return "all accept, or votes used up" if state["ended"] else "objections"
 
 
 @strategy("medagents")
 def build_medagents(stage: Stage) -> StateGraph[PanelState, Context, StageInput, Decided]:
-    """The graph of MedAgents for one decision."""
+    """Build the graph of MedAgents for one decision."""
     builder = StateGraph(PanelState, context_schema=Context, input_schema=StageInput, output_schema=Decided)
     builder.add_node(recall.at(stage=stage))
     builder.add_node(recruit.at(stage=stage))

@@ -1,4 +1,4 @@
-"""One doctor, one call."""
+"""The simplest strategy: one doctor decides in one call."""
 
 from langgraph.graph import END, START
 
@@ -15,7 +15,7 @@ from nodes.workflow.stages import Stage
 
 @strategy("single")
 def build_single(stage: Stage) -> StateGraph[PanelState, Context, StageInput, Decided]:
-    """The graph of one doctor's decision."""
+    """Build the graph of one doctor's decision."""
     builder = StateGraph(PanelState, context_schema=Context, input_schema=StageInput, output_schema=Decided)
     builder.add_node(recall.at(stage=stage))
     builder.add_node(answer_alone.at(stage=stage))

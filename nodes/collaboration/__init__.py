@@ -1,1 +1,1 @@
-"""Dispute resolution among doctors: interns, the medical director, and what they discuss (AI Hospital, section 4)."""
+"""Dispute resolution: the interns, the medical director, and the subjects they discuss (AI Hospital, section 4)."""

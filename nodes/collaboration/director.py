@@ -1,4 +1,4 @@
-"""The medical director in the discussion: names the disputes, sees whether any are left, writes the final report."""
+"""The medical director in the discussion: names the disputes, and writes the final report when none are left."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -48,7 +48,7 @@ class Agreement(Strict):
 
 @dataclass(frozen=True)
 class DirectorView(SubjectView):
-    """What the director sees: the facts, the last report of each intern, and what was disputed before."""
+    """What the director sees: the agreed facts, the last report of each intern, and the last disputes."""
 
     reports: list[Statement]
     disputes: list[Dispute]
@@ -59,23 +59,23 @@ def differences(view: DirectorView) -> Disputes:
     answers = _answers(view)
     found = []
     for part in differing(view.subject, answers)[:MOST_DISPUTES]:
-        held = ["; ".join(view.subject.claims[part].of(answer)) or "-" for answer in answers]
-        found.append(Dispute(part=part, point=" | ".join(dict.fromkeys(held))))
+        claims = ["; ".join(view.subject.claims[part].of(answer)) or "-" for answer in answers]
+        found.append(Dispute(part=part, point=" | ".join(dict.fromkeys(claims))))
     return Disputes(disputes=found)
 
 
 def no_difference(view: DirectorView) -> Agreement:
-    """Offline: whether no part differs."""
+    """Offline: agreed if no part differs."""
     return Agreement(agreed=not differing(view.subject, _answers(view)))
 
 
 def most_held(view: DirectorView) -> Any:
-    """Offline: what most interns hold, part by part."""
+    """Offline: what most interns claim, part by part."""
     return merged(view.subject, _answers(view))
 
 
 def _answers(view: DirectorView) -> list[BaseModel]:
-    """The reports, with the facts as they were agreed: what the exchange of facts has settled is no dispute."""
+    """Return the reports with the agreed facts, so that settled facts are not disputed again."""
     reports = (view.subject.answer.model_validate(statement.report) for statement in view.reports)
     return [on_agreed_facts(report, view.facts) for report in reports]
 
@@ -91,47 +91,47 @@ concluding_director: Role[Any] = Role(
 
 @node
 async def list_disputes(state: ConferenceState, runtime: Runtime[Context], subject: Subject) -> dict[str, Any]:
-    """The disputes that the reports of this round leave; they are the next round's agenda."""
+    """List the disputes between the reports of this round; they are the agenda of the next."""
     answer = await _ask(director_of_disputes.at(subject.name), state, runtime.context, subject, "disputes")
     return _next_round(state, runtime.context, answer.disputes, not answer.disputes)
 
 
 @node
 async def judge_agreement(state: ConferenceState, runtime: Runtime[Context], subject: Subject) -> dict[str, Any]:
-    """The ablation: whether the reports of this round agree; the interns are told nothing of it."""
+    """Ablation: judge whether the reports of this round agree, without telling the interns."""
     answer = await _ask(director_without_disputes.at(subject.name), state, runtime.context, subject, "agreement")
     return _next_round(state, runtime.context, [], answer.agreed)
 
 
 @node
 async def conclude(state: ConferenceState, runtime: Runtime[Context], subject: Subject) -> dict[str, Any]:
-    """The final report, by the director alone, on the agreed facts."""
+    """Let the director write the final report, on the agreed facts."""
     role = concluding_director.at(subject.name, subject.answer)
     report = await _ask(role, state, runtime.context, subject, "final")
     return {"report": on_agreed_facts(report, state.get("facts"))}
 
 
 async def _ask(role: Role[Any], state: ConferenceState, context: Context, subject: Subject, what: str) -> Any:
-    seen = subject_view(subject, state, context)
-    view = DirectorView(**vars(seen), reports=last_statements(state), disputes=state.get("disputes", []))
+    case = subject_view(subject, state, context)
+    view = DirectorView(**vars(case), reports=last_statements(state), disputes=state.get("disputes", []))
     return await ask(
         role,
         view,
         context,
-        language=seen.chart.language,
+        language=case.chart.language,
         place=place(state, what, f"round{state.get('round', 0)}"),
-        pictures=[*pictures_shown(state), *pictures_of(subject, seen.chart, state)],
+        pictures=[*pictures_shown(state), *pictures_of(subject, case.chart, state)],
     )
 
 
 def _next_round(state: ConferenceState, context: Context, disputes: list[Dispute], agreed: bool) -> dict[str, Any]:
-    """File the round and count it; two ends, agreed and rounds used up."""
+    """Record the round and count it; end if agreed or the rounds are used up."""
     round_ = state.get("round", 0)
-    filed = DiscussionRound(number=round_, statements=last_statements(state), disputes=disputes, agreed=agreed)
+    entry = DiscussionRound(number=round_, statements=last_statements(state), disputes=disputes, agreed=agreed)
     ended = "agreed" if agreed else "rounds_used_up" if round_ >= context.max_rounds else ""
     return {
         "disputes": disputes,
-        "discussion": [*state.get("discussion", []), filed],
+        "discussion": [*state.get("discussion", []), entry],
         "ended": ended,
         "round": round_ if ended else round_ + 1,
     }

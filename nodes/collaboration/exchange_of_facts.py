@@ -1,4 +1,4 @@
-"""The medical director in the exchange of facts: merges what the interns found out, and has the conflicts settled."""
+"""The medical director in the exchange of facts: merges the interns' findings, and has their conflicts settled."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -36,7 +36,7 @@ class MergedFacts(Facts):
 
 @dataclass(frozen=True)
 class FactsView:
-    """What the director sees: the interns' first reports; later the own draft and what was said on the conflicts."""
+    """What the director sees: the interns' first reports; later also its own draft and the replies on the conflicts."""
 
     chart: Chart
     reports: list[Statement]
@@ -48,19 +48,19 @@ _WHO_KNOWS: dict[Part, Person] = {"examinations": "examiner", "symptoms": "patie
 
 
 def merge_by_majority(view: FactsView) -> MergedFacts:
-    """Offline: what most interns report stands; what fewer report is asked about."""
+    """Offline: keep what most interns report, and ask about what fewer report."""
     reports = [FinalReport.model_validate(statement.report) for statement in view.reports]
     merged = reports[0]
     conflicts: list[Conflict] = []
     for part, person in _WHO_KNOWS.items():
         merged = REPORT.claims[part].set(merged, held_by(REPORT, reports, part, most))
         for claim in held_by(REPORT, reports, part, lambda count, of: not most(count, of)):
-            conflicts.append(Conflict(point=claim, ask=person, question=_asked(claim, person)))
+            conflicts.append(Conflict(point=claim, ask=person, question=_question(claim, person)))
     return MergedFacts(symptoms=merged.symptoms, examinations=merged.examinations, conflicts=conflicts[:MOST_CONFLICTS])
 
 
 def add_the_replies(view: FactsView) -> Facts:
-    """Offline: the draft with what was replied."""
+    """Offline: append the replies to the draft."""
     assert view.draft is not None
     said: dict[Person, list[str]] = {"patient": [], "examiner": []}
     for confirmation in view.confirmations:
@@ -71,8 +71,8 @@ def add_the_replies(view: FactsView) -> Facts:
     )
 
 
-def _asked(claim: str, person: Person) -> str:
-    """An examination by its name, which is all that the examiner goes by; anything else as it was reported."""
+def _question(claim: str, person: Person) -> str:
+    """Return what to ask: for the examiner the names of the tests, which is all it goes by, else the claim itself."""
     names = [test.spelling for test in named_tests(claim)] if person == "examiner" else []
     return ", ".join(names) or claim
 
@@ -83,7 +83,7 @@ agreeing_director = Role("director", "dispute_resolution", "collaboration/agreed
 
 @node
 async def merge_facts(state: ConferenceState, runtime: Runtime[Context]) -> dict[str, Any]:
-    """One account of symptoms and results from all reports, and the conflicts between them."""
+    """Merge all reports into one account of symptoms and results, and list the conflicts between them."""
     at_least_one(last_statements(state), state)
     answer = await _ask(merging_director, state, runtime.context, "facts")
     return {"facts": Facts(symptoms=answer.symptoms, examinations=answer.examinations), "conflicts": answer.conflicts}
@@ -91,7 +91,7 @@ async def merge_facts(state: ConferenceState, runtime: Runtime[Context]) -> dict
 
 @node
 async def agree_on_facts(state: ConferenceState, runtime: Runtime[Context]) -> dict[str, Any]:
-    """The account again, with what patient and examiner said on the conflicts."""
+    """Revise the account in view of what patient and examiner said on the conflicts."""
     return {"facts": await _ask(agreeing_director, state, runtime.context, "agreed_facts")}
 
 

@@ -1,6 +1,6 @@
-"""The intern doctors: each consults the patient alone, then revises the report in view of the others' and the disputes.
+"""The intern doctors: each consults the patient alone, then revises its report in view of the others and the disputes.
 
-A seat may have a model of its own (``intern2`` in the model map, else ``intern``), in the consultation too.
+A seat may have its own model (``intern2`` in the model map, else ``intern``), which also plays its consultation.
 """
 
 from collections.abc import Sequence
@@ -52,17 +52,16 @@ class InternView(SubjectView):
     own: Statement | None
     others: list[Statement]
     disputes: list[Dispute]
-    earlier: Sequence[Statement] = ()  # what own and others stand for no longer, in the order in which it was said
+    earlier: Sequence[Statement] = ()  # superseded statements of all interns, by round
     image_class: str | None = None
 
 
 def give_way(view: InternView) -> Revision[Any]:
-    """Offline: what most hold is taken over; else the own view stands. A named dispute is settled.
+    """Offline: adopt what most interns claim on a part, else keep the own claims; give way on named disputes.
 
-    On a disputed part the agreed facts are asked before heads are counted: a diagnosis that they name goes first, one
-    that they deny is let go, whoever holds it. What no most hold is disputed again: then what half of them hold is
-    taken over, and at last all that anybody holds. Before the first round each seat weighs the similar cases in its
-    own way.
+    On a disputed diagnosis, the agreed facts come before the majority: diagnoses that they name are preferred, else
+    those that they do not deny. On a disputed part, claims need a majority at first, half of the interns in the next
+    round, and any intern after that. Before the first round, each seat weighs the similar cases in its own way.
     """
     subject = view.subject
     if view.own is None:
@@ -71,28 +70,28 @@ def give_way(view: InternView) -> Revision[Any]:
         decision = majority(subject.stage, view.chart, view.neighbours, view.options.names, view.image_class, seat)
         return Revision(reasoning=reason("similar_cases", view.chart, eye_of(seat).name), report=decision)
     answer: Any = subject.answer.model_validate(view.own.report)
-    said = sorted([view.own, *view.others], key=lambda statement: statement.seat)
-    answers = [subject.answer.model_validate(statement.report) for statement in said]
+    statements = sorted([view.own, *view.others], key=lambda statement: statement.seat)
+    answers = [subject.answer.model_validate(statement.report) for statement in statements]
     disputed = {dispute.part for dispute in view.disputes}
-    enough = (most, half, some)[min(view.own.round, 2)]
+    share = (most, half, some)[min(view.own.round, 2)]
     for part, claims in subject.claims.items():
-        held = held_by(subject, answers, part, enough if part in disputed else most)
+        adopted = held_by(subject, answers, part, share if part in disputed else most)
         if part == "diagnosis" and part in disputed and view.facts is not None:
             named = held_by(subject, answers, part, some)
-            possible = _in_view_of(view.facts, named, view.chart)
-            held = [claim for claim in held if claim in possible] or (possible if possible != named else [])
-        if held:
-            answer = claims.set(answer, held)
+            possible = _by_facts(view.facts, named, view.chart)
+            adopted = [claim for claim in adopted if claim in possible] or (possible if possible != named else [])
+        if adopted:
+            answer = claims.set(answer, adopted)
     return Revision(reasoning=reason("others_hold_it", view.chart), report=answer)
 
 
-def _in_view_of(facts: Facts, held: list[str], chart: Chart) -> list[str]:
-    """The diagnoses that the facts name, or else those that they do not deny; all if they deny them all."""
+def _by_facts(facts: Facts, names: list[str], chart: Chart) -> list[str]:
+    """Return the diagnoses that the facts name, or else those that they do not deny; all if they deny them all."""
     chart = replace(chart, results={"facts": facts.examinations})
     language = chart.presentation.language
-    cases = [RememberedCase(id="held", verified=False, language=language, diagnosis=[name]) for name in held]
-    possible = [name for name, case in zip(held, cases, strict=True) if not contradicts(case, chart)]
-    return named_in_findings(chart) or possible or held
+    cases = [RememberedCase(id="held", verified=False, language=language, diagnosis=[name]) for name in names]
+    possible = [name for name, case in zip(names, cases, strict=True) if not contradicts(case, chart)]
+    return named_in_findings(chart) or possible or names
 
 
 intern: Role[Any] = Role(
@@ -108,31 +107,31 @@ intern: Role[Any] = Role(
 
 
 def last_report_stands(state: ConferenceState) -> dict[str, Any]:
-    """An intern whose revision cannot be read holds what was held before; without a report there is nothing to hold."""
-    held = [statement for statement in last_statements(state) if statement.seat == state["seat"]]
-    return {"statements": [one.model_copy(update={"round": state.get("round", 0), "reasoning": ""}) for one in held]}
+    """Keep an intern's last report if the revision cannot be read; write nothing if there is none."""
+    last = [statement for statement in last_statements(state) if statement.seat == state["seat"]]
+    return {"statements": [one.model_copy(update={"round": state.get("round", 0), "reasoning": ""}) for one in last]}
 
 
 @member(last_report_stands)
 async def revise(state: ConferenceState, runtime: Runtime[Context], subject: Subject) -> dict[str, Any]:
-    """One intern's report of this round: in view of all that was said so far, and of the disputes.
+    """Ask one intern for the report of this round, in view of all earlier statements and of the disputes.
 
-    Before the first round of a decision there is nothing to look back on: the intern proposes.
+    Before the first round of a decision there are none, and the intern makes a first proposal.
     """
     context, seat, round_ = runtime.context, state["seat"], state.get("round", 0)
-    seen, said = subject_view(subject, state, context), last_statements(state)
-    chart = seen.chart
+    case, last = subject_view(subject, state, context), last_statements(state)
+    chart = case.chart
     answer: type[Revision[Any]] = Revision[subject.answer]  # type: ignore[name-defined]
     revision = await ask(
         intern.at(subject.name, answer),
         InternView(
-            **vars(seen),
+            **vars(case),
             seat=seat,
             image_class=state.get("image_class"),
             neighbours=recalled_at(subject.stage, state, chart) if subject.stage else [],
-            own=next((statement for statement in said if statement.seat == seat), None),
-            others=[statement for statement in said if statement.seat != seat],
-            earlier=[statement for statement in state.get("statements", []) if statement not in said],
+            own=next((statement for statement in last if statement.seat == seat), None),
+            others=[statement for statement in last if statement.seat != seat],
+            earlier=[statement for statement in state.get("statements", []) if statement not in last],
             disputes=state.get("disputes", objections(subject, state, chart.language)),
         ),
         context,
@@ -146,7 +145,7 @@ async def revise(state: ConferenceState, runtime: Runtime[Context], subject: Sub
 
 
 def as_doctor(context: Context, seat: int) -> Context:
-    """The context of an intern's own consultation: the intern's model speaks as the doctor, its calls bear the seat."""
+    """Return the context of an intern's consultation: the intern's model as the doctor, and the seat as scope."""
     models = dict(context.models)
     own = next((models[name] for name in (f"intern{seat}", "intern") if name in models), None)
     if own is not None:

@@ -1,4 +1,4 @@
-"""The records of a collaboration: takes what one doctor holds alone, and files how it was come to. Asks nobody."""
+"""The records of a collaboration: its outcome, and how it was reached. Makes no model call."""
 
 from typing import Any
 
@@ -13,14 +13,14 @@ from nodes.state.decisions import Judgement, Round, Verdict
 
 @node
 async def adopt(state: ConferenceState, runtime: Runtime[Context], subject: Subject) -> dict[str, Any]:
-    """One doctor: the report stands as it is, without a further call."""
+    """Adopt the report of a single doctor, without a further call."""
     [only] = last_statements(state)
     return {"report": subject.answer.model_validate(only.report), "ended": "no_discussion"}
 
 
 @node
 async def file_collaboration(state: ConferenceState, runtime: Runtime[Context]) -> dict[str, Any]:
-    """The record of the collaboration: how it ended, and every turn of every round."""
+    """Record how the collaboration ended, with all statements of every round."""
     record = {
         "interns": len(last_statements(state)),
         "ended": state["ended"],
@@ -37,19 +37,19 @@ _ENDED = {"agreed": "agreed", "rounds_used_up": "exhausted", "no_discussion": "n
 
 @node
 async def hand_on(state: ConferenceState, runtime: Runtime[Context]) -> dict[str, Any]:
-    """Leave the decision to the clinical workflow, with how it was come to."""
+    """Return the decision to the clinical workflow, with the rounds that led to it."""
     collaboration, decision = state["collaboration"], state["report"]
     minutes = [
         Round(
-            decision={f"intern{statement.seat}": statement.report for statement in each.statements},
+            decision={f"intern{statement.seat}": statement.report for statement in round_.statements},
             judgements=[
                 Judgement(
                     judge="director",
-                    verdict=Verdict(accepted=each.agreed, reason="; ".join(item.point for item in each.disputes)),
+                    verdict=Verdict(accepted=round_.agreed, reason="; ".join(item.point for item in round_.disputes)),
                 )
             ],
         )
-        for each in collaboration.discussion
+        for round_ in collaboration.discussion
     ]
-    alone = Round(decision=decision.model_dump(mode="json"))
-    return {"decision": decision, "minutes": minutes or [alone], "ended": _ENDED[collaboration.ended]}
+    only_round = Round(decision=decision.model_dump(mode="json"))
+    return {"decision": decision, "minutes": minutes or [only_round], "ended": _ENDED[collaboration.ended]}

@@ -1,4 +1,4 @@
-"""What a discussion among interns is about, as data: their reports, or a decision of the clinical workflow."""
+"""The subjects of a discussion among interns, as data: their reports, or a decision of the clinical workflow."""
 
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -33,7 +33,7 @@ from prompts import load_prompt, mark
 
 @dataclass(frozen=True)
 class Claims:
-    """What an answer claims on one part, as a list to be compared as a set, and how to put another in its place."""
+    """How to get the claims of an answer on one part, as a list that is compared as a set, and how to replace them."""
 
     of: Callable[[Any], Sequence[str]]
     set: Callable[[Any, list[str]], Any]
@@ -51,13 +51,13 @@ class Subject:
     stage: Stage | None = None  # the stage that it decides, if it is a decision of the clinical workflow
 
     def chart(self, state: ConferenceState, context: Context) -> Chart:
-        """What is known of the case."""
+        """Return what is known of the case."""
         return read_chart(state, self.reads, context.language)
 
 
 @dataclass(frozen=True)
 class SubjectView:
-    """What interns and director see alike: what is discussed and asked, the case, and what may be chosen, if closed."""
+    """What interns and director both see: the subject and its task, the case, the agreed facts, the allowed choices."""
 
     subject: Subject
     task: str
@@ -67,7 +67,7 @@ class SubjectView:
 
 
 def subject_view(subject: Subject, state: ConferenceState, context: Context) -> SubjectView:
-    """The case as those who discuss it find it."""
+    """Return the case as interns and director see it."""
     chart, stage = subject.chart(state, context), subject.stage
     return SubjectView(
         subject=subject,
@@ -85,15 +85,15 @@ def _field(name: str) -> Claims:
 
 
 def _text(name: str, split: Callable[[str], list[str]], separators: tuple[str, str]) -> Claims:
-    """A text as the list of what it names; put together again in the way of its language."""
+    """Return the claims of a text field: it is split, and joined again with the (English, Chinese) separator."""
 
-    def put(answer: Any, values: list[str]) -> Any:
+    def replace_claims(answer: Any, values: list[str]) -> Any:
         return answer.model_copy(update={name: separators[language_of(*values) == "zh"].join(values)})
 
-    return Claims(lambda answer: split(getattr(answer, name)), put)
+    return Claims(lambda answer: split(getattr(answer, name)), replace_claims)
 
 
-def _listed(text: str) -> list[str]:
+def _split_list(text: str) -> list[str]:
     return [part.strip() for part in re.split(r"[,，、;；。\n]|\.(?:\s|$)", text) if part.strip()]
 
 
@@ -103,11 +103,11 @@ REPORT = Subject(
     task="collaboration/task",
     claims={
         "diagnosis": _field("diagnosis"),
-        "treatment": _text("treatment", _listed, (", ", "、")),
+        "treatment": _text("treatment", _split_list, (", ", "、")),
         "examinations": _text("examinations", lambda text: [line for line in text.splitlines() if line], ("\n", "\n")),
         "symptoms": _text("symptoms", sentences, (" ", "")),
     },
-    reads="referral.level1",  # the facts of the interns take the place of all that comes later
+    reads="referral.level1",  # the interns' facts replace all that later stages would show
 )
 _OF_STAGE: dict[type[Decision], dict[Part, Claims]] = {
     Triage: {
@@ -127,7 +127,7 @@ _AS_A_WHOLE: dict[Part, Claims] = {"diagnosis": Claims(lambda answer: answer.lis
 
 
 def decision_on(stage: Stage) -> Subject:
-    """A decision of the clinical workflow as what is discussed."""
+    """Return a decision of the clinical workflow as a subject."""
     return Subject(
         name=stage.name,
         answer=stage.decision,
@@ -142,34 +142,34 @@ SUBJECTS = {REPORT.name: REPORT, **{name: decision_on(stage) for name, stage in 
 
 
 def objections(subject: Subject, state: ConferenceState, language: Language) -> list[Dispute]:
-    """What the physicians of the later stages object to in the last decision, as what the doctors have to settle."""
+    """Return the objections of the later stages' physicians to the last decision, as disputes to settle."""
     part, *_ = subject.claims
     label = mark("label", language)
     return [
-        Dispute(part=part, point=label.join(filter(None, [last.told(language), item.verdict.reason])))
-        for last in state.get("rounds", [])[-1:]
-        for item in last.judgements
+        Dispute(part=part, point=label.join(filter(None, [round_.told(language), item.verdict.reason])))
+        for round_ in state.get("rounds", [])[-1:]
+        for item in round_.judgements
         if not item.verdict.accepted
     ]
 
 
 def on_agreed_facts(report: BaseModel, facts: BaseModel | None) -> BaseModel:
-    """The report with what the exchange of facts found: what is discussed is diagnosis, basis and treatment."""
+    """Return the report with the agreed facts, so that only diagnosis, basis and treatment are discussed."""
     return report if facts is None else report.model_copy(update=facts.model_dump())
 
 
 def pictures_of(subject: Subject, chart: Chart, state: ConferenceState) -> list[str]:
-    """The pictures that belong to the report being written, if one is."""
+    """Return the pictures of the report being written, if the subject is one."""
     return pictures_for(subject.stage, chart, state.get("image_class")) if subject.stage else []
 
 
 def held_by(subject: Subject, answers: Sequence[BaseModel], part: Part, share: Callable[[int, int], bool]) -> list[str]:
-    """What so many of the answers claim on a part, see `nodes.offline.votes.held`."""
+    """Return what the given share of the answers claims on a part, see `nodes.offline.votes.held`."""
     return held([subject.claims[part].of(answer) for answer in answers], share)
 
 
 def differing(subject: Subject, answers: Sequence[BaseModel]) -> list[Part]:
-    """The parts on which the answers do not all claim the same, the most important first."""
+    """Return the parts on which the answers do not all claim the same, the most important first."""
     return [
         part
         for part in subject.claims
@@ -178,13 +178,14 @@ def differing(subject: Subject, answers: Sequence[BaseModel]) -> list[Part]:
 
 
 def merged(subject: Subject, answers: Sequence[BaseModel]) -> BaseModel:
-    """What most of the answers claim, part by part; where nothing gets that far, what the first says.
+    """Merge the answers part by part: what most of them claim, or else what the first one claims.
 
-    What is no claim (the basis, a plan in words) is taken from the answer that is nearest to it on the first part.
+    Fields without claims (the basis, a plan in words) are taken from the answer nearest to the majority on the first
+    part.
     """
     first, *_ = subject.claims
-    wanted = {part: held_by(subject, answers, part, most) for part in subject.claims}
-    main = {normalise(claim) for claim in wanted[first]}
+    majority = {part: held_by(subject, answers, part, most) for part in subject.claims}
+    main = {normalise(claim) for claim in majority[first]}
 
     def nearness(answer: BaseModel) -> float:
         claims = {normalise(claim) for claim in subject.claims[first].of(answer)}
@@ -192,5 +193,5 @@ def merged(subject: Subject, answers: Sequence[BaseModel]) -> BaseModel:
 
     result = max(answers, key=nearness)
     for part, claims in subject.claims.items():
-        result = claims.set(result, wanted[part] or list(claims.of(answers[0])))
+        result = claims.set(result, majority[part] or list(claims.of(answers[0])))
     return result

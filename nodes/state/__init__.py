@@ -1,1 +1,1 @@
-"""What passes between the agents: every state of a graph, and its reducers."""
+"""What passes between the agents: the states of all graphs, and their reducers."""

@@ -1,7 +1,7 @@
-"""What the doctors know: the findings in the state, and the chart that a stage reads of them.
+"""What the doctors know: the findings in the state, and the chart that a stage reads from them.
 
-Neither the patient's record as a whole, nor the examination record, nor the answer key is among them: a doctor's node
-takes `Findings`, and a state key that is not in it does not reach the node.
+The findings do not include the patient's full record, the examination record or the answer key. A doctor's node takes
+`Findings`, so that no other state key reaches it.
 """
 
 from collections.abc import Sequence
@@ -62,7 +62,7 @@ class Turn(Strict):
 
 
 def heard_by(listener: Speaker, dialogue: Sequence[Turn]) -> list[Turn]:
-    """What somebody said or was told, as it was said: without what only the patient's side knows of a turn."""
+    """Return the turns that a listener said or heard, without the fields that are for the patient's side only."""
     return [
         turn.model_copy(update={"action": None, "plain": "", "facts": []})
         if turn.action or turn.plain or turn.facts
@@ -73,12 +73,12 @@ def heard_by(listener: Speaker, dialogue: Sequence[Turn]) -> list[Turn]:
 
 
 class Told(list[Turn]):
-    """What was said before, as somebody remembers it who only has to answer."""
+    """The earlier turns of a dialogue, for a role that only has to reply to the last one."""
 
     sheds: ClassVar[str] = TURNS
 
     def shorter(self) -> "Told | None":
-        """Without the oldest turn, for a prompt that would not fit."""
+        """Drop the oldest turn, for a prompt that would not fit; None if there is none."""
         return Told(self[1:]) if self else None
 
 
@@ -94,10 +94,10 @@ class Reference(Strict):
 
 
 def merge_reports(left: dict[str, str] | None, right: dict[str, str] | None) -> dict[str, str]:
-    """Reports of parallel branches, by image class in the order of the vocabulary.
+    """Merge the reports of parallel branches, by image class in the order of the vocabulary.
 
-    Two reports of one class come only from two visits of a case; the longer stands, of two as long the greater in
-    spelling, so that the outcome does not depend on who was first.
+    Two reports on one class come only from two visits to a case. The longer one is kept (of equally long ones, the
+    last in string order), so that the result does not depend on the order of the branches.
     """
     merged: dict[str, str] = {}
     for reports in (left or {}, right or {}):
@@ -109,7 +109,7 @@ def merge_reports(left: dict[str, str] | None, right: dict[str, str] | None) -> 
 def merge_decided(
     left: dict[str, dict[str, Any]] | None, right: dict[str, dict[str, Any]] | None
 ) -> dict[str, dict[str, Any]]:
-    """Decisions of stages that have no field of their own, by stage; each stage writes its own."""
+    """Merge the decisions of stages without a field of their own, by stage; each stage writes only its own."""
     return dict(sorted({**(left or {}), **(right or {})}.items()))
 
 
@@ -134,7 +134,7 @@ class Findings(TypedDict, total=False):
 
 
 class Progress(TypedDict, total=False):
-    """What every node may add to, whatever it decides."""
+    """What every node may add to: the record of decisions, and the trace."""
 
     decisions: Annotated[list[StageRecord], union_by("visit", "position", "stage")]
     trace: Annotated[Trace, merge_traces]
@@ -142,7 +142,7 @@ class Progress(TypedDict, total=False):
 
 @dataclass(frozen=True)
 class Chart:
-    """The chart as a stage finds it; ``str(chart)`` is what a prompt shows."""
+    """The chart as a stage sees it; ``str(chart)`` is its text in a prompt."""
 
     language: Language
     presentation: Presentation
@@ -154,19 +154,19 @@ class Chart:
     reports: dict[str, str]
     diagnosis: Diagnosis | None
     decided: dict[str, dict[str, Any]]
-    orders: Sequence[str] = ()  # physical examinations, for who orders auxiliary ones after them
-    begun: bool = True  # the dialogue is shown from its beginning
+    orders: Sequence[str] = ()  # physical examinations, if auxiliary ones are ordered after them
+    begun: bool = True  # whether the dialogue is shown from its beginning
     sheds: ClassVar[str] = TURNS
 
     def shorter(self) -> "Chart | None":
-        """Without the oldest turn of the dialogue, for a prompt that would not fit."""
+        """Drop the oldest turn of the dialogue, for a prompt that would not fit; None if there is none."""
         return replace(self, dialogue=self.dialogue[1:], begun=False) if self.dialogue else None
 
     def __str__(self) -> str:
-        """The chart in words, in the language of the prompt."""
-        told = (self.presentation, self.referral, self.triage, self.diagnosis, *self.dialogue, *self.pictures)
-        found = (tuple(self.results.items()), tuple(self.reports.items()), tuple(self.orders), repr(self.decided))
-        return shown_once(told, ("chart", self.language, self.begun, len(self.dialogue), *found), self._words)
+        """Return the chart as text, in the language of the prompt."""
+        by_identity = (self.presentation, self.referral, self.triage, self.diagnosis, *self.dialogue, *self.pictures)
+        by_value = (tuple(self.results.items()), tuple(self.reports.items()), tuple(self.orders), repr(self.decided))
+        return shown_once(by_identity, ("chart", self.language, self.begun, len(self.dialogue), *by_value), self._words)
 
     def _words(self) -> str:
         name, title = partial(label, language=self.language), partial(stage_title, language=self.language)
@@ -174,19 +174,19 @@ class Chart:
 
     @property
     def department(self) -> str | None:
-        """The department that looks after the case, once it is referred."""
+        """The department in charge of the case, once it is referred."""
         placed = self.referral or self.triage
         return placed.department if placed else None
 
     @property
     def all_pictures(self) -> list[Picture]:
-        """The pictures on file and those that came with the words of the dialogue, each once."""
+        """The pictures on file and those handed over in the dialogue, each once."""
         handed = [*self.pictures, *(picture for turn in self.dialogue for picture in turn.pictures)]
         return list({picture.file: picture for picture in handed}.values())
 
     @property
     def patients_words(self) -> str:
-        """Everything the patient said, and what the record says where the patient was not asked."""
+        """The complaint, the present illness if the record is read, and all that the patient said, as one text."""
         said = [turn.text for turn in self.dialogue if turn.speaker == "patient"]
         return " ".join(
             part for part in (self.presentation.chief_complaint, self.presentation.present_illness, *said) if part
@@ -194,6 +194,6 @@ class Chart:
 
 
 def of_the_dialogue(chart: Chart) -> Chart:
-    """The chart of a doctor who knows nothing but what was said: no age, sex or occupation, the complaint as told."""
-    told = next((turn.text for turn in chart.dialogue if turn.speaker == "patient"), "")
-    return replace(chart, presentation=Presentation(language=chart.presentation.language, chief_complaint=told))
+    """Return the chart of a doctor who knows only the dialogue: no age, sex or occupation, the complaint as told."""
+    complaint = next((turn.text for turn in chart.dialogue if turn.speaker == "patient"), "")
+    return replace(chart, presentation=Presentation(language=chart.presentation.language, chief_complaint=complaint))

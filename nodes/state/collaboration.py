@@ -1,4 +1,4 @@
-"""What passes between interns and director: facts, reports, disputes; and the counters (AI Hospital, section 4)."""
+"""What passes between interns and director: facts, reports, disputes, and counters (AI Hospital, section 4)."""
 
 from typing import Annotated, Any, Literal
 
@@ -88,7 +88,7 @@ class Collaboration(Strict):
 
 
 class ConferenceState(StageInput, Progress, total=False):
-    """What interns and director see: what the consultations brought to light, and their discussion."""
+    """What interns and director see: the findings of the consultations, and their discussion."""
 
     recalled: list[Neighbour]
     seat: int
@@ -108,26 +108,26 @@ class ConferenceState(StageInput, Progress, total=False):
 
 
 class CollaborationOutput(Progress, total=False):
-    """What a discussion adds: the answer, and how the doctors came to it."""
+    """What a discussion adds: the answer, and how the doctors reached it."""
 
     report: Any
     collaboration: Collaboration
 
 
 def last_statements(state: ConferenceState) -> list[Statement]:
-    """What each intern said last, by seat."""
+    """Return the last statement of each intern, by seat."""
     last: dict[int, Statement] = {}
-    for statement in state.get("statements", []):  # by round
+    for statement in state.get("statements", []):  # ordered by round
         last[statement.seat] = statement
     return [last[seat] for seat in sorted(last)]
 
 
 def pictures_shown(state: ConferenceState, seat: int | None = None) -> list[str]:
-    """The pictures that the consultations brought, of one intern or of all; each once."""
-    shown = [item for item in state.get("consultations", []) if seat in (None, item.seat)]
+    """Return the picture files from the consultation of one intern, or of all, each once."""
+    consultations = [one for one in state.get("consultations", []) if seat in (None, one.seat)]
     files = [
         picture.file
-        for item in shown
-        for picture in [*item.pictures, *(picture for turn in item.dialogue for picture in turn.pictures)]
+        for one in consultations
+        for picture in [*one.pictures, *(picture for turn in one.dialogue for picture in turn.pictures)]
     ]
     return list(dict.fromkeys(files))

@@ -1,4 +1,4 @@
-"""What the stages decide: one answer type a decision."""
+"""What the stages decide: one answer type per decision."""
 
 import re
 from collections.abc import Mapping
@@ -21,7 +21,7 @@ from cases.vocabulary import (
 )
 from prompts import mark
 
-# What a weak model gives for a reason.
+# What weak models write instead of a reason.
 _NO_REASON = re.compile(r"\W*(?:true|false|yes|no|none|null|n/?a|无|没有|是|否|原因|理由)?\W*", re.IGNORECASE)
 NonEmpty = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
 
@@ -42,25 +42,25 @@ class Decision(Strict):
         return frozenset(str(each) for value in values for each in value if each)
 
     def listed(self) -> list[str]:
-        """The choices in the decision's own order."""
+        """Return the choices in the decision's own order."""
         choices = self.choices()
         lists = (value for value in dict(self).values() if isinstance(value, list) and frozenset(value) == choices)
         return list(next(lists, sorted(choices)))
 
     def told(self, language: Language) -> str:
-        """The decision as a prompt shows it."""
+        """Return the decision as a prompt shows it."""
         return in_words(self.model_dump(mode="json"), language)
 
 
 def in_words(decision: Mapping[str, Any], language: Language) -> str:
-    """A decision as a prompt shows it: its values, vocabulary terms in the language; a dash if it names nothing."""
-    listed = mark("listed", language)
-    told = [
-        listed.join(labels(value, language)) if isinstance(value, list) else label(str(value), language)
+    """Return a decision as a prompt shows it: its values, with terms in the language; a dash if it is empty."""
+    separator = mark("listed", language)
+    texts = [
+        separator.join(labels(value, language)) if isinstance(value, list) else label(str(value), language)
         for value in decision.values()
         if value
     ]
-    return mark("series", language).join(told) or "-"
+    return mark("series", language).join(texts) or "-"
 
 
 class Triage(Decision):
@@ -96,15 +96,15 @@ class Report(Decision):
     impression: str = Field(description="What it means; empty if that cannot be said.")
 
     def choices(self) -> frozenset[str]:
-        """The wording."""
+        """Return both texts."""
         return frozenset({self.findings, self.impression})
 
     def listed(self) -> list[str]:
-        """The findings, then what they mean."""
+        """Return the findings, then the impression."""
         return [text for text in (self.findings, self.impression) if text]
 
     def __str__(self) -> str:
-        """The report as one text."""
+        """Return the report as one text."""
         return "\n".join(part for part in (self.findings, self.impression) if part)
 
 
@@ -141,7 +141,7 @@ class Verdict(Strict):
     @model_validator(mode="wrap")
     @classmethod
     def _objects_with_a_reason(cls, given: Any, read: ModelWrapValidatorHandler[Self], info: ValidationInfo) -> Self:
-        """An objection of a model or a person that gives no reason goes back once; then it is one without a reason."""
+        """Reject an objection without a reason once; if the repaired answer has none either, leave the reason empty."""
         verdict = read(given)
         closed = (info.context or {}).get("closed")
         if closed is None or verdict.accepted or not _NO_REASON.fullmatch(verdict.reason):
@@ -166,7 +166,7 @@ class Round(Strict):
     reply: str = Field("", description="To the objections to the decision before, if there was one.")
 
     def told(self, language: Language) -> str:
-        """The decision as a prompt shows it."""
+        """Return the decision as a prompt shows it."""
         return in_words(self.decision, language)
 
 

@@ -1,4 +1,4 @@
-"""What passes between the experts of MedAgents and MDAgents: fields, analyses, messages, reports; and the counters."""
+"""What passes between the experts of MedAgents and MDAgents: analyses, messages, reports, and counters."""
 
 from dataclasses import dataclass
 from typing import Annotated, Literal
@@ -15,8 +15,8 @@ from nodes.state.stage import StageState
 from nodes.workflow.stages import Stage
 from prompts import load_prompt
 
-MOST_EXPERTS = 5  # MedAgents' fields of the question, and MDAgents' group
-MOST_WEIGHING = 2  # MedAgents' fields of the options
+MOST_EXPERTS = 5  # MedAgents' experts for the question, and MDAgents' group
+MOST_WEIGHING = 2  # MedAgents' experts for the options
 MOST_TEAMS = 3
 Complexity = Literal["low", "moderate", "high"]
 
@@ -47,7 +47,7 @@ class Conclusion(Strict):
     proposal: list[NonEmpty] = Field(description="The answer as a list, in the terms of the question.")
 
     def proposed(self, language: Language) -> str:
-        """The list as a prompt shows it."""
+        """Return the proposal as a prompt shows it."""
         return in_words({"proposal": self.proposal}, language)
 
 
@@ -60,7 +60,7 @@ class Analysis(Conclusion):
     analysis: str
 
     def told(self, language: Language) -> str:
-        """Who found what, as a prompt shows it."""
+        """Return the expert, the analysis and the proposal as a prompt shows them."""
         return f"{self.expert}\n{self.analysis}\n{self.proposed(language)}"
 
 
@@ -71,7 +71,7 @@ class Synthesis(Conclusion):
     report: str
 
     def told(self, language: Language) -> str:
-        """The report as a prompt shows it."""
+        """Return the report and the proposal as a prompt shows them."""
         return f"{self.report}\n{self.proposed(language)}"
 
 
@@ -105,23 +105,23 @@ class PanelState(StageState, total=False):
 
 @dataclass(frozen=True)
 class CaseView(StageView):
-    """What everybody sees who has a part in the decision, with the task of the stage in words."""
+    """What every role in the decision sees, with the task of the stage as text."""
 
     task: str
 
 
 def case_view(state: StageState, stage: Stage, context: Context) -> CaseView:
-    """The case as the stage finds it."""
+    """Return the case as the stage sees it, with the task."""
     view = stage_view(state, stage, context)
     return CaseView(**vars(view), task=load_prompt("medchain/task", view.chart.language, stage.name).render({})[0])
 
 
 def purpose_of(state: PanelState) -> str:
-    """What the team at work is to find out; empty without teams."""
+    """Return the purpose of the current team; empty without teams."""
     team = state.get("team", 0)
     return state["teams"][team - 1].purpose if team else ""
 
 
 def earlier_reports(state: PanelState) -> list[Synthesis]:
-    """What the teams before the one at work have reported."""
+    """Return the reports of the teams before the current one."""
     return [item for item in state.get("syntheses", []) if item.team < state.get("team", 0)]

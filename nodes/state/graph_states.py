@@ -1,4 +1,4 @@
-"""The states of the clinical workflow: what goes in, what has been found out, what comes out."""
+"""The states of the graphs: what goes in, what is found out, what comes out."""
 
 from cases import Case
 from nodes.consultation.final_report import FinalReport
@@ -29,7 +29,7 @@ class ReferralOutput(Progress, total=False):
 
 
 class InterviewState(Findings, PatientSideState, Progress, total=False):
-    """The state of the dialogue; the records are the patient's side's alone."""
+    """The state of the dialogue; only the patient's side reads the records."""
 
     recalled: list[Neighbour]
     seat: int
@@ -72,8 +72,8 @@ class ExaminationState(Findings, Progress, total=False):
 class ClinicalState(Findings, Records, Progress, total=False):
     """The whole course of a case.
 
-    The records stand apart from the findings: the patient's node reads ``patient_record``, the examiner's
-    ``examination_record``, ``case``, which admission reads; a doctor's node reads `Findings`, which has none of them.
+    The records are kept apart from the findings: the patient's node reads ``patient_record``, the examiner's
+    ``examination_record``, and admission ``case``. A doctor's node reads `Findings`, which has none of them.
     """
 
     case: Case
@@ -88,7 +88,7 @@ class ClinicalState(Findings, Records, Progress, total=False):
 
 
 class ConsultationState(Findings, PatientSideState, Progress, total=False):
-    """The whole course of a consultation; the records and the case stand apart as in the clinical workflow."""
+    """The whole course of a consultation; records and case are kept apart as in `ClinicalState`."""
 
     case: Case
     recalled: list[Neighbour]
@@ -109,6 +109,6 @@ class PatientTurnState(AdmissionState, AddressState, PatientSideState, total=Fal
 
 
 class DisputeResolutionState(ConferenceState, PatientSideState, total=False):
-    """The whole course of a collaboration; the records and the case stand apart as in the clinical workflow."""
+    """The whole course of a collaboration; records and case are kept apart as in `ClinicalState`."""
 
     case: Case

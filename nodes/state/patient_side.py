@@ -1,7 +1,7 @@
-"""What stands behind the door on the patient's side: the state that every patient system works on.
+"""The patient's side of the dialogue: the state that every patient system works on.
 
-A patient system is one node of the dialogue (a person, or a subgraph of ``graphs/patients``): it gets the dialogue up
-to the doctor's last turn, and gives it back with what is said in reply. Each person on this side takes a narrower view.
+A patient system is one node of the dialogue, usually a subgraph of ``graphs/patients``. It gets the dialogue up to the
+doctor's last turn and returns it with the reply. Each agent on this side takes a narrower view of the state.
 """
 
 from typing import Annotated
@@ -16,7 +16,7 @@ from nodes.state.chart import Ended, Presentation, Speaker, Turn
 
 
 class PatientSideOutput(TypedDict, total=False):
-    """What a patient system adds: the dialogue with its turns, its end if the patient ends it, and what it keeps."""
+    """What a patient system adds: its turns in the dialogue, whether it ends the dialogue, and what it keeps."""
 
     dialogue: list[Turn]
     dialogue_ended: Ended
@@ -25,25 +25,25 @@ class PatientSideOutput(TypedDict, total=False):
 
 
 class Records(TypedDict, total=False):
-    """What of a case the patient's side alone is given."""
+    """The parts of a case that only the patient's side is given."""
 
     patient_record: PatientRecord
     examination_record: ExaminationRecord
     picture_folder: str
-    told_results: dict[str, str]  # only where the patient tells them
-    reference_reports: dict[str, str]  # only where a run hands them over in place of pictures
-    profession: Profession  # of the persona, only where it is drawn
+    told_results: dict[str, str]  # only if the patient tells them
+    reference_reports: dict[str, str]  # only if they are handed over instead of pictures
+    profession: Profession  # of the persona, only if it is drawn
 
 
 class PatientSideState(Records, PatientSideOutput, total=False):
-    """All that a patient system works on; a key added here reaches it, a key added to the output is kept as well."""
+    """All that a patient system works on. A key added here reaches it; a key added to the output is also kept."""
 
     presentation: Presentation
-    opened: bool  # the doctor's first words here are a turn like any other, and no greeting
+    opened: bool  # the doctor's first turn is an ordinary one, not a greeting
 
 
 class HeardState(TypedDict, total=False):
-    """What a first step sees that only sorts the doctor's words: the dialogue, and no record."""
+    """What a step sees that only classifies the doctor's words: the dialogue, without the records."""
 
     presentation: Presentation
     dialogue: list[Turn]
@@ -51,10 +51,10 @@ class HeardState(TypedDict, total=False):
 
 
 def turn_number(dialogue: list[Turn]) -> int:
-    """Which of the doctor's turns is being answered; the first is 1."""
+    """Return the number of the doctor's turn that is being answered; the first is 1."""
     return sum(turn.speaker == "doctor" for turn in dialogue)
 
 
 def last_words(dialogue: list[Turn], speaker: Speaker) -> str:
-    """What somebody said last; empty if nothing yet."""
+    """Return what a speaker said last; empty if nothing yet."""
     return next((turn.text for turn in reversed(dialogue) if turn.speaker == speaker), "")

@@ -1,4 +1,4 @@
-"""The reducer of everything that several branches of a graph add to one list."""
+"""The reducer for lists that several branches of a graph add to."""
 
 from collections.abc import Callable
 from operator import attrgetter
@@ -8,21 +8,21 @@ Item = TypeVar("Item")
 
 
 def union_by(*fields: str, latest: bool = False) -> Callable[[list[Item] | None, list[Item] | None], list[Item]]:
-    """A reducer that keeps one item per key, in the order of the keys.
+    """Return a reducer that keeps one item per key, in the order of the keys.
 
     Args:
-        fields: the fields that are the key.
-        latest: of two items under one key the later one stands, where one step revises what an earlier one wrote. Else
-            the greater in spelling does, so that the outcome does not depend on which branch was first.
+        fields: the fields that form the key.
+        latest: whether the later of two items with one key is kept, for steps that revise earlier results. Otherwise
+            the last in string order is kept, so that the result does not depend on the order of the branches.
     """
     key = attrgetter(*fields)
 
     def union(left: list[Item] | None, right: list[Item] | None) -> list[Item]:
-        kept: dict[Any, Item] = {}
+        items: dict[Any, Item] = {}
         for item in (*(left or ()), *(right or ())):
-            before = kept.setdefault(key(item), item)
+            before = items.setdefault(key(item), item)
             if latest or (before is not item and str(before) <= str(item)):
-                kept[key(item)] = item
-        return [kept[each] for each in sorted(kept)]
+                items[key(item)] = item
+        return [items[value] for value in sorted(items)]
 
     return union

@@ -1,4 +1,4 @@
-"""What passes between the members of a stage's group: recalled cases, opinions, judgements; and the counters."""
+"""What passes between the members of a stage's group: recalled cases, opinions, judgements, and counters."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -26,7 +26,7 @@ class Opinion(Strict):
     reasoning: str
 
     def told(self, language: Language) -> str:
-        """What is held, and why, as a prompt shows it."""
+        """Return the decision and the reasoning as a prompt shows them."""
         return f"{in_words(self.decision, language)}\n{self.reasoning}"
 
 
@@ -38,17 +38,17 @@ class Objection(Judgement):
 
 @dataclass(frozen=True)
 class Options:
-    """What may be chosen, in canonical names; ``str(options)`` lists them in the language of the prompt."""
+    """The allowed choices, by canonical name; ``str(options)`` lists them in the language of the prompt."""
 
     names: Sequence[str]
     language: Language
 
     def __str__(self) -> str:
-        """The names as a prompt shows them."""
+        """Return the names as a prompt shows them."""
         return mark("series", self.language).join(labels(self.names, self.language))
 
     def __bool__(self) -> bool:
-        """Whether the choice is closed at all."""
+        """Whether there is a closed list of choices."""
         return bool(self.names)
 
 
@@ -63,37 +63,37 @@ class Recalled(Sequence[Neighbour]):
     image_class: str | None = None  # of the report to be written, if one is; cases without one are left out
 
     def shorter(self) -> "Recalled | None":
-        """Without the least similar case, for a prompt that would not fit."""
-        return replace(self, cases=self._told[:-1]) if self._told else None
+        """Drop the least similar case, for a prompt that would not fit; None if there is none."""
+        return replace(self, cases=self._in_prompt[:-1]) if self._in_prompt else None
 
     @property
-    def _told(self) -> list[Neighbour]:
-        return [each for each in self.cases if not each.aside]
+    def _in_prompt(self) -> list[Neighbour]:
+        return [neighbour for neighbour in self.cases if not neighbour.aside]
 
     def __getitem__(self, place: Any) -> Any:
-        """The case at a place."""
+        """Return the case at a position."""
         return self.cases[place]
 
     def __len__(self) -> int:
-        """How many were recalled."""
+        """Return the number of recalled cases."""
         return len(self.cases)
 
     def __str__(self) -> str:
-        """The cases in words, in a fence of their own."""
+        """Return the cases as text, fenced off from the rest of the prompt."""
         key = ("recalled", self.language, tuple(self.shown), self.image_class)
-        return shown_once([each.case for each in self._told], key, self._words)
+        return shown_once([neighbour.case for neighbour in self._in_prompt], key, self._words)
 
     def _words(self) -> str:
-        told = (feature_line(each.case, self.language, self.shown, self.image_class) for each in self._told)
-        numbered = "\n".join(f"{number}. {text}" for number, text in enumerate(filter(None, told), start=1))
+        lines = (feature_line(near.case, self.language, self.shown, self.image_class) for near in self._in_prompt)
+        numbered = "\n".join(f"{number}. {text}" for number, text in enumerate(filter(None, lines), start=1))
         return load_prompt("medchain/recalled", self.language).render({"cases": numbered})[1]
 
 
 class StageInput(Findings, total=False):
-    """What a stage starts from: the findings, and the image class where it reports on one.
+    """What a stage starts from: the findings, and the image class if it reports on one.
 
-    ``rounds`` is the file of the stage: what was decided, objected to and replied so far; ``revision`` counts how often
-    a strategy's decision was sent back.
+    ``rounds`` has the stage's decisions so far with objections and replies; ``revision`` counts how often a strategy's
+    decision was sent back.
     """
 
     image_class: str
@@ -123,7 +123,7 @@ class StageState(StageInput, Progress, total=False):
 
 
 class Decided(Progress, total=False):
-    """What a strategy leaves: a decision, and how it was come to; who files it is not its business."""
+    """What a strategy returns: a decision, and how it was reached. The workflow files it."""
 
     decision: Decision
     reply: str
@@ -133,11 +133,11 @@ class Decided(Progress, total=False):
 
 
 def opinions_of(state: StageState, discussion_round: int) -> list[Opinion]:
-    """What was held in one round of the discussion, by seat."""
+    """Return the opinions of one round of the discussion, by seat."""
     return [opinion for opinion in state.get("opinions", []) if opinion.discussion_round == discussion_round]
 
 
 def last_objections(state: StageState) -> list[Judgement]:
-    """The judgements of the last round that did not accept the decision."""
+    """Return the judgements of the last round that did not accept the decision."""
     last = state.get("round", 0) - 1
     return [item for item in state.get("judgements", []) if item.round == last and not item.verdict.accepted]

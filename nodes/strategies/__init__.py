@@ -1,1 +1,1 @@
-"""The experts of MedAgents and MDAgents, and the doctor who decides alone."""
+"""The agents of MedAgents and MDAgents, and the doctor who decides alone."""

@@ -1,6 +1,6 @@
-"""Who decides: on the ground of the experts' reports (MedAgents, MDAgents) or proposals (MDAgents), or alone.
+"""Decision makers: decide by the experts' reports (MedAgents, MDAgents) or proposals (MDAgents), or alone.
 
-After objections of the later stages' physicians each of them is answered too.
+After objections by the physicians of later stages, they also reply to each objection.
 """
 
 from collections import Counter
@@ -34,52 +34,52 @@ class DecisionMakerView(CaseView):
 
 
 def follow_most(view: CaseView) -> Decision:
-    """Offline: what most similar cases hold."""
+    """Offline: decide as most similar cases do."""
     return majority(view.stage, view.chart, view.neighbours, view.options.names, view.image_class)
 
 
 def follow_the_reports(view: DecisionMakerView) -> Decision:
-    """Offline: what most reports propose, or else the first of them; what most of a group propose."""
+    """Offline: what most reports propose, else what the first one does; in a group, what most members propose."""
     if view.opinions:
         return most_held(view, view.opinions)
     proposals = [synthesis.proposal for synthesis in view.syntheses]
-    held = Counter(key for proposal in proposals for key in {normalise(item) for item in proposal})
+    counts = Counter(key for proposal in proposals for key in {normalise(item) for item in proposal})
     spelling = {normalise(item): item for proposal in reversed(proposals) for item in proposal}
-    chosen = [spelling[key] for key in spelling if held[key] * 2 > len(proposals)] or proposals[0]
+    chosen = [spelling[key] for key in spelling if counts[key] * 2 > len(proposals)] or proposals[0]
     return decision_of(view.stage, chosen, view.chart, view.options.names)
 
 
-def _or_give_way(rule: Callable[[V], Decision]) -> Callable[[V], Decision | Revised[Any]]:
-    """Offline: after an objection, what most similar cases hold; a rule replies nothing."""
+def _revisable(rule: Callable[[V], Decision]) -> Callable[[V], Decision | Revised[Any]]:
+    """Offline: apply the rule; after objections, decide as most similar cases do, without a reply."""
     return lambda view: Revised(reply="", decision=follow_most(view)) if view.file else rule(view)
 
 
 decision_maker: Role[Any] = Role(
-    "decider", "", "strategies/decide", Decision, offline=_or_give_way(follow_the_reports), stages=STAGES
+    "decider", "", "strategies/decide", Decision, offline=_revisable(follow_the_reports), stages=STAGES
 )
-solo_doctor: Role[Any] = Role("solo", "", "strategies/solo", Decision, offline=_or_give_way(follow_most), stages=STAGES)
+solo_doctor: Role[Any] = Role("solo", "", "strategies/solo", Decision, offline=_revisable(follow_most), stages=STAGES)
 
 
 @node
 async def decide_by_reports(state: PanelState, runtime: Runtime[Context], stage: Stage) -> dict[str, Any]:
-    """The decision; where nobody has voted or compared before, nobody judges it here."""
+    """Decide by the reports or proposals; without an earlier vote or comparison, the decision counts as not judged."""
     view = DecisionMakerView(
         **vars(case_view(state, stage, runtime.context)),
         syntheses=state.get("syntheses", []),
         opinions=opinions_of(state, state.get("discussion_round", 0) - 1),
     )
-    return await _decided(decision_maker, view, state, runtime.context)
+    return await _decide(decision_maker, view, state, runtime.context)
 
 
 @node
 async def answer_alone(state: PanelState, runtime: Runtime[Context], stage: Stage) -> dict[str, Any]:
-    """The decision of one doctor, in one call: the plainest strategy, and MDAgents' for a case of low complexity."""
-    return await _decided(solo_doctor, case_view(state, stage, runtime.context), state, runtime.context)
+    """Let one doctor decide in one call: the simplest strategy, and MDAgents' for cases of low complexity."""
+    return await _decide(solo_doctor, case_view(state, stage, runtime.context), state, runtime.context)
 
 
-async def _decided(role: Role[Any], view: CaseView, state: PanelState, context: Context) -> dict[str, Any]:
+async def _decide(role: Role[Any], view: CaseView, state: PanelState, context: Context) -> dict[str, Any]:
     decision = view.stage.decision
     answer = await ask_at_stage(role, view, state, context, answer=revised(decision) if view.file else decision)
-    made = {"decision": answer.decision, "reply": answer.reply} if view.file else {"decision": answer}
-    minutes = state.get("minutes") or [Round(decision=made["decision"].model_dump(mode="json"))]
-    return {**made, "minutes": minutes, "ended": state.get("ended") or "not_judged"}
+    update = {"decision": answer.decision, "reply": answer.reply} if view.file else {"decision": answer}
+    minutes = state.get("minutes") or [Round(decision=update["decision"].model_dump(mode="json"))]
+    return {**update, "minutes": minutes, "ended": state.get("ended") or "not_judged"}

@@ -1,6 +1,6 @@
-"""A domain expert: analyses the case, or weighs the options, from one field; votes on the joint report.
+"""A domain expert: analyses the case or weighs the options from one field, and votes on the joint report.
 
-MedAgents' experts do both; those of MDAgents' teams analyse what their leader has given them to do.
+MedAgents' experts analyse or weigh, and vote; those in MDAgents' teams only do the analysis that their leader assigns.
 """
 
 from dataclasses import dataclass
@@ -56,27 +56,28 @@ class ExpertView(CaseView):
 
 @dataclass(frozen=True)
 class VoterView(CaseView):
-    """What an expert sees who votes on the joint report."""
+    """What an expert sees when voting on the joint report."""
 
     expert: Expert
     seat: int
     synthesis: Synthesis
 
 
-def _by_rule(view: ExpertView | VoterView) -> Decision:
+def _vote_of_similar_cases(view: ExpertView | VoterView) -> Decision:
     return majority(view.stage, view.chart, view.neighbours, view.options.names, view.image_class, view.seat)
 
 
 def analyse_by_rule(view: ExpertView) -> AnalysisText:
     """Offline: each seat weighs the similar cases in its own way."""
     return AnalysisText(
-        proposal=_by_rule(view).listed(), analysis=reason("similar_cases", view.chart, eye_of(view.seat).name)
+        proposal=_vote_of_similar_cases(view).listed(),
+        analysis=reason("similar_cases", view.chart, eye_of(view.seat).name),
     )
 
 
 def accept_if_half_is_shared(view: VoterView) -> Verdict:
-    """Offline: accept what shares at least half with the own view of the similar cases."""
-    own = _by_rule(view).listed()
+    """Offline: accept a report that shares at least half with the expert's own view of the similar cases."""
+    own = _vote_of_similar_cases(view).listed()
     if overlap(own, view.synthesis.proposal) >= 0.5:
         return Verdict(accepted=True, reason="")
     return Verdict(accepted=False, reason=reason("had", view.chart, mark("listed", view.chart.language).join(own)))
@@ -91,17 +92,17 @@ voter = Role("expert", "", "strategies/vote", Verdict, offline=accept_if_half_is
 
 @member()
 async def analyse(state: PanelState, runtime: Runtime[Context], stage: Stage) -> dict[str, Any]:
-    """One expert's analysis of the question, alone."""
-    return await _analysis(analyst, state, runtime.context, stage)
+    """Ask one expert for an analysis of the question."""
+    return await _ask_for_analysis(analyst, state, runtime.context, stage)
 
 
 @member()
 async def weigh_options(state: PanelState, runtime: Runtime[Context], stage: Stage) -> dict[str, Any]:
-    """One expert's analysis of the options, in view of those of the question."""
-    return await _analysis(weigher, state, runtime.context, stage)
+    """Ask one expert for an analysis of the options, in view of the analyses of the question."""
+    return await _ask_for_analysis(weigher, state, runtime.context, stage)
 
 
-async def _analysis(role: Role[Any], state: PanelState, context: Context, stage: Stage) -> dict[str, Any]:
+async def _ask_for_analysis(role: Role[Any], state: PanelState, context: Context, stage: Stage) -> dict[str, Any]:
     expert, seat, team = state["expert"], state["seat"], state.get("team", 0)
     tasks = state.get("tasks", [])
     view = ExpertView(
@@ -114,17 +115,17 @@ async def _analysis(role: Role[Any], state: PanelState, context: Context, stage:
         analyses=[] if team else state.get("analyses", []),
     )
     where = f"team{team}" if team else ""
-    said = await ask_at_stage(role, view, state, context, where, f"analysis{seat}", seat=seat)
+    answer = await ask_at_stage(role, view, state, context, where, f"analysis{seat}", seat=seat)
     return {
         "analyses": [
-            Analysis(team=team, seat=seat, expert=expert.domain, analysis=said.analysis, proposal=said.proposal)
+            Analysis(team=team, seat=seat, expert=expert.domain, analysis=answer.analysis, proposal=answer.proposal)
         ]
     }
 
 
 @member()
 async def vote(state: PanelState, runtime: Runtime[Context], stage: Stage) -> dict[str, Any]:
-    """One expert's vote on the joint report, with what would have to be changed."""
+    """Ask one expert to vote on the joint report, and what would have to change in it."""
     case = case_view(state, stage, runtime.context)
     expert, seat, round_ = state["expert"], state["seat"], state.get("round", 0)
     view = VoterView(**vars(case), expert=expert, seat=seat, synthesis=state["syntheses"][0])

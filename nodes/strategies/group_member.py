@@ -1,4 +1,4 @@
-"""A member of MDAgents' group: proposes, and talks with other members one to one where they have not agreed."""
+"""A member of MDAgents' group: proposes a decision, and talks one to one with other members if they disagree."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -49,18 +49,18 @@ class MemberView(CaseView):
 
 
 def within_reach(members: Sequence[Member], seat: int) -> list[int]:
-    """Whom a member may speak to: anybody, or whom one reports to, and who reports to oneself or to the same."""
-    above = {number: each.reports_to for number, each in enumerate(members, start=1)}
-    own = above[seat]
+    """Return whom a member may speak to: its superior, peers and subordinates; anybody, if it has no superior."""
+    superiors = {number: member.reports_to for number, member in enumerate(members, start=1)}
+    own = superiors[seat]
     return [
         number
-        for number, superior in above.items()
+        for number, superior in superiors.items()
         if number != seat and (own is None or number == own or superior in (seat, own))
     ]
 
 
 def propose_by_rule(view: MemberView) -> Proposal[Any]:
-    """Offline: as a general agent of the stage's group, by the number of the seat."""
+    """Offline: propose like a general agent of the stage's group with the same seat."""
     return vote_of_general_agent(
         DiscussionView(
             stage=view.stage,
@@ -76,7 +76,7 @@ def propose_by_rule(view: MemberView) -> Proposal[Any]:
 
 
 def tell_who_differs(view: MemberView) -> Messages:
-    """Offline: the first colleague within reach who holds something else is told the own view, once."""
+    """Offline: tell the own opinion, once, to the first colleague within reach whose proposal differs."""
     if view.own is None or any(said.seat == view.seat for said in view.talk):
         return Messages(messages=[])
     own = view.stage.decision.model_validate(view.own.decision)
@@ -95,7 +95,7 @@ talker = Role("expert", "", "strategies/talk", Messages, offline=tell_who_differ
 
 @member()
 async def propose(state: PanelState, runtime: Runtime[Context], stage: Stage) -> dict[str, Any]:
-    """One member's proposal, in view of the others' last ones, the talk and the moderator's remarks."""
+    """Ask one member for a proposal, in view of the last ones, the talk and the moderator's remarks."""
     view, round_, seat = _view(state, runtime.context, stage), state.get("discussion_round", 0), state["seat"]
     where = (f"discussion{round_}", f"seat{seat}")
     answer: type[Proposal[Any]] = Proposal[stage.decision]  # type: ignore[name-defined]
@@ -106,18 +106,18 @@ async def propose(state: PanelState, runtime: Runtime[Context], stage: Stage) ->
 
 @member()
 async def talk(state: PanelState, runtime: Runtime[Context], stage: Stage) -> dict[str, Any]:
-    """What one member says in one turn, to each colleague alone."""
+    """Ask one member what to say to which colleagues in this turn."""
     view, round_, seat = _view(state, runtime.context, stage), state["discussion_round"], state["seat"]
     turn = state["turn"]
     where = (f"discussion{round_}", f"turn{turn}", f"seat{seat}")
-    spoken = await ask_at_stage(talker, view, state, runtime.context, *where, seat=seat)
-    heard = [message for message in spoken.messages if message.to in view.within_reach]  # others hear nothing
-    return {"messages": [Said(discussion_round=round_, turn=turn, seat=seat, **vars(each)) for each in heard]}
+    answer = await ask_at_stage(talker, view, state, runtime.context, *where, seat=seat)
+    sent = [message for message in answer.messages if message.to in view.within_reach]  # other messages are dropped
+    return {"messages": [Said(discussion_round=round_, turn=turn, seat=seat, **vars(message)) for message in sent]}
 
 
 @node
 async def close_turn(state: PanelState, runtime: Runtime[Context]) -> dict[str, Any]:
-    """Count a turn of the talk; asks nobody."""
+    """Count a turn of the talk. Makes no model call."""
     return {"turn": state["turn"] + 1}
 
 

@@ -1,4 +1,4 @@
-"""The moderator of MDAgents: says how complex a case is, and helps a group that has not agreed."""
+"""The moderator of MDAgents: rates the complexity of a case, and helps a group that disagrees."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -35,13 +35,13 @@ class Remarks(Strict):
 
 @dataclass(frozen=True)
 class ModeratorView(CaseView):
-    """What the moderator sees of a group: the last proposals."""
+    """What the moderator sees of a group: its last proposals."""
 
     opinions: list[Opinion]
 
 
 def by_similar_cases(view: CaseView) -> ComplexityCheck:
-    """Offline: low if a result names the disease or half of the similar cases hold one thing, high if none does."""
+    """Offline: low if a result names the disease or half of the similar cases agree, high if no two agree."""
     words = load_words("strategies/words", view.chart.language)["complexity"]
     shares = list(weights(view.stage, view.chart, view.neighbours, view.image_class).values())
     if named_in_findings(view.chart) or any(share >= 0.5 for share in shares):
@@ -52,7 +52,7 @@ def by_similar_cases(view: CaseView) -> ComplexityCheck:
 
 
 def name_the_differences(view: ModeratorView) -> Remarks:
-    """Offline: who proposes what."""
+    """Offline: list the proposals."""
     decisions = [view.stage.decision.model_validate(opinion.decision) for opinion in view.opinions]
     return Remarks(remarks=" | ".join("; ".join(sorted(decision.choices())) for decision in decisions))
 
@@ -65,7 +65,7 @@ moderator = Role("moderator", "", "strategies/feedback", Remarks, offline=name_t
 
 @node
 async def check_complexity(state: PanelState, runtime: Runtime[Context], stage: Stage) -> dict[str, Any]:
-    """Low, moderate or high; the record of the stage tells it."""
+    """Rate the complexity as low, moderate or high; the record of the stage shows it."""
     view = case_view(state, stage, runtime.context)
     check = await ask_at_stage(complexity_check, view, state, runtime.context, "complexity")
     return {"complexity": check.complexity, "strategy": f"mdagents:{check.complexity}"}
@@ -73,22 +73,22 @@ async def check_complexity(state: PanelState, runtime: Runtime[Context], stage: 
 
 @node
 async def compare(state: PanelState, runtime: Runtime[Context], stage: Stage) -> dict[str, Any]:
-    """Note the proposals of a round; asks nobody. Two ends: all propose the same, or the rounds are used up."""
+    """Record the proposals of a round; end if all agree or the rounds are used up. Makes no model call."""
     round_ = state.get("discussion_round", 0)
     last = opinions_of(state, round_)
     at_least_one(last, state)
     decisions = [stage.decision.model_validate(opinion.decision) for opinion in last]
     agreed = all(agreement(decisions[0], decision) == 1.0 for decision in decisions)
     ended = "agreed" if agreed else "exhausted" if round_ >= runtime.context.max_rounds else ""
-    noted = Round(decision={f"expert {opinion.seat}": opinion.decision for opinion in last})
-    return {"minutes": [*state.get("minutes", []), noted], "discussion_round": round_ + 1, "ended": ended}
+    entry = Round(decision={f"expert {opinion.seat}": opinion.decision for opinion in last})
+    return {"minutes": [*state.get("minutes", []), entry], "discussion_round": round_ + 1, "ended": ended}
 
 
 @node
 async def remark(state: PanelState, runtime: Runtime[Context], stage: Stage) -> dict[str, Any]:
-    """What the moderator tells a group that has not agreed."""
+    """Ask the moderator for remarks to a group that disagrees."""
     case = case_view(state, stage, runtime.context)
     round_ = state["discussion_round"] - 1
     view = ModeratorView(**vars(case), opinions=opinions_of(state, round_))
-    said = await ask_at_stage(moderator, view, state, runtime.context, f"discussion{round_}")
-    return {"feedback": said.remarks, "turn": 0}
+    answer = await ask_at_stage(moderator, view, state, runtime.context, f"discussion{round_}")
+    return {"feedback": answer.remarks, "turn": 0}

@@ -1,4 +1,4 @@
-"""The recruiter: names the experts that a case needs, for the question and for the options, as a group, or in teams."""
+"""The recruiter: names the experts for a case: for the question or the options, as a group, or in teams."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -49,7 +49,7 @@ class Teams(Strict):
 
 @dataclass(frozen=True)
 class RecruiterView(CaseView):
-    """What the recruiter sees: the case, how many experts may be asked, and for the options what is to be weighed."""
+    """What the recruiter sees: the case, the most experts allowed, and the options, if experts are to weigh them."""
 
     most: int
     candidates: Options = field(default_factory=lambda: Options((), "en"))
@@ -59,52 +59,52 @@ _OFFLINE_PANEL = 3
 
 
 def departments_of_similar_cases(view: RecruiterView) -> Experts:
-    """Offline: the department that has the case, those of similar cases, and general medicine, up to three.
+    """Offline: the department in charge, those of similar cases, and general ones, up to three.
 
-    For the options the departments that come next, up to two.
+    For the options: the departments that come next, up to two.
     """
     names = [view.chart.department, *(neighbour.case.department for neighbour in view.neighbours)]
     known = list(dict.fromkeys(name for name in [*names, "General Medicine", "Internal Medicine", "Surgery"] if name))
-    here, further = known[:_OFFLINE_PANEL], known[_OFFLINE_PANEL:]
-    chosen = (further or here)[: view.most] if view.candidates else here
+    first, further = known[:_OFFLINE_PANEL], known[_OFFLINE_PANEL:]
+    chosen = (further or first)[: view.most] if view.candidates else first
     return Experts(experts=[Expert(domain=label(name, view.chart.language), focus="") for name in chosen[: view.most]])
 
 
 def all_independent(view: RecruiterView) -> Group:
-    """Offline: the panel, nobody above another."""
+    """Offline: the panel, without superiors."""
     panel = departments_of_similar_cases(view).experts
     return Group(experts=[Member(**expert.model_dump(), reports_to=None) for expert in panel])
 
 
 def assessment_and_review(view: RecruiterView) -> Teams:
-    """Offline: the panel twice, to assess and to review."""
+    """Offline: the panel twice, as a team that assesses and one that reviews."""
     experts = departments_of_similar_cases(view).experts
     purposes = load_words("strategies/words", view.chart.language)["teams"]
     return Teams(teams=[Team(purpose=purpose, experts=experts) for purpose in purposes])
 
 
 def in_order(members: Sequence[Member]) -> list[Member]:
-    """The group as it can work: who is said to report to nobody of it, or in a circle to oneself, is independent."""
-    above = {seat: member.reports_to for seat, member in enumerate(members, start=1)}
-    for seat in above:
-        passed, superior = {seat}, above[seat]
+    """Make a member independent if its superior is not in the group, or if the chain of superiors is a circle."""
+    superiors = {seat: member.reports_to for seat, member in enumerate(members, start=1)}
+    for seat in superiors:
+        visited, superior = {seat}, superiors[seat]
         while superior is not None:
-            if superior not in above or superior in passed:
-                above[seat] = None
+            if superior not in superiors or superior in visited:
+                superiors[seat] = None
                 break
-            passed.add(superior)
-            superior = above[superior]
-    return [member.model_copy(update={"reports_to": above[seat]}) for seat, member in enumerate(members, start=1)]
+            visited.add(superior)
+            superior = superiors[superior]
+    return [member.model_copy(update={"reports_to": superiors[seat]}) for seat, member in enumerate(members, start=1)]
 
 
-def _as_many(view: RecruiterView, panel: Experts) -> str | None:
+def _too_many(view: RecruiterView, panel: Experts) -> str | None:
     if len(panel.experts) > view.most:
         return f"experts: {len(panel.experts)} are too many; {view.most} at most"
     return None
 
 
 recruiter = Role(
-    "recruiter", "", "strategies/recruit", Experts, departments_of_similar_cases, check=_as_many, stages=STAGES
+    "recruiter", "", "strategies/recruit", Experts, departments_of_similar_cases, check=_too_many, stages=STAGES
 )
 group_recruiter = Role("recruiter", "", "strategies/form_group", Group, all_independent, stages=STAGES)
 team_recruiter = Role("recruiter", "", "strategies/form_teams", Teams, offline=assessment_and_review, stages=STAGES)
@@ -112,23 +112,23 @@ team_recruiter = Role("recruiter", "", "strategies/form_teams", Teams, offline=a
 
 @node
 async def recruit(state: PanelState, runtime: Runtime[Context], stage: Stage) -> dict[str, Any]:
-    """The experts in the fields of the question."""
+    """Recruit the experts for the question."""
     return {"experts": (await _ask(recruiter, state, runtime.context, stage, "experts")).experts}
 
 
 @node
 async def recruit_group(state: StageState, runtime: Runtime[Context], stage: Stage) -> dict[str, Any]:
-    """The specialists of a stage's own group, named for what the stage has to decide (MedChain, 4.1.1)."""
+    """Recruit the specialists of a stage's own group for the stage's decision (MedChain, 4.1.1)."""
     context = runtime.context
     view = RecruiterView(**vars(case_view(state, stage, context)), most=context.general_agents)
     named = await ask_at_stage(recruiter, view, state, context, "experts")
-    between = mark("label", view.chart.language)
-    return {"specialists": [between.join(filter(None, (each.domain, each.focus))) for each in named.experts]}
+    colon = mark("label", view.chart.language)
+    return {"specialists": [colon.join(filter(None, (expert.domain, expert.focus))) for expert in named.experts]}
 
 
 @node
 async def recruit_for_options(state: PanelState, runtime: Runtime[Context], stage: Stage) -> dict[str, Any]:
-    """The experts in the fields of the options: of the closed list, or else of what the analyses propose."""
+    """Recruit the experts for the options: those of the closed list, or else what the analyses propose."""
     analyses = state.get("analyses", [])
     at_least_one(analyses, state)
     view = case_view(state, stage, runtime.context)
@@ -140,13 +140,13 @@ async def recruit_for_options(state: PanelState, runtime: Runtime[Context], stag
 
 @node
 async def form_group(state: PanelState, runtime: Runtime[Context], stage: Stage) -> dict[str, Any]:
-    """The experts of a group, with who reports to whom."""
+    """Recruit the experts of a group, with who reports to whom."""
     return {"members": in_order((await _ask(group_recruiter, state, runtime.context, stage, "group")).experts)}
 
 
 @node
 async def form_teams(state: PanelState, runtime: Runtime[Context], stage: Stage) -> dict[str, Any]:
-    """The teams of experts."""
+    """Recruit the teams of experts."""
     return {"teams": (await _ask(team_recruiter, state, runtime.context, stage, "teams")).teams}
 
 

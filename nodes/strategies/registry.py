@@ -1,4 +1,4 @@
-"""Strategies by name: ways to decide a stage of the clinical workflow."""
+"""The registry of strategies: ways to decide a stage of the clinical workflow."""
 
 from collections.abc import Callable
 from typing import Any
@@ -14,10 +14,10 @@ STRATEGIES: Registry[Build] = Registry("strategy")
 
 
 def check_built_for(built: str, asked: str) -> None:
-    """Refuse a setting that a graph would pass over, as it was built for another strategy.
+    """Refuse a strategy setting that a graph would ignore because it was built for another strategy.
 
     Raises:
-        ValueError: they differ; says how the graph is built that was meant, or that there is no such strategy.
+        ValueError: they differ; says how to get the right graph, or that there is no such strategy.
     """
     if asked != built:
         STRATEGIES[str(asked)]
@@ -29,10 +29,10 @@ def check_built_for(built: str, asked: str) -> None:
 
 
 def check_graph(kind: str, name: str, builder: object) -> StateGraph[Any, Any, Any, Any]:
-    """What a strategy or a patient is built as, if it is a graph whose nodes can be reached.
+    """Return the builder of a strategy or a patient system if it is a valid graph.
 
     Raises:
-        RegistryError: it is none, or cannot be compiled.
+        RegistryError: it is not a `StateGraph`, or it cannot be compiled.
     """
     if not isinstance(builder, StateGraph):
         raise RegistryError(f"{kind} {name!r}: its function gives {type(builder).__name__}, not a StateGraph")
@@ -45,13 +45,13 @@ def check_graph(kind: str, name: str, builder: object) -> StateGraph[Any, Any, A
 def strategy(name: str) -> Callable[[Build], Build]:
     """Register a strategy: a function that takes a stage and builds the graph of its decision.
 
-    The graph takes the findings (`StageState`) and leaves the decision, of the type ``stage.decision``, under
-    ``decision``. How it was come to it may leave too: ``ended`` (``agreed``, ``exhausted`` or ``not_judged``),
-    ``minutes`` (what was decided in each round, ``{"decision": decision.model_dump()}``) and ``reply`` (in words, to
-    the objections). Counters of its own have other names. It is built once on trial.
+    The graph takes the findings (`StageState`) and returns the decision, of the type ``stage.decision``, under
+    ``decision``. It may also return how the decision was reached: ``ended`` (``agreed``, ``exhausted`` or
+    ``not_judged``), ``minutes`` (the decision of each round, ``{"decision": decision.model_dump()}``) and ``reply``
+    (text that answers the objections). Its own counters need other names. The function is called once as a check.
 
     Raises:
-        RegistryError: the name is taken, or the function gives no `StateGraph`.
+        RegistryError: the name is taken, or the function does not return a `StateGraph`.
     """
     check_named("strategy", name)
 

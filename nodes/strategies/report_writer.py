@@ -1,6 +1,6 @@
-"""The report writer: makes one report of the experts' analyses, revises it by their objections, counts the votes.
+"""The report writer: merges the experts' analyses into one report, revises it after objections, counts the votes.
 
-In MDAgents the leader of a team writes it, after giving each member something to do.
+In MDAgents the leader of a team writes it, after assigning a task to each other member.
 """
 
 from dataclasses import dataclass
@@ -32,7 +32,7 @@ from nodes.state.stage import last_objections
 from nodes.workflow.stages import STAGES, Stage
 from prompts import mark
 
-VOTES = 3  # MedAgents: a report is put to the vote three times at most
+VOTES = 3  # MedAgents: at most three votes on a report
 
 
 class Assignments(Strict):
@@ -49,7 +49,7 @@ class ReportText(Conclusion):
 
 @dataclass(frozen=True)
 class WriterView(CaseView):
-    """What the writer sees: the analyses, and after a vote the last report with the objections to it."""
+    """What the writer sees: the analyses, and after a vote the last report with its objections."""
 
     purpose: str
     reports: list[Synthesis]
@@ -60,7 +60,7 @@ class WriterView(CaseView):
 
 @dataclass(frozen=True)
 class LeaderView(CaseView):
-    """What a leader sees: the others of the team, what the team is for, and what earlier teams reported."""
+    """What a leader sees: the team's other members, its purpose, and the reports of earlier teams."""
 
     expert: Expert
     purpose: str
@@ -69,17 +69,17 @@ class LeaderView(CaseView):
 
 
 def most_proposed(view: WriterView) -> ReportText:
-    """Offline: what most analyses propose; after an objection or without a majority, what any of them does."""
+    """Offline: what most analyses propose; after objections or without a majority, all that any of them does."""
     proposals = [analysis.proposal for analysis in view.analyses]
     agreed = [] if view.objections else held(proposals, most)
     language = view.chart.language
-    between = mark("label", language)
-    report = "\n".join(f"{each.expert}{between}{each.proposed(language)}" for each in view.analyses)
+    colon = mark("label", language)
+    report = "\n".join(f"{item.expert}{colon}{item.proposed(language)}" for item in view.analyses)
     return ReportText(report=report, proposal=agreed or held(proposals, some))
 
 
 def each_by_focus(view: LeaderView) -> Assignments:
-    """Offline: what the recruiter said that each should attend to, or the purpose of the team."""
+    """Offline: give each member the focus that the recruiter named, or the purpose of the team."""
     return Assignments(tasks=[expert.focus or view.purpose for expert in view.others])
 
 
@@ -89,7 +89,7 @@ report_writer = Role("writer", "", "strategies/synthesise", ReportText, offline=
 
 @node
 async def assign(state: PanelState, runtime: Runtime[Context], stage: Stage) -> dict[str, Any]:
-    """The next team begins: its leader gives each of the others a task; one who is alone has nobody to give it to."""
+    """Start the next team: its leader gives each other member a task; a team of one needs none."""
     team = state.get("team", 0) + 1
     at_work: PanelState = {**state, "team": team}
     first, *others = state["teams"][team - 1].experts
@@ -98,13 +98,13 @@ async def assign(state: PanelState, runtime: Runtime[Context], stage: Stage) -> 
     case = case_view(state, stage, runtime.context)
     reports = earlier_reports(at_work)
     view = LeaderView(**vars(case), expert=first, purpose=purpose_of(at_work), others=others, reports=reports)
-    given = await ask_at_stage(leader, view, state, runtime.context, f"team{team}")
-    return {"team": team, "tasks": given.tasks}
+    answer = await ask_at_stage(leader, view, state, runtime.context, f"team{team}")
+    return {"team": team, "tasks": answer.tasks}
 
 
 @node
 async def synthesise(state: PanelState, runtime: Runtime[Context], stage: Stage) -> dict[str, Any]:
-    """The joint report of the panel, or of one team."""
+    """Ask for the joint report of the panel, or of one team."""
     case = case_view(state, stage, runtime.context)
     team, round_ = state.get("team", 0), state.get("round", 0)
     analyses = [analysis for analysis in state.get("analyses", []) if analysis.team == team]
@@ -128,12 +128,12 @@ async def synthesise(state: PanelState, runtime: Runtime[Context], stage: Stage)
 
 @node
 async def count_votes(state: PanelState, runtime: Runtime[Context]) -> dict[str, Any]:
-    """Note the report with its votes; asks nobody. Two ends: all accept it, or the votes are used up."""
+    """Record the report with its votes; end if all accept it or the votes are used up. Makes no model call."""
     round_ = state.get("round", 0)
     votes = [item for item in state.get("judgements", []) if item.round == round_]
     at_least_one(votes, state)
     judgements = [Judgement(judge=item.judge, verdict=item.verdict) for item in votes]
-    noted = Round(decision=state["syntheses"][0].model_dump(mode="json"), judgements=judgements)
+    entry = Round(decision=state["syntheses"][0].model_dump(mode="json"), judgements=judgements)
     agreed = all(item.verdict.accepted for item in votes)
     ended = "agreed" if agreed else "exhausted" if round_ + 1 >= VOTES else ""
-    return {"minutes": [*state.get("minutes", []), noted], "round": round_ + 1, "ended": ended}
+    return {"minutes": [*state.get("minutes", []), entry], "round": round_ + 1, "ended": ended}

@@ -1,1 +1,1 @@
-"""The clinical workflow: who admits, recalls, discusses, decides, judges and examines (MedChain-Agent)."""
+"""The agents of the clinical workflow, and the nodes that make no model call (MedChain-Agent)."""

@@ -1,4 +1,4 @@
-"""Admission: admits the case, opens its chart, and closes it with the follow-up record. Asks nobody."""
+"""Admission: opens the chart of a case, and closes it with the follow-up record. Makes no model call."""
 
 import asyncio
 import difflib
@@ -47,7 +47,7 @@ class RecordsState(TypedDict, total=False):
 
 
 class UnknownCaseError(ValueError):
-    """There is no case of that id where the context says to look; as a ValueError, a server tells which are close."""
+    """The case source has no case with that id. A server passes the message on, since this is a ValueError."""
 
 
 class FollowUp(Strict):
@@ -67,7 +67,7 @@ async def admit(
 ) -> dict[str, Any]:
     """Open the chart: the doctors get the presentation, the patient and the examiner their own records.
 
-    In a consultation the patient is always asked and no reference is handed out, whatever the workflow's switches say.
+    A consultation always has a dialogue and no reference, whatever ``interactive`` and ``sequential`` say.
     """
     context = runtime.context
     if strategy and "strategy" in context.model_fields_set:
@@ -77,7 +77,7 @@ async def admit(
         case = await asyncio.to_thread(find_case, state.get("case_id"), context.case_source)
     elif not isinstance(case, Case):  # as JSON, from Studio
         case = Case.model_validate(case)
-    kin = kin_of(case) if context.retrieval else None  # as it came: it is told in other words below
+    kin = kin_of(case) if context.retrieval else None  # from the unchanged case: its texts may be rewritten below
     recorded = case.patient
     if case.examinations.images and context.send_pictures:
         case = await asyncio.to_thread(with_sound_pictures, case)
@@ -101,13 +101,13 @@ async def admit(
         ),
         "backtracks": 0,
     }
-    if consultation and context.personalized and record == recorded and (said := filled_in(case, context)):
-        update["dialogue"] = said
+    if consultation and context.personalized and record == recorded and (opening := filled_in(case, context)):
+        update["dialogue"] = opening
     if strategy:
         update["built_for"] = strategy
     if kin is not None:
         update["kin"] = kin
-    if context.results_in_dialogue:  # what only pictures show is left to who reads them
+    if context.results_in_dialogue:  # not what only pictures show, which the doctors have to read
         results, _ = release(case.examinations, list(case.examinations.results), case.folder, context.send_pictures)
         pictured = {image.item for image in case.examinations.images}
         update["told_results"] = {item: text for item, text in results.items() if item not in pictured}
@@ -121,9 +121,9 @@ async def admit(
 
 
 def filled_in(case: Case, context: Context) -> list[Turn]:
-    """The opening of the case's source, with a patient who is greeted and speaks as recorded; else nothing.
+    """Return greeting and first reply as the case's source has them, for a patient system that greets; else nothing.
 
-    Where the record was changed, another language is spoken, a persona speaks, or no turn would be left: nothing.
+    Nothing either if another language is spoken, a persona speaks, or no turn would be left.
     """
     system, opening = PATIENTS[context.patient], case.opening
     persona = context.actor and "actor" in system.settings
@@ -136,10 +136,10 @@ def filled_in(case: Case, context: Context) -> list[Turn]:
 
 
 def in_played_sex(case: Case, context: Context) -> Case:
-    """The case in the sex that the patient is played in: as recorded, set, or drawn where it can be either.
+    """Return the case with the patient's sex as recorded, as set, or as drawn if the case allows both.
 
     Raises:
-        SexBoundError: it turns on the other sex than the one that is set.
+        SexBoundError: the case does not allow the sex that is set.
     """
     if context.patient_sex in ("female", "male"):
         return with_sex(case, context.patient_sex)
@@ -151,7 +151,7 @@ def in_played_sex(case: Case, context: Context) -> Case:
 
 @node
 async def disclose(state: RecordsState, runtime: Runtime[Context]) -> dict[str, Any]:
-    """Lay both records open to the doctor: every history and every result at once."""
+    """Disclose both records to the doctor: every history and every result at once."""
     presentation, examinations = state["presentation"], state["examination_record"]
     histories = state["patient_record"].model_dump(include=_HISTORIES)
     results, pictures = release(
@@ -164,10 +164,10 @@ _HISTORIES = {"present_illness", "past_history", "personal_history", "family_his
 
 
 def find_case(case_id: str | None, source: str) -> Case:
-    """Look a case up by id.
+    """Look up a case by id.
 
     Raises:
-        UnknownCaseError: no id given, or no such case; close ids are named.
+        UnknownCaseError: no id given, or no such case; similar ids are suggested.
         CaseFileError: the source cannot be read.
     """
     if not case_id:
@@ -183,7 +183,7 @@ def find_case(case_id: str | None, source: str) -> Case:
 
 
 def reference_of(case: Case, context: Context) -> Reference:
-    """What each stage should find, for the ablation without sequence (MedChain, section 5.4)."""
+    """Return what each stage should find, for the ablation without sequence (MedChain, section 5.4)."""
     key = case.key
     items = key.examination_items or list(case.examinations.results)
     results, pictures = release(case.examinations, items, case.folder, context.send_pictures)
@@ -203,7 +203,7 @@ def reference_of(case: Case, context: Context) -> Reference:
 
 
 class ClosingState(Findings, total=False):
-    """The whole course, as far as the doctors know it."""
+    """The findings of the whole course, with the record of decisions."""
 
     treatment: Treatment
     decisions: list[StageRecord]
@@ -211,7 +211,7 @@ class ClosingState(Findings, total=False):
 
 @node
 async def follow_up(state: ClosingState, runtime: Runtime[Context], strategy: str = "group") -> dict[str, Any]:
-    """Compile the course; where the memory grows, remember it as a pseudo-case (unverified)."""
+    """Compile the follow-up record; if the memory grows, remember the course as an unverified pseudo-case."""
     check_built_for(strategy, state.get("built_for", strategy))
     context = runtime.context
     presentation, referral = state["presentation"], state["referral"]

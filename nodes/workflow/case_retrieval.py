@@ -1,4 +1,4 @@
-"""Case retrieval: refines the patient's words into a symptom description, and recalls by it."""
+"""Case retrieval: refines the patient's words into a symptom description, and recalls similar cases by it."""
 
 import asyncio
 from dataclasses import dataclass, replace
@@ -30,14 +30,14 @@ class SymptomDescription(Strict):
 
 @dataclass(frozen=True)
 class WordsView:
-    """What is refined."""
+    """The words to refine, and their language."""
 
     words: str
     language: Language
 
 
 def cut_to_symptoms(view: WordsView) -> SymptomDescription:
-    """Offline: the clauses that state a symptom, up to the usual length; all words if none does."""
+    """Offline: keep the clauses that state a symptom, up to the usual length; all words if none does."""
     return SymptomDescription(symptoms=describe_symptoms(view.words, language=view.language) or view.words)
 
 
@@ -45,13 +45,13 @@ refiner = Role("refiner", "memory", "medchain/refiner", SymptomDescription, offl
 
 
 def words_as_told(state: Findings) -> dict[str, Any]:
-    """Where no description can be read, the case is looked for by the patient's own words."""
+    """Search by the patient's own words if the description cannot be read."""
     return {"symptoms": read_chart(state, "diagnosis", None).patients_words}
 
 
 @member(words_as_told)
 async def refine(state: Findings, runtime: Runtime[Context]) -> dict[str, Any]:
-    """Describe the symptoms as far as the patient has told them."""
+    """Describe the symptoms that the patient has told so far."""
     chart = read_chart(state, "diagnosis", runtime.context.language)
     words = WordsView(words=chart.patients_words, language=chart.presentation.language)
     place = "history" if state.get("dialogue") else "complaint"
@@ -59,30 +59,30 @@ async def refine(state: Findings, runtime: Runtime[Context]) -> dict[str, Any]:
 
 
 async def described(words: WordsView, settings: ModelSettings, place: str) -> str:
-    """The refiner's symptom description of a patient's words: by which new and remembered cases meet (B.3)."""
+    """Return the refiner's symptom description, by which new and remembered cases are compared (MedChain, B.3)."""
     return (await ask(refiner, words, settings, language=words.language, place=place)).symptoms
 
 
 def recorded_words(case: Case) -> WordsView:
-    """The words under which a case is remembered: its complaint and its present illness."""
-    told = (case.patient.chief_complaint, case.patient.present_illness)
-    return WordsView(words=" ".join(filter(None, told)), language=case.language)
+    """Return the words by which a case is remembered: its complaint and present illness."""
+    texts = (case.patient.chief_complaint, case.patient.present_illness)
+    return WordsView(words=" ".join(filter(None, texts)), language=case.language)
 
 
 @node
 async def recall(state: Findings, runtime: Runtime[Context], stage: Stage) -> dict[str, Any]:
-    """The nearest remembered cases, for one stage; which they are and how near is filed."""
+    """Recall the nearest remembered cases for one stage; the trace records their ids and similarities."""
     context = runtime.context
     found = await neighbours_for(state, stage, context)
     shown = [
         {
-            "case": each.case.id,
-            "similarity": round(each.similarity, 4),
-            "verified": each.case.verified,
-            "diagnosis": each.case.diagnosis,
+            "case": neighbour.case.id,
+            "similarity": round(neighbour.similarity, 4),
+            "verified": neighbour.case.verified,
+            "diagnosis": neighbour.case.diagnosis,
         }
-        for each in found
-        if not each.aside
+        for neighbour in found
+        if not neighbour.aside
     ]
     visit, heard = f"visit{state.get('backtracks', 0)}", len(state.get("dialogue", []))
     event = Event(
@@ -95,15 +95,15 @@ async def recall(state: Findings, runtime: Runtime[Context], stage: Stage) -> di
 
 
 async def neighbours_for(findings: Findings, stage: Stage, context: Context) -> list[Neighbour]:
-    """The nearest remembered cases: of the department that has the case, or of all while it has none.
+    """Return the nearest remembered cases: of the department in charge, or of all before there is one.
 
-    Where some role has no model, more of them follow, from everywhere, for its rules.
+    If some role has no model, further cases from all departments follow, for its offline rule.
     """
-    found = await asyncio.to_thread(_neighbours, findings, stage, context)
-    return found if context.personalized else [replace(each, case=each.case.impersonal()) for each in found]
+    found = await asyncio.to_thread(_search_memory, findings, stage, context)
+    return found if context.personalized else [replace(near, case=near.case.impersonal()) for near in found]
 
 
-def _neighbours(findings: Findings, stage: Stage, context: Context) -> list[Neighbour]:
+def _search_memory(findings: Findings, stage: Stage, context: Context) -> list[Neighbour]:
     chart = read_chart(findings, stage.name, context.language)
     department = chart.department
     search = partial(
@@ -114,8 +114,8 @@ def _neighbours(findings: Findings, stage: Stage, context: Context) -> list[Neig
         language=chart.presentation.language if context.recall_language == "case" else None,
         before={"off": 0, "in_order": context.position or 0, "as_finished": None}[context.grow],
     )
-    here = department if department in DEPARTMENTS.names else None  # one that there is not keeps no memory
-    found = search(here, k=context.neighbours)
+    searched = department if department in DEPARTMENTS.names else None  # a free-text name has no memory
+    found = search(searched, k=context.neighbours)
     if OFFLINE in context.models.values() or "default" not in context.models:
         complaint = findings["symptoms"] if stage is LEVEL1 else ""
         return seen_whole(chart, found, search, context.embedding, complaint)
@@ -123,7 +123,7 @@ def _neighbours(findings: Findings, stage: Stage, context: Context) -> list[Neig
 
 
 def memory_of(context: Context) -> Memory:
-    """The run's case memory; opened once, which reads files and may load a model."""
+    """Return the run's case memory; opened once per process, as that reads files and may load a model."""
     return open_memory(context.memory, context.embedding).for_run(context.run)
 
 

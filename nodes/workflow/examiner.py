@@ -1,4 +1,4 @@
-"""The examiner: gives the results of what was ordered, and of nothing else."""
+"""The examiner: returns the results of ordered examinations, and of no others."""
 
 import os
 from typing import Any
@@ -24,10 +24,10 @@ class ExaminerState(TypedDict, total=False):
 
 @node
 async def examine(state: ExaminerState, runtime: Runtime[Context]) -> dict[str, Any]:
-    """Results and pictures of the ordered items, as far as they are on record.
+    """Return the results and pictures of the ordered items, as far as they are on record.
 
-    An item with pictures is answered with the pictures alone, so that reading them is left to the doctors;
-    with ``send_pictures`` off, with their written findings.
+    An item with pictures gives only these, which the doctors have to read; with ``send_pictures`` off, it gives their
+    written findings.
     """
     ordered = [*state.get("physical_orders", []), *state.get("auxiliary_orders", []), *state.get("requested", [])]
     if runtime.context.all_pictures:
@@ -41,13 +41,13 @@ async def examine(state: ExaminerState, runtime: Runtime[Context]) -> dict[str, 
 def release(
     record: ExaminationRecord, items: list[str], folder: str, send_pictures: bool
 ) -> tuple[dict[str, str], list[Picture]]:
-    """What an examination record shows of the given items, in the record's order."""
+    """Return the results and pictures that a record has of the given items, in the record's order."""
     pictures = [
         Picture(item=image.item, file=os.path.join(folder, image.file))
         for image in record.images
         if send_pictures and image.item in items
     ]
     pictured = {picture.item for picture in pictures}
-    told = {item: text for item, text in record.results.items() if item not in pictured}
-    told |= {item: text for item, text in record.unpictured.items() if item in pictured}
-    return {item: told[item] for item in record.results if item in items and item in told}, pictures
+    texts = {item: text for item, text in record.results.items() if item not in pictured}
+    texts |= {item: text for item, text in record.unpictured.items() if item in pictured}
+    return {item: texts[item] for item in record.results if item in items and item in texts}, pictures

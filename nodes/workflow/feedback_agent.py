@@ -1,4 +1,4 @@
-"""The feedback agents: physicians of the later stages, who must work with this stage's decision."""
+"""The feedback agents: physicians of the later stages, who judge whether they can work with a decision."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -19,7 +19,7 @@ from prompts import mark
 
 @dataclass(frozen=True)
 class JudgeView(StageView):
-    """What a feedback agent sees: the decision, and what was decided, objected to and replied before."""
+    """What a feedback agent sees: the decision, the reply to the last objections, and the stage's earlier rounds."""
 
     judge: str
     decision: Decision
@@ -27,9 +27,9 @@ class JudgeView(StageView):
 
 
 def accept_unless_neighbours_disagree(view: JudgeView) -> Verdict:
-    """Offline: object when the decision shares less than half with what most similar cases had.
+    """Offline: object if the decision shares less than half with what most similar cases had.
 
-    A diagnosis that a result names outright stands, and so does any report: similar cases show other pictures.
+    Accept a diagnosis that a result names outright, and any report, since similar cases have other pictures.
     """
     stage, decision = view.stage, view.decision
     if isinstance(decision, Report) or not any(
@@ -41,8 +41,8 @@ def accept_unless_neighbours_disagree(view: JudgeView) -> Verdict:
     expected = votes.majority(stage, view.chart, view.neighbours, view.options.names, view.image_class)
     if votes.agreement(decision, expected) >= 0.5:
         return Verdict(accepted=True, reason="")
-    held = mark("listed", view.chart.language).join(sorted(expected.choices()))
-    return Verdict(accepted=False, reason=reason("had", view.chart, held or "none"))
+    names = mark("listed", view.chart.language).join(sorted(expected.choices()))
+    return Verdict(accepted=False, reason=reason("had", view.chart, names or "none"))
 
 
 feedback_agent = Role(
@@ -51,7 +51,7 @@ feedback_agent = Role(
 
 
 def judges_of(stage: Stage, context: Context) -> tuple[str, ...]:
-    """Who judges a stage's decision under the run's ``feedback`` setting."""
+    """Return who judges a stage's decision under the run's ``feedback`` setting."""
     if context.feedback == "off":
         return ()
     return judges_after(stage) if context.feedback == "downstream" else (stage.part,)
@@ -59,7 +59,7 @@ def judges_of(stage: Stage, context: Context) -> tuple[str, ...]:
 
 @member()
 async def judge(state: StageState, runtime: Runtime[Context], stage: Stage) -> dict[str, Any]:
-    """One physician says whether the decision can be built on."""
+    """Ask one physician whether the decision can be built on."""
     context = runtime.context
     physician, round_ = state["judge"], state.get("round", 0)
     verdict = await ask_at_stage(

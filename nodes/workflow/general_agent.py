@@ -1,4 +1,4 @@
-"""The general agents: doctors of one group who each propose a decision, first alone, then seeing the others."""
+"""The general agents: doctors of a group who each propose a decision, first alone, then seeing the others' views."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -33,7 +33,7 @@ class Proposal(Strict, Generic[D]):
 
 @dataclass(frozen=True)
 class DiscussionView(StageView):
-    """What a general agent sees: all last views, the own one among them, and what was decided and sent back."""
+    """What a general agent sees: the opinions of the last round, its own included, and the stage's earlier rounds."""
 
     seat: int
     opinions: list[Opinion]
@@ -41,34 +41,34 @@ class DiscussionView(StageView):
 
     @property
     def objections(self) -> list[Judgement]:
-        """To the last decision."""
+        """The objections to the last decision."""
         return [item for item in self.file[-1].judgements if not item.verdict.accepted] if self.file else []
 
 
 def vote(view: DiscussionView) -> Proposal[Any]:
-    """Offline: each seat looks at similar cases in its own way, and gives way to a majority or an objection.
+    """Offline: each seat weighs similar cases in its own way, and gives way to a majority or an objection.
 
-    To the first seat what was found counts most, to the second what is told, the third goes by the nearest case, and so
-    on round. A described finding is reported as it is described.
+    The first seat weighs findings most, the second what the patient tells, the third takes the nearest case, and so on
+    (`nodes.offline.votes.EYES`). A finding that the record describes is reported as described.
     """
     stage, chart = view.stage, view.chart
-    given = (stage, chart, view.neighbours, view.options.names, view.image_class)
+    evidence = (stage, chart, view.neighbours, view.options.names, view.image_class)
     described = chart.results.get(view.image_class or "")
     if stage.decision is Report and described:
         return Proposal(decision=Report(findings=described, impression=""), reasoning=reason("described", chart))
     if view.objections:
-        return Proposal(decision=votes.majority(*given), reasoning=reason("objections", chart))
+        return Proposal(decision=votes.majority(*evidence), reasoning=reason("objections", chart))
     own = next((opinion for opinion in view.opinions if opinion.seat == view.seat), None)
     if own is not None:
-        common = [stage.decision.model_validate(opinion.decision) for opinion in view.opinions]
-        for decision in common:
-            if sum(votes.agreement(decision, other) == 1.0 for other in common) * 2 > len(common):
+        proposed = [stage.decision.model_validate(opinion.decision) for opinion in view.opinions]
+        for decision in proposed:
+            if sum(votes.agreement(decision, other) == 1.0 for other in proposed) * 2 > len(proposed):
                 return Proposal(decision=decision, reasoning=reason("most_hold_it", chart))
         return Proposal(decision=stage.decision.model_validate(own.decision), reasoning=reason("unopposed", chart))
     eye = votes.eye_of(view.seat).name
     if eye == "findings" and not (chart.results or chart.reports):
-        eye = "complaint"  # there is nothing else yet
-    return Proposal(decision=votes.majority(*given, view.seat), reasoning=reason("similar_cases", chart, eye))
+        eye = "complaint"  # there are no findings yet
+    return Proposal(decision=votes.majority(*evidence, view.seat), reasoning=reason("similar_cases", chart, eye))
 
 
 general_agent: Role[Any] = Role(
@@ -77,7 +77,7 @@ general_agent: Role[Any] = Role(
 
 
 def specialty_of(seat: int, chart: Chart, context: Context, specialists: Sequence[str] = ()) -> str:
-    """What a seat of the group is (MedChain, B.1: specialists of the department); nothing before there is one."""
+    """Return a seat's specialty (MedChain, B.1: those of the department); "" if there is no department yet."""
     if isinstance(context.specialties, list):
         return context.specialties[(seat - 1) % len(context.specialties)]
     if context.specialties == "plain":
@@ -85,30 +85,31 @@ def specialty_of(seat: int, chart: Chart, context: Context, specialists: Sequenc
     if specialists:
         return specialists[(seat - 1) % len(specialists)]
     referred = chart.referral.sub_departments if chart.referral else []
-    here = list(dict.fromkeys([*referred, *sub_departments_of(chart.department, context)]))
-    return label(here[(seat - 1) % len(here)], chart.language) if here else ""
+    specialties = list(dict.fromkeys([*referred, *sub_departments_of(chart.department, context)]))
+    return label(specialties[(seat - 1) % len(specialties)], chart.language) if specialties else ""
 
 
 @member()
 async def discuss(state: StageState, runtime: Runtime[Context], stage: Stage) -> dict[str, Any]:
-    """One general agent speaks."""
+    """Ask one general agent for its proposal."""
     context = runtime.context
-    seen = stage_view(state, stage, context)
-    spoken, seat = state.get("discussion_round", 0), state["seat"]
-    opinions = opinions_of(state, spoken - 1)
-    # Who goes on discussing has weighed similar cases in the view that stands in the prompt; objections reopen it all.
-    weighed = not seen.file and any(opinion.seat == seat for opinion in opinions)
+    case = stage_view(state, stage, context)
+    round_, seat = state.get("discussion_round", 0), state["seat"]
+    opinions = opinions_of(state, round_ - 1)
+    # An agent that spoke before has weighed the similar cases in its opinion, which is in the prompt; only after
+    # objections are they shown again.
+    weighed = not case.file and any(opinion.seat == seat for opinion in opinions)
     view = DiscussionView(
-        **vars(replace(seen, neighbours=()) if weighed else seen),
+        **vars(replace(case, neighbours=()) if weighed else case),
         seat=seat,
         opinions=opinions,
-        specialty=specialty_of(seat, seen.chart, context, state.get("specialists", ())),
+        specialty=specialty_of(seat, case.chart, context, state.get("specialists", ())),
     )
-    where = (f"discussion{spoken}", f"seat{seat}")
+    where = (f"discussion{round_}", f"seat{seat}")
     answer: type[Proposal[Any]] = Proposal[stage.decision]  # type: ignore[name-defined]
     proposal = await ask_at_stage(general_agent, view, state, context, *where, answer=answer, seat=seat)
     opinion = Opinion(
-        discussion_round=spoken,
+        discussion_round=round_,
         seat=seat,
         decision=proposal.decision.model_dump(mode="json"),
         reasoning=proposal.reasoning,

@@ -1,6 +1,6 @@
-"""The reader of items: finds in an imported record the items of the closed lists, each with the words that tell it.
+"""The item reader: finds items of the closed lists in an imported record, with the words that mention each.
 
-As in MedChain's making (A.1) a model extracts and a person checks; what it proposes is inferred until somebody has.
+As in the making of MedChain (A.1), a model extracts and a person checks; unchecked items count as inferred.
 """
 
 from collections.abc import Iterable
@@ -47,7 +47,7 @@ class ReadItems(Strict):
 
 @dataclass(frozen=True)
 class ImportedView:
-    """What is read: the parts of a record under their headings, and the lists."""
+    """What the item reader sees: the parts of a record under their headings, and the closed lists."""
 
     results: dict[str, str]
     treatment: str
@@ -57,7 +57,7 @@ class ImportedView:
 
 
 def items_as_filed(view: ImportedView) -> ReadItems:
-    """Offline: the items that results were filed under, by their first sentence, and treatments called by name."""
+    """Offline: items under which results are filed, with their first sentences, and treatments named in the text."""
     plan = [(item, line) for line in sentences(view.treatment) for item in TREATMENT_ITEMS.mentioned_in(line)]
     return ReadItems(
         examinations=[
@@ -69,29 +69,29 @@ def items_as_filed(view: ImportedView) -> ReadItems:
     )
 
 
-def _words_of_the_record(view: ImportedView, answer: ReadItems) -> str | None:
-    """What is wrong if the words of an item stand nowhere in the record."""
-    told = _folded(part for section in view.results.items() for part in section)
+def _unrecorded_words(view: ImportedView, answer: ReadItems) -> str | None:
+    """Return what is wrong if the words of an item are not in the record, else None."""
+    results = _folded(part for section in view.results.items() for part in section)
     for kind, items, source in (
-        ("examinations", answer.examinations, told),
+        ("examinations", answer.examinations, results),
         ("treatments", answer.treatments, _folded([view.treatment])),
     ):
-        for one in items:
-            if _folded([one.words]) not in source:
-                return f"{kind}: {one.item}: the words {one.words!r} are not in that part of the record; copy them"
+        for entry in items:
+            if _folded([entry.words]) not in source:
+                return f"{kind}: {entry.item}: the words {entry.words!r} are not in that part of the record; copy them"
     return None
 
 
 item_reader = Role(
-    "item_reader", "import", "medchain/item_reader", ReadItems, offline=items_as_filed, check=_words_of_the_record
+    "item_reader", "import", "medchain/item_reader", ReadItems, offline=items_as_filed, check=_unrecorded_words
 )
 
 
 async def read_items(case: Case, settings: ModelSettings) -> ReadItems:
-    """The examinations and treatments that a case's record tells of, with its words.
+    """Return the examinations and treatments that a case's record mentions, with its words.
 
     Raises:
-        AskError: no valid answer; words that the record does not hold are none.
+        AskError: no valid answer; words that are not in the record make an answer invalid.
     """
     shown = settings.language or case.language
     view = ImportedView(

@@ -1,4 +1,4 @@
-"""The extraction agent: finds the examinations that the doctor asked for or suggested in the dialogue."""
+"""The extraction agent: finds the examinations that the doctor ordered or suggested in the dialogue."""
 
 from dataclasses import dataclass
 from typing import Annotated, Any
@@ -33,7 +33,7 @@ class DialogueView:
 
 
 def items_by_name(view: DialogueView) -> ExtractedOrders:
-    """Offline: the items that the doctor orders, as the patients hear them."""
+    """Offline: the items that the doctor orders, found by the same rules as on the patient's side."""
     items = {item for turn in view.dialogue if turn.speaker == "doctor" for item in heard_items(turn.text)}
     return ExtractedOrders(
         physical=[item for item in PHYSICAL_ITEMS.names if item in items],
@@ -46,7 +46,7 @@ extraction_agent = Role("extraction", "history_taking", "medchain/extraction", E
 
 @node
 async def extract_orders(state: Findings, runtime: Runtime[Context]) -> dict[str, Any]:
-    """The dialogue as orders (MedChain, A.2.2: how the benchmark scores single agents)."""
+    """Extract the orders from the dialogue (MedChain, A.2.2: how the benchmark scores single agents)."""
     language = state["presentation"].language
     shown = runtime.context.language or language
     orders = await ask(

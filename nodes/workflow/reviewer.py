@@ -1,4 +1,4 @@
-"""The reviewer: before the diagnosis, may send the case back for an examination that is missing."""
+"""The reviewer: before the diagnosis, may send the case back for missing examinations."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -47,9 +47,9 @@ class ReviewView:
 
 
 def what_most_neighbours_had(view: ReviewView) -> MissingExaminations:
-    """Offline: what more than half of the similar cases had and this one has not."""
-    held = {**weights(PHYSICAL, view.chart, view.neighbours), **weights(AUXILIARY, view.chart, view.neighbours)}
-    items = [item for item, share in held.items() if share > 0.5 and item in view.options.names]
+    """Offline: the items that more than half of the similar cases had and that are not ordered yet."""
+    shares = {**weights(PHYSICAL, view.chart, view.neighbours), **weights(AUXILIARY, view.chart, view.neighbours)}
+    items = [item for item, share in shares.items() if share > 0.5 and item in view.options.names]
     return MissingExaminations(items=items, reason=reason("most_had", view.chart) if items else "")
 
 
@@ -58,7 +58,7 @@ reviewer = Role("reviewer", "diagnosis", "medchain/reviewer", MissingExamination
 
 @node
 async def review(state: ReviewState, runtime: Runtime[Context]) -> dict[str, Any]:
-    """Name the missing examinations, if any; only items not ordered before count."""
+    """Name the missing examinations, if any; items that were ordered before are ignored."""
     context = runtime.context
     chart = read_chart(state, DIAGNOSIS.name, context.language)
     ordered = {*state.get("physical_orders", []), *state.get("auxiliary_orders", []), *state.get("requested", [])}

@@ -1,4 +1,4 @@
-"""Stage control: keeps a stage's counters and records its rounds; decides nothing and asks nobody."""
+"""Stage control: keeps the counters of a stage and records its rounds. Makes no model call."""
 
 from typing import Any
 
@@ -16,27 +16,27 @@ from nodes.workflow.stages import Stage, position_of
 
 
 class UndecidedError(GivenError):
-    """A strategy's graph has ended and left no decision, or one of another type than its stage's, or no such file."""
+    """A strategy's graph ended without a decision, with one of the wrong type, or with an invalid record."""
 
 
 @node
 async def close_round(state: StageState, runtime: Runtime[Context]) -> dict[str, Any]:
     """Close one round of the discussion."""
-    spoken = state.get("discussion_round", 0)
-    at_least_one(opinions_of(state, spoken), state)
-    return {"discussion_round": spoken + 1}
+    round_ = state.get("discussion_round", 0)
+    at_least_one(opinions_of(state, round_), state)
+    return {"discussion_round": round_ + 1}
 
 
 def can_be_judged(stage: Stage, state: StageState) -> bool:
-    """Whether there is a decision of the stage's type, and rounds that are rounds; a plug-in may leave others."""
+    """Whether the state has a decision of the stage's type and valid rounds; a plug-in may have left others."""
     rounds = state.get("rounds", [])
-    known = isinstance(rounds, list) and all(isinstance(one, Round) for one in rounds)
+    known = isinstance(rounds, list) and all(isinstance(item, Round) for item in rounds)
     return known and isinstance(state.get("decision"), stage.decision)
 
 
 @node
 async def record_round(state: StageState, runtime: Runtime[Context]) -> dict[str, Any]:
-    """Note a decision with its verdicts, and whether the stage is at its end."""
+    """Record a decision with its verdicts, and whether the stage ends."""
     round_ = state.get("round", 0)
     verdicts = [item for item in state.get("judgements", []) if item.round == round_]
     if runtime.context.feedback != "off":
@@ -58,7 +58,7 @@ async def record_round(state: StageState, runtime: Runtime[Context]) -> dict[str
 
 @node
 async def reopen(state: StageState, runtime: Runtime[Context]) -> dict[str, Any]:
-    """Hand the decision back with the objections to it, to those who made it."""
+    """Return the decision to the strategy, for a revision in view of the objections."""
     return {"revision": state["round"]}
 
 
@@ -66,12 +66,13 @@ async def reopen(state: StageState, runtime: Runtime[Context]) -> dict[str, Any]
 async def conclude(
     state: StageState, runtime: Runtime[Context], stage: Stage, strategy: str = "group"
 ) -> dict[str, Any]:
-    """Hand the decision on, and file how it came about.
+    """Write the decision to the findings, and record how it was reached.
 
     Raises:
-        ValueError: the course began in a graph of another strategy, and its thread was taken to this one.
+        ValueError: the thread was begun in a graph built for another strategy.
+        UndecidedError: there is no decision of the stage's type, or its record is invalid.
     """
-    if strategy != "group":  # whose stages a plug-in may use as its own
+    if strategy != "group":  # a plug-in may build on the stages of the group
         check_built_for(strategy, state.get("built_for", strategy))
     image_class = state.get("image_class")
     if (decision := state.get("decision")) is None:
@@ -81,17 +82,17 @@ async def conclude(
         raise UndecidedError(
             f"strategy {strategy!r} decided {stage.name} by a {given}; expected stage.decision, {expected}"
         )
-    alone = Round(decision=decision.model_dump(mode="json"))
-    filed = {
+    only_round = Round(decision=decision.model_dump(mode="json"))
+    entry = {
         "stage": f"{stage.name}:{image_class}" if image_class else stage.name,
         "position": position_of(stage),
         "visit": state.get("backtracks", 0),
         "strategy": state.get("strategy", strategy),
         "ended": state.get("ended") or "not_judged",
-        "rounds": state.get("rounds") or state.get("minutes") or [alone],
+        "rounds": state.get("rounds") or state.get("minutes") or [only_round],
     }
     try:
-        record = StageRecord.model_validate(filed)
+        record = StageRecord.model_validate(entry)
     except ValidationError as error:
         raise UndecidedError(f"strategy {strategy!r} left at {stage.name} {in_a_line(error)}") from error
     return {**stage.outcome(stage, decision, state), "decisions": [record]}

@@ -1,8 +1,8 @@
-"""The stages of the workflow, in order: one table from which all else follows.
+"""The stages of the workflow, in order: one table that determines everything that differs between stages.
 
-From it follow the order of the graph, who judges a stage (the physicians of all later parts), what a later stage sees,
-the columns of the score, and how errors carry over. A stage put between two others is one entry here, its answer type
-(``nodes/state/decisions.py``) and its prompts (``prompts/*/medchain/stages/NAME.md``).
+It determines the order of the graph, who judges a stage (the physicians of all later parts), what later stages see, the
+columns of the score, and error propagation. A new stage needs one entry here, an answer type
+(``nodes/state/decisions.py``) and prompts (``prompts/*/medchain/stages/NAME.md``).
 """
 
 import re
@@ -32,7 +32,7 @@ from retrieval.features import FEATURES
 
 _NAME = re.compile(r"[a-z][a-z0-9_]*(\.[a-z0-9_]+)?")
 _IN_CHART = ("triage", "referral", "orders", "results", "pictures", "reports", "diagnosis")  # see `read_chart`
-_BASIS = 500  # characters that an offline doctor gives as the basis of a diagnosis
+_BASIS = 500  # characters of the basis that an offline doctor gives for a diagnosis
 
 
 class TriageOutput(Progress, total=False):
@@ -66,7 +66,7 @@ class ReportOutput(Progress, total=False):
 
 
 class DecidedOutput(Progress, total=False):
-    """What a stage adds that has no field of its own among the findings."""
+    """What a stage adds whose decision has no field of its own in the findings."""
 
     decided: Annotated[dict[str, dict[str, Any]], merge_decided]
 
@@ -84,14 +84,14 @@ class TreatmentOutput(Progress, total=False):
 
 
 class Settings(Protocol):
-    """What of a run's context decides what may be chosen."""
+    """The settings that determine the allowed choices."""
 
     @property
     def sub_departments(self) -> Mapping[str, Sequence[str]] | None:
         """Second-level departments by department; our own list if None."""
 
 
-# What the functions of a stage are called with.
+# The arguments that the functions of a stage take.
 _TAKES = {
     "without_model": "chosen, chart, options",
     "outcome": "stage, decision, findings",
@@ -101,7 +101,7 @@ _TAKES = {
 
 
 def file_under_its_name(stage: "Stage", decision: Any, findings: Findings) -> dict[str, Any]:
-    """The decision among those that have no field of their own; later stages find it in the chart."""
+    """File the decision under ``decided``, where decisions without a field of their own are; the chart shows these."""
     return {"decided": {stage.name: decision.model_dump(mode="json")}}
 
 
@@ -110,23 +110,23 @@ class Stage:
     """One decision of the clinical course.
 
     Attributes:
-        name: as the model map, the prompts and the records call it: the part of the course, and the decision in it.
-        decision: its type.
-        without_model: offline, the values of a decision from what similar cases speak for (which may be nothing), the
-            chart, and what may be chosen.
-        outcome: what the decision adds to the findings.
-        output: the keys of the state that it writes.
-        shows: what later stages see of it in the chart; under its name in ``decided`` if nothing is named.
-        precedent: what a remembered case says on it, for the offline vote; the image class is given where there is one.
+        name: its name in the model map, the prompts and the records: ``part``, or ``part.decision``.
+        decision: the type of the decision.
+        without_model: returns the fields of an offline decision, given the choices that similar cases support (maybe
+            none), the chart, and the allowed choices.
+        outcome: returns what the decision adds to the findings.
+        output: the state keys that it writes.
+        shows: what later stages see of it in the chart; if empty, they see it under its name in ``decided``.
+        precedent: returns what a remembered case has decided here, for the offline vote; given the image class, if any.
         recalls: the features of a remembered case that are shown to those who decide and judge.
-        options: what may be chosen, in canonical names; empty where the answer is free.
-        single: whether the answer is one thing or one text, of which there is no union.
-        column: the published score that it is measured by, with its title; several decisions may share one.
-        breaks: whether an error here breaks what comes after it (error propagation).
+        options: returns the allowed choices, by canonical name; empty if the answer is free.
+        single: whether the answer is one item or one text, so that several answers have no union.
+        column: the published score that measures it, with its title; several decisions may share one.
+        breaks: whether an error here also makes later stages fail (error propagation).
 
     Raises:
-        RegistryError: the name is none, the decision is no `Decision`, a function takes other arguments, or what is
-            to be shown is unknown.
+        RegistryError: the name is invalid, the decision is no `Decision`, a function takes other arguments, or
+            ``shows`` or ``recalls`` has an unknown name.
     """
 
     name: str
@@ -158,27 +158,27 @@ class Stage:
 
     @property
     def part(self) -> str:
-        """The part of the clinical course: a node of the workflow."""
+        """The part of the clinical course that it belongs to: a node of the workflow."""
         return self.name.partition(".")[0]
 
 
 def _referral(stage: Stage, decision: SubDepartments, findings: Findings) -> dict[str, Any]:
-    """Both levels as the doctors chose them, level 2 from whichever department it was shown."""
+    """Combine both levels as the doctors chose them; level 2 is from the department that its chart showed."""
     triage, chosen = findings["triage"], decision.sub_departments
     return {"referral": Referral(urgency=triage.urgency, department=triage.department, sub_departments=chosen)}
 
 
-def _diagnosed(chosen: Sequence[str], chart: Chart, options: Sequence[str]) -> dict[str, Any]:
+def _offline_diagnosis(chosen: Sequence[str], chart: Chart, options: Sequence[str]) -> dict[str, Any]:
     names = named_in_findings(chart) or list(chosen)
-    found = " ".join([chart.presentation.chief_complaint, *chart.reports.values(), *chart.results.values()])
-    told = found[:_BASIS]
-    if told != found:  # whole sentences, if there is one
-        told = told[: max(told.rfind(". "), told.rfind("。")) + 1] or told
-    return {"names": names or [reason("undetermined", chart, chart.presentation.chief_complaint)], "basis": told}
+    findings = " ".join([chart.presentation.chief_complaint, *chart.reports.values(), *chart.results.values()])
+    basis = findings[:_BASIS]
+    if basis != findings:  # cut after a whole sentence, if there is one
+        basis = basis[: max(basis.rfind(". "), basis.rfind("。")) + 1] or basis
+    return {"names": names or [reason("undetermined", chart, chart.presentation.chief_complaint)], "basis": basis}
 
 
 def sub_departments_of(department: str | None, context: Settings) -> Sequence[str]:
-    """The second-level departments to choose from: the run's own list, or ours."""
+    """Return the second-level departments to choose from: the run's own list, or the built-in one."""
     own = context.sub_departments or {}
     if department and department in own:
         return own[department]
@@ -257,7 +257,7 @@ EXAMINATION = Stage(
 DIAGNOSIS = Stage(
     name="diagnosis",
     decision=Diagnosis,
-    without_model=_diagnosed,
+    without_model=_offline_diagnosis,
     outcome=lambda stage, decision, findings: {"diagnosis": decision},
     output=DiagnosisOutput,
     shows=("diagnosis",),
@@ -281,10 +281,10 @@ _IN_ORDER = (LEVEL1, LEVEL2, PHYSICAL, AUXILIARY, EXAMINATION, DIAGNOSIS, TREATM
 
 
 def by_name(stages: Iterable[Stage]) -> dict[str, Stage]:
-    """The table of stages, in their order.
+    """Return the table of stages, in their order.
 
     Raises:
-        RegistryError: two have the same name.
+        RegistryError: two stages have the same name.
     """
     table: dict[str, Stage] = {}
     for stage in stages:
@@ -295,27 +295,27 @@ def by_name(stages: Iterable[Stage]) -> dict[str, Stage]:
 
 
 STAGES = by_name(_IN_ORDER)
-LAST = "follow_up"  # who must work with what the last part decides
+LAST = "follow_up"  # who judges the decision of the last part
 
 
 def parts() -> list[str]:
-    """The parts of the clinical course, in order; each is a node of the workflow."""
+    """Return the parts of the clinical course, in order; each is a node of the workflow."""
     return list(dict.fromkeys(stage.part for stage in STAGES.values()))
 
 
 def position_of(stage: Stage) -> int:
-    """The stage's place in the table; the first is 0."""
+    """Return the stage's position in the table; the first is 0."""
     return list(STAGES).index(stage.name)
 
 
 def judges_after(stage: Stage) -> tuple[str, ...]:
-    """The physicians of the subsequent parts, who must work with the decision (MedChain, B.2)."""
+    """Return the physicians of the later parts, who must work with the decision (MedChain, B.2)."""
     later = parts()
     return tuple(later[later.index(stage.part) + 1 :]) or (LAST,)
 
 
 def check_prompts(languages: Iterable[Any]) -> None:
-    """See that every stage can be put into words, before anything is run.
+    """Check that every stage has its prompt texts in these languages.
 
     Raises:
         PromptError: a stage's text, or a section of it, is missing in a language.
@@ -329,34 +329,33 @@ def check_prompts(languages: Iterable[Any]) -> None:
 
 
 def recalled_at(stage: Stage, state: Mapping[str, Any], chart: Chart) -> Recalled:
-    """The similar cases of a stage, as they are shown to whoever has a part in it."""
+    """Return the recalled cases of a stage, as they are shown to its agents."""
     return Recalled(state.get("recalled", []), stage.recalls, chart.language, state.get("image_class"))
 
 
 def read_chart(findings: Findings, stage: str, language: Language | None) -> Chart:
-    """The chart for a stage: what earlier stages found, or their reference where ``sequential`` is off.
+    """Return the chart for a stage: what earlier stages found, or their reference if ``sequential`` is off.
 
-    Where the reference says nothing of a stage, nothing is shown of it: what the doctors decided earlier reaches no
-    later stage then.
+    If the reference has nothing on a stage, nothing is shown of that stage, not even the doctors' own decision.
 
     Args:
         findings: the doctor's view of the state.
-        stage: the stage that reads it; nothing decided by its own part or later is shown, but for what an earlier
-            decision of the same part decided alone.
+        stage: the stage that reads the chart. It sees what earlier stages decided, but results and pictures only from
+            earlier parts.
         language: of the prompts; the case's if None.
     """
     known: dict[str, Any] = dict(findings)
     if (reference := findings.get("reference")) is not None:
         known |= {**dict(reference), "decided": {}, "physical_orders": []}
     here = STAGES[stage]
-    # Results and pictures are there once the whole of history-taking is done.
+    # Results and pictures exist only once all of history-taking is done.
     earlier = list(STAGES.values())[: position_of(here)]
     results, pictures = known.get("results", {}), known.get("pictures", [])
-    if image_class := known.get("image_class"):  # who reports on it has what it shows, and no other result to repeat
+    if image_class := known.get("image_class"):  # a report is written on its own class, with no other result to repeat
         results = {item: text for item, text in results.items() if item == image_class}
         pictures = [picture for picture in pictures if picture.item == image_class]
     shown = {
-        key for each in earlier for key in each.shows if each.part != here.part or key not in ("results", "pictures")
+        key for other in earlier for key in other.shows if other.part != here.part or key not in ("results", "pictures")
     }
     presentation = findings["presentation"]
     return Chart(
@@ -370,5 +369,5 @@ def read_chart(findings: Findings, stage: str, language: Language | None) -> Cha
         reports=known.get("reports", {}) if "reports" in shown else {},
         diagnosis=known.get("diagnosis") if "diagnosis" in shown else None,
         orders=known.get("physical_orders", []) if "orders" in shown and here.part == PHYSICAL.part else [],
-        decided={each.name: known["decided"][each.name] for each in earlier if each.name in known.get("decided", {})},
+        decided={past.name: known["decided"][past.name] for past in earlier if past.name in known.get("decided", {})},
     )

@@ -1,4 +1,4 @@
-"""The summarizing agent: the senior doctor who weighs the group's views and decides."""
+"""The summarizing agent: the senior doctor who weighs the group's opinions and decides."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ D = TypeVar("D", bound=Decision)
 
 @dataclass(frozen=True)
 class SummaryView(StageView):
-    """What the summarizing agent sees: what the group does, and the last view of each general agent."""
+    """What the summarizing agent sees: what the group sees, and the last opinion of each general agent."""
 
     opinions: list[Opinion]
     generalist: bool = False
@@ -39,9 +39,9 @@ _LISTS = ("names", "items", "sub_departments")
 
 
 def most_held(view: StageView, opinions: Sequence[Opinion]) -> Decision:
-    """Offline: what more than half of the group propose; the first seat's view if no choice gets that far.
+    """Offline: the choices that more than half of the group propose, else the first seat's proposal.
 
-    What is no choice (urgency, basis, plan) is taken from the proposal that comes nearest to it.
+    Fields that are no choices (urgency, basis, plan) are taken from the proposal nearest to that majority.
     """
     proposals = [view.stage.decision.model_validate(opinion.decision) for opinion in opinions]
     chosen = held([proposal.listed() for proposal in proposals], most)
@@ -54,13 +54,13 @@ def most_held(view: StageView, opinions: Sequence[Opinion]) -> Decision:
 
 
 def decide_or_revise(view: SummaryView) -> Decision | Revised[Any]:
-    """Offline: what most of the group propose; a rule replies nothing to objections."""
+    """Offline: what most of the group propose; objections get no reply."""
     decision = most_held(view, view.opinions)
     return Revised(reply="", decision=decision) if view.file else decision
 
 
 def revised(decision: type[Decision]) -> type[Revised[Any]]:
-    """The type of a stage's decision after objections."""
+    """Return the answer type of a stage's decision after objections."""
     return Revised[decision]  # type: ignore[valid-type]
 
 
@@ -71,23 +71,24 @@ summarizing_agent: Role[Any] = Role(
 
 @node
 async def decide(state: StageState, runtime: Runtime[Context], stage: Stage) -> dict[str, Any]:
-    """The group's decision; a single agent's proposal stands as it is, without a further call.
+    """Make the group's decision; a single agent's proposal is taken as it is, without a further call.
 
-    So does the first seat's where what the senior doctor decides cannot be read; after objections, the last decision.
+    If the senior doctor's answer cannot be read, the first seat's proposal is taken, or after objections the last
+    decision.
     """
-    context, file = runtime.context, state.get("rounds", [])
+    context, rounds = runtime.context, state.get("rounds", [])
     last = opinions_of(state, state["discussion_round"] - 1)
     first = stage.decision.model_validate(last[0].decision)
     if context.general_agents == 1:
-        return {"decision": first, "reply": last[0].reasoning if file else ""}
+        return {"decision": first, "reply": last[0].reasoning if rounds else ""}
     generalist = context.decider == "generalist"
     view = SummaryView(**vars(stage_view(state, stage, context)), opinions=last, generalist=generalist)
-    where, type_ = f"round{state.get('round', 0)}", revised(stage.decision) if file else stage.decision
+    where, type_ = f"round{state.get('round', 0)}", revised(stage.decision) if rounds else stage.decision
     try:
         answer = await ask_at_stage(summarizing_agent, view, state, context, where, answer=type_)
     except AnswerError as error:
         if context.on_unreadable == "fail_case":
             raise
-        kept = state["decision"] if file else first
-        return {"decision": kept, "reply": "", "trace": file_dropped_seat(error, context)}
-    return {"decision": answer.decision, "reply": answer.reply} if file else {"decision": answer}
+        fallback = state["decision"] if rounds else first
+        return {"decision": fallback, "reply": "", "trace": file_dropped_seat(error, context)}
+    return {"decision": answer.decision, "reply": answer.reply} if rounds else {"decision": answer}
