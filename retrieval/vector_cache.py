@@ -58,17 +58,31 @@ class ShippedVectors:
 
 
 class StoredVectors:
-    """The user's own cache on disk: SQLite, shared by threads and processes (a connection per call)."""
+    """The user's own cache on disk: SQLite, shared by threads and processes (a connection per call).
+
+    What was asked for of late is not looked up again: gates and patients ask for the same sentences all the time.
+    """
 
     _PER_QUERY = 500  # SQLite's oldest limit of variables in a statement is 999
+    _MOST = 20_000  # vectors, of a kilobyte each
 
     def __init__(self, folder: Path | None = None) -> None:
         self._path = (folder or cache_folder()) / "embeddings.sqlite"
+        self._of_late: dict[bytes, Half] = {}
         self._warned = False
 
     def get(self, digests: Iterable[bytes]) -> dict[bytes, Half]:
         """The sound vectors it holds of those asked for."""
-        wanted, rows = list(digests), []
+        wanted = list(digests)
+        known = {digest: vector for digest in wanted if (vector := self._of_late.get(digest)) is not None}
+        read = self._read([digest for digest in wanted if digest not in known])
+        if len(self._of_late) > self._MOST:
+            self._of_late = {}
+        self._of_late.update(read)
+        return known | read
+
+    def _read(self, wanted: list[bytes]) -> dict[bytes, Half]:
+        rows = []
         if not wanted or not self._path.exists():
             return {}
         try:

@@ -229,8 +229,7 @@ def is_silent(texts: Sequence[str], names: Sequence[str], language: Language) ->
 
 def told_shares(texts: Sequence[str], language: Language) -> NDArray[np.float64]:
     """How likely each recorded sentence is to tell each matter (n, matters)."""
-    weights = _weights("told")[1]
-    scores = np.array([np.round(_recorded_row(text, language) @ weights, _DECIMALS) for text in texts])
+    scores = np.array([_told_scores(text, language) for text in texts])
     likely: NDArray[np.float64] = 1 / (1 + np.exp(-scores))
     return likely
 
@@ -373,16 +372,16 @@ def _scores(head: str, words: str, language: Language) -> tuple[list[str], NDArr
     return labels, np.round(_row(words, language) @ weights, _DECIMALS)
 
 
-@lru_cache(maxsize=2048)  # each of the heads is asked about the same words, each question of the same record
+@lru_cache(maxsize=2048)  # each of the heads is asked about the same words
 def _row(words: str, language: Language) -> NDArray[np.float64]:
     """What the classifier sees of a text, and the one of the constant (d + 1)."""
     return np.append(features([words], language)[0], 1)
 
 
-@lru_cache(maxsize=4096)
-def _recorded_row(text: str, language: Language) -> NDArray[np.float64]:
-    """What is seen of a recorded sentence, and the one of the constant (d + 1)."""
-    return np.append(told_features([text], language)[0], 1)
+@lru_cache(maxsize=4096)  # each question of the same record
+def _told_scores(text: str, language: Language) -> NDArray[np.float64]:
+    """The score of each matter for a recorded sentence (matters,)."""
+    return np.round(np.append(told_features([text], language)[0], 1) @ _weights("told")[1], _DECIMALS)
 
 
 @cache

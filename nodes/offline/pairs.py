@@ -43,8 +43,8 @@ def _likely(question: str, facts: tuple[RecordSentence, ...], language: Language
     told, about, weights = told_shares([fact.text for fact in facts], language), shares(question, language), _weights()
     scores = features(question, facts, language, about, told) @ weights["answers"][:-1] + weights["answers"][-1]
     scores += tells_where(facts, told) @ weights["answers_by_matter"].T @ about
-    asked = with_one(embed([heard(question)], MULTILINGUAL_MODEL)) @ weights["answers_asked"]
-    scores += [float((with_one(meanings(fact.text)) @ weights["answers_told"] @ asked.T).max()) for fact in facts]
+    asked = with_one(_meaning(question)) @ weights["answers_asked"]
+    scores += [float((_answering(fact.text) @ asked.T).max()) for fact in facts]
     likely: NDArray[np.float64] = np.round(1 / (1 + np.exp(-scores)), _DECIMALS)
     return likely
 
@@ -57,6 +57,19 @@ def tells_where(facts: Sequence[RecordSentence], told: NDArray[np.float64]) -> N
 def with_one(rows: NDArray[np.float32]) -> NDArray[np.float64]:
     """The rows, the last column the constant (n, d + 1)."""
     return np.hstack([rows, np.ones((len(rows), 1))])
+
+
+@lru_cache(maxsize=1024)
+def _meaning(question: str) -> NDArray[np.float32]:
+    """The embedding of a question (1, d)."""
+    return embed([heard(question)], MULTILINGUAL_MODEL)
+
+
+@lru_cache(maxsize=4096)
+def _answering(text: str) -> NDArray[np.float64]:
+    """The meanings of a recorded sentence, by what of them answers questions (n, rank)."""
+    answering: NDArray[np.float64] = with_one(meanings(text)) @ _weights()["answers_told"]
+    return answering
 
 
 @lru_cache(maxsize=4096)
@@ -91,7 +104,7 @@ def features(
     tells = _tells(facts, told)
     within = _within()[[HISTORIES.index(fact.section) for fact in facts]]
     here, anywhere = _logit((tells * within) @ about), _logit(tells @ about)
-    asked = embed([heard(question)], MULTILINGUAL_MODEL)[0]
+    asked = _meaning(question)[0]
     near = np.array([(meanings(fact.text) @ asked).max() for fact in facts])
     return np.column_stack(
         [
@@ -149,11 +162,11 @@ def _words(question: str, facts: Sequence[RecordSentence], language: Language, s
 
 def stand_apart(topic: Topic, text: str) -> bool:
     """Whether matter and part of the body are both spoken of, in no clause together: pain here and a rash there."""
-    spoken_of = [
-        [any(each.recorded.search(part) for each in named) for named in (topic.matters, topic.places)]
-        for part in (text, *_CLAUSE.split(text))
-    ]
-    return all(spoken_of[0]) and not any(map(all, spoken_of[1:]))
+
+    def are_in(part: str) -> bool:
+        return all(any(each.recorded.search(part) for each in named) for named in (topic.matters, topic.places))
+
+    return are_in(text) and not any(map(are_in, _CLAUSE.split(text)))
 
 
 def has(concept: Concept, fact: RecordSentence) -> bool:

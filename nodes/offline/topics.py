@@ -56,5 +56,10 @@ def topic_of(words: str, language: Language) -> Topic:
 def words_in(text: str, words: Sequence[str]) -> int:
     """How many of these stems, or Chinese words, stand in a text."""
     folded = text.casefold()
-    stems = {stem(word) for word in cut(folded)}
+    stems = _stems_in(folded)
     return sum(word in stems if word.isascii() else word in folded for word in words)
+
+
+@lru_cache(maxsize=4096)  # each question of the same record
+def _stems_in(folded: str) -> frozenset[str]:
+    return frozenset(map(stem, cut(folded)))
