@@ -101,16 +101,10 @@ def offline(folder: Path, cases: int) -> list[Figure]:
 
 def start(folder: Path, cases: int) -> list[Figure]:
     """What is loaded before anything happens."""
+    helped = "import sys; sys.argv[1:] = ['--help']; from wardround.cli import main; main()"
     return [
         Figure("import graphs", "import langgraph.graph", started("import graphs", "import langgraph.graph"), "1.2"),
-        Figure(
-            "wardround --help",
-            "import typer, rich",
-            started(
-                "import sys; sys.argv[1:] = ['--help']; from wardround.cli import main; main()", "import typer, rich"
-            ),
-            "none",
-        ),
+        Figure("wardround --help", "import typer, rich", started(helped, "import typer, rich"), "none"),
     ]
 
 
@@ -135,10 +129,7 @@ def on_processor(work: Callable[[], object]) -> float:
 
 
 GROUPS: dict[str, Callable[[Path, int], list[Figure]]] = {
-    "calls": calls,
-    "recall": recall,
-    "offline": offline,
-    "start": start,
+    group.__name__: group for group in (calls, recall, offline, start)
 }
 
 

@@ -11,7 +11,7 @@ from wardround.commands.draft_tests import draft_tests
 from wardround.commands.exit_codes import SOME_FAILED, Commands, refuse
 from wardround.commands.plugin_options import names_in_help
 from wardround.commands.printing import counted, echo, printable
-from wardround.commands.rate_cases import rate
+from wardround.commands.rate import rate_cases
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -243,7 +243,7 @@ def inject(
     echo(f"{counted(len(variants), 'variant')} of {counted(len(cases), 'case')} written to {out}")
 
 
-cases_app.command()(rate)
+cases_app.command("rate")(rate_cases)
 cases_app.command()(confirm)
 cases_app.command("draft-tests")(draft_tests)
 

@@ -1,12 +1,16 @@
-"""``wardround rate``: people judge the consultations of runs, blinded."""
+"""``wardround rate`` and ``wardround cases rate``: people judge consultations, blinded, and physicians rate cases."""
 
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
 from wardround.commands.options import Browser, CsvFolder, JsonFile, Port, Runs
 from wardround.commands.printing import echo
+
+if TYPE_CHECKING:
+    from wardround.rating.items import Item
+    from wardround.rating.scales import Name
 
 
 def rate(
@@ -40,19 +44,68 @@ def rate(
     """
     from wardround.rating.agreement import tables_of
     from wardround.rating.items import items_of
-    from wardround.rating.marks import FILE, Marks, read_marks
-    from wardround.rating.server import Rating
+    from wardround.rating.marks import FILE, read_marks
     from wardround.store.recorded_run import find_runs
     from wardround.tables.terminal import tell
 
     found = find_runs(runs)
     file = marks or found[0].path / FILE
-    kept = Marks(file)
     if not summary:
-        server = Rating(items_of(found, scale), scale, kept, port)
-        echo(f"Page: {server.address}\nJudgements: {file}\nCtrl-C ends it.", err=True)
-        server.serve_until_interrupted(browser=browser)
+        _serve(items_of(found, scale), scale, file, "Judgements", port, browser)
     tables = tables_of(found, scale, read_marks(file))
     if not tables:
         echo(f"{file}: nothing of scale {scale} has been judged yet")
     tell(tables, csv, json_file)
+
+
+def rate_cases(
+    file: Annotated[str, typer.Argument(help="A JSON-lines file of cases, or 'builtin'.")],
+    scale: Annotated[
+        Literal["medchain", "ai_hospital"],
+        typer.Option(help="Six dimensions of a case (medchain), or diagnosis, basis and treatment (ai_hospital)."),
+    ] = "medchain",
+    marks: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Where ratings are kept.", show_default="case_ratings.jsonl beside the file"),
+    ] = None,
+    per_department: Annotated[
+        int | None, typer.Option(min=1, help="So many of each department, drawn.", show_default="all cases")
+    ] = None,
+    seed: Annotated[int, typer.Option(help="Of the draw.")] = 0,
+    port: Port = 0,
+    browser: Browser = True,
+    summary: Annotated[
+        bool, typer.Option("--summary", help="Serve nothing; print what has been rated so far.")
+    ] = False,
+    csv: CsvFolder = None,
+    json_file: JsonFile = None,
+) -> None:
+    """Open a page on which physicians rate cases by yes and no.
+
+    Each has an order of their own; every choice is kept at once. Ctrl-C ends it and prints pass rates, and Cohen's
+    kappa of every two.
+    """
+    from cases import load_cases
+    from wardround.rating.case_ratings import case_items, tables_of
+    from wardround.rating.marks import read_marks
+    from wardround.tables.terminal import tell
+
+    name: Name = "medchain_cases" if scale == "medchain" else "ai_hospital_cases"
+    cases = load_cases(file)
+    kept = marks or (Path() if file == "builtin" else Path(file).resolve().parent) / "case_ratings.jsonl"
+    if not summary:
+        _serve(case_items(cases, per_department, seed), name, kept, "Ratings", port, browser)
+    tables = tables_of(cases, name, read_marks(kept))
+    if not tables:
+        echo(f"{kept}: nothing of scale {scale} has been rated yet")
+    tell(tables, csv, json_file)
+
+
+def _serve(items: "list[Item]", scale: "Name", kept: Path, what: str, port: int, browser: bool) -> None:
+    """Serve the page until Ctrl-C."""
+    from wardround.rating.marks import Marks
+    from wardround.rating.server import Rating
+
+    server = Rating(items, scale, Marks(kept), port)
+    echo(f"Page: {server.address}\n{what}: {kept}\nCtrl-C ends it.", err=True)
+    server.serve_until_interrupted(browser=browser)

@@ -10,7 +10,7 @@ from wardround.commands.options import a_file
 from wardround.commands.printing import echo
 
 if TYPE_CHECKING:
-    from wardround.analysis.reproduction import Reproduction
+    from wardround.analysis.reproduction import Cell, Reproduction
     from wardround.tables.table import Table
 
 
@@ -63,18 +63,9 @@ def reproduce(
         echo(f"{row}: {', '.join(files)}")
 
 
-def _row(cell: Any) -> dict[str, Any]:
-    return {
-        "table": cell.table,
-        "row": cell.row,
-        "column": cell.column,
-        "paper": cell.paper,
-        "ours": cell.ours,
-        "same": cell.same,
-        "sound": cell.sound,
-        "n": cell.n,
-        "reason": cell.reason if cell.ours is not None else "no file of this doctor",
-    }
+def _row(cell: "Cell") -> dict[str, Any]:
+    told = {name: getattr(cell, name) for name in ("table", "row", "column", "paper", "ours", "same", "sound", "n")}
+    return {**told, "reason": cell.reason if cell.ours is not None else "no file of this doctor"}
 
 
 def _table(paper: str, found: "Reproduction") -> "Table":

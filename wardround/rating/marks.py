@@ -65,7 +65,7 @@ class Marks:
         """
         with self._lock, FileLock(f"{self.file}.lock"):
             drop_cut_line(self.file)
-            append_line(self.file, mark)
+            append_line(self.file, mark.model_dump_json())
             self._take(mark)
 
     def of(self, rater: str, scale: Name, item: Key) -> dict[str, int]:

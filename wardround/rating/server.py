@@ -109,20 +109,10 @@ class Rating(LoopbackServer):
         if not self._scales[item.case.language].accepts(given.question, given.value):
             return "the scale has no such answer"
         run, against, case_id, epoch = item.key
-        turned = item.stands_turned(given.rater)
-        self.marks.add(
-            Mark(
-                rater=given.rater,
-                scale=self.scale,
-                question=given.question,
-                value=-given.value if turned else given.value,
-                run=run,
-                against=against,
-                case_id=case_id,
-                epoch=epoch,
-                shown_first=(against if turned else run) if against else "",
-            )
-        )
+        value, first = (-given.value, against) if item.stands_turned(given.rater) else (given.value, run)
+        said = {"rater": given.rater, "scale": self.scale, "question": given.question, "value": value}
+        about = {"run": run, "against": against, "case_id": case_id, "epoch": epoch}
+        self.marks.add(Mark.model_validate({**said, **about, "shown_first": first if against else ""}))
         return None
 
     def _is_judged(self, rater: str, item: Item) -> bool:

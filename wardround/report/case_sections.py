@@ -74,17 +74,13 @@ def _recalled(events: Sequence[Event]) -> Iterator[tuple[str, str, float, str]]:
     found: dict[tuple[tuple[str, float, str], ...], list[str]] = {}
     for event in events:
         if event.event == RECALLED and isinstance(event.content, dict):
-            rows = tuple(
-                (
-                    one["case"] if one.get("verified", True) else f"{one['case']} (of this run)",
-                    one["similarity"],
-                    "; ".join(one.get("diagnosis", ())),
-                )
-                for one in event.content.get("cases", ())
-            )
-            found.setdefault(rows, []).append(title_of(event.stage))
-    for rows, stages in found.items():
-        for number, row in enumerate(rows):
+            rows = []
+            for one in event.content.get("cases", ()):
+                name = one["case"] if one.get("verified", True) else f"{one['case']} (of this run)"
+                rows.append((name, one["similarity"], "; ".join(one.get("diagnosis", ()))))
+            found.setdefault(tuple(rows), []).append(title_of(event.stage))
+    for recalled, stages in found.items():
+        for number, row in enumerate(recalled):
             yield "" if number else ", ".join(dict.fromkeys(stages)), *row
 
 

@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 
 _SCHEMES = ("postgresql://", "postgres://")
 _CONNECTIONS = 8  # of one process; a step's checkpoint takes a few milliseconds
-_SECONDS = 10  # to connect
+# The tables' indexes are made outside of a transaction. To connect may take ten seconds.
+_AS_THE_SAVER_WANTS_IT: dict[str, Any] = {"autocommit": True, "prepare_threshold": 0, "connect_timeout": 10}
 _SETTING_UP = 7_265_837_209  # any number, the same for all who make the tables
 
 
@@ -46,10 +47,7 @@ async def check_postgres(url: str) -> None:
     try:
         if is_closed() and not _on_this_machine(conninfo_to_dict(url)):  # its sockets are not Python's
             raise ConfigurationError("run.checkpoints: --no-egress lets nothing leave; name a database of this machine")
-        # As the saver wants it: the tables' indexes are made outside of a transaction.
-        async with await AsyncConnection.connect(
-            url, autocommit=True, prepare_threshold=0, row_factory=dict_row, connect_timeout=_SECONDS
-        ) as connection:
+        async with await AsyncConnection.connect(url, row_factory=dict_row, **_AS_THE_SAVER_WANTS_IT) as connection:
             # Who waits inside of a statement would keep the one ahead from making its indexes, for ever.
             while not await _locked(connection):  # noqa: ASYNC110  there is no event to wait for
                 await asyncio.sleep(0.1)
@@ -70,14 +68,10 @@ async def open_postgres(url: str, serializer: "SerializerProtocol") -> "AsyncIte
     from psycopg.rows import DictRow, dict_row
     from psycopg_pool import AsyncConnectionPool
 
-    options = {"autocommit": True, "prepare_threshold": 0, "row_factory": dict_row, "connect_timeout": _SECONDS}
+    options = {"row_factory": dict_row, **_AS_THE_SAVER_WANTS_IT}
+    kind = AsyncConnection[DictRow]
     pool = AsyncConnectionPool(
-        url,
-        connection_class=AsyncConnection[DictRow],
-        kwargs=options,
-        min_size=1,
-        max_size=_CONNECTIONS,
-        open=False,
+        url, connection_class=kind, kwargs=options, min_size=1, max_size=_CONNECTIONS, open=False
     )
     async with pool:
         saver = AsyncPostgresSaver(pool, serde=serializer)

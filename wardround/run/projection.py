@@ -13,7 +13,7 @@ from wardround.analysis.summary import summed
 from wardround.commands.printing import counted
 from wardround.config.experiment import AllLimits, ConfigurationError, Experiment, Run
 from wardround.config.selection import select
-from wardround.run.runner import OnResult, run_experiment
+from wardround.run.runner import run_experiment
 from wardround.store.manifest import is_run
 from wardround.store.recorded_run import RecordedRun, open_run
 from wardround.store.traces import read_trace
@@ -35,9 +35,7 @@ class Projection:
     seconds: float | None = None  # until all is done; None of a rehearsal
 
 
-async def project(
-    experiment: Experiment, out: Path, like: Path | None = None, on_result: OnResult | None = None
-) -> Projection:
+async def project(experiment: Experiment, out: Path, like: Path | None = None) -> Projection:
     """Project a run from what was taken in a directory, or in its own so far; else from a rehearsal.
 
     The directory ``like`` is of a smaller run of the same kind; ``out`` need not be there.
@@ -68,7 +66,7 @@ async def project(
         }
     )
     with tempfile.TemporaryDirectory() as folder, rehearsing():
-        await run_experiment(trial, Path(folder), on_result)
+        await run_experiment(trial, Path(folder))
         table = _table(open_run(Path(folder)), left, len(spread), experiment.epochs)
         return Projection(cases, left, None, len(spread), table)
 

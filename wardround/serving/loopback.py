@@ -4,7 +4,7 @@ import base64
 import io
 import secrets
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -56,12 +56,8 @@ class LoopbackServer(ThreadingHTTPServer):
             import webbrowser
 
             threading.Timer(0.5, webbrowser.open, (self.address,)).start()
-        try:
+        with self, suppress(KeyboardInterrupt):
             self.serve_forever()
-        except KeyboardInterrupt:
-            pass
-        finally:
-            self.server_close()
 
 
 class GuardedHandler(BaseHTTPRequestHandler):

@@ -81,31 +81,31 @@ class DialogueFiles:
 
     def add(self, result: Result) -> Dialogue | Failure:
         """Append what a note came to, in a file that holds what the run had come to before."""
+        outcome = outcome_of(result)
         if not self._begun:
             self.write()
             self._begun = True
-            return outcome_of(result)
-        outcome = outcome_of(result)
+            return outcome
         with writing(self.output):
-            append_line(self.output if isinstance(outcome, Dialogue) else self.failed, outcome)
+            append_line(self.output if isinstance(outcome, Dialogue) else self.failed, outcome.model_dump_json())
         return outcome
 
     def write(self) -> DataSheet:
         """Write all files as the results are now, each whole or not at all."""
         lines: dict[Path, list[str]] = {self.output: [], self.failed: []}
-        reasons, calls, tokens = [], 0, 0
-        costs: list[float | None] = []
+        reasons = []
+        taken = []
         for result in self.directory.each_result():
             outcome = outcome_of(result)
-            calls, tokens = calls + result.calls, tokens + result.tokens
-            costs.append(result.cost)
+            taken.append((result.calls, result.tokens, result.cost))
             if isinstance(outcome, Failure):
                 reasons.append(outcome.reason)
             lines[self.failed if isinstance(outcome, Failure) else self.output].append(outcome.model_dump_json() + "\n")
+        calls, tokens, costs = zip(*taken, strict=True) if taken else ((), (), ())
         with writing(self.output):
             for file, written in lines.items():
                 write_whole(file, "".join(written))
             counted = data_sheet(map(Dialogue.model_validate_json, whole_lines(self.output)), reasons, self._left_out)
-            sheet = counted.model_copy(update={"calls": calls, "tokens": tokens, "cost": summed(costs)})
+            sheet = counted.model_copy(update={"calls": sum(calls), "tokens": sum(tokens), "cost": summed(costs)})
             write_whole(self.sheet, sheet.model_dump_json(indent=2) + "\n")
         return sheet

@@ -85,17 +85,13 @@ def _ends_whole(path: Path) -> bool:
         return file.read() == b"\n"
 
 
-def append_line(path: Path, record: BaseModel) -> None:
-    """Append a record; when this returns, it is on the disk."""
-    _append(path, record.model_dump_json())
-
-
 def append_sealed(path: Path, record: BaseModel) -> None:
     """Append a record with its checksum; when this returns, it is on the disk."""
-    _append(path, sealed(record))
+    append_line(path, sealed(record))
 
 
-def _append(path: Path, line: str) -> None:
+def append_line(path: Path, line: str) -> None:
+    """Append a line; when this returns, it is on the disk."""
     with path.open("a", encoding="utf-8") as out:
         out.write(line + "\n")
         out.flush()

@@ -44,15 +44,8 @@ def _of_suite(runs: Sequence[RecordedRun], suite: Suite, name: str) -> Table:
             rows.append({"run": f"{run.name}{AS_WRONG}", **measured(bound, **none), **counts})
     beside, said = _floor_rows(runs, suite, tested is not None)
     caption = f"Scores by {suite.name}: mean and 95 % interval."
-    return Table(
-        name,
-        f"Scores ({suite.name})",
-        _columns(suite),
-        [*rows, *beside],
-        [*_notes(runs, suite), *said],
-        caption,
-        [*bounds, *range(len(rows), len(rows) + len(beside))],
-    )
+    notes, others = [*_notes(runs, suite), *said], [*bounds, *range(len(rows), len(rows) + len(beside))]
+    return Table(name, f"Scores ({suite.name})", _columns(suite), [*rows, *beside], notes, caption, others)
 
 
 def floors_table(floors: Floors, suite: Suite) -> Table:
@@ -64,22 +57,12 @@ def floors_table(floors: Floors, suite: Suite) -> Table:
 
 
 def _columns(suite: Suite) -> list[Column]:
-    return [
-        Column("run", "Run", key=True),
-        *(
-            Column(
-                score,
-                title,
-                form=score_form(suite),
-                mean=True,
-                ranked=score not in suite.neither,
-                ends=suite.ends_of(score),
-            )
-            for score, title in suite.titles.items()
-        ),
-        Column("scored", "Scored"),
-        Column("failed", "Failed"),
+    form = score_form(suite)
+    scores = [
+        Column(score, title, form=form, mean=True, ranked=score not in suite.neither, ends=suite.ends_of(score))
+        for score, title in suite.titles.items()
     ]
+    return [Column("run", "Run", key=True), *scores, Column("scored", "Scored"), Column("failed", "Failed")]
 
 
 def _floor_rows(runs: Sequence[RecordedRun], suite: Suite, tested: bool) -> tuple[list[dict[str, Any]], list[str]]:

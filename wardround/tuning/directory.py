@@ -70,7 +70,7 @@ class TuningDirectory:
     def begin(self, manifest: dict[str, Any]) -> None:
         """Write down what is trained, once."""
         if not self.manifest.exists():
-            self._write(manifest)
+            write_json(self.manifest, manifest, indent=2)
 
     def last_checkpoint(self) -> Path | None:
         """The newest checkpoint that was written to its end; its state is written last."""
@@ -81,32 +81,25 @@ class TuningDirectory:
         """Write the card: what it was trained on, what it is not for. The library's own has the head and no words."""
         sheet, settings = data_sheet(dialogues), manifest["configuration"]
         head = self.card.read_text("utf-8").split("---", 2)[1] if self.card.exists() else "\nlibrary_name: peft\n"
-        told = (
-            Path(__file__)
-            .with_name("card.md")
-            .read_text("utf-8")
-            .format(
-                version=manifest["versions"]["wardround"],
-                method=settings["method"],
-                base=settings["base"],
-                turns=manifest["data"]["turns"],
-                dialogues=sheet.dialogues,
-                steps=len(losses),
-                first=losses[0],
-                last=losses[-1],
-                sources=_named(dialogue.source for dialogue in dialogues),
-                models=_named(name for dialogue in dialogues for name in dialogue.models or [""]),
-                rare=", ".join(sheet.rare) or "none",
-            )
+        told = Path(__file__).with_name("card.md").read_text("utf-8")
+        told = told.format(
+            version=manifest["versions"]["wardround"],
+            method=settings["method"],
+            base=settings["base"],
+            turns=manifest["data"]["turns"],
+            dialogues=sheet.dialogues,
+            steps=len(losses),
+            first=losses[0],
+            last=losses[-1],
+            sources=_named(dialogue.source for dialogue in dialogues),
+            models=_named(name for dialogue in dialogues for name in dialogue.models or [""]),
+            rare=", ".join(sheet.rare) or "none",
         )
         write_whole(self.card, f"---{head}---\n{told}")
 
     def finish(self, outcome: dict[str, Any]) -> None:
         """Write down how the training ended."""
-        self._write({**json.loads(self.manifest.read_text("utf-8")), "finished": outcome})
-
-    def _write(self, manifest: dict[str, Any]) -> None:
-        write_json(self.manifest, manifest, indent=2)
+        write_json(self.manifest, {**json.loads(self.manifest.read_text("utf-8")), "finished": outcome}, indent=2)
 
 
 def manifest_of(tuning: Tuning, dialogues: Sequence[Dialogue], counts: Counts) -> dict[str, Any]:

@@ -63,17 +63,9 @@ def make_base(folder: Path) -> None:
 
 def smoke_tuning(base: Path, method: Method) -> Tuning:
     """Settings under which some sources are shortened, some words cut, and batches come in parts."""
-    return Tuning(
-        base=str(base),
-        method=method,
-        epochs=8,
-        batch=4,
-        accumulate=2,
-        prefix=8,
-        source=200,
-        target=40,
-        learning_rate={"prefix": 0.3, "lora": 1e-2}[method],
-    )
+    sizes = {"epochs": 8, "batch": 4, "accumulate": 2, "prefix": 8, "source": 200, "target": 40}
+    rate = {"prefix": 0.3, "lora": 1e-2}[method]
+    return Tuning.model_validate({"base": str(base), "method": method, "learning_rate": rate, **sizes})
 
 
 def smoke(folder: Path, told: Callable[[str], None]) -> Iterator[Check]:
