@@ -292,14 +292,13 @@ def _ages(years: "list[float]") -> dict[str, int]:
 
 
 def _write_distribution(cases: "list[Case]", out: Path) -> None:
-    from wardround.tables.case_counts import case_counts, draw_case_counts
-    from wardround.tables.making import write_figure, write_table
+    from wardround.tables.case_counts import case_counts
+    from wardround.tables.making import write_tables
     from wardround.tables.terminal import print_table
 
     table = case_counts(cases)
     print_table(table)
-    write_table(table, out)
-    write_figure(table.name, draw_case_counts(table), out)
+    write_tables([table], out)
     echo(f"Distribution: {out}")
 
 

@@ -94,7 +94,10 @@ def reconstruct(
     left = _run(experiment, files, progress)
     sheet = files.write()
     if csv:
-        _draw(sheet, csv)
+        from wardround.tables.departments import departments
+        from wardround.tables.making import write_tables
+
+        write_tables([departments(sheet)], csv)
     _print_sheet(sheet)
     for reason in sheet.left_out:
         echo(reason)
@@ -128,17 +131,6 @@ def _run(experiment: "Experiment", files: "DialogueFiles", progress: str) -> int
 
         summary = asyncio.run(run_experiment(experiment, files.directory.path, keep))
     return int(summary["not_attempted"])
-
-
-def _draw(sheet: "DataSheet", folder: Path) -> None:
-    """The departments as table and figure."""
-    from wardround.tables.departments import departments, draw_departments
-    from wardround.tables.making import write_figure, write_table
-
-    table = departments(sheet)
-    write_table(table, folder)
-    if table.rows:
-        write_figure(table.name, draw_departments(table), folder)
 
 
 def _print_sheet(sheet: "DataSheet") -> None:

@@ -63,7 +63,7 @@ def show_tables(made: "Sequence[Made]", out: Path | None) -> None:
     from wardround.tables.terminal import print_table
 
     if out is not None:
-        write_tables(made, out)
+        write_tables([table for one in made for table in one.tables], out)
     for one in made:
         for table in one.tables:
             print_table(table)

@@ -26,7 +26,7 @@ from wardround.report.trace_findings import go_through
 from wardround.store.provenance import write_whole
 from wardround.store.recorded_run import RecordedRun
 from wardround.store.run_directory import Result
-from wardround.tables.figures import as_svg
+from wardround.tables.figures import as_svg, figures_of
 from wardround.tables.making import make_tables
 from wardround.tables.roles import roles_table
 from wardround.tables.scores import epoch_notes, floor_notes, missing_floors, score_form
@@ -92,7 +92,8 @@ def write_overview(runs: Sequence[RecordedRun], file: Path) -> Path:
         figures={
             name: f"data:image/svg+xml;base64,{b64encode(as_svg(figure).encode()).decode()}"
             for one in made
-            for name, figure in one.figures()
+            for table in one.tables
+            for name, figure in figures_of(table)
         },
     )  # fmt: skip
     write_whole(file, text)

@@ -15,6 +15,7 @@ from wardround.analysis.simulator_tests import tests_of_run
 from wardround.analysis.transcripts import transcripts_of
 from wardround.commands.printing import counted
 from wardround.store.recorded_run import RecordedRun
+from wardround.tables.figures import draw_actions, draw_formats, draw_rounds
 from wardround.tables.simulators import simulators_table
 from wardround.tables.table import Column, DoesNotFitError, Table, measured, stars
 
@@ -117,7 +118,8 @@ def actions_table(doctors: Doctors) -> Table:
         Column("dialogues", "Dialogues"),
         *(Column(code, f"{code} {action}") for code, action in ACTIONS.items() if any(row[code] for row in rows)),
     ]
-    return Table("aie-figure-6c", "Share of actions by turn (AIE, Figure 6c)", columns, rows)
+    title, pictures = "Share of actions by turn (AIE, Figure 6c)", {"aie-figure-6c": draw_actions}
+    return Table("aie-figure-6c", title, columns, rows, pictures=pictures)
 
 
 def rounds_row(doctor: str, turn: int, coverage: Samples, asked: int) -> dict[str, Any]:
@@ -143,7 +145,8 @@ def rounds_table(rows: Sequence[Mapping[str, Any]]) -> Table:
         Column("asked", "Asked"),
     ]
     notes = ["A dialogue that has ended keeps what it had; only dialogues that go on are asked again."]
-    return Table("aie-figure-6d", "As far as each round (AIE, Figure 6d)", columns, rows, notes)
+    title, pictures = "As far as each round (AIE, Figure 6d)", {"aie-figure-6d": draw_rounds}
+    return Table("aie-figure-6d", title, columns, rows, notes, pictures=pictures)
 
 
 def _doctors(runs: Sequence[RecordedRun]) -> dict[str, list[AieTranscript]]:
@@ -177,7 +180,8 @@ def formats_table(
         Column("n", "Cases"),
     ]
     notes = ["Percent of right diagnoses. Difference: multiple choice less interactive, over the cases that have both."]
-    return Table("aie-figure-6b", "Both formats by examination (AIE, Figure 6b)", columns, rows, notes)
+    title, pictures = "Both formats by examination (AIE, Figure 6b)", {"aie-figure-6b": draw_formats}
+    return Table("aie-figure-6b", title, columns, rows, notes, pictures=pictures)
 
 
 def language_of_all(doctors: Doctors) -> Language:

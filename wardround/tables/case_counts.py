@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from cases import Case
 from cases.vocabulary import AUXILIARY_ITEMS, PHYSICAL_ITEMS
+from wardround.tables.figures import panels_of
 from wardround.tables.table import Column, Table
 
 if TYPE_CHECKING:
@@ -41,15 +42,12 @@ def case_counts(cases: Sequence[Case]) -> Table:
         Column("share", "% of cases", form=".1f"),
     ]
     notes = ["Examinations and treatments are the answer key's; a case may have several of a kind."]
-    return Table(
-        "case_counts", f"How {len(cases)} cases are distributed", columns, rows, notes, "Distribution of cases."
-    )
+    title, pictures = f"How {len(cases)} cases are distributed", {"case_counts": draw_case_counts}
+    return Table("case_counts", title, columns, rows, notes, "Distribution of cases.", pictures=pictures)
 
 
 def draw_case_counts(table: Table) -> "Figure":
     """A panel of bars for each kind that any case has."""
-    from wardround.tables.figures import panels_of
-
     kinds = list(table.frame.groupby("kind", sort=False))
     shown = [min(len(rows), _DRAWN) for _, rows in kinds]
     tallest = [max(shown[at : at + 2]) for at in range(0, len(shown), 2)]

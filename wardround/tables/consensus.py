@@ -5,9 +5,8 @@ from collections.abc import Sequence
 from scoring.mvme.consensus import share_in_consensus, share_of_end
 from wardround.analysis.discussions import discussions_of
 from wardround.store.recorded_run import RecordedRun
+from wardround.tables.figures import draw_consensus
 from wardround.tables.table import Column, Table, measured
-
-AFTER = "after_"
 
 
 def build(runs: Sequence[RecordedRun]) -> list[Table]:
@@ -22,7 +21,7 @@ def build(runs: Sequence[RecordedRun]) -> list[Table]:
     limit = max(run.experiment.context.max_rounds for run in discussed)
     columns = [
         Column("run", "Run", key=True),
-        *(Column(f"{AFTER}{number}", str(number), "After round", ".3f", mean=True) for number in range(limit + 1)),
+        *(Column(f"after_{number}", str(number), "After round", ".3f", mean=True) for number in range(limit + 1)),
         Column("agreed", "Agreed", "In the end", ".3f", mean=True),
         Column("gave_up", "Gave up", "In the end", ".3f", mean=True),
         Column("discussed", "With discussion", "Cases"),
@@ -31,7 +30,7 @@ def build(runs: Sequence[RecordedRun]) -> list[Table]:
     rows = [
         {
             "run": run.name,
-            **measured({f"{AFTER}{number}": share_in_consensus(found, number) for number in range(limit + 1)}),
+            **measured({f"after_{number}": share_in_consensus(found, number) for number in range(limit + 1)}),
             **measured({"agreed": share_of_end(found, "agreed"), "gave_up": share_of_end(found, "gave_up")}),
             "discussed": len(found),
             "without": len(run.scored) - len(found),
@@ -43,4 +42,5 @@ def build(runs: Sequence[RecordedRun]) -> list[Table]:
         "Cases without one (one doctor alone, or stopped before it) are left out of the shares.",
     ]
     caption = "Share of cases in consensus after each round of discussion."
-    return [Table("consensus", "Consensus by round", columns, rows, notes, caption)]
+    pictures = {"consensus": draw_consensus}
+    return [Table("consensus", "Consensus by round", columns, rows, notes, caption, pictures=pictures)]

@@ -21,7 +21,8 @@ def departments(sheet: DataSheet) -> Table:
         Column("dialogues", "Dialogues"),
         Column("share", "Share", form=".3f"),
     ]
-    return Table("departments", "Dialogues by department", columns, rows)
+    pictures = {"departments": draw_departments} if rows else {}
+    return Table("departments", "Dialogues by department", columns, rows, pictures=pictures)
 
 
 def draw_departments(table: Table) -> "Figure":

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from scoring.medchain.error_propagation import error_propagation
 from wardround.store.recorded_run import RecordedRun
+from wardround.tables.figures import draw_error_propagation
 from wardround.tables.scores import epoch_notes
 from wardround.tables.table import Column, Table, measured
 
@@ -40,4 +41,5 @@ def build(runs: Sequence[RecordedRun]) -> list[Table]:
         *epoch_notes(runs),
     ]
     caption = "Cases still right after each stage, and the accuracy of each stage where all earlier ones were right."
-    return [Table("error_propagation", "Error propagation", columns, rows, notes, caption)]
+    name, pictures = "error_propagation", {"error_propagation": draw_error_propagation}
+    return [Table(name, "Error propagation", columns, rows, notes, caption, pictures=pictures)]

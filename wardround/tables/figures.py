@@ -3,14 +3,13 @@
 import io
 import math
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 
-from wardround.tables.consensus import AFTER
 from wardround.tables.table import Table
 
 if TYPE_CHECKING:
@@ -54,7 +53,7 @@ def draw_scores(table: Table) -> "Figure":
 
 def draw_consensus(table: Table) -> "Figure":
     """The share of cases in consensus by round, a line per run (AI Hospital, Figure 4)."""
-    rounds = {int(column.title): column.name for column in table.columns if column.name.startswith(AFTER)}
+    rounds = {int(column.title): column.name for column in table.columns if column.title.isdecimal()}
     figure, (panel,) = panels_of(1, 1, (4.8, 3.0))
     by_round = {number: table.points(name) for number, name in rounds.items()}
     for place, name in enumerate(table.frame["run"]):
@@ -269,11 +268,14 @@ def draw_information(table: Table) -> "Figure":
     return figure
 
 
-def say_under(figure: "Figure", notes: Sequence[str]) -> None:
-    """Write notes under a figure, in lines as wide as it is."""
-    if notes:
-        lines = textwrap.wrap(" ".join(notes), int(_LETTERS_AN_INCH * figure.get_figwidth()))
-        figure.supxlabel("\n".join(lines), fontsize=6, color="0.4", parse_math=False)
+def figures_of(table: Table) -> "Iterator[tuple[str, Figure]]":
+    """The figures of a table by the names of their files; where offline rules spoke, it stands under them."""
+    for name, draw in table.pictures.items():
+        figure = draw(table)
+        if table.by_rules:
+            lines = textwrap.wrap(" ".join(table.by_rules), int(_LETTERS_AN_INCH * figure.get_figwidth()))
+            figure.supxlabel("\n".join(lines), fontsize=6, color="0.4", parse_math=False)
+        yield name, figure
 
 
 def as_svg(figure: "Figure") -> str:

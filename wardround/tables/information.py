@@ -10,6 +10,7 @@ from scoring.metrics.samples import EPOCH, over_cases
 from wardround.analysis.transcripts import transcripts_of
 from wardround.config.experiment import ConfigurationError
 from wardround.store.recorded_run import RecordedRun
+from wardround.tables.figures import draw_information
 from wardround.tables.table import Column, Table, measured
 
 KINDS = {"general": "General", "examination": "Examination", "image": "Images"}
@@ -49,7 +50,8 @@ def build(runs: Sequence[RecordedRun]) -> list[Table]:
         "knows; the paper averages over those going on.",
         *_correlated(runs),
     ]
-    return [Table("information", "Information gathered by round", columns, rows, notes, "Information by round.")]
+    title, pictures = "Information gathered by round", {"information": draw_information}
+    return [Table("information", title, columns, rows, notes, "Information by round.", pictures=pictures)]
 
 
 def _correlated(runs: Sequence[RecordedRun]) -> list[str]:

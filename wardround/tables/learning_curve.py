@@ -7,6 +7,7 @@ from scoring.metrics.samples import over_cases
 from wardround.analysis.paired import paired_scores
 from wardround.config.selection import select_cases
 from wardround.store.recorded_run import RecordedRun
+from wardround.tables.figures import draw_learning_curve
 from wardround.tables.table import Column, DoesNotFitError, Table, measured
 
 BLOCKS = 5  # of equal size, in the order in which the cases were run
@@ -44,7 +45,8 @@ def build(runs: Sequence[RecordedRun]) -> list[Table]:
         f"Fifths of the cases in the order of each run; the gain is over {runs[0].name} on the same cases and columns."
     ]
     caption = "Average score over the course of a run, and its gain over the first run on the same cases."
-    return [Table("learning_curve", "Learning curve", columns, rows, notes, caption)]
+    pictures = {"learning_curve": draw_learning_curve}
+    return [Table("learning_curve", "Learning curve", columns, rows, notes, caption, pictures=pictures)]
 
 
 def _averages(run: RecordedRun) -> dict[str, float]:

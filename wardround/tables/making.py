@@ -1,9 +1,9 @@
 """Making tables by name, and writing them down."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import NamedTuple
 
 from cases import CaseFileError
 from wardround.config.experiment import ConfigurationError
@@ -17,7 +17,6 @@ from wardround.tables import (
     ends,
     error_propagation,
     error_types,
-    figures,
     icd10,
     information,
     leakage,
@@ -30,21 +29,17 @@ from wardround.tables import (
     roles,
     scores,
 )
+from wardround.tables.figures import as_png, as_svg, figures_of
 from wardround.tables.latex import as_latex
 from wardround.tables.names import TABLE_NAMES, USUAL
 from wardround.tables.table import DoesNotFitError, Table
 
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
-
-@dataclass(frozen=True)
-class Kind:
-    """A kind of table: how it is made of runs, why there is none if no row is, and how it is drawn, if it is."""
+class Kind(NamedTuple):
+    """A kind of table: how it is made of runs, and why there is none if no row is."""
 
     build: Callable[[Sequence[RecordedRun]], list[Table]]
     nothing: str = ""
-    draw: "Callable[[Table], Figure] | None" = None
     judged: bool = False  # whether it rests on what judges said, and does not tell who they were
 
 
@@ -56,23 +51,23 @@ _ALIKE = "no two runs of one suite differ in one setting alone"
 _PERSONA = "no patient spoke as a persona (patient = 'medpmc', actor on)"
 
 KINDS: Mapping[str, Kind] = {
-    "scores": Kind(scores.build, draw=figures.draw_scores),
+    "scores": Kind(scores.build),
     "icd10": Kind(icd10.build, judged=True),
     "orders": Kind(orders.build, "no run decided on examinations (graph clinical_workflow)"),
     "error_types": Kind(error_types.build, _MVME, judged=True),
     "dialogues": Kind(dialogues.build, _DIALOGUE),
-    "consensus": Kind(consensus.build, _DISCUSSION, figures.draw_consensus),
-    "error_propagation": Kind(error_propagation.build, _STAGES, figures.draw_error_propagation, judged=True),
-    "learning_curve": Kind(learning_curve.build, draw=figures.draw_learning_curve, judged=True),
-    "information": Kind(information.build, "no run kept a dialogue (graph consultation)", figures.draw_information),
+    "consensus": Kind(consensus.build, _DISCUSSION),
+    "error_propagation": Kind(error_propagation.build, _STAGES, judged=True),
+    "learning_curve": Kind(learning_curve.build, judged=True),
+    "information": Kind(information.build, "no run kept a dialogue (graph consultation)"),
     "contrasts": Kind(contrasts.build, _ALIKE, judged=True),
     "ends": Kind(ends.build, "no case has ended yet"),
     "roles": Kind(roles.build, "no call is on record"),
     "models": Kind(models.build, "no model has answered yet"),
     "leakage": Kind(leakage.build, "no run recalls earlier cases (workflow.retrieval)"),
     "aie": Kind(aie.build_paper),
-    "actions": Kind(aie.build_actions, draw=figures.draw_actions),
-    "simulators": Kind(aie.build_simulators, "no run kept a dialogue with a reply", figures.draw_simulators),
+    "actions": Kind(aie.build_actions),
+    "simulators": Kind(aie.build_simulators, "no run kept a dialogue with a reply"),
     "medpmc": Kind(medpmc.build, "no run with dialogues is scored by suite medpmc"),
     "personas": Kind(personas.build, _PERSONA, judged=True),
     "leaves": Kind(leaves.build, "no run was scored by clini_eval", judged=True),
@@ -80,20 +75,12 @@ KINDS: Mapping[str, Kind] = {
 assert tuple(KINDS) == TABLE_NAMES
 
 
-@dataclass(frozen=True)
-class Made:
+class Made(NamedTuple):
     """A kind of table of some runs: the tables, or why there are none."""
 
     name: str
     tables: Sequence[Table] = ()
     reason: str = ""
-
-    def figures(self) -> "Iterator[tuple[str, Figure]]":
-        """The figures of the tables by name; where offline rules spoke, it stands under them."""
-        if draw := KINDS[self.name].draw:
-            for table in self.tables:
-                figures.say_under(figure := draw(table), table.by_rules)
-                yield table.name, figure
 
 
 def make_tables(runs: Sequence[RecordedRun], names: Sequence[str] = USUAL) -> list[Made]:
@@ -119,34 +106,15 @@ def make_tables(runs: Sequence[RecordedRun], names: Sequence[str] = USUAL) -> li
     return made
 
 
-def write_tables(made: Sequence[Made], folder: Path) -> None:
+def write_tables(tables: Iterable[Table], folder: Path) -> None:
     """Write each table as NAME.csv and NAME.tex, and what can be drawn as NAME.svg and NAME.png.
 
     Raises:
         OSError: the folder cannot be written.
     """
-    for one in made:
-        for table in one.tables:
-            write_table(table, folder)
-        for name, figure in one.figures():
-            write_figure(name, figure, folder)
-
-
-def write_table(table: Table, folder: Path) -> None:
-    """Write one table as NAME.csv and NAME.tex.
-
-    Raises:
-        OSError: the folder cannot be written.
-    """
-    write_whole(folder / f"{table.name}.csv", table.csv)
-    write_whole(folder / f"{table.name}.tex", as_latex(table))
-
-
-def write_figure(name: str, figure: "Figure", folder: Path) -> None:
-    """Write one figure as NAME.svg and NAME.png.
-
-    Raises:
-        OSError: the folder cannot be written.
-    """
-    write_whole(folder / f"{name}.svg", figures.as_svg(figure))
-    (folder / f"{name}.png").write_bytes(figures.as_png(figure))
+    for table in tables:
+        write_whole(folder / f"{table.name}.csv", table.csv)
+        write_whole(folder / f"{table.name}.tex", as_latex(table))
+        for name, figure in figures_of(table):
+            write_whole(folder / f"{name}.svg", as_svg(figure))
+            (folder / f"{name}.png").write_bytes(as_png(figure))

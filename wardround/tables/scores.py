@@ -11,6 +11,7 @@ from wardround.analysis.paired import differences
 from wardround.analysis.summary import WHAT_FAILED, count_unscored
 from wardround.config.experiment import judging_roles
 from wardround.store.recorded_run import RecordedRun
+from wardround.tables.figures import draw_scores
 from wardround.tables.table import SPREAD, Column, Table, measured
 
 _BY_RULES = "Floor and ceiling are judged by rules, whoever judged the runs."
@@ -45,7 +46,10 @@ def _of_suite(runs: Sequence[RecordedRun], suite: Suite, name: str) -> Table:
     beside, said = _floor_rows(runs, suite, tested is not None)
     caption = f"Scores by {suite.name}: mean and 95 % interval."
     notes, others = [*_notes(runs, suite), *said], [*bounds, *range(len(rows), len(rows) + len(beside))]
-    return Table(name, f"Scores ({suite.name})", _columns(suite), [*rows, *beside], notes, caption, others)
+    return Table(
+        name, f"Scores ({suite.name})", _columns(suite), [*rows, *beside], notes, caption, others,
+        pictures={name: draw_scores},
+    )  # fmt: skip
 
 
 def floors_table(floors: Floors, suite: Suite) -> Table:

@@ -8,6 +8,7 @@ from scoring.aie.simulator import LENGTH, rounds_of, score_simulator
 from scoring.aie.transcripts import SimulatorTest
 from scoring.metrics.samples import PERCENT, Definition, Samples, estimates, mean
 from wardround.analysis.published import published
+from wardround.tables.figures import draw_simulators
 from wardround.tables.table import SPREAD, Column, Table, measured
 
 ALL, SLOPE = "all", "a round"
@@ -50,7 +51,9 @@ def simulators_table(
         Column("n", "Replies"),
     ]
     title = "Patient simulators by round (AIE, Figure 3a)"
-    return Table("aie-figure-3a", title, columns, [*rows, *theirs], notes, beside=range(len(rows), len(rows + theirs)))
+    every, places = [*rows, *theirs], range(len(rows), len(rows) + len(theirs))
+    pictures = {"aie-figure-3a": draw_simulators}
+    return Table("aie-figure-3a", title, columns, every, notes, beside=places, pictures=pictures)
 
 
 def _rows(name: str, tests: Sequence[SimulatorTest], definition: Definition) -> Iterator[dict[str, Any]]:

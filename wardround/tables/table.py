@@ -1,16 +1,19 @@
 """A table of results: its numbers in a data frame, as CSV has them, and how people read them."""
 
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import groupby
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from unicodedata import normalize
 
 import pandas as pd
 
 from scoring.metrics.statistics import Estimate
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 NOTHING = "-"
 SPREAD = "±: half the width of the 95 % interval; in brackets its ends, where it reaches further to one side"
@@ -76,6 +79,7 @@ class Table:
     beside: Collection[int] = ()
     # which of the notes say that offline rules spoke; they go with the CSV file and the figure too
     by_rules: Sequence[str] = ()
+    pictures: "Mapping[str, Callable[[Table], Figure]]" = field(default_factory=dict)  # how it is drawn, by file name
 
     @cached_property
     def frame(self) -> pd.DataFrame:

@@ -6,6 +6,7 @@ from typing import Any, Literal
 from scoring.aie.pairwise import ASPECTS, View
 from scoring.aie.tournament import Source, Verdict, correlations, success, with_people
 from scoring.metrics.samples import PERCENT, estimates
+from wardround.tables.figures import draw_agreement, draw_matrix, draw_radar, draw_win_rates
 from wardround.tables.table import SPREAD, Column, Table, measured
 
 Method = Literal["pearson", "spearman"]
@@ -31,7 +32,9 @@ def win_rates(verdicts: Mapping[Source, Sequence[Verdict]], view: View, doctors:
     notes = [f"Wins, percent of the pairs that were decided; ties are left out. {SPREAD}."]
     if "majority" in verdicts:
         notes.append("majority: one outcome a pair and case, what most people chose; a tie where nothing has the most.")
-    return Table(f"aie-figure-4-{view}", f"Win rates, the {view}'s view (AIE, Figure 4)", columns, rows, notes)
+    title = f"Win rates, the {view}'s view (AIE, Figure 4)"
+    pictures = {f"aie-figure-4-{view}": draw_win_rates, f"aie-figure-6a-{view}": draw_radar}
+    return Table(f"aie-figure-4-{view}", title, columns, rows, notes, pictures=pictures)
 
 
 def matrix(columns: Columns, method: Method, pairs: str) -> Table:
@@ -42,8 +45,8 @@ def matrix(columns: Columns, method: Method, pairs: str) -> Table:
         for name, values in found.iterrows()
     ]
     titles = [Column("column", "", key=True), *(Column(str(name), str(name)) for name in found.columns)]
-    title = f"Correlation ({method}), {pairs} pairs (AIE, Figure 5)"
-    return Table(f"aie-figure-5-{pairs}-{method}", title, titles, rows)
+    name, title = f"aie-figure-5-{pairs}-{method}", f"Correlation ({method}), {pairs} pairs (AIE, Figure 5)"
+    return Table(name, title, titles, rows, pictures={name: draw_matrix})
 
 
 def agreement(columns: Columns, method: Method, pairs: str) -> Table:
@@ -58,5 +61,5 @@ def agreement(columns: Columns, method: Method, pairs: str) -> Table:
         Column("n", "Pairs of a case"),
     ]
     notes = ["Interval: 95 %, percentiles, by resampling cases. -: nothing to correlate, since it is the same in all."]
-    title = f"Agreement with people, {pairs} pairs (AIE, 5b)"
-    return Table(f"aie-figure-5b-{pairs}-{method}", title, shown, rows, notes)
+    name, title = f"aie-figure-5b-{pairs}-{method}", f"Agreement with people, {pairs} pairs (AIE, 5b)"
+    return Table(name, title, shown, rows, notes, pictures={name: draw_agreement})

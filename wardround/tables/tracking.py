@@ -9,6 +9,7 @@ from scoring.aie.transcripts import ACTIONS, SimulatorTest
 from scoring.metrics.samples import PERCENT, over_cases
 from scoring.panel import cohen_kappa
 from wardround.rating.agreement import resampled_interval
+from wardround.tables.figures import draw_shares
 from wardround.tables.table import Column, Table, measured
 
 
@@ -54,5 +55,6 @@ def confusion_tables(played: Mapping[str, Sequence[SimulatorTest]]) -> list[Tabl
             ]
             columns = [Column("label", "", key=True), *(Column(code, code) for code in codes)]
             title = f"Tracked actions (columns) by people's (rows): {name}"
-            tables.append(Table(f"aie-figure-3c-{name.replace('/', '-')}", title, columns, rows))
+            file = f"aie-figure-3c-{name.replace('/', '-')}"
+            tables.append(Table(file, title, columns, rows, pictures={file: draw_shares}))
     return tables

@@ -7,14 +7,14 @@ import pytest
 
 from tests.support.recorded_runs import discussed, write_run
 from wardround.store.recorded_run import find_runs
-from wardround.tables.figures import as_png, as_svg, draw_matrix, draw_shares
+from wardround.tables.figures import as_png, as_svg, draw_matrix, draw_shares, figures_of
 from wardround.tables.making import make_tables, write_tables
 from wardround.tables.table import Column, Table
 
 
 def drawn(path: Path, name: str) -> str:
     (made,) = make_tables(find_runs([path]), [name])
-    ((_, figure),) = made.figures()
+    ((_, figure),) = [each for table in made.tables for each in figures_of(table)]
     assert as_png(figure).startswith(b"\x89PNG")
     return as_svg(figure)
 
@@ -38,7 +38,8 @@ def test_the_name_of_a_run_is_text_in_a_figure(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_tables_are_written_as_csv_latex_and_figures(tmp_path: Path) -> None:
     path = write_run(tmp_path / "run", [discussed("a", 1)])
-    write_tables(make_tables(find_runs([path]), ["scores", "ends", "error_propagation"]), tmp_path / "out")
+    made = make_tables(find_runs([path]), ["scores", "ends", "error_propagation"])
+    write_tables([table for one in made for table in one.tables], tmp_path / "out")
     written = sorted(file.name for file in (tmp_path / "out").iterdir())
     assert written == ["ends.csv", "ends.tex", "scores.csv", "scores.png", "scores.svg", "scores.tex"]
 

@@ -201,33 +201,11 @@ def asked_of_rules(*asked: tuple[str, str | None]) -> list[str]:
 
 
 def write_drawn(tables: Iterable[Table], folder: Path, by_rules: Sequence[str] = ()) -> None:
-    """Write tables of AIE as CSV and LaTeX, and as figures those that the paper draws.
-
-    Sentences on what rules answered and no model go with each of them.
+    """Write tables with their figures; sentences on what rules answered and no model go with each of them.
 
     Raises:
         OSError: they cannot be written.
     """
-    from wardround.tables import figures
-    from wardround.tables.making import write_figure, write_table
+    from wardround.tables.making import write_tables
 
-    draw = {
-        "aie-figure-3a": figures.draw_simulators,
-        "aie-figure-3c-": figures.draw_shares,
-        "aie-figure-4-": figures.draw_win_rates,
-        "aie-figure-5-": figures.draw_matrix,
-        "aie-figure-5b-": figures.draw_agreement,
-        "aie-figure-6b": figures.draw_formats,
-        "aie-figure-6c": figures.draw_actions,
-        "aie-figure-6d": figures.draw_rounds,
-    }
-    for each in tables:
-        table = replace(each, notes=[*each.notes, *by_rules], by_rules=by_rules)
-        write_table(table, folder)
-        for begins, drawn in draw.items():
-            if table.name.startswith(begins):
-                figures.say_under(figure := drawn(table), by_rules)
-                write_figure(table.name, figure, folder)
-        if table.name.startswith("aie-figure-4-"):
-            figures.say_under(figure := figures.draw_radar(table), by_rules)
-            write_figure(table.name.replace("figure-4", "figure-6a"), figure, folder)
+    write_tables([replace(each, notes=[*each.notes, *by_rules], by_rules=by_rules) for each in tables], folder)
