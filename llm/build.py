@@ -188,9 +188,12 @@ def _check_parameters(name: str, block: ModelBlock, kind: "type[BaseChatModel]")
     called = _CALLED.get(block.parsed.provider, {})
     for parameter in ("top_p", "max_tokens", "reasoning_effort", "extra_body", "headers", "together"):
         own = "default_headers" if parameter == "headers" else parameter
-        fields = {name for field, info in kind.model_fields.items() for name in (field, info.alias)}
-        if getattr(block, parameter) and called.get(own, own) not in fields:
+        if getattr(block, parameter) and called.get(own, own) not in _fields(kind):
             raise ModelSpecError(f"model.{name}.{parameter}: {kind.__name__} takes none")
+
+
+def _fields(kind: "type[BaseChatModel]") -> set[str | None]:
+    return {name for own, info in kind.model_fields.items() for name in (own, info.alias)}
 
 
 def without_account(client: Any, headers: Mapping[str, str] | None = None) -> None:

@@ -14,9 +14,12 @@ from typing import Any
 
 from langchain_core.messages import AIMessage
 
+from cases.vocabulary import patterns
 from llm.replies import answer_in, find_json, text_of
 from llm.retries import brief, status_of, words_of
 from llm.specs import ModelSpec
+
+_SAYS = patterns("llm", "servers")
 
 # From the strictest on. JSON mode and text are told the schema in words as well: the first binds many servers to some
 # JSON object only, and some to nothing but white space if the prompt does not speak of JSON.
@@ -25,39 +28,15 @@ TOLD = ("json_object", "text")
 PLAIN = FORMS[-1]
 
 _REFUSALS = (400, 404, 422, 501)
-# A failing server that speaks of the form does not fail for the moment: it will never take it.
-_OF_THE_FORM = re.compile(
-    r"response[ _]?format|json_?schema|json_?object|structured.?output|grammar|guided|\btool", re.I
-)
 # A form that never worked is given up after so many equal 500s to one question, or replies of another kind.
 _SAME_FAULT = 3
-# Said of one answer (Groq's `json_validate_failed`, `tool_use_failed`), and not of the form.
-_OF_THE_ANSWER = re.compile(r"validate_failed|use_failed|failed to (?:generate|validate|call)", re.I)
-# A server that speaks of pictures sees none, unless it speaks of this one; templates of chats say that text is no list.
-_OF_PICTURES = re.compile(
-    r"image|picture|vision|multi-?modal|content.{0,40}(?:must|should) be a (?:valid )?string|concatenate str", re.I
-)
-_OF_ONE_PICTURE = re.compile(r"too (?:large|big|small)|exceed|decod|corrupt|format|base64|bytes|download", re.I)
 _WHY_IT_ENDED = ("finish_reason", "stop_reason", "done_reason")
 # What may be left out if a server refuses it, and how it says so.
 _PARAMETER = re.compile(r"\b(temperature|top_p|seed|max_tokens|max_completion_tokens)\b")
-_UNWANTED = re.compile(
-    r"unsupported|not support|not (?:allowed|permitted)|unknown|unrecogni[sz]ed|unexpected|extra|forbidden|deprecated|"
-    r"only the default|may only",
-    re.I,
-)
 # What is "left out" for a server that answers in streams only (llm/server_quirks.py puts them together).
 WHOLE = "stream=false"
-_STREAMS_ONLY = re.compile(
-    r"non-?stream|\bstream.{0,40}(?:only|must|require|enable|mandatory)|(?:only|must|require).{0,40}\bstream", re.I
-)
 # Templates of chats that know no system, or want two voices in turn, are asked as `chat_roles = false` asks.
 ROLES = "chat_roles"
-_OF_ROLES = re.compile(
-    r"system (?:role|message|prompt)s?.{0,20}(?:not|un)\s?support|not support 'system'|roles must alternate|"
-    r"developer instruction is not enabled",
-    re.I,
-)
 _log = logging.getLogger(__name__)
 
 
@@ -123,7 +102,7 @@ class Forms:
         status = status_of(error)
         if status is None or status < 500 or status == 501:
             return status in _REFUSALS
-        if _OF_THE_FORM.search(words_of(error)):
+        if _SAYS["of_the_form"].search(words_of(error)):
             return True
         fault = f"{form}: {brief(error)}"
         faults.append(fault)
@@ -131,7 +110,7 @@ class Forms:
 
     def remember(self, answer: str, refusals: Mapping[str, str]) -> None:
         """Ask in these forms no more, by the words with which they were refused an answer type."""
-        self.refused |= {(form, answer) for form, why in refusals.items() if not _OF_THE_ANSWER.search(why)}
+        self.refused |= {(form, answer) for form, why in refusals.items() if not _SAYS["of_the_answer"].search(why)}
 
     def is_ignored(self, form: str, message: AIMessage, schema: Mapping[str, Any]) -> bool:
         """Whether a reply shows that the form was passed over; what is cut off, declined or but a thought does not."""
@@ -165,16 +144,16 @@ def _ended_by(message: AIMessage, *reasons: str) -> bool:
 def _refuses_pictures(error: Exception) -> bool:
     text, status = words_of(error), status_of(error)
     refused = status is not None and (status in (*_REFUSALS, 415) or status == 500)
-    return refused and bool(_OF_PICTURES.search(text)) and not _OF_ONE_PICTURE.search(text)
+    return refused and bool(_SAYS["of_pictures"].search(text)) and not _SAYS["of_one_picture"].search(text)
 
 
 def _refused_parameter(error: Exception, without: Collection[str]) -> str | None:
     text = words_of(error)
-    if ROLES not in without and status_of(error) and _OF_ROLES.search(text):
+    if ROLES not in without and status_of(error) and _SAYS["of_roles"].search(text):
         return ROLES
-    if WHOLE not in without and status_of(error) in (400, 422) and _STREAMS_ONLY.search(text):
+    if WHOLE not in without and status_of(error) in (400, 422) and _SAYS["streams_only"].search(text):
         return WHOLE
-    if status_of(error) not in (400, 422) or _OF_THE_FORM.search(text) or not _UNWANTED.search(text):
+    if status_of(error) not in (400, 422) or _SAYS["of_the_form"].search(text) or not _SAYS["unwanted"].search(text):
         return None
     return next((name for name in _PARAMETER.findall(text) if name not in without), None)
 

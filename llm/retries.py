@@ -13,7 +13,10 @@ from urllib.parse import urlsplit
 
 from tenacity import AsyncRetrying, RetryCallState, retry_if_exception
 
+from cases.vocabulary import patterns
 from llm.masking import masked
+
+_SAYS = patterns("llm", "servers")
 
 # A 429 says "later", nothing about the question: it uses up the patience for an answer this much more slowly.
 BUSY_PER_ATTEMPT = 4
@@ -26,40 +29,6 @@ _TOLD = 4000  # characters of a refusal that are looked through
 # Environment variables that hold what must not be seen.
 SECRET_NAME = re.compile("KEY|TOKEN|SECRET|PASSWORD")
 _SECONDS_TO_CONNECT = 5.0
-
-
-# What servers say of a model that they do not have, and of an account that is used up.
-_NO_MODEL = re.compile(
-    r"model.{0,120}(?:not found|(?:does|do) not exist|not exist|unknown)|"
-    r"(?:unknown|no such|invalid) model|model_not_found|not_found_error|only\s.{0,200}allowed now, your model",
-    re.IGNORECASE | re.DOTALL,
-)
-_NO_QUOTA = re.compile(
-    r"insufficient[_ ]?(?:quota|balance|credit|funds)|exceeded your current quota|余额不足|欠费|额度(?:已|不足)",
-    re.IGNORECASE,
-)
-_TOO_LONG = re.compile(
-    r"context_length_exceeded|exceed_context_size|maximum context length|exceed context window|prompt (?:is )?too long|"
-    r"(?:exceeds?|longer than) the (?:model's |available |maximum )?context|"
-    r"exceeded model token limit|max_new_tokens` must be <=|超长|超过.{0,10}最大(?:长度|token)|"
-    r"input (?:length|token count).{0,40} exceed|range of input length",
-    re.IGNORECASE,
-)
-_NO_KEY = re.compile(
-    r"(?:incorrect|invalid|no) api[ _]?key|api[ _]?key (?:is )?(?:not valid|invalid|incorrect)|"
-    r"authentication[ _]?error|invalid (?:proxy server )?token|unauthorized",
-    re.IGNORECASE,
-)
-# What a proxy says with a 500 of the server behind it: LiteLLM, Envoy, nginx.
-_BEHIND = re.compile(
-    r"connection (?:error|refused|reset|aborted)|(?:can\s?not|could not|failed to) connect|connect call failed|"
-    r"no healthy upstream|upstream connect error",
-    re.IGNORECASE,
-)
-_OF_THE_PROMPT = re.compile(
-    r"moderation|flagged|content.{0,12}policy|content.?filter|inappropriate content|data_inspection|敏感|违规",
-    re.IGNORECASE,
-)
 
 
 class EmptyReplyError(RuntimeError):
@@ -124,22 +93,22 @@ def is_time_out(error: BaseException) -> bool:
 def refusal(error: BaseException) -> str | None:
     """Why no question will be answered until somebody mends it; None if this error does not say so."""
     status, text = status_of(error), words_of(error)
-    if status in (401, 402, 403) and not _OF_THE_PROMPT.search(text):
+    if status in (401, 402, 403) and not _SAYS["of_the_prompt"].search(text):
         return {401: "the key is not accepted", 402: "it wants to be paid", 403: "access is denied"}[status]
-    if status == 400 and _NO_KEY.search(text):  # Gemini, and LiteLLM of whom it asks
+    if status == 400 and _SAYS["no_key"].search(text):  # Gemini, and LiteLLM of whom it asks
         return "the key is not accepted"
     if (
         status == 404 or (status == 400 and re.search("nvalid model|allowed now|odel not exist", text, re.I))
-    ) and _NO_MODEL.search(text):
+    ) and _SAYS["no_model"].search(text):
         return "it has no such model"
-    used_up = status == _TOO_MANY and (_NO_QUOTA.search(text) or (_asked_wait(error) or 0) > _TOO_LONG_TO_WAIT)
+    used_up = status == _TOO_MANY and (_SAYS["no_quota"].search(text) or (_asked_wait(error) or 0) > _TOO_LONG_TO_WAIT)
     return "the quota is used up" if used_up else None
 
 
 def is_refused_alike(error: BaseException, others: Iterable[str]) -> bool:
     """Whether a question is refused in the very words of its other forms (``others``), and not for what it says."""
     status = status_of(error) or 0
-    return 400 <= status < 500 and not _OF_THE_PROMPT.search(words_of(error)) and set(others) == {brief(error)}
+    return 400 <= status < 500 and not _SAYS["of_the_prompt"].search(words_of(error)) and set(others) == {brief(error)}
 
 
 def is_too_long(error: BaseException) -> bool:
@@ -147,7 +116,11 @@ def is_too_long(error: BaseException) -> bool:
     status = status_of(error)
     if status == 413 or "ContextOverflow" in type(error).__name__:  # LangChain's own, which has lost the status
         return True
-    return status is not None and (status in (400, 422) or status >= 500) and bool(_TOO_LONG.search(words_of(error)))
+    return (
+        status is not None
+        and (status in (400, 422) or status >= 500)
+        and bool(_SAYS["too_long"].search(words_of(error)))
+    )
 
 
 def seems_away(error: BaseException) -> bool:
@@ -160,7 +133,7 @@ def seems_away(error: BaseException) -> bool:
 
 def is_passing(error: BaseException) -> bool:
     """Whether a proxy says so of the server behind it, and nothing of the question."""
-    return status_of(error) in (502, 503) or (status_of(error) == 500 and bool(_BEHIND.search(words_of(error))))
+    return status_of(error) in (502, 503) or (status_of(error) == 500 and bool(_SAYS["behind"].search(words_of(error))))
 
 
 async def is_listening(base_url: str) -> bool:

@@ -24,34 +24,13 @@ from cases.text.named_tests import named_tests
 from cases.text.prose import paragraph, prose
 from cases.text.sentences import clauses, sentences
 from cases.text.words import language_of
-from cases.vocabulary import PHYSICAL_ITEMS, normalise
+from cases.vocabulary import PHYSICAL_ITEMS, normalise, patterns
+
+_PATTERNS = patterns("cases", "vocabularies/ai_hospital")
 
 _EXAMINED = {"physical": ("查体", "体格检查"), "auxiliary": ("辅助检查",)}
-_NUMBER = re.compile(r"^\s*[(（]?\d{1,2}\s*[.、)）．:：]\s*")
-_LABEL = re.compile(
-    r"^(?:患者)?(主诉|主要症状|临床症状|症状|现病史|病史|既往病?史|既往|个人史|家族史)\s*(?:[:：为]\s*|(?=[^，。]))"
-)
-_SEEN = re.compile(r"查体|体查|体格检查|体检|体征|专科检查")
-_TESTED = re.compile(r"辅助检查|实验室检查|影像学|化验|结果|检查(?:提示|显示|示|发现)")
-_VERDICT = re.compile(r"诊断|支持|确诊|结果如上")
-_HEADING = re.compile(rf"(?:{_SEEN.pattern}|{_TESTED.pattern}|病史|阳性|发现|和|及|:|：)+。?")
-# Results that are announced and not told: "结合病史和辅助检查结果，考虑...", "左膝磁共振结果。"
-_ANNOUNCED = re.compile(
-    r"(?:^|[，,；;])(?:(?:结合|根据|综合|依据|以及|待)[^，,；;。]*结果(?=[，,；;。]|$)|(?:(?![示见有]|发现)[^，,；;。])*结果(?=[；;。]?$))"
-)
-# Signs that no patient tells, unless they stand beside what one does (肿胀、压痛).
-_SIGN = re.compile(
-    r"病理(?:征|反射|性杂音)|锥体束征|巴(?:氏|[彬宾]斯基)征|(?:生理|光)反射|肌张力|腹肌|压痛|反跳痛|叩击痛|移动性浊音|肠鸣音|肋下"
-    r"|[啰罗]音|呼吸音"
-)
-_COMPLAINED = re.compile(r"肿|疼|畸形|受限")
-# Who has the complaint, which no patient says and the fields beside it tell: "患者为中老年男性，主诉".
-_WHO = re.compile(
-    r"(?:患者|患儿|病人)?[为，]*(?:\d+岁|中?老年|中年|青年|青少年|年轻|育龄期?|[男女][性童]?|患者|，)*(?:主诉|表现为|出现)?[:：]?"
-)
 _PERSON_ALONE = 5  # letters of "老年患者" and the like, which are no complaint
 _COMPLAINTS = ("主诉", "症状", "主要症状", "临床症状")
-_OPINION = re.compile(r"考虑|提示为|符合|可能|证据|鉴别")
 
 
 @importer("ai_hospital")
@@ -121,11 +100,11 @@ def _reference(record: Record, value: Mapping[str, Any]) -> dict[str, Any] | Non
     raw, names = reference["basis"], _names(reference["diagnosis"])
     told: dict[str, list[str]] = {"told": [], "physical": [], "auxiliary": [], "opinion": []}
     complaint = ""
-    for sentence in (part for line in raw.split("\n") for part in sentences(_NUMBER.sub("", line))):
-        kind, label, sorted_ = "told", _LABEL.match(sentence), dict[str, list[str]]()
-        for clause in clauses(_ANNOUNCED.sub("", _LABEL.sub("", sentence)).lstrip("，,；;")):
+    for sentence in (part for line in raw.split("\n") for part in sentences(_PATTERNS["number"].sub("", line))):
+        kind, label, sorted_ = "told", _PATTERNS["label"].match(sentence), dict[str, list[str]]()
+        for clause in clauses(_PATTERNS["announced"].sub("", _PATTERNS["label"].sub("", sentence)).lstrip("，,；;")):
             kind = _kind(clause, names, kind)
-            if not _HEADING.fullmatch(clause):
+            if not _PATTERNS["heading"].fullmatch(clause):
                 sorted_.setdefault(kind, []).append(clause)
         for kind, parts in sorted_.items():
             told[kind].append("，".join(parts))
@@ -144,7 +123,7 @@ def _reference(record: Record, value: Mapping[str, Any]) -> dict[str, Any] | Non
         "patient": {
             "age_years": stated.age_years,
             "sex": stated.sex,
-            "chief_complaint": _WHO.sub("", complaint, count=1) or complaint,
+            "chief_complaint": _PATTERNS["who"].sub("", complaint, count=1) or complaint,
             "present_illness": paragraph(*illness),
         },
         "examinations": _sorted(paragraph(*told["physical"]), paragraph(*told["auxiliary"])),
@@ -155,17 +134,19 @@ def _reference(record: Record, value: Mapping[str, Any]) -> dict[str, Any] | Non
 
 def _kind(clause: str, diagnoses: list[str], before: str) -> str:
     """What a clause is about, after one of another kind; what names or weighs a diagnosis is told to nobody."""
-    if _VERDICT.search(clause):
+    if _PATTERNS["verdict"].search(clause):
         return "opinion"
-    if _SEEN.search(clause) or (_SIGN.search(clause) and not _COMPLAINED.search(clause)):
+    if _PATTERNS["seen"].search(clause) or (
+        _PATTERNS["sign"].search(clause) and not _PATTERNS["complained"].search(clause)
+    ):
         return "physical"
-    if _TESTED.search(clause) or any(test.item not in PHYSICAL_ITEMS.names for test in named_tests(clause)):
+    if _PATTERNS["tested"].search(clause) or any(test.item not in PHYSICAL_ITEMS.names for test in named_tests(clause)):
         return "auxiliary"
     if before in ("physical", "auxiliary"):
         return before
     said = normalise(clause)
     named = any(normalise(name) in said or said in normalise(name) for name in diagnoses)
-    return "opinion" if named or _OPINION.search(clause) else "told"
+    return "opinion" if named or _PATTERNS["opinion"].search(clause) else "told"
 
 
 def _sorted(physical: str, tests: str) -> dict[str, dict[str, str]]:
@@ -182,4 +163,4 @@ def _sorted(physical: str, tests: str) -> dict[str, dict[str, str]]:
 def _names(text: str) -> list[str]:
     """The diagnoses of a text, one a line or set apart by commas, without their numbers."""
     parts = re.split(r"[\n,，;；]|(?<=\S)\s+(?=\d{1,2}[.、)）．])|\s\s+", text)
-    return [name for part in parts if (name := _NUMBER.sub("", part).strip(" 。.:：\t"))]
+    return [name for part in parts if (name := _PATTERNS["number"].sub("", part).strip(" 。.:：\t"))]

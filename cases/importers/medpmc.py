@@ -30,17 +30,9 @@ _TEXTS = (
     "Treatment",
 )
 _FOLDERS = ("", "images", "image", "Images", "Image", "pictures")  # beside the file, or in one of these
-_MARK = re.compile(r"[<‹]\\+image\s*(.*?)\s*[>›]", re.DOTALL)
-_PIECE = re.compile(r"\n+|(?<=[.;])\s+")
-_LEADS = re.compile(r"\s*(?:shows?|showed|reveals?|revealed)?\s*:?\s*$")
 _BETWEEN = " .,:;\n"  # what stands after a mark and belongs to it
-_JOINS = re.compile(r"\s*(?:and|as well as|plus|&|和|及|、)[\s:,]*", re.IGNORECASE)  # one mark and the next
 _LONGEST_LEAD = 8  # words that may lead to a picture and say nothing else
-_NOTHING = re.compile(r"(?:none|n/?a|nil)?\.?", re.IGNORECASE)
-_SEEN = re.compile(r"\s*(?:physical exam\w*|inspection|palpation|percussion|auscultation)\b", re.IGNORECASE)
-_MEASURED = re.compile(r"\d\s*(?:mmol|[µu]mol|m?g/d?L|I?U/m?L|%|\*10)")
-_PATTERNS = patterns("cases", "vocabularies/patterns")
-_OCCUPATIONS = re.compile(r"\b(?:occupation|profession)\s*[:：]\s*([^.,;\n]+)", re.IGNORECASE)
+_WRITTEN, _PATTERNS = (patterns("cases", f"vocabularies/{name}") for name in ("medpmc", "patterns"))
 
 
 @importer("medpmc")
@@ -92,7 +84,7 @@ def _data(record: Record, value: Mapping[str, Any]) -> dict[str, Any] | None:
         item, line = classes.get(str(file), ("", ""))[0], _plain(report)
         if item and line:
             reports.setdefault(item, []).append(line)
-            lead = _LEADS.sub("", leads.get(str(file), ""))
+            lead = _WRITTEN["leads"].sub("", leads.get(str(file), ""))
             if lead and (item, lead) not in led and not line.lower().startswith(lead.lower()):
                 line = f"{lead}: {line}"
             led.add((item, lead))
@@ -147,10 +139,10 @@ def _leads(examinations: str, names: list[str]) -> tuple[str, dict[str, str]]:
     leads: dict[str, str] = {}
     kept: list[str] = []
     start, lead = 0, ""
-    for mark in _MARK.finditer(examinations):
+    for mark in _WRITTEN["mark"].finditer(examinations):
         before = examinations[start : mark.start()].lstrip(_BETWEEN)
-        own = _PIECE.split(before)[-1]
-        if _JOINS.fullmatch(own):
+        own = _WRITTEN["piece"].split(before)[-1]
+        if _WRITTEN["joins"].fullmatch(own):
             before = before[: -len(own)]
         elif re.search(r"\w", own):
             lead = own.strip()
@@ -208,11 +200,11 @@ def _sort(findings: Findings, text: str) -> None:
             continue
         items = [test.item for test in named_tests(line)]
         named = bool(items) and items[0] in PHYSICAL_ITEMS.names
-        if _SEEN.match(line):
+        if _WRITTEN["seen"].match(line):
             at, named = lexicon.GENERAL, False
         elif named:
             at = items[0]
-        elif items or _MEASURED.search(line):
+        elif items or _WRITTEN["measured"].search(line):
             at = ""
         if named and lexicon.first_test_in(line):
             findings.displaced.append((line.partition(":")[0] if ":" in line else " ".join(line.split()[:6]), at))
@@ -236,7 +228,7 @@ def _person(about: str) -> tuple[str, str]:
     rest = [
         part for each in re.split(r"[,;.]", told) if (part := re.sub(r"(?i)^\W*(?:patient\b)?\W*", "", each).strip())
     ]
-    if job := _OCCUPATIONS.search(about):
+    if job := _WRITTEN["occupations"].search(about):
         return job[1].strip(), about if len(rest) > 1 else ""
     if len(rest) == 1 and len(rest[0].split()) <= 3 and not re.search(r"\d", rest[0]):
         return rest[0], ""
@@ -282,7 +274,7 @@ def _named(shown: list[dict[str, str]], images: Mapping[str, object]) -> Iterato
 
 def _plain(value: object) -> str:
     text = " ".join(value.split()) if isinstance(value, str) else prose(value)
-    return "" if _NOTHING.fullmatch(text) else text
+    return "" if _WRITTEN["nothing"].fullmatch(text) else text
 
 
 def _without(text: str, parts: list[str]) -> str:

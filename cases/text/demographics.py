@@ -6,63 +6,15 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from cases.case import Sex
-from cases.vocabulary import patterns
+from cases.vocabulary import patterns, word_list
 
+_STATED, _PATTERNS = (patterns("cases", f"vocabularies/{name}") for name in ("demographics", "patterns"))
+_AGES, _SEX_STATED = (
+    [re.compile(each.replace("\n", "")) for each in word_list("demographics")[name]] for name in ("ages", "sexes")
+)
 _YEARS_PER = {"y": 1.0, "岁": 1.0, "m": 1 / 12, "月": 1 / 12, "w": 7 / 365.25, "周": 7 / 365.25, "d": 1 / 365.25,
               "天": 1 / 365.25, "日": 1 / 365.25, "h": 0.0}  # fmt: skip
 _OLDEST = 130
-
-_AGES = [
-    # "45-year-old", "8 years old", "3 months of age", "35 y/o", "5-year, 5-month-old"
-    re.compile(
-        r"(?<![\d.])(?P<n>\d{1,3}(?:\.\d+)?)[\s-]*(?P<unit>y(?:ea)?rs?|y|months?|weeks?|days?|hours?)"
-        r"(?:(?:(?<=year)|(?<=years)|(?<=yr)|(?<=yrs))[\s,-]+(?:and[\s-]+)?(?P<months>\d{1,2})[\s-]*months?)?"
-        r"(?:[\s-]*(?:old|of age)\b|[\s/.]*o\b)",
-        re.IGNORECASE,
-    ),
-    # "aged 45", "age: 45 years"
-    re.compile(
-        r"\bage[d:\s]+(?:of\s+|is\s+)?(?P<n>\d{1,3}(?:\.\d+)?)\b(?:\s*(?P<unit>years?|months?|weeks?|days?))?",
-        re.IGNORECASE,
-    ),
-    # "a woman of 45 years", "He is 27, a courier"; what leads to the age stays where ages are taken out
-    re.compile(
-        r"\b(?P<lead>(?:wo)?man|boy|girl|lady|gentleman|(?:fe)?male)\s+of\s+(?P<n>\d{1,3})\s*"
-        r"(?P<unit>years?|months?|weeks?|days?)\b(?!['’]|\s*(?:experience|service|standing))",
-        re.IGNORECASE,
-    ),
-    re.compile(r"\b(?P<lead>(?:s?he|patient)\s+is\s+)(?P<n>\d{1,3})(?P<unit>)(?=\s*(?:[.,;)]|and\b|$))", re.IGNORECASE),
-    # "45岁", "1岁6个月", "2岁半"; "20岁时" tells of an earlier time
-    re.compile(r"(?<![\d.])(?P<n>\d{1,3}(?:\.\d+)?)\s*周?(?P<unit>岁)(?:(?P<half>半)|(?P<months>\d{1,2})个?月)?(?![时起开前后以左间])"),
-    # "患儿，男，3个月，": a bare span of time is an age only right after the patient or the sex, else a duration
-    re.compile(
-        r"(?:患儿|[男女](?:性|婴|孩|童)?|年龄)\s*[,:、为]?\s*(?P<n>\d{1,3})\s*个?(?P<unit>[月周天日])(?=[,.。;；)\s]|$)"
-    ),
-    re.compile(r"(?<!\d)(?P<n>\d{1,3})\s*个?(?P<unit>[月周天日])(?:大|龄)"),
-    # "男，34，右下颌骨 ...": what begins with the sex and a bare number
-    re.compile(r"^\s*[男女]性?\s*[,，]\s*(?P<n>\d{1,3})(?P<unit>)(?=\s*[,，])"),
-]  # fmt: skip
-# The same without anything before it, of words that do nothing but describe the patient: "4天，女".
-_SPAN_ALONE = re.compile(r"\s*(?P<n>\d{1,3})\s*个?(?P<unit>[月周天日])(?=[,;、\s]|$)")
-_PATTERNS = patterns("cases", "vocabularies/patterns")
-_IN_WORDS = re.compile(
-    r"\b(?:half|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|[a-z]+teen|[a-z]+ty(?:-[a-z]+)?)"
-    r"(?:\s+and\s+a\s+half)?[\s-](?:years?|months?|weeks?)[\s-]old\b",
-    re.IGNORECASE,
-)
-
-# "Man, 48 years old", "She is a 52-year-old teacher": the sex before the age that goes with it.
-_SEX_BEFORE = re.compile(
-    r"\b(?:(?P<female>female|woman|girl|lady|she)|(?P<male>male|man|boy|gentleman|he))\b"
-    r"[\s,]*(?:(?:is|was|of|aged?|an?)\s+)*$",
-    re.IGNORECASE,
-)
-_SEX_STATED = [
-    re.compile(r"\b(?:sex|gender)[\s:]+(?:is\s+)?(?:(?P<female>f(?:emale)?)|(?P<male>m(?:ale)?))\b", re.IGNORECASE),
-    re.compile(r"性别[\s:为]*(?:(?P<female>女)|(?P<male>男))"),
-    re.compile(r"(?:患者|患儿|病人|病员)[^。;；]{0,8}?(?:(?P<female>女)|(?P<male>男))(?![友儿子朋])"),
-    re.compile(r"(?:^|[,.。;；:、(\]】\s岁])(?:(?P<female>女)|(?P<male>男))(?:[性婴孩童]|(?=[,.。;；:、)\s\d]|$))"),
-]
 
 
 @dataclass(frozen=True)
@@ -94,7 +46,7 @@ def age_phrases(text: str) -> list[str]:
 
 def without_ages(text: str, age_years: float | None = None) -> str:
     """The text without present ages, in figures or words; a recorded one also as a bare number ("is 47", ", 47,")."""
-    patterns = [*_AGES, _IN_WORDS]
+    patterns = [*_AGES, _STATED["in_words"]]
     if age_years is not None:
         bare = rf"(?P<n>{age_years:g})(?=\s*(?:[.,;)]|and\b|$))"
         patterns.append(re.compile(rf"(?:(?<=\bis )|(?<=[,;(])\s*){bare}"))
@@ -123,7 +75,7 @@ def _ages(text: str, brief: bool) -> Iterator[float]:
             years += 0.5 if groups.get("half") else int(groups.get("months") or 0) / 12
             if years <= _OLDEST:
                 yield round(years, 3)
-    if brief and (span := _SPAN_ALONE.match(text)):
+    if brief and (span := _STATED["span_alone"].match(text)):
         yield round(int(span["n"]) * _YEARS_PER[span["unit"]], 3)
     if _PATTERNS["newborn"].search(text) and (brief or _PATTERNS["newborn"].search(text[:60])):
         yield 0.0
@@ -142,7 +94,7 @@ def _sex(text: str, brief: bool) -> Sex | None:
         for match in pattern.finditer(text):
             if not _PATTERNS["not_the_patient_now"].search(text[: match.start()]):
                 beside = _PATTERNS["sex"].search(text, match.end(), match.end() + 40)
-                before = _SEX_BEFORE.search(text[: match.start("n")])
+                before = _STATED["sex_before"].search(text[: match.start("n")])
                 return _sex_of(before or beside or _PATTERNS["pronoun"].search(text[match.end() :]))
     return None
 

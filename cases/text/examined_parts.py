@@ -5,7 +5,9 @@ from collections.abc import Iterator, Sequence
 from functools import cache
 from itertools import product
 
-from cases.vocabulary import EXAMINATION_ITEMS, normalise, spelled, word_list
+from cases.vocabulary import EXAMINATION_ITEMS, normalise, patterns, spelled, word_list
+
+_PATTERNS = patterns("cases", "vocabularies/examining")
 
 Span = tuple[int, int]
 Part = tuple[int, int, str, str]  # its place, the word for it, and the item that it is examined under
@@ -13,31 +15,6 @@ Part = tuple[int, int, str, str]  # its place, the word for it, and the item tha
 _CHEST = "Chest Examination"
 _NEAR = 4  # Chinese characters between a verb that stands alone and the part
 _BEFORE = 40  # characters between a part and a verb in a clause of its own
-_SENTENCE = re.compile(r"[^.;!?。；！？\n]+")
-_CUT = re.compile(r"[,，、:：]|\b(?:and|then|plus)\b|以及|还有|然后|接着|顺便|[和及与并再]")
-# What may stand beside a part where the verb stands with another ("... and the ankles").
-_BESIDE = re.compile(
-    r"(?:\W|\b(?:also|too|please|as well|both|all|the|your|his|her|their|its|those|that|these|this|an?|at|in|into|on|of"
-    r"|to|under|behind|around|round|over|down|up|other|left|right|upper|lower|front|inside|sides?|first|now|next|or|maybe)\b"
-    r"|\b(?:the|your|his|her|that|this|those|these) [a-z]+(?= \.)|[一-鿿]{1,3}的(?=\.)"
-    r"|[的上下左右两双边侧里外前后也都一块那这条处个您你他她内面])*"
-)
-# What joins a thing with the part that it is on: a rash on the leg is of the skin, a sore in the mouth of the mouth, a
-# lump of wherever it is felt.
-_ON = re.compile(
-    r" (?:on|of|over|around|round|in|under|behind|along|inside|across) "
-    r"(?:(?:the|your|his|her|both|that|this|all|left|right) )*"
-)
-_ITS = re.compile("[上下里边内外侧面前后部那这块条]*(?:的|[上里])[那这]?[块个条颗处些]?[红白黑紫青黄肿大小]{0,2}")
-# The doctor's own, and what is no part in other phrases, up to its end.
-_NO_PART = re.compile(
-    r"(?:\bmy [a-z]+|\b(?:a|one|two|gloved) (?:fingers?|hands?|thumbs?)"
-    r"|\b(?:come|came|get|go|lie|lean|sit|call|report|right|be|then) back|(?<!the )(?<!that )(?<!this )(?<!a )sore"
-    r"|我手|用手|一眼)$"
-)
-_PURPOSE = re.compile(
-    r"\s*(?:to (?:look|see|check|have)\b|so (?:that )?(?:i|we)\b|which\b|看看|看一?下|瞧瞧|检查有|看)"
-)
 
 
 def examined_parts(folded: str, others: Sequence[tuple[int, int, bool]]) -> list[Part]:
@@ -52,7 +29,7 @@ def examined_parts(folded: str, others: Sequence[tuple[int, int, bool]]) -> list
         others: the places of the tests that they name, and whether each is one by hand.
     """
     found: list[Part] = []
-    for sentence in _SENTENCE.finditer(folded):
+    for sentence in _PATTERNS["sentence"].finditer(folded):
         if not any(verb.search(folded, *sentence.span()) for verb in (_verb(), _further(), _alone())):
             continue
         waiting: list[Part] = []
@@ -73,7 +50,7 @@ def examined_parts(folded: str, others: Sequence[tuple[int, int, bool]]) -> list
             if verbs and verbs[0].re is _further() and not clause.isascii():
                 near = [part for part in parts if 0 <= part[0] - verbs[0].end() <= _NEAR]
                 verbs = verbs if near else []  # 敲键盘的时候手腕疼吗
-            if verbs and not (by_machine and _PURPOSE.match(clause)):
+            if verbs and not (by_machine and _PATTERNS["purpose"].match(clause)):
                 found += waiting + _reached(folded, parts, verbs)
                 waiting, examines, by_machine = [], True, False
             elif _is_beside(folded, start, end, parts):
@@ -101,7 +78,7 @@ def told_as(word: str) -> tuple[str, ...]:
 
 
 def _clauses(folded: str, start: int, end: int) -> Iterator[Span]:
-    for cut in _CUT.finditer(folded, start, end):
+    for cut in _PATTERNS["cut"].finditer(folded, start, end):
         yield start, cut.start()
         start = cut.end()
     yield start, end
@@ -120,7 +97,7 @@ def _parts(folded: str, start: int, end: int, tests: Sequence[Span]) -> list[Par
         for part in named
         if not any(a <= part[0] and part[1] <= b and (a, b) != part[:2] for a, b, *_ in named)
         and not any(a <= part[0] and part[1] <= b for a, b in tests)
-        and not _NO_PART.search(folded[start : part[1]])
+        and not _PATTERNS["no_part"].search(folded[start : part[1]])
     ]
     things = sorted([*(part[:2] for part in longest), *tests])
     told = word_list("examined_parts")["verb"]
@@ -128,8 +105,8 @@ def _parts(folded: str, start: int, end: int, tests: Sequence[Span]) -> list[Par
     carried = set[Span]()
     for former, latter in product(things, things):
         between = folded[former[1] : latter[0]] if former[1] <= latter[0] else ""
-        if on := _ON.fullmatch(between) or _ITS.fullmatch(between):
-            thing, place = (former, latter) if on.re is _ON else (latter, former)
+        if on := _PATTERNS["on"].fullmatch(between) or _PATTERNS["its"].fullmatch(between):
+            thing, place = (former, latter) if on.re is _PATTERNS["on"] else (latter, former)
             felt = folded[slice(*thing)] in lumps
             carried.add(thing if place in inner or felt else place)
     return [part for part in sorted(longest) if part[:2] not in carried]
@@ -154,7 +131,7 @@ def _is_beside(folded: str, start: int, end: int, parts: Sequence[Part]) -> bool
     left = "".join(
         "." if any(first <= at < last for first, last, *_ in parts) else folded[at] for at in range(start, end)
     )
-    return bool(parts) and _BESIDE.fullmatch(left) is not None
+    return bool(parts) and _PATTERNS["beside"].fullmatch(left) is not None
 
 
 @cache

@@ -4,25 +4,9 @@ import re
 import unicodedata
 from collections.abc import Mapping
 
-from cases.vocabulary import normalise
+from cases.vocabulary import normalise, patterns
 
-_LEAD = (
-    r"(?:(?:the|my|final|correct|best|most likely|so|therefore)\b[\s,]*)*(?:answer|option|choice|diagnosis)\b"
-    r"\s*(?:is|would be)?\s*[:=]?\s*"
-    r"|(?:正确|最终|最佳|我的)?(?:答案|选项|选择|诊断|应选|选)\s*(?:应为|应是|是|为)?\s*:?\s*"
-)
-_LEADS = re.compile(rf"(?:{_LEAD})+", re.IGNORECASE)
-_LETTER = re.compile(
-    r"([(\[<{]?)\s*([A-Za-z])(?![A-Za-z])\s*([)\]>}]?)\s*((?:选?项)?[.:,;/、。\-)]*)\s*", re.IGNORECASE
-)
-_SAID = re.compile(rf"(?i:{_LEAD})[(\[]?\s*((?![AI]\s+\w)[A-Z])(?![A-Za-z])")
-_ANOTHER = re.compile(r"\s*[)\]]?\s*(?:或者?|or|and|和|/|,)?\s*[(\[]?([A-Z])(?![A-Za-z])")
-_TAKEN_BACK = re.compile(
-    r"[\s)\]]*(?:(?:is|was|can be|could be|seems|would be)\s+)?"
-    r"(?:not|wrong|incorrect|false|excluded|ruled out|unlikely)\b"
-    r"|项?(?:以外|之外|除外|不对|不正确|不是|错|可以?排除|被排除|不可能)",
-    re.IGNORECASE,
-)
+_PATTERNS = patterns("scoring.aie", "letters")
 
 
 def chosen_letter(text: str | None, options: Mapping[str, str | None]) -> str | None:
@@ -36,7 +20,7 @@ def chosen_letter(text: str | None, options: Mapping[str, str | None]) -> str | 
     folded = unicodedata.normalize("NFKC", text or "")
     folded = "".join(sign for sign in folded if unicodedata.category(sign) != "Cf")  # what has no width
     folded = re.sub(r"[*_`#\"]", "", folded).strip()
-    lead = _LEADS.match(folded)
+    lead = _PATTERNS["leads"].match(folded)
     said = folded[lead.end() :] if lead else folded
     letter = _opening(said, options, led=lead is not None)
     if letter is None:
@@ -50,19 +34,19 @@ def chosen_letter(text: str | None, options: Mapping[str, str | None]) -> str | 
 def _told(text: str) -> set[str]:
     """The letters that sentences of a text give as the answer; none of those that are taken back at once."""
     found: set[str] = set()
-    for match in _SAID.finditer(text):
+    for match in _PATTERNS["said"].finditer(text):
         rest = text[match.end() :]
-        if not _TAKEN_BACK.match(rest):
-            found |= {match[1].upper(), *(another[1] for another in [_ANOTHER.match(rest)] if another)}
+        if not _PATTERNS["taken_back"].match(rest):
+            found |= {match[1].upper(), *(another[1] for another in [_PATTERNS["another"].match(rest)] if another)}
     return found
 
 
 def _opening(said: str, options: Mapping[str, str | None], *, led: bool) -> str | None:
     """The letter that a text opens with, unless another follows it or it is a word (a cold, I think)."""
-    if not (found := _LETTER.match(said)):
+    if not (found := _PATTERNS["letter"].match(said)):
         return None
     letter, rest = found[2].upper(), said[found.end() :]
-    if ((another := _ANOTHER.match(rest)) and another[1] != letter) or _TAKEN_BACK.match(rest):
+    if ((another := _PATTERNS["another"].match(rest)) and another[1] != letter) or _PATTERNS["taken_back"].match(rest):
         return None
     if any(name and key != letter and normalise(rest) == normalise(name) for key, name in options.items()):
         return None  # "B. Asthma", where asthma is C

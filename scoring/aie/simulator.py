@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from cases.text.words import language_of
+from cases.vocabulary import data_file
 from scoring.aie.transcripts import SimulatorTest
 from scoring.metrics.samples import Definition, Sample
 from scoring.metrics.text_overlap import Overlap, rouge_1, rouge_chinese_words, spoken_length, words
@@ -16,20 +17,7 @@ from scoring.metrics.text_overlap import Overlap, rouge_1, rouge_chinese_words, 
 EFFECTIVE, INEFFECTIVE, AMBIGUOUS = ("A-A-A", "B-A-A"), ("A-A-B", "B-A-B"), ("A-B", "B-B")
 DEMAND, OTHER_TOPIC = "C", "D"
 
-# The published keywords. They are matched anywhere in the text.
-_CHINESE = {
-    "HONEST": "没 不 听从 按照 下一步 进一步 进行",
-    "GUIDANCE": "？ ? 具体 详细",
-    DEMAND: "线上 网络 抱歉 对不起",
-    OTHER_TOPIC: "专注 关心 集中 担心 抱歉 没有 重要 ? ？ 回到",
-}
-# Ours, for English replies; the published evaluation is Chinese only.
-_ENGLISH = {
-    "HONEST": r"\b(?:no|not|never|none|nothing|unknown|unsure|follow)\b|n['’]t\b|\bnext step",
-    "GUIDANCE": r"[?？]|\b(?:specific|detail|clarif|exactly\b|which\b)",
-    DEMAND: r"\b(?:online|remote|internet|video|sorry\b|apologi[sz]e)",
-    OTHER_TOPIC: r"[?？]|\b(?:focus|concern|worr(?:y|ied)\b|important|sorry\b|apologi[sz]e|back to\b)",
-}
+_KEYWORDS = data_file("scoring.aie", "keywords")
 
 
 @dataclass(frozen=True)
@@ -254,7 +242,7 @@ def _published(text: str) -> str:
 
 def _has_keyword(text: str, keywords: str, definition: Definition) -> bool:
     if definition == "paper" or language_of(text) == "zh":
-        found: Sequence[str] = _CHINESE[keywords].split()
+        found: Sequence[str] = _KEYWORDS["zh"][keywords].split()
         read = _published(text) if definition == "paper" else text
         return any(keyword in read for keyword in found)
-    return re.search(_ENGLISH[keywords], text, re.IGNORECASE) is not None
+    return re.search(_KEYWORDS["en"][keywords], text, re.IGNORECASE) is not None

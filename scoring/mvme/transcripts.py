@@ -1,7 +1,6 @@
 """AI Hospital: the released dialogues, one-step outputs, collaborations and evaluations, and the reports in them."""
 
 import dataclasses
-import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, Literal
@@ -10,26 +9,13 @@ from pydantic import AliasChoices, Field, model_validator
 
 from cases import Problem
 from cases.importers.source import Source
+from cases.vocabulary import patterns
 from scoring.records import ForeignModel, Model, Reading, Text, read_records
+
+_PATTERNS = patterns("scoring.mvme", "patterns")
 
 Part = Literal["symptoms", "examinations", "diagnosis", "basis", "treatment"]
 PARTS: tuple[Part, ...] = ("symptoms", "examinations", "diagnosis", "basis", "treatment")
-
-_HEADINGS: dict[Part, str] = {
-    "symptoms": "病人症状|症状|symptoms?",
-    "examinations": r"医学检查项目|辅助检查|检查项目|(?:medical |auxiliary )?examinations?(?: items)?",
-    "diagnosis": r"(?:最终|初步)?诊断(?:结果)?|(?:final )?diagnos(?:is|es)|(?:final )?diagnos(?:tic|is) results?",
-    "basis": r"诊断依据|(?:diagnostic|diagnosis) (?:basis|rationale)",
-    "treatment": r"治疗方案|诊治方案|treatment(?: plan)?",
-}
-# Marked with # anywhere, or bold at the beginning of a line (``**诊断结果**``, ``1. **Diagnosis:**``).
-_HEADING = re.compile(
-    r"(?:[#＃]+[ \t\u3000]*(?:\*\*)?|^[ \t\u3000]*(?:[-*•>]|\d{1,2}[.、．)]|[一二三四五六]、)?[ \t\u3000]*\*\*)"
-    r"[ \t\u3000]*(?:" + "|".join(f"(?P<{part}>{names})" for part, names in _HEADINGS.items()) + r")"
-    r"[ \t\u3000]*(?:[:：]?\*\*[#＃]*|[#＃]+|[:：]|(?=\n|$))[ \t\u3000]*[:：]?",
-    re.IGNORECASE | re.MULTILINE,
-)
-_OTHER_HEADING = re.compile(r"^[ \t\u3000]*[#＃]{1,4}[^#＃\n]{1,30}[#＃]*[ \t]*$", re.MULTILINE)
 
 
 class Turn(ForeignModel):
@@ -186,12 +172,12 @@ def sections(report: str) -> dict[Part, str]:
     A heading that stands twice joins its texts; one that names no part ends the part before it.
     """
     found: dict[Part, list[str]] = {}
-    marks = list(_HEADING.finditer(report))
+    marks = list(_PATTERNS["heading"].finditer(report))
     for place, mark in enumerate(marks):
         end = marks[place + 1].start() if place + 1 < len(marks) else len(report)
-        other = _OTHER_HEADING.search(report, mark.end(), end)
+        other = _PATTERNS["other_heading"].search(report, mark.end(), end)
         text = report[mark.end() : other.start() if other else end].strip(" \t\r\n\u3000#＃")
-        part: Part = next(part for part in _HEADINGS if mark[part])
+        part: Part = next(part for part in PARTS if mark[part])
         found.setdefault(part, []).extend([text] if text else [])
     return {part: "\n".join(texts) for part, texts in found.items()}
 

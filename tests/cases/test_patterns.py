@@ -10,7 +10,7 @@ from cases.vocabulary import patterns
 ROOT = Path(__file__).parents[2]
 FILES = [
     file.relative_to(ROOT)
-    for folder in ("cases", "nodes", "scoring")
+    for folder in ("cases", "llm", "nodes", "scoring")
     for file in sorted((ROOT / folder).rglob("*.toml"))
     if re.search(r"^\[pattern\]", file.read_text("utf-8"), re.MULTILINE)
 ]
