@@ -4,7 +4,7 @@ from pydantic import ConfigDict, Field
 
 from cases.case import Case, PatientRecord
 from cases.strict import Strict
-from cases.text.note_sections import heading, read_sections
+from cases.text.note_sections import heading, note_sections, read_sections
 from cases.vocabulary import Language, label
 
 
@@ -34,26 +34,10 @@ class Note(Strict):
         return self.model_copy(update={"text": "\n".join(filter(None, (self.text, self.answer))), "answer": ""})
 
 
-# What a note must tell of for an interview to be tried on it (CliniChat, section 4.3), each in any of these sections.
-_PARTS = {
-    "complaint": ("chief_complaint",),
-    "history": (
-        "present_illness",
-        "past_history",
-        "medications",
-        "allergies",
-        "personal_history",
-        "family_history",
-        "review_of_systems",
-    ),
-    "results": ("physical_examination", "test_results"),
-}
-
-
 def lacking(note: Note) -> list[str]:
     """Which of complaint, history and results a note does not tell."""
-    told = note.sections
-    return [part for part, sections in _PARTS.items() if not any(told.get(section) for section in sections)]
+    told = {note_sections()[name].part for name in note.sections}
+    return [part for part in ("complaint", "history", "results") if part not in told]
 
 
 def note_of(case: Case) -> Note:

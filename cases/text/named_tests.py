@@ -18,14 +18,6 @@ from cases.vocabulary import (
     word_list,
 )
 
-# Where a sample is named to be taken or looked at.
-_SAMPLED = (
-    r"\b(?:tests?|testing|screen(?:ing)?|check|analy[sz]e|send|collect|bring|give|leave|provide|sample of|look at)\b"
-    r"[^,.;]{{0,25}}?\b({words})(?![a-z])",
-    r"\b({words}) (?:samples?|tests?|check|specimen)\b",
-    r"(?:化验|检验|[验留送查采测取](?![心意神]))[^,.;，。；、?？]{{0,6}}?({words})",
-    r"({words})(?:去|也|都|做|一起|[和及与、](?:血液?|大便|粪便|小便|尿液?))*(?:化验|检验|送检|样本|标本|检查)",
-)
 # What follows in the clause where a report names its picture ("Angiography shows"): "reduced bone density" is none.
 _SHOWS = re.compile(r"[^,.;，。；]*?(?:[:：]|\b(?:show|reveal|demonstrat)|示|见)")
 # Items under which many tests are filed together: what is not named in the text was not done.
@@ -196,7 +188,7 @@ def _samples() -> tuple[tuple[NamedTest, tuple[re.Pattern[str], ...]], ...]:
     return tuple(
         (
             _by_spelling()[normalise(entry["test"])],
-            tuple(re.compile(frame.format(words=entry["words"])) for frame in _SAMPLED),
+            tuple(re.compile(frame.format(words=entry["words"])) for frame in word_list("tests")["sampled"]),
         )
         for entry in word_list("tests")["sample"]
     )

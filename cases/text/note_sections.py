@@ -27,6 +27,7 @@ class Section:
     zh: str
     headings: str
     told: dict[Language, re.Pattern[str]]
+    part: str  # complaint, history or results: what an interview needs to be tried on a note; else empty
 
     def is_headed(self, name: str) -> bool:
         """Whether real notes put this name above it."""
@@ -51,6 +52,7 @@ def note_sections() -> dict[str, Section]:
                 "en": re.compile(entry.get("told_en", _NEVER), re.IGNORECASE),
                 "zh": re.compile(entry.get("told_zh", _NEVER)),
             },
+            part=entry.get("part", ""),
         )
         for entry in entries
     }

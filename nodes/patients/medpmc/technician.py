@@ -4,7 +4,6 @@ First, which examinations are asked for, if any; then, which of them are on reco
 results of these, and of nothing else, are told to the doctor, with the pictures themselves.
 """
 
-from dataclasses import dataclass
 from typing import Any
 
 from langgraph.runtime import Runtime
@@ -49,15 +48,6 @@ class ResultsState(HeardState, total=False):
     released: list[str]
 
 
-@dataclass(frozen=True)
-class _Found:
-    """What one ordered examination yields: what is said of it, what of it is on record, and the pictures."""
-
-    words: str
-    texts: tuple[str, ...] = ()
-    pictures: tuple[Picture, ...] = ()
-
-
 order_desk = Role("technician", "medpmc.order", "medpmc/order", ParsedRequest, offline=items_by_name)
 technician = Role(
     "technician", "medpmc.results", "medpmc/results", Outcomes, offline=read_out, speech=Speech.of_text(Outcomes)
@@ -96,12 +86,12 @@ async def search_files(state: FilesState, runtime: Runtime[Context]) -> dict[str
     context, dialogue = runtime.context, state["dialogue"]
     shown = context.language or state["presentation"].language
     found = {item: _search(item, state, context, shown) for item in state["ordered"]}
-    pictures = list({picture.file: picture for each in found.values() for picture in each.pictures}.values())
-    released = list(dict.fromkeys(text for each in found.values() for text in each.texts))
+    filed = {item: each for item, (_, each) in found.items()}
+    pictures = list({picture.file: picture for each in filed.values() for picture in each.pictures}.values())
+    released = list(dict.fromkeys(text for each in filed.values() for text in each.texts))
     on_record = bool(released or pictures)
     action = (EFFECTIVE if on_record else INEFFECTIVE)["advice"]
-    names = told_once({item: Filed(each.texts, each.pictures) for item, each in found.items()})
-    findings = {as_spoken(item, dialogue[-1].text): found[item].words for item in names}
+    findings = {as_spoken(item, dialogue[-1].text): found[item][0] for item in told_once(filed)}
     event = Event(
         id=entry_id(context.scope, "medpmc", "released_results", f"turn{turn_number(dialogue)}"),
         event="released_results",
@@ -138,8 +128,8 @@ async def report_results(state: ResultsState, runtime: Runtime[Context]) -> dict
     return {"dialogue": [*dialogue, said]}
 
 
-def _search(item: str, state: FilesState, context: Context, language: Language) -> _Found:
-    """What the files hold of one examination, with its pictures as the run wants them (`pictures_in_dialogue`).
+def _search(item: str, state: FilesState, context: Context, language: Language) -> tuple[str, Filed]:
+    """What is told of one examination, and what is on file: pictures as the run wants them (`pictures_in_dialogue`).
 
     What a picture would show is never called normal or unknown: without pictures, it is said not to be available.
     """
@@ -156,4 +146,4 @@ def _search(item: str, state: FilesState, context: Context, language: Language) 
         reports = tuple(dict.fromkeys(known[picture.item] for picture in pictures if picture.item in known))
         texts, pictures = (*texts, *reports), ()
         words += reports or (says["withheld"],)
-    return _Found(" ".join(words) or says[context.absent_examinations], tuple(texts), pictures)
+    return " ".join(words) or says[context.absent_examinations], Filed(tuple(texts), pictures)
