@@ -1,7 +1,7 @@
 """The data sheet of a set of dialogues: CliniChat's Table 1 and Figure 3."""
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from pydantic import Field
 
@@ -44,40 +44,26 @@ class DataSheet(Strict):
 
 
 def data_sheet(dialogues: Iterable[Dialogue], failed: Iterable[str] = (), left_out: Iterable[str] = ()) -> DataSheet:
-    """Count a set of dialogues.
+    """Count a set of dialogues; beside it why notes have none (``failed``), and what of the source is no note."""
+    dialogues = list(dialogues)
+    told = [statistics_of(one) for one in dialogues]
+    turns, physician, patient = ([value for one in told if (value := one[name]) is not None] for name in STATISTICS)
 
-    Args:
-        dialogues: what was kept.
-        failed: the reason of each note that was not: a termination, or the gates that it failed.
-        left_out: what of the source is no note, and why.
-    """
-    columns: dict[str, list[float]] = {name: [] for name in STATISTICS}
-    departments: Counter[str] = Counter()
-    diseases: Counter[str] = Counter()
-    languages: Counter[str] = Counter()
-    sources: Counter[str] = Counter()
-    inferred = 0
-    for dialogue in dialogues:
-        for name, value in statistics_of(dialogue).items():
-            columns[name] += [] if value is None else [value]
-        departments[dialogue.department or "not recorded"] += 1
-        diseases[dialogue.diseases[0] if dialogue.diseases else dialogue.inferred or "not recorded"] += 1
-        inferred += bool(dialogue.inferred and not dialogue.diseases)
-        sources[dialogue.source or "not recorded"] += 1
-        languages[dialogue.language] += 1
-    turns, physician, patient = (columns[name] for name in STATISTICS)
+    def counted(named: Callable[[Dialogue], str | None]) -> dict[str, int]:
+        return dict(Counter(named(one) or "not recorded" for one in dialogues).most_common())
+
     return DataSheet(
-        dialogues=len(turns),
+        dialogues=len(dialogues),
         max_turns=int(max(turns)) if turns else None,
         min_turns=int(min(turns)) if turns else None,
         average_turns=mean(turns),
         average_words_patient=mean(patient),
         average_words_physician=mean(physician),
         left_out=list(left_out),
-        departments=dict(departments.most_common()),
-        diseases=dict(diseases.most_common()),
-        inferred=inferred,
-        sources=dict(sources.most_common()),
-        languages=dict(languages),
+        departments=counted(lambda one: one.department),
+        diseases=counted(lambda one: one.diseases[0] if one.diseases else one.inferred),
+        inferred=sum(bool(one.inferred and not one.diseases) for one in dialogues),
+        sources=counted(lambda one: one.source),
+        languages=dict(Counter(one.language for one in dialogues)),
         failed=dict(Counter(failed).most_common()),
     )

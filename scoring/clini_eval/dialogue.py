@@ -30,10 +30,8 @@ class ReconstructionAnswers(Strict):
 def dialogue_of_consultation(case: Case, state: Mapping[str, Any]) -> Dialogue:
     """What the doctor said and heard, with the case's note; department and diagnosis stand beside it, not in it.
 
-    Args:
-        case: that was consulted.
-        state: the final state of the consultation, or as much as was kept of it: ``dialogue`` at least. The records in
-            it, which may differ from the case's by the run's settings, go before the case's.
+    The state may be as much as was kept of it, ``dialogue`` at least. The records in it, which may differ from the
+    case's by the run's settings, go before the case's.
     """
     turns: list[Turn] = heard_by("doctor", state.get("dialogue", []))
     messages: list[Message] = []

@@ -22,11 +22,7 @@ async def score(
 ) -> CaseScores:
     """The six mains and their total, of 100; offline, the sum of what rules can count and its maximum.
 
-    Args:
-        case: that was consulted, or whose note was reconstructed.
-        answers: the dialogue.
-        settings: with the judges' models.
-        told: whether the senior physician is told the diagnosis of the answer key, or infers it as in the paper.
+    The senior physician is ``told`` the diagnosis of the answer key, or infers it as in the paper.
     """
     if isinstance(answers, ConsultationAnswers):
         dialogue = dialogue_of_consultation(case, {"dialogue": answers.dialogue})
