@@ -5,10 +5,8 @@ import uuid
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-import chromadb
 import numpy as np
 import pytest
-from chromadb.config import Settings
 from numpy.typing import NDArray
 
 from retrieval import Memory
@@ -36,6 +34,9 @@ def cheap_vectors(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def memory(cheap_vectors: None) -> Iterator[Memory]:
     """An empty memory in this process."""
+    import chromadb
+    from chromadb.config import Settings
+
     client = chromadb.EphemeralClient(Settings(anonymized_telemetry=False))
     opened = Memory(client, location="test", embedding="cheap", prefix=f"test-{uuid.uuid4().hex}")  # type: ignore[arg-type]
     yield opened

@@ -10,6 +10,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -25,9 +26,7 @@ from tests.support.runs import IDS, again, answered, asked, calls, outcomes, res
 from wardround.config.experiment import ConfigurationError, Experiment
 from wardround.run.engines.ray import _idle_for, connected
 
-pytestmark = pytest.mark.slow
-
-pytest.importorskip("ray")
+pytestmark = [pytest.mark.slow, pytest.mark.skipif(find_spec("ray") is None, reason="the ray extra is not installed")]
 
 EXAMPLES = Path(__file__).parents[3] / "examples"
 SECONDS = 120.0  # longer than anything here takes
