@@ -216,7 +216,7 @@ def load_words(name: str, language: Language) -> Mapping[str, Any]:
 
 
 def mark(kind: str, language: Language) -> str:
-    """Return what separates sentences (``space``) or list items (``listed``, ``series``, ``clause``), or ends a label."""
+    """Return a punctuation mark: ``space`` (of sentences), ``listed``, ``series``, ``clause``, ``label``, ``stop``."""
     return str(load_words("punctuation", language)[kind])
 
 
