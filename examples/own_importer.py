@@ -1,9 +1,9 @@
-"""An importer of one's own: a ward's table of admissions, one patient per line.
+"""A custom importer: a ward's table of admissions, one patient per line.
 
     wardround cases import ward_notes examples/ward_notes.tsv -o cases.jsonl --plugin examples/own_importer.py
     wardround run --cases cases.jsonl
 
-What is wrong with a record is told by its place and field, and nothing is written until all of them are right.
+An invalid record is reported by its number and field, and nothing is written until all records are valid.
 """
 
 import csv
@@ -23,15 +23,15 @@ def read(source: Path) -> Iterator[wr.Case]:
             yield wr.Case.model_validate(
                 {
                     "id": f"{source.stem}-{int(row['number']):03d}",
-                    # All that the patient knows. The doctor has to ask for it.
+                    # All that the patient knows; the doctor has to ask for it.
                     "patient": {
                         "age_years": float(row["age"]),
                         "sex": SEXES.get(row["sex"]),
                         "chief_complaint": row["complaint"],
                         "present_illness": row["story"],
                     },
-                    # The reference that answers are scored against; no doctor ever sees it. What the table does not
-                    # have is left out: its stage stays unscored. A department is one of the closed vocabulary.
+                    # The reference for scoring, which no doctor sees. Leave out what the table does not have: these
+                    # stages stay unscored. The department has to be in the closed vocabulary.
                     "key": {"department": row["admitted_to"], "diagnosis": [row["diagnosis"]]},
                     "provenance": {"source": f"Admissions of our ward ({source.name})"},
                 }

@@ -1,9 +1,9 @@
-"""A metric of one's own that asks a judge: for how much of the treatment is there a reason in the case?
+"""A custom metric that asks a judge: how much of the treatment is justified by the case?
 
     wardround run --plugin examples/own_judge.py --limit 2
     wardround run --plugin examples/own_judge.py --models treatment_judge=openai:gpt-4o-mini
 
-The prompts lie beside this file, `own_judge_prompts/LANGUAGE/examples/treatment.md`, in each language of the cases.
+The prompts are in `own_judge_prompts/LANGUAGE/examples/treatment.md`, one for each language of the cases.
 """
 
 from dataclasses import dataclass
@@ -32,7 +32,7 @@ class View:
 
 
 def beside_the_key(view: View) -> Verdict:
-    """Without a model: what the key does not name."""
+    """Without a model: the treatments that the key does not name."""
     return Verdict(needless=[item for item in view.treatment if item not in view.reference])
 
 
@@ -41,7 +41,7 @@ treatment_judge = wr.Role("treatment_judge", "evaluation", "examples/treatment",
 
 @wr.metric("reasoned", suite="medchain")
 async def reasoned(case: wr.Case, answers: wr.Answers, settings: wr.ModelSettings) -> float | None:
-    """The share of the treatments that have a reason, in [0, 1]; higher is better, and None if the key has none."""
+    """The share of justified treatments, in [0, 1]; higher is better; None if the key has no treatments."""
     if not case.key.treatment_items:
         return None
     if not answers.treatment:

@@ -1,8 +1,8 @@
-"""A metric of one's own: did the referral see how urgent the case is?
+"""A custom metric: did the referral recognise how urgent the case is?
 
     wardround run --plugin examples/own_metric.py --limit 2
 
-It is a column beside the published ones in results, summary, tables and reports. The published average does not move.
+It is a column beside the published ones in results, summary, tables and reports. The published average is unchanged.
 """
 
 import wardround as wr
@@ -12,10 +12,10 @@ ORDER = ("routine", "urgent", "emergency")
 
 @wr.metric("urgency", suite="medchain")
 def urgency(case: wr.Case, answers: wr.Answers) -> float | None:
-    """1 if the referral has the key's urgency, 0.5 if it is more careful than the key, else 0; higher is better.
+    """1 if the urgency equals the key's, 0.5 if it is higher (more careful), else 0; higher is better.
 
-    None if the key names no urgency: such a case does not count. A course that came to no referral is wrong, not left
-    out: a failure never raises a score.
+    None if the key has no urgency, so that the case does not count. A case without a referral scores 0 instead, because
+    a failure must never raise a score.
     """
     if case.key.urgency is None:
         return None

@@ -1,9 +1,9 @@
-"""A model of one's own: any LangChain chat model object can stand behind a role.
+"""A custom model: any LangChain chat model object can play a role.
 
     python examples/own_model.py
 
-This one answers from a table that it holds. Put your own inference code into `_generate`, or use an integration of
-LangChain's with settings that no spec has. A server that speaks OpenAI's protocol needs no code at all:
+This one asks questions from a fixed list. Put your own inference code into `_generate`, or use a LangChain integration
+with settings that no model spec offers. A server with an OpenAI-compatible API needs no code:
 `wardround run --models doctor=openai:my-model@http://localhost:8000/v1`.
 """
 
@@ -18,7 +18,7 @@ import wardround as wr
 
 
 class QuestionList(BaseChatModel):
-    """A doctor who puts the same questions to everybody. Its fields are what the record tells of it."""
+    """A doctor who asks everybody the same questions. Its fields are recorded with the run."""
 
     questions: tuple[str, ...] = ("What brings you here?", "Since when?", "Have you had this before?")
 
@@ -33,14 +33,14 @@ class QuestionList(BaseChatModel):
         run_manager: CallbackManagerForLLMRun | None = None,
         **kwargs: Any,
     ) -> ChatResult:
-        """Ask what has not been asked yet. With `plain_words` the answer is what is said, and not a form to fill in."""
+        """Return the next question. With `plain_words`, the answer is the spoken text instead of a JSON form."""
         asked = sum(isinstance(message, AIMessage) for message in messages)
         text = self.questions[asked % len(self.questions)]
         return ChatResult(generations=[ChatGeneration(message=AIMessage(text))])
 
 
 def main() -> None:
-    """One consultation, whose doctor is the table and whose other roles are played by rule."""
+    """Run one consultation with this doctor; the other roles follow their offline rules."""
     result = wr.consultation.invoke(
         {"case": wr.load_cases("builtin")[0]},
         context={

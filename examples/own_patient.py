@@ -1,9 +1,9 @@
-"""A patient of one's own: somebody who answers in one short sentence, whatever is asked.
+"""A custom patient, who answers every question in one short sentence.
 
     wardround run --plugin examples/own_patient.py --set patient=terse --limit 2
     wardround run --plugin examples/own_patient.py --set patient=terse --models terse_patient=openai:gpt-4o-mini
 
-The prompts lie beside this file, `own_patient_prompts/LANGUAGE/examples/terse.md`, in each language of the cases.
+The prompts are in `own_patient_prompts/LANGUAGE/examples/terse.md`, one for each language of the cases.
 """
 
 from dataclasses import dataclass
@@ -34,7 +34,7 @@ class View:
 
 
 def say_the_complaint(view: View) -> Reply:
-    """Without a model: the complaint that the patient came with."""
+    """Without a model: the chief complaint."""
     return Reply(text=view.record.chief_complaint)
 
 
@@ -43,7 +43,7 @@ terse_patient = wr.Role("terse_patient", "history_taking", "examples/terse", Rep
 
 @wr.node
 async def answer(state: wr.PatientSideState, runtime: Runtime[wr.Context]) -> dict[str, Any]:
-    """The reply to the doctor's last words, put behind them."""
+    """Append the reply to the doctor's last turn."""
     dialogue, language = state["dialogue"], state["presentation"].language
     view = View(state["patient_record"], dialogue[-1].text)
     reply = await wr.ask(terse_patient, view, runtime.context, language=language, place=f"turn{len(dialogue)}")
@@ -52,6 +52,6 @@ async def answer(state: wr.PatientSideState, runtime: Runtime[wr.Context]) -> di
 
 @wr.patient("terse", examines=False, speaker="terse_patient")
 def terse() -> StateGraph[Any, Any, Any, Any]:
-    """One reply of the patient's side."""
+    """Build the graph of one reply."""
     builder = StateGraph(wr.PatientSideState, context_schema=wr.Context, output_schema=wr.PatientSideOutput)
     return builder.add_node(answer).add_edge(START, "answer").add_edge("answer", END)

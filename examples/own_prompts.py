@@ -1,11 +1,10 @@
-"""Prompts of one's own: what is decided at the diagnosis, in other words, compared with ours.
+"""Custom prompts: the task of the diagnosis in other words, compared with the built-in one.
 
     wardround run --prompts examples/own_prompts --limit 2
     python examples/own_prompts.py openai:gpt-4o-mini
 
-A file of the folder stands in the place of ours of the same name, `LANGUAGE/SYSTEM/NAME.md`; all others stay. It may
-use the variables that ours uses, and no other. The hash of every prompt is in the manifest: a run is not gone on with
-if one of them has changed.
+A file in the folder replaces the built-in prompt of the same name, `LANGUAGE/SYSTEM/NAME.md`, and may use only that
+prompt's variables. The manifest has the hash of every prompt: a run cannot be resumed after one of them has changed.
 """
 
 import json
@@ -18,7 +17,7 @@ FOLDER = Path(__file__).with_name("own_prompts")
 
 
 def main(spec: str = "offline", out: str = "runs/own_prompts") -> None:
-    """Run two cases with our prompts and with one's own, and print both side by side."""
+    """Run two cases with the built-in and with the custom prompts, and print both side by side."""
     experiment = {"data": {"limit": 2}, "models": {"default": spec}}
     runs = {"ours": Path(out, "ours"), "own": Path(out, "own")}
     wr.run_experiment(experiment, runs["ours"])

@@ -1,9 +1,9 @@
-"""A strategy of one's own: one doctor decides, and a second one, who may be another model, confirms or corrects it.
+"""A custom strategy: one doctor decides, and a second one, maybe another model, confirms or corrects the decision.
 
     wardround run --plugin examples/own_strategy.py --set strategy=second_opinion --limit 2
     wardround run ... --models colleague1=openai:gpt-4o-mini --models colleague2=mistralai:mistral-small-latest
 
-It decides every stage, with the prompt in `own_strategy_prompts/`.
+It decides every stage, with the prompts in `own_strategy_prompts/`.
 """
 
 from dataclasses import dataclass
@@ -25,20 +25,20 @@ wr.add_prompts(Path(__file__).with_name("own_strategy_prompts"))
 
 @dataclass(frozen=True)
 class View(wr.CaseView):
-    """What a doctor sees: the case, and for the second one what the first has decided."""
+    """What a doctor sees: the case, and if it is the second doctor, the first one's decision."""
 
     first: BaseModel | None = None
 
 
 def decide_or_confirm(view: View) -> BaseModel:
     """Without a model: the first takes what most similar cases had, the second confirms."""
-    given = (view.stage, view.chart, view.neighbours, view.options.names, view.image_class)
-    return view.first or majority(*given)
+    evidence = (view.stage, view.chart, view.neighbours, view.options.names, view.image_class)
+    return view.first or majority(*evidence)
 
 
 @wr.strategy("second_opinion")
 def second_opinion(stage: wr.Stage) -> StateGraph[Any, Any, Any, Any]:
-    """The graph of one stage's decision; it ends with that under `decision`, of the type `stage.decision`."""
+    """Build the graph of one stage's decision, which it returns under `decision`, of the type `stage.decision`."""
     colleague = wr.Role("colleague", stage.name, "examples/second_opinion", stage.decision, decide_or_confirm, seats=2)
 
     async def ask(seat: int, state: wr.StageState, runtime: Runtime[wr.Context]) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""The words: one folder per language; prompts with their variables declared, and what is said without a model."""
+"""Prompts, one folder per language: templates with declared variables, and the wordings of offline rules."""
 
 from prompts.folders import add_prompts, laid_over, languages, prompt_folders
 from prompts.loading import (

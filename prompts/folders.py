@@ -1,4 +1,4 @@
-"""Where prompts lie: in this package, in folders that plug-ins add, and in one that a run lays over all of them."""
+"""Where prompts are found: in this package, in folders of plug-ins, and in one folder that a run lays over them."""
 
 import re
 from collections.abc import Iterator
@@ -11,19 +11,19 @@ from pathlib import Path
 OURS = Path(str(files("prompts")))
 _LANGUAGE = re.compile(r"[a-z]{2,3}(-[A-Za-z0-9]+)*")
 _added: list[Path] = []
-_laid_over: ContextVar[Path | None] = ContextVar("laid_over", default=None)  # of a run; several may go on at once
+_laid_over: ContextVar[Path | None] = ContextVar("laid_over", default=None)  # per run; several may be active
 
 
 def prompt_folders() -> tuple[Path, ...]:
-    """The folders that prompts are looked for in, each before the next."""
+    """Return the folders that are searched for prompts, in order."""
     over = _laid_over.get()
     return (*([over] if over else []), *reversed(_added), OURS)
 
 
 def add_prompts(folder: str | Path) -> None:
-    """Let prompts be found in a folder too, ``FOLDER/LANGUAGE/NAME.md``, for the rest of this process.
+    """Add a folder of prompts, ``FOLDER/LANGUAGE/NAME.md``, for the rest of this process.
 
-    For a plug-in whose roles have prompts of their own: ``wr.add_prompts(Path(__file__).with_name("prompts"))``.
+    For a plug-in whose roles have their own prompts: ``wr.add_prompts(Path(__file__).with_name("prompts"))``.
 
     Raises:
         NotADirectoryError: there is no such folder.
@@ -37,7 +37,7 @@ def add_prompts(folder: str | Path) -> None:
 
 @contextmanager
 def laid_over(folder: str | Path | None) -> Iterator[None]:
-    """Lay a folder of prompts over all others, name by name; what it does not have is read from them."""
+    """Let a folder override prompts by name; prompts that it does not have are read from the other folders."""
     token = _laid_over.set(Path(folder).resolve() if folder else None)
     try:
         yield
@@ -46,25 +46,25 @@ def laid_over(folder: str | Path | None) -> Iterator[None]:
 
 
 def languages() -> list[str]:
-    """The languages that there are prompts in: each a folder."""
+    """Return the languages of all prompts, one per folder."""
     return list(_languages(prompt_folders()))
 
 
 @cache
 def _languages(folders: tuple[Path, ...]) -> tuple[str, ...]:
-    """Looked up once per set of folders: a server asks for them where it may not wait for a disk."""
+    """Return the languages of some folders; cached, since a server needs them where it must not read from disk."""
     found = {name.partition("/")[0] for folder in folders for name in prompt_files(folder)}
     return tuple(sorted(language for language in found if _LANGUAGE.fullmatch(language)))
 
 
 def prompt_files(folder: Path) -> dict[str, Path]:
-    """The prompts and words of a folder by their path in it, ``en/medchain/general.md``, ``en/saps/words.toml``."""
+    """Return the files of a folder by relative path, such as ``en/medchain/general.md`` or ``en/saps/words.toml``."""
     found = sorted(path for path in folder.rglob("*") if path.suffix in (".md", ".toml"))
     return {path.relative_to(folder).as_posix(): path for path in found}
 
 
 def find_prompt(name: str, language: str, suffix: str = "md") -> Path | None:
-    """The file of a prompt, or of words (``toml``), from the first folder that has it."""
+    """Return the file of a prompt, or of wordings (``toml``), from the first folder that has it; None if none has."""
     if _LANGUAGE.fullmatch(language) is None:
         return None
     file = f"{language}/{name}.{suffix}"

@@ -1,7 +1,7 @@
-"""Loading, checking, hashing and rendering prompt files, and the words that are said without a model.
+"""Load, check, hash and render prompt files, and load the wordings of offline rules.
 
-A language is a folder: ``<language>/<system>/<name>.md`` is a prompt, ``.toml`` what a person says by rule. English is
-the pattern of the others: what it has every language has, with the same sections, variables and keys.
+A language is a folder: ``<language>/<system>/<name>.md`` is a prompt, ``.toml`` holds the wordings of offline rules.
+English is the reference: every other language has the same files, with the same sections, variables and keys.
 """
 
 import hashlib
@@ -23,28 +23,28 @@ if TYPE_CHECKING:
     from jinja2.sandbox import SandboxedEnvironment
 
 Language = str
-_PATTERN = "en"
+_REFERENCE = "en"
 _HEADING = re.compile(r"fence\(\"([^\"]+)\"\)")
 _SHIPPED = frozenset(languages())
 
 
 class PromptError(ValueError):
-    """A prompt file that is missing or does not declare what it uses."""
+    """A prompt file is missing or invalid."""
 
 
 def check_language(language: Language) -> Language:
-    """The language, if all that our roles say in English can be said in it; a plug-in's are looked for when they speak.
+    """Return the language if it has all built-in prompts; those of plug-ins are checked when they are used.
 
     Raises:
-        PromptError: there is no folder of it, a file of it is missing, or one lacks what the English one has.
+        PromptError: the language has no folder, a file is missing, or a file lacks something that the English one has.
     """
-    if language not in _SHIPPED or prompt_folders() != (OURS,):  # ours are held whole by the tests
+    if language not in _SHIPPED or prompt_folders() != (OURS,):  # tests check the built-in ones
         _check_language(language, prompt_folders())
     return language
 
 
 def warm_up() -> None:
-    """Read every prompt and all words of every language, so that nothing is read later."""
+    """Read all prompts and wordings of every language, so that no file is read later."""
     for language in languages():
         _check_language(language, prompt_folders())
 
@@ -54,11 +54,11 @@ def _check_language(language: Language, places: tuple[Path, ...]) -> None:
     if language not in languages():
         raise PromptError(f"there are no prompts in the language {language!r}; there are {', '.join(languages())}")
     known = {name for place in places for name in prompt_files(place)}
-    wanted = _english(prompt_files(OURS))
+    wanted = _reference_files(prompt_files(OURS))
     if absent := [name for name in wanted if f"{language}/{name}" not in known]:
         more = f" and {len(absent) - 5} more" if len(absent) > 5 else ""
         raise PromptError(f"the language {language!r} lacks {', '.join(absent[:5])}{more}, which English has")
-    names = [name for name in _english(known) if f"{language}/{name}" in known]
+    names = [name for name in _reference_files(known) if f"{language}/{name}" in known]
     for name, _, suffix in (name.rpartition(".") for name in names):
         if suffix == "toml":
             load_words(name, language)
@@ -66,43 +66,43 @@ def _check_language(language: Language, places: tuple[Path, ...]) -> None:
             _check_prompt(name, language, [stage for stage in names if "/stages/" in stage])
 
 
-def _english(files: Iterable[str]) -> list[str]:
-    return sorted(name.removeprefix(f"{_PATTERN}/") for name in files if name.startswith(f"{_PATTERN}/"))
+def _reference_files(files: Iterable[str]) -> list[str]:
+    return sorted(name.removeprefix(f"{_REFERENCE}/") for name in files if name.startswith(f"{_REFERENCE}/"))
 
 
 def _check_prompt(name: str, language: Language, stages: list[str]) -> None:
-    beside = [Path(stage).stem for stage in stages]
-    of_a_stage = "stage_texts" in _parse(name, _read(name, _PATTERN))[0]
-    for stage in beside if of_a_stage else [None]:
-        said = load_prompt(name, language, stage)
-        if unknown := said.variables - _given(name):
+    names = [Path(stage).stem for stage in stages]
+    has_stage_texts = "stage_texts" in _parse(name, _read(name, _REFERENCE))[0]
+    for stage in names if has_stage_texts else [None]:
+        prompt = load_prompt(name, language, stage)
+        if unknown := prompt.variables - _given(name):
             raise PromptError(f"prompt {name} ({language}) declares what nobody gives: {_listed(unknown)}")
-        for template in (said.system, said.user):
+        for template in (prompt.system, prompt.user):
             _compiled(template)
 
 
 def _given(name: str) -> frozenset[str]:
-    """What a role gives to its prompt: the variables of the English one below all others, ours if we have one."""
-    *_, first = (path for folder in prompt_folders() if (path := folder / _PATTERN / f"{name}.md").is_file())
+    """Return what a role passes to its prompt: the variables of the built-in (or else a plug-in's) English prompt."""
+    *_, first = (path for folder in prompt_folders() if (path := folder / _REFERENCE / f"{name}.md").is_file())
     header = _parse(name, first.read_text("utf-8"))[0]
     before = _given(header["opening"]) if "opening" in header else frozenset()
     return before | frozenset(header.get("variables", ()))
 
 
-class _Known:
-    """Lets a form offer the languages that there are."""
+class _LanguageSchema:
+    """Offers the existing languages in a form."""
 
     def __get_pydantic_json_schema__(self, core: Any, handler: Any) -> dict[str, Any]:
         return {"type": "string", "enum": languages()}
 
 
-# A language in which everything can be said.
-SpokenLanguage = Annotated[str, AfterValidator(check_language), _Known()]
+# A language that has all prompts.
+SpokenLanguage = Annotated[str, AfterValidator(check_language), _LanguageSchema()]
 
 
 @dataclass(frozen=True)
 class Prompt:
-    """A checked prompt: two templates, the variables they need, and the hash of every word in them."""
+    """A checked prompt: two templates, the variables they need, and a hash of all their text."""
 
     name: str
     language: Language
@@ -114,11 +114,11 @@ class Prompt:
 
     @cached_property
     def headings(self) -> tuple[str, ...]:
-        """What the prompt calls its material, as far as that stands in its words."""
+        """The headings of the prompt's fenced data, as far as they are literals."""
         return tuple(_HEADING.findall(f"{self.system}\n{self.user}"))
 
     def render(self, variables: Mapping[str, Any]) -> tuple[str, str]:
-        """The system and the user message.
+        """Return the system and the user message.
 
         Args:
             variables: a value for each declared variable; others are ignored.
@@ -131,18 +131,18 @@ class Prompt:
         values = {"language": self.language, **{name: variables[name] for name in self.variables}, **self.stage_texts}
         try:
             return _render(self.system, values), _render(self.user, values)
-        except Exception as error:  # whatever its expressions come upon
+        except Exception as error:  # an expression of a template may raise anything
             raise PromptError(f"prompt {self.name} ({self.language}) cannot be rendered: {error}") from error
 
 
 def load_prompt(name: str, language: Language, stage: str | None = None) -> Prompt:
     """Read ``<language>/<name>.md`` from the first of the prompt folders that has it, and check it.
 
-    A file begins with a YAML header that names its ``variables`` and, optionally, the ``stage_texts`` it takes from
-    ``stages/<stage>.md`` beside it, or else from ``medchain/stages/<stage>.md`` (what is to be decided at that stage,
-    what a judge looks for). Then come
-    a ``# system`` and a ``# user`` section, the part that never changes first. What several roles read before their
-    own words stands in another prompt, the ``opening``, so that a server with a prefix cache reads it once.
+    A file begins with a YAML header that names its ``variables`` and, optionally, the ``stage_texts`` (what to decide
+    at a stage, what a judge looks for) that it takes from ``stages/<stage>.md`` in its folder or else from
+    ``medchain/stages/<stage>.md``. A ``# system`` and a ``# user`` section follow, with the constant part first. Text
+    that several roles share at the start is another prompt, the ``opening``, so that a server's prefix cache can reuse
+    it.
 
     Raises:
         PromptError: no such file, a section missing, or a variable used but not declared (or declared but not used).
@@ -151,7 +151,7 @@ def load_prompt(name: str, language: Language, stage: str | None = None) -> Prom
 
 
 def stage_title(stage: str, language: Language) -> str:
-    """What a chart calls a stage whose decision has no place of its own there: the section ``title`` of its text.
+    """Return the title that a chart shows for a stage without a field of its own: the section ``title`` of its text.
 
     Raises:
         PromptError: the text, or the section, is missing.
@@ -163,7 +163,7 @@ def stage_title(stage: str, language: Language) -> str:
 
 
 def titled(stage: str, language: Language) -> str:
-    """A part of the course in words, such as a physician is in charge of: its title if it has one, else its name."""
+    """Return a part of the course in words: its title if it has one, else its name."""
     return _titled(stage, language, prompt_folders())
 
 
@@ -207,21 +207,21 @@ def _load(name: str, language: Language, stage: str | None, _: tuple[Path, ...])
 
 
 def load_words(name: str, language: Language) -> Mapping[str, Any]:
-    """What a person says by rule: ``<language>/<name>.toml``, which has the keys and placeholders of the English file.
+    """Read the wordings of offline rules, ``<language>/<name>.toml``, with the keys of the English file.
 
     Raises:
-        PromptError: no such file, or its keys or placeholders are others.
+        PromptError: no such file, or its keys or placeholders differ from those of the English file.
     """
     return _load_words(name, language, prompt_folders())
 
 
 def mark(kind: str, language: Language) -> str:
-    """What stands between sentences (``space``), listed things (``listed``, ``series``, ``clause``), after labels."""
+    """Return a punctuation mark: ``space`` (of sentences), ``listed``, ``series``, ``clause``, ``label``, ``stop``."""
     return str(load_words("punctuation", language)[kind])
 
 
 def speaker(who: str, language: Language) -> str:
-    """What stands before the words of somebody, in a dialogue that a judge reads."""
+    """Return the speaker label in a dialogue that a judge reads."""
     return f"{load_words('judges/words', language)[who]}{mark('label', language)}"
 
 
@@ -231,7 +231,7 @@ def _load_words(name: str, language: Language, _: tuple[Path, ...]) -> Mapping[s
         words = tomllib.loads(_read(name, language, "toml"))
     except tomllib.TOMLDecodeError as error:
         raise PromptError(f"{name} ({language}) is not a TOML file: {error}") from error
-    pattern = OURS / _PATTERN / f"{name}.toml"
+    pattern = OURS / _REFERENCE / f"{name}.toml"
     if pattern.is_file():
         _check_words(f"{name} ({language})", words, tomllib.loads(pattern.read_text("utf-8")))
     return words
@@ -260,7 +260,7 @@ def _listed(names: Any) -> str:
 
 
 def fence(text: object, label: str) -> str:
-    """Case text, patient's words or model output as marked data, so that nothing in it reads as an instruction."""
+    """Mark case text, patient's words or model output as data, so that nothing in it reads as an instruction."""
     inner = str(text).strip()
     if "<" in inner:
         inner = re.sub(r"(?i)<(\s*/?\s*data)", r"‹\1", inner)
@@ -268,33 +268,33 @@ def fence(text: object, label: str) -> str:
 
 
 def age(years: float, in_years: str, in_months: str, in_days: str) -> str:
-    """An age in words, each with a place for the number: of a child under three in months, of a newborn in days."""
+    """Return an age with its unit: years, months under three years, or days under two months."""
     for count, least, words in ((years, 3, in_years), (years * 12, 2, in_months)):
         if count >= least:
             return words.format(round(count))
     return in_days.format(round(years * 365))
 
 
-_Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # in C, where PyYAML has it: a tenth of the time
+_Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # the C loader, if available, takes a tenth of the time
 
 
 @cache
 def _environment() -> "SandboxedEnvironment":
-    from jinja2 import StrictUndefined  # by whoever only builds a graph it is not needed
+    from jinja2 import StrictUndefined  # imported late: not needed to build a graph
     from jinja2.sandbox import SandboxedEnvironment
 
-    made = SandboxedEnvironment(
+    environment = SandboxedEnvironment(
         undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=False, autoescape=False
     )
-    made.filters |= {"fence": fence, "age": age, "titled": titled}
-    made.policies["json.dumps_kwargs"] = {"ensure_ascii": False}
-    return made
+    environment.filters |= {"fence": fence, "age": age, "titled": titled}
+    environment.policies["json.dumps_kwargs"] = {"ensure_ascii": False}
+    return environment
 
 
 @cache
 def _compiled(source: str) -> "Template":
     template = _environment().from_string(source)
-    template.globals = dict(template.globals)  # a chain of dictionaries is walked through at each rendering
+    template.globals = dict(template.globals)  # a plain dict is faster than the chain of dictionaries at each rendering
     return template
 
 
@@ -313,17 +313,17 @@ def _read(name: str, language: Language, suffix: str = "md") -> str:
         raise PromptError(f"prompt {path} cannot be read: {error}") from error
 
 
-# What may stand above a prompt: who speaks it, for the reader; what comes before it, and what it is given.
+# The fields of a header; ``role`` is only for human readers.
 _FIELDS = {"role": str, "opening": str, "variables": list, "stage_texts": list}
 
 
 @cache
 def _header(head: str) -> Mapping[str, Any]:
-    """The header of a prompt, each field of its type.
+    """Return the header of a prompt, with the type of each field checked.
 
     Raises:
-        ValueError: it is another thing, or has another field.
-        yaml.YAMLError: it is no YAML.
+        ValueError: it is not a mapping, or has an unknown or invalid field.
+        yaml.YAMLError: it is not YAML.
     """
     header = yaml.load(head, _Loader) or {}
     if not isinstance(header, dict):
@@ -338,10 +338,10 @@ def _header(head: str) -> Mapping[str, Any]:
 
 
 def check_stage_texts(name: str, language: Language, stage: str) -> None:
-    """See that a stage has what a prompt says of it.
+    """Check that a stage has the texts that a prompt takes from it.
 
     Raises:
-        PromptError: its text, or a section of it, is missing.
+        PromptError: the text of the stage, or a section of it, is missing.
     """
     _stage_texts(name, _parse(name, _read(name, language))[0], language, stage)
 
@@ -349,7 +349,7 @@ def check_stage_texts(name: str, language: Language, stage: str) -> None:
 def _stage_texts(
     name: str, header: Mapping[str, Any], language: Language, stage: str | None
 ) -> tuple[dict[str, str], str]:
-    """What a prompt takes from the text of a stage, by section, and that text; nothing if it takes none."""
+    """Return what a prompt takes from a stage's text, by section, and the source of that text; empty if nothing."""
     wanted = header.get("stage_texts")
     if not wanted:
         return {}, ""
@@ -378,7 +378,7 @@ def _parse(name: str, source: str) -> tuple[Mapping[str, Any], dict[str, str]]:
 
 @cache
 def _variables_of(template: str) -> frozenset[str]:
-    """The variables that a template uses; the stages of a workflow share theirs."""
+    """Return the variables that a template uses; cached, as stages share templates."""
     from jinja2 import meta
 
     return frozenset(meta.find_undeclared_variables(_environment().parse(template)))
@@ -391,7 +391,7 @@ def _check_variables(name: str, template: str, declared: frozenset[str]) -> None
         used = _variables_of(template)
     except TemplateError as error:
         raise PromptError(f"prompt {name} is not a valid template: {error}") from error
-    if unknown := used - declared - {"language"}:  # its own, which every prompt knows
+    if unknown := used - declared - {"language"}:  # the prompt's language, always defined
         raise PromptError(f"prompt {name} uses what it does not declare: {_listed(unknown)}")
     if declared - used:
         raise PromptError(f"prompt {name} declares what it does not use: {_listed(declared - used)}")

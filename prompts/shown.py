@@ -1,4 +1,4 @@
-"""What prompts show of things that do not change, put in words once: all doctors of a stage see one chart."""
+"""A cache of the texts of immutable objects in prompts: all doctors of a stage see the same chart."""
 
 import threading
 from collections import OrderedDict
@@ -7,28 +7,28 @@ from typing import Any
 
 from prompts.folders import prompt_folders
 
-_KEPT = 256  # texts: a few stages of each of the cases that run side by side
+_MOST = 256  # texts: a few stages of each case that runs in parallel
 
 _texts: OrderedDict[Hashable, tuple[Sequence[Any], str]] = OrderedDict()
 _lock = threading.Lock()
 
 
 def shown_once(of: Sequence[Any], key: Hashable, words: Callable[[], str]) -> str:
-    """A text, kept by the very objects that it tells of.
+    """Return a text, cached by the identity of the objects that it describes.
 
     Args:
-        of: what is told of, values that stay as they were made (``Strict``); they are kept with the text.
-        key: what else the text depends on, its kind included.
+        of: the objects, which must be immutable (``Strict``); they are kept alive with the text.
+        key: everything else that the text depends on, including its kind.
         words: makes the text.
     """
-    place = (tuple(map(id, of)), key, prompt_folders())
+    cache_key = (tuple(map(id, of)), key, prompt_folders())
     with _lock:
-        if place in _texts:
-            _texts.move_to_end(place)
-            return _texts[place][1]
+        if cache_key in _texts:
+            _texts.move_to_end(cache_key)
+            return _texts[cache_key][1]
     text = words()
     with _lock:
-        _texts[place] = (of, text)
-        while len(_texts) > _KEPT:
+        _texts[cache_key] = (of, text)
+        while len(_texts) > _MOST:
             _texts.popitem(last=False)
     return text

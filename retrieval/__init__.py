@@ -1,4 +1,4 @@
-"""Retrieval: earlier cases remembered in twelve features and found again by their symptoms (MedCase-RAG)."""
+"""Retrieval: earlier cases, stored as twelve features and found by their symptoms (MedCase-RAG)."""
 
 from cases.text.symptoms import describe_symptoms
 from retrieval.embedding import DEFAULT_MODEL, MULTILINGUAL_MODEL, EmbeddingModelError, embed, warn_of_languages

@@ -1,9 +1,9 @@
-"""How remembered cases lie in Chroma: a shelf (collection) per department and kind of case.
+"""Remembered cases in Chroma: a shelf (collection) per department and kind of case.
 
-Verified cases have one shelf per department, pseudo-cases one per department and run. A shelf that nobody else writes
-is read once and looked through in this process (``rows.py``): exact. On a server, Chroma's index finds the candidates
-among verified cases, which are ranked by their stored vectors, because Chroma's distances are off by up to 1e-6.
-Pseudo-cases are few and written all the time, and what is found must not depend on when: all those in question are
+Verified cases have one shelf per department, pseudo-cases one per department and run. A shelf that no other process
+writes is read once and searched exactly in this process (``exact_search.py``). On a server, Chroma's index finds
+candidates among the verified cases; they are ranked by their stored vectors, since Chroma's distances are off by up to
+1e-6. Pseudo-cases are few but written all the time, and results must not depend on timing, so all eligible ones are
 fetched and ranked.
 """
 
@@ -26,49 +26,49 @@ if TYPE_CHECKING:
     from chromadb.api.client import Client
     from chromadb.api.models.Collection import Collection
 
-ALL_DEPARTMENTS: Sequence[str | None] = (*DEPARTMENTS.names, None)  # None: the cases that have no department
+ALL_DEPARTMENTS: Sequence[str | None] = (*DEPARTMENTS.names, None)  # None: cases without a department
 
-# Chroma's defaults (M 16, ef 100) miss neighbours among clustered cases; these find them (benchmarks/).
+# Chroma's defaults (M 16, ef 100) miss neighbours among clustered cases; these values do not (benchmarks/).
 _INDEX: Any = {"hnsw": {"space": "cosine", "max_neighbors": 32, "ef_construction": 200, "ef_search": 200}}
-_SPARE_CANDIDATES = 8  # near-ties that Chroma puts beyond the last place asked for may belong before it
-_SAME = 1e-5  # cosine distance up to which two vectors count as one
-_CHECKED_AT_ONCE = 500  # vectors in one query
+_SPARE_CANDIDATES = 8  # near-ties that Chroma ranks just after the last result may belong before it
+_SAME = 1e-5  # cosine distance up to which two vectors count as the same
+_CHECKED_AT_ONCE = 500  # vectors per query
 
-_Key = tuple[str | None, str | None]  # of a shelf: the department, and the run of pseudo-cases
+_Key = tuple[str | None, str | None]  # of a shelf: the department, and the run if it holds pseudo-cases
 
 
 class Shelves:
-    """The collections of one case memory: those of a Chroma client whose names begin with ``prefix``."""
+    """The collections of one case memory: all whose names begin with ``prefix``."""
 
     def __init__(self, client: "Client", prefix: str, embedding: str, *, shared: bool = False) -> None:
-        """Use a client's collections; ``shared`` with other processes that may write them meanwhile."""
+        """Use the collections of a client; ``shared`` if other processes may write them meanwhile."""
         self._client = client
         self._prefix = prefix
         self._embedding = embedding
         self._shared = shared
         self._known: dict[_Key, Collection | None] = {}
         self._rows: dict[_Key, Rows] = {}
-        self._lock = threading.RLock()  # also over a write and what is known of it
+        self._lock = threading.RLock()  # held while a shelf and its cached rows are updated together
 
     def embeddings(self) -> set[str]:
-        """The names of the embedding models that its vectors were made with."""
+        """Return the names of the embedding models of its vectors."""
         own = [collection.metadata or {} for collection in self._client.list_collections()]
         return {str(metadata.get("embedding")) for metadata in own if metadata.get("memory") == self._prefix}
 
     def count(self, department: str | None, run: str | None) -> int:
-        """The number of cases on a shelf; ``run`` None means the verified ones."""
+        """Return the number of cases on a shelf; ``run`` None means the verified ones."""
         shelf = self._find(department, run)
         return shelf.count() if shelf else 0
 
     def among(self, ids: Sequence[str], department: str | None) -> list[str]:
-        """Which of these ids a shelf of verified cases has."""
+        """Return which of these ids are on a shelf of verified cases."""
         shelf = self._find(department, None)
         return shelf.get(ids=list(ids), include=[])["ids"] if shelf and ids else []
 
     def put(self, cases: Sequence[RememberedCase], vectors: NDArray[np.float32], run: str | None) -> None:
-        """Store cases of one kind by department, and take away those that stood in another one before.
+        """Store cases of one kind by department, and remove them from any other department.
 
-        Verified shelves are to be mended afterwards.
+        Afterwards, call `mend` for verified cases.
         """
         rows_by_department: defaultdict[str | None, list[int]] = defaultdict(list)
         for row, case in enumerate(cases):
@@ -80,8 +80,8 @@ class Shelves:
                 shelf = self._create(department, run)
                 shelf.upsert(ids=[case.id for case in here], embeddings=there, metadatas=metadatas)
                 if known := self._rows.get((department, run)):
-                    self._rows[department, run] = known.having(here, there, _told(metadatas))
-            # Only now, so that a reader finds a moving case in two departments rather than in none.
+                    self._rows[department, run] = known.having(here, there, _json(metadatas))
+            # Last, so that a reader finds a case that moves in two departments rather than in none.
             for department in ALL_DEPARTMENTS:
                 elsewhere = [case.id for case in cases if case.department != department]
                 if not elsewhere or (found := self._find(department, run)) is None:
@@ -94,8 +94,8 @@ class Shelves:
     def mend(self, departments: Iterable[str | None]) -> None:
         """Make every verified case of these departments findable.
 
-        Chroma 1.5 inserts a batch with several threads, and loses a vector in a few thousand: it is stored, but no
-        path of the index leads to it (chroma-core/chroma#7758). Written again alone, it is linked anew.
+        Chroma 1.5 inserts a batch with several threads and loses one vector in a few thousand: it is stored, but the
+        index does not reach it (chroma-core/chroma#7758). Updating it alone links it again.
         """
         for department in departments:
             if shelf := self._find(department, None):
@@ -106,10 +106,10 @@ class Shelves:
                         shelf.update(ids=[case_id], embeddings=vector)
 
     def told(self, department: str | None) -> list[str]:
-        """All verified cases of a department, as JSON."""
+        """Return all verified cases of a department, as JSON."""
         shelf = self._find(department, None)
         answer: Any = shelf.get(include=["metadatas"]) if shelf else {"metadatas": []}
-        return _told(answer["metadatas"])
+        return _json(answer["metadatas"])
 
     def nearest(
         self,
@@ -119,18 +119,18 @@ class Shelves:
         run: str | None = None,
         before: int | None = None,
     ) -> list[Nearest]:
-        """Of some departments the n cases nearest to a unit vector, and some more, in one part or several.
+        """Return at least the n cases of some departments that are nearest to a unit vector, in one or several parts.
 
-        ``run`` None means the verified ones; otherwise its pseudo-cases, of which only those are asked for whose order
-        is less than ``before``, if given.
+        ``run`` None means the verified ones; otherwise the pseudo-cases of the run, only those whose order is less than
+        ``before`` if it is given.
         """
         shelves = [(name, shelf) for name in departments if (shelf := self._find(name, run))]
         if not self._shared:
             return [nearest([self._read(shelf, name, run) for name, shelf in shelves], query, n, before)]
-        return [_asked(shelf, query, n, run, before) for _, shelf in shelves]
+        return [_queried(shelf, query, n, run, before) for _, shelf in shelves]
 
     def _read(self, shelf: "Collection", department: str | None, run: str | None) -> Rows:
-        """What a shelf holds, read once."""
+        """Return the rows of a shelf, read once."""
         key = department, run
         if key not in self._rows:
             with self._lock:
@@ -144,13 +144,13 @@ class Shelves:
 
     def _find(self, department: str | None, run: str | None) -> "Collection | None":
         key = department, run
-        if key not in self._known or (self._shared and self._known[key] is None):  # another client may make it
+        if key not in self._known or (self._shared and self._known[key] is None):  # another client may have created it
             from chromadb.errors import NotFoundError
 
             try:
                 self._known[key] = self._client.get_collection(self._name(department, run), embedding_function=None)
             except NotFoundError:
-                self._known.setdefault(key, None)  # another thread may just have made it
+                self._known.setdefault(key, None)  # another thread may just have created it
         return self._known[key]
 
     def _create(self, department: str | None, run: str | None) -> "Collection":
@@ -166,34 +166,34 @@ class Shelves:
             return shelf
 
 
-def _asked(shelf: "Collection", query: NDArray[np.float64], n: int, run: str | None, before: int | None) -> Nearest:
-    """What a server's index finds among verified cases; of pseudo-cases all in question."""
+def _queried(shelf: "Collection", query: NDArray[np.float64], n: int, run: str | None, before: int | None) -> Nearest:
+    """Return what a server's index finds among verified cases, or all eligible pseudo-cases."""
     answer: Any
     if run is not None:
         earlier: Any = None if before is None else {"order": {"$lt": before}}
         answer = shelf.get(where=earlier, include=["embeddings", "metadatas"])
-        return Nearest(candidates(query, answer["ids"], answer["embeddings"], _told(answer["metadatas"])), others=False)
+        return Nearest(candidates(query, answer["ids"], answer["embeddings"], _json(answer["metadatas"])), others=False)
     answer = shelf.query(
         query_embeddings=cast(Any, query.astype(np.float32)[np.newaxis]),
         n_results=n + _SPARE_CANDIDATES,
         include=["embeddings", "metadatas"],
     )
     ids, vectors, metadatas = answer["ids"][0], answer["embeddings"][0], answer["metadatas"][0]
-    return Nearest(candidates(query, ids, vectors, _told(metadatas)), others=len(ids) > n)
+    return Nearest(candidates(query, ids, vectors, _json(metadatas)), others=len(ids) > n)
 
 
 def _rows(shelf: "Collection") -> Rows:
-    held: Any = shelf.get(include=["embeddings", "metadatas"])
-    orders = np.array([metadata.get("order", inf) for metadata in held["metadatas"]], np.float64)
-    return Rows(held["ids"], np.asarray(held["embeddings"], np.float32), _told(held["metadatas"]), orders)
+    stored: Any = shelf.get(include=["embeddings", "metadatas"])
+    orders = np.array([metadata.get("order", inf) for metadata in stored["metadatas"]], np.float64)
+    return Rows(stored["ids"], np.asarray(stored["embeddings"], np.float32), _json(stored["metadatas"]), orders)
 
 
-def _told(metadatas: Iterable[Any]) -> list[str]:
+def _json(metadatas: Iterable[Any]) -> list[str]:
     return [metadata["case"] for metadata in metadatas]
 
 
 def _lost(shelf: "Collection") -> dict[str, Any]:
-    """The vectors, by id, that a query for themselves does not find (nor as many others just as near)."""
+    """Return the vectors, by id, that a query with themselves does not find (nor enough others equally near)."""
     stored: Any = shelf.get(include=["embeddings"])
     ids, vectors, lost = stored["ids"], stored["embeddings"], {}
     for start in range(0, len(ids), _CHECKED_AT_ONCE):
@@ -210,5 +210,5 @@ def _lost(shelf: "Collection") -> dict[str, Any]:
 
 
 def _metadata(case: RememberedCase) -> dict[str, str | int]:
-    told: dict[str, str | int] = {"case": case.model_dump_json(exclude_defaults=True)}
-    return told if case.order is None else told | {"order": case.order}
+    metadata: dict[str, str | int] = {"case": case.model_dump_json(exclude_defaults=True)}
+    return metadata if case.order is None else metadata | {"order": case.order}

@@ -1,6 +1,6 @@
-"""What is taken of a Chroma server's answers: so much, so long, and unpacked.
+"""Limits on the answers of a Chroma server: their size and time, and no compression.
 
-Chroma's own client waits for ever, takes anything, asks while it is made, and can be given no HTTP client.
+Chroma's own client has no such limits, sends requests from its constructor, and takes no HTTP client as an argument.
 """
 
 import time
@@ -11,12 +11,12 @@ from typing import Any
 import httpx
 
 SECONDS = 60.0  # for one answer
-MOST = 2**30  # bytes of one; the vectors of 12,000 cases are 100 MB
+MOST = 2**30  # bytes of one answer; the vectors of 12,000 cases are 100 MB
 
 
 @contextmanager
 def bounded() -> Iterator[None]:
-    """Bound the client of a server that is made within, from its first question on; for one thread at a time."""
+    """Limit every request of a server's client that is created in this context; for one thread at a time."""
     from chromadb.api import fastapi
 
     class Bounded(fastapi.FastAPI):
@@ -26,12 +26,12 @@ def bounded() -> Iterator[None]:
             self._session.headers["Accept-Encoding"] = "identity"
             self._session.event_hooks = {"response": [_bound]}
 
-    theirs = fastapi.FastAPI
+    original = fastapi.FastAPI
     fastapi.FastAPI = Bounded  # type: ignore[misc]
     try:
         yield
     finally:
-        fastapi.FastAPI = theirs  # type: ignore[misc]
+        fastapi.FastAPI = original  # type: ignore[misc]
 
 
 def _bound(response: httpx.Response) -> None:

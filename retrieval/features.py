@@ -1,4 +1,4 @@
-"""A remembered case: the twelve features of MedCase-RAG, and how they are told in a prompt."""
+"""A remembered case: the twelve features of MedCase-RAG, and their text in a prompt."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -55,23 +55,23 @@ class RememberedCase(Strict):
         return self
 
     def impersonal(self) -> "RememberedCase":
-        """The case without what is particular to the person (see ``cases.impersonal``)."""
+        """Return the case without personal details (see ``cases.impersonal``)."""
 
-        def told(text: str) -> str:
+        def masked(text: str) -> str:
             return impersonal_text(text, self.language, self.sex, self.age_years)
 
-        texts = {name: told(getattr(self, name)) for name in ("chief_complaint", "symptoms")}
+        texts = {name: masked(getattr(self, name)) for name in ("chief_complaint", "symptoms")}
         found = {
-            name: {item: told(text) for item, text in getattr(self, name).items()}
+            name: {item: masked(text) for item, text in getattr(self, name).items()}
             for name in ("physical_examination", "auxiliary_examination", "imaging_report")
         }
         return self.model_copy(update={"age_years": None, "sex": None, "history": "", **texts, **found})
 
 
 def remember(case: Case, symptoms: str | None = None) -> RememberedCase:
-    """A verified case, from its record and its answer key.
+    """Turn a case into a verified remembered case, from its record and its answer key.
 
-    Without a symptom description it is refined from the patient's words by rule.
+    Without ``symptoms``, the symptom description is derived from the patient's words by rule.
     """
     patient, examinations, key = case.patient, case.examinations, case.key
     history = (patient.past_history, patient.personal_history, patient.family_history)
@@ -98,45 +98,45 @@ def remember(case: Case, symptoms: str | None = None) -> RememberedCase:
 
 
 def feature_text(case: RememberedCase, language: Language | None = None) -> str:
-    """A remembered case as labelled lines, one a feature that is present.
+    """Return a remembered case as labelled lines, one per feature that is present.
 
-    Labels and vocabulary terms are in ``language`` (the case's own if None); free text stays as it was recorded.
-    A pseudo-case says on its last line that it is not verified.
+    Labels and vocabulary terms are in ``language`` (the case's own if None); free text stays as recorded. The last line
+    of a pseudo-case says that it is not verified.
     """
     language = language or case.language
-    told = {name: value for name, value in _told(case, language).items() if name not in _NAMED}
-    return "\n".join([*_labelled(told, language), *_unverified(case, language)])
+    texts = {name: value for name, value in _feature_texts(case, language).items() if name not in _ITEM_NAMES}
+    return "\n".join([*_labelled(texts, language), *_warning(case, language)])
 
 
 def feature_line(case: RememberedCase, language: Language, shown: Sequence[str], image_class: str | None = None) -> str:
-    """What a prompt shows of a remembered case, in one line: who it was, and some features; empty if it has none.
+    """Return a remembered case as one line of a prompt: age, sex and some features; empty if it has none of these.
 
     Args:
         case: the case.
-        language: of the labels and the vocabulary's terms.
-        shown: the features; ``physical_items`` and ``auxiliary_items`` are the names of the examinations that were
-            done, without their results.
+        language: of the labels and vocabulary terms.
+        shown: the features; ``physical_items`` and ``auxiliary_items`` are the names of the examinations done, without
+            results.
         image_class: whose imaging report to show; all if None.
     """
-    told = _told(case, language, image_class)
-    wanted = {name: told[name] for name in shown if name in told}
+    texts = _feature_texts(case, language, image_class)
+    wanted = {name: texts[name] for name in shown if name in texts}
     if not wanted:
         return ""
     clause, colon, stop, space = (mark(kind, language) for kind in ("clause", "label", "stop", "space"))
-    person = clause.join(told[name] for name in ("age_years", "sex") if name in told)
+    person = clause.join(texts[name] for name in ("age_years", "sex") if name in texts)
     words = [wanted.pop(name) for name in _WORDS if name in wanted]
-    lines = [colon.join(filter(None, [person, *words])), *_labelled(wanted, language), *_unverified(case, language)]
+    lines = [colon.join(filter(None, [person, *words])), *_labelled(wanted, language), *_warning(case, language)]
     return space.join(f"{line.rstrip(_STOPS)}{stop}" for line in lines if line)
 
 
-_WORDS = ("chief_complaint", "symptoms")  # which need no label
-_STOPS = " .。"  # of either language, in which the words may be
-_NAMED = {"physical_items": "physical_examination", "auxiliary_items": "auxiliary_examination"}
-FEATURES = frozenset((*RememberedCase.model_fields, *_NAMED))  # what can be shown of a remembered case
+_WORDS = ("chief_complaint", "symptoms")  # shown without a label
+_STOPS = " .。"  # of either language
+_ITEM_NAMES = {"physical_items": "physical_examination", "auxiliary_items": "auxiliary_examination"}
+FEATURES = frozenset((*RememberedCase.model_fields, *_ITEM_NAMES))  # that can be shown
 
 
-def _told(case: RememberedCase, language: Language, image_class: str | None = None) -> dict[str, str]:
-    """Each feature that is present, in words."""
+def _feature_texts(case: RememberedCase, language: Language, image_class: str | None = None) -> dict[str, str]:
+    """Return the text of each feature that is present."""
     words = load_words("medchain/remembered_case", language)
     colon, comma, semicolon = (mark(kind, language) for kind in ("label", "listed", "series"))
 
@@ -158,17 +158,17 @@ def _told(case: RememberedCase, language: Language, image_class: str | None = No
         "department": DEPARTMENTS.label(case.department or "", language),
         "sub_departments": comma.join(SUB_DEPARTMENTS.label(name, language) for name in case.sub_departments),
     }
-    for name, done in _NAMED.items():
+    for name, done in _ITEM_NAMES.items():
         values[name] = comma.join(EXAMINATION_ITEMS.label(item, language) for item in getattr(case, done))
     return {name: value for name, value in values.items() if value}
 
 
-def _labelled(told: Mapping[str, str], language: Language) -> list[str]:
+def _labelled(texts: Mapping[str, str], language: Language) -> list[str]:
     words, colon = load_words("medchain/remembered_case", language), mark("label", language)
-    return [f"{words[name]}{colon}{value}" for name, value in told.items()]
+    return [f"{words[name]}{colon}{value}" for name, value in texts.items()]
 
 
-def _unverified(case: RememberedCase, language: Language) -> list[str]:
+def _warning(case: RememberedCase, language: Language) -> list[str]:
     return [] if case.verified else [load_words("medchain/remembered_case", language)["pseudo"]]
 
 

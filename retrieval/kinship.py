@@ -1,7 +1,7 @@
-"""Kin of a case among the remembered: itself, its variants, and whatever tells of the same patient in the same words.
+"""Kin of a case among the remembered ones: the case itself, its variants, and near duplicates of its text.
 
-A case that recalls its kin is answered from its own key. Ids alone do not tell: a variant has an id of its own, and the
-same record may come in two files.
+A case that recalls its kin sees its own answer. Ids alone do not show kinship: a variant has its own id, and the same
+record may come in two files.
 """
 
 import re
@@ -14,9 +14,9 @@ from cases.case import AnswerKey, Case
 from cases.strict import Strict
 from retrieval.features import RememberedCase, remember
 
-NEAR = 0.5  # of the shorter record; unrelated built-in cases share at most 0.2, attacked variants 0.85 (tests)
-_LETTERS = 8  # of a piece of text
-_SAMPLE = 256  # pieces: at most so many stand in a state that is written at every step
+NEAR = 0.5  # share of the shorter record; unrelated built-in cases reach at most 0.2, attacked variants 0.85 (tests)
+_LETTERS = 8  # per piece of text
+_SAMPLE = 256  # the most pieces kept in the state, which is checkpointed at every step
 
 
 class Kin(Strict):
@@ -30,16 +30,16 @@ class Kin(Strict):
     size: int = Field(0, description="How many pieces the record has in all.")
 
     def includes(self, other: RememberedCase) -> bool:
-        """Whether a remembered case is the case itself, of its family, or a near duplicate."""
+        """Whether a remembered case is the case itself, a variant of the same one, or a near duplicate."""
         return bool(self.ids & {other.id, other.parent_id}) or self.overlap(other) >= NEAR
 
     def parent_of(self, case_id: str) -> str | None:
-        """Of which case the case is a variant."""
+        """Return the id of the case that this one is a variant of, if any."""
         return next(iter(self.ids - {case_id}), None)
 
     def overlap(self, other: RememberedCase) -> float:
-        """The share of the shorter record's text that stands in the other too, in [0, 1]; 0 if either has none."""
-        theirs = _pieces(_told(other))
+        """Return the share of the shorter record's text that is in the other too, in [0, 1]; 0 if either is empty."""
+        theirs = _pieces(_texts_of(other))
         if not self.pieces or not theirs:
             return 0.0
         shared = len(self.pieces & theirs) / len(self.pieces) * self.size
@@ -47,20 +47,20 @@ class Kin(Strict):
 
 
 def kin_of(case: Case) -> Kin:
-    """The kin of a case, by its ids and its record; the answer key plays no part."""
-    pieces = _pieces(_told(remember(case.model_copy(update={"key": AnswerKey()}))))
+    """Return the kin of a case, by its ids and its record; the answer key is not used."""
+    pieces = _pieces(_texts_of(remember(case.model_copy(update={"key": AnswerKey()}))))
     ids = frozenset(name for name in (case.id, case.parent_id) if name)
     return Kin(ids=ids, pieces=frozenset(sorted(pieces)[:_SAMPLE]), size=len(pieces))
 
 
-def _told(case: RememberedCase) -> tuple[str, ...]:
+def _texts_of(case: RememberedCase) -> tuple[str, ...]:
     results = (*case.physical_examination.values(), *case.auxiliary_examination.values())
     return (case.chief_complaint, case.symptoms, case.history, *results)
 
 
 @lru_cache(maxsize=4096)
 def _pieces(texts: tuple[str, ...]) -> frozenset[int]:
-    """Hashes of all runs of so many letters, without spaces, punctuation and case."""
+    """Return hashes of all runs of `_LETTERS` letters, ignoring spaces, punctuation and case."""
     plain = (re.sub(r"[\W_]+", "", text.casefold()) for text in texts)
     return frozenset(
         zlib.crc32(text[start : start + _LETTERS].encode("utf-8", "replace"))

@@ -1,4 +1,4 @@
-"""The case memory (MedCase-RAG): by department, cosine similarity, verified cases first."""
+"""The case memory (MedCase-RAG): search by department and cosine similarity, verified cases first."""
 
 import copy
 import threading
@@ -25,20 +25,21 @@ if TYPE_CHECKING:
 
 Progress = Callable[[int, int], None]
 
-_BATCH = 1_000  # cases; Chroma takes at most 5,461 at once
+_BATCH = 1_000  # cases; Chroma accepts at most 5,461 at once
 
 
 class CaseMemoryError(ValueError):
-    """A case memory that cannot be used; names its location and what would mend it."""
+    """A case memory cannot be used; the message names its location and the remedy."""
 
 
 @dataclass(frozen=True)
 class Neighbour:
-    """A remembered case and its cosine similarity (-1 to 1) to the symptoms that were asked for.
+    """A remembered case and its cosine similarity (-1 to 1) to the given symptoms.
 
     Attributes:
-        told, found: for the rules without a model: how alike what the patients tell is, and what was found.
-        aside: what only these rules look at, and no prompt shows: a further case, or a clinic by its name.
+        told, found: for the offline rules: the similarity of the patients' words, and of the findings.
+        aside: set if only the offline rules use the neighbour and no prompt shows it: a further case, or a clinic that
+            is found by its name.
     """
 
     case: RememberedCase
@@ -50,14 +51,14 @@ class Neighbour:
 
 @dataclass(frozen=True)
 class Count:
-    """How many cases a department has."""
+    """The number of cases of a department."""
 
     verified: int
     pseudo: int
 
 
 class Memory:
-    """Remembered cases, found by their symptom descriptions. Opened by ``open_memory``; safe for many threads."""
+    """Remembered cases, found by their symptom descriptions. Opened by ``open_memory``; thread-safe."""
 
     def __init__(
         self,
@@ -69,10 +70,10 @@ class Memory:
         writer: SingleWriter | None = None,
         shared: bool = False,
     ) -> None:
-        """Use the collections of a Chroma client whose names begin with ``prefix``; ``shared``: others write them too.
+        """Use the collections of a Chroma client whose names begin with ``prefix``; ``shared`` if others write too.
 
         Raises:
-            CaseMemoryError: they hold vectors of another embedding model, or cannot be read.
+            CaseMemoryError: they have vectors of another embedding model, or cannot be read.
         """
         self.location = location
         self.embedding = embedding
@@ -81,7 +82,7 @@ class Memory:
         self._writer = writer
         self._write_lock = threading.RLock()
         self._closed = threading.Event()
-        self._embedded = lru_cache(maxsize=256)(lambda text: embed([text], embedding)[0])  # stages ask for the same
+        self._embedded = lru_cache(maxsize=256)(lambda text: embed([text], embedding)[0])  # stages embed the same texts
         self._shelves = Shelves(client, prefix, embedding, shared=shared)
         with self._naming("read"):
             foreign = self._shelves.embeddings() - {embedding}
@@ -92,7 +93,7 @@ class Memory:
             )
 
     def for_run(self, run: str) -> "Memory":
-        """The same memory with pseudo-cases of its own: runs share the verified cases and never see each other's."""
+        """Return the same memory with the pseudo-cases of one run; runs share only the verified cases."""
         scoped = copy.copy(self)
         scoped.run = run
         return scoped
@@ -100,36 +101,35 @@ class Memory:
     def add(
         self, cases: Iterable[RememberedCase], embeddings: ArrayLike | None = None, *, progress: Progress | None = None
     ) -> int:
-        """Remember cases. A known id is replaced, also in another department; of an id given twice, the last counts.
+        """Remember cases; return the number of different ones stored.
 
-        Verified and pseudo-cases are kept apart: a pseudo-case never replaces the verified one of the same id.
-        Verified cases are best added many at once: each time, their departments' indexes are checked.
+        A case replaces an earlier one with the same id, also in another department; of cases with one id in this call,
+        the last is kept. Verified and pseudo-cases are separate: a pseudo-case never replaces a verified case. Add
+        verified cases in large batches, because every call checks the indexes of their departments.
 
         Args:
             cases: the cases.
-            embeddings: their vectors, (n, d), if known (of any length); else their symptom descriptions are embedded.
-            progress: called with the number of cases stored and the number of all, after each batch.
-
-        Returns the number of different cases stored.
+            embeddings: their vectors, (n, d), of any length; if None, their symptom descriptions are embedded.
+            progress: called after each batch with the number of cases stored and the total.
 
         Raises:
             CaseMemoryError: the memory cannot be written, or another process is writing it.
-            ValueError: the embeddings are not one finite vector for each case.
+            ValueError: the embeddings are not one finite vector per case.
             EmbeddingModelError: the embedding model cannot be loaded.
         """
         given = list(cases)
         vectors = None if embeddings is None else unit_rows(embeddings)
         if vectors is not None and (vectors.ndim != 2 or len(vectors) != len(given) or not np.isfinite(vectors).all()):
             raise ValueError(f"cases need finite embeddings of shape ({len(given)}, d), not {vectors.shape}")
-        # Of an id given twice, the later row takes the place of the earlier.
+        # Of rows with one id, the last is kept.
         rows = sorted({(case.verified, case.id): row for row, case in enumerate(given)}.values())
         with self._write_lock:
             for done in range(0, len(rows), _BATCH):
-                some = rows[done : done + _BATCH]
-                batch, texts = [given[row] for row in some], [given[row].symptoms for row in some]
-                self._put(batch, embed(texts, self.embedding) if vectors is None else vectors[some])
+                indices = rows[done : done + _BATCH]
+                batch, texts = [given[row] for row in indices], [given[row].symptoms for row in indices]
+                self._put(batch, embed(texts, self.embedding) if vectors is None else vectors[indices])
                 if progress:
-                    progress(done + len(some), len(rows))
+                    progress(done + len(indices), len(rows))
             with self._writing():
                 self._shelves.mend({given[row].department for row in rows if given[row].verified})
         return len(rows)
@@ -145,16 +145,16 @@ class Memory:
         before: int | None = None,
         k: int = 3,
     ) -> list[Neighbour]:
-        """The k cases nearest to a symptom description: verified ones first, each kind by similarity, ties by id.
+        """Return the k cases nearest to a symptom description: verified ones first, then by similarity, then by id.
 
         Args:
             symptoms: the symptom description, or its embedding (d,); blank text finds nothing.
             department: the first-level department to search; None searches all.
-            exclude: ids never to be returned: a case must not retrieve itself.
-            kin: of the case that asks: nor its variants and near duplicates.
-            language: only cases in this language; None takes every one.
-            before: only pseudo-cases whose order is less (0: none at all); None takes every one of this run.
-            k: how many; fewer are returned if there are no more.
+            exclude: ids that are never returned, since a case must not retrieve itself.
+            kin: of the searching case; its variants and near duplicates are not returned either.
+            language: only cases in this language; None means any.
+            before: only pseudo-cases whose order is less (0: none); None means all of this run.
+            k: the number of cases; fewer are returned if there are no more.
 
         Raises:
             CaseMemoryError: the memory cannot be read.
@@ -167,29 +167,29 @@ class Memory:
         query = unit_rows(symptoms).astype(np.float64)
         departments = ALL_DEPARTMENTS if department is None else (DEPARTMENTS.require(department),)
         with self._naming("read"):
-            look = partial(self._shelves.nearest, query, departments)
-            found = _nearest(look, exclude, kin, language, k)
+            search = partial(self._shelves.nearest, query, departments)
+            found = _nearest(search, exclude, kin, language, k)
             if len(found) < k and before != 0:
                 hidden = {*exclude, *(neighbour.case.id for neighbour in found)}
-                pseudo = partial(look, run=self.run, before=before)
+                pseudo = partial(search, run=self.run, before=before)
                 found += _nearest(pseudo, hidden, kin, language, k - len(found))
         return found
 
     def verified(self) -> Iterator[RememberedCase]:
-        """Every verified case."""
+        """Yield every verified case."""
         with self._naming("read"):
             for name in ALL_DEPARTMENTS:
                 yield from map(RememberedCase.model_validate_json, self._shelves.told(name))
 
     def stats(self) -> dict[str, Count]:
-        """The number of cases of each department that has any (``""``: without one), pseudo-cases of this run."""
+        """Return the number of cases of each department that has any (``""``: none), with this run's pseudo-cases."""
         with self._naming("read"):
             count = self._shelves.count
             counts = {name or "": Count(count(name, None), count(name, self.run)) for name in ALL_DEPARTMENTS}
         return {name: counted for name, counted in counts.items() if counted.verified or counted.pseudo}
 
     def holds(self, ids: Sequence[str]) -> set[str]:
-        """Which of these ids are remembered as verified cases, in any department."""
+        """Return which of these ids are remembered as verified cases, in any department."""
         with self._naming("read"):
             return {case_id for name in ALL_DEPARTMENTS for case_id in self._shelves.among(ids, name)}
 
@@ -199,7 +199,7 @@ class Memory:
         return self._closed.is_set()
 
     def close(self) -> None:
-        """Let go of Chroma and of the right to write. Afterwards the memory is of no use: open it again."""
+        """Close Chroma and release the right to write. A closed memory cannot be used; open it again."""
         with self._write_lock:
             if not self._closed.is_set():
                 self._closed.set()
@@ -215,7 +215,7 @@ class Memory:
 
     @contextmanager
     def _writing(self) -> Iterator[None]:
-        """Be the one writer, here and among processes."""
+        """Hold the right to write, among threads and processes."""
         with self._write_lock, self._naming("written"):
             if self._writer:
                 self._writer.acquire()
@@ -227,24 +227,24 @@ class Memory:
 
     @contextmanager
     def _naming(self, done: str) -> Iterator[None]:
-        """Name the location in whatever Chroma or the file system raises."""
+        """Add the location to any error of Chroma or the file system."""
         if self.closed:
             raise CaseMemoryError(f"case memory {self.location!r} was closed; open it again")
         try:
             yield
         except CaseMemoryError:
             raise
-        except Exception as error:  # Chroma raises its own errors, httpx's, and bare Exception
+        except Exception as error:  # Chroma raises its own errors, httpx's, and plain Exception
             raise CaseMemoryError(f"case memory {self.location!r} cannot be {done}: {error}") from error
 
 
 def _nearest(
-    look: Callable[[int], list[Nearest]], hidden: Collection[str], kin: Kin | None, language: Language | None, k: int
+    search: Callable[[int], list[Nearest]], hidden: Collection[str], kin: Kin | None, language: Language | None, k: int
 ) -> list[Neighbour]:
-    """The k nearest cases; shelves are looked at further until none that is nearer can have been left on one."""
+    """Return the k nearest cases; search deeper until no shelf can have a nearer one left."""
     wanted = k + len(hidden)
     while True:
-        shelves = look(wanted)
+        shelves = search(wanted)
         found = _best((shelf.candidates for shelf in shelves), set(hidden), kin, language, k)
         farthest = found[-1].similarity if len(found) == k and found else -2.0
         if not any(shelf.others and min(shelf.candidates)[0] > farthest for shelf in shelves):
@@ -255,26 +255,26 @@ def _nearest(
 def _best(
     shelves: Iterable[list[Candidate]], hidden: set[str], kin: Kin | None, language: Language | None, k: int
 ) -> list[Neighbour]:
-    """The k most similar candidates in the language, ties by id, without those ``hidden`` and ``kin``."""
+    """Return the k most similar candidates in the language, ties by id, without ``hidden`` ids and ``kin``."""
     neighbours: list[Neighbour] = []
-    is_kin = _kinship(kin) if kin else lambda told: False
+    is_kin = _kin_test(kin) if kin else lambda told: False
     for candidate in sorted(chain.from_iterable(shelves), key=lambda found: (-found.similarity, found.case_id)):
         if len(neighbours) == k:
             break
         if candidate.case_id not in hidden:
-            hidden.add(candidate.case_id)  # a case that is just moving stands in two departments
-            case = _read(candidate.told)
+            hidden.add(candidate.case_id)  # a case that is just moving is in two departments
+            case = _parsed(candidate.told)
             if language in (None, case.language) and not is_kin(candidate.told):
                 neighbours.append(Neighbour(case, candidate.similarity))
     return neighbours
 
 
-@lru_cache(maxsize=64)  # of the cases that run side by side
-def _kinship(kin: Kin) -> Callable[[str], bool]:
-    """Whether a remembered case is of this kin, found out once."""
-    return lru_cache(maxsize=1024)(lambda told: kin.includes(_read(told)))
+@lru_cache(maxsize=64)  # for the cases that run in parallel
+def _kin_test(kin: Kin) -> Callable[[str], bool]:
+    """Return a cached test whether a remembered case, given as JSON, is of this kin."""
+    return lru_cache(maxsize=1024)(lambda told: kin.includes(_parsed(told)))
 
 
 @lru_cache(maxsize=2048)  # stages and doctors recall much the same cases
-def _read(told: str) -> RememberedCase:
+def _parsed(told: str) -> RememberedCase:
     return RememberedCase.model_validate_json(told)

@@ -1,4 +1,4 @@
-"""Opening and building case memories: built in, in a directory, or on a Chroma server."""
+"""Open and build case memories: built in, in a directory, or on a Chroma server."""
 
 import re
 import threading
@@ -26,12 +26,12 @@ _opening = threading.Lock()
 
 
 def open_memory(location: str | Path = BUILTIN, embedding: str = DEFAULT_MODEL) -> Memory:
-    """Open a case memory; the same location and embedding give the same memory, until it is closed.
+    """Open a case memory; the same location and embedding return the same memory until it is closed.
 
     Args:
-        location: ``"builtin"`` (the built-in train and validation cases, in this process), ``"builtin:validation"`` (a
-            small one, of the validation cases alone), the directory of a built memory, or a Chroma server,
-            ``http://host:port`` or ``http://host:port/prefix`` (the prefix of its collections' names).
+        location: ``"builtin"`` (the built-in train and validation cases, in memory), ``"builtin:validation"`` (smaller:
+            only the validation cases), the directory of a built memory, or a Chroma server, ``http://host:port`` or
+            ``http://host:port/prefix`` (the prefix of its collections' names).
         embedding: the embedding model, see ``embed``.
 
     Raises:
@@ -48,14 +48,14 @@ def build_memory(
     progress: Progress | None = None,
     symptoms: Mapping[str, str] | None = None,
 ) -> Memory:
-    """Remember verified cases in a directory (made if missing) or on a server, adding to what is there.
+    """Add verified cases to a memory in a directory (created if missing) or on a server.
 
     Args:
         cases: cases with their answer keys.
         location: a directory or a server's address, as for ``open_memory``.
         embedding: the embedding model, see ``embed``.
-        progress: called with the number of cases done and the number of all.
-        symptoms: the symptom description of a case by its id; of what is not named, refined by rule.
+        progress: called with the number of cases done and the total.
+        symptoms: symptom descriptions by case id; for other cases they are derived by rule.
 
     Raises:
         CaseMemoryError: the memory cannot be opened or written.
@@ -65,19 +65,19 @@ def build_memory(
         raise CaseMemoryError(f"case memory {str(location)!r} is built when it is opened; name a directory or a server")
     described = symptoms or {}
     remembered = [remember(case, described.get(case.id)) for case in cases]
-    embed([case.symptoms for case in remembered[:1]], embedding)  # before a place is made that nothing could fill
+    embed([case.symptoms for case in remembered[:1]], embedding)  # fails before a directory is created in vain
     memory = _opened(str(location), embedding, create=True)
     memory.add(remembered, progress=progress)
     return memory
 
 
 def _opened(location: str, embedding: str, *, create: bool) -> Memory:
-    served = location.startswith(("http://", "https://"))
-    place = location if served or location in _BUILTIN_SPLITS else str(Path(location).expanduser().resolve())
+    is_server = location.startswith(("http://", "https://"))
+    place = location if is_server or location in _BUILTIN_SPLITS else str(Path(location).expanduser().resolve())
     with _opening:
         memory = _open.get((place, embedding))
         if memory is None or memory.closed:
-            if served:
+            if is_server:
                 memory = _on_server(place, embedding)
             elif location in _BUILTIN_SPLITS:
                 memory = _built_in(location, embedding)
@@ -92,7 +92,7 @@ def _built_in(location: str, embedding: str) -> Memory:
 
     try:
         client: Any = chromadb.EphemeralClient(_settings())
-    except ValueError:  # all in-process clients are one, and someone has opened it with Chroma's own settings
+    except ValueError:  # all in-process clients are one, and somebody has opened it with Chroma's default settings
         client = chromadb.EphemeralClient()
     memory = Memory(client, location=location, embedding=embedding, prefix=f"wardround-{uuid.uuid4().hex}")
     memory.add(remember(case) for case in load_cases() if case.split in _BUILTIN_SPLITS[location])
@@ -119,7 +119,7 @@ def _in_directory(folder: Path, embedding: str, *, create: bool) -> Memory:
                 writer.acquire()
             client: Any = chromadb.PersistentClient(folder, _settings())
             on_failure.callback(client.close)
-        except Exception as error:  # the file system's errors, SQLite's, and Chroma's own
+        except Exception as error:  # errors of the file system, SQLite, and Chroma
             raise CaseMemoryError(f"case memory {str(folder)!r} cannot be opened: {error}") from error
         memory = Memory(client, location=str(folder), embedding=embedding, writer=writer)
         on_failure.pop_all()
@@ -131,7 +131,7 @@ def _on_server(url: str, embedding: str) -> Memory:
 
     from retrieval.chroma_server import bounded
 
-    if re.search("[@?#]", url):  # it stands in every record of a run
+    if re.search("[@?#]", url):  # the address is in every record of a run
         raise CaseMemoryError(
             "the address of a case memory must hold no user, password or query; write http://host:port/prefix"
         )
@@ -150,7 +150,7 @@ def _on_server(url: str, embedding: str) -> Memory:
     try:
         with bounded():
             client: Any = chromadb.HttpClient(host, port, encrypted, settings=_settings())
-    except Exception as error:  # Chroma's own, httpx's, bare ValueError
+    except Exception as error:  # Chroma's errors, httpx's, plain ValueError
         raise CaseMemoryError(
             f"case memory {url!r} does not answer ({error}); start a server (`chroma run --path DIRECTORY "
             "--port PORT`) or correct the address"

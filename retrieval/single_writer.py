@@ -1,4 +1,4 @@
-"""One writer for a persistent memory: Chroma corrupts a directory that two processes write, and says nothing."""
+"""A single writer for a persistent memory: Chroma silently corrupts a directory that two processes write."""
 
 import uuid
 from pathlib import Path
@@ -7,19 +7,19 @@ from filelock import FileLock, Timeout
 
 
 class SingleWriter:
-    """The right of one process to write a directory, and the notice of what others wrote in the meantime.
+    """The right of one process to write a directory, with detection of writes by other processes.
 
-    The lock is taken at the first write and held until it is released or the process ends. Every write leaves a
-    new revision mark: an index that was loaded before another process wrote is stale, and must not be written.
+    The lock is taken at the first write and held until it is released or the process ends. Every write leaves a new
+    revision mark, because an index loaded before another process wrote is stale and must not be written.
     """
 
     def __init__(self, folder: Path) -> None:
         self._lock = FileLock(folder / "writer.lock", thread_local=False)
         self._mark = folder / "revision"
-        self._seen = self._revision()  # before the index is loaded, so that a change since is noticed
+        self._seen = self._revision()  # read before the index is loaded, so that later changes are noticed
 
     def acquire(self) -> None:
-        """Become the writer, if not already.
+        """Become the writer, unless this process already is.
 
         Raises:
             BlockingIOError: another process is the writer, or has written since this one opened the directory.

@@ -1,7 +1,7 @@
-"""Where embeddings are kept once computed: shipped with the package, and on the user's disk.
+"""Caches of embeddings: shipped with the package, and on the user's disk.
 
-A vector is filed under the SHA-256 of its model and text and stored in half precision. A cache may be missing,
-unwritable, locked or corrupt; it then answers nothing, and never fails a run.
+The key of a vector is the SHA-256 of its model and text; vectors are stored in half precision. A cache that is missing,
+unwritable, locked or corrupt returns nothing and never fails a run.
 """
 
 import logging
@@ -25,23 +25,23 @@ _log = logging.getLogger(__name__)
 
 
 def is_sound(vector: NDArray[np.floating]) -> bool:
-    """Whether a stored vector has length one, as every embedding has: a check against damaged files."""
+    """Whether a stored vector has unit length, as every embedding has: a check for damaged files."""
     norm = float(np.linalg.norm(vector.astype(np.float32)))
     return abs(norm - 1) < 0.01  # NaN compares false
 
 
 class ShippedVectors:
-    """The read-only files of embeddings that come with the package (arrays ``digests`` and ``vectors``)."""
+    """The read-only embedding files of the package (arrays ``digests`` and ``vectors``)."""
 
     def __init__(self, *paths: Path) -> None:
         self._paths = paths or (SHIPPED, HEARD)
 
     @cached_property
     def _rows(self) -> dict[bytes, Half]:
-        return {digest: row for path in self._paths for digest, row in self._of(path).items()}
+        return {digest: row for path in self._paths for digest, row in self._read(path).items()}
 
     @staticmethod
-    def _of(path: Path) -> dict[bytes, Half]:
+    def _read(path: Path) -> dict[bytes, Half]:
         try:
             with np.load(path, allow_pickle=False) as shipped:
                 digests, vectors = shipped["digests"], shipped["vectors"].astype(np.float16)
@@ -53,33 +53,33 @@ class ShippedVectors:
             return {}
 
     def get(self, digests: Iterable[bytes]) -> dict[bytes, Half]:
-        """The vectors it holds of those asked for."""
+        """Return the cached vectors among those requested."""
         return {digest: self._rows[digest] for digest in digests if digest in self._rows}
 
 
 class StoredVectors:
-    """The user's own cache on disk: SQLite, shared by threads and processes (a connection per call).
+    """The user's cache on disk: SQLite, shared by threads and processes (one connection per call).
 
-    What was asked for of late is not looked up again: gates and patients ask for the same sentences all the time.
+    Recently requested vectors stay in memory, because gates and patients request the same sentences again and again.
     """
 
-    _PER_QUERY = 500  # SQLite's oldest limit of variables in a statement is 999
-    _MOST = 20_000  # vectors, of a kilobyte each
+    _PER_QUERY = 500  # old versions of SQLite allow 999 variables per statement
+    _MOST = 20_000  # vectors in memory, of a kilobyte each
 
     def __init__(self, folder: Path | None = None) -> None:
         self._path = (folder or cache_folder()) / "embeddings.sqlite"
-        self._of_late: dict[bytes, Half] = {}
+        self._recent: dict[bytes, Half] = {}
         self._warned = False
 
     def get(self, digests: Iterable[bytes]) -> dict[bytes, Half]:
-        """The sound vectors it holds of those asked for."""
+        """Return the cached and undamaged vectors among those requested."""
         wanted = list(digests)
-        known = {digest: vector for digest in wanted if (vector := self._of_late.get(digest)) is not None}
-        read = self._read([digest for digest in wanted if digest not in known])
-        if len(self._of_late) > self._MOST:
-            self._of_late = {}
-        self._of_late.update(read)
-        return known | read
+        recent = {digest: vector for digest in wanted if (vector := self._recent.get(digest)) is not None}
+        stored = self._read([digest for digest in wanted if digest not in recent])
+        if len(self._recent) > self._MOST:
+            self._recent = {}
+        self._recent.update(stored)
+        return recent | stored
 
     def _read(self, wanted: list[bytes]) -> dict[bytes, Half]:
         rows = []
@@ -88,10 +88,10 @@ class StoredVectors:
         try:
             with closing(self._connect()) as database:
                 for start in range(0, len(wanted), self._PER_QUERY):
-                    some = wanted[start : start + self._PER_QUERY]
-                    marks = ",".join("?" * len(some))
+                    batch = wanted[start : start + self._PER_QUERY]
+                    marks = ",".join("?" * len(batch))
                     query = f"SELECT digest, vector FROM embedding WHERE digest IN ({marks})"
-                    rows += database.execute(query, some).fetchall()
+                    rows += database.execute(query, batch).fetchall()
             vectors = {digest: np.frombuffer(blob, np.float16) for digest, blob in rows}
         except (sqlite3.Error, OSError, ValueError, TypeError) as error:
             self._warn(error)
@@ -99,7 +99,7 @@ class StoredVectors:
         return {digest: vector for digest, vector in vectors.items() if is_sound(vector)}
 
     def put(self, vectors: Mapping[bytes, Half]) -> None:
-        """Keep vectors, in one transaction."""
+        """Store vectors, in one transaction."""
         rows = [(digest, vector.tobytes()) for digest, vector in vectors.items()]
         try:
             self._path.parent.mkdir(parents=True, exist_ok=True)
@@ -119,5 +119,5 @@ class StoredVectors:
 
 
 def cache_folder() -> Path:
-    """The user's cache folder: ``WARDROUND_CACHE``, or the system's place for caches."""
+    """Return the user's cache folder: ``WARDROUND_CACHE``, or the system's default."""
     return Path(os.environ.get("WARDROUND_CACHE") or platformdirs.user_cache_dir("wardround"))

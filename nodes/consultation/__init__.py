@@ -1,1 +1,1 @@
-"""The doctor in a consultation: the dialogue, and the report at its end."""
+"""The doctor of a consultation: the dialogue, and the final report."""

@@ -1,7 +1,7 @@
-"""The doctor in the dialogue: asks the patient one turn at a time, and ends the dialogue.
+"""The doctor in the dialogue: asks the patient turn by turn, and ends the dialogue.
 
-Declared once per prompt: for the history-taking of the clinical workflow, where examinations are ordered afterwards,
-for a consultation, where the doctor asks for them in the dialogue and hears the results there, and for CliniChat's.
+The role is declared once per prompt: for the history-taking of the clinical workflow, where examinations are ordered
+after the dialogue; for a consultation, where they are ordered and reported in it; and for CliniChat's interview.
 """
 
 import asyncio
@@ -72,20 +72,20 @@ class InterviewView:
     neighbours: Sequence[Neighbour]
     mode: Literal["direct", "zero_shot_cot", "one_shot_cot"]
     example: str
-    tells: bool = False  # whether the patient is told diagnosis, reasons and plan in the dialogue
-    seat: int = 0  # of an intern, whose offline rule differs from the others'
-    aloud: bool = False  # whether thoughts are part of what is said
-    examined: bool = False  # whether all examinations are said to be done already
+    tells: bool = False  # whether the doctor tells the patient diagnosis, reasons and plan
+    seat: int = 0  # of an intern; offline rules differ by seat
+    aloud: bool = False  # whether the reasoning is spoken too
+    examined: bool = False  # whether the doctor is told that all examinations have been done
 
 
-_ROUTINE = ("General Examination", "Blood Test")  # what a doctor suggests who remembers no similar case
+_ROUTINE = ("General Examination", "Blood Test")  # suggested if there is no similar case
 
 
 def interview_in_order(view: InterviewView) -> DoctorTurn:
-    """Offline: the questions of a clinical interview, one a turn; then the examinations that similar cases had."""
+    """Offline: ask the questions of a clinical interview, one per turn, then suggest what similar cases had done."""
     language = view.chart.presentation.language
     words = load_words("medchain/words", language)["doctor"]
-    asked = _asked(view, words["questions"])
+    asked = _turns_taken(view, words["questions"])
     if asked < len(words["questions"]) and view.questions_left > 1:
         return DoctorTurn(text=words["questions"][asked], finished=False)
     text: str = words["farewell"]
@@ -101,18 +101,18 @@ def interview_in_order(view: InterviewView) -> DoctorTurn:
 
 
 def consult_in_order(view: InterviewView) -> DoctorTurn:
-    """Offline: the questions of an interview, the examinations that similar cases had, what was found, the end.
+    """Offline: ask the questions, order the examinations of similar cases, tell the diagnosis if required, and end.
 
-    Who remembers no similar case orders what is routine and what the place of the complaint asks for.
+    Without similar cases, order routine examinations and those for the site of the complaint.
     """
     language = view.chart.presentation.language
     words, wording = (
         load_words("medchain/words", language)["doctor"],
         load_words("consultation/words", language)["doctor"],
     )
-    asked = _asked(view, words["questions"])
-    kept = 4 if view.tells else 3  # two orders, what is told, and the last word
-    history = min(len(words["questions"]), asked + view.questions_left - kept)
+    asked = _turns_taken(view, words["questions"])
+    reserved = 4 if view.tells else 3  # turns: two orders, the diagnosis if it is told, and the closing
+    history = min(len(words["questions"]), asked + view.questions_left - reserved)
     if asked < history:
         return DoctorTurn(text=words["questions"][asked], finished=False)
     spoken = "\n".join(turn.text for turn in view.chart.dialogue if turn.speaker == "doctor")
@@ -130,61 +130,61 @@ def consult_in_order(view: InterviewView) -> DoctorTurn:
         return DoctorTurn(text=wording["answer"], finished=view.questions_left == 1)
     found = report_by_neighbours(ReportView(view.chart, view.neighbours, seat=view.seat))
     names = mark("listed", language).join(found.diagnosis).rstrip(".。")
-    told = wording["open" if is_undetermined(names, language) else "told"]
-    return DoctorTurn(text=told.format(diagnosis=names, treatment=found.treatment), finished=False)
+    template = wording["open" if is_undetermined(names, language) else "told"]
+    return DoctorTurn(text=template.format(diagnosis=names, treatment=found.treatment), finished=False)
 
 
-def _asked(view: InterviewView, questions: Sequence[str]) -> int:
-    """How many turns the doctor has had, without a greeting in its name."""
+def _turns_taken(view: InterviewView, questions: Sequence[str]) -> int:
+    """Return how many turns the doctor has had, not counting a greeting made in its name."""
     said = [turn.text for turn in view.chart.dialogue if turn.speaker == "doctor"]
     return len(said) - bool(said and said[0] not in questions)
 
 
 def interview_as_clinichat(view: InterviewView) -> DoctorTurn:
-    """Offline: an interview that tells the patient the diagnosis and the tests to confirm it (CliniChat)."""
+    """Offline: interview the patient, then tell the diagnosis and the tests to confirm it (CliniChat)."""
     text, finished = interview_to_the_plan(view.chart, view.neighbours, view.questions_left)
     return DoctorTurn(text=text, finished=finished)
 
 
 def conversation(view: InterviewView) -> list[Message]:
-    """What a model hears that was tuned on dialogues: the complaint and what was said, results included; no chart."""
+    """Return the messages for a model tuned on dialogues: the complaint and all turns with results, but no chart."""
     said = [
         Message(role=PHYSICIAN if turn.speaker == "doctor" else PATIENT, content=turn.text)
         for turn in view.chart.dialogue
     ]
     opened = bool(said) and said[0].role == PATIENT
     greeting = load_words("clini_eval/words", view.chart.language)["greeting"]
-    complaint = "" if _is_told(view) else view.chart.presentation.chief_complaint
+    complaint = "" if _opens_with_complaint(view) else view.chart.presentation.chief_complaint
     return said if opened else [Message(role=PATIENT, content=complaint or greeting), *said]
 
 
-def _is_told(view: InterviewView) -> bool:
-    """Whether the complaint is what the patient says in the dialogue, and stands there."""
-    told = (turn.text for turn in view.chart.dialogue if turn.speaker == "patient")
-    return next(told, None) == view.chart.presentation.chief_complaint
+def _opens_with_complaint(view: InterviewView) -> bool:
+    """Whether the complaint is the patient's first turn, word for word."""
+    patients_turns = (turn.text for turn in view.chart.dialogue if turn.speaker == "patient")
+    return next(patients_turns, None) == view.chart.presentation.chief_complaint
 
 
 def in_plain_words(view: InterviewView, words: str) -> DoctorTurn:
-    """Plain words as the doctor's turn; they end a dialogue that has begun if they take leave."""
+    """Read plain words as the doctor's turn; a farewell ends the dialogue, unless it is the first turn."""
     begun = any(turn.speaker == "doctor" for turn in view.chart.dialogue)
     leave = begun and kind_of(words, view.chart.language) == "conclusion"
     return DoctorTurn(text=words.strip(), finished=leave)
 
 
 def last_words(view: InterviewView) -> str:
-    """What was said to the doctor last; before the first word what the patient comes with."""
+    """Return what was said last; before the first turn, the chief complaint."""
     return view.chart.dialogue[-1].text if view.chart.dialogue else view.chart.presentation.chief_complaint
 
 
 def without_dialogue(view: InterviewView) -> InterviewView:
-    """What the prompt tells beside the turns of a chat."""
-    door = view.chart.presentation
-    door = door.model_copy(update={"chief_complaint": ""}) if _is_told(view) else door
-    return replace(view, chart=replace(view.chart, dialogue=[], presentation=door))
+    """Return the view without what the turns of a chat already contain."""
+    known = view.chart.presentation
+    known = known.model_copy(update={"chief_complaint": ""}) if _opens_with_complaint(view) else known
+    return replace(view, chart=replace(view.chart, dialogue=[], presentation=known))
 
 
 def own_words(view: InterviewView) -> str:
-    """What the doctor said last; nothing before the first word."""
+    """Return what the doctor said last; empty before its first turn."""
     return next((turn.text for turn in reversed(view.chart.dialogue) if turn.speaker == "doctor"), "")
 
 
@@ -202,19 +202,19 @@ DOCTORS = {role.stage: role for role in (doctor, consulting_doctor, clinichat_do
 
 
 def thinking(role: Role[DoctorTurn]) -> Role[ReasonedTurn]:
-    """The doctor who thinks first, which plain words have no room for; a rule has no thoughts to show."""
+    """Return the role of a doctor who reasons first: not in plain words, and offline with an empty reasoning."""
 
-    def aside(view: InterviewView) -> ReasonedTurn:
+    def offline_rule(view: InterviewView) -> ReasonedTurn:
         return ReasonedTurn(reasoning="", **role.offline(view).model_dump())
 
-    return role.at(role.stage, ReasonedTurn, offline=aside, speech=None)
+    return role.at(role.stage, ReasonedTurn, offline=offline_rule, speech=None)
 
 
 @node
 async def question(state: DoctorState, runtime: Runtime[Context], consultation: bool = False) -> dict[str, Any]:
-    """The doctor's next turn; in a consultation examinations may be asked for.
+    """Ask the doctor for the next turn; in a consultation it may order examinations.
 
-    With a patient who has no examiner at hand, what the doctor suggests is done after the dialogue.
+    If the patient system has no examiner, the examinations are done after the dialogue.
     """
     context = runtime.context
     chart = read_chart(state, PHYSICAL.name, context.language)

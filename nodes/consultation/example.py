@@ -1,7 +1,7 @@
-"""The example that a doctor is shown before thinking step by step (Med-PMC's one-shot chain of thought).
+"""The example consultation for a doctor who thinks step by step (Med-PMC's one-shot chain of thought).
 
-A text of another patient's consultation, in which ``![what it shows](FILE)`` stands where a picture was handed over.
-The picture is enclosed before those of the patient; where none are sent, what it shows stands there in words.
+It is the text of another patient's consultation, with ``![finding](FILE)`` where a picture was handed over. The picture
+is sent before those of the patient; if no pictures are sent, the finding takes its place in the text.
 """
 
 import re
@@ -14,12 +14,12 @@ from cases.vocabulary import Language
 from prompts import load_prompt, load_words
 
 _PICTURE = re.compile(r"!\[([^\]]*)\]\(([^)\s]+)\)")
-EXAMPLES = Path(__file__).parent  # where the picture of ours lies
+EXAMPLES = Path(__file__).parent  # the folder of the built-in example's picture
 _LONGEST = 100_000  # characters
 
 
 class Example(NamedTuple):
-    """What is shown: the text, and the pictures that it speaks of, in its order."""
+    """An example: the text, and the pictures that it mentions, in order."""
 
     text: str
     pictures: tuple[str, ...] = ()
@@ -29,17 +29,17 @@ NO_EXAMPLE = Example("")
 
 
 class ExampleError(ValueError):
-    """An example that cannot be shown: which file, why, and what would mend it."""
+    """The example cannot be used; the message names the file, the reason and the remedy."""
 
 
 @cache
 def example_for(file: str, language: Language, send_pictures: bool) -> Example:
-    """The example of a file, else ours.
+    """Return the example of a file, else the built-in one.
 
     Args:
-        file: a text file of one's own; ours if empty.
-        language: of ours, and of the words that stand for a picture.
-        send_pictures: whether pictures are enclosed, or told in words.
+        file: the user's text file; the built-in example if empty.
+        language: of the built-in example, and of the reference to a picture.
+        send_pictures: whether pictures are sent; otherwise their findings are given in words.
 
     Raises:
         ExampleError: the file or one of its pictures cannot be used.
@@ -48,7 +48,7 @@ def example_for(file: str, language: Language, send_pictures: bool) -> Example:
     folder = Path(file).resolve().parent if file else EXAMPLES
     enclosed: list[str] = []
 
-    def shown(match: re.Match[str]) -> str:
+    def refer_to(match: re.Match[str]) -> str:
         finding, name = match.groups()
         if fault := picture_fault(folder, name):
             raise ExampleError(f"example {file or 'of ours'}: {fault}")
@@ -57,7 +57,7 @@ def example_for(file: str, language: Language, send_pictures: bool) -> Example:
         enclosed.append(str(folder / name))
         return str(load_words("consultation/words", language)["example"]["picture"].format(len(enclosed)))
 
-    return Example(_PICTURE.sub(shown, text), tuple(enclosed))
+    return Example(_PICTURE.sub(refer_to, text), tuple(enclosed))
 
 
 def _read(file: Path) -> str:

@@ -1,4 +1,4 @@
-"""The doctor at the end of a consultation: writes the final report, in five parts."""
+"""The doctor at the end of a consultation: writes the final report in five parts."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -28,7 +28,7 @@ from retrieval import Neighbour
 
 
 class ReporterState(Findings, total=False):
-    """The reporting doctor's view of the state: what the consultation brought to light."""
+    """The reporting doctor's view of the state: the findings of the consultation."""
 
     recalled: list[Neighbour]
     seat: int
@@ -55,10 +55,10 @@ class CaseReport(Strict):
     treatment: str = Field(description="What is to be done.")
 
     def in_five_parts(self) -> FinalReport:
-        """As it is filed and scored: the first three are the symptoms, and a basis is not asked for."""
-        told = "\n".join(filter(None, (self.person, self.present_illness, self.past_history)))
+        """Convert it to the form that is filed and scored: the first three parts as symptoms, an empty basis."""
+        symptoms = "\n".join(filter(None, (self.person, self.present_illness, self.past_history)))
         rest = self.model_dump(include={"examinations", "diagnosis", "treatment"})
-        return FinalReport(symptoms=told, basis="", **rest)
+        return FinalReport(symptoms=symptoms, basis="", **rest)
 
 
 @dataclass(frozen=True)
@@ -68,64 +68,64 @@ class ReportView:
     chart: Chart
     neighbours: Sequence[Neighbour]
     form: str = "five_parts"
-    seat: int = 0  # of an intern, whose offline rule differs from the others'
+    seat: int = 0  # of an intern; offline rules differ by seat
 
 
 def report_by_neighbours(view: ReportView) -> FinalReport:
-    """Offline: what was said and found, with the diagnosis and the treatment that it names or similar cases had.
+    """Offline: report what was said and found, with diagnosis and treatment from the findings or similar cases.
 
-    What the patient was told in the dialogue is filed, whatever other cases are recalled by its end.
+    A diagnosis and treatment told in the dialogue are kept, even if other cases are recalled by its end.
     """
     chart = view.chart
     language = chart.presentation.language
     talk, replies = sorted_replies(chart)
-    found = _read_out(replies, language)
-    door = chart.presentation
-    plain = mark("space", language).join(_stated([door.chief_complaint], language)) or door.chief_complaint
+    found = _result_lines(replies, language)
+    entry = chart.presentation
+    complaint = mark("space", language).join(_statements([entry.chief_complaint], language)) or entry.chief_complaint
     known = {**chart.results, **{f"reply {number}": text for number, text in enumerate(found)}}
-    heard = replace(chart, presentation=door.model_copy(update={"chief_complaint": plain}), results=known)
-    similar = with_findings(view.neighbours, heard)
-    diagnosis = majority(DIAGNOSIS, heard, similar, (), None, view.seat)
-    treatment = majority(TREATMENT, heard, similar, TREATMENT.options(chart, Context()), None, view.seat)
+    full_chart = replace(chart, presentation=entry.model_copy(update={"chief_complaint": complaint}), results=known)
+    similar = with_findings(view.neighbours, full_chart)
+    diagnosis = majority(DIAGNOSIS, full_chart, similar, (), None, view.seat)
+    treatment = majority(TREATMENT, full_chart, similar, TREATMENT.options(chart, Context()), None, view.seat)
     assert isinstance(diagnosis, Diagnosis) and isinstance(treatment, Treatment)
     names, plan = told_already(chart) or (diagnosis.names, "")
-    history = [door.past_history, door.personal_history, door.family_history]
+    history = [entry.past_history, entry.personal_history, entry.family_history]
     results = [f"{label(item, language)}: {text}" for item, text in {**chart.results, **chart.reports}.items()]
-    talk = [text for text in talk if not text.endswith(door.chief_complaint)]  # a greeting, and the complaint again
-    told = (door.chief_complaint, door.present_illness, *talk, *history)
+    talk = [text for text in talk if not text.endswith(entry.chief_complaint)]  # the complaint again, with a greeting
+    texts = (entry.chief_complaint, entry.present_illness, *talk, *history)
     return FinalReport(
-        symptoms=mark("space", language).join(_ended(text, language) for text in _stated(told, language)),
+        symptoms=mark("space", language).join(_with_full_stop(text, language) for text in _statements(texts, language)),
         examinations="\n".join([*results, *found]),
-        diagnosis=names or [reason("undetermined", heard, plain).rstrip(".。")],
+        diagnosis=names or [reason("undetermined", full_chart, complaint).rstrip(".。")],
         basis=diagnosis.basis,
         treatment=plan or mark("listed", language).join(labels(treatment.items, language)),
     )
 
 
-def _ended(text: str, language: Language) -> str:
+def _with_full_stop(text: str, language: Language) -> str:
     return text if text.endswith((".", "!", "。", "！")) else text + mark("stop", language)
 
 
-def _stated(told: Iterable[str], language: Language) -> list[str]:
-    """Each sentence once, but for questions, a persona's manner, and words of a patient who has nothing more to say."""
+def _statements(texts: Iterable[str], language: Language) -> list[str]:
+    """Return each sentence once, without questions, persona phrases and stock replies."""
     manners = load_words("medpmc/words", language)["manner"].values()
-    mannered = (part for by_sex in manners for ways in by_sex.values() for way in ways for part in way)
-    empty = {*load_words("consultation/words", language)["patient"].values(), *chain(*map(sentences, mannered))}
-    said = dict.fromkeys(sentence for text in told for sentence in sentences(text))
-    return [sentence for sentence in said if sentence not in empty and not sentence.endswith(("?", "？"))]
+    phrases = (part for by_sex in manners for ways in by_sex.values() for way in ways for part in way)
+    omitted = {*load_words("consultation/words", language)["patient"].values(), *chain(*map(sentences, phrases))}
+    said = dict.fromkeys(sentence for text in texts for sentence in sentences(text))
+    return [sentence for sentence in said if sentence not in omitted and not sentence.endswith(("?", "？"))]
 
 
-def _read_out(replies: Iterable[str], language: Language) -> list[str]:
-    """The lines of results, each once: without what passes them on, is asked about them or said to an order."""
-    passed_on = load_words("ai_hospital/words", language)["patient"]["told"].format("").strip()
+def _result_lines(replies: Iterable[str], language: Language) -> list[str]:
+    """Return the lines of results, each once, without questions and the stock phrases around results."""
+    introduction = load_words("ai_hospital/words", language)["patient"]["told"].format("").strip()
     phrases = [load_words(f"{system}/words", language)["patient"].values() for system in ("consultation", "clini_eval")]
-    empty = {passed_on, *chain.from_iterable(phrases)}
+    omitted = {introduction, *chain.from_iterable(phrases)}
     lines = dict.fromkeys(line for text in replies for line in text.splitlines())
-    return [line for line in lines if line and line not in empty and not line.endswith(("?", "？"))]
+    return [line for line in lines if line and line not in omitted and not line.endswith(("?", "？"))]
 
 
 def stage_of_doctor(context: Context, consultation: bool) -> str:
-    """As whom the doctor is asked: in a consultation with examinations, as the patient's system says."""
+    """Return the stage of the doctor's role; in a consultation with examinations, the patient system names it."""
     patient = PATIENTS[context.patient]
     if not consultation or not patient.examines:
         return "history_taking"
@@ -133,12 +133,12 @@ def stage_of_doctor(context: Context, consultation: bool) -> str:
 
 
 def knows_nothing(context: Context, stage: str) -> bool:
-    """Whether a doctor asked at this stage has the dialogue alone: as set, else as published for CliniChat's."""
+    """Whether the doctor at this stage knows only the dialogue: as set, else only CliniChat's, as published."""
     return (context.doctor_knows or ("nothing" if stage == "clinichat" else "complaint")) == "nothing"
 
 
 def told_already(chart: Chart) -> tuple[list[str], str] | None:
-    """Diagnoses, none where no disease was named, and treatment that the doctor without a model has told, if any."""
+    """Return diagnoses (none if undetermined) and treatment as told by the offline doctor; None if nothing was told."""
     language = chart.presentation.language
     doctor = load_words("consultation/words", language)["doctor"]
     undetermined = re.escape(doctor["open"]).replace(r"\{treatment\}", "(.+)")
@@ -150,12 +150,12 @@ def told_already(chart: Chart) -> tuple[list[str], str] | None:
             if turn.speaker == "doctor" and (match := re.fullmatch(wording, turn.text)):
                 names, treatment = (*match.groups(), "")[:2]
                 return [names] if is_undetermined(names, language) else names.split(mark("listed", language)), treatment
-    told = (re.fullmatch(undetermined, turn.text) for turn in chart.dialogue if turn.speaker == "doctor")
-    return next((([], match[1]) for match in told if match), None)
+    matches = (re.fullmatch(undetermined, turn.text) for turn in chart.dialogue if turn.speaker == "doctor")
+    return next((([], match[1]) for match in matches if match), None)
 
 
 def is_undetermined(names: str, language: Language) -> bool:
-    """Whether the doctor without a model names no disease."""
+    """Whether the offline doctor's wording names no disease."""
     return names.startswith(load_words("medchain/words", language)["group"]["undetermined"].format(""))
 
 
@@ -163,15 +163,15 @@ reporter = Role("doctor", "report", "consultation/report", FinalReport, offline=
 
 
 def case_report_by_neighbours(view: ReportView) -> CaseReport:
-    """Offline: the same words; a rule does not part what the patient told."""
-    told = report_by_neighbours(view)
-    rest = told.model_dump(include={"examinations", "diagnosis", "treatment"})
-    return CaseReport(person="", present_illness=told.symptoms, past_history="", **rest)
+    """Offline: the same report; the rule cannot split what the patient told into parts."""
+    five_parts = report_by_neighbours(view)
+    rest = five_parts.model_dump(include={"examinations", "diagnosis", "treatment"})
+    return CaseReport(person="", present_illness=five_parts.symptoms, past_history="", **rest)
 
 
 @node
 async def report(state: ReporterState, runtime: Runtime[Context]) -> dict[str, Any]:
-    """The doctor's final report on what the consultation brought to light."""
+    """Ask the doctor for the final report on the findings of the consultation."""
     chart = read_chart(state, TREATMENT.name, runtime.context.language)
     if knows_nothing(runtime.context, stage_of_doctor(runtime.context, consultation=True)):
         chart = of_the_dialogue(chart)

@@ -1,1 +1,1 @@
-"""Whom the doctor talks to and who examines: the patient systems of the papers, one folder or file per system."""
+"""The patient systems of the papers, one file or folder each: patients, examiners and their rules."""

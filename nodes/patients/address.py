@@ -1,4 +1,4 @@
-"""Somebody at a keyboard says the doctor's words to a patient. Asks nobody."""
+"""The user plays the doctor: puts the user's words into the dialogue. Makes no model call."""
 
 from typing import Annotated, Any
 
@@ -18,15 +18,15 @@ class AddressState(TypedDict, total=False):
     dialogue: list[Turn]
 
 
-LONGEST_WORDS = 10_000  # every question of a turn is asked of the whole record
+LONGEST_WORDS = 10_000  # the whole record is searched for every question in a turn
 
 
 @node
 async def address(state: AddressState, runtime: Runtime[Context]) -> dict[str, Any]:
-    """Put the words into the dialogue, as a turn of the doctor's.
+    """Append the words to the dialogue as the doctor's turn.
 
     Raises:
-        ValueError: nothing is said, or far more than a person says at a time.
+        ValueError: there are no words, or more than `LONGEST_WORDS` characters.
     """
     words = state.get("words", "").strip()
     if not words:

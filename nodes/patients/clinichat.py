@@ -1,8 +1,8 @@
 """CliniChat's patient: knows the clinical note, answers what is asked, and reacts to each step of the diagnosis (F).
 
-The general rules: only what the note says, only what is asked, everyday words, nothing diagnosed. The specific ones:
-results are told when they are asked for, and a suspected disease, its explanation, the differentials and the tests to
-confirm it each draw the patient's next question; the dialogue ends when those tests were named (appendix F, figure 13).
+General rules: only what the note says, only what is asked, in everyday words, without diagnosing. Specific rules:
+results are told when asked for. A suspected disease, its explanation, the differentials and the confirmatory tests each
+prompt the patient's next question, and the dialogue ends once these tests are named (appendix F, figure 13).
 """
 
 from dataclasses import dataclass
@@ -58,7 +58,7 @@ class ClinichatPatientView:
 
     record: PatientRecord
     results: dict[str, str]
-    filed: list[str]  # of the results, those that the physician's words name
+    filed: list[str]  # the results that the physician's words name
     dialogue: list[Turn]
     question: str
     language: Language
@@ -68,13 +68,13 @@ _PATTERNS = patterns("nodes.patients", "patterns")
 
 
 def reply_by_rule(view: ClinichatPatientView) -> ClinichatReply:
-    """Offline: results where they are asked for, the next question of the diagnosis, else a quotation of the record."""
+    """Offline: give results if asked for them, ask the next question on the diagnosis, else quote the record."""
     words = load_words("clini_eval/words", view.language)["patient"]
-    answered = [turn.action for turn in view.dialogue if turn.action]
+    occasions = [turn.action for turn in view.dialogue if turn.action]
     asks = "?" in view.question or "？" in view.question
     if not view.dialogue and not wants_examination(view.question):
         return ClinichatReply(occasion="opening", text=view.record.chief_complaint)
-    last = next((occasion for occasion in reversed(answered) if occasion in DIAGNOSING), None)
+    last = next((occasion for occasion in reversed(occasions) if occasion in DIAGNOSING), None)
     if last in DIAGNOSING and not asks:
         occasion = DIAGNOSING[min(DIAGNOSING.index(last) + 1, len(DIAGNOSING) - 1)]
         return ClinichatReply(occasion=occasion, suspected_disease="named before", text=words[occasion])
@@ -85,17 +85,17 @@ def reply_by_rule(view: ClinichatPatientView) -> ClinichatReply:
     named = named_tests(view.question)
     asks_for_all = asks and not named and _PATTERNS["asks_for_results"].search(view.question)
     if asks_for_all or wants_examination(view.question):
-        told = view.filed if named else [f"{item}: {text}" for item, text in view.results.items()]
-        if told or not asks:
+        lines = view.filed if named else [f"{item}: {text}" for item, text in view.results.items()]
+        if lines or not asks:
             unknown = load_words("consultation/words", view.language)["patient"]["untold"]
-            return ClinichatReply(occasion="results", text="\n".join([*told, words["results"]]) if told else unknown)
+            return ClinichatReply(occasion="results", text="\n".join([*lines, words["results"]]) if lines else unknown)
     return ClinichatReply(
         occasion="other", text=answer_from_record(view.question, view.record, view.dialogue, view.language)
     )
 
 
 def in_plain_words(view: ClinichatPatientView, words: str) -> ClinichatReply:
-    """Plain words as the patient's reply; what they react to is what the rule says that the physician's words are."""
+    """Read plain words as the patient's reply; the offline rule decides which occasion they react to."""
     return reply_by_rule(view).model_copy(update={"text": words})
 
 
@@ -111,10 +111,10 @@ patient = Role(
 
 @node
 async def converse(state: ClinichatPatientState, runtime: Runtime[Context]) -> dict[str, Any]:
-    """The patient's reply; after the tests that would confirm a suspected disease were named, it is the last.
+    """Ask for the patient's reply; it is the last once the tests to confirm a suspected disease are named.
 
-    Where results are told, pictures on file are handed over: those of the examinations that the physician named, or all
-    of them if none was.
+    If the reply tells results, pictures on file are handed over: those of the examinations that the physician named, or
+    all if none is named.
     """
     dialogue, context = state["dialogue"], runtime.context
     language, question = state["presentation"].language, dialogue[-1].text

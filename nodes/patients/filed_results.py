@@ -1,4 +1,4 @@
-"""What is on file for an examination asked for in free words: by its closed item, and by its name in the text."""
+"""Find the results of an examination requested in free words: by its item, and by its name in the texts."""
 
 import re
 from collections.abc import Mapping
@@ -21,55 +21,55 @@ _PATTERNS = patterns("nodes.patients", "patterns")
 
 @dataclass(frozen=True)
 class Filed:
-    """What was found for one request: texts, and pictures that stand for texts; neither if nothing is on file."""
+    """The results of one request: texts, and pictures instead of texts; both empty if nothing is on file."""
 
     texts: tuple[str, ...] = ()
     pictures: tuple[Picture, ...] = ()
 
 
 def look_up(record: ExaminationRecord, name: str, folder: str, send_pictures: bool, words: str = "") -> Filed:
-    """What the record holds of one examination.
+    """Return what the record holds of one examination.
 
-    The name of a closed item gives its whole text; the name of a test gives the sentences in which it, another of its
-    names or a part of it stands. A picture is handed over instead of its written findings, but none whose findings tell
-    of another test, or of another part of the body than the words order it of.
+    The name of a closed item gives its whole text; the name of a test gives the sentences that mention it, one of its
+    other names, or a part of it. A picture is handed over instead of its written findings, unless these are about
+    another test, or about another part of the body than the one that ``words`` name.
     """
     names = named_tests(name) or labelled_test(name)
     texts: list[str] = []
     pictures: list[Picture] = []
     for test in names:
-        known = record.results.get(test.item, "") if test.item in IMAGE_CLASSES else ""
-        meant = of_the_part(test.item, sentences(known), words, language_of(words, known))
-        if known and not meant:
+        written = record.results.get(test.item, "") if test.item in IMAGE_CLASSES else ""
+        meant = of_the_part(test.item, sentences(written), words, language_of(words, written))
+        if written and not meant:
             continue
-        beside = sentences(record.unpictured.get(test.item, ""))
-        of_a_picture = not known or any(line not in beside for line in told_of(test, meant))
-        send = send_pictures and of_a_picture
-        results, shown = release(_with_pictures_of(record, test), [test.item], folder, send)
+        unpictured = sentences(record.unpictured.get(test.item, ""))
+        replaced = not written or any(line not in unpictured for line in told_of(test, meant))
+        send = send_pictures and replaced
+        results, shown = release(_with_ordered_pictures(record, test), [test.item], folder, send)
         pictures += shown
-        if seen := _seen_elsewhere(record, test):
-            texts += seen
+        if elsewhere := _filed_elsewhere(record, test):
+            texts += elsewhere
             continue
         for text in results.values():
             report = sentences(text)
-            told = [line for line in told_of(test, report) if not known or line in meant]
-            texts += [text] if told == report else told
+            lines = [line for line in told_of(test, report) if not written or line in meant]
+            texts += [text] if lines == report else lines
     if not names:
         texts = _sentences_with((normalise(name),), record) if _is_test(name) else []
     return Filed(tuple(dict.fromkeys(texts)), tuple({picture.file: picture for picture in pictures}.values()))
 
 
-def _seen_elsewhere(record: ExaminationRecord, test: NamedTest) -> list[str]:
-    """What was found by hand, where a record files all that was seen as one; nothing where the test has its own."""
+def _filed_elsewhere(record: ExaminationRecord, test: NamedTest) -> list[str]:
+    """Return findings of a physical examination that are filed under other items; none if all are under its own."""
     if test.item not in PHYSICAL_ITEMS.names:
         return []
     facts = [RecordSentence(item, line) for item, text in record.results.items() for line in sentences(text)]
-    seen = results_of(test, facts, language_of(*record.physical.values()))
-    return [fact.text for fact in seen] if any(fact.section != test.item for fact in seen) else []
+    found = results_of(test, facts, language_of(*record.physical.values()))
+    return [fact.text for fact in found] if any(fact.section != test.item for fact in found) else []
 
 
-def _with_pictures_of(record: ExaminationRecord, test: NamedTest) -> ExaminationRecord:
-    """The record with those pictures of the test's class that an order by this name is for."""
+def _with_ordered_pictures(record: ExaminationRecord, test: NamedTest) -> ExaminationRecord:
+    """Return the record with only those pictures of the test's class that an order by this name means."""
     of_class = [image for image in record.images if image.item == test.item and not is_other(test, image.name)]
     named = [image for image in of_class if image.name and occurs(test.spelling, image.name)]
     meant = named or ([image for image in of_class if not image.name] if not test.spellings else of_class) or of_class
@@ -79,51 +79,50 @@ def _with_pictures_of(record: ExaminationRecord, test: NamedTest) -> Examination
 
 
 def told_once(filed: Mapping[str, Filed]) -> list[str]:
-    """The names to tell results under: of several for one result, or for one test without any, the first."""
+    """Return the names under which to tell results: the first name for each result, or for each test without one."""
     first: dict[object, str] = {}
-    for name, one in filed.items():
-        found = (one.texts, tuple(picture.file for picture in one.pictures))
+    for name, results in filed.items():
+        found = (results.texts, tuple(picture.file for picture in results.pictures))
         tests = tuple((test.item, test.spellings) for test in named_tests(name))
         first.setdefault(found if any(found) else tests or name, name)
     return [*first.values()]
 
 
 def as_spoken(name: str, words: str) -> str:
-    """A folded name as it stands in the words that it was heard in: "mri" was an MRI."""
+    """Return a case-folded name as it is spelt in the words that contain it: "mri" becomes "MRI"."""
     spoken = re.search(re.escape(name), words, re.IGNORECASE)
     return spoken.group() if spoken else name
 
 
 def is_asked_for(name: str, words: str) -> bool:
-    """Whether the words call an examination by one of its names, and not only a part of it."""
+    """Whether the words name an examination itself, and not only a part of it."""
     known = {test.spelling for test in (*named_tests(name), *labelled_test(name))}
     asked = {*asked_for(name, words)}
     return bool(asked & known if known else asked)
 
 
 def asked_for(name: str, words: str) -> list[str]:
-    """What of an examination that a first step made of a request was really asked for in these words.
+    """Return what the words really ask for of the examination that an earlier step derived from them.
 
-    The name itself if the words call the examination by one of its names (or the whole item that it belongs to); the
-    narrower names of the words if they name only parts of it; nothing if they name nothing of it. So no request
-    yields more than it says.
+    The name itself if the words name the examination or the whole item that it belongs to; the narrower names if they
+    name only parts of it; else nothing. So no request yields more than it says.
     """
     tests = [*named_tests(name), *labelled_test(name)]
     if not tests:
-        spoken = [name] if occurs(name, words) else [part for part in _own_words(name) if occurs(part, words)]
+        spoken = [name] if occurs(name, words) else [part for part in _specific_words(name) if occurs(part, words)]
         return [part for part in spoken if _is_test(part)]
     allowed = []
     for test in tests:
-        named = [each for *_, each in heard_tests(words) if each.item == test.item]
-        if any(is_whole(each) or (not is_whole(test) and _is_of(each, test)) for each in named):
+        named = [found for *_, found in heard_tests(words) if found.item == test.item]
+        if any(is_whole(found) or (not is_whole(test) and _covers(found, test)) for found in named):
             allowed.append(test.spelling)
         elif not test.spellings:
-            allowed += [each.spelling for each in named]
+            allowed += [found.spelling for found in named]
     return list(dict.fromkeys(allowed))
 
 
-def _is_of(named: NamedTest, test: NamedTest) -> bool:
-    """Whether what is named is a test by another name, or the whole item that it belongs to."""
+def _covers(named: NamedTest, test: NamedTest) -> bool:
+    """Whether the named test is the same one by any name, or the whole item that it belongs to."""
     return not named.spellings or bool({*named.spellings} & {*test.spellings})
 
 
@@ -136,14 +135,14 @@ def _sentences_with(names: tuple[str, ...], record: ExaminationRecord) -> list[s
     ]
 
 
-def _own_words(name: str) -> list[str]:
-    left = _PATTERNS["vague"].sub(" ", normalise(name))
-    return list(re.findall(r"[a-z0-9][\w'-]{2,}|[一-鿿]{2,}", left))
+def _specific_words(name: str) -> list[str]:
+    rest = _PATTERNS["vague"].sub(" ", normalise(name))
+    return list(re.findall(r"[a-z0-9][\w'-]{2,}|[一-鿿]{2,}", rest))
 
 
 def _is_test(name: str) -> bool:
-    """Whether a name outside the vocabularies is one of a test, and not just any words that a text may hold."""
-    left = " ".join(_own_words(name))
-    if not left:
+    """Whether a name outside the vocabularies is that of a test, not just any words that a text may contain."""
+    rest = " ".join(_specific_words(name))
+    if not rest:
         return False
-    return test_item(left) is not None if left.isascii() else _PATTERNS["test_like"].search(left) is not None
+    return test_item(rest) is not None if rest.isascii() else _PATTERNS["test_like"].search(rest) is not None

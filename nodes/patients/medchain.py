@@ -1,4 +1,4 @@
-"""The patient: answers from the patient record, which is all the patient knows."""
+"""MedChain's patient: answers from the patient record, which is all that it knows."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -22,7 +22,7 @@ from prompts import mark
 
 
 class PatientState(HeardState, total=False):
-    """The patient's view of the state: the own record and what has been said."""
+    """The patient's view of the state: its own record and the dialogue."""
 
     patient_record: PatientRecord
     told_results: dict[str, str]
@@ -46,7 +46,7 @@ class PatientView:
 
 
 def quote_the_record(view: PatientView) -> PatientReply:
-    """Offline: results that were told and are asked for, else what of the record answers the question."""
+    """Offline: give the results that the patient was told and is asked for, else quote the record."""
     examined = {*EXAMINATION_ITEMS.mentioned_in(view.question), *heard_items(view.question)} if view.results else ()
     if found := [result for item, result in view.results.items() if item in examined]:
         return PatientReply(text=mark("space", view.language).join(found))
@@ -65,7 +65,7 @@ patient = Role(
 
 @node
 async def answer(state: PatientState, runtime: Runtime[Context]) -> dict[str, Any]:
-    """The patient's reply to the doctor's last turn."""
+    """Ask for the patient's reply to the doctor's last turn."""
     dialogue = state["dialogue"]
     language = state["presentation"].language
     reply = await ask_in_turn(

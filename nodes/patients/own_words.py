@@ -1,4 +1,4 @@
-"""What a patient says of the own record without a model: each sentence as "I", or as whoever came along says it."""
+"""How a patient tells the record offline: each sentence as "I", or as an accompanying person would say it."""
 
 import re
 from collections.abc import Sequence
@@ -12,28 +12,28 @@ from nodes.state.chart import Turn
 from prompts import load_words
 
 _OF_A_RECORD = patterns("nodes.patients", "patterns")["of_a_record"]
-_ANSWERS_FROM = 14.0  # years; a parent speaks for a younger child whose complaint is not told as "I"
+_ANSWERS_FROM = 14.0  # years; a parent speaks for a younger child, unless the complaint says "I"
 
 
 def voice_of(person: PatientRecord, language: Language) -> Voice:
-    """Who speaks: whoever tells the complaint, a parent for a child, and for a grown one who is called so."""
+    """Return who speaks: the patient, or the parent or relative who tells the complaint."""
     young = person.age_years is not None and person.age_years < _ANSWERS_FROM
     return Voice(language, whose(person.chief_complaint, young, person.sex, language), person.sex)
 
 
 def in_own_words(facts: Sequence[RecordSentence], voice: Voice) -> list[str]:
-    """The facts in the speaker's words; results as they are filed, and what the speech rules cannot put as recorded."""
+    """Return the facts in the speaker's words; results, and what the rules cannot rephrase, stay as recorded."""
     return [_said(fact, voice) for fact in facts]
 
 
 def said_of(facts: Sequence[RecordSentence], person: PatientRecord, language: Language) -> list[tuple[str, str]]:
-    """The section of each fact, and what the person, or whoever speaks for a child, says of it."""
+    """Return the section of each fact, and how the patient or the accompanying person tells it."""
     words = in_own_words(facts, voice_of(person, language))
     return [(fact.section, said) for fact, said in zip(facts, words, strict=True)]
 
 
 def unsaid(told: Sequence[str], dialogue: Sequence[Turn]) -> list[str]:
-    """What of these words the patient has not said before."""
+    """Return those texts that the patient has not said before."""
     heard = "\n".join(turn.text for turn in dialogue if turn.speaker == "patient")
     return [words for words in told if not re.search(rf"(?<!\w){re.escape(words.rstrip('.。'))}(?!\w)", heard)]
 

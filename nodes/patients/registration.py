@@ -1,4 +1,4 @@
-"""The door for patient systems: what one can do is checked when it is declared, so that no slip passes in silence."""
+"""Registration of patient systems: their capabilities are checked when they are declared."""
 
 from collections.abc import Callable
 from typing import Any
@@ -33,11 +33,11 @@ def patient(
     The decorated function builds the graph of one reply. It is called once, at registration.
 
     Raises:
-        RegistryError: the name is taken, a capability is none, or the function gives no `StateGraph`.
+        RegistryError: the name is taken, an argument is invalid, or the function does not return a valid `StateGraph`.
     """
     check_named("patient", name)
-    can = {"examines": examines, "opens": opens, "greets": greets, "tracks": tracks, "told": told}
-    for capability, value in can.items():
+    capabilities = {"examines": examines, "opens": opens, "greets": greets, "tracks": tracks, "told": told}
+    for capability, value in capabilities.items():
         if not isinstance(value, bool):
             raise RegistryError(f"patient {name!r}: {capability} = {value!r}; expected True or False")
     if greets and not opens:
@@ -54,9 +54,9 @@ def patient(
     def register(build: Build) -> Build:
         check_function("patient", name, build, "")
         graph = check_graph("patient", name, build()).compile(name=f"{name} patient").with_config(callbacks=UNTRACED)
-        if lost := sorted({*graph.output_channels} - PatientSideState.__annotations__.keys()):
+        if extra := sorted({*graph.output_channels} - PatientSideState.__annotations__.keys()):
             raise RegistryError(
-                f"patient {name!r}: its graph gives {', '.join(lost)}, and nothing but the dialogue outlives a reply: "
+                f"patient {name!r}: its graph gives {', '.join(extra)}, and nothing but the dialogue outlives a reply: "
                 "read it off the dialogue; output_schema=wr.PatientSideOutput leaves out what serves one reply alone"
             )
         PATIENTS.add(name, PatientSystem(name, graph, examines, opens, greets, tracks, told, doctor, speaker, settings))

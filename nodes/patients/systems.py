@@ -1,4 +1,4 @@
-"""Patient systems by name: what each can do is declared where it is registered, never inferred from its name."""
+"""The registry of patient systems: capabilities are declared at registration, never inferred from a name."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -14,19 +14,19 @@ from nodes.state.chart import Turn
 
 @dataclass(frozen=True)
 class PatientSystem:
-    """Who answers the doctor.
+    """A patient system, which answers the doctor.
 
     Attributes:
         name: the value of the setting ``patient``.
-        graph: one reply of the patient's side per invocation; it takes and gives `PatientSideState`.
-        examines: whether results of examinations are told in the dialogue; if not, they are done after it.
+        graph: gives one reply of the patient's side per invocation; takes and returns `PatientSideState`.
+        examines: whether examinations are done and reported in the dialogue; if not, they are done after it.
         opens: whether the patient speaks first; the graph is then invoked once with an empty dialogue.
-        greets: whether that opening holds a greeting too, which counts as the doctor's first turn.
-        tracks: whether the doctor's actions are tracked, turn by turn; the last that the turns allow is answered too.
-        told: whether the doctor is to tell this patient diagnosis, reasons and plan in a consultation.
-        doctor: the stage of the doctor's role that this patient is consulted by.
+        greets: whether the opening includes a greeting, which counts as the doctor's first turn.
+        tracks: whether the doctor's actions are tracked turn by turn; the last turn allowed is then answered too.
+        told: whether the doctor tells this patient diagnosis, reasons and plan in a consultation.
+        doctor: the stage of the doctor's role in a consultation with this patient.
         speaker: the role that speaks for the patient.
-        settings: settings of the dialogue that this system obeys and others do not.
+        settings: the dialogue settings that only some systems obey and this one does.
     """
 
     name: str
@@ -45,14 +45,14 @@ PATIENTS: Registry[PatientSystem] = Registry("patient")
 
 
 class NoReplyError(GivenError):
-    """A patient's graph has ended and left no words behind the doctor's."""
+    """A patient's graph ended without a valid reply to the doctor."""
 
 
 def check_reply(name: str, given: Mapping[str, Any], before: Sequence[Turn] = ()) -> None:
-    """Refuse what a patient's graph gives if it is no reply: the doctor's words, or silence, would pass for it.
+    """Check that the output of a patient's graph is a reply, not silence or the doctor's own words.
 
     Raises:
-        NoReplyError: it is none; says what was expected.
+        NoReplyError: it is not a reply; says what was expected.
     """
     turns = given.get("dialogue") or []
     if not all(isinstance(turn, Turn) for turn in turns):
@@ -69,5 +69,5 @@ def check_reply(name: str, given: Mapping[str, Any], before: Sequence[Turn] = ()
     for turn in turns[len(before) :]:
         if not (turn.pictures or has_words(turn.text)):
             raise NoReplyError(f"patient {name!r} gave a reply without words ({turn.text!r}) and without a picture")
-        if odd := [picture.file for picture in turn.pictures if not Path(picture.file).is_absolute()]:
-            raise NoReplyError(f"patient {name!r} handed over {odd[0]!r}; expected the whole path of a picture")
+        if relative := [picture.file for picture in turn.pictures if not Path(picture.file).is_absolute()]:
+            raise NoReplyError(f"patient {name!r} handed over {relative[0]!r}; expected the whole path of a picture")
