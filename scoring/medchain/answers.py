@@ -67,7 +67,7 @@ async def score_clinical_workflow(
 ) -> CaseScores:
     """The six scores of one case.
 
-    ``answers`` may be the final state of the workflow, which holds them; what is missing scores 0 against its reference.
+    ``answers`` may be the final state of the workflow, which holds them; a missing one scores 0 against its reference.
 
     Returns:
         A score in [0, 1] for each stage, or the reason why there is none: no reference, or a judge that failed.
