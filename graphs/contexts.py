@@ -48,14 +48,14 @@ class _OwnContext(GraphContext):
 
     @model_validator(mode="before")
     @classmethod
-    def _only_what_is_obeyed(cls, given: Any) -> Any:
+    def _reject_other_settings(cls, given: Any) -> Any:
         for key in given if isinstance(given, Mapping) else ():
             if key not in cls.model_fields:
                 raise ValueError(f"{key!r} is no setting of the graph {cls.graph!r}: {_remedy(key, cls)}")
         return given
 
     @model_validator(mode="after")
-    def _only_models_that_are_asked(self) -> Self:
+    def _reject_unused_models(self) -> Self:
         cls = type(self)
         if cls.asks is None or set(self.models) <= {"default"}:
             return self
@@ -97,7 +97,7 @@ class ClinicalContext(
     graph = "clinical_workflow"
 
     @model_validator(mode="after")
-    def _no_reference_in_what_is_scored(self) -> Self:
+    def _reject_reference_reports(self) -> Self:
         if self.pictures_in_dialogue == "report":
             raise ValueError(
                 "pictures_in_dialogue = 'report' tells the reference report, which the workflow is scored on; use the "
@@ -122,7 +122,7 @@ def clinical_context(built_for: str) -> type[ClinicalContext]:
 
         @model_validator(mode="before")
         @classmethod
-        def _as_built(cls, given: Any) -> Any:
+        def _set_strategy(cls, given: Any) -> Any:
             if not isinstance(given, Mapping):
                 return given
             check_built_for(built_for, given.get("strategy", built_for))
@@ -167,21 +167,21 @@ def patient_context(system: str) -> type[_OwnContext]:
     """Return the context schema of one turn with a patient system, without the settings of other systems."""
     others = {name for other in PATIENTS.values() for name in other.settings} - set(PATIENTS[system].settings)
 
-    def of_this_patient(form: dict[str, Any], settings: type[ModelSettings]) -> None:
+    def without_others(form: dict[str, Any], settings: type[ModelSettings]) -> None:
         with_made_defaults(form, settings)
         for name in others & form["properties"].keys():
             del form["properties"][name]
 
     class PatientContext(_OwnContext, CaseSettings, PatientSettings):
         __doc__ = f"How to talk with the patient {system!r}."
-        model_config = ConfigDict(json_schema_extra=of_this_patient)
+        model_config = ConfigDict(json_schema_extra=without_others)
         graph = f"patient_{system}"
 
         patient: Literal[system] = Field(system, description="Who answers.")  # type: ignore[valid-type]
 
         @model_validator(mode="before")
         @classmethod
-        def _this_one(cls, given: Any) -> Any:
+        def _set_patient(cls, given: Any) -> Any:
             return {"patient": system, **given} if isinstance(given, Mapping) else given
 
     return PatientContext

@@ -53,8 +53,8 @@ async def ask_at_stage(
 ) -> Any:
     """Ask a role at a stage, with the pictures of the report being written.
 
-    Other decisions than a report rest on the reports, and are asked for without pictures. ``parts`` tell the call from
-    others of the role in this visit to the stage; ``answer`` is its type here, if each stage has another.
+    Decisions other than reports rest on the reports and are asked for without pictures. ``parts`` distinguish the call
+    from the role's other calls in this visit to the stage; ``answer`` is the answer type, if it differs by stage.
     """
     chart, pictures = view.chart, pictures_for(view.stage, view.chart, state.get("image_class"))
     terms = view.options.names if view.stage.decision is SubDepartments else ()
@@ -75,7 +75,7 @@ async def ask_in_turn(
 ) -> Answer:
     """Ask a role on the patient's side about the doctor's last turn.
 
-    ``step`` tells the call from others of the role in this turn.
+    ``step`` distinguishes the call from the role's other calls in this turn.
     """
     turn = f"turn{turn_number(state['dialogue'])}"
     language = state["presentation"].language

@@ -110,9 +110,9 @@ def member(without: Without = lambda view: {}) -> Callable[[NodeFunction], Node]
     """
 
     def make(function: NodeFunction) -> Node:
-        made = node(function)
-        made.__class__.without = staticmethod(without)
-        return made
+        member_node = node(function)
+        member_node.__class__.without = staticmethod(without)
+        return member_node
 
     return make
 

@@ -126,7 +126,7 @@ class CourseSettings(Settings):
     )
 
     @model_validator(mode="after")
-    def _something_to_extract(self) -> Self:
+    def _orders_need_a_dialogue(self) -> Self:
         if self.orders == "dialogue" and not self.interactive:
             raise ValueError(
                 "orders = 'dialogue' needs interactive = true: without a dialogue there is nothing to extract"
@@ -244,7 +244,7 @@ class PatientSettings(Settings):
     )
 
     @model_validator(mode="after")
-    def _obeyed_by_this_patient(self) -> Self:
+    def _reject_settings_of_other_patients(self) -> Self:
         for name in self.model_fields_set:
             owners = [repr(system.name) for system in PATIENTS.values() if name in system.settings]
             if owners and name not in PATIENTS[self.patient].settings:
@@ -292,7 +292,7 @@ class DialogueSettings(TurnSettings, PatientSettings):
 
     @field_validator("example")
     @classmethod
-    def _can_be_shown(cls, example: str) -> str:
+    def _check_example(cls, example: str) -> str:
         if example:
             example_for(example, "en", True)
         return example

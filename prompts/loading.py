@@ -75,17 +75,17 @@ def _check_prompt(name: str, language: Language, stages: list[str]) -> None:
     has_stage_texts = "stage_texts" in _parse(name, _read(name, _REFERENCE))[0]
     for stage in names if has_stage_texts else [None]:
         prompt = load_prompt(name, language, stage)
-        if unknown := prompt.variables - _given(name):
-            raise PromptError(f"prompt {name} ({language}) declares what nobody gives: {_listed(unknown)}")
+        if unknown := prompt.variables - _passed_variables(name):
+            raise PromptError(f"prompt {name} ({language}) declares what nobody gives: {_joined(unknown)}")
         for template in (prompt.system, prompt.user):
             _compiled(template)
 
 
-def _given(name: str) -> frozenset[str]:
+def _passed_variables(name: str) -> frozenset[str]:
     """Return what a role passes to its prompt: the variables of the built-in (or else a plug-in's) English prompt."""
     *_, first = (path for folder in prompt_folders() if (path := folder / _REFERENCE / f"{name}.md").is_file())
     header = _parse(name, first.read_text("utf-8"))[0]
-    before = _given(header["opening"]) if "opening" in header else frozenset()
+    before = _passed_variables(header["opening"]) if "opening" in header else frozenset()
     return before | frozenset(header.get("variables", ()))
 
 
@@ -127,7 +127,7 @@ class Prompt:
             PromptError: a declared variable is missing.
         """
         if missing := self.variables - variables.keys():
-            raise PromptError(f"prompt {self.name} ({self.language}) needs {_listed(missing)}")
+            raise PromptError(f"prompt {self.name} ({self.language}) needs {_joined(missing)}")
         values = {"language": self.language, **{name: variables[name] for name in self.variables}, **self.stage_texts}
         try:
             return _render(self.system, values), _render(self.user, values)
@@ -193,7 +193,7 @@ def _load(name: str, language: Language, stage: str | None, _: tuple[Path, ...])
         declared |= before.variables
         sources.append(before.hash)
     if absent := {"system", "user"} - sections.keys():
-        raise PromptError(f"prompt {name} ({language}) lacks the section {_listed(absent)}")
+        raise PromptError(f"prompt {name} ({language}) lacks the section {_joined(absent)}")
     _check_variables(f"{name} ({language})", sections["system"] + sections["user"], declared | stage_texts.keys())
     return Prompt(
         name=name,
@@ -240,22 +240,22 @@ def _load_words(name: str, language: Language, _: tuple[Path, ...]) -> Mapping[s
 def _check_words(where: str, words: Any, pattern: Any) -> None:
     if isinstance(words, dict) and isinstance(pattern, dict):
         if absent := pattern.keys() - words.keys():
-            raise PromptError(f"{where} lacks {_listed(absent)}")
+            raise PromptError(f"{where} lacks {_joined(absent)}")
         if unknown := words.keys() - pattern.keys():
-            raise PromptError(f"{where} has what nobody says: {_listed(unknown)}")
+            raise PromptError(f"{where} has what nobody says: {_joined(unknown)}")
         for key, value in words.items():
             _check_words(f"{where}: {key}", value, pattern[key])
     elif type(words) is not type(pattern) or (isinstance(pattern, list) and pattern and not words):
         raise PromptError(f"{where} is not what it is in English, a {type(pattern).__name__}: {words!r}")
     elif unknown := _placeholders(words) - _placeholders(pattern):
-        raise PromptError(f"{where} has a place for what nobody gives: {_listed(unknown)}")
+        raise PromptError(f"{where} has a place for what nobody gives: {_joined(unknown)}")
 
 
 def _placeholders(words: Any) -> set[str]:
     return set(re.findall(r"\{\w*\}", str(words)))
 
 
-def _listed(names: Any) -> str:
+def _joined(names: Any) -> str:
     return ", ".join(sorted(names))
 
 
@@ -330,7 +330,7 @@ def _header(head: str) -> Mapping[str, Any]:
         raise ValueError(f"it is a {type(header).__name__}, not fields with their values")
     for field, value in header.items():
         if field not in _FIELDS:
-            raise ValueError(f"unknown field {field}; there are {_listed(_FIELDS)}")
+            raise ValueError(f"unknown field {field}; there are {_joined(_FIELDS)}")
         names = value if isinstance(value, list) else [value]
         if not isinstance(value, _FIELDS[field]) or not all(isinstance(name, str) for name in names):
             raise ValueError(f"{field}: {value!r} is not a {'list of names' if _FIELDS[field] is list else 'name'}")
@@ -359,7 +359,7 @@ def _stage_texts(
     source = _read(beside if find_prompt(beside, language) else f"medchain/stages/{stage}", language)
     found = _parse(stage, source)[1]
     if absent := set(wanted) - found.keys():
-        raise PromptError(f"stage text {stage} ({language}) lacks the section {_listed(absent)}")
+        raise PromptError(f"stage text {stage} ({language}) lacks the section {_joined(absent)}")
     return {section: found[section] for section in wanted}, source
 
 
@@ -392,6 +392,6 @@ def _check_variables(name: str, template: str, declared: frozenset[str]) -> None
     except TemplateError as error:
         raise PromptError(f"prompt {name} is not a valid template: {error}") from error
     if unknown := used - declared - {"language"}:  # the prompt's language, always defined
-        raise PromptError(f"prompt {name} uses what it does not declare: {_listed(unknown)}")
+        raise PromptError(f"prompt {name} uses what it does not declare: {_joined(unknown)}")
     if declared - used:
-        raise PromptError(f"prompt {name} declares what it does not use: {_listed(declared - used)}")
+        raise PromptError(f"prompt {name} declares what it does not use: {_joined(declared - used)}")

@@ -75,12 +75,12 @@ class Shelves:
             rows_by_department[case.department].append(row)
         with self._lock:
             for department, rows in rows_by_department.items():
-                here, there = [cases[row] for row in rows], vectors[rows]
-                metadatas: list[Any] = [_metadata(case) for case in here]
+                group, group_vectors = [cases[row] for row in rows], vectors[rows]
+                metadatas: list[Any] = [_metadata(case) for case in group]
                 shelf = self._create(department, run)
-                shelf.upsert(ids=[case.id for case in here], embeddings=there, metadatas=metadatas)
+                shelf.upsert(ids=[case.id for case in group], embeddings=group_vectors, metadatas=metadatas)
                 if known := self._rows.get((department, run)):
-                    self._rows[department, run] = known.having(here, there, _json(metadatas))
+                    self._rows[department, run] = known.having(group, group_vectors, _json(metadatas))
             # Last, so that a reader finds a case that moves in two departments rather than in none.
             for department in ALL_DEPARTMENTS:
                 elsewhere = [case.id for case in cases if case.department != department]

@@ -45,9 +45,9 @@ class Rows:
     def without(self, ids: Sequence[str]) -> "Rows":
         """Return the rows without those of some ids."""
         dropped = set(ids)
-        kept = [row for row, case_id in enumerate(self.ids) if case_id not in dropped]
-        ids, told = [self.ids[row] for row in kept], [self.told[row] for row in kept]
-        return Rows(ids, self.vectors[kept], told, self.orders[kept])
+        rows = [row for row, case_id in enumerate(self.ids) if case_id not in dropped]
+        ids, told = [self.ids[row] for row in rows], [self.told[row] for row in rows]
+        return Rows(ids, self.vectors[rows], told, self.orders[rows])
 
     def having(self, cases: Sequence[RememberedCase], vectors: NDArray[np.float32], told: Sequence[str]) -> "Rows":
         """Return the rows with some cases added, which replace rows with the same ids."""

@@ -1,4 +1,4 @@
-"""The first step of whoever decides: similar cases are recalled, if the run has a memory."""
+"""The first step before a decision: recall similar cases if retrieval is on."""
 
 from typing import Literal
 
@@ -9,5 +9,5 @@ from nodes.state.chart import Findings
 
 
 def recall_first(state: Findings, runtime: Runtime[Context]) -> Literal["with retrieval", "without"]:
-    """With retrieval off nothing is recalled at all, and nothing described that it would be recalled by."""
+    """Recall similar cases, and describe the symptoms to search by, only if retrieval is on."""
     return "with retrieval" if context_of(runtime).retrieval else "without"

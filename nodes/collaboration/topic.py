@@ -44,11 +44,11 @@ class Subject:
     """One kind of answer that doctors discuss."""
 
     name: str  # the stage of the roles that discuss it
-    answer: type[BaseModel]  # the type that it must have
-    task: str  # the prompt file that says what is asked
-    claims: Mapping[Part, Claims]  # what can be compared between two answers, the most important part first
-    reads: str  # the stage as whose doctors they read the chart
-    stage: Stage | None = None  # the stage that it decides, if it is a decision of the clinical workflow
+    answer: type[BaseModel]  # the type of the answer
+    task: str  # the prompt file that states the task
+    claims: Mapping[Part, Claims]  # the parts in which answers are compared, the most important first
+    reads: str  # the stage as which the chart is read
+    stage: Stage | None = None  # the stage of the clinical workflow that the answer decides, if any
 
     def chart(self, state: ConferenceState, context: Context) -> Chart:
         """Return what is known of the case."""

@@ -136,8 +136,8 @@ def consult_in_order(view: InterviewView) -> DoctorTurn:
 
 def _turns_taken(view: InterviewView, questions: Sequence[str]) -> int:
     """Return how many turns the doctor has had, not counting a greeting made in its name."""
-    said = [turn.text for turn in view.chart.dialogue if turn.speaker == "doctor"]
-    return len(said) - bool(said and said[0] not in questions)
+    turns = [turn.text for turn in view.chart.dialogue if turn.speaker == "doctor"]
+    return len(turns) - bool(turns and turns[0] not in questions)
 
 
 def interview_as_clinichat(view: InterviewView) -> DoctorTurn:
@@ -148,14 +148,14 @@ def interview_as_clinichat(view: InterviewView) -> DoctorTurn:
 
 def conversation(view: InterviewView) -> list[Message]:
     """Return the messages for a model tuned on dialogues: the complaint and all turns with results, but no chart."""
-    said = [
+    messages = [
         Message(role=PHYSICIAN if turn.speaker == "doctor" else PATIENT, content=turn.text)
         for turn in view.chart.dialogue
     ]
-    opened = bool(said) and said[0].role == PATIENT
+    opened = bool(messages) and messages[0].role == PATIENT
     greeting = load_words("clini_eval/words", view.chart.language)["greeting"]
     complaint = "" if _opens_with_complaint(view) else view.chart.presentation.chief_complaint
-    return said if opened else [Message(role=PATIENT, content=complaint or greeting), *said]
+    return messages if opened else [Message(role=PATIENT, content=complaint or greeting), *messages]
 
 
 def _opens_with_complaint(view: InterviewView) -> bool:

@@ -111,8 +111,8 @@ def _statements(texts: Iterable[str], language: Language) -> list[str]:
     manners = load_words("medpmc/words", language)["manner"].values()
     phrases = (part for by_sex in manners for ways in by_sex.values() for way in ways for part in way)
     omitted = {*load_words("consultation/words", language)["patient"].values(), *chain(*map(sentences, phrases))}
-    said = dict.fromkeys(sentence for text in texts for sentence in sentences(text))
-    return [sentence for sentence in said if sentence not in omitted and not sentence.endswith(("?", "？"))]
+    unique = dict.fromkeys(sentence for text in texts for sentence in sentences(text))
+    return [sentence for sentence in unique if sentence not in omitted and not sentence.endswith(("?", "？"))]
 
 
 def _result_lines(replies: Iterable[str], language: Language) -> list[str]:

@@ -35,5 +35,5 @@ async def address(state: AddressState, runtime: Runtime[Context]) -> dict[str, A
         raise ValueError(
             f"words: {len(words):,} characters are more than a doctor says at a time; say at most {LONGEST_WORDS:,}"
         )
-    said = Turn(speaker="doctor", text=words)
-    return {"dialogue": [*state.get("dialogue", []), said], "dialogue_ended": "", "opened": True}
+    turn = Turn(speaker="doctor", text=words)
+    return {"dialogue": [*state.get("dialogue", []), turn], "dialogue_ended": "", "opened": True}

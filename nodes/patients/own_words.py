@@ -23,7 +23,7 @@ def voice_of(person: PatientRecord, language: Language) -> Voice:
 
 def in_own_words(facts: Sequence[RecordSentence], voice: Voice) -> list[str]:
     """Return the facts in the speaker's words; results, and what the rules cannot rephrase, stay as recorded."""
-    return [_said(fact, voice) for fact in facts]
+    return [_phrase(fact, voice) for fact in facts]
 
 
 def said_of(facts: Sequence[RecordSentence], person: PatientRecord, language: Language) -> list[tuple[str, str]]:
@@ -34,11 +34,11 @@ def said_of(facts: Sequence[RecordSentence], person: PatientRecord, language: La
 
 def unsaid(told: Sequence[str], dialogue: Sequence[Turn]) -> list[str]:
     """Return those texts that the patient has not said before."""
-    heard = "\n".join(turn.text for turn in dialogue if turn.speaker == "patient")
-    return [words for words in told if not re.search(rf"(?<!\w){re.escape(words.rstrip('.。'))}(?!\w)", heard)]
+    patients_words = "\n".join(turn.text for turn in dialogue if turn.speaker == "patient")
+    return [words for words in told if not re.search(rf"(?<!\w){re.escape(words.rstrip('.。'))}(?!\w)", patients_words)]
 
 
-def _said(fact: RecordSentence, voice: Voice) -> str:
+def _phrase(fact: RecordSentence, voice: Voice) -> str:
     if fact.is_result:
         return fact.text
     if fact.section == "chief_complaint":

@@ -49,7 +49,7 @@ class NoReplyError(GivenError):
 
 
 def check_reply(name: str, given: Mapping[str, Any], before: Sequence[Turn] = ()) -> None:
-    """Check that the output of a patient's graph is a reply, not silence or the doctor's own words.
+    """Check that the output of a patient's graph continues the dialogue ``before`` with a reply of words or pictures.
 
     Raises:
         NoReplyError: it is not a reply; says what was expected.

@@ -36,10 +36,10 @@ class Decision(Strict):
     compared: ClassVar[tuple[str, ...]] = ()
 
     def choices(self) -> frozenset[str]:
-        """What is compared, as a set."""
-        said = self.model_dump(mode="json", include=set(self.compared) or None)
-        values = [value if isinstance(value, list) else [value] for value in said.values()]
-        return frozenset(str(each) for value in values for each in value if each)
+        """Return what is compared, as a set."""
+        dump = self.model_dump(mode="json", include=set(self.compared) or None)
+        values = [value if isinstance(value, list) else [value] for value in dump.values()]
+        return frozenset(str(item) for value in values for item in value if item)
 
     def listed(self) -> list[str]:
         """Return the choices in the decision's own order."""
@@ -68,7 +68,7 @@ class Triage(Decision):
 
     urgency: GivenUrgency = Field(description="How soon the patient must be seen.")
     department: GivenDepartment = Field(description="The one first-level department.")
-    compared = ("department",)  # urgency is no ground for an objection of its own
+    compared = ("department",)  # urgency alone is no ground for an objection
 
 
 class SubDepartments(Decision):
@@ -140,7 +140,7 @@ class Verdict(Strict):
 
     @model_validator(mode="wrap")
     @classmethod
-    def _objects_with_a_reason(cls, given: Any, read: ModelWrapValidatorHandler[Self], info: ValidationInfo) -> Self:
+    def _require_a_reason(cls, given: Any, read: ModelWrapValidatorHandler[Self], info: ValidationInfo) -> Self:
         """Reject an objection without a reason once; if the repaired answer has none either, leave the reason empty."""
         verdict = read(given)
         closed = (info.context or {}).get("closed")

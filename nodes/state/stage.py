@@ -54,13 +54,13 @@ class Options:
 
 @dataclass(frozen=True)
 class Recalled(Sequence[Neighbour]):
-    """Similar earlier cases; ``str(recalled)`` is what a prompt shows of them, set apart as other patients'."""
+    """Similar earlier cases; ``str(recalled)`` is their text in a prompt, marked as other patients' cases."""
 
     sheds: ClassVar[str] = RECALLED
-    cases: Sequence[Neighbour]  # the most similar first; after them what only the rules without a model look at
-    shown: tuple[str, ...]  # the features that are of use to the reader; nothing else of a case is shown
+    cases: Sequence[Neighbour]  # the most similar first, then further ones for the offline rules only
+    shown: tuple[str, ...]  # the features that a prompt shows
     language: Language  # of the prompt
-    image_class: str | None = None  # of the report to be written, if one is; cases without one are left out
+    image_class: str | None = None  # of the report to write, if any; cases without a report on it are left out
 
     def shorter(self) -> "Recalled | None":
         """Drop the least similar case, for a prompt that would not fit; None if there is none."""

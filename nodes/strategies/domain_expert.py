@@ -44,14 +44,14 @@ class AnalysisText(Conclusion):
 
 @dataclass(frozen=True)
 class ExpertView(CaseView):
-    """What an expert sees before the joint report; who weighs the options also what is known of the question."""
+    """What an expert sees before the joint report."""
 
     expert: Expert
     seat: int
     purpose: str  # of the expert's team, if there are teams
-    assignment: str  # what the leader of the team has given this expert to do
+    assignment: str  # the task that the team's leader gave this expert
     reports: list[Synthesis]  # of the teams that worked before
-    analyses: list[Analysis]  # of the experts in the fields of the question, for those who weigh the options
+    analyses: list[Analysis]  # of the question experts, shown to the option experts
 
 
 @dataclass(frozen=True)

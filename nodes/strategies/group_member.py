@@ -36,12 +36,12 @@ class Messages(Strict):
 
 @dataclass(frozen=True)
 class MemberView(CaseView):
-    """What a member sees: the last proposals, the moderator's remarks, and what was said to and by this one."""
+    """What a member sees: the last proposals, the moderator's remarks, and its own messages in both directions."""
 
     seat: int
     expert: Member
     members: list[Member]
-    within_reach: list[int]  # the numbers of the colleagues whom this one may speak to
+    within_reach: list[int]  # the numbers of the colleagues to whom the member may speak
     own: Opinion | None
     others: list[Opinion]
     talk: list[Said]
@@ -77,7 +77,7 @@ def propose_by_rule(view: MemberView) -> Proposal[Any]:
 
 def tell_who_differs(view: MemberView) -> Messages:
     """Offline: tell the own opinion, once, to the first colleague within reach whose proposal differs."""
-    if view.own is None or any(said.seat == view.seat for said in view.talk):
+    if view.own is None or any(message.seat == view.seat for message in view.talk):
         return Messages(messages=[])
     own = view.stage.decision.model_validate(view.own.decision)
     for other in view.others:
@@ -133,9 +133,9 @@ def _view(state: PanelState, context: Context, stage: Stage) -> MemberView:
         own=next((opinion for opinion in last if opinion.seat == seat), None),
         others=[opinion for opinion in last if opinion.seat != seat],
         talk=[
-            said
-            for said in state.get("messages", [])
-            if said.discussion_round == round_ and seat in (said.seat, said.to)
+            message
+            for message in state.get("messages", [])
+            if message.discussion_round == round_ and seat in (message.seat, message.to)
         ],
         feedback=state.get("feedback", ""),
     )

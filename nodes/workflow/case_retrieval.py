@@ -84,9 +84,9 @@ async def recall(state: Findings, runtime: Runtime[Context], stage: Stage) -> di
         for neighbour in found
         if not neighbour.aside
     ]
-    visit, heard = f"visit{state.get('backtracks', 0)}", len(state.get("dialogue", []))
+    visit, turns = f"visit{state.get('backtracks', 0)}", len(state.get("dialogue", []))
     event = Event(
-        id=entry_id(context.scope, stage.name, visit, f"recalled{heard}"),
+        id=entry_id(context.scope, stage.name, visit, f"recalled{turns}"),
         event=RECALLED,
         stage=stage.name,
         content={"symptoms": state["symptoms"], "cases": shown},
