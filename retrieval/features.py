@@ -25,7 +25,7 @@ from prompts import age, load_words, mark
 
 
 class RememberedCase(Strict):
-    """An earlier case in twelve features. Not verified means a pseudo-case: a run's own answers, written back."""
+    """An earlier case in twelve features. An unverified one is a pseudo-case: a run's own answers, written back."""
 
     id: RequiredText
     parent_id: RequiredText | None = Field(

@@ -20,9 +20,9 @@ _SAMPLE = 256  # the most pieces kept in the state, which is checkpointed at eve
 
 
 class Kin(Strict):
-    """What tells a case's kin, without telling anything that the case says.
+    """Recognises the kin of a case, without revealing what the case says.
 
-    ``pieces`` are hashes of pieces of the record's text: all, or the least of them, which are a random sample.
+    ``pieces`` are hashes of pieces of the record's text: all of them, or the smallest ones, which are a random sample.
     """
 
     ids: frozenset[str] = Field(description="Of the case, and of the one that it is a variant of.")

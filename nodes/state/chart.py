@@ -25,7 +25,7 @@ from retrieval import Kin
 
 
 class Presentation(Strict):
-    """What is known at the door. Histories are filled only where the patient is not asked (``interactive`` off)."""
+    """What is known at admission. Histories are filled only if the patient is not asked (``interactive`` off)."""
 
     language: SpokenLanguage
     age_years: float | None = None
@@ -83,7 +83,7 @@ class Told(list[Turn]):
 
 
 class Reference(Strict):
-    """What earlier stages should have found, handed to a stage only where ``sequential`` is off."""
+    """What earlier stages should have found; given to a stage only if ``sequential`` is off."""
 
     triage: Triage | None = None
     referral: Referral | None = None

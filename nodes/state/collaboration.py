@@ -59,7 +59,7 @@ class Consultation(Strict):
 
 
 class Statement(Strict):
-    """What one intern holds after one round; round 0 is before the discussion."""
+    """One intern's report after one round; round 0 is before the discussion."""
 
     round: int
     seat: int
@@ -68,7 +68,7 @@ class Statement(Strict):
 
 
 class DiscussionRound(Strict):
-    """The reports of one round and what the director made of them."""
+    """The reports of one round, and what the director found in them."""
 
     number: int
     statements: list[Statement]
@@ -77,7 +77,7 @@ class DiscussionRound(Strict):
 
 
 class Collaboration(Strict):
-    """How several doctors came to one report."""
+    """How several doctors reached one report."""
 
     interns: int
     ended: Ending = Field(description="No dispute was left, the rounds were used up, or one doctor was alone.")

@@ -159,7 +159,7 @@ class Judgement(Strict):
 
 
 class Round(Strict):
-    """One decision of a stage, what the judges said of it, and what was replied to their objections before."""
+    """One decision of a stage, the judgements on it, and the reply to the objections before it."""
 
     decision: dict[str, object]
     judgements: list[Judgement] = Field(default_factory=list)
@@ -171,7 +171,7 @@ class Round(Strict):
 
 
 class StageRecord(Strict):
-    """How a stage came to its decision."""
+    """How a stage reached its decision."""
 
     stage: str = Field(description="Name of the stage; an image class stands behind a colon.")
     position: int = Field(0, description="The stage's place in the course; the first is 0.")

@@ -42,7 +42,7 @@ class Team(Strict):
 
 
 class Conclusion(Strict):
-    """What a text amounts to."""
+    """A proposal that sums up a text; base of analyses and reports."""
 
     proposal: list[NonEmpty] = Field(description="The answer as a list, in the terms of the question.")
 

@@ -18,7 +18,7 @@ from retrieval import Neighbour, feature_line
 
 
 class Opinion(Strict):
-    """What one general agent holds at one point of the discussion."""
+    """What one general agent proposes in one round of the discussion."""
 
     discussion_round: int = Field(description="Which round of the discussion, over all revisions; the first is 0.")
     seat: int = Field(description="Which agent; the first is 1.")

@@ -51,7 +51,7 @@ class UnknownCaseError(ValueError):
 
 
 class FollowUp(Strict):
-    """The record of the whole course, as it could be remembered (MedChain, B.1)."""
+    """The record of the whole course, in a form that can be remembered (MedChain, B.1)."""
 
     course: RememberedCase = Field(description="The twelve features, as the workflow found or decided them.")
     dialogue: list[Turn]
