@@ -34,10 +34,10 @@ def look_up(record: ExaminationRecord, name: str, folder: str, send_pictures: bo
     other names, or a part of it. A picture is handed over instead of its written findings, unless these are about
     another test, or about another part of the body than the one that ``words`` name.
     """
-    names = named_tests(name) or labelled_test(name)
+    tests = named_tests(name) or labelled_test(name)
     texts: list[str] = []
     pictures: list[Picture] = []
-    for test in names:
+    for test in tests:
         written = record.results.get(test.item, "") if test.item in IMAGE_CLASSES else ""
         meant = of_the_part(test.item, sentences(written), words, language_of(words, written))
         if written and not meant:
@@ -54,7 +54,7 @@ def look_up(record: ExaminationRecord, name: str, folder: str, send_pictures: bo
             report = sentences(text)
             lines = [line for line in told_of(test, report) if not written or line in meant]
             texts += [text] if lines == report else lines
-    if not names:
+    if not tests:
         texts = _sentences_with((normalise(name),), record) if _is_test(name) else []
     return Filed(tuple(dict.fromkeys(texts)), tuple({picture.file: picture for picture in pictures}.values()))
 
