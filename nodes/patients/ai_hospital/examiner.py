@@ -1,7 +1,7 @@
-"""The examination desk: AI Hospital's examiner, in two steps (AI Hospital, section 2.3).
+"""AI Hospital's examiner, in two steps (AI Hospital, section 2.3).
 
-First the request is parsed into the examinations that it names; one that names none is dismissed. Then the results of
-these, and of nothing else, are put into words: the second step is handed their texts only, so it can release no others.
+The first step parses the request into the examinations that it names; a request that names none is dismissed. The
+second step puts their results into words. It is given only these texts, so that it cannot release others.
 """
 
 from dataclasses import dataclass
@@ -26,7 +26,7 @@ from prompts import load_words, mark
 
 
 class DeskState(HeardState, total=False):
-    """What the second step sees of the state: the record, and what the first step let pass."""
+    """What the second step sees of the state: the record, and the examinations that the first step found."""
 
     examination_record: ExaminationRecord
     picture_folder: str
@@ -55,7 +55,7 @@ class Outcomes(Strict):
 
 @dataclass(frozen=True)
 class OutcomesView:
-    """What the second step sees: the requested examinations with what is to be said of each."""
+    """What the second step sees: the text of the result of each requested examination."""
 
     findings: dict[str, str]
     language: Language
@@ -69,7 +69,7 @@ def items_by_name(view: RequestView) -> ParsedRequest:
 
 
 def read_out(view: OutcomesView) -> Outcomes:
-    """Offline: each examination with its text, word for word."""
+    """Offline: list each examination with its text, word for word."""
     colon = mark("label", view.language)
     return Outcomes(text="\n".join(f"{item}{colon}{text}" for item, text in view.findings.items()))
 
@@ -80,7 +80,7 @@ examiner = Role("examiner", "ai_hospital.outcomes", "ai_hospital/outcomes", Outc
 
 @node
 async def parse_request(state: HeardState, runtime: Runtime[Context]) -> dict[str, Any]:
-    """First step: which examinations the patient's request names, as far as the doctor named them too."""
+    """First step: find the examinations that the patient's request names, if the doctor named them too."""
     language = state["presentation"].language
     dialogue = state["dialogue"]
     view = RequestView(request=dialogue[-1].text, language=runtime.context.language or language)
@@ -92,14 +92,14 @@ async def parse_request(state: HeardState, runtime: Runtime[Context]) -> dict[st
 
 @node
 async def report_outcomes(state: DeskState, runtime: Runtime[Context]) -> dict[str, Any]:
-    """Second step: the results of the named examinations; a request that names none is dismissed without a call."""
+    """Second step: report the results of the named examinations; without any, dismiss the request without a call."""
     context, dialogue = runtime.context, state["dialogue"]
     language = state["presentation"].language
     shown = context.language or language
-    says = load_words("ai_hospital/words", shown)["examiner"]
+    wordings = load_words("ai_hospital/words", shown)["examiner"]
     if not state["requested_items"]:
-        said = Turn(speaker="examiner", addressee="patient", text=says["dismissed"])
-        return {"dialogue": [*dialogue, said]}
+        turn = Turn(speaker="examiner", addressee="patient", text=wordings["dismissed"])
+        return {"dialogue": [*dialogue, turn]}
     findings: dict[str, str] = {}
     facts: list[str] = []
     pictures: list[Picture] = []
@@ -110,16 +110,16 @@ async def report_outcomes(state: DeskState, runtime: Runtime[Context]) -> dict[s
     }
     for item in told_once(found):
         filed = found[item]
-        words = [*filed.texts, *([says["picture"]] if filed.pictures else [])]
-        findings[as_spoken(item, ordered)] = " ".join(words) or says[context.absent_examinations]
+        words = [*filed.texts, *([wordings["picture"]] if filed.pictures else [])]
+        findings[as_spoken(item, ordered)] = " ".join(words) or wordings[context.absent_examinations]
         facts += filed.texts
         pictures += filed.pictures
     outcomes = await ask_in_turn(examiner, OutcomesView(findings=findings, language=shown), state, context)
-    said = Turn(
+    turn = Turn(
         speaker="examiner",
         addressee="patient",
         text=outcomes.text,
         pictures=list({picture.file: picture for picture in pictures}.values()),
         facts=list(dict.fromkeys(facts)),
     )
-    return {"dialogue": [*dialogue, said]}
+    return {"dialogue": [*dialogue, turn]}

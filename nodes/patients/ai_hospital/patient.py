@@ -1,4 +1,4 @@
-"""AI Hospital's patient: speaks in the manner of its profile, to the doctor or to the examiner (section 2.4)."""
+"""AI Hospital's patient: speaks as its profile describes, to the doctor or to the examiner (section 2.4)."""
 
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -21,7 +21,7 @@ from prompts import load_words
 
 
 class AiHospitalPatientState(HeardState, total=False):
-    """The patient's view of the state: the own record, the own profile and what has been said."""
+    """The patient's view of the state: its own record, its profile and the dialogue."""
 
     patient_record: PatientRecord
     profile: Profile
@@ -52,9 +52,9 @@ class AiHospitalPatientView:
 
 
 def quote_or_pass_on(view: AiHospitalPatientView) -> PatientWords:
-    """Offline: the examiner's words are repeated, orders are passed on, and questions are answered from the record.
+    """Offline: repeat the examiner's words, pass orders on to the examiner, and answer questions from the record.
 
-    A told diagnosis draws one worry, and what is said to that the goodbye.
+    A diagnosis is answered with one worry, and the reply to that with a goodbye.
     """
     words = load_words("ai_hospital/words", view.language)["patient"]
     if view.outcomes:
@@ -72,7 +72,7 @@ def quote_or_pass_on(view: AiHospitalPatientView) -> PatientWords:
 
 
 def in_plain_words(view: AiHospitalPatientView, words: str) -> PatientWords:
-    """Plain words as the patient's: to the examiner if the doctor has just asked for an examination."""
+    """Read plain words as the patient's: to the examiner if the doctor has just ordered an examination."""
     to_examiner = not view.outcomes and wants_examination(view.question)
     return PatientWords(addressee="examiner" if to_examiner else "doctor", text=words)
 
@@ -89,22 +89,22 @@ patient = Role(
 
 @node
 async def reply(state: AiHospitalPatientState, runtime: Runtime[Context]) -> dict[str, Any]:
-    """The patient's words on the doctor's last turn, to the doctor or to the examiner."""
+    """Ask for the patient's reply to the doctor's last turn, to the doctor or to the examiner."""
     words = await _speak(state, runtime.context)
-    said = Turn(speaker="patient", addressee=words.addressee, text=words.text)
+    turn = Turn(speaker="patient", addressee=words.addressee, text=words.text)
     ended = "patient_ended" if words.finished and words.addressee == "doctor" else ""
-    return {"dialogue": [*state["dialogue"], said], "dialogue_ended": ended}
+    return {"dialogue": [*state["dialogue"], turn], "dialogue_ended": ended}
 
 
 @node
 async def relay(state: AiHospitalPatientState, runtime: Runtime[Context]) -> dict[str, Any]:
-    """The patient tells the doctor what the examiner said, and hands over the pictures."""
+    """Let the patient tell the doctor what the examiner said, and hand over the pictures."""
     examined = state["dialogue"][-1]
     words = await _speak(state, runtime.context, outcomes=examined.text)
-    said = Turn(
+    turn = Turn(
         speaker="patient", addressee="doctor", text=words.text, pictures=examined.pictures, facts=examined.facts
     )
-    return {"dialogue": [*state["dialogue"], said]}
+    return {"dialogue": [*state["dialogue"], turn]}
 
 
 async def _speak(state: AiHospitalPatientState, context: Context, outcomes: str = "") -> PatientWords:

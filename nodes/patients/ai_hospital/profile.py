@@ -1,4 +1,4 @@
-"""The author of the patient's profile: who this patient is and how the patient opens (AI Hospital, section 2.4)."""
+"""The author of the patient's profile: its personality and its opening words (AI Hospital, section 2.4)."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -42,11 +42,11 @@ class ProfileView:
 
 
 def plain_profile(view: ProfileView) -> Profile:
-    """Offline: age, sex and occupation as recorded, a plain way of speaking, and the complaint as the first words."""
+    """Offline: age, sex and occupation as recorded, a plain way of speaking, and the complaint as opening words."""
     record, words = view.record, load_words("ai_hospital/words", view.language)["profile"]
     years = record.age_years
-    old = "" if years is None else age(years, words["years"], words["months"], words["days"])
-    person = words["joint"].join(part for part in (old, words[record.sex] if record.sex else "") if part)
+    age_text = "" if years is None else age(years, words["years"], words["months"], words["days"])
+    person = words["joint"].join(part for part in (age_text, words[record.sex] if record.sex else "") if part)
     personality = words["personality"].format(
         about=words["about"].format(person) if person else "",
         work=words["work"].format(record.occupation) if record.occupation else "",
@@ -59,7 +59,7 @@ profile_author = Role("patient_profile", "ai_hospital", "ai_hospital/profile", P
 
 @node
 async def introduce(state: ProfileState, runtime: Runtime[Context]) -> dict[str, Any]:
-    """Make the profile, and let the patient open the dialogue with its statement."""
+    """Ask for the profile, and let the patient open the dialogue with its statement."""
     language = state["presentation"].language
     profile = await ask(
         profile_author,

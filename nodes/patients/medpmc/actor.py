@@ -1,7 +1,7 @@
 """The patient-actor: puts the plain patient's words into the manner of a persona (Med-PMC, section 3.2.3).
 
-It adds manner and no facts: a rewriting that loses or adds a number, a denial or a medical term is refused, and after
-the repairs the plain words are said as they are. The refusal stands in the trace, as the error of the actor's call.
+It must not change the facts: a rewriting that loses or adds a number, a denial or a medical term is rejected. If the
+repaired answers are rejected too, the plain words are used, and the trace has the rejection as the error of the call.
 """
 
 from dataclasses import dataclass
@@ -23,11 +23,11 @@ from nodes.patients.medpmc.personas import Persona, Profession, profession_of
 from nodes.state.chart import Presentation
 from nodes.state.patient_side import HeardState
 
-_ROOM: dict[str, int] = {"en": 12, "zh": 20}  # words or characters that any manner may add
+_ROOM: dict[str, int] = {"en": 12, "zh": 20}  # words or characters that a manner may always add
 
 
 class ActorState(HeardState, total=False):
-    """The actor's view of the state: who the patient is, and the plain words; no record, so nothing to add from."""
+    """The actor's view of the state: who the patient is, and the plain words, without the record."""
 
     profession: Profession
 
@@ -45,17 +45,17 @@ class ActorView:
     plain: str
     persona: Persona
     language: Language
-    most: int  # words, or characters of Chinese, that the rewriting may have
-    turn: int  # how often the patient has spoken before
+    most: int  # the most words, or Chinese characters, of the rewriting
+    turn: int  # the number of the patient's earlier turns
 
 
 def with_manners(view: ActorView) -> Rewriting:
-    """Offline: the plain words as they are, with the persona's manner around them."""
+    """Offline: add phrases in the persona's manner to the unchanged words."""
     return Rewriting(text=view.persona.in_manner(view.plain, view.language, view.turn))
 
 
 def keeps_the_facts(view: ActorView, answer: Rewriting) -> str | None:
-    """What the rewriting loses or adds, if anything; and whether it has become too long."""
+    """Return what is wrong if the rewriting changes facts or is too long, else None."""
     if changed := changes(view.plain, answer.text, view.language):
         return f"the facts are not those of the plain words ({changed})"
     length = _length(answer.text, view.language)
@@ -67,9 +67,9 @@ def _length(text: str, language: Language) -> int:
 
 
 def most_words(plain: str, language: Language, longer: bool = True) -> int:
-    """How long the words may become: half as long again, and a few words at least; or no longer.
+    """Return the most words of a rewriting: half as many again and at least a few more, or no more.
 
-    Med-PMC asks for no more than the plain words have (Table 22), in which no manner has room: "No." would stay "No.".
+    Med-PMC allows no more words than the plain ones (Table 22), which leaves no room for a manner: "No." stays "No.".
     """
     length = _length(plain, language)
     return length + longer * max(_ROOM[rules_of(language)], length // 2)
@@ -88,7 +88,7 @@ actor = Role(
 
 @node
 async def act(state: ActorState, runtime: Runtime[Context]) -> dict[str, Any]:
-    """The patient's last words, said in the persona's manner; the plain ones are kept beside them."""
+    """Rewrite the patient's last turn in the persona's manner; the plain words are kept in ``plain``."""
     context, presentation, dialogue = runtime.context, state["presentation"], state["dialogue"]
     language = context.language or presentation.language
     plain = dialogue[-1].text
@@ -100,14 +100,14 @@ async def act(state: ActorState, runtime: Runtime[Context]) -> dict[str, Any]:
         turn=sum(turn.speaker == "patient" for turn in dialogue[:-1]),
     )
     try:
-        said = (await ask_in_turn(actor, view, state, context)).text
+        text = (await ask_in_turn(actor, view, state, context)).text
     except AnswerError:
-        said = plain
-    return {"dialogue": [*dialogue[:-1], dialogue[-1].model_copy(update={"text": said, "plain": plain})]}
+        text = plain
+    return {"dialogue": [*dialogue[:-1], dialogue[-1].model_copy(update={"text": text, "plain": plain})]}
 
 
 def persona_of(presentation: Presentation, context: Context, drawn: Profession | None = None) -> Persona:
-    """Who the patient is played as: the recorded sex, and the set or drawn or else the recorded profession."""
+    """Return the patient's persona: the recorded sex, and the profession as drawn, set or else recorded."""
     profession = context.patient_profession if drawn is None else drawn
     if profession in ("record", "drawn"):
         profession = profession_of(presentation.occupation, presentation.language)

@@ -1,4 +1,4 @@
-"""Med-PMC's personas: who the patient is played as, and the manner of speaking that goes without a model."""
+"""Med-PMC's personas: who the patient is played as, and the offline manner of speaking."""
 
 import hashlib
 import re
@@ -11,21 +11,21 @@ from cases.vocabulary import Language, data_file
 from prompts import load_words, mark
 
 Profession = Literal["farmer", "student", "worker", "office_worker", "doctor"]
-_TURNS = 2  # that have one manner
+_TURNS = 2  # in a row with one manner
 PROFESSIONS: tuple[Profession, ...] = get_args(Profession)
 
 
 class Persona(Strict):
-    """One of the ten: a gender (None if it is not on record) and a profession."""
+    """One of the ten personas: a gender (None if it is not on record) and a profession."""
 
     sex: Sex | None
     profession: Profession
 
     def in_manner(self, plain: str, language: Language, turn: int = 0) -> str:
-        """The plain words as they stand, with the persona's manner before or after them: nothing is lost or added.
+        """Return the plain words unchanged, with a phrase in the persona's manner before or after them.
 
-        Nobody begins each answer alike: of two turns one has opening words, the other closing ones, and the next two
-        have those of another of the persona's manners. After a question nothing is said.
+        To vary the answers, turns alternate between an opening and a closing phrase, and every two turns have another
+        of the persona's manners. A question gets no closing phrase.
         """
         manners = load_words("medpmc/words", language)["manner"][self.profession][self.sex or "female"]
         before, after = manners[turn // _TURNS % len(manners)]
@@ -40,14 +40,14 @@ PERSONAS = 2 * len(PROFESSIONS)
 
 
 def drawn(case_id: str, seed: int | None) -> Persona:
-    """One of the ten by the case and the seed; ten seeds in a row, as the epochs of a run have them, draw them all."""
+    """Draw a persona by case and seed; ten consecutive seeds, as the epochs of a run have, draw all ten."""
     first = int.from_bytes(hashlib.sha256(case_id.encode()).digest()[:4], "big")
     place = (first + (seed or 0)) % PERSONAS
     return Persona(sex=get_args(Sex)[place % 2], profession=PROFESSIONS[place // 2])
 
 
 def profession_of(occupation: str, language: Language) -> Profession:
-    """The nearest of the five to an occupation; a worker where none is near or nothing is recorded."""
+    """Return the profession nearest to an occupation; "worker" if none is near or none is recorded."""
     start = "" if language == "zh" else r"(?<![a-z])"
     for entry in data_file("nodes.patients.medpmc", "personas")["profession"]:
         if re.search(f"{start}(?:{entry[rules_of(language)]})", occupation, re.IGNORECASE):

@@ -1,7 +1,7 @@
-"""Med-PMC's technician: examines what the doctor orders, in three steps (Med-PMC, section 3.2.2).
+"""Med-PMC's technician: does the examinations that the doctor orders, in three steps (Med-PMC, section 3.2.2).
 
-First, which examinations are asked for, if any; then, which of them are on record, which no model decides; then the
-results of these, and of nothing else, are told to the doctor, with the pictures themselves.
+The first step finds which examinations are ordered, if any. The second looks them up on record, without a model. The
+third tells the doctor their results, and no others, with the pictures.
 """
 
 from typing import Any
@@ -31,7 +31,7 @@ from prompts import load_words
 
 
 class FilesState(HeardState, total=False):
-    """What the second step sees: the files, and what was ordered; reports only where the run hands them over."""
+    """What the second step sees: the files and the order; reference reports only if they replace pictures."""
 
     examination_record: ExaminationRecord
     picture_folder: str
@@ -41,7 +41,7 @@ class FilesState(HeardState, total=False):
 
 
 class ResultsState(HeardState, total=False):
-    """What the third step sees: what was found of the order, and no more of the files."""
+    """What the third step sees: what was found for the order, and no other files."""
 
     findings: dict[str, str]
     found_pictures: list[Picture]
@@ -56,7 +56,7 @@ technician = Role(
 
 @node
 async def ask_back(state: HeardState, runtime: Runtime[Context]) -> dict[str, Any]:
-    """Where the doctor advises some examination or other: which one, in the technician's fixed words."""
+    """Ask which examination is meant if the doctor's advice is vague, in fixed words."""
     dialogue, language = state["dialogue"], state["presentation"].language
     words = load_words("medpmc/words", runtime.context.language or language)["technician"]["vague"]
     advised = dialogue[-1].model_copy(update={"action": AMBIGUOUS["advice"]})
@@ -65,30 +65,30 @@ async def ask_back(state: HeardState, runtime: Runtime[Context]) -> dict[str, An
 
 @node
 async def take_order(state: HeardState, runtime: Runtime[Context]) -> dict[str, Any]:
-    """First step: the examinations that the doctor's words name; none if they ask for none.
+    """First step: find the examinations that the doctor's words name, if any.
 
-    What no rule finds named is examined if the model read it there, and filed as such; with ``result_gate = "strict"``
-    it is not.
+    An examination that the model reads in the words and no rule finds named there is done and recorded as such; with
+    ``result_gate = "strict"`` it is not done.
     """
     dialogue, language = state["dialogue"], state["presentation"].language
     words = dialogue[-1].text
     view = RequestView(request=words, language=runtime.context.language or language)
     parsed = await ask_in_turn(order_desk, view, state, runtime.context)
     unnamed = [item for item in parsed.items if not is_asked_for(item, words)]
-    told = unnamed if runtime.context.result_gate == "audit" else []
-    ordered = [name for item in parsed.items for name in ([item] if item in told else asked_for(item, words))]
-    return {"ordered": list(dict.fromkeys(ordered)), "unnamed": [item for item in told if item in ordered]}
+    audited = unnamed if runtime.context.result_gate == "audit" else []
+    ordered = [name for item in parsed.items for name in ([item] if item in audited else asked_for(item, words))]
+    return {"ordered": list(dict.fromkeys(ordered)), "unnamed": [item for item in audited if item in ordered]}
 
 
 @node
 async def search_files(state: FilesState, runtime: Runtime[Context]) -> dict[str, Any]:
-    """Second step: what is on record of the ordered examinations, filed with the doctor's action in the trace."""
+    """Second step: look up the ordered examinations; the trace records what was found, and the doctor's action."""
     context, dialogue = runtime.context, state["dialogue"]
     shown = context.language or state["presentation"].language
-    found = {item: _search(item, state, context, shown) for item in state["ordered"]}
-    filed = {item: each for item, (_, each) in found.items()}
-    pictures = list({picture.file: picture for each in filed.values() for picture in each.pictures}.values())
-    released = list(dict.fromkeys(text for each in filed.values() for text in each.texts))
+    found = {item: _findings_of(item, state, context, shown) for item in state["ordered"]}
+    filed = {item: entry for item, (_, entry) in found.items()}
+    pictures = list({picture.file: picture for entry in filed.values() for picture in entry.pictures}.values())
+    released = list(dict.fromkeys(text for entry in filed.values() for text in entry.texts))
     on_record = bool(released or pictures)
     action = (EFFECTIVE if on_record else INEFFECTIVE)["advice"]
     findings = {as_spoken(item, dialogue[-1].text): found[item][0] for item in told_once(filed)}
@@ -114,36 +114,36 @@ async def search_files(state: FilesState, runtime: Runtime[Context]) -> dict[str
 
 @node
 async def report_results(state: ResultsState, runtime: Runtime[Context]) -> dict[str, Any]:
-    """Third step: the results in words, to the doctor; no persona colours them."""
+    """Third step: tell the doctor the results in words, without a persona's manner."""
     dialogue, language = state["dialogue"], state["presentation"].language
     view = OutcomesView(findings=state["findings"], language=runtime.context.language or language)
     outcomes = await ask_in_turn(technician, view, state, runtime.context)
-    said = Turn(
+    turn = Turn(
         speaker="examiner",
         addressee="doctor",
         text=outcomes.text,
         pictures=state["found_pictures"],
         facts=state["released"],
     )
-    return {"dialogue": [*dialogue, said]}
+    return {"dialogue": [*dialogue, turn]}
 
 
-def _search(item: str, state: FilesState, context: Context, language: Language) -> tuple[str, Filed]:
-    """What is told of one examination, and what is on file: pictures as the run wants them (`pictures_in_dialogue`).
+def _findings_of(item: str, state: FilesState, context: Context, language: Language) -> tuple[str, Filed]:
+    """Return the text to tell for one examination, and what is on file, with pictures as `pictures_in_dialogue` says.
 
-    What a picture would show is never called normal or unknown: without pictures, it is said not to be available.
+    Findings of a picture that is withheld are called unavailable, never normal or unknown.
     """
-    way = context.pictures_in_dialogue
-    send = context.send_pictures or way != "consultation"
+    mode = context.pictures_in_dialogue
+    send = context.send_pictures or mode != "consultation"
     record, folder = state["examination_record"], state.get("picture_folder", "")
     filed = look_up(record, item, folder, send, last_words(state["dialogue"], "doctor"))
     texts, words, pictures = filed.texts, [*filed.texts], filed.pictures
-    says = load_words("medpmc/words", language)["technician"]
-    if pictures and way == "consultation":
-        words.append(says["picture"])
+    wordings = load_words("medpmc/words", language)["technician"]
+    if pictures and mode == "consultation":
+        words.append(wordings["picture"])
     elif pictures:
-        known = {**record.results, **state.get("reference_reports", {})} if way == "report" else {}
+        known = {**record.results, **state.get("reference_reports", {})} if mode == "report" else {}
         reports = tuple(dict.fromkeys(known[picture.item] for picture in pictures if picture.item in known))
         texts, pictures = (*texts, *reports), ()
-        words += reports or (says["withheld"],)
-    return " ".join(words) or says[context.absent_examinations], Filed(tuple(texts), pictures)
+        words += reports or (wordings["withheld"],)
+    return " ".join(words) or wordings[context.absent_examinations], Filed(tuple(texts), pictures)
