@@ -86,13 +86,14 @@ class CaseSettings(SourceSettings):
             if (block.get("pictures") if isinstance(block, Mapping) else getattr(block, "pictures", None)) is False
         ]
         models = {role: model for role, model in given.get("models", {}).items() if role not in _WITHOUT_PICTURES}
-        role = next((role for role, model in models.items() if model in blind), None)
-        if role is not None and "send_pictures" in given and (role != "default" or len(models) == 1):
+        roles = [role for role, model in models.items() if model in blind]
+        refused = next((role for role in roles if role != "default" or len(models) == 1), None)
+        if refused is not None and "send_pictures" in given:
             raise ValueError(
-                f"send_pictures: models.{role} is {models[role]!r}, which sees none (pictures = false of its block); "
-                "leave send_pictures out, and all are given the written findings"
+                f"send_pictures: models.{refused} is {models[refused]!r}, which sees none (pictures = false of its "
+                "block); leave send_pictures out, and all are given the written findings"
             )
-        return given if role is None or "send_pictures" in given else {**given, "send_pictures": False}
+        return {**given, "send_pictures": False} if roles and "send_pictures" not in given else given
 
 
 class CourseSettings(Settings):

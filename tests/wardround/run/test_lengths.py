@@ -31,6 +31,14 @@ def test_pictures_are_not_sent_on_demand_to_who_sees_none() -> None:
         CaseSettings.model_validate({**given, "send_pictures": True})
 
 
+@pytest.mark.parametrize("roles", [("default", "general"), ("general", "default")])
+def test_pictures_are_refused_whatever_the_order_of_the_model_map(roles: tuple[str, str]) -> None:
+    block = {"blind": {"spec": "openai:any", "pictures": False}}
+    given = {"models": dict.fromkeys(roles, "blind"), "model": block, "send_pictures": True}
+    with pytest.raises(ValidationError, match=r"send_pictures: models.general is 'blind', which sees none"):
+        CaseSettings.model_validate(given)
+
+
 @pytest.mark.slow
 def test_a_storm_of_answers_that_cannot_be_read_loses_no_case(tmp_path: Path) -> None:
     """5 % of the wrong schema and 5 % cut off, by a seed; each is asked for again up to three times."""
