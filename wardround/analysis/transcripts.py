@@ -1,16 +1,16 @@
 """Runs of ours as the authors' files have them: for the commands that read transcripts, and for other tools."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal, NamedTuple
 
 from cases import Case
 from nodes.context import Context
 from scoring.aie.export import aie_record
-from scoring.aie.transcripts import AieTranscript
+from scoring.aie.transcripts import AieTranscript, read_aie
 from scoring.consultation import ConsultationAnswers
 from scoring.medpmc.export import medpmc_transcript, pictures_withheld
-from scoring.medpmc.transcripts import MedPmcTranscript
+from scoring.medpmc.transcripts import MedPmcTranscript, read_medpmc
 from scoring.metrics.samples import EPOCH
 from scoring.records import ForeignModel, Reading
 from wardround.analysis.multiple_choice import kept_options, with_kept_options
@@ -19,16 +19,28 @@ from wardround.store.recorded_run import find_runs
 from wardround.store.run_directory import RunDirectory
 
 Format = Literal["aie", "medpmc"]
-THEIR_PATIENT: dict[Format, str] = {"aie": "saps", "medpmc": "medpmc"}
-Model = TypeVar("Model", bound=ForeignModel)
 
-_WRITERS: dict[Format, Callable[[Case, ConsultationAnswers, Context], dict[str, Any]]] = {
-    "aie": lambda case, answers, _: aie_record(case, answers.dialogue),
-    "medpmc": lambda case, answers, context: medpmc_transcript(
-        case, answers.dialogue, answers.report, withheld=pictures_withheld(context)
+
+class Form(NamedTuple):
+    """A paper's transcript files: which patient plays in them, of what type a record is, how they are read and made."""
+
+    patient: str
+    model: type[ForeignModel]
+    read: Callable[[Path], Reading[Any]]
+    made_of: Callable[[Case, ConsultationAnswers, Context], dict[str, Any]]
+
+
+FORMS: Mapping[Format, Form] = {
+    "aie": Form("saps", AieTranscript, read_aie, lambda case, answers, _: aie_record(case, answers.dialogue)),
+    "medpmc": Form(
+        "medpmc",
+        MedPmcTranscript,
+        read_medpmc,
+        lambda case, answers, context: medpmc_transcript(
+            case, answers.dialogue, answers.report, withheld=pictures_withheld(context)
+        ),
     ),
 }
-_MODELS: dict[Format, type[ForeignModel]] = {"aie": AieTranscript, "medpmc": MedPmcTranscript}
 
 
 def transcripts_of(path: Path, format: Format) -> Iterator[dict[str, Any]]:
@@ -48,7 +60,7 @@ def transcripts_of(path: Path, format: Format) -> Iterator[dict[str, Any]]:
             if not result.scored:
                 continue
             case = with_kept_options(run.cases[result.case_id], kept)
-            record = _WRITERS[format](case, answers, context)
+            record = FORMS[format].made_of(case, answers, context)
             name = "/".join([run.name] * (len(runs) > 1) + [str(record["id"])])
             found += 1
             yield {**record, "id": f"{name}{EPOCH}{result.epoch}" if result.epoch else name}
@@ -56,14 +68,10 @@ def transcripts_of(path: Path, format: Format) -> Iterator[dict[str, Any]]:
         raise ConfigurationError(f"{path}: holds no finished consultation (graph = 'consultation')")
 
 
-def reading_runs(read: Callable[[Path], Reading[Model]], format: Format) -> Callable[[Path], Reading[Model]]:
-    """A reader of the authors' files that takes run directories too."""
-
-    def read_either(path: Path) -> Reading[Model]:
-        if not path.is_dir():
-            return read(path)
-        model: Any = _MODELS[format]
-        records = [model.model_validate(each) for each in transcripts_of(path, format)]
-        return Reading(path=path, records=records, problems=[])
-
-    return read_either
+def read_transcripts(path: Path, format: Format) -> Reading[Any]:
+    """A file of the authors' form, or the consultations of a run as their records."""
+    form = FORMS[format]
+    if not path.is_dir():
+        return form.read(path)
+    records = [form.model.model_validate(each) for each in transcripts_of(path, format)]
+    return Reading(path=path, records=records, problems=[])

@@ -45,21 +45,18 @@ def transcripts(
     `score aie` and `score medpmc` read the file as they read the run, whoever plays the patient. A run with another
     patient than the authors' is said to be one.
     """
-    from wardround.analysis.transcripts import THEIR_PATIENT, transcripts_of
+    from wardround.analysis.transcripts import FORMS, transcripts_of
     from wardround.store.provenance import write_json
     from wardround.store.recorded_run import find_runs
 
     records = list(transcripts_of(run, format))
     write_json(out, records)
     echo(f"{counted(len(records), 'transcript')}: {out}")
-    others = {one.experiment.context.patient for one in find_runs([run])} - {THEIR_PATIENT[format]}
+    others = {one.experiment.context.patient for one in find_runs([run])} - {FORMS[format].patient}
     if others:
-        theirs = next(
-            (f"; {name} is the form of its authors" for name, one in THEIR_PATIENT.items() if one in others), ""
-        )
-        echo(
-            f"The patient is {', '.join(sorted(others))}, not {THEIR_PATIENT[format]}: only the form is theirs{theirs}."
-        )
+        own = next((f"; {name} is the form of its authors" for name, one in FORMS.items() if one.patient in others), "")
+        told = f"The patient is {', '.join(sorted(others))}, not {FORMS[format].patient}"
+        echo(f"{told}: only the form is theirs{own}.")
 
 
 @export_app.command()

@@ -12,7 +12,7 @@ from scoring.metrics.samples import PERCENT, Definition, Sample, Samples, by_cas
 from scoring.metrics.statistics import Estimate
 from wardround.analysis.published import published
 from wardround.analysis.simulator_tests import tests_of_run
-from wardround.analysis.transcripts import transcripts_of
+from wardround.analysis.transcripts import read_transcripts
 from wardround.commands.printing import counted
 from wardround.store.recorded_run import RecordedRun
 from wardround.tables.figures import draw_actions, draw_formats, draw_rounds
@@ -153,7 +153,7 @@ def _doctors(runs: Sequence[RecordedRun]) -> dict[str, list[AieTranscript]]:
     fitting = [run for run in runs if run.suite.name == "aie" and run.scored]
     if not fitting:
         raise DoesNotFitError("no run with dialogues is scored by suite aie")
-    return {run.name: [AieTranscript.model_validate(one) for one in transcripts_of(run.path, "aie")] for run in fitting}
+    return {run.name: read_transcripts(run.path, "aie").records for run in fitting}
 
 
 def formats_table(

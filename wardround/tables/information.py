@@ -4,10 +4,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from scoring.medpmc.rounds import Gathered, Shares, curves
-from scoring.medpmc.transcripts import MedPmcTranscript
 from scoring.metrics.comparison import spearman
 from scoring.metrics.samples import EPOCH, over_cases
-from wardround.analysis.transcripts import transcripts_of
+from wardround.analysis.transcripts import read_transcripts
 from wardround.config.experiment import ConfigurationError
 from wardround.store.recorded_run import RecordedRun
 from wardround.tables.figures import draw_information
@@ -26,10 +25,9 @@ def build(runs: Sequence[RecordedRun]) -> list[Table]:
     found: dict[str, dict[str, list[Shares]]] = {}
     for run in runs:
         try:
-            made = [MedPmcTranscript.model_validate(each) for each in transcripts_of(run.path, "medpmc")]
+            found[run.name] = curves(read_transcripts(run.path, "medpmc").records)
         except ConfigurationError:
             continue
-        found[run.name] = curves(made)
     longest = max((len(curve) for known in found.values() for curve in known.values()), default=0)
     rows: list[dict[str, Any]] = []
     for name, known in found.items():

@@ -11,14 +11,14 @@ import typer
 
 from llm import ModelSettings, ModelSpecError
 from llm.specs import check_models
-from scoring.aie.transcripts import AieTranscript, read_aie
-from scoring.medpmc.transcripts import MedPmcTranscript, read_medpmc
+from scoring.aie.transcripts import AieTranscript
+from scoring.medpmc.transcripts import MedPmcTranscript
 from scoring.metrics.comparison import holm, paired_difference, read_human_scores, spearman_matrix
 from scoring.metrics.samples import EPOCH, Sample, Samples, by_case, case_means
 from scoring.metrics.statistics import Estimate
 from scoring.metrics.text_overlap import rouge_1, words
 from scoring.records import Reading
-from wardround.analysis.transcripts import Format, reading_runs
+from wardround.analysis.transcripts import Format, read_transcripts
 from wardround.commands.exit_codes import refuse
 from wardround.commands.printing import echo
 from wardround.commands.score.output import ExtraTable, refuse_records
@@ -140,8 +140,7 @@ def read_files(read: Callable[[Path], Reading[Any]], paths: Sequence[Path]) -> l
 
 def read_played(paths: Sequence[Path], format: Format, *, played: bool = True) -> list[list[Any]]:
     """The dialogues of each file or run; ends the command where they must be played and one has none that was."""
-    readers: Mapping[Format, Callable[[Path], Reading[Any]]] = {"aie": read_aie, "medpmc": read_medpmc}
-    files = read_files(reading_runs(readers[format], format), paths)
+    files = read_files(lambda path: read_transcripts(path, format), paths)
     for path, cases in zip(paths, files, strict=True):
         if played and cases and not any(case.history or getattr(case, "report", "") for case in cases):
             refuse(f"{path}: no case was played, none has a history; `wardround cases import` reads cases")
