@@ -5,18 +5,21 @@ import contextvars
 from collections.abc import Hashable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 from pydantic import TypeAdapter
 
 from cases import Case, CaseFileError, load_cases
 from llm import ModelSettings
+from nodes.patients.systems import PATIENTS
 from scoring.case_scores import Suite
 from scoring.consultation import ConsultationAnswers
 from scoring.floors import DIALOGUE_FLOORS, FLOORS, answerable, answers_of_floors, dialogues_of_floors
 from scoring.metrics.statistics import Estimate
 from scoring.suite import SUITES
 from wardround.analysis.summary import estimate_scores
-from wardround.config.experiment import ConfigurationError, Experiment
+from wardround.config.experiment import GRAPHS, ConfigurationError, Experiment, suites_of
+from wardround.config.experiment_file import check_experiment
 from wardround.store.provenance import write_json
 from wardround.store.recorded_run import RecordedRun
 from wardround.store.run_directory import Result
@@ -105,6 +108,21 @@ def floors_from_dialogues(experiment: Experiment, cases: Sequence[Case], baselin
     chosen = [experiment.to_score(case) for case in kept]
     floors = dialogues_of_floors(chosen, [answered[case.id] for case in kept])
     return {name: _scored(suite, chosen, answers) for name, answers in floors.items()}
+
+
+def experiment_for(cases: str, suite: str | None, split: str | None) -> Experiment:
+    """What would be run of a file of cases, to be scored by a suite.
+
+    Raises:
+        ConfigurationError: there is no such suite or split.
+    """
+    graph = next((name for name in GRAPHS if suite in (None, *suites_of(name))), "clinical_workflow")
+    data = {"cases": cases, **({"split": split} if split else {})}
+    content: dict[str, Any] = {"graph": graph, "data": data, **({"suite": suite} if suite else {})}
+    # Actions are counted only with a patient that tracks them.
+    if suite is not None and suite in SUITES and "actions" in SUITES[suite].needs:
+        content["workflow"] = {"patient": next(system.name for system in PATIENTS.values() if system.tracks)}
+    return check_experiment(content)
 
 
 def _scored(suite: Suite, cases: Sequence[Case], answers: Sequence[object]) -> dict[str, Estimate]:

@@ -34,6 +34,7 @@ from scoring.mvme.transcripts import (
 )
 from wardround.analysis.published import published
 from wardround.config.experiment import ConfigurationError
+from wardround.tables.table import Column, Table
 
 Paper = Literal["aie", "medpmc", "ai_hospital"]
 _BY_MODEL = "diseases split by rule"
@@ -135,6 +136,46 @@ def reproduce(
     if paper != "ai_hospital" and (unknown := sorted(set(leave_out) - found.ids)):
         raise ConfigurationError(f"--leave-out {unknown[0]}: no file of the source has this case")
     return found
+
+
+def row_of(cell: Cell) -> dict[str, Any]:
+    """A cell as JSON has it."""
+    told = {name: getattr(cell, name) for name in ("table", "row", "column", "paper", "ours", "same", "sound", "n")}
+    return {**told, "reason": cell.reason if cell.ours is not None else "no file of this doctor"}
+
+
+def reproduction_table(paper: str, found: Reproduction) -> Table:
+    """The cells of which there is a file, each beside the printed one."""
+    run = [cell for cell in found.cells if cell.ours is not None]
+    columns = [
+        Column("table", "Table", key=True),
+        Column("row", "Doctor", key=True),
+        Column("column", "Column", key=True),
+        Column("paper", "Paper"),
+        Column("shown", "Ours, as published"),
+        Column("difference", "Difference", form="+.2f"),
+        Column("sound", "Ours, sound", form=".2f"),
+        Column("n", "n"),
+        Column("reason", "Reason"),
+    ]
+    rows: list[Mapping[str, Any]] = [
+        {
+            **row_of(cell),
+            "paper": f"{cell.paper:.{cell.digits}f}",
+            "shown": f"{cell.shown:.{cell.digits}f}",
+            "difference": 0.0 if cell.same or cell.shown is None else cell.shown - cell.paper,
+        }
+        for cell in run
+    ]
+    same = sum(cell.same for cell in run)
+    notes = [
+        f"{same} of {len(run)} cells are as printed; {len(found.cells) - len(run)} more have no file in the source."
+    ]
+    for table in dict.fromkeys(cell.table for cell in found.cells):
+        lacking = dict.fromkeys(cell.row for cell in found.cells if cell.table == table and cell.ours is None)
+        if lacking:
+            notes.append(f"{table}, without a file: {', '.join(lacking)}.")
+    return Table(f"reproduction-{paper}", f"Published cells of {paper}", columns, rows, [*notes, *found.notes])
 
 
 def _aie(source: Path, published: Mapping[str, Any], out: Reproduction, leave_out: Collection[str]) -> None:

@@ -1,15 +1,12 @@
 """``wardround floors``: what the scores of a set of cases are worth."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from wardround.commands.options import JsonScores
 from wardround.commands.printing import echo
-
-if TYPE_CHECKING:
-    from wardround.config.experiment import Experiment
 
 
 def floors(
@@ -35,7 +32,14 @@ def floors(
     import tempfile
 
     from scoring.suite import SUITES
-    from wardround.analysis.floors import FILE, OFFLINE, floors_from_dialogues, floors_from_keys, write_floors
+    from wardround.analysis.floors import (
+        FILE,
+        OFFLINE,
+        experiment_for,
+        floors_from_dialogues,
+        floors_from_keys,
+        write_floors,
+    )
     from wardround.config.experiment import ConfigurationError
     from wardround.config.selection import select_cases
     from wardround.run.from_python import run_experiment
@@ -47,7 +51,7 @@ def floors(
     run = find_run(Path(source)) if is_run(Path(source)) else None
     if run is not None and (suite or split):
         raise ConfigurationError(f"{source}: a run has a suite and a split; leave --suite and --split out")
-    experiment = run.experiment if run is not None else _experiment(source, suite, split)
+    experiment = run.experiment if run is not None else experiment_for(source, suite, split)
     cases = list(run.cases.values()) if run is not None else select_cases(experiment.data)
     found = floors_from_keys(experiment, cases)
     offline = experiment.model_copy(update={"models": {"default": "offline"}, "judges": {}, "model": {}})
@@ -62,21 +66,3 @@ def floors(
     print_table(floors_table(found, SUITES[experiment.scored_by]))
     if run is not None:
         echo(f"Kept in {run.path}: its tables and its report show them.")
-
-
-def _experiment(cases: str, suite: str | None, split: str | None) -> "Experiment":
-    """What would be run of a file of cases, to be scored by a suite."""
-    from typing import Any, get_args
-
-    from nodes.patients.systems import PATIENTS
-    from scoring.suite import SUITES
-    from wardround.config.experiment import GraphName, suites_of
-    from wardround.config.experiment_file import check_experiment
-
-    graph = next((name for name in get_args(GraphName) if suite in (None, *suites_of(name))), "clinical_workflow")
-    data = {"cases": cases, **({"split": split} if split else {})}
-    content: dict[str, Any] = {"graph": graph, "data": data, **({"suite": suite} if suite else {})}
-    # Actions are counted only with a patient that tracks them.
-    if suite is not None and suite in SUITES and "actions" in SUITES[suite].needs:
-        content["workflow"] = {"patient": next(system.name for system in PATIENTS.values() if system.tracks)}
-    return check_experiment(content)

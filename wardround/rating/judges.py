@@ -8,16 +8,19 @@ import re
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from pathlib import Path
+from typing import Any, get_args
 
-from scoring.metrics.comparison import paired_difference, spearman
+from scoring.metrics.comparison import paired_difference, read_human_scores, spearman
 from scoring.metrics.samples import mean
 from scoring.metrics.statistics import Ends, estimate
 from wardround.analysis.rescoring import rescore
 from wardround.config.cast import patients_side
 from wardround.config.experiment import ConfigurationError, judging_roles
-from wardround.rating.agreement import agreement_table
+from wardround.rating.agreement import agreement_table, people_of, votes_of
 from wardround.rating.items import Key
+from wardround.rating.marks import FILE, read_marks
+from wardround.rating.scales import Name
 from wardround.report.case_sections import pairs_of
 from wardround.report.course import dialogue_of
 from wardround.store.recorded_run import RecordedRun
@@ -111,6 +114,37 @@ def tables_of(found: Judgements, people: Marks | None = None) -> list[Table]:
     made = [_beside(found, told), agreement_table(votes, "judges_agree", "How far judges agree")]
     made.append(_self_preference(found, told))
     return [table for table in made if table.rows]
+
+
+def marks_of(runs: Sequence[RecordedRun], file: Path | None) -> Marks:
+    """What people judged on the scale of the runs' suite; the first run has the file if none is named.
+
+    Raises:
+        ConfigurationError: there is no such file, or a line of it is no judgement.
+    """
+    if file and not file.exists():
+        raise ConfigurationError(f"--marks {file}: there is no such file; `wardround rate` writes it")
+    scale = next((name for name in get_args(Name) if name == runs[0].suite.name), None)
+    return people_of(scale, votes_of(runs, scale, read_marks(file or runs[0].path / FILE))) if scale else {}
+
+
+def scores_of(file: Path, found: Judgements, *, several: bool) -> Marks:
+    """People's scores by the names of the scores, of each epoch of a case the same.
+
+    Raises:
+        ConfigurationError: the file cannot be used, or none of its scores or cases is here.
+    """
+    scores, problems = read_human_scores(file)
+    if problems:
+        raise ConfigurationError("; ".join(map(str, problems)))
+    if unknown := sorted(scores.keys() - found.titles.keys()):
+        raise ConfigurationError(f"{file}: {unknown[0]} is no judged score; known are {', '.join(found.titles)}")
+    by_case = {one.key: f"{one.key[0]}/{one.key[2]}" if several else one.key[2] for one in found.answers}
+    if not any(case in given for case in by_case.values() for given in scores.values()):
+        raise ConfigurationError(f"{file}: none of its cases is in the runs; theirs are {', '.join(by_case.values())}")
+    return {
+        name: {key: given[case] for key, case in by_case.items() if case in given} for name, given in scores.items()
+    }
 
 
 def _take(answer: JudgedAnswer, judge: str, result: Result, names: Mapping[str, str]) -> None:
