@@ -22,28 +22,50 @@ settings.register_profile("local", settings.get_profile("default"), deadline=Non
 # Hypothesis' own: the same examples every time, and none kept between runs.
 settings.register_profile("ci", settings.get_profile("ci"), deadline=None)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE") or ("ci" if os.environ.get("CI") else "local"))
-_WITH_PYTORCH = (
-    "tests/llm/test_local_weights.py",
-    "tests/retrieval/test_embedding.py",
-    "tests/retrieval/test_exactness.py",
-    "tests/wardround/commands/test_tune_command.py",
-    "tests/wardround/tuning/",
-)
+# What goes to one process, so that it is paid once: the import of PyTorch, eight seconds; that of the program in a
+# process which commands are forked from (`tests/support/processes.py`), six.
+_TOGETHER = {
+    "forked": (
+        "tests/docs/test_commands.py",
+        "tests/docs/test_site.py",
+        "tests/end_to_end/test_consultations.py",
+        "tests/end_to_end/test_keys.py",
+        "tests/end_to_end/test_reconstruction.py",
+        "tests/end_to_end/test_runs.py",
+        "tests/examples/test_examples.py",
+        "tests/llm/test_cache.py",
+        "tests/llm/test_egress.py",
+        "tests/wardround/run/test_ray_engine.py",
+        "tests/wardround/test_plugins.py",
+        "tests/wardround/training/test_embeddings.py",
+    ),
+    "PyTorch": (
+        "tests/llm/test_local_weights.py",
+        "tests/retrieval/test_embedding.py",
+        "tests/retrieval/test_exactness.py",
+        "tests/wardround/commands/test_tune_command.py",
+        "tests/wardround/tuning/",
+    ),
+}
+
+
+def _group(nodeid: str) -> str | None:
+    return next((group for group, files in _TOGETHER.items() if nodeid.startswith(files)), None)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Files with slow tests come first, so that none is begun when the other processes have nothing left to do."""
+    """Groups of files come first, then those with slow tests, so that none is begun when the others have ended."""
     slow = {item.path for item in items if item.get_closest_marker("slow")}
-    items.sort(key=lambda item: item.path not in slow)
+    items.sort(key=lambda item: (_group(item.nodeid) is None, item.path not in slow))
 
 
 class _FilesByProcess(LoadFileScheduling):
     def _split_scope(self, nodeid: str) -> str:
-        return "PyTorch" if nodeid.startswith(_WITH_PYTORCH) else super()._split_scope(nodeid)
+        return _group(nodeid) or super()._split_scope(nodeid)
 
 
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> LoadFileScheduling | None:
-    """A file goes to one process, and all that train or embed to the same: importing PyTorch takes eight seconds."""
+    """A file goes to one process, and all of a group to the same."""
     return _FilesByProcess(config, log) if config.getoption("dist") == "loadfile" else None
 
 
