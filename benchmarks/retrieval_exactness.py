@@ -1,21 +1,19 @@
 """Whether the case memory finds the true nearest cases, and what it takes: beside an exact NumPy scan.
 
-    python -m benchmarks.retrieval_exactness [--records 12163] [--queries 500] [--seed 0]
+    python -m benchmarks --only recall
 
 As many records as MedChain has cases, or a million (4 GB), 384 dimensions, in clusters within 19 departments of unequal
 size. What is measured is the search, so that the records come from a stand-in for Chroma: writing a million into Chroma
 takes most of an hour. Times are those of one processor, as ratios to the scan (one matrix product and a partition
-over the same vectors), which is what a database is measured against here, not seconds of some machine. Exit status 1
-if one case is found that the scan does not find.
+over the same vectors), which is what a database is measured against here, not seconds of some machine.
 """
 
 import re
 import time
 from collections.abc import Callable
-from typing import Annotated, Any
+from typing import Any
 
 import numpy as np
-import typer
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
@@ -136,17 +134,3 @@ def compared(records: int, number: int, seed: int) -> list[tuple[str, float, flo
             share = sum(len(a & b) for a, b in zip(truth, answers, strict=True)) / sum(map(len, truth))
             found.append((label, share, min(taken for _, (_, taken) in turns) / min(taken for (_, taken), _ in turns)))
     return found
-
-
-def main(records: int = 12_163, number: Annotated[int, typer.Option("--queries")] = 500, seed: int = 0) -> None:
-    """Fill, ask, compare and print."""
-    found = compared(records, number, seed)
-    print(f"{records} records in 19 departments, {number} queries\n")
-    print(f"{'':28}{'recall@3':>9}{'x NumPy':>9}")
-    for label, share, times in found:
-        print(f"{label:28}{share:9.4f}{times:9.2f}")
-    raise typer.Exit(any(share < 1 for _, share, _ in found))
-
-
-if __name__ == "__main__":
-    typer.run(main)

@@ -1,6 +1,7 @@
 """Files of foreign records, read into a type, and sheets; what does not fit is named by file, record and field."""
 
 import csv
+import io
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -80,10 +81,12 @@ def read_sheet(path: Path, needed: Sequence[str]) -> tuple[list[str], list[tuple
     A cell that is empty or that a short row lacks is an empty text. A row with more cells than the header is left out.
     """
     try:
-        with path.open(encoding="utf-8-sig", newline="") as file:
-            reader = csv.DictReader(file, restval="")
-            columns = [name for name in reader.fieldnames or () if name]
-            found = [(f"line {reader.line_num}", row) for row in reader]
+        text = path.read_bytes().decode("utf-8-sig")
+        first = text.partition("\n")[0]
+        delimiter = ";" if first.count(";") > first.count(",") else ","  # as some spreadsheets write it
+        reader = csv.DictReader(io.StringIO(text, newline=""), restval="", delimiter=delimiter)
+        columns = [name for name in reader.fieldnames or () if name]
+        found = [(f"line {reader.line_num}", row) for row in reader]
     except (OSError, UnicodeDecodeError, csv.Error) as error:
         return [], [], [Problem(str(path), "", "", f"cannot be read ({error}); expected a UTF-8 CSV file")]
     problems = [

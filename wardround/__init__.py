@@ -167,15 +167,11 @@ def _homes() -> Iterator[ModuleType]:
     import cases
 
     yield cases
-    from cases import importers
-
-    yield importers
     import prompts
-
-    yield prompts
+    from cases import importers
     from wardround import plugins
 
-    yield plugins
+    yield from (importers, prompts, plugins)
     import llm
 
     yield llm

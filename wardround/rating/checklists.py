@@ -1,15 +1,14 @@
 """Lists that a person checks in a spreadsheet: what a model proposed, a line each, written and taken back."""
 
-import csv
-import io
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
 from pydantic import BeforeValidator, Field, ValidationError
 
-from cases.files import CaseFileError, Problem, validation_problems
+from cases.files import CaseFileError, validation_problems
 from cases.strict import Strict
+from scoring.records import read_sheet
 from wardround.store.provenance import write_whole
 from wardround.tables.table import Column, Table, no_formula
 
@@ -54,40 +53,30 @@ def columns_of(path: Path) -> list[str]:
     Raises:
         CaseFileError: the file cannot be read.
     """
-    return next(iter(_rows(path)), [])
+    columns, _, problems = read_sheet(path, ())
+    if problems:
+        raise CaseFileError(problems)
+    return columns
 
 
-def read_checklist(path: Path, kind: type[Kind]) -> dict[int, Kind]:
-    """The lines of a list as a person left them, by their number in the file.
+def read_checklist(path: Path, kind: type[Kind]) -> dict[str, Kind]:
+    """The lines of a list as a person left them, by where they stand in the file.
 
     Raises:
         CaseFileError: the file cannot be read, or lines are not as expected; each is named by line and column.
     """
-    header, *rows = _rows(path) or [[]]
-    if lacking := [name for name, field in kind.model_fields.items() if field.is_required() and name not in header]:
-        raise CaseFileError([Problem(str(path), "", ", ".join(lacking), "expected columns of these names in line 1")])
-    lines: dict[int, Kind] = {}
-    problems: list[Problem] = []
-    for number, row in enumerate(rows, start=2):
-        given = ((name, _plain(cell)) for name, cell in zip(header, row, strict=False) if name in kind.model_fields)
-        if not (cells := {name: cell for name, cell in given if cell}):
-            continue
-        try:
-            lines[number] = kind.model_validate(cells)
-        except ValidationError as error:
-            problems += validation_problems(path, f"line {number}", error)
+    needed = [name for name, field in kind.model_fields.items() if field.is_required()]
+    _, rows, problems = read_sheet(path, needed)
+    lines: dict[str, Kind] = {}
+    for where, row in rows:
+        if cells := {name: cell for name in kind.model_fields if (cell := _plain(row.get(name, "")))}:
+            try:
+                lines[where] = kind.model_validate(cells)
+            except ValidationError as error:
+                problems += validation_problems(path, where, error)
     if problems:
         raise CaseFileError(problems)
     return lines
-
-
-def _rows(path: Path) -> list[list[str]]:
-    try:
-        text = path.read_text("utf-8-sig")
-        semicolons = text.partition("\n")[0].count(";") > text.partition("\n")[0].count(",")
-        return list(csv.reader(io.StringIO(text, newline=""), delimiter=";" if semicolons else ","))
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
-        raise CaseFileError([Problem(str(path), "", "", f"cannot be read ({error}); expected CSV in UTF-8")]) from error
 
 
 def _plain(cell: str) -> str:

@@ -71,10 +71,10 @@ def proposed(case: Case, read: ReadItems | None, reader: str) -> tuple[Case, lis
     return _with_key(case, key, inferred=[*case.key.inferred, *key]), lines
 
 
-def taken_back(cases: Sequence[Case], lines: Mapping[int, ItemLine], path: Path, checker: str) -> Checked:
+def taken_back(cases: Sequence[Case], lines: Mapping[str, ItemLine], path: Path, checker: str) -> Checked:
     """The cases with what a person kept: a part whose every line is decided is inferred no more.
 
-    Lines are by their number in the file, whose path messages name; the checker stands in the provenance.
+    Lines are by where they stand in the list, whose path messages name; the checker stands in the provenance.
 
     Raises:
         CaseFileError: a line fits no case, no open part or no item; each is named.
@@ -84,19 +84,19 @@ def taken_back(cases: Sequence[Case], lines: Mapping[int, ItemLine], path: Path,
     problems: list[Problem] = []
     kept: Counter[str] = Counter()
     seen: Counter[str] = Counter()
-    for number, line in lines.items():
+    for where, line in lines.items():
         item = PARTS[line.part].canonical(line.item)
         before = decided.setdefault((line.case, line.part), {})
         if line.case not in by_id:
-            problems.append(Problem(str(path), f"line {number}", "case", f"there is no case {line.case!r}"))
+            problems.append(Problem(str(path), where, "case", f"there is no case {line.case!r}"))
         elif line.part not in open_parts(by_id[line.case]):
             fault = f"{line.case}: the source states this part, or nothing that it could be read from"
-            problems.append(Problem(str(path), f"line {number}", "part", fault))
+            problems.append(Problem(str(path), where, "part", fault))
         elif item is None:
             fault = f"{line.item!r} is none of the list: expected {PARTS[line.part].choices}"
-            problems.append(Problem(str(path), f"line {number}", "item", fault))
+            problems.append(Problem(str(path), where, "item", fault))
         elif before.get(item, line.keep) != line.keep:
-            problems.append(Problem(str(path), f"line {number}", "keep", f"{item} is decided otherwise further up"))
+            problems.append(Problem(str(path), where, "keep", f"{item} is decided otherwise further up"))
         else:
             before[item] = line.keep
             seen[line.found_by] += line.keep is not None

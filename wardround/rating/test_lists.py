@@ -52,7 +52,7 @@ def lines_of(drafts: Iterable[Draft], heard: Mapping[tuple[str, str, str], str])
     return lines
 
 
-def tests_taken_back(file: Path, lines: Mapping[int, TestLine], path: Path) -> CheckedTests:
+def tests_taken_back(file: Path, lines: Mapping[str, TestLine], path: Path) -> CheckedTests:
     """The tests as a person left them: what is kept has the person's action and answer (``human_...``).
 
     Of a case that the list names, only what stands there remains; other cases stay as they are. Lines are by their
@@ -69,8 +69,8 @@ def tests_taken_back(file: Path, lines: Mapping[int, TestLine], path: Path) -> C
     made: dict[str, dict[str, dict[str, Any]]] = {}
     problems = []
     kept = mended = undecided = 0
-    for number, line in lines.items():
-        where, code = f"line {number}", CODES[line.action]
+    for where, line in lines.items():
+        code = CODES[line.action]
         if line.case not in by_id:
             problems.append(Problem(str(path), where, "case", f"{file} has no case {line.case!r}"))
             continue

@@ -144,4 +144,4 @@ def test_bad_options_and_files_are_refused_before_anybody_is_asked(source: Path,
     assert refused.exit_code == 2 and "may hold what a person decided" in refused.stderr
     assert run("import", "agentclinic", source, "-o", out).exit_code == 0
     refused = run("confirm", out, tmp_path / "out.jsonl.checklist.csv", "-o", tmp_path / "checked.jsonl")
-    assert refused.exit_code == 2 and "expected columns of these names" in refused.stderr
+    assert refused.exit_code == 2 and "part: expected a header with case, part, item" in refused.stderr
