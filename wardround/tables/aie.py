@@ -116,7 +116,11 @@ def actions_table(doctors: Doctors) -> Table:
         Column("run", "Doctor", key=True),
         Column("turn", "Turn", key=True),
         Column("dialogues", "Dialogues"),
-        *(Column(code, f"{code} {action}") for code, action in ACTIONS.items() if any(row[code] for row in rows)),
+        *(
+            Column(code, f"{code} {action}", form=".3f")
+            for code, action in ACTIONS.items()
+            if any(row[code] for row in rows)
+        ),
     ]
     title, pictures = "Share of actions by turn (AIE, Figure 6c)", {"aie-figure-6c": draw_actions}
     return Table("aie-figure-6c", title, columns, rows, pictures=pictures)

@@ -8,11 +8,11 @@ from typing import Annotated, Literal
 
 import typer
 
-from scoring.aie.action_tables import action_shares, by_length, utterance_languages
+from scoring.aie.action_tables import by_length, utterance_languages
 from scoring.aie.mcq import METRIC
 from scoring.aie.metrics import DISTINCT_BY_LENGTH, diagnosis_is_right, distinct_by_length, score_aie, unanswered
 from scoring.aie.suite import suite
-from scoring.aie.transcripts import ACTIONS, AieTranscript
+from scoring.aie.transcripts import AieTranscript
 from scoring.metrics.samples import PERCENT, Definition, Sample, estimates
 from wardround.commands.exit_codes import refuse
 from wardround.commands.score.mcq import ask_again_as_mcq, by_round, coverage_and_diagnosis, diagnosed, formats_compared
@@ -102,6 +102,8 @@ def aie(
     of_doctors = dict(zip(doctors, here.parts, strict=True))
     tables = _tables(here.dialogues, mode)
     drawn = [paper_table(of_doctors, language or language_of_all(by_doctor), mode)]
+    if (actions := actions_table(by_doctor)).rows:  # where a choice is from records alone nobody has played
+        drawn.append(actions)
     if against:
         tables.append(here.minus(scored(against), notes))
     if human:
@@ -121,7 +123,7 @@ def aie(
     if mcq:
         found = _beside_mcq(found, here, mcq)
     if out is not None:
-        write_drawn([*found.drawn, actions_table(by_doctor)], out, by_rules)
+        write_drawn(found.drawn, out, by_rules)
     if len(doctors) == 1:
         found = replace(found, drawn=found.drawn[1:])
     return _with_silent(found, here) if "DIAGNOSIS" in samples else found
@@ -171,19 +173,9 @@ def _partner(transcripts: list[AieTranscript]) -> ExtraTable:
 
 
 def _tables(transcripts: list[AieTranscript], definition: Definition) -> list[ExtraTable]:
-    shares = action_shares(transcripts)
-    actions = [code for code in ACTIONS if any(code in row.shares for row in shares)]
     lengths = by_length(transcripts, definition)
     chosen = any(row.diagnosis is not None for row in lengths)
     return [
-        ExtraTable(
-            "Share of actions by turn",
-            ["turn", "dialogues", *(f"{code} {ACTIONS[code]}" for code in actions)],
-            [
-                [str(row.turn), str(row.dialogues), *(f"{row.shares.get(code, 0.0):.3f}" for code in actions)]
-                for row in shares
-            ],
-        ),
         ExtraTable(
             "By length of the dialogue, percent",
             ["turns", "dialogues", "coverage", *(["diagnosis"] if chosen else [])],
