@@ -12,7 +12,6 @@ from prompts import load_words, mark, speaker
 from wardround.config.experiment import ConfigurationError
 from wardround.store.provenance import write_whole
 from wardround.store.recorded_run import RecordedRun
-from wardround.store.traces import read_trace
 
 
 def write_example(run: RecordedRun, case_id: str, out: Path) -> int:
@@ -29,7 +28,7 @@ def write_example(run: RecordedRun, case_id: str, out: Path) -> int:
             pictures = _beside(out, answers.dialogue)
             thoughts = {
                 call.answer["text"]: call.answer["reasoning"]
-                for call in read_trace(run.trace_file(result)).calls
+                for call in run.trace(result).calls
                 if call.role == "doctor" and isinstance(call.answer, dict) and "reasoning" in call.answer
             }
             language = run.experiment.context.language or case.language

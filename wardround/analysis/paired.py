@@ -98,7 +98,7 @@ def unlike(runs: Sequence[RecordedRun]) -> list[str]:
 
 def _released_anew(one: RecordedRun, other: RecordedRun, common: set[str]) -> str:
     """Whether texts or keys of the cases that both runs have are others: two releases of the same data."""
-    cases, others = one.known_cases, other.known_cases
+    (cases, _), (others, _) = one.known_cases(), other.known_cases()
     if not (cases and others):
         return "whether texts and keys of the cases that both have are the same is not known, their file is another now"
     # Where a case and its pictures lie, and which split it is of, changes nothing that is asked or scored.

@@ -19,7 +19,6 @@ from wardround.config.experiment import GIVES, ConfigurationError
 from wardround.rating.marks import Mark
 from wardround.store.dialogue_files import outcome_of
 from wardround.store.recorded_run import RecordedRun, find_runs
-from wardround.store.traces import read_trace
 
 Line = dict[str, Any]
 _AUTHOR = "dialogue_writer"
@@ -89,7 +88,7 @@ def preferences(runs: Sequence[RecordedRun], marks: Sequence[Mark] = ()) -> Iter
     for run in runs:
         kept = {key for key, _ in _kept(run)} if run.experiment.graph == "reconstruction" else set()
         for result in run.each_answered():
-            calls = read_trace(run.trace_file(result)).calls
+            calls = run.trace(result).calls
             found = _accepted_over_objected(calls) if result.answers else []
             if result.key in kept:
                 found = _kept_over_refused(calls)

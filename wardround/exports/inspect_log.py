@@ -17,7 +17,6 @@ from typing import Any
 from cases import Case
 from llm.trace import Call
 from scoring.case_scores import AVERAGE
-from wardround.exports.rows import trace_of
 from wardround.report.course import dialogue_of
 from wardround.store.recorded_run import RecordedRun
 from wardround.store.run_directory import Result
@@ -45,7 +44,7 @@ def inspect_log(run: RecordedRun) -> Any:
     """A run as an ``inspect_ai.log.EvalLog``."""
     from inspect_ai.log import EvalConfig, EvalDataset, EvalLog, EvalResults, EvalSpec, EvalStats
 
-    cases = run.known_cases
+    cases, _ = run.known_cases()
     results = sorted(run.each_answered(), key=lambda result: result.key)
     samples = [_sample(run, result, cases.get(result.case_id)) for result in results]
     experiment = run.experiment
@@ -92,7 +91,7 @@ def _sample(run: RecordedRun, result: Result, case: Case | None) -> Any:
     from inspect_ai.model import ChatMessageAssistant, ChatMessageUser, ModelOutput
     from inspect_ai.scorer import Score
 
-    calls = trace_of(run, result)
+    calls = run.trace(result).calls
     messages: list[Any] = [
         ChatMessageAssistant(content=turn.text)
         if turn.speaker in ("doctor", "physician")

@@ -2,17 +2,15 @@
 
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Literal, TypedDict, cast
 
 from cases import Case
-from llm.trace import Call
 from scoring.clini_eval.dialogue import ReconstructionAnswers
 from wardround.analysis.summary import summed
 from wardround.report.course import dialogue_of
 from wardround.store.recorded_run import RecordedRun
 from wardround.store.run_directory import Result
-from wardround.store.traces import read_trace
 
 Level = Literal["runs", "cases", "turns", "calls", "verdicts"]
 Row = Mapping[str, Any]
@@ -109,7 +107,7 @@ def runs_of(run: RecordedRun) -> Iterator[Row]:
 
 def cases_of(run: RecordedRun) -> Iterator[Row]:
     """One row a case and epoch, by their order."""
-    known = run.known_cases
+    known, _ = run.known_cases()
     for result in _answered(run):
         department = _department(result, known.get(result.case_id))
         yield {"run": run.name, **_case_row(result), "case.department": department}
@@ -134,7 +132,7 @@ def turns_of(run: RecordedRun) -> Iterator[TurnRow]:
 def calls_of(run: RecordedRun) -> Iterator[CallRow]:
     """Every call of every case that has ended, without the messages, which are the bulk of it."""
     for result in run.results:
-        for call in trace_of(run, result):
+        for call in run.trace(result).calls:
             told = call.model_dump(include=CallRow.__annotations__.keys() - {"answer"})
             answer = None if call.answer is None else _json(call.answer)
             yield cast(CallRow, {**_place(run, result), "call": call.id, **told, "answer": answer})
@@ -143,7 +141,7 @@ def calls_of(run: RecordedRun) -> Iterator[CallRow]:
 def verdicts_of(run: RecordedRun) -> Iterator[VerdictRow]:
     """Every judgement that was given."""
     for result in run.results:
-        for call in trace_of(run, result):
+        for call in run.trace(result).calls:
             answer = call.answer
             if not isinstance(answer, dict) or not (call.stage == "evaluation" or "accepted" in answer):
                 continue
@@ -177,11 +175,6 @@ COLUMNS: Mapping[Level, Mapping[str, Any]] = {
     "calls": CallRow.__annotations__,
     "verdicts": VerdictRow.__annotations__,
 }
-
-
-def trace_of(run: RecordedRun, result: Result) -> Sequence[Call]:
-    """The calls that were made for a result."""
-    return read_trace(run.trace_file(result)).calls
 
 
 def _answered(run: RecordedRun) -> list[Result]:

@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any
 from llm.specs import WITHOUT_MODEL
 from llm.trace import Call
 from wardround.config.experiment import ConfigurationError
-from wardround.exports.rows import trace_of
 from wardround.store.provenance import write_json_lines
 from wardround.store.recorded_run import RecordedRun
 from wardround.store.run_directory import Result
@@ -103,7 +102,7 @@ def _spans(run: RecordedRun, result: Result, content: bool) -> Sequence["Readabl
     provider = TracerProvider(sampler=ALWAYS_ON, resource=named, id_generator=Ids(), shutdown_on_exit=False)
     provider.add_span_processor(SimpleSpanProcessor(kept))
     tracer = provider.get_tracer("wardround")
-    calls = trace_of(run, result)
+    calls = run.trace(result).calls
 
     def open_span(stack: ExitStack, name: str, made: Sequence[Call], attributes: Mapping[str, Any], **more: Any) -> Any:
         begun = min((call.started for call in made), default=0.0)

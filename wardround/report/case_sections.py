@@ -21,7 +21,6 @@ from wardround.report.course import Passage, Said, passages_of, said_in, title_o
 from wardround.serving.loopback import as_data
 from wardround.store.recorded_run import RecordedRun
 from wardround.store.run_directory import Result, RunAnswers
-from wardround.store.traces import read_trace
 
 _LONGEST = 2_000  # characters of one answer
 _LONGEST_SIDE = 480  # pixels of a picture
@@ -50,13 +49,12 @@ class CaseSection:
 
 def case_section(run: RecordedRun, result: Result, case: Case | None, anchor: str) -> CaseSection:
     """The section of a case; without its key if the case file is not there any more."""
-    file = run.trace_file(result)
-    trace, answers = read_trace(file), result.answers
+    trace, answers = run.trace(result), result.answers
     dialogue = said_in(answers, lambda: trace)
     return CaseSection(
         anchor=anchor,
         result=result,
-        file=kept_at(file).name,
+        file=kept_at(run.trace_file(result)).name,
         trace=trace,
         dialogue=dialogue,
         judged=list(_judged(run, result, case, _analyses(trace.calls))),

@@ -11,7 +11,6 @@ from scoring.clini_eval.dialogue import ReconstructionAnswers
 from scoring.consultation import ConsultationAnswers
 from wardround.store.recorded_run import RecordedRun
 from wardround.store.run_directory import Result, RunAnswers
-from wardround.store.traces import read_trace
 
 _TURN = re.compile(r"/turn(\d+)(?:/|$)")
 _ROUND = re.compile(r"(visit|round|discussion)(\d+)")
@@ -110,7 +109,7 @@ def said_in(answers: RunAnswers | None, trace: Callable[[], Trace]) -> list[Said
 
 def dialogue_of(run: RecordedRun, result: Result) -> list[Said]:
     """The dialogue of a result; of several doctors' dialogues, the first one's."""
-    return said_in(result.answers, lambda: read_trace(run.trace_file(result)))
+    return said_in(result.answers, lambda: run.trace(result))
 
 
 def in_words(answer: Any) -> list[tuple[str, str]]:

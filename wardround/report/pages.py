@@ -14,12 +14,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
-from cases import Case, CaseFileError
 from graphs.contexts import is_judging
 from llm.specs import WITHOUT_MODEL
 from wardround.analysis.floors import floors_of
 from wardround.analysis.summary import WHAT_FAILED, count_unscored
-from wardround.config.experiment import ConfigurationError
 from wardround.report.case_sections import CaseSection, case_section, in_brief
 from wardround.report.sankey import error_flows
 from wardround.report.trace_findings import go_through
@@ -153,12 +151,7 @@ def _sections(run: RecordedRun, shown: int) -> tuple[list[CaseSection], str]:
     failed = [result.key for result in run.results if not result.scored]
     chosen = {*failed[:shown], *(result.key for result in run.results[:shown])}
     answered = sorted((result for result in run.each_answered() if result.key in chosen), key=attrgetter("key"))
-    cases: dict[str, Case] = {}
-    problem = ""
-    try:
-        cases = run.cases
-    except (CaseFileError, ConfigurationError) as error:
-        problem = str(error)
+    cases, problem = run.known_cases()
     return [
         case_section(run, result, cases.get(result.case_id), f"case-{number}")
         for number, result in enumerate(answered, start=1)

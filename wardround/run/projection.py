@@ -16,7 +16,6 @@ from wardround.config.selection import select
 from wardround.run.runner import run_experiment
 from wardround.store.manifest import is_run
 from wardround.store.recorded_run import RecordedRun, open_run
-from wardround.store.traces import read_trace
 from wardround.tables.table import Column, Table
 
 SAMPLE = 20  # cases that are rehearsed
@@ -75,7 +74,7 @@ def _table(run: RecordedRun, left: int, sample: int, epochs: int) -> Table:
     """By role and in all: calls, tokens and cost of what is left, by the mean of the cases looked at."""
     by_role: dict[tuple[str, str], list[Call]] = defaultdict(list)
     for result in run.results:
-        for call in read_trace(run.trace_file(result)).calls:
+        for call in run.trace(result).calls:
             if call.attempts:  # no rule
                 by_role[call.role, call.model].append(call)
     every = [*sorted(by_role.items()), ((_ALL, ""), [call for calls in by_role.values() for call in calls])]

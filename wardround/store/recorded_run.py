@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from cases import Case, CaseFileError
-from llm.trace import Call
+from llm.trace import Call, Trace
 from scoring.consultation import ConsultationAnswers
 from scoring.metrics.statistics import Estimate
 from scoring.suite import SUITES, Suite
@@ -95,6 +95,10 @@ class RecordedRun:
         """Where the calls of a result stand."""
         return self._directory.trace_file(result.case_id, result.epoch)
 
+    def trace(self, result: Result) -> Trace:
+        """What was asked and filed for a result."""
+        return read_trace(self.trace_file(result))
+
     @cached_property
     def cases(self) -> dict[str, Case]:
         """The cases by id.
@@ -108,13 +112,12 @@ class RecordedRun:
             raise ConfigurationError(f"{self.path}: the cases have changed since they were run")
         return {case.id: case for case in cases}
 
-    @property
-    def known_cases(self) -> Mapping[str, Case]:
-        """The cases by id; none of notes, or of cases that have changed or gone since they were run."""
+    def known_cases(self) -> tuple[Mapping[str, Case], str]:
+        """The cases by id, or why there are none: the run is of notes, or they have changed or gone since it was."""
         try:
-            return self.cases
-        except (CaseFileError, ConfigurationError):
-            return {}
+            return self.cases, ""
+        except (CaseFileError, ConfigurationError, OSError) as error:
+            return {}, str(error)
 
 
 def find_runs(paths: Sequence[Path]) -> list[RecordedRun]:

@@ -8,7 +8,6 @@ from scoring.mvme.grades import LOWEST, SCORES
 from scoring.mvme.judges import ERROR_TYPES, misdiagnosis_judge
 from wardround.store.recorded_run import RecordedRun
 from wardround.store.run_directory import Result
-from wardround.store.traces import read_trace
 from wardround.tables.table import Column, Table, measured
 
 TITLES: Mapping[str, str] = {
@@ -57,7 +56,7 @@ def build(runs: Sequence[RecordedRun]) -> list[Table]:
 
 def error_type(run: RecordedRun, result: Result) -> str | None:
     """What the judge said of a wrong diagnosis when the case was scored; None if it was not asked or gave no answer."""
-    for call in reversed(read_trace(run.trace_file(result)).calls):
+    for call in reversed(run.trace(result).calls):
         if call.role == misdiagnosis_judge.name and call.error is None and isinstance(call.answer, dict):
             return str(call.answer["type"])
     return None

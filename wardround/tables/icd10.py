@@ -10,7 +10,6 @@ from scoring.metrics.icd10_terms import ICD10CM, TermList, TermListError, load_t
 from scoring.mvme.disease_entities import entity_splitter, split_diseases
 from wardround.store.recorded_run import RecordedRun
 from wardround.store.run_directory import Result
-from wardround.store.traces import read_trace
 from wardround.tables.table import SPREAD, Column, DoesNotFitError, Table, measured
 
 TITLES: Mapping[Rule, str] = {"published": "Published", "code": "Full code", "category": "Category"}
@@ -124,7 +123,7 @@ def _split_by_rule(run: RecordedRun, names: Sequence[str], terms: TermList) -> l
 
 def _split_by_model(run: RecordedRun, result: Result) -> dict[str, list[str]]:
     """What the splitter answered when the case was scored: of the report and of the reference."""
-    calls = read_trace(run.trace_file(result)).calls
+    calls = run.trace(result).calls
     return {
         call.id.rpartition("/")[2]: list(dict.fromkeys(call.answer["diseases"]))
         for call in calls

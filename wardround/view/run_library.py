@@ -4,12 +4,12 @@ import json
 import os
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 
-from cases import Case, CaseFileError
+from cases import Case
 from llm.trace import kept_at, trace_lines
 from wardround.config.experiment import ConfigurationError
 from wardround.report.case_sections import CaseSection, case_section
@@ -67,13 +67,10 @@ class ViewedRun:
         """The lines of the results that cannot be read."""
         return self._index.faults
 
-    def cases(self) -> tuple[dict[str, Case], str]:
+    def cases(self) -> tuple[Mapping[str, Case], str]:
         """The cases by id, or why they cannot be shown."""
         with self._lock:
-            try:
-                return self._run.cases, ""
-            except (CaseFileError, ConfigurationError, OSError) as error:
-                return {}, str(error)
+            return self._run.known_cases()
 
     def section(self, key: Key) -> CaseSection:
         """All of one case; of one that goes on still, what is on record.
