@@ -26,13 +26,13 @@ def check_overlay(folder: str | Path) -> str:
     if not (found := prompt_files(path)):
         raise PromptError(f"prompts {folder}: holds no prompt, such as en/medchain/general.md")
     with laid_over(None):
-        ours = _places()
+        ours = prompts_in_use()
     names = {place.partition("/")[2] for place in ours} | {f"{name}.md" for name in prompts_of_roles()}
     for place in found:
         if (name := place.partition("/")[2]) not in names:
             raise PromptError(f"prompts {folder}: {place} is the place of no prompt: {nearest(name, names)}")
     with laid_over(path):
-        laid = _places()
+        laid = prompts_in_use()
         for language in {place.partition("/")[0] for place in found}:
             for place, file in laid.items():
                 if place.startswith(f"{language}/") and place.endswith(".toml"):
@@ -42,7 +42,7 @@ def check_overlay(folder: str | Path) -> str:
     return str(path)
 
 
-def _places() -> dict[str, Path]:
+def prompts_in_use() -> dict[str, Path]:
     """Every prompt file as it is found now, by its path in its folder."""
     return {place: file for under in reversed(prompt_folders()) for place, file in prompt_files(under).items()}
 

@@ -15,7 +15,6 @@ from urllib.parse import parse_qs
 
 from pydantic import ValidationError
 
-from cases.pictures import PictureError
 from cases.vocabulary import label
 from llm import AskError
 from prompts import mark
@@ -62,11 +61,6 @@ class BrowserSeat(LoopbackServer):
     """A server of one session, for whoever sits in its seat."""
 
     def __init__(self, session: Session, port: int = 0) -> None:
-        """Bind it; port 0 takes any that is free.
-
-        Raises:
-            OSError: the port is taken.
-        """
         self.session = session
         self.busy = threading.Lock()
         self._failed = ""
@@ -190,13 +184,8 @@ class BrowserSeat(LoopbackServer):
 
     def _pictures(self, turn: Any) -> list[tuple[str, str, str]]:
         """Each picture's name, and its address or why there is none."""
-        shown = []
-        for picture in turn.pictures:
-            try:
-                shown.append((label(picture.item, self.session.language), as_data(picture.file, _WIDEST), ""))
-            except PictureError as error:
-                shown.append((label(picture.item, self.session.language), "", str(error)))
-        return shown
+        language = self.session.language
+        return [(label(one.item, language), *as_data(one.file, _WIDEST)) for one in turn.pictures]
 
     def _render(self, **shown: Any) -> str:
         session, language = self.session, self.session.language

@@ -10,7 +10,6 @@ from urllib.parse import parse_qs, quote, urlsplit
 from pydantic import AfterValidator, Field, ValidationError
 
 from cases.notes import note_of
-from cases.pictures import PictureError
 from cases.strict import Strict
 from cases.validation import in_a_line
 from cases.vocabulary import label
@@ -53,11 +52,6 @@ class Rating(LoopbackServer):
     """A server on the loopback interface for the items of one scale."""
 
     def __init__(self, items: list[Item], scale: Name, marks: Marks, port: int = 0) -> None:
-        """Bind it; port 0 takes any that is free.
-
-        Raises:
-            OSError: the port is taken.
-        """
         self.items, self.scale, self.marks = items, scale, marks
         self._scales = {language: scale_of(scale, language) for language in {item.case.language for item in items}}
         super().__init__(_Handler, port)
@@ -94,7 +88,10 @@ class Rating(LoopbackServer):
             scale=scale,
             given={key: -value if turned else value for key, value in given.items()},
             note=note_of(item.case),
-            pictures=[(image.item, _inline(item, image.file)) for image in item.case.examinations.images],
+            pictures=[
+                (image.item, "".join(as_data(Path(item.case.folder) / image.file)))  # or why it is not there
+                for image in item.case.examinations.images
+            ],
             key={"diagnosis": key.diagnosis, "basis": key.basis, "treatment": key.treatment or listed},
             speakers=load_words("judges/words", item.case.language),
             names=load_words("rating/words", item.case.language)["scales"]["mvme"]["questions"],
@@ -156,11 +153,3 @@ class _Handler(GuardedHandler):
 
 def _link(rater: str, place: int | None) -> str:
     return f"?rater={quote(rater)}" + ("" if place is None else f"&item={place}")
-
-
-def _inline(item: Item, file: str) -> str:
-    """A picture of the case as part of the page, or why it is not there."""
-    try:
-        return as_data(Path(item.case.folder) / file)
-    except PictureError as error:
-        return str(error)

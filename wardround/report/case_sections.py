@@ -2,13 +2,11 @@
 
 import json
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from cases import Case
-from cases.pictures import PictureError
 from cases.vocabulary import labels
 from llm.trace import RECALLED, Call, Event, Trace, kept_at
 from nodes.state.collaboration import Collaboration
@@ -95,9 +93,8 @@ def _pictures(case: Case | None, handed_over: Collection[str]) -> dict[str, str]
         return shown
     for image in case.examinations.images:
         of_case = Path(image.file).parts
-        with suppress(PictureError):
-            small = as_data(Path(case.folder) / image.file, _LONGEST_SIDE)
-            shown |= {name: small for name in handed_over if Path(name).parts[-len(of_case) :] == of_case}
+        small, _ = as_data(Path(case.folder) / image.file, _LONGEST_SIDE)
+        shown |= {name: small for name in handed_over if small and Path(name).parts[-len(of_case) :] == of_case}
     return shown
 
 

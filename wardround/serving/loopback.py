@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from cases.pictures import read_picture
+from cases.pictures import PictureError, read_picture
 
 _HEADERS = {"Cache-Control": "no-store", "Referrer-Policy": "no-referrer", "X-Content-Type-Options": "nosniff"}
 
@@ -151,18 +151,18 @@ class GuardedHandler(BaseHTTPRequestHandler):
         """Say nothing: the address holds the token."""
 
 
-def as_data(file: str | Path, longest: int | None = None) -> str:
-    """A picture as an address that holds it.
+def as_data(file: str | Path, longest: int | None = None) -> tuple[str, str]:
+    """A picture as an address that holds it, or why it cannot be shown, with nothing in the other's place.
 
     A picture that has more pixels on its longer side than ``longest`` is held as a small copy.
-
-    Raises:
-        PictureError: it cannot be read, or is none.
     """
-    content, mime = read_picture(file)
+    try:
+        content, mime = read_picture(file)
+    except PictureError as error:
+        return "", str(error)
     if longest is not None:
         content, mime = _small(content, mime, longest)
-    return f"data:{mime};base64,{base64.b64encode(content).decode()}"
+    return f"data:{mime};base64,{base64.b64encode(content).decode()}", ""
 
 
 def _small(content: bytes, mime: str, longest: int) -> tuple[bytes, str]:

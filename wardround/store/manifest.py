@@ -13,8 +13,8 @@ from cases import Case
 from llm.build import without_seed
 from llm.checksums import CHECKSUM, checksum, unsealed
 from llm.prices import price_source
-from prompts.folders import prompt_files, prompt_folders
 from wardround.config.experiment import Experiment
+from wardround.config.overlay import prompts_in_use
 from wardround.config.selection import Item
 from wardround.plugins import record_plugins
 from wardround.store.durable_lines import DAMAGED
@@ -160,7 +160,5 @@ def _fingerprint(items: Sequence[Item]) -> str:
 
 def prompt_hashes() -> dict[str, str]:
     """A hash of every prompt file as it is found now, by its path under ``prompts/``."""
-    found: dict[str, Path] = {}
-    for folder in reversed(prompt_folders()):
-        found |= prompt_files(folder)
-    return {name: hashlib.sha256(path.read_bytes()).hexdigest()[:16] for name, path in sorted(found.items())}
+    found = sorted(prompts_in_use().items())
+    return {name: hashlib.sha256(path.read_bytes()).hexdigest()[:16] for name, path in found}

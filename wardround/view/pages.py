@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
 from cases.notes import note_of
-from cases.pictures import PictureError
 from wardround.analysis.summary import most_frequent_failures
 from wardround.report.case_sections import CaseSection
 from wardround.report.pages import environment, one_run_tables, scores_table, unscored_table
@@ -269,13 +268,9 @@ def _difference(one: Result, two: Result, name: str) -> float | None:
 
 def _pictures(section: CaseSection) -> list[tuple[str, str, str]]:
     """The pictures of a case: of which examination, as an address, or why it cannot be shown."""
-    found = []
-    for image in section.case.examinations.images if section.case else ():
-        try:
-            found.append((image.item, as_data(Path(section.case.folder if section.case else "") / image.file), ""))
-        except PictureError as error:
-            found.append((image.item, "", str(error)))
-    return found
+    case = section.case
+    images = case.examinations.images if case else ()
+    return [(image.item, *as_data(Path(case.folder if case else "") / image.file)) for image in images]
 
 
 def _timeline(section: CaseSection) -> dict[str, Any] | None:

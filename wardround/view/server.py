@@ -18,11 +18,6 @@ class Viewer(LoopbackServer):
     """A server of the runs on a shelf."""
 
     def __init__(self, shelf: Shelf, *, follow: bool = False, port: int = 0) -> None:
-        """Bind it; port 0 takes any that is free.
-
-        Raises:
-            OSError: the port is taken.
-        """
         self.pages = Pages(shelf, follow=follow)
         super().__init__(_Handler, port)
 
