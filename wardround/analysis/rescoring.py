@@ -8,9 +8,9 @@ from typing import Any
 from llm import ModelSettings
 from llm.specs import HUMAN, check_models
 from nodes.context import Context
-from scoring.suite import SUITES, Suite
+from scoring.suite import SUITES
 from wardround.analysis.summary import summarise_results
-from wardround.config.experiment import ConfigurationError, Experiment, suites_of
+from wardround.config.experiment import ConfigurationError, suites_of
 from wardround.config.preflight import check_servers
 from wardround.run.tasks import TASKS
 from wardround.store.recorded_run import RecordedRun, open_run
@@ -49,20 +49,6 @@ async def context_for(run: RecordedRun, models: Mapping[str, str]) -> Context:
     return context
 
 
-def suite_of(experiment: Experiment, name: str | None = None) -> Suite:
-    """The suite that a run is scored by; another one, if it is named and fits the run's graph.
-
-    Raises:
-        ConfigurationError: it does not fit.
-    """
-    chosen = name or experiment.scored_by
-    if chosen not in (fitting := suites_of(experiment.graph)):
-        raise ConfigurationError(
-            f"a run of graph {experiment.graph!r} is scored by {', '.join(fitting)}, not by {chosen}"
-        )
-    return SUITES[chosen]
-
-
 async def rescore(
     path: str | Path, models: Mapping[str, str] | None = None, suite: str | None = None
 ) -> tuple[list[Result], dict[str, Any]]:
@@ -83,7 +69,11 @@ async def rescore(
         ModelSpecError: a model cannot be used.
     """
     run = open_run(Path(path))
-    chosen = suite_of(run.experiment, suite)
+    name = suite or run.experiment.scored_by
+    if name not in (fitting := suites_of(run.experiment.graph)):
+        graph = run.experiment.graph
+        raise ConfigurationError(f"a run of graph {graph!r} is scored by {', '.join(fitting)}, not by {name}")
+    chosen = SUITES[name]
     cases, context = run.cases, await context_for(run, models or {})
     gate = asyncio.Semaphore(_AT_ONCE)
 

@@ -45,7 +45,9 @@ class Trial:
         """Have a patient answer every item; what got no answer is a failure, and left out."""
 
         async def one(item: SimulatorItem) -> Played:
-            return await play(item, self.cases[item.case_id], self.context, patient)
+            case = self.cases[item.case_id]
+            action, reply = await reply_to(item.doctor, item.dialogue, case, self.context, patient)
+            return Played(item=item, action=action, reply=reply.text, plain=reply.plain)
 
         played, failed = await ask_each(items, one)
         self.failures |= {f"{item.id}{setting}": reason for item, reason in failed}
@@ -124,12 +126,6 @@ async def judge_played(trial: Trial, replies: Sequence[Played]) -> None:
         "Con": await judged(consistency_judge, views, None),
         "Acc": await judged(examination_judge, orders, ExaminationAccuracy(accurate=False)),
     }
-
-
-async def play(item: SimulatorItem, case: Case, context: Context, patient: str) -> Played:
-    """Have the patient answer one item."""
-    action, reply = await reply_to(item.doctor, item.dialogue, case, context, patient)
-    return Played(item=item, action=action, reply=reply.text, plain=reply.plain)
 
 
 async def reply_to(

@@ -38,7 +38,7 @@ def reproduce(
 
     from wardround.analysis.reproduction import reproduce as compute
     from wardround.analysis.reproduction import reproduction_table, row_of
-    from wardround.report.pages import one_table_page
+    from wardround.report.pages import environment
     from wardround.store.provenance import write_whole
     from wardround.tables.table import as_markdown
     from wardround.tables.terminal import print_table
@@ -53,7 +53,7 @@ def reproduce(
     content = {"paper": paper, "cells": rows, "files": found.files, "notes": list(table.notes)}
     for file, text in (
         (json_file, json.dumps(content, ensure_ascii=False, indent=1) + "\n"),
-        (html, one_table_page(table)),
+        (html, environment().get_template("one_table.html.jinja").render(table=table)),
         (markdown, "\n".join([drawn, "", *(f"- {note}" for note in table.notes), ""])),
     ):
         if file is not None:

@@ -98,11 +98,6 @@ def write_overview(runs: Sequence[RecordedRun], file: Path) -> Path:
     return file
 
 
-def one_table_page(table: Table) -> str:
-    """A page of one table."""
-    return environment().get_template("one_table.html.jinja").render(table=table)
-
-
 @cache
 def environment(*rooms: Path) -> "Environment":
     """The templates of our pages, and those of other rooms; each is compiled once, since all pages share them."""

@@ -298,8 +298,3 @@ async def forget_thread(checkpointer: BaseCheckpointSaver[Any], thread: str) -> 
             f"checkpoints can no longer be written: {type(error).__name__}: {error}; mend that and run the same "
             "command again to go on"
         ) from error
-
-
-def is_database_error(error: BaseException) -> bool:
-    """Whether it is the checkpoints' database that failed, SQLite or Postgres, and not the case."""
-    return type(error).__module__.partition(".")[0] in ("sqlite3", "psycopg", "psycopg_pool")

@@ -11,7 +11,6 @@ from llm import AskError
 from llm.masking import masked
 from prompts import PromptError
 from wardround.plugins import plugin_of
-from wardround.run.checkpoints import is_database_error
 
 PLUGIN_ERROR, PROMPT_ERROR = "plugin_error", "prompt_error"
 _OF_LANGGRAPH = "During task with name"
@@ -42,4 +41,6 @@ def termination_of(error: Exception) -> str:
     # Ours count their rounds, so that a graph without an end is somebody else's.
     if plugin_of(error) or isinstance(error, GivenError | GraphRecursionError):
         return PLUGIN_ERROR
-    return "checkpoint_error" if is_database_error(error) else "internal_error"
+    # SQLite or Postgres with the checkpoints failed, and not the case.
+    of_database = type(error).__module__.partition(".")[0] in ("sqlite3", "psycopg", "psycopg_pool")
+    return "checkpoint_error" if of_database else "internal_error"

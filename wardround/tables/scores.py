@@ -111,7 +111,8 @@ def score_form(suite: Suite) -> str:
 
 def _notes(runs: Sequence[RecordedRun], suite: Suite) -> list[str]:
     notes = [suite.notes] if suite.notes else []
-    notes.append(f"{SPREAD}: {said_intervals(run.estimates for run in runs)}.")
+    used = {found.interval for run in runs for found in run.estimates.values()}
+    notes.append(f"{SPREAD}: {'; '.join(words for how, words in INTERVALS.items() if how in used) or 'none'}.")
     if len(runs) > 1:
         notes.append(
             "Bold: the highest; underlined: the second of three or more. "
@@ -150,12 +151,6 @@ def unscored_notes(runs: Sequence[RecordedRun], suite: Suite) -> list[str]:
         where = "" if len(names) == len(runs) else f" in {', '.join(names)}"
         alike.setdefault((said, where), []).append(title)
     return [f"{', '.join(titles)}: {said.format(where)}" for (said, where), titles in alike.items()]
-
-
-def said_intervals(estimates: Iterable[Mapping[str, Estimate]]) -> str:
-    """How the intervals of a table were made, in words."""
-    used = {found.interval for of_run in estimates for found in of_run.values()}
-    return "; ".join(words for how, words in INTERVALS.items() if how in used) or "none"
 
 
 def epoch_notes(runs: Sequence[RecordedRun]) -> list[str]:
