@@ -10,23 +10,11 @@ from functools import lru_cache
 from cases.case import Case, PatientRecord, Sex
 from cases.sexes import LANGUAGES, PRONOUNS, SHE_HE_ZH, is_object, like, with_texts
 from cases.text.demographics import without_ages
-from cases.vocabulary import Language, word_list
+from cases.vocabulary import Language, patterns, word_list
 
-# A sex that stands by itself: "患者，女，45岁", "性别：男".
-_ALONE_ZH = re.compile(
-    r"性别\s*[:：为]?\s*[男女]|(?:(?<=^)|(?<=[,，.。;；:：、(（】\s])|(?<=患者)|(?<=病人))[男女](?=[,，.。;；、)）\s\d]|$)"
-)
-_ALONE_EN = re.compile(r"\b(?:sex|gender)\s*[:=]\s*(?:fe)?male\b|(?<=[,;(])\s*(?:fe)?male(?=\s*[,;.)])", re.IGNORECASE)
-_GAPS = (  # what is left where a word was taken out
-    (re.compile(r"([,，、;；])(?:\s*[,，、;；])+"), r"\1"),
-    (re.compile(r"([(（:：])\s*[,，、;；]\s*"), r"\1"),
-    (re.compile(r"[(（]\s*[)）]"), ""),
-    (re.compile(r"\s*[,，、;；]\s*([.。])"), r"\1"),
-    (re.compile(r"([.。])\s*。"), r"\1"),
-    (re.compile(r"^[\s,，、;；.。]+"), ""),
-    (re.compile(r"[ \t]{2,}"), " "),
-    (re.compile(r"[ \t]+([,.;])"), r"\1"),
-)  # fmt: skip
+_PATTERNS = patterns("cases", "vocabularies/impersonal")
+
+_GAPS = [(re.compile(gap), left) for gap, left in word_list("impersonal")["gaps"]]
 
 
 def impersonal(case: Case) -> Case:
@@ -69,9 +57,9 @@ def impersonal_text(
         text = re.sub(re.escape(occupation).join(edges), "", text, flags=re.IGNORECASE)
     text = without_ages(text, age_years)
     if language == "zh":
-        text = SHE_HE_ZH.sub("患者", _neutral_words(_ALONE_ZH.sub("", text), "zh"))
+        text = SHE_HE_ZH.sub("患者", _neutral_words(_PATTERNS["alone_zh"].sub("", text), "zh"))
     else:
-        text = _neutral_words(_ALONE_EN.sub("", _pronouns(text, sex)), "en")
+        text = _neutral_words(_PATTERNS["alone_en"].sub("", _pronouns(text, sex)), "en")
     for gap, left in _GAPS:
         text = gap.sub(left, text)
     return text.strip()

@@ -105,11 +105,7 @@ def _own_clients(block: ModelBlock) -> dict[str, Any]:
 
 
 def _constructed(block: ModelBlock, options: dict[str, Any]) -> "BaseChatModel":
-    """The integration's model; why it cannot be had is said as what to do.
-
-    Raises:
-        ModelSpecError: the provider's package or a key is missing, or it refuses a parameter.
-    """
+    """The integration's model; why it cannot be had is said as what to do."""
     from langchain.chat_models import init_chat_model
 
     spec = block.parsed
@@ -180,11 +176,7 @@ def without_seed(models: Mapping[str, str], settings: ModelSettings) -> list[str
 
 
 def _check_parameters(name: str, block: ModelBlock, kind: "type[BaseChatModel]") -> None:
-    """Refuse what a block sets and the integration would pass over.
-
-    Raises:
-        ModelSpecError: it takes no such parameter.
-    """
+    """Refuse what a block sets and the integration would pass over."""
     called = _CALLED.get(block.parsed.provider, {})
     for parameter in ("top_p", "max_tokens", "reasoning_effort", "extra_body", "headers", "together"):
         own = "default_headers" if parameter == "headers" else parameter
