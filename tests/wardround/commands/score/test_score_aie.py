@@ -19,9 +19,10 @@ from wardround.commands.score import mcq, score_app
 
 
 @pytest.fixture(autouse=True)
-def _few_resamples(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What they give is tested with the metric, `tests/scoring/aie/test_tournament.py`."""
+def _few_resamples_and_each_figure_drawn_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What else they give is tested by itself, `tests/scoring/aie/test_tournament.py` and `tables/test_figures.py`."""
     monkeypatch.setattr("scoring.aie.tournament._RESAMPLES", 10)
+    monkeypatch.setattr("wardround.tables.figures.as_png", lambda figure: b"a picture")
 
 
 def run(*arguments: object) -> Result:
