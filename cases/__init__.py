@@ -1,4 +1,4 @@
-"""Cases: what a patient knows, what examinations show, and the answer key; the closed vocabularies; importers."""
+"""Cases (patient record, examination results, answer key), the closed vocabularies, and the importers."""
 
 from cases.case import AnswerKey, Case, ExaminationRecord, Image, PatientRecord, Provenance
 from cases.files import CaseFileError, Problem, check_cases, load_cases, save_cases

@@ -1,4 +1,4 @@
-"""What a case is: what the patient knows, what examinations show, and the answer key."""
+"""The case: what the patient knows, what examinations show, and the answer key."""
 
 from pathlib import Path
 from typing import Annotated, Literal
@@ -17,7 +17,7 @@ from cases.vocabulary import (
     TreatmentItem,
 )
 
-LONGEST = 200_000  # letters of one text; a long record has some thousands, and reading by rule takes its time
+LONGEST = 200_000  # characters of one text; a long record has some thousands, and rules take time to read it
 Text = Annotated[str, StringConstraints(strip_whitespace=True, max_length=LONGEST)]
 RequiredText = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=LONGEST)]
 Split = Literal["train", "validation", "test"]
@@ -28,12 +28,12 @@ UniqueItems = AfterValidator(lambda items: list(dict.fromkeys(items)))
 
 
 def is_none(value: object) -> bool:
-    """Whether a field has nothing: what was written before it came in stays as it was written (``exclude_if``)."""
+    """Whether a new field is unset, so that older files are written back unchanged (``exclude_if``)."""
     return value is None
 
 
 def is_empty(value: object) -> bool:
-    """The same of a text or a collection."""
+    """Whether a text or collection is empty (``exclude_if``)."""
     return not value
 
 
@@ -81,7 +81,7 @@ class ExaminationRecord(Strict):
 
     @property
     def results(self) -> dict[str, str]:
-        """Every recorded result by item, physical items first."""
+        """All recorded results by item, physical items first."""
         return {**self.physical, **self.auxiliary}
 
 
@@ -140,9 +140,9 @@ class AnswerKey(Strict):
 
     @property
     def stated(self) -> "AnswerKey":
-        """What the source itself states."""
-        kept = self.model_fields_set - {*self.inferred, "inferred"}
-        return AnswerKey.model_validate({name: getattr(self, name) for name in kept})
+        """The key without the parts that an importer inferred."""
+        names = self.model_fields_set - {*self.inferred, "inferred"}
+        return AnswerKey.model_validate({name: getattr(self, name) for name in names})
 
 
 class Opening(Strict):
@@ -183,7 +183,7 @@ class Case(Strict):
     folder: str = Field("", exclude=True, description="Where image paths start; set when a case is loaded.")
 
     def report_of(self, item: str, file: str) -> str:
-        """What a picture shows: its own report, else its class's, else what is on file of it; empty if none is."""
+        """Return a picture's report, else its class's report, else the class's result; empty if there is none."""
         own = {Path(name).name: report for name, report in self.key.picture_reports.items()}
         of_class = {**self.examinations.results, **self.key.imaging_reports}
         return own.get(Path(file).name) or of_class.get(item, "")

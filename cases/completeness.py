@@ -1,4 +1,4 @@
-"""What a case must have to be kept: MedChain and AI Hospital dropped records that were incomplete (3.1; 2.1)."""
+"""Which parts a case must have; MedChain (3.1) and AI Hospital (2.1) dropped incomplete records."""
 
 from collections.abc import Callable, Mapping
 
@@ -15,5 +15,5 @@ PARTS: Mapping[str, Callable[[Case], object]] = {
 
 
 def missing(case: Case, required: tuple[str, ...] = tuple(PARTS)) -> list[str]:
-    """Which of the required parts a case has nothing of; it always has a complaint."""
+    """Return the required parts that are missing; the complaint is always there."""
     return [part for part in required if not PARTS[part](case)]

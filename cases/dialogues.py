@@ -1,4 +1,4 @@
-"""Dialogues between a physician and a patient as chat messages: what reconstruction writes and a trainer reads."""
+"""Dialogues between physician and patient as chat messages, as written by reconstruction and read by trainers."""
 
 from pathlib import Path
 from typing import Literal
@@ -50,12 +50,12 @@ class Dialogue(Strict):
 
     @property
     def spoken(self) -> list[Message]:
-        """The messages that a person said."""
+        """The messages without the system message."""
         return [message for message in self.messages if message.role != "system"]
 
 
 def read_dialogues(path: str | Path) -> tuple[list[Dialogue], list[Problem]]:
-    """The dialogues of a JSON-lines file, one a line, and what was wrong with the other lines."""
+    """Read dialogues from JSON lines; return the valid ones and the problems of the other lines."""
     dialogues: list[Dialogue] = []
     problems: list[Problem] = []
     for _, found in parsed_lines(Path(path), Dialogue):

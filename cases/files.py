@@ -1,4 +1,4 @@
-"""Reading and writing cases: JSON lines, one case a line; every problem named by file, line and field."""
+"""Read and write cases as JSON lines; every problem names its file, line and field."""
 
 import hashlib
 import json
@@ -24,14 +24,14 @@ BUILTIN = "builtin"
 Model = TypeVar("Model", bound=BaseModel)
 
 Severity = Literal["error", "warning"]
-_NAMED = 3  # records that are named of an error that many have
+_NAMED = 3  # records listed individually for an error that many share
 
 
 @dataclass(frozen=True)
 class Problem:
-    """What is wrong with one record of a file, where, and what would mend it.
+    """A fault of one record: where it is, and how to fix it.
 
-    An error means that the record cannot be used; a warning, that it can, but not all of it or not as it stood.
+    An error means that the record cannot be used; a warning, that part of it was ignored or changed.
     """
 
     file: str
@@ -46,39 +46,39 @@ class Problem:
 
 
 def shortened(problems: Iterable[Problem]) -> list[Problem]:
-    """The problems, but of an error that many records have the first few, and how many more have it."""
+    """Return the problems; of an error that many records share, only the first few and a count of the others."""
     problems = list(problems)
-    kinds = [(each.file, each.field, each.message, each.severity) for each in problems]
+    kinds = [(problem.file, problem.field, problem.message, problem.severity) for problem in problems]
     shared = Counter(kinds)
     left, shown = shared.copy(), list[Problem]()
-    for each, kind in zip(problems, kinds, strict=True):
+    for problem, kind in zip(problems, kinds, strict=True):
         left[kind] -= 1
-        if each.severity == "warning" or shared[kind] - left[kind] <= _NAMED or shared[kind] == _NAMED + 1:
-            shown.append(each)
+        if problem.severity == "warning" or shared[kind] - left[kind] <= _NAMED or shared[kind] == _NAMED + 1:
+            shown.append(problem)
         elif not left[kind]:
-            shown.append(replace(each, record=f"and {shared[kind] - _NAMED} more"))
+            shown.append(replace(problem, record=f"and {shared[kind] - _NAMED} more"))
     return shown
 
 
 @dataclass(frozen=True, kw_only=True)
 class WithProblems:
-    """Base of what was read of a file: what was wrong with it comes along."""
+    """Base class of results that carry the problems found while reading."""
 
     problems: list[Problem]
 
     @property
     def errors(self) -> list[Problem]:
-        """The problems that keep a record from being used."""
+        """The problems that make a record unusable."""
         return [problem for problem in self.problems if problem.severity == "error"]
 
     @property
     def warnings(self) -> list[Problem]:
-        """What a record could be read in spite of."""
+        """The problems in spite of which a record was read."""
         return [problem for problem in self.problems if problem.severity == "warning"]
 
 
 class CaseFileError(ValueError):
-    """A file of cases that cannot be used; ``problems`` lists every fault found in it."""
+    """A case file cannot be used; ``problems`` lists every fault found in it."""
 
     def __init__(self, problems: list[Problem]) -> None:
         self.problems = problems
@@ -86,14 +86,14 @@ class CaseFileError(ValueError):
 
 
 def load_cases(source: str | Path = BUILTIN, *, split: Split | None = None) -> list[Case]:
-    """Read the cases of a JSON-lines file, or the built-in ones (``"builtin"``).
+    """Read cases from JSON lines, or the built-in ones (``"builtin"``).
 
     Args:
         source: a path, or ``"builtin"``.
-        split: only the cases of that split; all of them if None.
+        split: only return cases of this split; None for all.
 
     Raises:
-        CaseFileError: the file cannot be read, or any of its records is faulty (all faults are listed).
+        CaseFileError: the file cannot be read, or any record is faulty (all faults are listed).
         ValueError: there is no such split.
     """
     if split is not None and split not in get_args(Split):
@@ -107,12 +107,12 @@ def load_cases(source: str | Path = BUILTIN, *, split: Split | None = None) -> l
 
 @cache
 def _built_in() -> bytes:
-    """The built-in cases, read once: whoever loads them is given their own, which they may change."""
+    """Read the built-in cases once; pickled, so that each caller gets its own mutable copy."""
     return pickle.dumps(check_cases(BUILTIN))
 
 
 def check_cases(source: str | Path = BUILTIN) -> tuple[list[Case], list[Problem]]:
-    """Read a file as far as it goes: the good cases, and a problem for each fault."""
+    """Read as much of a file as possible; return the valid cases and all problems."""
     cases: list[Case] = []
     problems: list[Problem] = []
     seen: dict[str, str] = {}
@@ -142,28 +142,30 @@ def check_cases(source: str | Path = BUILTIN) -> tuple[list[Case], list[Problem]
 
 
 def _is_foreign(problem: Problem) -> bool:
-    """Whether nothing of a record is a case's: it is no object, or has no patient."""
+    """Whether a record is not in our format at all: not an object, or without a patient."""
     lacking = problem.field.split(", ") if problem.message in ("Field required", "Fields required") else []
     return bool(problem.record) and (not problem.field or "patient" in lacking)
 
 
 def save_cases(cases: Iterable[Case], path: str | Path) -> None:
-    """Write cases as JSON lines, whole or not at all (written beside and moved into place), with their pictures.
+    """Write cases and their pictures as JSON lines, atomically: to a draft file that is then renamed.
 
-    A picture that lies elsewhere is copied beside the file, into ``NAME_pictures``; what a case names beyond its own
-    folder is not, and the case will be refused as it would have been there.
+    A picture from elsewhere is copied beside the file, into ``NAME_pictures``. A path that leads out of the case's own
+    folder is not copied, so that the case is rejected just as it would have been there.
     """
     target = Path(path)
     target.parent.mkdir(parents=True, exist_ok=True)
     draft = target.with_name(f".{target.name}.part")
     with draft.open("w", encoding="utf-8") as out:
-        out.writelines(_beside(case, target).model_dump_json(exclude_defaults=True) + "\n" for case in cases)
+        out.writelines(
+            _with_local_pictures(case, target).model_dump_json(exclude_defaults=True) + "\n" for case in cases
+        )
         out.flush()
         os.fsync(out.fileno())
     draft.replace(target)
 
 
-def _beside(case: Case, target: Path) -> Case:
+def _with_local_pictures(case: Case, target: Path) -> Case:
     folder = target.resolve().parent
     images = []
     for image in case.examinations.images:
@@ -180,7 +182,7 @@ def _beside(case: Case, target: Path) -> Case:
 
 
 def parsed_lines(path: Path, model: type[Model]) -> Iterator[tuple[str, Model | list[Problem]]]:
-    """Each line of JSON lines that is not blank, or entry of a JSON list, by its place: what it is or what is wrong."""
+    """Parse JSON lines or a JSON list; yield each entry's place with the object or the problems found in it."""
     try:
         text = path.read_text("utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
@@ -206,13 +208,13 @@ def _documents(text: str) -> Iterator[tuple[str, str]]:
 
 
 def numbered_lines(text: str) -> list[tuple[str, str]]:
-    """The lines of JSON lines that are not blank, each with its place."""
-    # Only "\n" ends a line: case text may hold the other separators that splitlines() knows (U+2028, U+0085).
+    """Return the non-blank lines of a text, each with its place."""
+    # Split at "\n" only: case text may hold other separators of splitlines() (U+2028, U+0085).
     return [(f"line {number}", line) for number, line in enumerate(text.split("\n"), start=1) if line.strip()]
 
 
 def validation_problems(path: str | Path, record: str, error: ValidationError) -> list[Problem]:
-    """A validation error as problems, one a field; of several that a record lacks, as one of another kind does, one."""
+    """Turn a validation error into problems, one per field; several missing fields become one problem."""
     found = [(".".join(map(str, detail["loc"])), detail) for detail in faults(error)]
     lacking = [field for field, detail in found if detail["type"] == "missing"]
     problems = [
@@ -230,5 +232,5 @@ def _paths(source: str | Path) -> list[Path]:
 
 
 def builtin_folder() -> Path:
-    """Where the built-in cases and their pictures lie."""
+    """Return the folder of the built-in cases and pictures."""
     return Path(str(files("cases") / "builtin"))

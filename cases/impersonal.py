@@ -1,7 +1,7 @@
-"""A case of nobody in particular: without age, sex, occupation and histories, also inside its texts.
+"""Remove personal information from a case: age, sex, occupation and histories, also inside its texts.
 
-For the ablation without personal information (MedChain, section 5.4). The rules know words, not people: what belongs
-to one sex or age by nature (a womb, a newborn's jaundice, a parent who speaks) stays, as without it there is no case.
+For the ablation without personal information (MedChain, section 5.4). The rules match words: what implies a sex or age
+by nature (a womb, neonatal jaundice, a parent who speaks) stays, as there would be no case without it.
 """
 
 import re
@@ -18,10 +18,10 @@ _GAPS = [(re.compile(gap), left) for gap, left in word_list("impersonal")["gaps"
 
 
 def impersonal(case: Case) -> Case:
-    """The case of nobody in particular: the complaint and the course of the illness, the results, and the key's texts.
+    """Return the case without personal information: complaint, present illness, results and key remain.
 
     Raises:
-        ValueError: the case's language has no rules, so that its texts would tell what its fields no longer do.
+        ValueError: there are no rules for the case's language, so its texts would still tell age and sex.
     """
     if case.language not in LANGUAGES:
         raise ValueError(
@@ -30,25 +30,27 @@ def impersonal(case: Case) -> Case:
         )
     patient = case.patient
 
-    def told(text: str) -> str:
+    def anonymise(text: str) -> str:
         return impersonal_text(text, case.language, patient.sex, patient.age_years, patient.occupation)
 
-    nobody = PatientRecord(chief_complaint=told(patient.chief_complaint), present_illness=told(patient.present_illness))
-    return with_texts(case, told).model_copy(update={"patient": nobody})
+    anonymous = PatientRecord(
+        chief_complaint=anonymise(patient.chief_complaint), present_illness=anonymise(patient.present_illness)
+    )
+    return with_texts(case, anonymise).model_copy(update={"patient": anonymous})
 
 
-@lru_cache(maxsize=4096)  # texts of remembered cases come up again and again
+@lru_cache(maxsize=4096)  # texts of recalled cases recur
 def impersonal_text(
     text: str, language: Language, sex: Sex | None = None, age_years: float | None = None, occupation: str = ""
 ) -> str:
-    """A text that doesn't tell the patient's age, sex or occupation.
+    """Return a text that does not tell the patient's age, sex or occupation.
 
     Args:
-        text: in English or Chinese; of another language it is given back as it is.
+        text: English or Chinese; other languages are returned unchanged.
         language: of the text.
         sex: as recorded; pronouns of the other sex then mean somebody else.
-        age_years: as recorded; it is taken out where it stands as a bare number too ("She is 47.").
-        occupation: as recorded; taken out where the text has it word by word.
+        age_years: as recorded; also removed where it is a bare number ("She is 47.").
+        occupation: as recorded; removed where it appears verbatim.
     """
     if language not in LANGUAGES or not text:
         return text
@@ -78,7 +80,7 @@ def _neutral_words(text: str, language: Language) -> str:
 
 
 def _pronouns(text: str, sex: Sex | None) -> str:
-    """English pronouns of the patient as "the patient", of others as "they"."""
+    """Replace the patient's English pronouns by "the patient", others by "they"."""
     patients = re.compile(PRONOUNS[sex] if sex else "|".join(PRONOUNS.values()), re.IGNORECASE)
 
     def change(found: re.Match[str]) -> str:

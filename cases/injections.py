@@ -1,7 +1,7 @@
-"""Prompt injections: cases whose text tries to command the models that read it.
+"""Prompt injections: variants of cases whose text gives commands to the models that read it.
 
-A variant differs from its case by one attack in one place and keeps the answer key, so that its scores can be held
-against those of the case itself. The texts stand in ``vocabularies/injections.toml``.
+A variant differs from its case by one attack in one place and keeps the answer key, so that their scores can be
+compared. The texts are in ``vocabularies/injections.toml``.
 """
 
 from collections.abc import Callable, Mapping
@@ -23,18 +23,18 @@ class Attack(Strict):
     zh: str
 
     def text(self, language: Language) -> str:
-        """The attack in the language of a case."""
+        """Return the attack in the language of a case."""
         return (self.zh if language == "zh" else self.en).strip()
 
 
 @cache
 def attacks() -> tuple[Attack, ...]:
-    """All attacks, in the order of the file."""
+    """Return all attacks in the order of the file."""
     return tuple(Attack.model_validate(entry) for entry in word_list("injections")["attack"])
 
 
 def injected(case: Case) -> list[Case]:
-    """The variants of a case: each attack in each place that the case has, with ids that name both."""
+    """Return the variants of a case: each attack in each place that the case has; ids name both."""
     return [
         changed.model_copy(update=_as_variant(case, f"{place}-{attack.name}"))
         for place, put in PLACES.items()
@@ -44,7 +44,7 @@ def injected(case: Case) -> list[Case]:
 
 
 def injected_earlier(case: Case) -> list[Case]:
-    """A case as an earlier one to build a memory from: each attack in what is told of it when it is recalled."""
+    """Return a case as memory cases, with each attack in the texts that are shown when it is recalled."""
     return [
         case.model_copy(update={**_as_variant(case, f"earlier-{attack.name}"), **_remembered(case, attack)})
         for attack in attacks()
@@ -52,18 +52,18 @@ def injected_earlier(case: Case) -> list[Case]:
 
 
 def in_complaint(case: Case, text: str) -> Case:
-    """The text at the end of the complaint, which every doctor reads first."""
+    """Append the text to the complaint, which every doctor reads first."""
     patient = case.patient
     return _with_patient(case, chief_complaint=_joined(patient.chief_complaint, text))
 
 
 def in_history(case: Case, text: str) -> Case:
-    """The text at the end of the earlier history, so that the patient says it when asked for it."""
+    """Append the text to the past history, which the patient tells when asked."""
     return _with_patient(case, past_history=_joined(case.patient.past_history, text))
 
 
 def in_report(case: Case, text: str) -> Case | None:
-    """The text at the end of the written findings of the first picture, or else of the first result; None without."""
+    """Append the text to the findings of the first picture's class, else to the first result; None without any."""
     examinations = case.examinations
     pictured = [image.item for image in examinations.images if image.item in examinations.auxiliary]
     for item in [*pictured, *examinations.auxiliary][:1]:
@@ -80,13 +80,13 @@ PLACES: Mapping[Place, Callable[[Case, str], Case | None]] = {
 
 
 def _as_variant(case: Case, suffix: str) -> dict[str, object]:
-    # The source's own words are no longer what is on record.
+    # The record as the source words it no longer matches.
     provenance = case.provenance.model_copy(update={"record": ""})
     return {"id": f"{case.id}-{suffix}", "parent_id": case.parent_id or case.id, "provenance": provenance}
 
 
 def _remembered(case: Case, attack: Attack) -> dict[str, object]:
-    """What is told of a remembered case in free words: the complaint and the imaging reports."""
+    """Return the free texts of a recalled case with the attack: the complaint and the imaging reports."""
     text = attack.text(case.language)
     reports = {item: _joined(report, text) for item, report in case.key.imaging_reports.items()}
     key = case.key.model_copy(update={"imaging_reports": reports})

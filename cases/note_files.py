@@ -1,4 +1,4 @@
-"""Reading notes wherever they stand: texts, tables, JSON, foreign cases, our own cases."""
+"""Read clinical notes from text files, tables, JSON, foreign cases and our own cases."""
 
 import csv
 import io
@@ -22,7 +22,7 @@ _KNOWN = (
     "text files, JSON lines with id and note, MTS-Dialog (section_text), MedQA (question and options), "
     "AgentClinic (OSCE_Examination) or cases of our own (patient)"
 )
-# What MTS-Dialog has a section for and we have not.
+# MTS-Dialog's sections that ours do not have.
 _MTS_HEADINGS = {
     "PASTSURGICAL": "Past surgical history",
     "EDCOURSE": "Test results",
@@ -31,45 +31,45 @@ _MTS_HEADINGS = {
 
 
 def read_notes(source: str | Path | Sequence[str | Path], warnings: list[Problem] | None = None) -> list[Note]:
-    """The notes of a folder of texts, of a file in any format that is known, or of the built-in cases (``builtin``).
+    """Read notes from a folder of texts, a file in any known format, or the built-in cases (``builtin``).
 
     Args:
-        source: one of these, or several that are read one after the other.
-        warnings: what is to be known of what was read, such as how many questions are no notes, is added to it.
+        source: one source, or several that are read in order.
+        warnings: extended by the warnings, such as how many questions are not notes.
 
     Raises:
-        CaseFileError: it cannot be read, or any note is faulty (all faults are listed).
+        CaseFileError: a source cannot be read, or any note is faulty (all faults are listed).
     """
     if not isinstance(source, str | Path):
         sources = list(dict.fromkeys(map(str, source)))
         notes = [note for one in sources for note in read_notes(one, warnings)]
-        if doubled := _doubled(notes):
-            faults = [f"{name!r} is the id of notes of several sources; expected unique ids" for name in doubled]
+        if duplicates := _duplicate_ids(notes):
+            faults = [f"{name!r} is the id of notes of several sources; expected unique ids" for name in duplicates]
             raise CaseFileError([Problem(", ".join(sources), "", "id", fault) for fault in faults])
         return notes
     path = Path(source)
     if str(source) == BUILTIN:
         return [note_of(case).model_copy(update={"source": BUILTIN}) for case in load_cases(BUILTIN)]
     if path.is_dir():
-        opened = Source(path)
-        notes = list(_texts(sorted(path.glob("*.txt")), opened))
-        if not (notes or opened.problems):
-            opened.error("holds no .txt file; expected one note a file")
+        reader = Source(path)
+        notes = list(_texts(sorted(path.glob("*.txt")), reader))
+        if not (notes or reader.problems):
+            reader.error("holds no .txt file; expected one note a file")
     else:
-        opened = Source(path)
-        notes = list(_texts([path], opened) if path.suffix == ".txt" else _records(opened))
-        if not (notes or opened.problems):
-            opened.error(f"holds no note; expected {_KNOWN}")
-    for note_id, count in _doubled(notes).items():
-        opened.error(f"{note_id!r} is the id of {count} notes; expected unique ids", field="id")
+        reader = Source(path)
+        notes = list(_texts([path], reader) if path.suffix == ".txt" else _records(reader))
+        if not (notes or reader.problems):
+            reader.error(f"holds no note; expected {_KNOWN}")
+    for note_id, count in _duplicate_ids(notes).items():
+        reader.error(f"{note_id!r} is the id of {count} notes; expected unique ids", field="id")
     if warnings is not None:
-        warnings += [problem for problem in opened.problems if problem.severity != "error"]
-    if errors := [problem for problem in opened.problems if problem.severity == "error"]:
+        warnings += [problem for problem in reader.problems if problem.severity != "error"]
+    if errors := [problem for problem in reader.problems if problem.severity == "error"]:
         raise CaseFileError(errors)
     return [note.model_copy(update={"source": path.name}) for note in notes]
 
 
-def _doubled(notes: Iterable[Note]) -> dict[str, int]:
+def _duplicate_ids(notes: Iterable[Note]) -> dict[str, int]:
     return {name: count for name, count in Counter(note.id for note in notes).items() if count > 1}
 
 
@@ -85,18 +85,18 @@ def _texts(files: Iterable[Path], source: Source) -> Iterator[Note]:
 
 
 def _records(source: Source) -> Iterator[Note]:
-    """The notes of a file of records, all of the kind that the first one is of."""
+    """Yield the notes of a file of records, whose format is that of its first record."""
     if source.path.suffix == ".csv":
-        yield from _each(_rows(source), _mts)
+        yield from _read_all(_rows(source), _mts)
         return
-    # Looked at once for its kind, and read again by whoever reads that kind.
+    # Read once to detect the format, and again by the reader of that format.
     first = Source(source.path).first
     keys = set(first)
     if isinstance(first.get("data"), list):
         entries = (Record(source, f"entry {n}", n, value) for n, value in enumerate(first["data"], 1))
-        yield from _each(entries, _mts)
+        yield from _read_all(entries, _mts)
     elif "section_text" in keys:
-        yield from _each(source.records(), _mts)
+        yield from _read_all(source.records(), _mts)
     elif "OSCE_Examination" in keys or "answers" in keys:
         yield from map(note_of, import_agentclinic(source))
     elif {"question", "options"} <= keys:
@@ -104,7 +104,7 @@ def _records(source: Source) -> Iterator[Note]:
     elif {"patient", "provenance"} & keys and "note" not in keys:
         yield from map(note_of, _own(source))
     else:
-        yield from _each(source.records(), _plain)
+        yield from _read_all(source.records(), _plain)
 
 
 def _own(source: Source) -> list[Case]:
@@ -122,7 +122,7 @@ def _rows(source: Source) -> Iterator[Record]:
             yield Record(source, f"row {number}", number, row)
 
 
-def _each(records: Iterable[Record], read: Callable[[Record, Mapping[str, Any]], Note | None]) -> Iterator[Note]:
+def _read_all(records: Iterable[Record], read: Callable[[Record, Mapping[str, Any]], Note | None]) -> Iterator[Note]:
     for record in records:
         if not isinstance(record.value, Mapping):
             record.expected("", "an object", record.value)
@@ -135,7 +135,7 @@ def _each(records: Iterable[Record], read: Callable[[Record, Mapping[str, Any]],
 
 
 def _plain(record: Record, value: Mapping[str, Any]) -> Note | None:
-    """Our plainest form: ``{"id", "note", "language"?, "department"?, "diseases"?}``; ``text`` is ``note`` too."""
+    """Read the simplest format: ``{"id", "note", "language"?, "department"?, "diseases"?}``; ``text`` for ``note``."""
     field = "text" if "text" in value and "note" not in value else "note"
     if not _is_text(record, field, value.get(field), f"text ({_KNOWN})"):
         return None
@@ -150,7 +150,7 @@ def _plain(record: Record, value: Mapping[str, Any]) -> Note | None:
 
 
 def _mts(record: Record, value: Mapping[str, Any]) -> Note | None:
-    """MTS-Dialog: one section of a note and what it was called; the dialogue beside it is not read."""
+    """Read a record of MTS-Dialog: one section of a note with its heading; its dialogue is ignored."""
     text = value.get("section_text")
     if not _is_text(record, "section_text", text, "the text of a section"):
         return None

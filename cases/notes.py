@@ -1,4 +1,4 @@
-"""Clinical notes: what dialogues are reconstructed from (CliniChat, section 3.1)."""
+"""Clinical notes, from which dialogues are reconstructed (CliniChat, section 3.1)."""
 
 from pydantic import ConfigDict, Field
 
@@ -28,20 +28,20 @@ class Note(Strict):
         return read_sections(self.text, self.language)
 
     def shown(self, with_answer: bool) -> "Note":
-        """The note as a model or a rule may see it: nothing of the answer key, or all of it in the text."""
+        """Return the note as it is shown: without the answer key, or with all of it in the text."""
         if not with_answer:
             return self.model_copy(update={"answer": "", "diseases": []})
         return self.model_copy(update={"text": "\n".join(filter(None, (self.text, self.answer))), "answer": ""})
 
 
 def lacking(note: Note) -> list[str]:
-    """Which of complaint, history and results a note does not tell."""
-    told = {note_sections()[name].part for name in note.sections}
-    return [part for part in ("complaint", "history", "results") if part not in told]
+    """Return which of complaint, history and results are missing from a note."""
+    present = {note_sections()[name].part for name in note.sections}
+    return [part for part in ("complaint", "history", "results") if part not in present]
 
 
 def note_of(case: Case) -> Note:
-    """A case as the note that its doctor would have written under headings: history and findings; the answer apart."""
+    """Write a case as a note with headings: history and findings; the diagnosis is kept apart as ``answer``."""
     patient, key, language = case.patient, case.key, case.language
     stop, space = ("。", "") if language == "zh" else (".", " ")
     findings = {
@@ -51,7 +51,7 @@ def note_of(case: Case) -> Note:
             ("test_results", case.examinations.auxiliary),
         )
     }
-    told = {
+    sections = {
         "person": who_is(patient, language),
         "chief_complaint": patient.chief_complaint,
         "present_illness": patient.present_illness,
@@ -60,7 +60,7 @@ def note_of(case: Case) -> Note:
         "family_history": patient.family_history,
         **findings,
     }
-    lines = [_headed(heading(name, language), text, language) for name, text in told.items() if text]
+    lines = [_headed(heading(name, language), text, language) for name, text in sections.items() if text]
     diagnosis = ("；" if language == "zh" else "; ").join(key.diagnosis)
     return Note(
         id=case.id,
@@ -73,7 +73,7 @@ def note_of(case: Case) -> Note:
 
 
 def who_is(patient: PatientRecord, language: Language) -> str:
-    """Age, sex and occupation in a few words; empty if none is recorded."""
+    """Return age, sex and occupation in a few words; empty if none is recorded."""
     age, sex, work = _age(patient.age_years, language), patient.sex, patient.occupation
     if language == "zh":
         return "，".join(filter(None, (age, {"female": "女", "male": "男", None: ""}[sex], work)))

@@ -1,6 +1,6 @@
-"""The pictures of a case: files within its folder that are images by their content, and not too large to be sent.
+"""The pictures of a case: image files within its folder, small enough to be sent.
 
-A case file may come from anybody. What it names as a picture is opened and sent to whichever model is asked.
+A case file may come from anyone, and what it names as a picture is opened and sent to models.
 """
 
 import io
@@ -9,27 +9,27 @@ from pathlib import Path, PureWindowsPath
 
 from cases.case import Case
 
-LARGEST = 20 * 2**20  # bytes; what model servers take of one picture at most
+LARGEST = 20 * 2**20  # bytes of one picture at most; model servers accept no more
 _FORMATS = ("PNG", "JPEG", "GIF", "WEBP", "BMP", "TIFF")
 
 _folders: set[Path] | None = None
 
 
 class PictureError(ValueError):
-    """A picture that is not read: which one, why, and what would mend it."""
+    """A picture was not read; says which, why, and how to fix it."""
 
 
 def only_pictures_in(folders: Iterable[str | Path]) -> None:
-    """From now on this process reads pictures of these folders alone, whatever folder a case names."""
+    """Restrict this process to pictures in these folders, whatever folder a case names."""
     global _folders
     _folders = {Path(folder).resolve() for folder in folders}
 
 
 def read_picture(file: str | Path) -> tuple[bytes, str]:
-    """The content of a picture and its media type.
+    """Return the content of a picture and its media type.
 
     Raises:
-        PictureError: it cannot be read, is no image, is too large, or lies where this process reads none.
+        PictureError: it cannot be read, is not an image, is too large, or is outside the allowed folders.
     """
     from PIL import Image as Raster
     from PIL import UnidentifiedImageError
@@ -55,10 +55,10 @@ def read_picture(file: str | Path) -> tuple[bytes, str]:
 
 
 def with_sound_pictures(case: Case) -> Case:
-    """The case, if its pictures can be sent; where they are read of certain folders alone, it need not name its own.
+    """Return the case if its pictures can be sent; a case without a folder is looked up in the allowed folders.
 
     Raises:
-        PictureError: naming case, field and remedy.
+        PictureError: names the case, the field and the remedy.
     """
     if not case.folder:
         homes = (case.model_copy(update={"folder": str(folder)}) for folder in _folders or ())
@@ -69,16 +69,16 @@ def with_sound_pictures(case: Case) -> Case:
 
 
 def picture_faults(case: Case) -> Iterator[tuple[str, str]]:
-    """What is wrong with the pictures of a case: the field, and what would mend it."""
+    """Yield the fields and faults of a case's pictures."""
     for index, image in enumerate(case.examinations.images):
         if fault := picture_fault(case.folder, image.file):
             yield f"examinations.images.{index}.file", fault
 
 
 def picture_fault(folder: str | Path, file: str) -> str | None:
-    """Why a file that a case names is no picture of its folder, every link followed; None if it is one."""
+    """Return why a file is not a picture within the folder, with links resolved; None if it is one."""
     try:
-        if PureWindowsPath(file).drive:  # Windows would ask another host for it before anything is found out
+        if PureWindowsPath(file).drive:  # Windows would contact another host to resolve it
             return f"{file!r} leads out of the case's folder; put the picture into it"
         within = Path(folder).resolve()
         path = (within / file).resolve()
@@ -89,6 +89,6 @@ def picture_fault(folder: str | Path, file: str) -> str | None:
         read_picture(path)
     except PictureError as error:
         return str(error).replace(str(path), file)
-    except (OSError, ValueError, RuntimeError) as error:  # a name that no disk takes, a ring of links
+    except (OSError, ValueError, RuntimeError) as error:  # an invalid file name, or a loop of links
         return f"{file!r} cannot be the path of a picture ({error})"
     return None

@@ -1,4 +1,4 @@
-"""Names for things that others may add to: importers, patients, strategies, suites, each in a registry of its own."""
+"""Registries for what plug-ins can add: importers, patients, strategies, suites and others."""
 
 import difflib
 import inspect
@@ -15,15 +15,15 @@ _NAME = re.compile(r"[a-z][a-z0-9_]*")
 
 
 class RegistryError(ValueError):
-    """A name that nothing is registered under, or that something cannot be registered under."""
+    """A name is not registered, or something cannot be registered under it."""
 
 
 class GivenError(ValueError):
-    """What somebody's registered code has given is not what its door asks for: the fault is that code's."""
+    """Registered code returned something else than required; the fault is in that code."""
 
 
 def nearest(name: str, known: Iterable[str]) -> str:
-    """A sentence that names the known name most like a misspelt one, or all of them if none is like it."""
+    """Suggest the most similar known name, or list them all if none is similar."""
     known = sorted(known)
     if alike := difflib.get_close_matches(name, known, n=1):
         return f"did you mean {alike[0]!r}?"
@@ -39,24 +39,24 @@ _KINDS: dict[str, Callable[[Any], bool]] = {
 
 
 def check_named(kind: str, name: object) -> None:
-    """Refuse a decorator without its parentheses, which would take the function for the name.
+    """Reject a decorator without parentheses, which would take the function for the name.
 
     Raises:
-        RegistryError: this is no name.
+        RegistryError: ``name`` is not a string.
     """
     if not isinstance(name, str):
         raise RegistryError(f"{kind}: expected a name in the decorator's parentheses, as in ('my_{kind}')")
 
 
 def check_function(kind: str, name: str, function: object, arguments: str, *also: str) -> None:
-    """Refuse what cannot be called as the door calls it.
+    """Reject a function that cannot be called as required.
 
     Args:
-        kind: what is registered, as errors call it.
-        name: under which name.
-        function: what is registered.
-        arguments: what it is called with, as in ``case, answers``.
-        also: what else than a plain function it may be, in the words of ``_KINDS``.
+        kind: what is registered, for messages.
+        name: the name it is registered under.
+        function: the function.
+        arguments: the arguments it will be called with, as in ``case, answers``.
+        also: kinds of callables that are allowed besides plain functions, as named in ``_KINDS``.
 
     Raises:
         RegistryError: it takes other arguments, or is a class, a coroutine function or a generator.
@@ -75,10 +75,10 @@ def check_function(kind: str, name: str, function: object, arguments: str, *also
 
 
 class Registry(Mapping[str, Entry], Generic[Entry]):
-    """What is registered under which name, in the order of registration.
+    """Entries by name, in the order of registration.
 
     Args:
-        kind: what the entries are, as errors call one of them (``patient``).
+        kind: the name of one entry in messages (``patient``).
     """
 
     def __init__(self, kind: str) -> None:
@@ -86,10 +86,10 @@ class Registry(Mapping[str, Entry], Generic[Entry]):
         self._entries: dict[str, Entry] = {}
 
     def add(self, name: str, entry: Entry) -> Entry:
-        """Register an entry, and give it back.
+        """Register an entry and return it.
 
         Raises:
-            RegistryError: the name is taken, or is not made of small letters, digits and underscores.
+            RegistryError: the name is taken, or has other characters than lower-case letters, digits and underscores.
         """
         if not _NAME.fullmatch(name):
             raise RegistryError(f"{self.kind} {name!r}: a name has small letters, digits and underscores only")
@@ -101,10 +101,10 @@ class Registry(Mapping[str, Entry], Generic[Entry]):
         return entry
 
     def __getitem__(self, name: str) -> Entry:
-        """The entry of a name.
+        """Return the entry of a name.
 
         Raises:
-            RegistryError: nothing has this name; says which one is most like it.
+            RegistryError: there is none; suggests the most similar name.
         """
         try:
             return self._entries[name]
@@ -112,28 +112,28 @@ class Registry(Mapping[str, Entry], Generic[Entry]):
             raise RegistryError(f"unknown {self.kind} {name!r}: {nearest(name, self._entries)}") from None
 
     def __contains__(self, name: object) -> bool:
-        """Whether something has this name."""
+        """Whether the name is registered."""
         return name in self._entries
 
     def __iter__(self) -> Iterator[str]:
-        """The names."""
+        """Iterate over the names."""
         return iter(self._entries)
 
     def __len__(self) -> int:
-        """How many there are."""
+        """Return the number of entries."""
         return len(self._entries)
 
 
-_additions: list[tuple[Registry[Any], str, str]] = []  # of all registries, in their order, and by whom
-_by = [""]  # whoever registers now, as in ", by plug-in my_ward"
+_additions: list[tuple[Registry[Any], str, str]] = []  # of all registries, in order: registry, name, and who added it
+_by = [""]  # a stack of who is registering, such as ", by plug-in my_ward"
 
 
 @contextmanager
 def registering(who: str) -> Iterator[Callable[[], list[str]]]:
-    """Watch what somebody registers, in whatever registry; an exception takes it back, so that it can be tried again.
+    """Record what is registered in any registry inside the block; an exception undoes it, so that it can be retried.
 
     Yields:
-        A function that tells what has been registered since, such as ``metric urgency``.
+        A function that lists what has been registered so far, such as ``metric urgency``.
     """
     before = len(_additions)
     _by.append(f", by {who}")
@@ -149,9 +149,9 @@ def registering(who: str) -> Iterator[Callable[[], list[str]]]:
 
 
 class NameIn:
-    """Marks a field of a Pydantic model, ``Annotated[str, NameIn(registry)]``: its value is a registered name.
+    """Marks a field of a Pydantic model, ``Annotated[str, NameIn(registry)]``, whose value is a registered name.
 
-    The registry is read when a value is checked or a form is drawn, so that what a plug-in adds is known.
+    The registry is read on validation and on schema generation, so that names added by plug-ins are known.
     """
 
     def __init__(self, registry: Registry[Any]) -> None:
@@ -159,15 +159,15 @@ class NameIn:
 
     @property
     def names(self) -> list[str]:
-        """The names that are registered now."""
+        """The currently registered names."""
         return list(self._registry)
 
     def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
-        """A string that must be a registered name."""
+        """Return the schema of a string that must be a registered name."""
         return core_schema.no_info_after_validator_function(self._check, handler(source))
 
     def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
-        """An enumeration of the names."""
+        """Return an enumeration of the names."""
         return {**handler(schema), "enum": self.names}
 
     def _check(self, name: str) -> str:

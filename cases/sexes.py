@@ -1,8 +1,8 @@
-"""A case with the patient's sex changed: pronouns and words for man and woman follow, findings stay as they are.
+"""Change the sex of a case's patient: pronouns and gendered words change, findings stay.
 
-What only one sex has (menstruation, pregnancy, the prostate ...) cannot be changed with it: such a case is refused, so
-that a run in which all patients are of one sex never holds a patient of the other. The rules know words, not people:
-a pronoun of the patient's sex means the patient, but in the family history a relative who stands before it.
+What only one sex has (menstruation, pregnancy, the prostate, ...) cannot be changed, so such a case is rejected: a run
+with patients of one sex never contains one of the other. The rules match words: a pronoun of the patient's sex means
+the patient, except in the family history after a relative of that sex.
 """
 
 import re
@@ -18,11 +18,11 @@ from cases.text.sentences import pieces
 from cases.vocabulary import Language, patterns, word_list
 
 Model = TypeVar("Model", bound=BaseModel)
-_CHILD = 10.0  # years; below this age pregnancy and birth are the mother's
+_CHILD = 10.0  # years; below this age, mentions of pregnancy and birth concern the mother
 _PATTERNS = patterns("cases", "vocabularies/patterns")
 PRONOUNS: Mapping[Sex, str] = {"female": r"she|herself|hers|her", "male": r"he|himself|him|his"}
 _MY_CHILD = re.compile(r"\b(?:my|our)\s(?:[\w-]+\s){0,3}?(?:daughter|son)\b", re.IGNORECASE)
-# 他 is a sound in the names of drugs, and part of words that mean others.
+# 他 is also a syllable of drug names, and part of words for other people.
 _HE_ZH = re.compile("(?<![其吉西雷伐辛洛普匹倍阿维依排])他(?![汀克定滨米唑洛林卡巴扎莫昔乡人们])")
 SHE_HE_ZH = re.compile(f"{_HE_ZH.pattern}|她(?!们)")
 
@@ -31,31 +31,31 @@ LANGUAGES = ("en", "zh")
 
 
 class SexBoundError(ValueError):
-    """A case whose findings belong to one sex was to be played by the other."""
+    """The findings of a case imply one sex, but it was to be played by the other."""
 
 
 def with_sex(case: Case, sex: Sex) -> Case:
-    """The case with a patient of that sex; the same case if the patient is of it already.
+    """Return the case with a patient of that sex; unchanged if it already is.
 
-    The patient's record, the examinations and the texts of the key are changed alike.
+    The patient's record, the examinations and the texts of the key are changed.
 
     Raises:
-        SexBoundError: the case turns on what only the other sex has; names the words.
+        SexBoundError: the case depends on what only the other sex has; names the words.
     """
     if case.patient.sex == sex:
         return case
     if case.language not in LANGUAGES:
         raise SexBoundError(f"case {case.id} cannot be played as {sex}: its language, {case.language!r}, has no rules")
-    for place, words in _bound(case, sex):
+    for place, words in _mentions_of_other_sex(case, sex):
         raise SexBoundError(f"case {case.id} cannot be played as {sex}: {place} speaks of {words!r}")
     change = partial(_changed, sex=sex, language=case.language)
-    told = {name: change(getattr(case.patient, name), name) for name in (*HISTORIES, "occupation")}
-    patient = case.patient.model_copy(update={**told, "sex": sex})
+    histories = {name: change(getattr(case.patient, name), name) for name in (*HISTORIES, "occupation")}
+    patient = case.patient.model_copy(update={**histories, "sex": sex})
     return with_texts(case, change).model_copy(update={"patient": patient})
 
 
 def with_texts(case: Case, change: Callable[[str], str]) -> Case:
-    """The case with each text of its examinations and of its key changed."""
+    """Return the case with ``change`` applied to each text of its examinations and key."""
 
     def changed(part: Model, texts: Iterable[str], by_name: Iterable[str]) -> Model:
         update: dict[str, Any] = {name: change(getattr(part, name)) for name in texts}
@@ -67,30 +67,30 @@ def with_texts(case: Case, change: Callable[[str], str]) -> Case:
     return case.model_copy(update={"examinations": examinations, "key": key})
 
 
-def _bound(case: Case, sex: Sex) -> Iterator[tuple[str, str]]:
-    """Where the case speaks of what the sex does not have (place, words); diseases of the family do not count."""
+def _mentions_of_other_sex(case: Case, sex: Sex) -> Iterator[tuple[str, str]]:
+    """Yield place and words where the case mentions what the sex does not have; the family history does not count."""
     language = case.language
     grown = case.patient.age_years is None or case.patient.age_years >= _CHILD
     of_women = _pattern(("female", "birth") if grown else ("female",), language)
-    theirs, ours = (
+    other_sex, own_sex = (
         (of_women, _pattern(("male",), language)) if sex == "male" else (_pattern(("male",), language), of_women)
     )
     spouses = re.compile(
         "|".join(word for pair in word_list("sexes")["pairs"]["spouse"][language] for word in pair[:2])
     )
     for place, text in _texts(case):
-        for found in theirs.finditer(text):
+        for found in other_sex.finditer(text):
             yield place, found[0]
         for sentence in pieces(text):  # a pregnant wife would become a pregnant husband
-            if spouses.search(sentence) and (found_too := ours.search(sentence)):
-                yield place, found_too[0]
+            if spouses.search(sentence) and (own := own_sex.search(sentence)):
+                yield place, own[0]
     if sex == "male" and (breast := _pattern(("female_disease",), language).search("; ".join(case.key.diagnosis))):
         yield "diagnosis", breast[0]
 
 
-@lru_cache(maxsize=1 << 12)  # hundreds of remembered cases are held against each patient
+@lru_cache(maxsize=1 << 12)  # hundreds of memory cases are compared with each patient
 def bound_to_sex(diagnosis: str, sex: Sex, language: Language) -> bool:
-    """Whether a diagnosis names what a patient of this sex does not have; False in a language without rules."""
+    """Whether a diagnosis is impossible for a patient of this sex; False in a language without rules."""
     groups = ("male",) if sex == "female" else ("female", "birth", "female_disease")
     return language in LANGUAGES and _pattern(groups, language).search(diagnosis) is not None
 
@@ -107,7 +107,7 @@ def _texts(case: Case) -> Iterator[tuple[str, str]]:
 
 
 def _changed(text: str, section: str = "", *, sex: Sex, language: Language) -> str:
-    """A text in which the patient is of that sex."""
+    """Return a text with the patient's sex changed."""
     words = _replacements(("own", "spouse"), sex, language)
     children = _replacements(("child",), sex, language) if section == "chief_complaint" else {}
     if language == "zh":
@@ -120,7 +120,7 @@ def _changed(text: str, section: str = "", *, sex: Sex, language: Language) -> s
 
 
 def _replacements(groups: Iterable[str], sex: Sex, language: Language) -> dict[str, str]:
-    """What is called otherwise of a patient of that sex; a spouse is of the other."""
+    """Return the words to replace for a patient of that sex; a spouse has the other sex."""
     words: dict[str, str] = {}
     for group in groups:
         for woman, man, _ in word_list("sexes")["pairs"][group][language]:
@@ -137,7 +137,7 @@ def _replaced(text: str, words: Mapping[str, str], language: Language) -> str:
 
 
 def _pronouns(sentence: str, sex: Sex, section: str, spouses: Iterable[str]) -> str:
-    """An English sentence with the pronouns of a patient of that sex, and with those of the spouse after it."""
+    """Change the patient's pronouns in an English sentence, and a spouse's after the spouse is named."""
     other: Sex = "male" if sex == "female" else "female"
     relatives = re.compile(rf"\b(?:{word_list('sexes')['relatives'][other]})s?\b", re.IGNORECASE)
     spouse = re.search(rf"\b(?:{'|'.join(spouses)})\b", sentence)
@@ -155,7 +155,7 @@ def _pronouns(sentence: str, sex: Sex, section: str, spouses: Iterable[str]) -> 
 
 
 def _pronoun(word: str, before: str, after: str, sex: Sex) -> str:
-    """A pronoun of the other sex as one of that sex."""
+    """Change a pronoun of the other sex to one of this sex."""
     old = word.casefold()
     if sex == "female":
         alone = before.endswith("of ") and re.match(r"[^\w\s]|$", after)
@@ -168,12 +168,12 @@ def _pronoun(word: str, before: str, after: str, sex: Sex) -> str:
 
 
 def is_object(before: str, after: str) -> bool:
-    """Whether "her" between these words is "him", and not "his"."""
+    """Whether "her" between these words corresponds to "him" rather than "his"."""
     return bool(_PATTERNS["him_before"].match(after) or _PATTERNS["him_after"].search(before))
 
 
 def like(model: str, word: str) -> str:
-    """The word with a capital where the other has one."""
+    """Capitalise the word if the model word is capitalised."""
     return word[:1].upper() + word[1:] if model[:1].isupper() else word
 
 

@@ -1,4 +1,4 @@
-"""Train, validation and test: drawn by department, and never between two records of one patient (MedChain, 5.1)."""
+"""Split cases into train, validation and test by department; records of one patient stay together (MedChain, 5.1)."""
 
 import random
 import re
@@ -15,13 +15,13 @@ from cases.vocabulary import normalise
 
 SPLITS: tuple[Split, ...] = get_args(Split)
 _SHINGLE = 5  # characters
-_ALIKE = 0.7  # Jaccard index of the shingles of two records, from which on they are taken for one patient's
-_BANDS, _ROWS = 32, 4  # of the MinHash signature: a pair alike by 0.7 is missed once in 6,000
+_MIN_SIMILARITY = 0.7  # Jaccard index of the shingles from which two records count as one patient's
+_BANDS, _ROWS = 32, 4  # of the MinHash signature: a pair at 0.7 is missed once in 6,000
 _PRIME = (1 << 31) - 1
 
 
 def parse_ratio(text: str) -> dict[Split, float]:
-    """``7:1:2`` (train, validation, test) or ``7:3`` (train, test) as shares.
+    """Parse ``7:1:2`` (train, validation, test) or ``7:3`` (train, test) into shares.
 
     Raises:
         ValueError: it is neither.
@@ -34,12 +34,12 @@ def parse_ratio(text: str) -> dict[Split, float]:
 
 
 def split_cases(cases: Sequence[Case], ratio: str = "7:1:2", seed: int = 0) -> list[Case]:
-    """The cases in their order, each with a split; the same cases, ratio and seed give the same.
+    """Return the cases in their order, each with a split; deterministic for the same cases, ratio and seed.
 
-    Every department is divided in this ratio, as far as whole cases go; records that are alike go into one split.
+    Every department is divided in this ratio, as far as whole cases allow; similar records go into one split.
 
     Raises:
-        ValueError: the ratio is none.
+        ValueError: the ratio is invalid.
     """
     shares = parse_ratio(ratio)
     by_department: dict[str, list[list[int]]] = defaultdict(list)
@@ -47,39 +47,39 @@ def split_cases(cases: Sequence[Case], ratio: str = "7:1:2", seed: int = 0) -> l
         first = cases[group[0]]
         by_department[f"{first.key.department or ''}/{first.language}"].append(group)
     chance = random.Random(seed)
-    given: dict[int, Split] = {}
+    assigned: dict[int, Split] = {}
     sizes = dict.fromkeys(shares, 0)
     for _, groups in sorted(by_department.items()):
         chance.shuffle(groups)
-        for group in groups:  # what is left over in one department is made up for in the next
-            total = len(given) + len(group)
+        for group in groups:  # remainders of one department are balanced by the next
+            total = len(assigned) + len(group)
             neediest = max(shares, key=lambda split: shares[split] * total - sizes[split])
             sizes[neediest] += len(group)
-            given |= dict.fromkeys(group, neediest)
-    return [case.model_copy(update={"split": given[place]}) for place, case in enumerate(cases)]
+            assigned |= dict.fromkeys(group, neediest)
+    return [case.model_copy(update={"split": assigned[place]}) for place, case in enumerate(cases)]
 
 
 def duplicates(cases: Sequence[Case]) -> list[list[int]]:
-    """The places of the cases in groups of one patient: variants, and records whose histories are nearly the same."""
+    """Return the indices of the cases grouped by patient: variants, and records with nearly the same history."""
     shingles = [_shingles(case) for case in cases]
     leader = list(range(len(cases)))
 
-    def lead(place: int) -> int:
+    def root(place: int) -> int:
         while leader[place] != place:
             leader[place] = place = leader[leader[place]]
         return place
 
     places = {case.id: place for place, case in enumerate(cases)}
     for place, case in enumerate(cases):
-        parent = places.setdefault(case.parent_id or case.id, place)  # of one that is not here, its first variant
-        leader[max(lead(place), lead(parent))] = min(lead(place), lead(parent))
+        parent = places.setdefault(case.parent_id or case.id, place)  # or the first variant
+        leader[max(root(place), root(parent))] = min(root(place), root(parent))
     for one, other in _candidates(shingles):
         both = len(shingles[one] & shingles[other])
-        if lead(one) != lead(other) and both >= _ALIKE * (len(shingles[one]) + len(shingles[other]) - both):
-            leader[max(lead(one), lead(other))] = min(lead(one), lead(other))
+        if root(one) != root(other) and both >= _MIN_SIMILARITY * (len(shingles[one]) + len(shingles[other]) - both):
+            leader[max(root(one), root(other))] = min(root(one), root(other))
     groups: dict[int, list[int]] = defaultdict(list)
     for place in range(len(cases)):
-        groups[lead(place)].append(place)
+        groups[root(place)].append(place)
     return list(groups.values())
 
 
@@ -89,8 +89,8 @@ def _shingles(case: Case) -> set[int]:
 
 
 def _candidates(shingles: Sequence[set[int]]) -> Iterator[tuple[int, int]]:
-    """Pairs that share a band of their MinHash signatures, each with the first that has it."""
-    draw = np.random.default_rng(0)  # of the hash functions, which have nothing to do with the seed of the split
+    """Yield candidate pairs: those that share a band of their MinHash signatures, each with the first that has it."""
+    draw = np.random.default_rng(0)  # draws the hash functions; independent of the split's seed
     factors = draw.integers(1, _PRIME, (_BANDS * _ROWS, 1), dtype=np.int64)
     offsets = draw.integers(0, _PRIME, (_BANDS * _ROWS, 1), dtype=np.int64)
     first: dict[tuple[int, bytes], int] = {}

@@ -1,4 +1,4 @@
-"""The base of what is read from files and models: strict about its fields, so that a typing error is found at once."""
+"""The base class of values read from files and models; unknown fields are errors, so that typos are found."""
 
 from pydantic import BaseModel, ConfigDict
 
@@ -6,5 +6,5 @@ from pydantic import BaseModel, ConfigDict
 class Strict(BaseModel):
     """A value that stays as it was read; a field that it does not know is refused."""
 
-    # Built when it is first read: a command starts without the hundred types that it does not read.
+    # Deferred, so that a command does not build the hundred types that it does not use.
     model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)

@@ -1,4 +1,4 @@
-"""What a type, or somebody else's function, finds wrong, as whoever said it said it."""
+"""Describe validation errors, and errors of other people's functions, for messages."""
 
 import inspect
 import re
@@ -12,17 +12,17 @@ from pydantic import ValidationError
 if TYPE_CHECKING:
     from pydantic_core import ErrorDetails
 
-_BEFORE = "Value error, "  # what Pydantic puts before a sentence of ours
+_BEFORE = "Value error, "  # Pydantic's prefix to our own messages
 
 
 def faults(error: ValidationError) -> "list[ErrorDetails]":
-    """Each fault: where it is (``loc``), what is said of it (``msg``), and of which kind it is (``type``)."""
+    """Return each fault's place (``loc``), message (``msg``) and kind (``type``)."""
     found = error.errors(include_url=False, include_context=False)
-    return [{**each, "msg": _said(each)} for each in found]
+    return [{**fault, "msg": _message(fault)} for fault in found]
 
 
-def _said(fault: "ErrorDetails") -> str:
-    """In words that name no class of ours."""
+def _message(fault: "ErrorDetails") -> str:
+    """Return a fault's message without names of our classes."""
     if fault["type"] == "model_type":
         return "expected an object"
     if fault["type"] == "literal_error" and isinstance(fault["input"], str):
@@ -32,12 +32,12 @@ def _said(fault: "ErrorDetails") -> str:
 
 
 def in_a_line(error: BaseException, whole: str = "", most: int = 8) -> str:
-    """An error in one line; of a `ValidationError` the first faults, each with its place.
+    """Return an error on one line; of a `ValidationError`, the first faults with their places.
 
     Args:
         error: any error.
-        whole: what stands for the place of a fault that is in no field.
-        most: how many faults are told.
+        whole: the place to name for a fault outside any field.
+        most: the maximum number of faults.
     """
     if not isinstance(error, ValidationError):
         return " ".join(str(error).split())
@@ -46,15 +46,15 @@ def in_a_line(error: BaseException, whole: str = "", most: int = 8) -> str:
 
 
 def line_in(error: BaseException, theirs: Any) -> str:
-    """Where in somebody else's code an error came from, ``(my_ward.py, line 3)`` after a space; nothing if nowhere.
+    """Return where in other people's code an error arose, as `` (my_ward.py, line 3)``; empty if not there.
 
     Args:
-        error: what was raised.
-        theirs: their function, or the path of their file, or of the folder of their package.
+        error: the exception.
+        theirs: their function, or the path of their file or package folder.
     """
     try:
         file = theirs if isinstance(theirs, Path) else Path(inspect.getsourcefile(theirs) or "of no file")
-    except TypeError:  # an object that is called like a function
+    except TypeError:  # a callable object
         return ""
     frames = [(Path(frame.filename), frame.lineno) for frame in traceback.extract_tb(error.__traceback__)]
     lines = [f"{path.name}, line {line}" for path, line in frames if file in (path, *path.parents)]

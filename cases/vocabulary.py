@@ -1,7 +1,7 @@
 """The closed vocabularies: departments, examination items, treatment items (MedChain, Appendix A, Figure 9).
 
-English names are canonical; names in other languages and aliases map to them. The terms themselves are data, in
-``cases/vocabularies/*.toml``: a key per language.
+English names are canonical; names in other languages and aliases map to them. The terms are data in
+``cases/vocabularies/*.toml``, with a key per language.
 """
 
 import re
@@ -15,7 +15,7 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator, StringConstraints, ValidationInfo, WithJsonSchema
 
-# Of a case: any that the prompts have a folder of, which is checked where they are loaded.
+# Of a case: any language with a prompt folder, which is checked when prompts are loaded.
 Language = Annotated[str, StringConstraints(pattern=r"^[a-z]{2,3}(-[A-Za-z0-9]+)*$")]
 
 _BESIDE_CHINESE = re.compile(r"(?<=[\u3400-\u9fff]) | (?=[\u3400-\u9fff])")
@@ -25,7 +25,7 @@ _BESIDE_CHINESE = re.compile(r"(?<=[\u3400-\u9fff]) | (?=[\u3400-\u9fff])")
 def normalise(text: str) -> str:
     """Fold width, case, white space and surrounding punctuation, so that spellings of one term compare equal.
 
-    Chinese is written with or without a space beside other signs (B 超, B超): none is kept there.
+    Spaces beside Chinese characters (B 超, B超) are removed.
     """
     folded = re.sub(r"\s+", " ", unicodedata.normalize("NFKC", text).casefold())
     return _BESIDE_CHINESE.sub("", folded).strip(" \t\r\n'\"“”‘’.,;:!?。，；：、！？-–·•*[](){}<>`")
@@ -33,24 +33,24 @@ def normalise(text: str) -> str:
 
 @dataclass(frozen=True)
 class Term:
-    """One entry of a vocabulary: its canonical English name, its names in other languages and other spellings."""
+    """A vocabulary entry: its canonical English name, its names in other languages, and other spellings."""
 
     en: str
     others: Mapping[Language, str] = field(default_factory=dict, hash=False)
     aliases: tuple[str, ...] = ()
 
     def label(self, language: Language) -> str:
-        """The name to show in a prompt of that language; the English one where the language has none."""
+        """Return the name for prompts in a language; the English one if the language has none."""
         return self.others.get(language, self.en)
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Its name in every language, the canonical one first."""
+        """Its names in all languages, the canonical one first."""
         return (self.en, *self.others.values())
 
     @property
     def spellings(self) -> tuple[str, ...]:
-        """Every spelling that means this term, the canonical one first."""
+        """All spellings of this term, the canonical one first."""
         return (*self.names, *self.aliases)
 
 
@@ -68,7 +68,7 @@ class Vocabulary:
 
     @property
     def choices(self) -> str:
-        """What there is to choose from, for messages: ``one of A, B``."""
+        """The options for messages: ``one of A, B``."""
         return f"one of {', '.join(self.names)}"
 
     @cached_property
@@ -80,33 +80,33 @@ class Vocabulary:
         return {normalise(spelling): term.en for term in self.terms for spelling in term.spellings}
 
     def canonical(self, text: str) -> str | None:
-        """The canonical name that ``text`` spells, or None if it is not a term of this vocabulary."""
+        """Return the canonical name that ``text`` spells; None if it is not a term of this vocabulary."""
         return text if text in self._by_name else self._by_spelling.get(normalise(text))
 
     def require(self, text: str) -> str:
-        """Like :meth:`canonical`, but an unknown term raises ValueError naming the vocabulary."""
+        """Like :meth:`canonical`, but raise ValueError for an unknown term."""
         if (name := self.canonical(text)) is None:
             raise ValueError(f"{text!r} is not in the vocabulary of {self.name}: {self.choices}")
         return name
 
     def label(self, name: str, language: Language) -> str:
-        """The name to show for a canonical term; a name outside the vocabulary is shown as it is."""
+        """Return the name to show for a canonical term; other names are returned unchanged."""
         term = self._by_name.get(name)
         return term.label(language) if term else name
 
     def labels(self, language: Language) -> tuple[str, ...]:
-        """All names in one language, in order."""
+        """Return all names in one language, in order."""
         return tuple(term.label(language) for term in self.terms)
 
     def mentioned_in(self, text: str) -> list[str]:
-        """The terms that ``text`` names under any spelling, in vocabulary order."""
+        """Return the terms that ``text`` names in any spelling, in vocabulary order."""
         folded = normalise(text)
         return [term.en for term in self.terms if any(spelled(normalise(s)).search(folded) for s in term.spellings)]
 
 
 @lru_cache(maxsize=4096)
 def spelled(spelling: str) -> re.Pattern[str]:
-    """A folded spelling as it stands in a folded text as a word of its own; Chinese has no word boundaries."""
+    """Return a pattern for a folded spelling as a separate word of a folded text; Chinese has no word boundaries."""
     before = r"(?<![a-z0-9])" if spelling[:1].isascii() else ""
     after = r"(?![a-z0-9])" if spelling[-1:].isascii() else ""
     return re.compile(before + re.escape(spelling) + after)
@@ -114,15 +114,15 @@ def spelled(spelling: str) -> re.Pattern[str]:
 
 @cache
 def data_file(package: str, name: str) -> dict[str, Any]:
-    """What stands in ``NAME.toml`` beside the code of a package."""
+    """Return the content of ``NAME.toml`` in a package."""
     return tomllib.loads((files(package) / f"{name}.toml").read_text("utf-8"))
 
 
 class Patterns(Mapping[str, re.Pattern[str]]):
-    """Patterns by their names, each compiled when it is first asked for; a line that ends within one is no part of it.
+    """Regular expressions by name, compiled on first use; line feeds within them are removed.
 
     Args:
-        texts: the patterns as they are written.
+        texts: the sources of the patterns.
     """
 
     def __init__(self, texts: Mapping[str, str]) -> None:
@@ -130,28 +130,28 @@ class Patterns(Mapping[str, re.Pattern[str]]):
         self._compiled: dict[str, re.Pattern[str]] = {}
 
     def __getitem__(self, name: str) -> re.Pattern[str]:
-        """The pattern of a name."""
+        """Return the pattern of a name."""
         if (found := self._compiled.get(name)) is None:
             found = self._compiled[name] = re.compile(self._texts[name].replace("\n", ""))
         return found
 
     def __iter__(self) -> Iterator[str]:
-        """The names."""
+        """Iterate over the names."""
         return iter(self._texts)
 
     def __len__(self) -> int:
-        """How many there are."""
+        """Return the number of patterns."""
         return len(self._texts)
 
 
 @cache
 def patterns(package: str, name: str) -> Patterns:
-    """The patterns of such a file."""
+    """Return the patterns of a package's ``NAME.toml``."""
     return Patterns(data_file(package, name)["pattern"])
 
 
 def word_list(name: str) -> dict[str, Any]:
-    """A list of clinical words as it stands in ``cases/vocabularies/NAME.toml``."""
+    """Return a list of clinical words from ``cases/vocabularies/NAME.toml``."""
     return data_file("cases", f"vocabularies/{name}")
 
 
@@ -188,7 +188,7 @@ TREATMENT_ITEMS = Vocabulary("treatment items", _terms(word_list("treatments")["
 
 
 def label(name: str, language: Language) -> str:
-    """The name of any vocabulary's term in a language; other names are shown as they are."""
+    """Return the name of a term of any vocabulary in a language; other names are returned unchanged."""
     for vocabulary in (DEPARTMENTS, SUB_DEPARTMENTS, EXAMINATION_ITEMS, TREATMENT_ITEMS):
         if name in vocabulary.names:
             return vocabulary.label(name, language)
@@ -196,7 +196,7 @@ def label(name: str, language: Language) -> str:
 
 
 def labels(names: Sequence[str], language: Language) -> list[str]:
-    """Several terms of one vocabulary in a language: `Surgery` is a department, and among treatments an operation."""
+    """Return terms of one vocabulary in a language: `Surgery` is a department, but among treatments an operation."""
     for vocabulary in (TREATMENT_ITEMS, DEPARTMENTS):
         if set(names) <= set(vocabulary.names):
             return [vocabulary.label(name, language) for name in names]
@@ -204,7 +204,7 @@ def labels(names: Sequence[str], language: Language) -> list[str]:
 
 
 def canonical_sub_department(text: str) -> str:
-    """A second-level department's canonical name; one outside our list keeps its own (trimmed) spelling."""
+    """Return the canonical name of a second-level department; an unknown one keeps its (trimmed) spelling."""
     return SUB_DEPARTMENTS.canonical(text) or text.strip()
 
 
@@ -212,8 +212,8 @@ def _enumerated(vocabulary: Vocabulary) -> tuple[AfterValidator, WithJsonSchema]
     return AfterValidator(vocabulary.require), WithJsonSchema({"type": "string", "enum": list(vocabulary.names)})
 
 
-# Pydantic types: any known spelling is accepted and stored under its canonical name; the JSON schema
-# shown to a model lists the names.
+# Pydantic types: any known spelling is accepted and stored under its canonical name; the JSON schema shown to a model
+# lists the names.
 Department = Annotated[str, *_enumerated(DEPARTMENTS)]
 PhysicalItem = Annotated[str, *_enumerated(PHYSICAL_ITEMS)]
 AuxiliaryItem = Annotated[str, *_enumerated(AUXILIARY_ITEMS)]
@@ -223,13 +223,13 @@ SubDepartment = Annotated[str, AfterValidator(canonical_sub_department)]
 
 
 def given(require: Callable[[str], str], names: Iterable[str]) -> tuple[AfterValidator, WithJsonSchema]:
-    """What makes a text the answer from a closed list.
+    """Make the annotations of an answer from a closed list.
 
-    Another name is kept as it stands, so that it counts as wrong and costs nothing else; where ``closed`` is set in the
-    context of the validation it is refused, so that who answers can be asked again.
+    An unknown name is kept as it is, so that only this answer counts as wrong; with ``closed`` in the validation
+    context it is an error, so that the answer can be asked for again.
 
     Args:
-        require: the canonical name of what a text means; a ValueError if it is not in the list.
+        require: returns the canonical name of a text; ValueError if it is not in the list.
         names: the list.
     """
 
@@ -253,7 +253,7 @@ URGENCIES = Vocabulary(
     ),
 )
 
-# The same lists as the types of answers.
+# The same lists for answer types.
 GivenUrgency = Annotated[str, *given(URGENCIES.require, URGENCIES.names)]
 GivenDepartment = Annotated[str, *given(DEPARTMENTS.require, DEPARTMENTS.names)]
 GivenClinichatDepartment = Annotated[str, *given(CLINICHAT_DEPARTMENTS.require, CLINICHAT_DEPARTMENTS.names)]
@@ -270,7 +270,7 @@ def _given_sub_department(text: str, info: ValidationInfo) -> str:
     return name
 
 
-OPTION = "option"  # format, in a schema, of what may be chosen where the question is put: who asks says what
+OPTION = "option"  # schema format of a choice whose options depend on the question
 GivenSubDepartment = Annotated[
     str, AfterValidator(_given_sub_department), WithJsonSchema({"type": "string", "format": OPTION})
 ]

@@ -1,4 +1,4 @@
-"""One question to a chat model, from the response cache or the server, within the limits in force."""
+"""Answer one question with a chat model, through the response cache, within the limits in force."""
 
 import asyncio
 import time
@@ -32,12 +32,12 @@ from llm.settings import ModelSettings
 from llm.trace import Call
 
 T = TypeVar("T")
-_SHOWN = 4000  # characters of an unreadable reply that its model is shown again
+_SHOWN = 4000  # characters of an unreadable reply that are shown to its model in a repair
 
 
 @dataclass
 class Taken:
-    """What a call has taken so far, under the names of the record."""
+    """What a call has used so far; the fields are those of `Call`."""
 
     attempts: int = 0
     repaired: bool = False
@@ -51,7 +51,7 @@ class Taken:
 async def answer_from_cache(
     question: Question[Answer], call: Call, settings: ModelSettings, taken: Taken
 ) -> Answer | None:
-    """The answer of an earlier run; None if there is none, or no cache is used.
+    """Return the cached answer of an earlier run; None if there is none, or the cache is off.
 
     Raises:
         CacheError: the cache cannot be used.
@@ -62,14 +62,14 @@ async def answer_from_cache(
         return None
     try:
         answer = question.checked(question.kind.model_validate_json(found.answer))
-    except ValueError:  # the type or the check has become stricter since
+    except ValueError:  # the type or the check has become stricter since then
         return None
     taken.cached, taken.input_tokens, taken.output_tokens = True, found.input_tokens, found.output_tokens
     return answer
 
 
 async def keep_in_cache(answer: Answer, call: Call, settings: ModelSettings, taken: Taken) -> None:
-    """Let later runs have the answer, where a cache is used.
+    """Store the answer for later runs, if the cache is on.
 
     Raises:
         CacheError: the cache cannot be used.
@@ -80,22 +80,22 @@ async def keep_in_cache(answer: Answer, call: Call, settings: ModelSettings, tak
 
 
 def _cache(call: Call, settings: ModelSettings) -> ResponseCache | None:
-    # The weights in a folder may be others tomorrow: an answer of theirs is good for this run only.
+    # The weights in a folder may change, so answers of a model in this process are not cached.
     return open_cache(settings.cache) if settings.cache and not settings.block(call.model).in_process else None
 
 
 async def answer_from_model(question: Question[Answer], call: Call, settings: ModelSettings, taken: Taken) -> Answer:
-    """The model's typed answer; ``taken`` also tells what a failed call took.
+    """Ask the model and return its typed answer; ``taken`` is filled in even if the call fails.
 
     Raises:
-        AskError: there is none, or a limit was reached.
+        AskError: the model gave no valid answer, or a limit was reached.
         ModelSpecError: the model cannot be used.
     """
     before = failed_before(call.id)
     account = Account(
         call.role,
         priced=lambda: price_of(call.model, settings) is not None,
-        # The very same question, whose answer failed: one call, however often it is tried.
+        # A retry of the same failed question counts as the same call.
         asked_before=before is not None and before.attempts > 0 and before.fingerprint == call.fingerprint,
     )
     account.check()
@@ -115,54 +115,55 @@ async def answer_from_model(question: Question[Answer], call: Call, settings: Mo
 async def _answer(
     question: Question[Answer], client: ChatClient, call: Call, settings: ModelSettings, taken: Taken, account: Account
 ) -> Answer:
-    """The first reply that can be read.
+    """Return the first reply that can be read, asking for repairs as often as the settings allow.
 
-    One that only names what a closed list has not, or goes round in circles, is mended once, then kept (and cut).
+    A reply whose only fault is a term outside a closed list, or a loop, is repaired once; if the fault comes back, the
+    reply is accepted (a loop cut off).
     """
     messages, repair = question.messages, question.repair
-    kept: Answer | None = None
-    form, bound = question, False  # which repairs may ask in another
-    said: str | None = None  # the last reply that was shown
+    accepted: Answer | None = None
+    form, bound = question, False  # a repair may ask in a narrower form
+    last_shown: str | None = None  # the last reply shown to the model in a repair
     repairs = settings.repairs if repair else 0
     for left in range(repairs, -1, -1):
         asked = form if messages is question.messages else form.about(messages)
         reply = await _reply(asked, client, call, settings, taken, account)
         try:
-            answer = await _beside_if_slow(_read, question, reply, taken)
+            answer = await _in_thread_if_slow(_read, question, reply, taken)
             taken.shortened |= bound and not client.forms.unbound
             return answer
-        except ValueError as error:  # a ValidationError is one too
+        except ValueError as error:  # includes ValidationError
             wrong = error
             if reply.cut and not isinstance(error, LoopError | EchoError):
                 wrong = ValueError(f"it is too long and was cut off: answer in fewer words ({what_is_wrong(error)})")
-        before, kept = kept, await _beside_if_slow(_not_quite, question, reply, taken) or kept
-        if repair is None or not left or (before and kept is not before):
+        before, accepted = accepted, await _in_thread_if_slow(_read_leniently, question, reply, taken) or accepted
+        if repair is None or not left or (before and accepted is not before):
             break
         account.check()
         taken.repaired = True
-        if left == 1 or (reply.cut and isinstance(wrong, LoopError)):  # what words do not mend, a grammar may
+        if left == 1 or (reply.cut and isinstance(wrong, LoopError)):  # a grammar may enforce what words do not
             form = form.narrower(len(reply.text) if reply.cut else None)
             bound = bound or (reply.cut and not question.whole)
-        # Shown its own words, or the form's, a small model would say them again: it reads the names of the fields.
-        again = isinstance(wrong, EchoError) or (reply.text == said and not reply.cut)
+        # A small model that sees its own words, or those of the schema, repeats them: show it only the field names.
+        again = isinstance(wrong, EchoError) or (reply.text == last_shown and not reply.cut)
         if again and form.words is not form.fields:
             form = replace(form, schema=undescribed(form.schema), words=form.fields)
             messages = [*question.messages]
             continue
-        said = reply.text
-        shown = without_loops(said)[:_SHOWN] or "{}"
+        last_shown = reply.text
+        shown = without_loops(last_shown)[:_SHOWN] or "{}"
         messages = [*messages, AIMessage(shown), HumanMessage(repair(wrong))]
-    if kept is not None:
-        return kept
+    if accepted is not None:
+        return accepted
     also = {0: "", 1: ", also after a repair"}.get(repairs, f", also after {repairs} repairs")
     room = "; a higher max_tokens, or a longer context of its server, gives it room" if reply.cut else ""
     raise AnswerError(f"not a {question.kind.__name__}{also}: {what_is_wrong(wrong)}{room}") from wrong
 
 
-async def _beside_if_slow(
+async def _in_thread_if_slow(
     read: Callable[[Question[Answer], Reply, Taken], T], question: Question[Answer], reply: Reply, taken: Taken
 ) -> T:
-    """In a thread what would hold up the loop; what would not takes longer to reach one than to be read."""
+    """Run in a thread only if reading may block the event loop: starting a thread takes longer than a short reading."""
     return await asyncio.to_thread(read, question, reply, taken) if question.slow else read(question, reply, taken)
 
 
@@ -176,18 +177,18 @@ def _read(question: Question[Answer], reply: Reply, taken: Taken, *, strictly: b
     if echoes(text, question.schema):
         raise EchoError("it repeats what the form says of a field instead of filling it in")
     text = without_fences(text)
-    if (told := without_names(text, question.names)) != text and strictly and question.repair:
+    if (unnamed := without_names(text, question.names)) != text and strictly and question.repair:
         raise EchoError("it gives the name of a field, or of its material, for what is asked")
-    answer = question.read(text if question.directions else told, strictly)
-    said = getattr(answer, "text", "")
-    if strictly and question.repair and question.directions and says_directions(said, question.directions):
+    answer = question.read(text if question.directions else unnamed, strictly)
+    spoken = getattr(answer, "text", "")
+    if strictly and question.repair and question.directions and says_directions(spoken, question.directions):
         raise EchoError("it says what it was told to do instead of doing it")
     taken.shortened = looped
     return answer
 
 
-def _not_quite(question: Question[Answer], reply: Reply, taken: Taken) -> Answer | None:
-    """The answer in a reply whose only faults are those that are kept."""
+def _read_leniently(question: Question[Answer], reply: Reply, taken: Taken) -> Answer | None:
+    """Return the answer of a reply whose only faults may be accepted; None if there are others."""
     try:
         return _read(question, reply, taken, strictly=False)
     except ValueError:

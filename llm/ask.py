@@ -1,4 +1,4 @@
-"""The one door through which every role speaks."""
+"""`ask`: the single function through which every role gets its answer."""
 
 import asyncio
 import json
@@ -34,27 +34,24 @@ async def ask(
     pictures: Sequence[str] = (),
     seat: int | None = None,
 ) -> Answer:
-    """Put a role's question to the model that stands behind it.
+    """Put a role's question to its model, offline rule or person, and return the answer.
 
-    A question that the case's journal or the response cache answers is not sent. A prompt that is longer than the
-    model reads, by its block or by its server's word, is shortened (``llm/context_window.py``).
+    A question that is answered by the case's journal or the response cache is not sent. A prompt longer than the
+    model's context (by its block or its server's error) is shortened (``llm/context_window.py``).
 
     Args:
-        role: who is asked.
-        view: the dataclass with what the role sees; its fields are the prompt's variables.
+        role: the role to ask.
+        view: a dataclass with all that the role sees; its fields are the variables of the prompt.
         settings: the model map and the limits of a call.
         language: the language of the case; ``settings.language`` overrides it.
-        place: what tells this call from others of the same role and stage (seat, round, turn).
-        pictures: paths of images, sent as content blocks to a chat model.
-        seat: which of the role's numbered seats is asked, where each may have a model of its own.
-
-    Returns:
-        The typed answer.
+        place: what distinguishes this call from others of the same role and stage (seat, round, turn).
+        pictures: paths of images, sent to chat models as content blocks.
+        seat: the number of the role's seat, if each seat may have its own model.
 
     Raises:
-        AnswerError: no valid answer, also not after the repairs.
+        AnswerError: no valid answer, even after the repairs.
         ModelError: the model could not be reached or refused.
-        LimitError: the case, the role or the run has taken what it may.
+        LimitError: a limit of the case, the role or the run is reached.
         ModelSpecError: the model's package or key is missing, or the response cache cannot be used.
     """
     spec = model_of(role.name, role.stage, settings.models, seat)
@@ -81,19 +78,19 @@ async def ask(
             _finish(call, clock, settings, taken, {"error": whole_text(f"{error.reason}: {error}")})
             raise
         by_model = question is not None and not (taken.cached or is_rehearsal())
-        if by_model and (bare := _without_others(asked, view, answer, taken)) is not None:
+        if by_model and (bare := _without_copied(asked, view, answer, taken)) is not None:
             view = bare
             continue
         _finish(call, clock, settings, taken, {"answer": answer.model_dump(mode="json")})
         if by_model:
-            await keep_in_cache(answer, call, settings, taken)  # once it is on record
+            await keep_in_cache(answer, call, settings, taken)  # after it has been recorded
         return answer
 
 
 async def _answered(
     asked: Asked[Answer], view: Any, question: Question[Answer] | None, call: Call, taken: Taken
 ) -> Answer:
-    """The answer of whoever stands behind the role; of a chat model that of the cache, if it has one."""
+    """Get the answer from the offline rule, the person, the cache or the chat model."""
     if question is None:
         return await (_by_rule if asked.spec == OFFLINE else _by_person)(asked, view, call)
     if asked.length is not None and (needed := asked.size(view)) > asked.length:
@@ -106,46 +103,46 @@ async def _answered(
     return await answer_from_model(question, call, asked.settings, taken) if known is None else known
 
 
-def _without_others(asked: Asked[Answer], view: Any, answer: Answer, taken: Taken) -> Any | None:
-    """What the role sees without other patients' cases, where it told this one what only they had; None if not.
+def _without_copied(asked: Asked[Answer], view: Any, answer: Answer, taken: Taken) -> Any | None:
+    """Return the view without recalled cases if the answer copies words found only in these; else None.
 
-    It then says it anew, without having read of them.
+    The role is then asked again without having read them.
     """
     if not asked.role.speech or asked.conversation:
         return None
-    bare, others = without_recalled(view)
-    if not others or not copies(getattr(answer, "text", ""), asked.words(view), asked.words(bare)):
+    bare, dropped = without_recalled(view)
+    if not dropped or not copies(getattr(answer, "text", ""), asked.words(view), asked.words(bare)):
         return None
     taken.repaired = True
-    taken.left_out[RECALLED] += others
+    taken.left_out[RECALLED] += dropped
     return bare
 
 
 def _from_journal(role: Role[Answer], view: Any, call: Call, settings: ModelSettings) -> Answer | None:
-    """The answer that was recorded to this very question, put among the case's calls as it was."""
+    """Return the recorded answer to this question and add its call to the case's calls; None if there is none."""
     known = replayed(call)
     if known is None:
         return None
     try:
         answer = role.checked(view, role.answer.model_validate(known.answer))
-    except ValueError:  # the type or the check has become stricter since
+    except ValueError:  # the type or the check has become stricter since then
         return None
     collect(known, settings.trace_file)
     return answer
 
 
 async def _by_rule(asked: Asked[Answer], view: Any, call: Call) -> Answer:
-    """The offline rule's answer. It may embed what was said, and is not to hold up whoever else the loop serves."""
+    """Return the offline rule's answer, computed in a thread, as it may embed text and block the event loop."""
     if is_kept() and set(asked.settings.models.values()) <= {OFFLINE}:
-        return asked.role.by_rule(view)  # a run without a model: all that waits are other rules
+        return asked.role.by_rule(view)  # a run without models: only other rules could be kept waiting
     return await asyncio.to_thread(asked.role.by_rule, view)
 
 
 async def _by_person(asked: Asked[Answer], view: Any, call: Call) -> Answer:
-    """Interrupt the graph with the question; the run goes on with what the person gives.
+    """Interrupt the graph with the question and return what the person gives on resume.
 
-    What is no answer is asked for again, by a further interrupt of the same node, with what is wrong with it. LangGraph
-    keeps what was given to the earlier ones, in order: an error here would be raised again for ever.
+    An invalid answer leads to a further interrupt of the same node, with the error added. Raising it would not work:
+    LangGraph keeps all resume values of a node in order and would replay the invalid one forever.
     """
     from langgraph.types import interrupt
 
@@ -158,13 +155,13 @@ async def _by_person(asked: Asked[Answer], view: Any, call: Call) -> Answer:
     while True:
         given = interrupt(shown)
         try:
-            return await asyncio.to_thread(asked.role.read, view, _form_or_words(given))
+            return await asyncio.to_thread(asked.role.read, view, _parsed(given))
         except ValueError as error:
             shown = {**shown, "wrong": what_is_wrong(error)}
 
 
-def _form_or_words(given: Any) -> Any:
-    """JSON that a person has typed as text, as what it says; other text as it stands."""
+def _parsed(given: Any) -> Any:
+    """Parse JSON that a person typed as text; leave other text as it is."""
     try:
         return json.loads(given) if isinstance(given, str) and given.lstrip().startswith("{") else given
     except ValueError:
@@ -178,6 +175,6 @@ def _finish(call: Call, clock: float, settings: ModelSettings, taken: Taken, out
     finished = with_earlier_tries(finished)
     record(finished, settings.trace_file)
     note(finished)
-    kept = ("stage", "role", "model", "seconds", "attempts", "input_tokens", "output_tokens", "cost", "cached")
-    told = {name: getattr(finished, name) for name in kept}
-    tell("call_ended", call=call.id, failed=finished.error is not None, **told)
+    names = ("stage", "role", "model", "seconds", "attempts", "input_tokens", "output_tokens", "cost", "cached")
+    facts = {name: getattr(finished, name) for name in names}
+    tell("call_ended", call=call.id, failed=finished.error is not None, **facts)

@@ -1,4 +1,4 @@
-"""A role and whom it is asked of: what it is asked there, of what it sees."""
+"""A role bound to the settings of a call: its model, its prompt and its messages."""
 
 import time
 from collections.abc import Callable, Sequence
@@ -26,57 +26,57 @@ from prompts.loading import Prompt
 
 @dataclass(frozen=True)
 class Asked(Generic[Answer]):
-    """A role, and whom it is asked of."""
+    """A role with the settings, language, model and pictures that it is asked with."""
 
     role: Role[Answer]
     settings: ModelSettings
-    language: Language  # that it is asked in
-    spec: str  # the entry of the model map that stands behind it
-    pictures: Sequence[str]  # paths of the images that are sent to a chat model beside the words
+    language: Language  # of the prompts
+    spec: str  # its entry in the model map
+    pictures: Sequence[str]  # paths of images, sent to chat models after the text
 
     @property
     def chats(self) -> bool:
-        """Whether a chat model is asked, no rule and no person."""
+        """Whether a chat model is asked, not a rule or a person."""
         return self.spec not in WITHOUT_MODEL
 
     @cached_property
     def block(self) -> ModelBlock:
-        """The parameters of its model."""
+        """The block of its model."""
         return self.settings.block(self.spec)
 
     @cached_property
     def prompt(self) -> Prompt:
-        """The file of its question."""
+        """Its prompt file."""
         return load_prompt(self.role.prompt, self.language, self.role.stage)
 
     @cached_property
     def speech(self) -> Speech[Answer] | None:
-        """How plain words are its answer, where its model heeds no form."""
+        """How plain text becomes its answer, if its model does not fill in forms; else None."""
         plain = self.chats and (self.settings.plain_words or self.block.in_process)
         return self.role.speech if plain else None
 
     @property
     def conversation(self) -> Callable[[Any], list[Message]] | None:
-        """What has been said so far, of a view, where the model goes on with it in place of answering a prompt."""
+        """The function that gives the dialogue so far, if the model continues it instead of answering a prompt."""
         return self.speech.conversation if self.speech else None
 
     def turns(self, view: Any) -> list[Message]:
-        """What has been said so far, as turns of a chat between the prompt's two messages; mostly none."""
+        """Return the dialogue so far as chat turns between the two messages; empty unless `dialogue_in_roles`."""
         speech = self.role.speech if self.chats and self.settings.dialogue_in_roles and not self.conversation else None
         return speech.conversation(view) if speech and speech.conversation and speech.apart else []
 
     @property
     def length(self) -> int | None:
-        """Tokens that its model reads, if known."""
+        """The context length of its model in tokens, if known."""
         return self.block.context_length if self.chats else None
 
     @property
     def room(self) -> float:
-        """Tokens that a prompt may have."""
+        """The number of tokens that a prompt may have."""
         return inf if self.length is None else room(self.length, self.block.max_tokens or self.settings.max_tokens)
 
     def messages(self, view: Any) -> list[Message]:
-        """What it is asked, of what it sees."""
+        """Return the messages that are sent for a view."""
         if self.conversation:
             return self.conversation(view)
         turns, speech = self.turns(view), self.role.speech
@@ -85,15 +85,15 @@ class Asked(Generic[Answer]):
         return [Message(role="system", content=system), *turns, Message(role="user", content=user)]
 
     def words(self, view: Any) -> str:
-        """The text of the messages."""
+        """Return the text of the messages."""
         return "\n".join(message.content for message in self.messages(view))
 
     def size(self, view: Any) -> int:
-        """About how many tokens the messages have."""
+        """Estimate the number of tokens of the messages."""
         return tokens(self.words(view))
 
     def opened(self, place: str) -> Call:
-        """The record of the call as it begins; ``place`` tells it from others of the same role and stage."""
+        """Return the initial record of the call; ``place`` distinguishes it from others of the same role and stage."""
         return Call(
             id=entry_id(self.settings.scope, self.role.stage, self.role.name, place),
             role=self.role.name,
@@ -107,13 +107,13 @@ class Asked(Generic[Answer]):
         )
 
     async def put(self, call: Call, view: Any) -> tuple[Call, Question[Answer] | None]:
-        """The record with what is asked of a view, and the question to a chat model; None for a rule or a person."""
+        """Return the call with its messages, and the question to a chat model (None for a rule or a person)."""
         messages, pictures = self.messages(view), self.pictures if self.block.pictures else ()
         shown = [message.model_dump() for message in messages]
         if self.speech and self.conversation:
             question = spoken_question(self.role, self.speech, messages, view)
         else:
-            shown += [{"role": "user", "image": Path(picture).name} for picture in pictures]  # by file, not by content
+            shown += [{"role": "user", "image": Path(picture).name} for picture in pictures]  # not the content
             if not self.chats:
                 return call.model_copy(update={"messages": shown}), None
             system, *turns, user = messages

@@ -1,4 +1,4 @@
-"""What a model is beyond its spec: its server and key, and what is sent to it with every question."""
+"""Model blocks: a model's spec with its server, key and request parameters."""
 
 import os
 import re
@@ -16,7 +16,7 @@ from llm.specs import HUMAN, IN_PROCESS, OFFLINE, ModelSpec
 
 OWN = "default"
 Temperature = Annotated[float, Field(ge=0, le=2)] | Literal["default"]
-_NAMED = "KEY, TOKEN, SECRET or PASSWORD"
+_MARKERS = "KEY, TOKEN, SECRET or PASSWORD"
 _VARIABLE = re.compile(r"\$\{?(\w+)\}?")
 _SECRET_HEADER = re.compile(r"auth|key|token|secret|cookie", re.IGNORECASE)
 _SECRET_FIELD = re.compile(r"api_?key|secret|password|credential|authorization", re.IGNORECASE)
@@ -70,28 +70,28 @@ class ModelBlock(Strict):
 
     @field_validator("api_key_env")
     @classmethod
-    def _is_kept_out_of_records(cls, name: str | None) -> str | None:
+    def _check_variable_name(cls, name: str | None) -> str | None:
         if name and not (name.isidentifier() and SECRET_NAME.search(name)):
-            raise ValueError(f"is not the key but names the environment variable with it, which must hold {_NAMED}")
+            raise ValueError(f"is not the key but names the environment variable with it, which must hold {_MARKERS}")
         return name
 
     @field_validator("headers")
     @classmethod
-    def _no_secret_headers(cls, headers: dict[str, str]) -> dict[str, str]:
+    def _reject_secret_headers(cls, headers: dict[str, str]) -> dict[str, str]:
         for name, value in headers.items():
             if _SECRET_HEADER.search(name) and not any(map(SECRET_NAME.search, _VARIABLE.findall(value))):
-                raise ValueError(f"{name}: a secret stands in the environment: write '$NAME', with {_NAMED} in it")
+                raise ValueError(f"{name}: a secret stands in the environment: write '$NAME', with {_MARKERS} in it")
         return headers
 
     @field_validator("extra_body")
     @classmethod
-    def _no_secret_fields(cls, body: dict[str, Any]) -> dict[str, Any]:
-        if secret := next((name for name in _names(body) if _SECRET_FIELD.search(name)), None):
+    def _reject_secret_fields(cls, body: dict[str, Any]) -> dict[str, Any]:
+        if secret := next((name for name in _field_names(body) if _SECRET_FIELD.search(name)), None):
             raise ValueError(f"{secret}: what is secret stands in the environment; see api_key_env and headers")
         return body
 
     @model_validator(mode="after")
-    def _a_chat_model(self) -> "ModelBlock":
+    def _check_spec(self) -> "ModelBlock":
         spec = ModelSpec.parse(self.spec)
         if spec.provider in (OFFLINE, HUMAN, OBJECT):
             raise ValueError(f"spec: {self.spec!r} takes no parameters; it stands in the model map itself")
@@ -102,28 +102,28 @@ class ModelBlock(Strict):
 
     @property
     def parsed(self) -> ModelSpec:
-        """The spec, with the server."""
-        return _parsed(self.text)  # at each call of each role
+        """The parsed spec, server included."""
+        return _parsed(self.text)  # cached, as each call of each role needs it
 
     @property
     def text(self) -> str:
-        """The spec with the server, as it is spelt."""
+        """The spec as text, server included."""
         return self.spec if self.base_url is None else f"{self.spec}@{self.base_url}"
 
     @property
     def own_parameters(self) -> dict[str, Any]:
-        """What an answer depends on besides the spec and what every model has; empty for a spec alone."""
+        """The parameters, beyond those that every model has, on which an answer depends; empty for a bare spec."""
         names = {"top_p", "reasoning_effort", "extra_body", "headers", "pictures", "chat_roles", "schema_in_prompt"}
         return self.model_dump(include=names, exclude_defaults=True)
 
     @property
     def in_process(self) -> bool:
-        """Whether it runs in this process."""
+        """Whether the model runs in this process."""
         return self.parsed.provider == IN_PROCESS
 
     @property
     def sent_headers(self) -> dict[str, str]:
-        """The headers with what the environment holds.
+        """The headers, with environment variables filled in.
 
         Raises:
             ModelSpecError: a variable is not set.
@@ -131,13 +131,13 @@ class ModelBlock(Strict):
         return {name: _VARIABLE.sub(lambda found: variable(found[1], "headers"), v) for name, v in self.headers.items()}
 
 
-def _names(value: Any) -> Iterator[str]:
-    """The names of all fields, however deep."""
+def _field_names(value: Any) -> Iterator[str]:
+    """Yield the names of all fields at any depth."""
     if isinstance(value, dict):
         yield from map(str, value)
     if isinstance(value, dict | list):
         for part in value.values() if isinstance(value, dict) else value:
-            yield from _names(part)
+            yield from _field_names(part)
 
 
 ModelBlocks = dict[Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]+$")], ModelBlock]
@@ -147,20 +147,20 @@ _parsed = cache(ModelSpec.parse)
 
 
 def block_of(name: str, blocks: ModelBlocks) -> ModelBlock:
-    """What stands behind an entry of a model map: the block of that name, or one that has but a spec."""
-    return blocks.get(name) or _bare(name)
+    """Return the block of that name, or else a block with the name as its spec."""
+    return blocks.get(name) or _bare_block(name)
 
 
 @cache
-def _bare(spec: str) -> ModelBlock:
-    return ModelBlock.model_construct(spec=spec)  # at each call of each role
+def _bare_block(spec: str) -> ModelBlock:
+    return ModelBlock.model_construct(spec=spec)  # cached, as each call of each role needs it
 
 
 def variable(name: str, field: str) -> str:
-    """A variable of the environment.
+    """Return the value of an environment variable.
 
     Raises:
-        ModelSpecError: it is not set.
+        ModelSpecError: it is not set; ``field`` says where it is named.
     """
     if value := os.environ.get(name):
         return value

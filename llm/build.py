@@ -1,4 +1,4 @@
-"""The LangChain chat model behind an entry of the model map, with its parameters, its key and nobody else's."""
+"""Build the LangChain chat model of a model-map entry with its own parameters and key."""
 
 import logging
 import os
@@ -16,35 +16,35 @@ from llm.retries import brief
 from llm.settings import ModelSettings
 from llm.specs import IN_PROCESS, WITHOUT_MODEL
 
-if TYPE_CHECKING:  # by whoever only builds a graph it is not needed
+if TYPE_CHECKING:  # not needed, and slow, when only a graph is built
     from langchain_core.language_models import BaseChatModel
 
 _OPENAI = ("openai", "azure_openai")
-_SEED_IN_BODY = {"groq"}  # the service takes one, its integration has no parameter for it
+_SEED_IN_BODY_ONLY = {"groq"}  # the service takes a seed, its integration has no parameter for it
 _TAKES_SEED = {*_OPENAI, "deepseek", "google_genai", "mistralai", "ollama", "together", "xai", IN_PROCESS}
-# What integrations call our parameters, where they do not call them so.
-_CALLED: dict[str, dict[str, str]] = {
+# The integrations' names for our parameters, where they differ.
+_PARAMETER_NAMES: dict[str, dict[str, str]] = {
     "anthropic": {"extra_body": "model_kwargs"},
     "google_genai": {"default_headers": "additional_headers"},
     "groq": {"extra_body": "model_kwargs"},
     "mistralai": {"extra_body": "model_kwargs", "seed": "random_seed"},
     "ollama": {"max_tokens": "num_predict", "reasoning_effort": "reasoning", "context_length": "num_ctx"},
 }
-_NEWER = "max_completion_tokens"
+_NEWER_MAX_TOKENS = "max_completion_tokens"
 _EXTRAS = {"anthropic": "anthropic", "google_genai": "google", "ollama": "ollama"}
 
 _log = logging.getLogger(__name__)
 
 
 def build_model(name: str, settings: ModelSettings, without: Collection[str] = ()) -> "BaseChatModel":
-    """The LangChain chat model of an entry of the model map.
+    """Build the LangChain chat model of a model-map entry.
 
-    A server named by URL gets its own key (``llm/keys.py``), and never the key of the provider's own service, nor what
-    the environment says about the user's account there.
+    A server named by URL gets its own key (``llm/keys.py``), never the key of the provider's own service or the account
+    that the environment names for it.
 
     Raises:
-        ModelSpecError: the provider's package or a key is missing, it takes no such parameter, or a folder holds no
-            model.
+        ModelSpecError: the provider's package or a key is missing, the model does not take a parameter, or a folder
+            holds no model.
     """
     block = settings.block(name)
     spec = block.parsed
@@ -65,7 +65,7 @@ def build_model(name: str, settings: ModelSettings, without: Collection[str] = (
     from llm.transport import hold
 
     keep_loopback_direct()
-    longest = settings.timeout * settings.max_attempts  # as long as a request may be after time-outs; `ask` ends each
+    longest = settings.timeout * settings.max_attempts  # time-outs grow with retries; `ask` ends each request itself
     options |= {"timeout": SECONDS if block.batch else longest, "max_retries": 0}
     if (key := settings.key_of(name)) is not None:
         options["api_key"] = key
@@ -73,8 +73,8 @@ def build_model(name: str, settings: ModelSettings, without: Collection[str] = (
         options["base_url"] = spec.base_url
     if spec.provider in _OPENAI:
         options |= _own_clients(block)
-    called = _CALLED.get(spec.provider, {})
-    model = _constructed(block, {called.get(parameter, parameter): value for parameter, value in options.items()})
+    names = _PARAMETER_NAMES.get(spec.provider, {})
+    model = _create(block, {names.get(parameter, parameter): value for parameter, value in options.items()})
     _check_parameters(name, block, type(model))
     if not hold(spec.provider, model):
         _tell_unheld(spec.provider)
@@ -86,7 +86,7 @@ def build_model(name: str, settings: ModelSettings, without: Collection[str] = (
 
 
 def _own_clients(block: ModelBlock) -> dict[str, Any]:
-    """HTTP clients for a model of its own: LangChain's is shared by all event loops, and its connections by none."""
+    """Return HTTP clients of the model's own: LangChain's is shared by all event loops, but connections are not."""
     import httpx2
     import openai
 
@@ -97,15 +97,19 @@ def _own_clients(block: ModelBlock) -> dict[str, Any]:
     transport: httpx2.AsyncBaseTransport | None = None
     if block.batch:
         transport = BatchTransport(block.batch)
-    elif not getproxies().keys() - {"no"}:  # a client that is given a transport asks no proxy of the environment
+    elif not getproxies().keys() - {"no"}:  # a client with its own transport ignores the environment's proxies
         transport = SpreadTransport(openai.DEFAULT_CONNECTION_LIMITS)
     http = openai.DefaultAsyncHttpxClient(transport=transport, verify=trusted)
-    unused = openai.DefaultHttpxClient(verify=trusted)  # else it makes one, and reads the certificates for it
+    unused = openai.DefaultHttpxClient(verify=trusted)  # else the integration makes one and reads the certificates
     return {"http_async_client": http, "http_client": unused, "http_socket_options": ()}
 
 
-def _constructed(block: ModelBlock, options: dict[str, Any]) -> "BaseChatModel":
-    """The integration's model; why it cannot be had is said as what to do."""
+def _create(block: ModelBlock, options: dict[str, Any]) -> "BaseChatModel":
+    """Create the integration's model; errors say what to do.
+
+    Raises:
+        ModelSpecError: the provider's package or a key is missing, or it refuses a parameter.
+    """
     from langchain.chat_models import init_chat_model
 
     spec = block.parsed
@@ -120,7 +124,7 @@ def _constructed(block: ModelBlock, options: dict[str, Any]) -> "BaseChatModel":
         if (extra := _EXTRAS.get(spec.provider)) is None:
             raise ModelSpecError(f"{block.text} cannot be used: {brief(error)}") from error
         raise ModelSpecError(f"{block.text} needs the extra `{extra}`: pip install 'wardround[{extra}]'") from error
-    except Exception as error:  # each integration raises its own kind when a key is missing
+    except Exception as error:  # the type raised for a missing key differs between integrations
         if (spec.provider, spec.base_url) == ("openai", None) and not os.environ.get("OPENAI_API_KEY"):
             wanted = "set OPENAI_API_KEY, in the environment or a file .env here, or name a server of yours"
             raise ModelSpecError(f"{block.text} needs a key: {wanted}, openai:{spec.name}@URL") from error
@@ -129,7 +133,7 @@ def _constructed(block: ModelBlock, options: dict[str, Any]) -> "BaseChatModel":
 
 @cache
 def _tell_unheld(provider: str) -> None:
-    """Say once, before the first call, what the integration of a provider cannot be held to."""
+    """Warn once per provider whose HTTP client cannot be restricted."""
     _log.warning(
         "%s: its integration brings an HTTP client of its own, which cannot be held: it may follow redirects, and "
         "takes answers of any size",
@@ -138,11 +142,11 @@ def _tell_unheld(provider: str) -> None:
 
 
 def _parameters(block: ModelBlock, settings: ModelSettings, without: Collection[str]) -> dict[str, Any]:
-    """What is sent with every question, under the names of OpenAI's integration."""
+    """Return the request parameters under the names of OpenAI's integration."""
     spec = block.parsed
-    # A stream is asked for in the body, as our transport puts it together, and not LangChain.
+    # Streaming is requested in the body, because our transport assembles the stream, not LangChain.
     streamed = {"stream": True, "stream_options": {"include_usage": True}} if WHOLE in without else {}
-    seed_in_body = spec.provider in _SEED_IN_BODY and settings.seed is not None and "seed" not in without
+    seed_in_body = spec.provider in _SEED_IN_BODY_ONLY and settings.seed is not None and "seed" not in without
     seed = {"seed": settings.seed} if seed_in_body else {}
     wanted: dict[str, Any] = {
         "temperature": settings.temperature if block.temperature is None else block.temperature,
@@ -155,44 +159,48 @@ def _parameters(block: ModelBlock, settings: ModelSettings, without: Collection[
         "extra_body": {**streamed, **seed, **block.extra_body} or None,
         "default_headers": block.sent_headers or None,
     }
-    refused = {name.replace(_NEWER, "max_tokens") for name in without}
-    # OpenAI's integration gives max_tokens its newer name, which servers of others know at best beside the old one.
-    elsewhere = spec.provider == "openai" and spec.base_url is not None
-    if elsewhere and _NEWER not in without:
+    refused = {name.replace(_NEWER_MAX_TOKENS, "max_tokens") for name in without}
+    # OpenAI's integration renames max_tokens to the newer name, which other servers often do not know.
+    other_server = spec.provider == "openai" and spec.base_url is not None
+    if other_server and _NEWER_MAX_TOKENS not in without:
         refused.discard("max_tokens")
     sent = {name: value for name, value in wanted.items() if value not in (None, OWN) and name not in refused}
-    if elsewhere and "max_tokens" in sent and "max_tokens" not in without:
+    if other_server and "max_tokens" in sent and "max_tokens" not in without:
         sent["extra_body"] = {"max_tokens": sent.pop("max_tokens"), **sent.get("extra_body", {})}
     return sent
 
 
 def without_seed(models: Mapping[str, str], settings: ModelSettings) -> list[str]:
-    """The models of a map that the run's seed is not passed to, as their integrations take none."""
+    """Return the models of a map that do not get the run's seed, because their integrations take none."""
     if settings.seed is None:
         return []
     chat = {name for name in models.values() if name not in WITHOUT_MODEL}
-    taking = _TAKES_SEED | _SEED_IN_BODY
+    taking = _TAKES_SEED | _SEED_IN_BODY_ONLY
     return sorted(name for name in chat if settings.block(name).parsed.provider not in taking)
 
 
 def _check_parameters(name: str, block: ModelBlock, kind: "type[BaseChatModel]") -> None:
-    """Refuse what a block sets and the integration would pass over."""
-    called = _CALLED.get(block.parsed.provider, {})
+    """Reject parameters of a block that the integration would silently ignore.
+
+    Raises:
+        ModelSpecError: the integration has no such parameter.
+    """
+    names = _PARAMETER_NAMES.get(block.parsed.provider, {})
     for parameter in ("top_p", "max_tokens", "reasoning_effort", "extra_body", "headers", "together"):
         own = "default_headers" if parameter == "headers" else parameter
-        if getattr(block, parameter) and called.get(own, own) not in _fields(kind):
+        if getattr(block, parameter) and names.get(own, own) not in _fields(kind):
             raise ModelSpecError(f"model.{name}.{parameter}: {kind.__name__} takes none")
 
 
 def _fields(kind: "type[BaseChatModel]") -> set[str | None]:
-    return {name for own, info in kind.model_fields.items() for name in (own, info.alias)}
+    return {name for field, info in kind.model_fields.items() for name in (field, info.alias)}
 
 
 def without_account(client: Any, headers: Mapping[str, str] | None = None) -> None:
-    """Let an OpenAI client name nobody.
+    """Remove the user's account from an OpenAI client.
 
-    It takes the headers with the user's organization and project at OpenAI, and others, from the environment, and no
-    argument keeps it from sending them to another company's server.
+    The client takes headers, the user's OpenAI organization and project among them, from the environment, and no
+    argument stops it from sending them to another company's server.
     """
     client.organization = client.project = None
     client._custom_headers = dict(headers or {})

@@ -1,7 +1,7 @@
-"""Answers of earlier runs, in one SQLite file that several processes may share.
+"""The response cache: answers of earlier runs in a SQLite file that several processes may share.
 
-No library fits: LangChain's caches know nothing of calls, epochs and answer types, diskcache stores pickles, which run
-code when they are read.
+No library fits: LangChain's caches do not distinguish calls, epochs and answer types, and diskcache stores pickles,
+which can run code when they are read.
 """
 
 import hashlib
@@ -26,13 +26,13 @@ CREATE TABLE IF NOT EXISTS answers (
     model TEXT NOT NULL, stored REAL NOT NULL, checksum TEXT NOT NULL
 ) WITHOUT ROWID
 """
-_SECONDS_FOR_OTHERS = 30.0
+_BUSY_SECONDS = 30.0
 _TRIES = 100
 
 
 @dataclass(frozen=True)
 class CachedAnswer:
-    """A typed answer as JSON text, with the tokens that it took when it was asked for."""
+    """A typed answer as JSON text, with the tokens that it took."""
 
     answer: str
     input_tokens: int
@@ -43,39 +43,37 @@ class ResponseCache:
     """Typed answers by the fingerprint of their question.
 
     Raises:
-        CacheError: from every method, if the file cannot be read or written or is no such cache. What is damaged is
-            never served.
+        CacheError: from every method, if the file cannot be read or written or is not such a cache. A damaged entry is
+            never returned.
     """
 
     def __init__(self, file: Path) -> None:
         self._file = file
-        self._turn = threading.Lock()
-        with self._using():
+        self._lock = threading.Lock()
+        with self._locked():
             file.parent.mkdir(parents=True, exist_ok=True)
-            self._database = sqlite3.connect(
-                file, timeout=_SECONDS_FOR_OTHERS, isolation_level=None, check_same_thread=False
-            )
+            self._database = sqlite3.connect(file, timeout=_BUSY_SECONDS, isolation_level=None, check_same_thread=False)
             tables = {name for (name,) in self._database.execute("SELECT name FROM sqlite_master")}
             if tables and "answers" not in tables:
                 raise ValueError("it is the database of something else")
-            # SQLite waits for no one who changes the mode in the same moment: that is for us to do.
+            # SQLite does not wait while another process changes the journal mode, so retry here.
             again = Retrying(
                 retry=retry_if_exception_type(sqlite3.OperationalError),
                 stop=stop_after_attempt(_TRIES),
-                wait=wait_fixed(_SECONDS_FOR_OTHERS / _TRIES),
+                wait=wait_fixed(_BUSY_SECONDS / _TRIES),
                 reraise=True,
             )
             again(self._database.execute, "PRAGMA journal_mode = WAL")
             self._database.execute("PRAGMA synchronous = NORMAL")
             self._database.execute(_TABLE)
-            # An unwritable file is found out now and not after the first answer has been paid.
+            # Fail now if the file is not writable, rather than after the first paid answer.
             self._database.execute("BEGIN IMMEDIATE")
             self._database.execute("ROLLBACK")
 
     def find(self, key: str) -> CachedAnswer | None:
-        """The answer to a question; None if it is not known."""
+        """Return the answer to a question; None if it is not known."""
         columns = "answer, input_tokens, output_tokens, checksum"
-        with self._using():
+        with self._locked():
             row = self._database.execute(f"SELECT {columns} FROM answers WHERE key = ?", (key,)).fetchone()
             if row is None:
                 return None
@@ -84,20 +82,20 @@ class ResponseCache:
         return CachedAnswer(*row[:3])
 
     def keep(self, key: str, model: str, found: CachedAnswer) -> None:
-        """Store a valid answer; another process may have been first, then the newer one stays."""
+        """Store a valid answer, replacing one that another process may have stored."""
         content = (found.answer, found.input_tokens, found.output_tokens)
         row = (key, *content, model, time.time(), _checksum(key, *content))
-        with self._using():
+        with self._locked():
             self._database.execute("INSERT OR REPLACE INTO answers VALUES (?, ?, ?, ?, ?, ?, ?)", row)
 
     @contextmanager
-    def _using(self) -> Iterator[None]:
-        """One thread at a time; whatever goes wrong is told with its remedy."""
+    def _locked(self) -> Iterator[None]:
+        """Lock out other threads, and report every error as a CacheError with its remedy."""
         try:
-            with self._turn:
+            with self._lock:
                 yield
-        except (sqlite3.Error, OSError, ValueError) as error:  # what SQLite tells of a damaged file may be no UTF-8
-            _opened.cache_clear()  # who mends it need not start anew
+        except (sqlite3.Error, OSError, ValueError) as error:  # ValueError: its message may not be UTF-8
+            _opened.cache_clear()  # so that a repaired file can be opened without a restart
             raise CacheError(
                 f"the response cache {self._file} cannot be used ({brief(error)}): delete it with its -wal and -shm "
                 "files, name another file, or leave `cache` unset"
@@ -105,7 +103,7 @@ class ResponseCache:
 
 
 def open_cache(path: str) -> ResponseCache:
-    """The cache in a file, opened once in a process; made if it is not there.
+    """Return the cache of a file, opened once per process; the file is created if missing.
 
     Raises:
         CacheError: it cannot be used.
@@ -118,7 +116,7 @@ def open_cache(path: str) -> ResponseCache:
 
 @cache
 def _opened(file: Path, process: int) -> ResponseCache:
-    """SQLite's connections do not survive a fork: each process has its own."""
+    """Open a cache; one per process, as SQLite connections do not survive a fork."""
     return ResponseCache(file)
 
 

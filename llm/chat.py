@@ -1,4 +1,4 @@
-"""Typed answers from chat models: one client per spec and event loop, retries, the strictest form that is taken."""
+"""Send questions to chat models: one client per spec and event loop, with retries, in the strictest form accepted."""
 
 import asyncio
 import json
@@ -50,32 +50,32 @@ from llm.specs import IN_PROCESS
 from llm.throttle import Throttle, throttle_of
 from llm.tracing import untraced
 
-if TYPE_CHECKING:  # by whoever only builds a graph it is not needed
+if TYPE_CHECKING:  # not needed, and slow, when only a graph is built
     from langchain_core.language_models import BaseChatModel
 
-_NO_ANSWER = (IndexError, KeyError, TypeError, AttributeError, UnicodeDecodeError, json.JSONDecodeError, zlib.error)
+_INVALID_REPLY = (IndexError, KeyError, TypeError, AttributeError, UnicodeDecodeError, json.JSONDecodeError, zlib.error)
 
 
 @dataclass
 class Reply:
-    """What came back: the raw text or tool arguments, the tokens it took, and whether that is a refusal or cut off."""
+    """A raw reply: text or tool arguments, tokens used, and whether it is a refusal or cut off."""
 
     text: str
     input_tokens: int = 0
     output_tokens: int = 0
     refused: bool = False
     cut: bool = False
-    unseen: int = 0  # pictures that the server does not take
+    unseen: int = 0  # pictures that were left out because the server takes none
 
 
 @dataclass
 class ChatClient:
-    """A chat model, and what is known of its server: the forms that it takes, and the parameters that it does not."""
+    """A chat model with what is known of its server: accepted forms and refused parameters."""
 
     name: str
     settings: ModelSettings
     forms: Forms = field(init=False)
-    _models: "dict[frozenset[str], BaseChatModel]" = field(init=False)  # without these parameters
+    _models: "dict[frozenset[str], BaseChatModel]" = field(init=False)  # by the parameters left out
     _bound: dict[tuple[str, str, frozenset[str]], Runnable[Any, Any]] = field(default_factory=dict, init=False)
     _has_answered: bool = field(default=False, init=False)
 
@@ -93,7 +93,7 @@ class ChatClient:
 
     @cached_property
     def own_forms(self) -> tuple[str, ...]:
-        """A model in this process, or one that binds no tools, knows no other form, and nobody would refuse one."""
+        """The forms that the client can send: plain text alone if the model runs in this process or binds no tools."""
         from langchain_core.language_models import BaseChatModel
 
         if self.spec.provider == IN_PROCESS or type(self._models[frozenset()]).bind_tools is BaseChatModel.bind_tools:
@@ -101,18 +101,18 @@ class ChatClient:
         return FORMS if self._openai_compatible else tuple(form for form in FORMS if form != "json_object")
 
     async def ask(self, question: Question[Any], settings: ModelSettings, patience: Patience) -> Reply:
-        """Ask for an answer of the question's schema, in the strictest form that the server takes.
+        """Ask for an answer of the question's schema, in the strictest form that the server accepts.
 
         Raises:
             ModelError: no answer within the allowed attempts, or the server refuses every form.
-            RefusedError: the server answers no question.
+            RefusedError: the server will answer no question at all.
         """
         refusals: dict[str, str] = {}
         faults: list[str] = []
         counts = (0, 0)
         if self.forms.unbound:
             question = question.as_wide()
-        forms = self.forms.of(question.name) if question.schema else [PLAIN]  # plain words need no form
+        forms = self.forms.of(question.name) if question.schema else [PLAIN]  # plain text needs no form
         forms = [form for form in forms if form in self.own_forms]
         while forms:
             form, *lesser = forms
@@ -125,7 +125,7 @@ class ChatClient:
             except ParameterRefusedError:
                 continue
             except FormRefusedError as error:
-                if question.wider is not None:  # it may be the narrower schema alone that is refused
+                if question.wider is not None:  # perhaps only the narrowed schema is refused
                     self.forms.unbound, question = True, question.as_wide()
                     continue
                 refusals[form], forms = str(error), lesser
@@ -139,7 +139,7 @@ class ChatClient:
                 raise ModelError(f"{self.spec.name}: no answer after {patience.sent} requests ({detail})") from error
             if usage := message.usage_metadata:
                 counts = (counts[0] + max(usage["input_tokens"], 0), counts[1] + max(usage["output_tokens"], 0))
-            # A question that tells the schema in words is no proof of the form.
+            # If the prompt spells out the schema, an answer that fits does not prove that the form was obeyed.
             if question.schema and not question.told and self.forms.is_ignored(form, message, question.schema):
                 refusals[form], forms = "passed over", lesser
                 continue
@@ -149,7 +149,7 @@ class ChatClient:
         raise AssertionError("the last form either answers or raises")
 
     def _refuses_all(self, error: Exception, refusals: Mapping[str, str]) -> str | None:
-        """Why the server answers no question, if the error of the last form, plain words, says so."""
+        """Return why the server will answer no question, if the error of the last form (plain text) shows it."""
         if status_of(error) == 404:
             return "it has nothing at this address, which mostly ends with /v1"
         if self._has_answered or not is_refused_alike(error, refusals.values()):
@@ -166,7 +166,7 @@ class ChatClient:
 
             most, seconds = AT_ONCE, SECONDS
         throttle = throttle_of(self.spec, most, " in batches" if self.block.batch else "")
-        async with throttle.slot() as sent:  # the wait for it is not the request's
+        async with throttle.slot() as sent:  # waiting for a slot does not count towards the time-out
             patience.sent += 1
             try:
                 message = await _one_request(runnable, messages, seconds)
@@ -190,12 +190,12 @@ class ChatClient:
         return message
 
     async def _is_away(self, error: Exception, throttle: Throttle, sent: float, longest: float) -> bool:
-        """Whether a request failed because its server is away, and it is worth waiting for."""
+        """Whether the request failed because the server is away, and waiting for it is allowed."""
         if not seems_away(error):
             return False
         if (url := self.spec.base_url) and status_of(error) is None:
             if await is_listening(url):
-                return False  # it is there, and broke off this very question
+                return False  # the server is up; it dropped only this connection
             sent = math.inf
         return throttle.lost(sent, longest)
 
@@ -207,7 +207,7 @@ class ChatClient:
             messages = [_without_pictures(message) for message in messages]
         told = form in TOLD or question.told
         if question.schema and (told or self.block.schema_in_prompt):
-            # Where the schema goes along as a parameter, its descriptions are left to it, unless somebody wants them.
+            # With the schema sent as a parameter, the prompt repeats its descriptions only if asked to.
             instruction = question.bare if told and form != PLAIN else question.instruction
             messages = [*messages[:-1], _with_text(messages[-1], instruction)]
         if not self.block.chat_roles or ROLES in without:
@@ -223,7 +223,7 @@ class ChatClient:
 
     def _bind(self, model: "BaseChatModel", form: str, name: str, schema: dict[str, Any]) -> Runnable[Any, Any]:
         if form != "tool" and self._openai_compatible:
-            # As extra_body: the SDK's own structured output would rebuild and re-validate the schema on every call.
+            # As extra_body: the SDK's own structured output would rebuild and validate the schema on every call.
             strict = {"json_schema": {"name": name, "schema": schema, "strict": True}}
             response_format = {"type": form, **(strict if form == "json_schema" else {"schema": schema})}
             own = getattr(model, "extra_body", None) or {}
@@ -248,10 +248,10 @@ _clients: dict[asyncio.AbstractEventLoop, dict[tuple[Any, ...], ChatClient]] = {
 
 
 def chat_client(name: str, settings: ModelSettings) -> ChatClient:
-    """The shared client of an entry of the model map in the running event loop (connections belong to a loop)."""
+    """Return the client of a model-map entry for the running event loop; connections belong to a loop."""
     for loop in list(_clients):
         if loop.is_closed():
-            # Not weak keys: a client's open connections refer to its loop.
+            # A weak-key dictionary would not help: a client's open connections refer to its loop.
             _clients.pop(loop, None)
     clients = _clients.setdefault(asyncio.get_running_loop(), {})
     limits = (settings.temperature, settings.timeout, settings.max_tokens, settings.seed)
@@ -263,7 +263,7 @@ def chat_client(name: str, settings: ModelSettings) -> ChatClient:
 
 async def _one_request(runnable: Runnable[Any, Any], messages: list[BaseMessage], seconds: float) -> AIMessage:
     try:
-        # The client's own time-out, a longer one, covers the gaps between bytes; this one covers the request.
+        # The client's own, longer time-out covers the gaps between bytes; this one covers the whole request.
         async with asyncio.timeout(seconds):
             message = await runnable.ainvoke(messages, untraced())
     except Exception as error:
@@ -271,12 +271,12 @@ async def _one_request(runnable: Runnable[Any, Any], messages: list[BaseMessage]
             raise TimeoutError(f"no whole answer within {seconds:g} s; a higher timeout gives it longer") from error
         if str(error).startswith("Unexpected response type"):
             raise EmptyReplyError(f"the server answered with no JSON: {str(error).partition(': ')[2]}") from error
-        # What integrations raise on a body without choices, and on what is no JSON or no text.
-        if isinstance(error, _NO_ANSWER):
+        # Integrations raise these for bodies that have no choices or are not JSON.
+        if isinstance(error, _INVALID_REPLY):
             raise EmptyReplyError(f"the server answered without a choice ({error})") from error
         cause: BaseException | None = error
         while cause is not None and not isinstance(cause, OversizeReplyError):
-            cause = cause.__cause__  # SDKs take it for a lost connection
+            cause = cause.__cause__  # SDKs wrap it as a connection error
         if cause is not None:
             raise cause from None
         raise
@@ -286,7 +286,7 @@ async def _one_request(runnable: Runnable[Any, Any], messages: list[BaseMessage]
 
 
 def in_one(messages: Sequence[BaseMessage]) -> HumanMessage:
-    """All messages as one, for a model that knows no roles: each after the other, pictures in their places."""
+    """Join all messages into one, in order and with their pictures, for a model without chat roles."""
     blocks: list[Any] = []
     for message in messages:
         blocks += [message.content] if isinstance(message.content, str) else message.content

@@ -1,7 +1,7 @@
-"""Records that can tell whether they are as they were written: JSON with a checksum of its content as one more field.
+"""Records with a checksum: JSON objects with one more field that reveals any later change.
 
-The checksum is of the content and not of the letters: a line that another tool wrote anew, with other spaces, is still
-good. Lines of older versions have none, and are read as they stand.
+The checksum covers the content, not the spelling, so a line rewritten by another tool with other spaces is still valid.
+Lines of older versions have no checksum and are accepted.
 """
 
 import hashlib
@@ -18,49 +18,49 @@ Record = TypeVar("Record")
 
 
 def checksum(content: Mapping[str, Any]) -> str:
-    """Of what JSON keeps of the content, in 16 hexadecimal digits."""
-    return _digest(_plain(content))
+    """Return the checksum of the content as JSON keeps it, 16 hexadecimal digits."""
+    return _digest(_dump(content))
 
 
 def sealed(record: BaseModel) -> str:
-    """The record as a line of JSON (without its line feed) that ends with its checksum."""
+    """Return the record as one line of JSON (without a line feed) that ends with its checksum."""
     try:
-        told = _plain(record.model_dump(mode="json"), allow_nan=False)
-        seal = _digest(told)
-    except ValueError:  # what a server says may hold half a character, or what is no number
-        told = type(record).model_validate(whole(record.model_dump())).model_dump_json()
-        seal = checksum(json.loads(told))
-    return f'{told[:-1]},"{CHECKSUM}":"{seal}"}}'
+        text = _dump(record.model_dump(mode="json"), allow_nan=False)
+        digest = _digest(text)
+    except ValueError:  # a server's text may hold half a surrogate pair, its numbers NaN
+        text = type(record).model_validate(whole(record.model_dump())).model_dump_json()
+        digest = checksum(json.loads(text))
+    return f'{text[:-1]},"{CHECKSUM}":"{digest}"}}'
 
 
 def unsealed(text: str) -> str:
-    """The record as JSON, without its checksum.
+    """Return the record as JSON without its checksum.
 
     Raises:
-        ValueError: it is not a JSON object, or not what was written.
+        ValueError: it is not a JSON object, or was changed after it was written.
     """
-    told, mark, seal = text.rstrip("\n").rpartition(f',"{CHECKSUM}":"')
-    if mark and seal == f'{_digest(told + "}")}"}}':
-        return told + "}"  # as we write it
+    body, mark, digest = text.rstrip("\n").rpartition(f',"{CHECKSUM}":"')
+    if mark and digest == f'{_digest(body + "}")}"}}':
+        return body + "}"  # exactly as `sealed` wrote it
     try:
-        content = json.loads(text.removeprefix("\ufeff"))  # which some editors put before a file
+        content = json.loads(text.removeprefix("\ufeff"))  # a byte order mark that some editors add
     except RecursionError:
         raise ValueError("is nested too deeply") from None
     except ValueError as error:
         raise ValueError("is not JSON") from error
     if not isinstance(content, dict):
         raise ValueError("is not a JSON object")
-    written, told = content.pop(CHECKSUM, None), _plain(content)
-    if written not in (None, _digest(told)):
+    written, body = content.pop(CHECKSUM, None), _dump(content)
+    if written not in (None, _digest(body)):
         raise ValueError("is not as it was written: its checksum is another")
-    return told
+    return body
 
 
 def read_sealed(text: str, kind: TypeAdapter[Record]) -> Record:
-    """The record of a line; fields that only another version of ours knows are left out.
+    """Read the record of a line; fields added by other versions are ignored.
 
     Raises:
-        ValueError: as above, or it is a record of something else.
+        ValueError: as for `unsealed`, or it is not such a record.
     """
     content = unsealed(text)
     try:
@@ -69,7 +69,7 @@ def read_sealed(text: str, kind: TypeAdapter[Record]) -> Record:
         return kind.validate_json(content, extra="ignore")
 
 
-def _plain(content: Mapping[str, Any], *, allow_nan: bool = True) -> str:
+def _dump(content: Mapping[str, Any], *, allow_nan: bool = True) -> str:
     return json.dumps(content, ensure_ascii=False, allow_nan=allow_nan, separators=(",", ":"))
 
 

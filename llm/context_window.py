@@ -1,7 +1,7 @@
-"""Prompts that do not fit: what a role can do without is left out, by one rule, and told in the call's record.
+"""Shorten prompts that exceed the context: the call's record says what was left out.
 
-First the similar cases of other patients, the least similar before the others, then the oldest turns of a dialogue.
-What is judged, counted or extracted is never shortened: a judge of half a dialogue would give a wrong grade.
+First the recalled cases are dropped, the least similar first, then the oldest turns of a dialogue. Material that is
+judged, counted or extracted from is never shortened: a judge of half a dialogue would give a wrong grade.
 """
 
 from collections import Counter
@@ -10,56 +10,59 @@ from dataclasses import fields, replace
 from math import inf
 from typing import Any, ClassVar, Protocol, Self, runtime_checkable
 
-RECALLED, TURNS = "recalled_cases", "oldest_turns"  # what is left out, in this order
-RETRIED_AT = 0.75  # the share of a prompt that a server has refused with which it is asked again
-_BYTES = 4  # a token: of English some four letters, of Chinese more than one character, which is three bytes
-_ANSWER = 1024  # tokens that are kept free for an answer of unknown length, of a long context
+RECALLED, TURNS = "recalled_cases", "oldest_turns"  # the kinds that are left out, in this order
+RETRIED_AT = 0.75  # the share of the refused prompt's length to retry with
+_BYTES_PER_TOKEN = 4  # per token: about four English letters; a Chinese character has three bytes and less than a token
+_ANSWER_TOKENS = 1024  # tokens kept free for an answer of unknown length
 
 
 @runtime_checkable
 class Sheds(Protocol):
-    """A part of a view that can do with less."""
+    """A part of a view that can be shortened."""
 
     sheds: ClassVar[str]
 
     def shorter(self) -> Self | None:
-        """The same without one of what it sheds; None if there is none."""
+        """Return the same without one of its items; None if none is left to drop."""
 
 
 def tokens(text: str) -> int:
-    """About how many tokens a text is, of a model whose tokenizer is not known."""
-    return -(-len(text.encode()) // _BYTES)
+    """Estimate the number of tokens of a text, for a model whose tokenizer is not known."""
+    return -(-len(text.encode()) // _BYTES_PER_TOKEN)
 
 
 def room(length: int, answer: int | None) -> int:
-    """Tokens that a prompt may have in a context of so many, beside an answer."""
-    return length - (answer or min(_ANSWER, length // 4))
+    """Return the tokens left for a prompt in a context of the given length, beside an answer of ``answer`` tokens."""
+    return length - (answer or min(_ANSWER_TOKENS, length // 4))
 
 
 def fitted(view: Any, size: Callable[[Any], int], most: float) -> tuple[Any, Counter[str]]:
-    """A view whose prompt has at most so many tokens, or the shortest that there is; and what was left out of it."""
+    """Shorten a view until its prompt has at most ``most`` tokens; return it and the counts of what was left out.
+
+    If even the shortest view is too long, that one is returned.
+    """
     left_out: Counter[str] = Counter()
     if most == inf or (now := size(view)) <= most:
         return view, left_out
-    for kind, less in _ever_shorter(view):
-        view, before, now = less, now, size(less)
-        left_out[kind] += now < before  # a conversation does not show all that is seen
+    for kind, shorter in _shortened(view):
+        view, before, now = shorter, now, size(shorter)
+        left_out[kind] += now < before  # a conversation does not include every part of the view
         if now <= most:
             break
     return view, +left_out
 
 
 def without_recalled(view: Any) -> tuple[Any, int]:
-    """A view without the similar cases of other patients, and how many these were."""
+    """Return a view without the recalled cases of other patients, and their number."""
     count = 0
-    for kind, less in _ever_shorter(view):
+    for kind, shorter in _shortened(view):
         if kind != RECALLED:
             break
-        view, count = less, count + 1
+        view, count = shorter, count + 1
     return view, count
 
 
-def _ever_shorter(view: Any) -> Iterator[tuple[str, Any]]:
+def _shortened(view: Any) -> Iterator[tuple[str, Any]]:
     for kind in (RECALLED, TURNS):
         for field in fields(view):
             part = getattr(view, field.name)

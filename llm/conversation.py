@@ -1,11 +1,11 @@
-"""A conversation as the tokens that a model reads: one form for training and for the model in its seat."""
+"""A conversation as the tokens that a model reads, the same for training and for inference."""
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from cases.dialogues import PATIENT, Message
 
-# For models whose tokenizer brings no chat template; it is saved with what was trained on it.
+# For tokenizers without a chat template; saved with the models trained on it.
 PLAIN_TEMPLATE = """\
 {%- set names = {"system": "System", "user": "Patient", "assistant": "Physician"} -%}
 {{- bos_token if bos_token is defined and bos_token else "" -}}
@@ -17,17 +17,17 @@ PLAIN_TEMPLATE = """\
 
 
 class Source(NamedTuple):
-    """What a model reads before it speaks."""
+    """The prompt tokens of a reply."""
 
     tokens: list[int]
-    shortened: bool  # the oldest turns did not fit
+    shortened: bool  # whether the oldest turns were dropped
 
 
 def in_turns(messages: Sequence[Message]) -> list[Message]:
-    """The messages with each speaker's lines in a row put together.
+    """Merge consecutive messages of the same speaker.
 
-    Chat templates want the user to begin and the turns to alternate: what the physician says before the patient's
-    first words is left out.
+    Chat templates expect the user to begin and turns to alternate, so what the physician says before the patient's
+    first words is dropped.
     """
     turns: list[Message] = []
     for message in messages:
@@ -40,28 +40,28 @@ def in_turns(messages: Sequence[Message]) -> list[Message]:
 
 
 def source_tokens(tokenizer: Any, messages: Sequence[Message], limit: int) -> Source | None:
-    """What a model reads before it speaks: the newest turns that fit, from a patient's turn on.
+    """Return the prompt tokens of the next reply: the newest turns that fit, beginning with a patient's turn.
 
     Args:
-        tokenizer: of the model; its chat template is used if it has one.
-        messages: system messages, which always stay, and the turns; the last is the one to be answered.
-        limit: how many tokens may be read.
+        tokenizer: the model's; its chat template is used if it has one.
+        messages: system messages, which are always kept, and the turns, the last of which is to be answered.
+        limit: the maximum number of tokens.
 
     Returns:
         The source, or None if not even the last turn fits.
     """
-    standing = [message for message in messages if message.role == "system"]
+    system = [message for message in messages if message.role == "system"]
     turns = in_turns([message for message in messages if message.role != "system"])
-    every = len(turns)
+    total = len(turns)
     while turns:
-        tokens = _rendered(tokenizer, standing, turns)
+        tokens = _rendered(tokenizer, system, turns)
         if len(tokens) <= limit:
-            return Source(tokens, len(turns) < every)
-        turns = in_turns(turns[1:])  # also drops the physician's answer to the turn that was dropped
+            return Source(tokens, len(turns) < total)
+        turns = in_turns(turns[1:])  # also drops the physician's answer to the dropped turn
     return None
 
 
-def _rendered(tokenizer: Any, standing: Sequence[Message], turns: Sequence[Message]) -> list[int]:
+def _rendered(tokenizer: Any, system: Sequence[Message], turns: Sequence[Message]) -> list[int]:
     from jinja2.exceptions import TemplateError
 
     def text_of(messages: Sequence[Message]) -> str:
@@ -74,11 +74,11 @@ def _rendered(tokenizer: Any, standing: Sequence[Message], turns: Sequence[Messa
         return text
 
     try:
-        text = text_of([*standing, *turns])
-    except TemplateError:  # some models know no system message: what it says opens the first turn
-        if not standing:
+        text = text_of([*system, *turns])
+    except TemplateError:  # the template takes no system message: put it before the first turn
+        if not system:
             raise
-        opening = "\n\n".join(message.content for message in [*standing, turns[0]])
+        opening = "\n\n".join(message.content for message in [*system, turns[0]])
         text = text_of([turns[0].model_copy(update={"content": opening}), *turns[1:]])
     tokens: list[int] = tokenizer(text, add_special_tokens=False).input_ids
     return tokens

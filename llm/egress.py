@@ -1,7 +1,7 @@
-"""What may leave this machine: no request goes on to a host that was not named; none at all where that is asked for.
+"""Egress control: redirects to other hosts are not followed, and `--no-egress` blocks all connections out.
 
-`close_egress` holds whatever speaks through Python's sockets in this process. A library that opens connections in
-compiled code, and a process that is started, are not seen by it: a network namespace holds them too (`docs/trust.md`).
+`close_egress` blocks everything that uses Python's sockets in this process. Libraries that open connections in compiled
+code, and child processes, escape it; a network namespace blocks them too (`docs/trust.md`).
 """
 
 import ipaddress
@@ -15,22 +15,22 @@ _closed = False
 
 
 class EgressError(ConnectionError):
-    """Something would have left the machine."""
+    """A connection out of the machine was blocked."""
 
 
 def close_egress() -> None:
-    """From now on refuse every connection of this process but to the loopback interface; it cannot be undone."""
+    """Block all connections of this process except to the loopback interface; it cannot be undone."""
     global _closed
     if not _closed:
         _closed = True
         for name in [name for name in os.environ if name.lower().endswith("_proxy")]:
-            del os.environ[name]  # a proxy on this machine would carry everything out
-        os.environ.update(NO_PROXY="*", HF_HUB_OFFLINE="1", WARDROUND_NO_EGRESS="1")  # also for processes of ours
-        sys.addaudithook(_hold)
+            del os.environ[name]  # a proxy on this machine would forward everything
+        os.environ.update(NO_PROXY="*", HF_HUB_OFFLINE="1", WARDROUND_NO_EGRESS="1")  # inherited by child processes
+        sys.addaudithook(_audit)
 
 
 def keep_loopback_direct() -> None:
-    """Let no proxy of the environment carry what is meant for this machine: it would see it, and may be elsewhere."""
+    """Exclude this machine from the environment's proxies, which would see the prompts and may run elsewhere."""
     if any(name.lower().endswith("_proxy") and name.lower() != "no_proxy" for name in os.environ):
         given = os.environ.get("no_proxy") or os.environ.get("NO_PROXY") or ""
         spared = ",".join(dict.fromkeys(filter(None, [*given.split(","), "localhost", "127.0.0.1", "::1"])))
@@ -38,19 +38,19 @@ def keep_loopback_direct() -> None:
 
 
 def is_closed() -> bool:
-    """Whether nothing may leave."""
+    """Whether egress is blocked."""
     return _closed
 
 
 def stays(url: str | None) -> bool:
-    """Whether an address may be called: any, unless nothing may leave; then those of the loopback interface."""
+    """Whether a URL may be called: any, or only loopback addresses while egress is blocked."""
     try:
         return not _closed or (url is not None and is_loopback(urlsplit(url).hostname or "?"))
     except ValueError:
         return False
 
 
-def _hold(event: str, arguments: tuple[Any, ...]) -> None:
+def _audit(event: str, arguments: tuple[Any, ...]) -> None:
     match event:
         case "socket.connect" | "socket.sendto" | "socket.sendmsg":
             address = arguments[1]
@@ -65,7 +65,7 @@ def _hold(event: str, arguments: tuple[Any, ...]) -> None:
 
 
 def is_loopback(host: str) -> bool:
-    """Whether a host is this machine, seen from itself."""
+    """Whether a host name or address is the loopback interface of this machine."""
     if host in _NAMES:
         return True
     try:
@@ -75,9 +75,10 @@ def is_loopback(host: str) -> bool:
 
 
 def stay_with_host(response: Any) -> None:
-    """Take the address off a redirect to another host, or to one without encryption (a hook of an HTTP client).
+    """Remove the target of a redirect to another host, port or scheme (a response hook of an HTTP client).
 
-    The client then has an answer that is none. A redirect would carry the prompts, and the key, to whom nobody named.
+    The client then gets a response without an answer; following the redirect would send prompts and key to a host that
+    nobody named.
     """
     if "location" in response.headers:
         here, there = response.url, response.url.join(response.headers["location"])

@@ -1,10 +1,10 @@
-"""Why a question got no answer. A recorded failure is never turned into a score."""
+"""The errors of a question that got no answer. A recorded failure is never turned into a score."""
 
 from llm.masking import masked
 
 
 class AskError(RuntimeError):
-    """A role could not answer; ``reason`` is the termination reason of the case, ``call`` and ``stage`` are where."""
+    """A role could not answer; ``reason`` is the case's termination reason, ``call`` and ``stage`` say where."""
 
     reason = "ask_error"
     call = ""
@@ -12,13 +12,13 @@ class AskError(RuntimeError):
 
 
 class AnswerError(AskError):
-    """The model answered, but not in the answer's type, also not after the repairs."""
+    """The model gave no valid answer of the type, even after the repairs."""
 
     reason = "unparseable_answer"
 
 
 class ModelError(AskError):
-    """The model could not be reached or refused the call, also not after the allowed attempts."""
+    """The model could not be reached or refused the call, even after the allowed attempts."""
 
     reason = "model_error"
 
@@ -27,27 +27,27 @@ LONGER = "serve the model with a longer context, or name one that reads more"
 
 
 class ContextLengthError(ModelError):
-    """The prompt is longer than the model can read, which no other form of the question changes."""
+    """The prompt exceeds the model's context; asking in another form does not help."""
 
     reason = "context_length"
 
 
 class RefusedError(AskError):
-    """The server takes no question at all: it refuses the key or the account, knows no such model, or wants money.
+    """The server will answer no question: key or account refused, unknown model, or no credit.
 
-    What gathers answers and goes on without the missing ones must let this one through: none will come.
+    Code that gathers answers and tolerates missing ones must re-raise this error: no further answer will come.
     """
 
     reason = "refused"
 
 
-UNANSWERED = (AnswerError, ModelError)  # one question got no answer; what gathers answers can go on without it
+UNANSWERED = (AnswerError, ModelError)  # one question got no answer; code that gathers answers may continue without it
 
 
 class LimitError(AskError):
-    """A limit was reached; ``reason`` says whose and which, as in `case_tokens_limit`.
+    """A limit was reached; ``reason`` names whose and which, as in `case_tokens_limit`.
 
-    What gathers answers and goes on without the missing ones must let this one through.
+    Code that gathers answers and tolerates missing ones must re-raise this error.
     """
 
     def __init__(self, reason: str, message: str) -> None:
@@ -56,7 +56,7 @@ class LimitError(AskError):
 
 
 class ModelSpecError(ValueError):
-    """A model map that names an unknown provider, model spelling or role; raised before the first call."""
+    """The model map names an unknown provider, model spelling or role; raised before the first call."""
 
     def __init__(self, message: str) -> None:
         super().__init__(masked(message))
@@ -67,4 +67,4 @@ class CacheError(ModelSpecError):
 
 
 class OversizeReplyError(RuntimeError):
-    """A server's answer that is not taken: too large, or packed in a way that was not asked for."""
+    """A server's answer is rejected: too large, or in an encoding that was not requested."""

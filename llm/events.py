@@ -1,6 +1,6 @@
-"""What goes on, told as it happens to whoever watches.
+"""Progress events for watchers, sent as things happen.
 
-Names, numbers and reasons are told; no word of a case, a prompt or an answer, unless an error quotes it.
+Events hold names, numbers and reasons, never text of a case, a prompt or an answer, unless an error quotes it.
 """
 
 import contextvars
@@ -18,7 +18,7 @@ _watched: contextvars.ContextVar[tuple[tuple[Watcher, ...], dict[str, Any]]] = c
 
 @contextmanager
 def watching(*watchers: Watcher) -> Iterator[None]:
-    """Tell the watchers what goes on inside the block (also in the tasks that it starts), beside those of an outer one.
+    """Send events of the block, and of tasks started in it, to the watchers as well as to those of an outer block.
 
     Each event is a dictionary with `event`, `time` (seconds since the epoch) and its own facts.
     """
@@ -32,7 +32,7 @@ def watching(*watchers: Watcher) -> Iterator[None]:
 
 @contextmanager
 def unwatched() -> Iterator[None]:
-    """Tell nobody what goes on inside the block."""
+    """Send no events from inside the block."""
     token = _watched.set(((), {}))
     try:
         yield
@@ -42,7 +42,7 @@ def unwatched() -> Iterator[None]:
 
 @contextmanager
 def telling_of(**facts: Any) -> Iterator[None]:
-    """Add facts to all that is told inside the block, such as the case that it is about."""
+    """Add facts, such as the case, to all events sent inside the block."""
     watchers, known = _watched.get()
     token = _watched.set((watchers, {**known, **facts}))
     try:
@@ -52,9 +52,9 @@ def telling_of(**facts: Any) -> Iterator[None]:
 
 
 def tell(event: str, **facts: Any) -> None:
-    """Tell an event; nothing happens where nobody watches."""
+    """Send an event to the watchers, if there are any."""
     watchers, known = _watched.get()
     if watchers:
-        told = {"event": event, "time": time.time(), **known, **facts}
+        message = {"event": event, "time": time.time(), **known, **facts}
         for watcher in watchers:
-            watcher(told)
+            watcher(message)

@@ -1,4 +1,4 @@
-"""What makes two questions the same, so that one answer serves both."""
+"""The fingerprint of a question: questions with equal fingerprints share one answer."""
 
 import hashlib
 import json
@@ -18,10 +18,10 @@ def fingerprint(
     instruction: str,
     settings: ModelSettings,
 ) -> str:
-    """A hash of all that an answer depends on.
+    """Return a hash of all that an answer depends on.
 
-    The call's id is part of it: two seats that are asked the very same question at a temperature above zero are meant
-    to answer independently. Pictures count by what they show, not by where they lie.
+    It covers the call's id, because two seats that are asked the same question at a temperature above zero should
+    answer independently. Pictures count by content, not by path.
     """
     block = settings.block(spec)
     parts = {

@@ -1,7 +1,7 @@
-"""Forms in which a typed answer is asked for, and what is known of how a server's model takes them.
+"""The forms in which a typed answer can be requested, and what each model at a server accepts.
 
-No list of servers: each is asked in the strictest form first, and what it refused or ignored is remembered in this
-process. docs/models.md tells what to expect of whom.
+There is no list of servers: the strictest form is tried first, and what a server refused or ignored is remembered in
+this process. docs/models.md says what to expect of known servers.
 """
 
 import logging
@@ -21,66 +21,67 @@ from llm.specs import ModelSpec
 
 _SAYS = patterns("llm", "servers")
 
-# From the strictest on. JSON mode and text are told the schema in words as well: the first binds many servers to some
-# JSON object only, and some to nothing but white space if the prompt does not speak of JSON.
+# Strictest first. JSON mode and text also spell out the schema in the prompt: with the first, many servers guarantee
+# only some JSON object, and some write only white space unless the prompt mentions JSON.
 FORMS = ("json_schema", "json_object", "tool", "text")
 TOLD = ("json_object", "text")
 PLAIN = FORMS[-1]
 
 _REFUSALS = (400, 404, 422, 501)
-# A form that never worked is given up after so many equal 500s to one question, or replies of another kind.
+# A form that never worked is given up after this many equal 500s to one question, or replies of another kind.
 _SAME_FAULT = 3
-_WHY_IT_ENDED = ("finish_reason", "stop_reason", "done_reason")
-# What may be left out if a server refuses it, and how it says so.
+_END_REASONS = ("finish_reason", "stop_reason", "done_reason")
+# Parameters that are left out if a server refuses them.
 _PARAMETER = re.compile(r"\b(temperature|top_p|seed|max_tokens|max_completion_tokens)\b")
-# What is "left out" for a server that answers in streams only (llm/server_quirks.py puts them together).
+# The "parameter" left out for a server that only streams (llm/server_quirks.py assembles the stream).
 WHOLE = "stream=false"
-# Templates of chats that know no system, or want two voices in turn, are asked as `chat_roles = false` asks.
+# For chat templates without a system role, or that need alternating turns: as with `chat_roles = false`.
 ROLES = "chat_roles"
 _log = logging.getLogger(__name__)
 
 
 class FormRefusedError(RuntimeError):
-    """The server does not take the form in which an answer was asked for."""
+    """The server does not accept the form in which an answer was requested."""
 
 
 class ParameterRefusedError(RuntimeError):
-    """The server does not take a parameter, which is left out from now on."""
+    """The server does not accept a parameter, which is left out from now on."""
 
 
 @dataclass
 class Forms:
-    """The forms that a model at a server took, refused or ignored; parameters, and pictures, that it wants left out."""
+    """What a model at a server accepted, refused or ignored: forms, parameters and pictures."""
 
     model: str
     took: set[str] = field(default_factory=set)
     refused: set[tuple[str, str]] = field(default_factory=set)  # form and answer type
     left_out: set[str] = field(default_factory=set)
     blind: bool = False
-    unbound: bool = False  # lengths and lists of numbers in a schema are refused
+    unbound: bool = False  # the server refuses lengths and lists of numbers in a schema
     _misfits: Counter[str] = field(default_factory=Counter)
 
     def of(self, answer: str) -> list[str]:
-        """The forms to ask for an answer type in, best first.
+        """Return the forms to try for an answer type, best first.
 
-        What was refused is refused for every type, unless the form is known to work: then that type's schema was.
+        A refused form counts as refused for every type, unless it is known to work: then only that type's schema was
+        refused.
         """
         refused = {form for form, name in self.refused if name == answer or form not in self.took}
         return [form for form in FORMS if form not in refused or form == PLAIN]
 
     @contextmanager
     def refusing(self, form: str, without: Collection[str], faults: list[str], pictures: int = 0) -> Iterator[None]:
-        """Tell from the error of a request whether the server does not take the form, or a parameter.
+        """Turn the error of a request into FormRefusedError or ParameterRefusedError if the server says so.
 
         Args:
-            form: what was asked in.
-            without: the parameters that were not sent.
-            faults: the 500s that one question has met so far.
-            pictures: how many the question has.
+            form: the form of the request.
+            without: the parameters that were left out.
+            faults: the 500s to this question so far; extended here.
+            pictures: the number of pictures in the question.
 
         Raises:
-            FormRefusedError: it does not take the form.
-            ParameterRefusedError: it does not take a parameter, or pictures.
+            FormRefusedError: the server does not accept the form.
+            ParameterRefusedError: the server does not accept a parameter, or pictures.
         """
         try:
             yield
@@ -109,11 +110,11 @@ class Forms:
         return status == 500 and form not in self.took and faults.count(fault) >= _SAME_FAULT
 
     def remember(self, answer: str, refusals: Mapping[str, str]) -> None:
-        """Ask in these forms no more, by the words with which they were refused an answer type."""
+        """Stop using forms that were refused for an answer type; ``refusals`` holds the server's message by form."""
         self.refused |= {(form, answer) for form, why in refusals.items() if not _SAYS["of_the_answer"].search(why)}
 
     def is_ignored(self, form: str, message: AIMessage, schema: Mapping[str, Any]) -> bool:
-        """Whether a reply shows that the form was passed over; what is cut off, declined or but a thought does not."""
+        """Whether a reply shows that the server ignored the form; if cut off, declined or empty, it does not."""
         if form == PLAIN or form in self.took:
             return False
         text = text_of(message)
@@ -127,18 +128,18 @@ class Forms:
 
 
 def is_cut_off(message: AIMessage) -> bool:
-    """Whether a reply ended where the tokens that it may have ended."""
+    """Whether a reply ended because it reached its token limit."""
     return _ended_by(message, "length", "max_tokens", "MAX_TOKENS")
 
 
 def is_declined(message: AIMessage) -> bool:
-    """Whether the model, or its server's filter, gives no answer."""
+    """Whether the model or its server's filter declined to answer."""
     return bool(message.additional_kwargs.get("refusal")) or _ended_by(message, "content_filter", "SAFETY")
 
 
 def _ended_by(message: AIMessage, *reasons: str) -> bool:
-    told = {**message.additional_kwargs, **message.response_metadata}
-    return any(told.get(name) in reasons for name in _WHY_IT_ENDED)
+    metadata = {**message.additional_kwargs, **message.response_metadata}
+    return any(metadata.get(name) in reasons for name in _END_REASONS)
 
 
 def _refuses_pictures(error: Exception) -> bool:
@@ -159,7 +160,7 @@ def _refused_parameter(error: Exception, without: Collection[str]) -> str | None
 
 
 def _fits(text: str, schema: Mapping[str, Any]) -> bool:
-    """Whether a reply has the fields of the answer type, whatever they hold."""
+    """Whether a reply is an object with the required fields of the answer type, whatever they hold."""
     try:
         found = find_json(text)
     except ValueError:
@@ -171,5 +172,5 @@ _known: dict[tuple[str, str | None, str], Forms] = {}
 
 
 def forms_of(spec: ModelSpec) -> Forms:
-    """What is known of a model at its server, for all clients of this process."""
+    """Return what is known of a model at its server, shared by all clients of this process."""
     return _known.setdefault((spec.provider, spec.base_url, spec.name), Forms(f"{spec.provider}:{spec.name}"))

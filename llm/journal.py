@@ -1,4 +1,4 @@
-"""No finished call is paid twice: what a case's trace file holds is not asked again when the case is resumed."""
+"""The journal of a case: calls already answered in its trace file are not repeated on resume."""
 
 import contextvars
 from collections.abc import Iterator
@@ -13,8 +13,8 @@ from llm.trace import Call, each_entry, trace_lines
 class _Journal:
     """The calls of a case so far."""
 
-    answered: dict[str, Call] = field(default_factory=dict)  # by the fingerprint of their question
-    last: dict[str, Call] = field(default_factory=dict)  # the last record of each call, by its id
+    answered: dict[str, Call] = field(default_factory=dict)  # by fingerprint
+    last: dict[str, Call] = field(default_factory=dict)  # last record of each call, by call id
 
 
 _journal: contextvars.ContextVar[_Journal | None] = contextvars.ContextVar("journal", default=None)
@@ -22,14 +22,14 @@ _journal: contextvars.ContextVar[_Journal | None] = contextvars.ContextVar("jour
 
 @contextmanager
 def journal(trace_file: str | Path | None) -> Iterator[None]:
-    """Answer from the trace file what it already answers, and remember what is asked inside the block.
+    """Answer from the trace file what it already answers, and remember the calls made inside the block.
 
-    Only answers are replayed. A call that failed is asked again; as the trace keeps one record of each call, the new
-    record carries over the requests, tokens and cost of the failed tries: they were paid. Offline rules are computed
-    again, people are asked through the graph's own interrupts.
+    Only answers are replayed. A failed call is asked again; the trace keeps one record per call, so the new record
+    includes the requests, tokens and cost of the failed tries, which were paid. Offline rules are computed again;
+    people are asked through LangGraph's interrupts.
 
     Args:
-        trace_file: of the case, `ModelSettings.trace_file`; one that is not there yet is empty.
+        trace_file: of the case (`ModelSettings.trace_file`); a missing file counts as empty.
     """
     token = _journal.set(_Journal())
     try:
@@ -42,31 +42,31 @@ def journal(trace_file: str | Path | None) -> Iterator[None]:
 
 
 def is_kept() -> bool:
-    """Whether this is a case of a run, which keeps a journal."""
+    """Whether a journal is kept, as for every case of a run."""
     return _journal.get() is not None
 
 
 def replayed(call: Call) -> Call | None:
-    """The recorded call that answers this question; None if there is none, or no journal is kept."""
-    found = kept.answered.get(call.fingerprint) if (kept := _journal.get()) else None
+    """Return the recorded call that answers this question; None if there is none, or no journal is kept."""
+    found = current.answered.get(call.fingerprint) if (current := _journal.get()) else None
     return found if found and found.prompt_hash == call.prompt_hash else None
 
 
 def failed_before(call_id: str) -> Call | None:
-    """The last record of a call that is asked again, with what its tries have taken in all."""
-    return kept.last.get(call_id) if (kept := _journal.get()) else None
+    """Return the last record of a call that is asked again; it includes the usage of all earlier tries."""
+    return current.last.get(call_id) if (current := _journal.get()) else None
 
 
 def note(call: Call) -> None:
-    """Remember a call that was just recorded, if a journal is kept."""
-    if (kept := _journal.get()) is not None:
-        kept.last[call.id] = call
+    """Remember a recorded call, if a journal is kept."""
+    if (current := _journal.get()) is not None:
+        current.last[call.id] = call
         if call.fingerprint and call.answer is not None and call.error is None:
-            kept.answered[call.fingerprint] = call
+            current.answered[call.fingerprint] = call
 
 
 def with_earlier_tries(call: Call) -> Call:
-    """The call, with what earlier tries of it took added."""
+    """Return the call with the usage of its earlier tries added."""
     before = failed_before(call.id)
     if before is None:
         return call

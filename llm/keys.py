@@ -1,4 +1,4 @@
-"""Which key a server is given: its own, and no other server's."""
+"""The API key of each server: its own, never another server's."""
 
 import os
 import re
@@ -15,13 +15,13 @@ NONE = "none"
 
 
 def key_of(model: ModelBlock, all_models: Iterable[ModelBlock]) -> str | None:
-    """The key that a model's server is given; None if its provider's integration finds its own.
+    """Return the key for a model's server; None if the provider's integration finds its own.
 
-    A block names the key's variable in ``api_key_env``. Else a server named by URL is given
-    ``WARDROUND_API_KEY_<HOST>_<PORT>``, else ``WARDROUND_API_KEY`` if no other server could be meant by it.
+    A block may name the key's variable in ``api_key_env``. Otherwise a server named by URL gets
+    ``WARDROUND_API_KEY_<HOST>_<PORT>``, or ``WARDROUND_API_KEY`` if that cannot be meant for another server.
 
     Raises:
-        ModelSpecError: the variable is not set, or one key stands for several servers.
+        ModelSpecError: the variable is not set, or one key would serve several servers.
     """
     if model.api_key_env is not None:
         return variable(model.api_key_env, "api_key_env") if model.api_key_env else NONE
@@ -51,7 +51,7 @@ def _server(model: ModelBlock) -> str | None:
     return _server_of(model.text)
 
 
-@cache  # every call asks for its key
+@cache  # each call looks up its key
 def _server_of(spec: str) -> str | None:
     url = ModelSpec.parse(spec).base_url
     return urlsplit(url).netloc.lower() if url else None

@@ -1,7 +1,6 @@
-"""Limits on what models may take: of a case, of each role in it, of a whole run.
+"""Limits on usage: of a case, of each role in it, of a whole run.
 
-Only chat models count: offline rules, people, answers from the response cache and calls replayed from the journal take
-nothing.
+Only chat models count: offline rules, people, cached answers and replayed calls use nothing.
 """
 
 import contextvars
@@ -39,17 +38,17 @@ class Spent(BaseModel):
 
 
 class Deadline(NamedTuple):
-    """How long a call may still take, and the error that it ends with then."""
+    """The seconds that a call may still take, and the error to raise after them."""
 
     seconds: float
     error: LimitError
 
 
 class Meter:
-    """Counts what a case or a run takes, in all and by role, against its limits.
+    """Counts the usage of a case or a run, in total and by role, against its limits.
 
-    Tokens and cost are known when an answer has come, so calls made side by side may each take the count over the
-    limit once; the number of calls is never exceeded.
+    Tokens and cost are known only after an answer, so each of several concurrent calls may exceed a limit once; the
+    number of calls is never exceeded.
     """
 
     def __init__(
@@ -70,53 +69,53 @@ class Meter:
         limits: Limits | None = None,
         roles: Mapping[str, Limits] | None = None,
     ) -> "Meter":
-        """A meter that goes on from what was recorded: one trace of a case, those of all cases of a run.
+        """Create a meter that continues from recorded usage: one trace for a case, all traces for a run.
 
-        The time of earlier sittings is the time in which at least one of their calls was under way. A call of unknown
-        price is taken to have cost nothing.
+        Earlier time is the time during which at least one recorded call was under way. A call of unknown price counts
+        as free.
         """
         meter = cls(scope, limits, roles)
         calls = [call for trace in traces for call in trace.calls if call.attempts and not call.cached]
         for call in calls:
             meter.count_call(call.role)
             meter.add(call.role, call.input_tokens + call.output_tokens, call.cost or 0.0, call.seconds)
-        meter._total.seconds = _time_under_way(calls)
+        meter._total.seconds = _busy_seconds(calls)
         return meter
 
     def without_limits(self) -> "Meter":
-        """The same account, to which anything may be charged."""
-        free = Meter(self.scope)
-        free._total, free._by_role, free._started = self._total, self._by_role, self._started
-        return free
+        """Return a meter that shares this one's counts but has no limits."""
+        unlimited = Meter(self.scope)
+        unlimited._total, unlimited._by_role, unlimited._started = self._total, self._by_role, self._started
+        return unlimited
 
     @property
     def spent(self) -> Spent:
-        """What was taken in all."""
+        """The total usage; seconds since the meter started are included."""
         seconds = self._total.seconds + time.monotonic() - self._started
         return self._total.model_copy(update={"seconds": seconds})
 
     @property
     def spent_by_role(self) -> dict[str, Spent]:
-        """What each role took; its seconds are those of its calls, side by side or not."""
+        """The usage of each role; seconds are summed over its calls, even concurrent ones."""
         return {role: spent.model_copy() for role, spent in sorted(self._by_role.items())}
 
     def count_call(self, role: str) -> None:
-        """Count a question that is about to be put."""
+        """Count a question that is about to be asked."""
         self._total.calls += 1
         self._of(role).calls += 1
 
     def add(self, role: str, tokens: int = 0, cost: float = 0.0, seconds: float = 0.0) -> None:
-        """Add what an answer took. The whole meter's time is taken by the clock instead."""
+        """Add the usage of an answer. ``seconds`` count for the role only; the total is measured by the clock."""
         for spent in (self._total, self._of(role)):
             spent.tokens += tokens
             spent.cost += cost
         self._of(role).seconds += seconds
 
     def check(self, role: str, *, new_call: bool, priced: Callable[[], bool]) -> None:
-        """Refuse what would go past a limit.
+        """Raise if a limit is reached.
 
         Raises:
-            LimitError: naming the limit, what was taken, and the role that wanted more.
+            LimitError: names the limit, the usage, and the role that was to be asked.
             ModelSpecError: the cost is limited and the model's price is not known.
         """
         for whose, limits, spent in self._limited(role):
@@ -128,7 +127,7 @@ class Meter:
                     raise self._error(whose, what, limit, taken, role)
 
     def deadline(self, role: str) -> Deadline | None:
-        """The nearest end of time for a call of the role."""
+        """Return the earliest deadline for a call of the role; None if no time limit applies."""
         ends = [
             Deadline(limits.seconds - spent.seconds, self._error(whose, "seconds", limits.seconds, None, role))
             for whose, limits, spent in self._limited(role)
@@ -154,9 +153,9 @@ _meters: contextvars.ContextVar[tuple[Meter, ...]] = contextvars.ContextVar("met
 
 @contextmanager
 def metering(*meters: Meter) -> Iterator[None]:
-    """Count the calls made inside the block (also by the tasks it starts) and hold them to the meters' limits.
+    """Count the calls made inside the block, and by tasks started in it, and enforce the meters' limits.
 
-    Meters of an outer block go on counting.
+    Meters of an outer block count too.
     """
     token = _meters.set((*_meters.get(), *meters))
     try:
@@ -166,7 +165,7 @@ def metering(*meters: Meter) -> Iterator[None]:
 
 
 class Account:
-    """One call's dealings with all meters in force."""
+    """One call's view of all active meters."""
 
     def __init__(self, role: str, *, priced: Callable[[], bool], asked_before: bool) -> None:
         self._role = role
@@ -175,38 +174,38 @@ class Account:
         self._counted = asked_before
 
     def check(self) -> None:
-        """Ask leave for a request for an answer, the first or a repair.
+        """Check the limits before an answer is requested, at first or for a repair.
 
         Raises:
-            LimitError: there is nothing left.
+            LimitError: a limit is reached.
             ModelSpecError: the cost is limited and the model's price is not known.
         """
         for meter in self._meters:
             meter.check(self._role, new_call=not self._counted, priced=self._priced)
         if not self._counted:
-            # At once, and not when the answer has come: others ask at the same time.
+            # Count now, not when the answer has come: other calls check at the same time.
             for meter in self._meters:
                 meter.count_call(self._role)
         self._counted = True
 
     def add(self, tokens: int, cost: float | None) -> None:
-        """Add what an answer took."""
+        """Add the usage of an answer."""
         for meter in self._meters:
             meter.add(self._role, tokens, cost or 0.0)
 
     def add_seconds(self, seconds: float) -> None:
-        """Add how long the call took."""
+        """Add the duration of the call."""
         for meter in self._meters:
             meter.add(self._role, seconds=seconds)
 
     def deadline(self) -> Deadline | None:
-        """The nearest end of time for this call."""
+        """Return the earliest deadline for this call; None if no time limit applies."""
         ends = [end for meter in self._meters if (end := meter.deadline(self._role)) is not None]
         return min(ends, default=None, key=lambda end: end.seconds)
 
 
-def _time_under_way(calls: Iterable[Call]) -> float:
-    """Seconds covered by the calls, side by side counted once."""
+def _busy_seconds(calls: Iterable[Call]) -> float:
+    """Return the seconds covered by the calls, counting concurrent ones once."""
     total, until = 0.0, float("-inf")
     for begin, end in sorted((call.started, call.started + call.seconds) for call in calls):
         total += max(0.0, end - max(begin, until))

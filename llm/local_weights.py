@@ -1,7 +1,7 @@
-"""A model in this process: a folder of Hugging Face weights, or an adapter that was trained on such a folder.
+"""Models run in this process: a folder of Hugging Face weights, or an adapter trained on one.
 
-Nothing is fetched: what is not on this machine is refused. Each model writes one reply at a time, or, where it was told
-so, together those that were asked for while it was writing.
+Nothing is downloaded. Each model writes one reply at a time or, with `together`, answers the questions that arrived
+meanwhile as one batch.
 """
 
 import json
@@ -23,7 +23,7 @@ from llm.conversation import source_tokens
 from llm.errors import ModelSpecError, RefusedError
 
 ADAPTER_FILE = "adapter_config.json"
-LONGEST_REPLY = 512  # where neither `max_tokens` nor the training says how long one may be
+LONGEST_REPLY = 512  # tokens, if neither `max_tokens` nor the training sets a limit
 _ROLES: dict[str, Literal["system", "user", "assistant"]] = {"system": "system", "human": "user", "ai": "assistant"}
 _PICKLED = frozenset({".bin", ".pt", ".pth", ".ckpt", ".pkl", ".pickle", ".h5", ".msgpack", ".joblib"})
 _DATA = {"local_files_only": True, "trust_remote_code": False}
@@ -31,7 +31,7 @@ _loading = threading.Lock()
 
 
 class HfChat(BaseChatModel):
-    """The chat model of a folder; its weights are loaded with the first question and shared in the process."""
+    """The chat model of a folder; its weights are loaded at the first question and shared within the process."""
 
     folder: str
     temperature: float = 0.0
@@ -39,7 +39,7 @@ class HfChat(BaseChatModel):
     seed: int | None = None
     max_tokens: int | None = None
     timeout: float | None = None
-    together: int = 1  # replies written at once
+    together: int = 1  # replies written as one batch
 
     @property
     def _llm_type(self) -> str:
@@ -54,25 +54,25 @@ class HfChat(BaseChatModel):
     ) -> ChatResult:
         with _loading:
             loaded = load_model(str(Path(self.folder).resolve()))
-        asked = _Asked([_message(message) for message in messages], self)
-        loaded.waiting.append(asked)
+        request = _Request([_message(message) for message in messages], self)
+        loaded.waiting.append(request)
         if not loaded.lock.acquire(timeout=-1 if self.timeout is None else self.timeout):
-            with suppress(ValueError):  # it has just been taken up after all
-                loaded.waiting.remove(asked)
+            with suppress(ValueError):  # another caller has just taken it
+                loaded.waiting.remove(request)
             raise TimeoutError(f"{self.folder} was still speaking to others after {self.timeout} s")
         try:
-            if asked.reply is None:
-                loaded.answer(asked)
+            if request.reply is None:
+                loaded.answer(request)
         finally:
             loaded.lock.release()
-        if isinstance(asked.reply, Exception):
-            raise asked.reply
-        assert asked.reply is not None
-        return asked.reply
+        if isinstance(request.reply, Exception):
+            raise request.reply
+        assert request.reply is not None
+        return request.reply
 
 
 @dataclass(eq=False)
-class _Asked:
+class _Request:
     """A conversation that waits for its reply, or has it."""
 
     conversation: list[Message]
@@ -82,44 +82,46 @@ class _Asked:
 
 @dataclass
 class LoadedModel:
-    """Weights and tokenizer of a folder, and how much they read and write at once."""
+    """Weights and tokenizer of a folder, and the limits on their prompts and replies in tokens."""
 
     model: Any
     tokenizer: Any
-    longest_source: int | None  # as trained
+    longest_source: int | None  # in training
     longest_reply: int
-    positions: int | None  # all that the model can read and write
+    positions: int | None  # prompt and reply together
     lock: threading.Lock = field(default_factory=threading.Lock)
-    waiting: list[_Asked] = field(default_factory=list)
+    waiting: list[_Request] = field(default_factory=list)
 
-    def answer(self, asked: _Asked) -> None:
-        """Write the reply that was asked for, and with it others that wait for one of the same kind."""
-        how = asked.how
-        most = how.together if how.temperature == 0 else 1  # sampled ones each have their seed
-        others = [other for other in tuple(self.waiting) if other is not asked and other.how == how]
-        chosen = [asked, *others[: most - 1]]
-        for one in chosen:
-            with suppress(ValueError):  # it has just stopped waiting
-                self.waiting.remove(one)
+    def answer(self, request: _Request) -> None:
+        """Write the requested reply, together with waiting requests of the same settings."""
+        how = request.how
+        most = how.together if how.temperature == 0 else 1  # with sampling, each reply needs its own seed
+        same_settings = [other for other in tuple(self.waiting) if other is not request and other.how == how]
+        batch = [request, *same_settings[: most - 1]]
+        for member in batch:
+            with suppress(ValueError):  # its caller has just timed out
+                self.waiting.remove(member)
         try:
             sources = []
-            for one in chosen:
+            for member in batch:
                 try:
-                    sources.append((one, self._source(one.conversation, how)))
+                    sources.append((member, self._source(member.conversation, how)))
                 except ValueError as error:
-                    one.reply = error
+                    member.reply = error
             if sources:
-                for (one, _), reply in zip(sources, self._replies([source for _, source in sources], how), strict=True):
-                    one.reply = reply
-        except Exception as error:  # whoever waits for a reply hears why there is none
-            for one in chosen:
-                one.reply = one.reply or error
+                for (member, _), reply in zip(
+                    sources, self._replies([source for _, source in sources], how), strict=True
+                ):
+                    member.reply = reply
+        except Exception as error:  # every caller gets the error
+            for member in batch:
+                member.reply = member.reply or error
 
     def _source(self, conversation: Sequence[Message], how: HfChat) -> list[int]:
         longest = how.max_tokens or self.longest_reply
         limit = 2**31 if self.positions is None else self.positions - longest
         source = source_tokens(self.tokenizer, conversation, min(self.longest_source or limit, limit))
-        if source is None:  # one message alone is longer than what it was trained on, which is no reason to be silent
+        if source is None:  # the last message alone exceeds the length in training: use the model's full context
             source = source_tokens(self.tokenizer, conversation, limit)
         if source is None:
             raise ValueError(
@@ -130,7 +132,7 @@ class LoadedModel:
         return source.tokens
 
     def _replies(self, sources: Sequence[list[int]], how: HfChat) -> list[ChatResult]:
-        """A reply to each; with a seed the same one whenever it is asked for."""
+        """Return a reply to each source; with a seed, the same source always gets the same reply."""
         import torch
 
         longest = how.max_tokens or self.longest_reply
@@ -172,14 +174,14 @@ _loaded: dict[str, LoadedModel] = {}
 
 
 def only_data(folder: Path) -> None:
-    """Refuse a folder of a model that would run code of its own: Python files, a map to them, or pickled weights.
+    """Reject a model folder that would run code: Python files, an `auto_map` to them, or pickled weights.
 
     Raises:
-        ModelSpecError: naming the file and what would mend it.
+        ModelSpecError: names the file and the remedy.
     """
     code = next(folder.rglob("*.py"), None)
     for settings in folder.rglob("*config*.json"):
-        with suppress(OSError, ValueError, TypeError, LookupError):  # what cannot be read is told by who loads it
+        with suppress(OSError, ValueError, TypeError, LookupError):  # unreadable files are reported on loading
             if json.loads(settings.read_text("utf-8"))["auto_map"]:
                 code = code or settings
     if code is not None:
@@ -195,7 +197,7 @@ def only_data(folder: Path) -> None:
 
 
 def check_folder(folder: str) -> None:
-    """Refuse a folder that no model can be loaded from, or that would run code, without loading it.
+    """Reject a folder that cannot be loaded or would run code, without loading it.
 
     Raises:
         ModelSpecError: it is no model, brings code, or a package or the adapter's base is missing.
@@ -237,10 +239,10 @@ def _is_cached(name: str) -> bool:
 
 
 def load_model(folder: str) -> LoadedModel:
-    """Load a folder's weights, with the adapter on its base if it is one; once in a process.
+    """Load a folder's weights, with the base model if it is an adapter; once per process.
 
     Raises:
-        RefusedError: they cannot be loaded, so that no question will be answered.
+        RefusedError: loading failed, so that no question will be answered.
     """
     if folder not in _loaded:
         try:
@@ -252,9 +254,9 @@ def load_model(folder: str) -> LoadedModel:
 
 @contextmanager
 def in_seat(folder: Path, model: Any, tokenizer: Any) -> Iterator[None]:
-    """While this lasts, `hf:FOLDER` is a model that is in memory already, as it is while it is trained."""
+    """Inside the block, make `hf:FOLDER` a model that is already in memory, such as one in training."""
     name, training = str(folder.resolve()), model.training
-    _loaded[name] = _of(folder, model.eval(), tokenizer)
+    _loaded[name] = _with_limits(folder, model.eval(), tokenizer)
     try:
         yield
     finally:
@@ -268,18 +270,18 @@ def _load(path: Path) -> LoadedModel:
 
     adapted = (path / ADAPTER_FILE).is_file()
     base = _base(path) if adapted else str(path)
-    precision = _training(path).get("precision", "auto")  # an adapter fits the numbers that it was trained on
+    precision = _training(path).get("precision", "auto")  # an adapter needs the precision it was trained with
     model: Any = AutoModelForCausalLM.from_pretrained(base, dtype=precision, use_safetensors=True, **_DATA)
     if adapted:
         from peft import PeftModel
 
-        model = PeftModel.from_pretrained(model, path, local_files_only=True)  # of safetensors alone: only_data
-    words = path if (path / "tokenizer_config.json").is_file() else base
+        model = PeftModel.from_pretrained(model, path, local_files_only=True)  # safetensors only: see only_data
+    tokenizer_folder = path if (path / "tokenizer_config.json").is_file() else base
     model = model.to("cuda" if torch.cuda.is_available() else "cpu").eval()
-    return _of(path, model, AutoTokenizer.from_pretrained(words, **_DATA))
+    return _with_limits(path, model, AutoTokenizer.from_pretrained(tokenizer_folder, **_DATA))
 
 
-def _of(path: Path, model: Any, tokenizer: Any) -> LoadedModel:
+def _with_limits(path: Path, model: Any, tokenizer: Any) -> LoadedModel:
     trained = _training(path)
     prefix = getattr(getattr(model, "active_peft_config", None), "num_virtual_tokens", None) or 0
     positions = getattr(model.config.get_text_config(), "max_position_embeddings", None)
@@ -293,7 +295,7 @@ def _of(path: Path, model: Any, tokenizer: Any) -> LoadedModel:
 
 
 def _training(folder: Path) -> dict[str, Any]:
-    """How `wardround tune` trained what lies here, or has written here on the way; empty if something else did."""
+    """Return the training configuration of a model or checkpoint of `wardround tune`; empty for other models."""
     for manifest in (folder / "tuning.json", folder.parent.parent / "tuning.json"):
         if manifest.is_file() and (manifest.parent == folder or folder.parent.name == "checkpoints"):
             try:

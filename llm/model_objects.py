@@ -1,7 +1,7 @@
-"""Chat models that were made in Python and stand in a model map themselves: any LangChain ``BaseChatModel``.
+"""Chat models given as Python objects in a model map: any LangChain ``BaseChatModel``.
 
-Records are text, so an object is known by a spec, ``object:Class(parameters)#hash``: a run tells what answered, and
-going on with it needs an object of the same class and parameters.
+Records are text, so an object is identified by a spec, ``object:Class(parameters)#hash``: a run records which model
+answered, and resuming it needs an object of the same class and parameters.
 """
 
 import hashlib
@@ -17,15 +17,15 @@ if TYPE_CHECKING:
 
 OBJECT = "object"
 _SECRET = re.compile(r"key|secret|password|credential|auth|header", re.IGNORECASE)
-_OF_A_FILE = (str, int, float, list, dict, type(None))  # left to the type of the map
+_FILE_TYPES = (str, int, float, list, dict, type(None))  # values a file can hold, validated by the type of the map
 _objects: dict[str, "BaseChatModel"] = {}
 
 
 def with_specs(models: Any) -> Any:
-    """A model map with the spec of each object in its place; of what a file can hold nothing is checked here.
+    """Return a model map in which each model object is replaced by its spec; other values are not checked here.
 
     Raises:
-        ModelSpecError: an object is no chat model, or nothing in their parameters tells two objects apart.
+        ModelSpecError: an object is not a chat model, or two objects cannot be told apart by their parameters.
     """
     if not isinstance(models, Mapping):
         return models
@@ -36,7 +36,7 @@ def with_specs(models: Any) -> Any:
     made: dict[str, BaseChatModel] = {}
     specs: dict[str, str] = {}
     for role, model in models.items():
-        if isinstance(model, _OF_A_FILE):
+        if isinstance(model, _FILE_TYPES):
             continue
         if not isinstance(model, BaseChatModel):
             found = f"the class {model.__name__}" if isinstance(model, type) else f"{type(model).__name__}"
@@ -54,7 +54,7 @@ def with_specs(models: Any) -> Any:
 
 
 def object_of(name: str) -> "BaseChatModel":
-    """The object of a spec.
+    """Return the object of a spec.
 
     Raises:
         ModelSpecError: it was made in another process.
@@ -69,8 +69,8 @@ def _spec(model: "BaseChatModel") -> str:
     from langchain_core.language_models import BaseChatModel
 
     own = type(model).model_fields.keys() - BaseChatModel.model_fields.keys()
-    found = dict(model._identifying_params) or {name: getattr(model, name) for name in own}
-    told = {name: found[name] for name in sorted(found) if not _SECRET.search(name)}
-    shown = ", ".join(f"{name}={value}" for name, value in told.items() if isinstance(value, str | int | float))
-    every = json.dumps(told, default=lambda value: type(value).__name__, sort_keys=True)
-    return f"{OBJECT}:{type(model).__name__}({shown:.200})#{hashlib.sha256(every.encode()).hexdigest()[:8]}"
+    values = dict(model._identifying_params) or {name: getattr(model, name) for name in own}
+    parameters = {name: values[name] for name in sorted(values) if not _SECRET.search(name)}
+    shown = ", ".join(f"{name}={value}" for name, value in parameters.items() if isinstance(value, str | int | float))
+    serialised = json.dumps(parameters, default=lambda value: type(value).__name__, sort_keys=True)
+    return f"{OBJECT}:{type(model).__name__}({shown:.200})#{hashlib.sha256(serialised.encode()).hexdigest()[:8]}"

@@ -1,4 +1,4 @@
-"""What a chat model is asked, and how its reply becomes the role's answer."""
+"""A question to a chat model, and how its reply becomes the role's answer."""
 
 import asyncio
 import base64
@@ -24,7 +24,7 @@ from llm.schema import answer_schema, outline
 from prompts import load_prompt
 
 _LONGEST_WORD = 3  # Chinese characters
-_KEPT = 256  # forms: some for each stage, and where a stage has options of its own
+_CACHE_SIZE = 256  # schemas: some for each stage, more where a stage has options of its own
 
 
 @dataclass(frozen=True)
@@ -36,19 +36,19 @@ class Question(Generic[Answer]):
         messages: the rendered prompt, or the conversation so far.
         name: the answer type's name.
         schema: the answer's strict JSON schema.
-        words: how a schema is told in words.
-        fields: how it is told to a model that says its words back: by the names of its fields alone.
-        checked: an answer of the type, if all holds of it that must in view of what was asked; else a ValueError.
-        read: the answer in a reply's text; a ValueError if there is none. What it is given besides says whether an
-            item outside a closed list is refused, or kept as it is.
-        repair: what is said to the model about a reply that could not be read; None if it is not asked again.
-        told: whether the instruction is appended in every form: some servers ignore one without a word, and the model
-            then reads what its answer should have been.
-        wider: the schema of which this one is the narrower form of a last repair, for a server that does not take it.
-        whole: whether the answer is never bound to a length.
-        slow: whether reading an answer may take a while: plain words may be embedded.
-        directions: sentences of the prompt, or about the form, that somebody who only speaks is not to say.
-        names: of the form's fields and the prompt's material, which say nothing as a text of an answer.
+        words: renders a schema as an instruction.
+        fields: renders only the schema's field names, for a model that repeats the instruction.
+        checked: returns the answer if it passes the role's check; raises ValueError otherwise.
+        read: parses a reply's text; ValueError if it holds no answer. Its flag says whether an item outside a closed
+            list is an error.
+        repair: the message to the model about an unreadable reply; None if it is not asked again.
+        told: whether to append the instruction in every form: some servers silently ignore a form, and the model then
+            sees what its answer should have been.
+        wider: the schema before `narrower`, for a server that refuses the narrower one.
+        whole: whether the answer's length is never limited.
+        slow: whether reading an answer may take long, as plain text may be embedded.
+        directions: sentences of the prompt or instruction that a role that only speaks must not say.
+        names: names of fields and of the prompt's material, which are no text of an answer.
     """
 
     kind: type[Answer]
@@ -69,38 +69,38 @@ class Question(Generic[Answer]):
 
     @cached_property
     def instruction(self) -> str:
-        """What is appended to the last message when the answer is asked for as JSON in text."""
+        """The text appended to the last message when the answer is requested as JSON in text."""
         return self.words(self.schema)
 
     @property
     def bare(self) -> str:
-        """The same without what the schema says of its fields, which a small model would say back as its answer."""
+        """The instruction without the schema's descriptions, which a small model would repeat as its answer."""
         return self.words(undescribed(self.schema))
 
     @property
     def pictures(self) -> int:
-        """How many stand in the messages."""
+        """The number of pictures in the messages."""
         content = [block for message in self.messages if isinstance(message.content, list) for block in message.content]
         return sum(isinstance(block, dict) and block["type"] == "image" for block in content)
 
     def about(self, messages: list[BaseMessage]) -> "Question[Answer]":
-        """The same question, further on in the conversation."""
+        """Return the question with a longer conversation."""
         return replace(self, messages=messages, told=True)
 
     def narrower(self, characters: int | None) -> "Question[Answer]":
-        """The same, with a schema that binds scales, and lengths if an answer of so many characters was too long."""
+        """Return the question with a narrower schema; ``characters`` is the length of a reply that was cut off."""
         less = narrowed(self.schema, None if self.whole else characters)
         return self if less == self.schema else replace(self, schema=less, wider=self.wider or self.schema)
 
     def as_wide(self) -> "Question[Answer]":
-        """The same with the schema that it had at first."""
+        """Return the question with its original schema."""
         return self if self.wider is None else replace(self, schema=self.wider, wider=None)
 
 
 async def typed_question(
     role: Role[Answer], view: Any, system: str, user: str, pictures: Sequence[str], language: Language
 ) -> Question[Answer]:
-    """The role's prompt, to be answered in the form of its answer type."""
+    """Make the question from the role's prompt, to be answered in the form of its answer type."""
     schema = answer_schema(role.answer, language, tuple(role.terms))
     return Question(
         kind=role.answer,
@@ -122,7 +122,7 @@ async def typed_question(
 def spoken_question(
     role: Role[Answer], speech: Speech[Answer], conversation: Sequence[Message], view: Any
 ) -> Question[Answer]:
-    """The conversation so far, to be gone on with by a model that was taught to; its words are the answer."""
+    """Make the question from the conversation so far, for a model trained to continue it in plain text."""
     return Question(
         kind=role.answer,
         messages=convert_to_messages([message.model_dump() for message in conversation]),
@@ -137,7 +137,7 @@ def spoken_question(
 
 
 def _names(role: Role[Any], language: Language) -> frozenset[str]:
-    """What no text of an answer is. Who speaks may well say a single word, such as `doctor`."""
+    """Return names that are no text of an answer; a role that only speaks may say single words such as `doctor`."""
     headings = load_prompt(role.prompt, language, role.stage).headings
     if role.speech:
         return names_in({}, filter(_is_phrase, headings))
@@ -145,7 +145,7 @@ def _names(role: Role[Any], language: Language) -> frozenset[str]:
     return _names_of_form(kind, language, tuple(role.terms), headings)
 
 
-@lru_cache(_KEPT)
+@lru_cache(_CACHE_SIZE)
 def _names_of_form(
     answer: type[BaseModel], language: Language, terms: tuple[str, ...], headings: tuple[str, ...]
 ) -> frozenset[str]:
@@ -165,13 +165,13 @@ def _read(role: Role[Answer], view: Any, text: str, *, closed: bool) -> Answer:
 
 
 def _given(role: Role[Any], text: str) -> Any:
-    """The object in a reply; or its words, where the role only speaks and no form was even begun."""
+    """Return the object in a reply; or its text, if the role only speaks and the reply begins no object."""
     words = answer_in(text)
     return words if role.speech is not None and words and "{" not in words else _without_blanks(find_json(text))
 
 
 def _without_blanks(value: Any) -> Any:
-    """A form without the blank entries of its lists, which say nothing."""
+    """Return an object without the blank strings in its lists."""
     if isinstance(value, dict):
         return {key: _without_blanks(part) for key, part in value.items()}
     if isinstance(value, list):
@@ -180,7 +180,7 @@ def _without_blanks(value: Any) -> Any:
 
 
 def what_is_wrong(error: ValueError) -> str:
-    """The error in words that a model can mend its answer by; a validation error's places and reasons."""
+    """Describe an error so that a model can correct its answer; for a validation error, places and reasons."""
     return in_a_line(error, "answer") if isinstance(error, ValidationError) else str(error)
 
 
@@ -189,7 +189,7 @@ def _answer_format(schema: dict[str, Any], language: Language) -> str:
     return _told(json.dumps(schema, ensure_ascii=False), language, form.hash)
 
 
-@lru_cache(_KEPT)
+@lru_cache(_CACHE_SIZE)
 def _told(schema: str, language: Language, _: str) -> str:
     return _words("answer_format", language, {"schema": json.dumps(json.loads(schema), ensure_ascii=False, indent=1)})
 

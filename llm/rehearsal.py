@@ -1,4 +1,4 @@
-"""A rehearsal: questions are made as they would be sent and answered by rules; what they would take is estimated.
+"""Rehearsal: prompts are built but not sent, rules answer, and usage is estimated.
 
 Nothing is sent, cached or looked up, so no key is needed.
 """
@@ -20,13 +20,13 @@ _rehearsing: contextvars.ContextVar[bool] = contextvars.ContextVar("rehearsing",
 
 
 def is_rehearsal() -> bool:
-    """Whether nobody is really asked."""
+    """Whether this is a rehearsal."""
     return _rehearsing.get()
 
 
 @contextmanager
 def rehearsing() -> Iterator[None]:
-    """Let nobody be asked inside the block, nor by the tasks it starts."""
+    """Let rules answer all questions asked inside the block and by tasks started in it."""
     token = _rehearsing.set(True)
     try:
         yield
@@ -35,10 +35,10 @@ def rehearsing() -> Iterator[None]:
 
 
 def rehearsed(role: Role[Answer], view: Any, question: "Question[Answer]", taken: "Taken") -> Answer:
-    """The rule's answer; ``taken`` tells what a model's would take, about.
+    """Return the rule's answer and estimate in ``taken`` what a model would use.
 
-    Read are the messages and the schema once, as servers count it. Written is the rule's answer, which has fewer words
-    than most models'.
+    Input counts the messages and the schema once, as servers do. Output counts the rule's answer, which is shorter than
+    most models'.
     """
     answer = role.by_rule(view)
     schema = json.dumps(question.schema, ensure_ascii=False) if question.schema else ""

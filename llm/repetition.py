@@ -1,4 +1,4 @@
-"""Replies that say nothing: a small model that goes round in circles, or says back the words of form and prompt."""
+"""Detect replies that say nothing: loops, and echoes of the schema or the prompt."""
 
 import json
 import re
@@ -8,43 +8,43 @@ from typing import Any
 from cases.text.sentences import pieces
 from llm.replies import find_json
 
-LONGEST_ECHO = 160  # characters at the end of a text that may say nothing new, as a summary does
-_IN_A_ROW = re.compile(r"(.{1,120}?)\1{5,}", re.DOTALL)  # the same six times and more, whatever it is
-_PART = 20  # characters; each row longer than an echo holds such a part of the text whole, and its next copy
-_KEYWORDS = ("additionalProperties", "minItems", "minLength", "uniqueItems")  # words of no language
+LONGEST_ECHO = 160  # characters at the end of a text that may repeat earlier text, as a summary does
+_IN_A_ROW = re.compile(r"(.{1,120}?)\1{5,}", re.DOTALL)  # six or more copies in a row
+_PART = 20  # characters; any loop longer than LONGEST_ECHO contains such a part of the text, and its next copy
+_KEYWORDS = ("additionalProperties", "minItems", "minLength", "uniqueItems")  # never words of an answer
 _TYPES = ("string", "array", "object", "integer", "number", "boolean", "null", "properties", "required", "items")
-# What our prompts set material and schemas apart with, whole or begun.
+# The marks that fence material and schemas in our prompts, complete or begun.
 _FENCES = re.compile(r"</?data\b(?: ?name=)?(?: ?\"[^\"]*\"?)?>?|```\w*", re.IGNORECASE)
-_BRACKETS = re.compile(r"[\s\[\]{}\",:]+")  # what is left of a form, and says nothing
+_BRACKETS = re.compile(r"[\s\[\]{}\",:]+")  # what remains of an empty form
 _MATERIAL = re.compile(
     r"<data [^>]*>.*?</data>|\"[^\"\n]*\"|“[^”\n]*”", re.DOTALL
-)  # and what is to be said word for word
-_SENTENCE = 6  # words, or twice as many Chinese characters, of which a sentence has to have
-_RUN = (12, 24)  # words, or Chinese characters, that nobody says in the same order by chance
+)  # material, and text to be said verbatim
+_SENTENCE = 6  # words of a sentence at least; a Chinese character counts half
+_RUN = (12, 24)  # words, or Chinese characters, that are not the same by chance
 _WORD = re.compile(r"[\u4e00-\u9fff]|[^\W\u4e00-\u9fff]+")
-_MARK = re.compile(r"^\W*(?:\d+\W+)?")  # of a list
+_MARK = re.compile(r"^\W*(?:\d+\W+)?")  # list markers
 
 
 class LoopError(ValueError):
-    """A reply that says the same over and over."""
+    """The reply repeats itself over and over."""
 
 
 class EchoError(ValueError):
-    """A reply that repeats what the form or the prompt says instead of answering."""
+    """The reply repeats the schema or the prompt instead of answering."""
 
 
 def without_loops(reply: str) -> str:
-    """A reply up to where it goes on to say only what it has said; each text for itself, if it is a JSON object."""
-    return _changed(reply, _cut)
+    """Cut a reply where it only repeats itself; in a JSON object, each text separately."""
+    return _map_reply(reply, _cut)
 
 
 def without_fences(reply: str) -> str:
-    """A reply without the fences of our prompts, and bare brackets, in its texts; a form that breaks off stays."""
-    return _changed(reply, _unfenced)
+    """Remove our prompts' fences and bare brackets from a reply's texts; an incomplete object stays as it is."""
+    return _map_reply(reply, _unfenced)
 
 
 def names_in(schema: Mapping[str, Any], headings: Iterable[str]) -> frozenset[str]:
-    """What a form calls its parts, and a prompt its material: no terms of a closed list are among them."""
+    """Return the names of fields, types and headings, except those that are terms of a closed list."""
     names, terms = {*(_TYPES if schema else ()), *headings}, set[str]()
     for node in _nodes(schema):
         names.update(*(node[key] for key in ("properties", "$defs") if isinstance(node.get(key), dict)))
@@ -54,22 +54,22 @@ def names_in(schema: Mapping[str, Any], headings: Iterable[str]) -> frozenset[st
 
 
 def without_names(reply: str, names: Set[str]) -> str:
-    """A reply with nothing in the place of each text that is but a name of its form or of its material."""
-    return _changed(reply, lambda text: "" if _bare(text) in names else text)
+    """Empty each text of a reply that is only a name of the schema or of the prompt's material."""
+    return _map_reply(reply, lambda text: "" if _bare(text) in names else text)
 
 
 def directions_in(prompt: str) -> set[str]:
-    """The sentences of a prompt that tell what is to be done: all but its material and what it quotes."""
+    """Return the sentences of a prompt that are instructions, without its material and quotations."""
     return set(_sentences(_MATERIAL.sub("\n", prompt)))
 
 
 def says_directions(text: str, directions: Set[str]) -> bool:
-    """Whether somebody who is to speak says a sentence of what they were told to do."""
+    """Whether a text contains a sentence of its own instructions."""
     return not directions.isdisjoint(_sentences(text))
 
 
 def copies(text: str, prompt: str, less: str) -> bool:
-    """Whether somebody says a run of words that stands in a prompt and not in less of it."""
+    """Whether a text contains a run of words that is in a prompt but not in ``less``, a shorter version of it."""
     return bool((_runs(text) & _runs(prompt)) - _runs(less))
 
 
@@ -92,7 +92,7 @@ def _sentences(text: str) -> Iterator[str]:
 
 
 def echoes(reply: str, schema: Mapping[str, Any]) -> bool:
-    """Whether a reply holds a description of the schema, or one of its keywords, as one of its texts."""
+    """Whether a text of the reply is a description or keyword of the schema."""
     try:
         texts = set(texts_in(find_json(reply)))
     except ValueError:
@@ -101,7 +101,7 @@ def echoes(reply: str, schema: Mapping[str, Any]) -> bool:
 
 
 def undescribed(schema: Any) -> Any:
-    """A schema without its descriptions; a property that bears the name stays."""
+    """Return a schema without its descriptions; a property named `description` stays."""
     if isinstance(schema, list):
         return [undescribed(part) for part in schema]
     if not isinstance(schema, dict):
@@ -116,50 +116,50 @@ def _bare(text: str) -> str:
 def _cut(text: str) -> str:
     if len(text) <= LONGEST_ECHO:
         return text
-    said: set[str] = set()
+    seen: set[str] = set()
     end = start = 0
     for piece in pieces(text):
         start += len(piece)
         sentence = _MARK.sub("", piece).strip().casefold()
-        # The last one may be cut off.
-        if sentence not in said and not (start == len(text) and any(other.startswith(sentence) for other in said)):
+        # The last sentence may be cut off.
+        if sentence not in seen and not (start == len(text) and any(other.startswith(sentence) for other in seen)):
             end = start
-        said.add(sentence)
+        seen.add(sentence)
     if len(text) - end > LONGEST_ECHO:
         return text[:end].strip()
-    found = _IN_A_ROW.search(text) if _comes_again(text) else None
+    found = _IN_A_ROW.search(text) if _has_repetition(text) else None
     return text[: found.end(1)].strip() if found and len(found[0]) > LONGEST_ECHO else text
 
 
-def _comes_again(text: str) -> bool:
-    """Whether a part of a text comes again within reach, as in every long row of the same one does.
+def _has_repetition(text: str) -> bool:
+    """Whether a part of the text recurs within reach, as it does in every long loop.
 
-    The pattern of such rows tries 120 lengths at every sign, a hundred times as long as this.
+    This prefilter is a hundred times as fast as `_IN_A_ROW`, which tries 120 lengths at every character.
     """
     starts = range(0, len(text), _PART)
     return any(text.find(text[at : at + _PART], at + 1, at + _PART + 120) >= 0 for at in starts)
 
 
-def _changed(reply: str, change: Callable[[str], str]) -> str:
-    """A reply with each text of its object changed, or all of it if it has none."""
+def _map_reply(reply: str, change: Callable[[str], str]) -> str:
+    """Apply ``change`` to each text of the reply's JSON object, or to the whole reply if it has none."""
     try:
         found = find_json(reply)
     except ValueError:
         return change(reply)
-    changed = _each_text(found, change)
+    changed = _map_texts(found, change)
     return reply if changed == found else json.dumps(changed, ensure_ascii=False)
 
 
-def _each_text(value: Any, change: Callable[[str], str]) -> Any:
+def _map_texts(value: Any, change: Callable[[str], str]) -> Any:
     if isinstance(value, str):
         return change(value)
     if isinstance(value, dict):
-        return {key: _each_text(part, change) for key, part in value.items()}
-    return [_each_text(part, change) for part in value] if isinstance(value, list) else value
+        return {key: _map_texts(part, change) for key, part in value.items()}
+    return [_map_texts(part, change) for part in value] if isinstance(value, list) else value
 
 
 def texts_in(value: Any) -> Iterator[str]:
-    """Every text of nested lists and mappings, in their order."""
+    """Yield every string of nested lists and mappings, in order."""
     if isinstance(value, str):
         yield value.strip()
     elif isinstance(value, dict | list):

@@ -1,4 +1,4 @@
-"""Reading what a chat model sent back."""
+"""Read the replies of chat models: text, JSON, and reasoning before the answer."""
 
 import json
 import re
@@ -10,9 +10,9 @@ from langchain_core.messages import AIMessage
 _FENCE = re.compile(r"```(?:json)?[ \t]*\n(.*?)(?:```|\Z)", re.DOTALL | re.IGNORECASE)
 
 _DECODER = json.JSONDecoder(strict=False)
-# Where an object may begin; prose has braces too.
-_BEGINS = re.compile(r"\{(?=\s*(?:[\"“”'}/]|\w+\s*:|\Z))")
-# What is JSON but for its spelling, behind its texts: other quotes, bare names, commas before an end, remarks.
+# Where an object may begin; prose contains braces too.
+_OBJECT_START = re.compile(r"\{(?=\s*(?:[\"“”'}/]|\w+\s*:|\Z))")
+# Deviations from JSON outside strings (the first alternative): other quotes, bare names, trailing commas, comments.
 _SPELLING = re.compile(
     r"(\"(?:\\.|[^\"\\])*\")|[“”]([^“”]*)[“”](?=\s*[:：,，\]}])|'((?:\\.|[^'\\])*)'(?=\s*[:,\]}])"
     r"|\b([A-Za-z_]\w*)(?=\s*:)|[,，](?=\s*[\]}])|//[^\n]*|\b(?:True|False|None)\b|[：，]",
@@ -20,13 +20,13 @@ _SPELLING = re.compile(
 )
 _SPELT = {"True": "true", "False": "false", "None": "null", "：": ":", "，": ","}
 
-# As models mark their thoughts, where no server takes these out.
+# Marks of a model's reasoning, for servers that do not remove it.
 _THOUGHT = re.compile(r"<(?:think|thinking|thought|reasoning)>|\[THINK\]", re.IGNORECASE)
-_THOUGHT_ENDS = re.compile(r"</(?:think|thinking|thought|reasoning)>|\[/THINK\]", re.IGNORECASE)
+_THOUGHT_END = re.compile(r"</(?:think|thinking|thought|reasoning)>|\[/THINK\]", re.IGNORECASE)
 
 
 def text_of(message: AIMessage) -> str:
-    """The answer as text: the arguments of the tool call where there is one, else the content or the refusal."""
+    """Return the answer as text: the arguments of a tool call if there is one, else the content or the refusal."""
     if message.tool_calls:
         return whole_text(json.dumps(message.tool_calls[0]["args"], ensure_ascii=False))
     if message.invalid_tool_calls:
@@ -35,12 +35,12 @@ def text_of(message: AIMessage) -> str:
 
 
 def whole_text(text: str) -> str:
-    """Text without half characters, for which UTF-8 has no bytes: two that belong together are joined."""
+    """Replace lone surrogates, which UTF-8 cannot encode; pairs are joined."""
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
 def whole(value: Any) -> Any:
-    """What was read of JSON, all of its text whole."""
+    """Apply `whole_text` to all strings of a JSON value."""
     if isinstance(value, str):
         return whole_text(value)
     if isinstance(value, dict):
@@ -49,18 +49,18 @@ def whole(value: Any) -> Any:
 
 
 def answer_in(text: str) -> str:
-    """A reply without what was thought aloud before it; nothing, if the thought has no end."""
-    said = _THOUGHT_ENDS.split(text)[-1].strip()
-    return "" if _THOUGHT.match(said) else said
+    """Return a reply without the reasoning before its answer; empty if the reasoning is not finished."""
+    answer = _THOUGHT_END.split(text)[-1].strip()
+    return "" if _THOUGHT.match(answer) else answer
 
 
 def find_json(text: str) -> Any:
-    """The JSON object in a reply: bare, fenced or surrounded by prose, after any thinking aloud.
+    """Return the JSON object in a reply: bare, fenced or surrounded by prose, after any reasoning.
 
-    A broken object is never completed, and of two different ones none is chosen: a cut answer is not an answer.
+    A broken object is never completed, and two different objects are an error: a cut-off answer is not an answer.
 
     Raises:
-        ValueError: there is no complete JSON object, or more than one.
+        ValueError: there is no complete JSON object, or there are several different ones.
     """
     if text.lstrip().startswith("{"):
         parts = [text]
@@ -79,8 +79,8 @@ def find_json(text: str) -> Any:
 
 def _objects(text: str) -> Iterator[Any]:
     end = 0
-    while begins := _BEGINS.search(text, end):
-        try:  # not strictly: llama.cpp's grammar lets a text hold line ends as they are
+    while begins := _OBJECT_START.search(text, end):
+        try:  # not strict: llama.cpp's grammar allows raw line feeds in strings
             try:
                 value, end = _DECODER.raw_decode(text, begins.start())
             except json.JSONDecodeError:

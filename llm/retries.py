@@ -1,4 +1,4 @@
-"""When a failed request is sent again, and after what wait."""
+"""Classify failed requests: whether to retry, when, and what the error means."""
 
 import asyncio
 import json
@@ -18,15 +18,15 @@ from llm.masking import masked
 
 _SAYS = patterns("llm", "servers")
 
-# A 429 says "later", nothing about the question: it uses up the patience for an answer this much more slowly.
+# A 429 says nothing about the question, so it uses up the patience more slowly by this factor.
 BUSY_PER_ATTEMPT = 4
 _TOO_MANY = 429
 _FIRST_WAIT = 0.25
 _LONGEST_OWN_WAIT = 20.0
 _LONGEST_WAIT = 60.0
-_TOO_LONG_TO_WAIT = 3600.0  # a used-up quota comes back, but not while a run waits
-_TOLD = 4000  # characters of a refusal that are looked through
-# Environment variables that hold what must not be seen.
+_TOO_LONG_TO_WAIT = 3600.0  # an exhausted quota returns, but not while a run waits
+_SEARCHED = 4000  # characters of an error body that are searched
+# Environment variables with secret values.
 SECRET_NAME = re.compile("KEY|TOKEN|SECRET|PASSWORD")
 _SECONDS_TO_CONNECT = 5.0
 
@@ -36,10 +36,10 @@ class EmptyReplyError(RuntimeError):
 
 
 class Patience:
-    """What is left to try for one answer; every form of asking for it draws on the same.
+    """The retries left for one answer, shared by all forms of asking for it.
 
-    A slow server, which mostly goes on with what nobody waits for, is asked for longer and not as often: after each
-    time-out a request may take its usual time once more, and uses up as many attempts.
+    A slow server usually keeps working on abandoned requests, so it is given longer and asked less often: after each
+    time-out, the next request may take one time-out longer, and uses up as many attempts.
     """
 
     def __init__(self, attempts: int) -> None:
@@ -49,9 +49,9 @@ class Patience:
         self._refusals_left = attempts * BUSY_PER_ATTEMPT
 
     def failed(self, error: BaseException, *, passing: bool = False) -> None:
-        """Note a failed request, or one that says as little as a 429 about the question (``passing``).
+        """Count a failed request; ``passing`` means that, like a 429, it says nothing about the question.
 
-        The refusal of a form is no failure: the next form is asked for.
+        A refused form is not a failure: the next form is tried.
         """
         if passing or is_too_many(error):
             self._refusals_left -= 1
@@ -61,7 +61,7 @@ class Patience:
 
     @property
     def patient(self) -> int:
-        """How many times its usual time the next request may take."""
+        """The factor on the next request's time-out."""
         return max(1, min(self._times_out + 1, self._failures_left))
 
     def is_used_up(self, state: RetryCallState) -> bool:
@@ -70,12 +70,12 @@ class Patience:
 
 
 def retrying(patience: Patience) -> AsyncRetrying:
-    """Tenacity's loop over the requests for one answer in one form."""
+    """Return tenacity's loop over the requests for one answer in one form."""
     return AsyncRetrying(retry=retry_if_exception(is_transient), stop=patience.is_used_up, wait=wait, reraise=True)
 
 
 def is_transient(error: BaseException) -> bool:
-    """Whether asking again can help: the server is busy, failing or unreachable, or sent nothing."""
+    """Whether a retry can help: the server is busy, failing or unreachable, or sent nothing."""
     status = status_of(error)
     if status is not None:
         return status in (408, 409, 425, _TOO_MANY) or (status >= 500 and status != 501)
@@ -86,16 +86,16 @@ def is_transient(error: BaseException) -> bool:
 
 
 def is_time_out(error: BaseException) -> bool:
-    """Whether no answer came in time, and nothing says why."""
+    """Whether a request timed out without any response."""
     return status_of(error) is None and any("Timeout" in kind.__name__ for kind in type(error).__mro__)
 
 
 def refusal(error: BaseException) -> str | None:
-    """Why no question will be answered until somebody mends it; None if this error does not say so."""
+    """Return why the server will answer no question until someone intervenes; None if the error does not say so."""
     status, text = status_of(error), words_of(error)
     if status in (401, 402, 403) and not _SAYS["of_the_prompt"].search(text):
         return {401: "the key is not accepted", 402: "it wants to be paid", 403: "access is denied"}[status]
-    if status == 400 and _SAYS["no_key"].search(text):  # Gemini, and LiteLLM of whom it asks
+    if status == 400 and _SAYS["no_key"].search(text):  # Gemini, and LiteLLM in front of it
         return "the key is not accepted"
     if (
         status == 404 or (status == 400 and re.search("nvalid model|allowed now|odel not exist", text, re.I))
@@ -106,15 +106,15 @@ def refusal(error: BaseException) -> str | None:
 
 
 def is_refused_alike(error: BaseException, others: Iterable[str]) -> bool:
-    """Whether a question is refused in the very words of its other forms (``others``), and not for what it says."""
+    """Whether a question is refused with the same message in all forms (``others``), and not for its content."""
     status = status_of(error) or 0
     return 400 <= status < 500 and not _SAYS["of_the_prompt"].search(words_of(error)) and set(others) == {brief(error)}
 
 
 def is_too_long(error: BaseException) -> bool:
-    """Whether the prompt is longer than the model's context, in the words of several servers."""
+    """Whether the error says that the prompt exceeds the model's context, in the wording of several servers."""
     status = status_of(error)
-    if status == 413 or "ContextOverflow" in type(error).__name__:  # LangChain's own, which has lost the status
+    if status == 413 or "ContextOverflow" in type(error).__name__:  # LangChain's own error has no status
         return True
     return (
         status is not None
@@ -124,7 +124,7 @@ def is_too_long(error: BaseException) -> bool:
 
 
 def seems_away(error: BaseException) -> bool:
-    """Whether a request failed as it does while a server is down, restarts, or is behind a proxy without it."""
+    """Whether a request failed as if the server were down, restarting, or unreachable behind a proxy."""
     if status_of(error) is not None:
         return status_of(error) in (503, 504) or is_passing(error)
     names = " ".join(kind.__name__ for kind in type(error).__mro__)
@@ -132,24 +132,24 @@ def seems_away(error: BaseException) -> bool:
 
 
 def is_passing(error: BaseException) -> bool:
-    """Whether a proxy says so of the server behind it, and nothing of the question."""
+    """Whether a proxy reports that the server behind it is unavailable, which says nothing about the question."""
     return status_of(error) in (502, 503) or (status_of(error) == 500 and bool(_SAYS["behind"].search(words_of(error))))
 
 
 async def is_listening(base_url: str) -> bool:
-    """Whether a server takes connections."""
+    """Whether the server accepts connections."""
     url = urlsplit(base_url)
     try:
         async with asyncio.timeout(_SECONDS_TO_CONNECT):
             _, writer = await asyncio.open_connection(url.hostname, url.port or (443 if url.scheme == "https" else 80))
-    except OSError:  # a time-out too
+    except OSError:  # includes TimeoutError
         return False
     writer.close()
     return True
 
 
 class ServerAwayError(ConnectionError):
-    """A server that has answered before is away; the question is put again when it is back."""
+    """A server that has answered before is away; the question is sent again when it is back."""
 
 
 def is_too_many(error: BaseException) -> bool:
@@ -158,10 +158,10 @@ def is_too_many(error: BaseException) -> bool:
 
 
 def wait(state: RetryCallState) -> float:
-    """Seconds until the next attempt: what the server asked for, or an exponential with jitter."""
+    """Return the seconds until the next attempt: as the server asked, or exponential with jitter."""
     error = state.outcome.exception() if state.outcome else None
     if isinstance(error, ServerAwayError):
-        return 0.0  # the throttle lets one at a time ask, after a pause
+        return 0.0  # the throttle makes the pauses
     asked = retry_after(error)
     if asked is not None:
         return asked
@@ -170,7 +170,7 @@ def wait(state: RetryCallState) -> float:
 
 
 def retry_after(error: BaseException | None) -> float | None:
-    """Seconds that the server asked to be left alone, a minute at most; None if it named no time."""
+    """Return the seconds that the server asked to wait, at most a minute; None if it named no time."""
     asked = _asked_wait(error)
     return None if asked is None else min(asked, _LONGEST_WAIT)
 
@@ -188,7 +188,7 @@ def _asked_wait(error: BaseException | None) -> float | None:
 
 
 def _until(date: str) -> float:
-    """Seconds until a date; no number for what is none, or is past by this machine's clock."""
+    """Return the seconds until a date; NaN if it is invalid or past by this machine's clock."""
     try:
         seconds = parsedate_to_datetime(date).timestamp() - time.time()
     except ValueError:
@@ -197,28 +197,28 @@ def _until(date: str) -> float:
 
 
 def status_of(error: BaseException) -> int | None:
-    """The HTTP status of a failed request, if it got one."""
+    """Return the HTTP status of a failed request, if it got a response."""
     status = getattr(error, "status_code", None)
     return status if isinstance(status, int) else None
 
 
 def words_of(error: BaseException) -> str:
-    """All that a server says of a failed request but pages; OpenAI's client tells of a body the ``message`` alone."""
+    """Return the error's message with the response body, as OpenAI's client shows only its ``message``; no HTML."""
     body = getattr(error, "body", None)
-    told = body if isinstance(body, str | None) else json.dumps(body, ensure_ascii=False)
-    return str(error) if not told or told.startswith("<") else f"{error} - {told[:_TOLD]}"
+    text = body if isinstance(body, str | None) else json.dumps(body, ensure_ascii=False)
+    return str(error) if not text or text.startswith("<") else f"{error} - {text[:_SEARCHED]}"
 
 
 def brief(error: BaseException) -> str:
-    """The error in a line that may stand in a record: keys that a server quotes are taken out."""
+    """Return the error as one line for records, with keys masked."""
     if 300 <= (status_of(error) or 0) < 400:
         return (
             f"HTTP {status_of(error)}: sends requests on to another host, which is not followed; name that host itself"
         )
-    told = words_of(error) if str(error) == f"Error code: {status_of(error)}" else str(error)
-    if told == "Connection error.":  # OpenAI's client says no more
-        told += f" ({_root(error)})"
-    text = re.sub(r"\s+", " ", told).strip() or type(error).__name__
+    message = words_of(error) if str(error) == f"Error code: {status_of(error)}" else str(error)
+    if message == "Connection error.":  # OpenAI's client hides the cause
+        message += f" ({_root_cause(error)})"
+    text = re.sub(r"\s+", " ", message).strip() or type(error).__name__
     for name, value in os.environ.items():
         if SECRET_NAME.search(name) and len(value) >= 8:
             text = text.replace(value, f"<{name}>")
@@ -226,5 +226,5 @@ def brief(error: BaseException) -> str:
     return f"{type(error).__name__}: {text[:300]}" if not text.startswith(type(error).__name__) else text[:300]
 
 
-def _root(error: BaseException) -> BaseException:
-    return error if error.__cause__ is None else _root(error.__cause__)
+def _root_cause(error: BaseException) -> BaseException:
+    return error if error.__cause__ is None else _root_cause(error.__cause__)

@@ -1,4 +1,4 @@
-"""A role: who is asked, in which words, for what type of answer, and the rule that answers without a model."""
+"""A role: its prompt, its answer type, and the offline rule that answers without a model."""
 
 import re
 from collections.abc import Callable, Collection
@@ -13,15 +13,15 @@ from cases.registry import GivenError, RegistryError, check_function
 
 Answer = TypeVar("Answer", bound=BaseModel)
 
-NO_WORDS = "it holds no words; it is what somebody says"  # of what has none
-_SENTENCE, _QUESTION = 40, 6  # characters; a Chinese one says as much as two others in a sentence
-_LABEL = re.compile(r"^\s*[^\W\d]+\s*[:：]")  # of who speaks
+NO_WORDS = "it holds no words; it is what somebody says"  # the error for a text without words
+_MIN_SENTENCE, _MIN_QUESTION = 40, 6  # characters; in a sentence a Chinese one counts double
+_LABEL = re.compile(r"^\s*[^\W\d]+\s*[:：]")  # a speaker's name
 _declared: "dict[tuple[str, str, str], Role[Any]]" = {}  # by name, stage and prompt
 
 
 @dataclass(frozen=True)
 class Speech(Generic[Answer]):
-    """How plain words are the answer of a role that only speaks: of a model that heeds no form, and of a person.
+    """How plain text becomes the answer of a role that only speaks: for people, and models that ignore forms.
 
     Attributes:
         conversation: what has been said so far, of the same view that the prompt renders, for a model that was taught
@@ -40,31 +40,31 @@ class Speech(Generic[Answer]):
 
     @classmethod
     def of_text(cls, answer: type[Answer], heard: Callable[[Any], str] | None = None) -> "Speech[Answer]":
-        """Of a role whose answer is its ``text`` and nothing else."""
+        """Make the speech of a role whose answer has only a ``text``."""
         return cls(None, lambda view, words: answer.model_validate({"text": words}), heard)
 
 
 @dataclass(frozen=True)
 class Role(Generic[Answer]):
-    """One person of the cast, declared once.
+    """A role that can be asked; declared once.
 
     Attributes:
-        name: what the model map calls it; several stages may each have a role of the same name.
+        name: its key in the model map; several stages may have roles of the same name.
         stage: the stage it belongs to; ``stage.name`` in the model map overrides ``name``.
-        stages: the stages that it may stand at, read when they are needed; see `at`. Empty if it has one alone.
-        prompt: its prompt file, without language and ending.
+        stages: the stages at which it may be asked, see `at`, evaluated lazily; empty if there is only one.
+        prompt: its prompt file, without language and extension.
         answer: the Pydantic type of its answer.
-        offline: its deterministic rule, reading the same view that the prompt renders.
-        speech: how plain words are its answer, if all that it does is speak.
-        check: what is wrong with an answer of the right type in view of what was asked; None if nothing is. What a
-            model or a person says is held to it like to the type; the offline rule is trusted.
-        terms: what may be chosen at this place, in canonical names, where the answer's type leaves it open.
-        whole: whether it is scored by what its answer lists, which is then never bound to a length.
-        seats: how many numbered seats have a model of their own, if any: ``intern2`` goes before ``intern``.
-        seated: the setting that says how many of the seats are taken; all may be if there is none.
+        offline: its deterministic rule, a function of the same view that the prompt renders.
+        speech: how plain text becomes its answer, if the role only speaks.
+        check: returns what is wrong with an answer of the right type in the light of the view; None if nothing is. It
+            applies to models and people; the offline rule is trusted.
+        terms: the options at this stage, as canonical names, if the answer type leaves them open.
+        whole: whether it is scored on the items that it lists, so that the answer's length is never limited.
+        seats: the number of seats that may have their own model: ``intern2`` takes precedence over ``intern``.
+        seated: the setting with the number of seats in use; empty if all may be used.
 
     Raises:
-        RegistryError: the answer is no Pydantic type, or the rule no plain function of the view.
+        RegistryError: the answer is not a Pydantic type, or the rule not a plain function of the view.
     """
 
     name: str
@@ -86,13 +86,13 @@ class Role(Generic[Answer]):
                 f"role {self.name!r}: answer = {self.answer!r}; expected a type made of pydantic.BaseModel"
             )
         check_function("offline rule of role", self.name, self.offline, "view")
-        _declared[self.name, self.stage, self.prompt] = self  # what is declared anew stands in its place
+        _declared[self.name, self.stage, self.prompt] = self  # a new declaration replaces an older one
 
     def by_rule(self, view: Any) -> Answer:
-        """The offline rule's answer.
+        """Return the offline rule's answer.
 
         Raises:
-            GivenError: it is no answer.
+            GivenError: it is not an answer.
         """
         answer = self.offline(view)
         if not isinstance(answer, BaseModel):
@@ -101,17 +101,17 @@ class Role(Generic[Answer]):
         return answer
 
     def checked(self, view: Any, answer: Answer) -> Answer:
-        """The answer, if all holds of it that must in view of what was asked.
+        """Return the answer if it passes the role's check.
 
         Raises:
-            ValueError: what does not.
+            ValueError: what is wrong with it.
         """
         if self.check and (wrong := self.check(view, answer)):
             raise ValueError(wrong)
         return answer
 
     def read(self, view: Any, given: Any, *, closed: bool = True) -> Answer:
-        """The answer in what was given: an object of its fields, or the plain words of a role that only speaks.
+        """Parse an answer: an object of its fields, or plain text if the role only speaks.
 
         Args:
             view: what was asked.
@@ -137,12 +137,12 @@ class Role(Generic[Answer]):
         return self.checked(view, answer)
 
     def at(self, stage: str, answer: type[BaseModel] | None = None, **others: Any) -> "Role[Any]":
-        """The role at one of its stages; the same person, not declared anew.
+        """Return the role at one of its stages, without declaring a new one.
 
         Args:
             stage: one of ``stages``.
-            answer: the type of its answer there, if each stage has another.
-            others: other fields that are different there.
+            answer: its answer type there, if it differs by stage.
+            others: other fields that differ there.
         """
         there: Role[Any] = copy(self)
         vars(there).update(stage=stage, answer=answer or self.answer, **others)
@@ -150,28 +150,28 @@ class Role(Generic[Answer]):
 
 
 def has_words(text: str) -> bool:
-    """Whether anything is said in a text: a letter or a number."""
+    """Whether a text contains a letter or a digit."""
     return re.search(r"\w", text) is not None
 
 
 def says_back(said: str, heard: str) -> bool:
-    """Whether words are those that were heard, however they are set; a few may well be (yes, and goodbye).
+    """Whether words repeat what was heard, ignoring spelling and punctuation; short ones may (yes, goodbye).
 
-    No question is its own answer, be it short. Who is said to speak ("Patient:") adds nothing.
+    A question is never its own answer, even a short one. A speaker's label ("Patient:") is ignored.
     """
-    if _signs(heard) not in (_signs(said), _signs(_LABEL.sub("", said))):
+    if _letters(heard) not in (_letters(said), _letters(_LABEL.sub("", said))):
         return False
     if heard.rstrip().endswith(("?", "？")):
-        return len(heard) >= _QUESTION
-    return len(heard) + sum("\u4e00" <= sign <= "\u9fff" for sign in heard) >= _SENTENCE
+        return len(heard) >= _MIN_QUESTION
+    return len(heard) + sum("\u4e00" <= sign <= "\u9fff" for sign in heard) >= _MIN_SENTENCE
 
 
-def _signs(words: str) -> str:
+def _letters(words: str) -> str:
     return "".join(filter(str.isalnum, words.casefold()))
 
 
 def known_roles() -> dict[str, set[str]]:
-    """The stages of every declared role, by role name; a numbered seat has a name of its own."""
+    """Return the stages of every declared role by role name; each numbered seat has its own name."""
     known: dict[str, set[str]] = {}
     for role in _declared.values():
         for name in (role.name, *(f"{role.name}{seat + 1}" for seat in range(role.seats))):
@@ -180,10 +180,10 @@ def known_roles() -> dict[str, set[str]]:
 
 
 def prompts_of_roles() -> set[str]:
-    """The names of the prompts of every declared role."""
+    """Return the prompt names of all declared roles."""
     return {prompt for _, _, prompt in _declared}
 
 
 def variables(view: Any) -> dict[str, Any]:
-    """A view (a dataclass) as the variables of a prompt."""
+    """Return the fields of a view (a dataclass) as the variables of a prompt."""
     return {field.name: getattr(view, field.name) for field in fields(view)}

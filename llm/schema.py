@@ -1,4 +1,4 @@
-"""The JSON schema that a model is shown for an answer type."""
+"""The JSON schema of an answer type as it is sent to a model."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
@@ -17,45 +17,45 @@ from cases.vocabulary import (
     labels,
 )
 
-_FEW = 6  # terms that are told with a field's name
+_FEW = 6  # at most this many terms are shown beside a field's name
 _VOCABULARIES = (DEPARTMENTS, PHYSICAL_ITEMS, AUXILIARY_ITEMS, EXAMINATION_ITEMS, TREATMENT_ITEMS)
 
 
 @cache
 def answer_schema(answer: type[BaseModel], language: Language, terms: tuple[str, ...] = ()) -> dict[str, Any]:
-    """The schema in the strict form that servers accept.
+    """Return the schema in the strict form that servers accept.
 
-    Every property is required, nothing else is allowed, and the terms of a closed vocabulary stand in the
-    language of the prompt (answers in either language are understood).
+    Every property is required, no others are allowed, and the terms of a closed vocabulary are in the language of the
+    prompt (answers are understood in either language).
 
     Args:
         answer: the type.
         language: of the prompt.
-        terms: canonical names of what may be chosen where the question is put, if the type leaves it open.
+        terms: canonical names of the options at this stage, if the type leaves them open.
     """
     strict: dict[str, Any] = _strict(answer.model_json_schema(), language, labels(terms, language))
     return strict
 
 
 def outline(schema: Mapping[str, Any]) -> str:
-    """The names of a form's fields, with nothing of the schema that a small model would say back."""
+    """Return the names of a schema's fields, without any text that a small model would repeat."""
     return ", ".join(_fields(schema, schema))
 
 
 def _fields(node: Any, schema: Mapping[str, Any]) -> Iterator[str]:
-    """Each field of an object in turn: with its own fields, or the few terms that it may have."""
-    for name, part in _part(node, schema).get("properties", {}).items():
-        part = _part(part, schema)
+    """Yield each field of an object with its own fields or, if few, its allowed terms."""
+    for name, part in _resolved(node, schema).get("properties", {}).items():
+        part = _resolved(part, schema)
         several = " []" if part.get("type") == "array" else ""
-        part = _part(part.get("items", part), schema)
+        part = _resolved(part.get("items", part), schema)
         inner = ", ".join(_fields(part, schema))
         terms = part.get("enum", ["true", "false"] if part.get("type") == "boolean" else ())
         few = f": {' | '.join(map(str, terms))}" if 0 < len(terms) <= _FEW else ""
         yield f"{name}{several}{f' ({inner})' if inner else few}"
 
 
-def _part(node: Any, schema: Mapping[str, Any]) -> dict[str, Any]:
-    """What a place of the schema stands for: what it refers to, the first of its choices."""
+def _resolved(node: Any, schema: Mapping[str, Any]) -> dict[str, Any]:
+    """Resolve references in a node of the schema, and take the first of its alternatives."""
     while "$ref" in node or "anyOf" in node:
         node = schema["$defs"][node["$ref"].rpartition("/")[2]] if "$ref" in node else node["anyOf"][0]
     return dict(node)
@@ -67,8 +67,8 @@ def _strict(node: Any, language: Language, terms: Sequence[str]) -> Any:
     if not isinstance(node, dict):
         return node
     if node.get("format") == OPTION:
-        kept = {key: value for key, value in node.items() if key != "format"}
-        return {**kept, "enum": list(terms)} if terms else kept
+        others = {key: value for key, value in node.items() if key != "format"}
+        return {**others, "enum": list(terms)} if terms else others
     result = {key: _strict(value, language, terms) for key, value in node.items() if key not in ("default", "title")}
     if "properties" in node:
         result["properties"] = {name: _strict(value, language, terms) for name, value in node["properties"].items()}

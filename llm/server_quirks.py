@@ -1,8 +1,8 @@
-"""Answers of OpenAI-compatible servers in the form that OpenAI's client reads, whatever manners the server has.
+"""Normalise the answers of OpenAI-compatible servers to what OpenAI's client reads.
 
-Put right on the way in: answers that are streamed though nobody asked for it, pages of content in parts, thoughts in a
-field of their own, counts of tokens in words, arguments that are objects, errors that come with a 200, a missing role
-or content type. docs/models.md tells the manners.
+Handled are: unrequested streams, content in parts, reasoning in a separate field, token counts as strings, tool
+arguments as objects, errors with status 200, and a missing role or content type. docs/models.md lists the deviations by
+server.
 """
 
 import json
@@ -13,20 +13,20 @@ from typing import Any
 from llm.replies import find_json
 
 _COUNTS = ("prompt_tokens", "completion_tokens", "total_tokens")
-_THOUGHTS = ("reasoning_content", "reasoning")
-_OF_A_STREAM = ("data:", "event:", "id:", ":")
-_LINE_END = re.compile(r"\r\n|\n|\r")  # of a stream; text in it may hold what splitlines() takes for others
-_FAILED = 500  # the status of an error that comes with a 200 and names none
+_REASONING = ("reasoning_content", "reasoning")
+_STREAM_PREFIXES = ("data:", "event:", "id:", ":")
+_LINE_END = re.compile(r"\r\n|\n|\r")  # of a stream; splitlines() would also split at other characters inside text
+_FAILED = 500  # for an error that comes with status 200 and names no other
 
 
 def put_right(body: bytes) -> tuple[int, bytes] | None:
-    """The status and the JSON of a completion; None for what is none, which is left to the client.
+    """Return the status and JSON of a completion; None if the body is not one, so that the client handles it.
 
-    A stream that breaks off before its end is none: half a sentence is no answer.
+    A stream that breaks off is not a completion: half a sentence is no answer.
     """
     try:
         text = body.decode("utf-8-sig")
-        found = _assembled(_events(text)) if text.lstrip().startswith(_OF_A_STREAM) else json.loads(text)
+        found = _assembled(_events(text)) if text.lstrip().startswith(_STREAM_PREFIXES) else json.loads(text)
         if not isinstance(found, dict):
             return None
         choices = found.get("choices") or []
@@ -42,7 +42,11 @@ def put_right(body: bytes) -> tuple[int, bytes] | None:
 
 
 def _events(text: str) -> Iterator[dict[str, Any]]:
-    """The events of a stream, if it comes to its end."""
+    """Yield the events of a stream.
+
+    Raises:
+        ValueError: the stream breaks off.
+    """
     ended = False
     for line in _LINE_END.split(text):
         data = line.removeprefix("data:").strip()
@@ -59,7 +63,7 @@ def _events(text: str) -> Iterator[dict[str, Any]]:
 
 
 def _assembled(events: Iterable[dict[str, Any]]) -> dict[str, Any]:
-    """The completion whose pieces the events are."""
+    """Assemble a completion from the events of a stream."""
     whole: dict[str, Any] = {}
     choices: dict[int, dict[str, Any]] = {}
     for event in events:
@@ -75,7 +79,7 @@ def _assembled(events: Iterable[dict[str, Any]]) -> dict[str, Any]:
 
 
 def _add(message: dict[str, Any], piece: dict[str, Any]) -> None:
-    for key in ("content", "refusal", *_THOUGHTS):
+    for key in ("content", "refusal", *_REASONING):
         if more := _text(piece.get(key)):
             message[key] = message.get(key, "") + more
     for call in piece.get("tool_calls") or ():
@@ -90,12 +94,12 @@ def _add(message: dict[str, Any], piece: dict[str, Any]) -> None:
 def _mend(message: dict[str, Any]) -> None:
     message.setdefault("role", "assistant")
     content = _text(message.get("content"))
-    thoughts = next((text for key in _THOUGHTS if (text := _text(message.get(key)).strip())), "")
+    reasoning = next((text for key in _REASONING if (text := _text(message.get(key)).strip())), "")
     for call in message.get("tool_calls") or ():
         call["function"]["arguments"] = _arguments(call["function"].get("arguments"))
-    if thoughts and not (content.strip() or message.get("tool_calls") or message.get("refusal")):
-        # Some take for a thought what the grammar made the model write; nothing but an answer is an object.
-        content = thoughts if _is_object(thoughts) else f"<think>{thoughts}"
+    if reasoning and not (content.strip() or message.get("tool_calls") or message.get("refusal")):
+        # Some servers file grammar-bound output under reasoning; an object there is the answer.
+        content = reasoning if _is_object(reasoning) else f"<think>{reasoning}"
     message["content"] = content
 
 
@@ -107,7 +111,7 @@ def _is_object(text: str) -> bool:
 
 
 def _text(content: Any) -> str:
-    """What is said in content: text, or a list of parts of which some are text."""
+    """Return the text of content: a string, or a list of parts some of which are text."""
     if isinstance(content, list):
         return "".join(map(_text, content))
     if isinstance(content, dict):
@@ -120,7 +124,7 @@ def _arguments(given: Any) -> str:
 
 
 def _counted(usage: Any) -> dict[str, Any] | None:
-    """Counts of tokens as numbers; what is no count is left out."""
+    """Return the token counts as integers, without invalid ones."""
     if not isinstance(usage, dict):
         return None
     others = {key: value for key, value in usage.items() if key not in _COUNTS and isinstance(value, dict)}

@@ -1,4 +1,4 @@
-"""The model map: which model stands behind which role, checked before the first call."""
+"""The model map: the model of each role, validated before the first call."""
 
 import difflib
 import re
@@ -18,7 +18,7 @@ HUMAN = "human"
 WITHOUT_MODEL = (OFFLINE, HUMAN)
 IN_PROCESS = "hf"
 _SPELLING = re.compile(r"(?P<provider>[^\s:@]+):(?P<name>\S*?)(?:@(?P<url>https?://\S*))?")
-# A name may hold an @ (`claude@20240620`, `@cf/meta/llama`), but not an address that was meant as the base URL.
+# A name may hold an @ (`claude@20240620`, `@cf/meta/llama`), but not an address that was meant as a base URL.
 _ADDRESS_IN_NAME = re.compile(r"://|(?<=.)@[\w.-]+(?::\d+(?:/|$)|/)|@$")
 _FORMS = (
     f"`{OFFLINE}`, `{HUMAN}`, `provider:model[@base_url]`, for example `openai:gpt-4o-mini`, `{IN_PROCESS}:FOLDER`, or "
@@ -36,7 +36,7 @@ class ModelSpec:
 
     @property
     def server(self) -> str:
-        """Whom it is asked of: `provider` or `provider@base_url`."""
+        """The server: `provider` or `provider@base_url`."""
         return self.provider if self.base_url is None else f"{self.provider}@{self.base_url}"
 
     @classmethod
@@ -44,7 +44,7 @@ class ModelSpec:
         """Parse a spec; `offline` and `human` are providers without a model name.
 
         Raises:
-            ModelSpecError: the spelling is not of the form, or no such provider or folder is known.
+            ModelSpecError: the spelling is invalid, or the provider or folder is unknown.
         """
         if text in WITHOUT_MODEL:
             return cls(text, "")
@@ -71,10 +71,10 @@ class ModelSpec:
 
 
 def check_models(models: Mapping[str, str], blocks: Collection[str] = ()) -> None:
-    """Refuse a model map with an unknown role, provider or spelling; ``blocks`` are names of models with parameters.
+    """Reject a model map with an unknown role, provider or spelling; ``blocks`` are names of model blocks.
 
     Raises:
-        ModelSpecError: naming the entry and what is accepted.
+        ModelSpecError: names the entry and what is accepted.
     """
     known = known_roles() if {*models} - {"default"} else {}
     accepted = {
@@ -98,7 +98,7 @@ def check_models(models: Mapping[str, str], blocks: Collection[str] = ()) -> Non
 
 
 def model_of(role: str, stage: str, models: Mapping[str, str], seat: int | None = None) -> str:
-    """The spec for a role at a stage: ``stage.role`` before ``role`` before ``default`` before offline.
+    """Return the spec for a role at a stage: ``stage.role`` before ``role`` before ``default`` before offline.
 
     A part of a stage, as in ``referral.level1``, falls back to the stage; a seat, as in ``intern2``, to the role.
     """
@@ -110,7 +110,7 @@ def model_of(role: str, stage: str, models: Mapping[str, str], seat: int | None 
 
 
 def _places(role: str, stage: str) -> list[str]:
-    """The role at its stage, at the stage that this is a part of, and so on."""
+    """Return the keys of a role at its stage, at the enclosing stage, and so on."""
     parts = stage.split(".")
     return [".".join([*parts[:depth], role]) for depth in range(len(parts), 0, -1)]
 
@@ -125,21 +125,21 @@ def _folder(text: str) -> str:
 def _check_url(url: str) -> None:
     try:
         parts = urlsplit(url)
-        host, _ = parts.hostname, parts.port  # both are only parsed here
+        host, _ = parts.hostname, parts.port  # accessed only to validate them
     except ValueError as error:
         raise ModelSpecError(f"the base URL {url!r} is not a URL: {error}") from None
     if not host:
         raise ModelSpecError(f"the base URL {url!r} names no host")
     plain = unquote(url)
     if parts.username is not None or parts.query or parts.fragment or masked(plain) != plain:
-        # Specs stand in every record of a run.
+        # Specs are written to every record of a run.
         raise ModelSpecError(
             "the base URL must not hold a user, password, query, fragment or key; a server's key is WARDROUND_API_KEY"
         )
 
 
 def _providers() -> frozenset[str]:
-    from langchain.chat_models.base import _BUILTIN_PROVIDERS  # the one place where LangChain lists them
+    from langchain.chat_models.base import _BUILTIN_PROVIDERS  # LangChain's only list of providers
 
     return frozenset(_BUILTIN_PROVIDERS)
 

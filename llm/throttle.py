@@ -1,7 +1,7 @@
-"""How many requests a server gets at once: as many as it bears.
+"""Limit the concurrent requests to each server to what it bears.
 
-The allowance is halved when the server says "too many" and grows back slowly. Servers differ, and so do the loops that
-connections belong to: there is one throttle for each server and event loop.
+The allowance is halved when the server answers 429 and grows back slowly. Each server has one throttle per event loop,
+because connections belong to loops.
 """
 
 import asyncio
@@ -19,25 +19,25 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Snapshot:
-    """One server at this moment, over all event loops: requests allowed at once, under way, and waiting to be sent."""
+    """One server at this moment, over all event loops: allowed, running and waiting requests."""
 
     allowance: int
     in_flight: int
     waiting: int
 
 
-_FIRST_PAUSE, _LONGEST_PAUSE = 0.5, 30.0  # seconds between two looks whether a server is back
-_LAST = 20  # replies that tell whether a server refuses now and then, or refuses
-_LEAST = 8  # the share of the upper bound that refusals leave: an eighth
+_FIRST_PAUSE, _LONGEST_PAUSE = 0.5, 30.0  # seconds between two probes whether a server is back
+_RECENT = 20  # recent replies that tell occasional refusals from general ones
+_MIN_SHARE = 8  # the allowance never falls below an eighth of the upper bound
 
 
 class Throttle:
-    """The slots of one server in one event loop, given out in the order of asking."""
+    """The slots of one server in one event loop, given out in order of request."""
 
     def __init__(self, most: int, server: str = "the server") -> None:
         self.most = most
         self.server = server
-        self._answered: deque[bool] = deque(maxlen=_LAST)
+        self._answered: deque[bool] = deque(maxlen=_RECENT)
         self.allowance = most
         self.in_flight = 0
         self._queue: deque[asyncio.Future[None]] = deque()
@@ -46,11 +46,11 @@ class Throttle:
         self._successes = 0
         self._timer: asyncio.TimerHandle | None = None
         self._last_answer: float | None = None
-        self._away: tuple[float, int] | None = None  # since when, and how many were allowed then
+        self._away: tuple[float, int] | None = None  # since when, and the allowance before
 
     @property
     def waiting(self) -> int:
-        """How many wait for a slot."""
+        """The number of requests that wait for a slot."""
         return sum(not place.done() for place in self._queue)
 
     @property
@@ -60,7 +60,7 @@ class Throttle:
 
     @asynccontextmanager
     async def slot(self) -> AsyncIterator[float]:
-        """Wait for a slot and hold it; gives the time at which it was got, for `refused`."""
+        """Wait for a slot and hold it; yields the time at which it was given, for `refused`."""
         loop = asyncio.get_running_loop()
         place = loop.create_future()
         self._queue.append(place)
@@ -68,7 +68,7 @@ class Throttle:
         try:
             await place
         except asyncio.CancelledError:
-            if not place.cancelled():  # the slot was given in the very moment in which the wait was broken off
+            if not place.cancelled():  # the slot was given just as the wait was cancelled
                 self._leave()
             raise
         try:
@@ -77,7 +77,7 @@ class Throttle:
             self._leave()
 
     def succeeded(self) -> None:
-        """The server answered: after as many answers as are allowed at once, one more is allowed."""
+        """Record an answer: after as many answers as the allowance, the allowance grows by one."""
         self._answered.append(True)
         self._last_answer = asyncio.get_running_loop().time()
         if self._away is not None:
@@ -92,20 +92,21 @@ class Throttle:
             self._tell()
 
     def refused(self, sent: float, pause: float | None) -> None:
-        """The server said "too many" to a request.
+        """Record a 429.
 
-        If it refuses as many as it answers, nobody asks it before the pause is over. Else the refused request alone
-        waits, and keeps its slot for so long: a server that refuses at random is not brought to a stand.
+        If the server refuses at least half of the recent requests, no request is sent before the pause is over.
+        Otherwise only the refused request waits, keeping its slot, so that a server that refuses at random is not
+        stalled.
 
         Args:
-            sent: when it was sent. Requests of one burst are refused together; only the first of them shrinks the
+            sent: when the request was sent. Requests of one burst are refused together; only the first shrinks the
                 allowance.
-            pause: seconds in which the server wants no further request, if it said so.
+            pause: seconds that the server asked to wait, if it named any.
         """
         loop = asyncio.get_running_loop()
         self._answered.append(False)
         if sent >= self._shrunk:
-            self.allowance = max(1, self.most // _LEAST, self.allowance // 2)
+            self.allowance = max(1, self.most // _MIN_SHARE, self.allowance // 2)
             self._shrunk = loop.time()
             self._tell()
         self._successes = 0
@@ -118,16 +119,17 @@ class Throttle:
             loop.call_later(pause, self._leave)
 
     def lost(self, sent: float, longest: float) -> bool:
-        """A request has failed as if the server were away.
+        """Record a request that failed as if the server were away.
 
-        If it is, all wait: one request at a time tries whether it is back, after a pause that grows with the time.
+        If it is away, all requests wait: one at a time probes whether it is back, after a pause that grows with time.
 
         Args:
-            sent: when it was sent: a server that has answered another one since is there. Infinite if it surely is not.
+            sent: when the request was sent: a server that has answered another one since is there. Infinite if it
+                surely is away.
             longest: seconds that the server may be away.
 
         Returns:
-            Whether it is worth waiting for: it has answered before, and is not away for too long.
+            Whether to wait for it: it has answered before, and is not away for too long.
         """
         now = asyncio.get_running_loop().time()
         if self._last_answer is None or self._last_answer > sent:
@@ -151,7 +153,7 @@ class Throttle:
             self.allowance = min(self.allowance, most) if self._shrunk else most
 
     def _tell(self, *, away: bool = False) -> None:
-        """Tell whoever watches how many requests are allowed from now on."""
+        """Send the current allowance to watchers."""
         allowed = {"allowance": 1 if away else self.allowance, "most": self.most, "away": away}
         tell("throttle", server=self.server, **allowed, in_flight=self.in_flight, waiting=self.waiting)
 
@@ -167,7 +169,7 @@ class Throttle:
             return
         while self._queue and self.in_flight < self.allowance:
             place = self._queue.popleft()
-            if not place.done():  # else its wait was broken off
+            if not place.done():  # the others were cancelled
                 self.in_flight += 1
                 place.set_result(None)
 
@@ -180,24 +182,24 @@ _throttles: dict[asyncio.AbstractEventLoop, dict[str, Throttle]] = {}
 
 
 def throttle_of(spec: ModelSpec, most: int, way: str = "") -> Throttle:
-    """The throttle of a spec's server in the running event loop; each way of asking it has its own."""
+    """Return the throttle of a spec's server in the running event loop; ``way`` separates batches from the rest."""
     for loop in list(_throttles):
         if loop.is_closed():
             _throttles.pop(loop, None)
-    here = _throttles.setdefault(asyncio.get_running_loop(), {})
+    in_loop = _throttles.setdefault(asyncio.get_running_loop(), {})
     server = f"{spec.server}{way}"
-    throttle = here.setdefault(server, Throttle(most, server))
+    throttle = in_loop.setdefault(server, Throttle(most, server))
     throttle.set_most(most)
     return throttle
 
 
 def throttles() -> dict[str, Snapshot]:
-    """Every server that is being asked, by `provider` or `provider@base_url`."""
+    """Return every server in use, by `provider` or `provider@base_url`."""
     found: dict[str, Snapshot] = {}
-    for loop, here in list(_throttles.items()):
+    for loop, in_loop in list(_throttles.items()):
         if loop.is_closed():
             continue
-        for server, throttle in list(here.items()):
+        for server, throttle in list(in_loop.items()):
             before = found.get(server, Snapshot(0, 0, 0))
             found[server] = Snapshot(
                 before.allowance + throttle.allowance,

@@ -1,4 +1,4 @@
-"""The record of every call and of what a graph files by itself, and how records of parallel branches are merged."""
+"""The trace: records of all calls and filed events, and how those of parallel branches are merged."""
 
 import contextvars
 import gzip
@@ -51,7 +51,7 @@ class Call(BaseModel):
 
 
 class Event(BaseModel):
-    """Something that a graph files by itself: no call, as nobody was asked."""
+    """Something that a graph records without asking anyone."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
@@ -62,14 +62,14 @@ class Event(BaseModel):
     content: Any = Field(None, description="What is filed, as JSON; None when kept in a trace file.")
 
 
-RECALLED = "recalled"  # the event that tells which earlier cases stood before a stage, and how near they are
+RECALLED = "recalled"  # the event that lists the recalled cases of a stage, and their similarity
 
 Entry = TypeVar("Entry", Call, Event)
 _LINE: TypeAdapter[Call | Event] = TypeAdapter(Annotated[Call | Event, Field(union_mode="left_to_right")])
 
 
 class Trace(BaseModel):
-    """All calls of a case, and all that was filed, in the order in which it happened."""
+    """All calls and events of a case in the order in which they happened."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
@@ -78,28 +78,28 @@ class Trace(BaseModel):
 
     @property
     def tokens(self) -> int:
-        """Input and output tokens of all calls, as the servers counted them."""
+        """Input and output tokens of all calls, as counted by the servers."""
         return sum(call.input_tokens + call.output_tokens for call in self.calls)
 
     @property
     def cost(self) -> float | None:
-        """US dollars; None as soon as one call has no known price."""
+        """US dollars; None if the price of any call is unknown."""
         costs = [call.cost for call in self.calls]
         return None if None in costs else sum(cost for cost in costs if cost is not None)
 
     @property
     def asked(self) -> int:
-        """Questions that a model was asked; what rules and people answered is none."""
+        """The number of questions to chat models, not to rules or people."""
         return sum(call.model not in WITHOUT_MODEL for call in self.calls)
 
     @property
     def seconds(self) -> float:
-        """Time spent waiting for answers, summed over calls (parallel calls count each)."""
+        """Seconds spent waiting for answers, summed over calls, even concurrent ones."""
         return sum(call.seconds for call in self.calls)
 
     @property
     def models(self) -> dict[str, list[str]]:
-        """The models that really answered, by role."""
+        """The models that answered, by role."""
         found: dict[str, set[str]] = {}
         for call in self.calls:
             found.setdefault(call.role, set()).add(call.model)
@@ -107,13 +107,13 @@ class Trace(BaseModel):
 
 
 def merge_traces(left: Trace | None, right: Trace | None) -> Trace:
-    """Union of two traces by the ids of their entries: the same whatever the order in which branches finish."""
+    """Merge two traces by the ids of their entries; the result does not depend on which branch finishes first."""
     left, right = left or Trace(), right or Trace()
     return Trace(calls=_union(left.calls + right.calls), events=_union(left.events + right.events))
 
 
 def _union(entries: tuple[Entry, ...]) -> tuple[Entry, ...]:
-    """Of the entries at one place the latest, in the order of time."""
+    """Keep the latest entry of each id, in order of time."""
     latest: dict[str, Entry] = {}
     for entry in entries:
         if (seen := latest.get(entry.id)) is None or seen.started < entry.started or _when(seen) <= _when(entry):
@@ -130,7 +130,7 @@ _collected: contextvars.ContextVar[list[Call] | None] = contextvars.ContextVar("
 
 @contextmanager
 def collecting_calls() -> Iterator[list[Call]]:
-    """Gather the calls made inside the block (also by the tasks it starts)."""
+    """Collect the calls made inside the block and by tasks started in it."""
     calls: list[Call] = []
     token = _collected.set(calls)
     try:
@@ -142,26 +142,26 @@ def collecting_calls() -> Iterator[list[Call]]:
 def record(call: Call, trace_file: str | None) -> None:
     """Add a call to the trace.
 
-    With a trace file the whole record goes there, as one line, and the state keeps only its outline, because
-    the state is written at every checkpoint.
+    With a trace file, the whole record is written there as one line, and the state keeps only an outline, because the
+    state is saved at every checkpoint.
     """
     _append(call, trace_file)
     collect(call, trace_file)
 
 
 def collect(call: Call, trace_file: str | None) -> None:
-    """Add a call that already stands in the trace file to those of the state."""
+    """Add a call that is already in the trace file to the calls of the state."""
     if (calls := _collected.get()) is not None:
         calls.append(call if trace_file is None else call.model_copy(update={"messages": None, "answer": None}))
 
 
 def entry_id(*parts: str) -> str:
-    """The place of a call or an event in the course of its case, of those parts that there are."""
+    """Return the id of a call or event within its case, joined from the non-empty parts."""
     return "/".join(filter(None, parts))
 
 
 def file_event(event: Event, trace_file: str | None) -> Trace:
-    """File an event; gives what a node is to add to the state's trace, an outline if there is a trace file."""
+    """Record an event and return the trace that the node adds to the state, an outline if there is a trace file."""
     _append(event, trace_file)
     return Trace(events=(event if trace_file is None else event.model_copy(update={"content": None}),))
 
@@ -174,7 +174,7 @@ def _append(entry: Call | Event, trace_file: str | None) -> None:
 
 
 def _at_line_start(file: BinaryIO) -> bool:
-    """Whether the file ends with a whole line: a kill may have cut the last one off."""
+    """Whether the file ends with a complete line; a kill may have cut the last one off."""
     if file.seek(0, os.SEEK_END) == 0:
         return True
     file.seek(-1, os.SEEK_END)
@@ -182,18 +182,18 @@ def _at_line_start(file: BinaryIO) -> bool:
 
 
 def kept_at(file: str | Path) -> Path:
-    """Where a trace lies: as it was written or, once its case has ended, packed beside that place."""
+    """Return the path of a trace: as written, or, once its case has ended, the compressed file beside it."""
     plain, packed = Path(file), Path(f"{file}.gz")
     return packed if packed.is_file() and not plain.is_file() else plain
 
 
 def trace_lines(file: str | Path) -> Iterator[str]:
-    """The lines of a trace, in which what is no letter is replaced."""
+    """Return the lines of a trace; bytes that are not UTF-8 are replaced."""
     return (line.decode("utf-8", "replace") for line in raw_lines(file))
 
 
 def raw_lines(file: str | Path) -> Iterator[bytes]:
-    """The lines of a trace; none if it was not begun. Of a packed one that is damaged, those before the damage."""
+    """Yield the lines of a trace; none if the file is missing, and only those before any damage if compressed."""
     where = kept_at(file)
     if not where.is_file():
         return
@@ -205,7 +205,7 @@ def raw_lines(file: str | Path) -> Iterator[bytes]:
 
 
 def read_calls(lines: Iterable[str]) -> Trace:
-    """What a trace file holds; see ``each_entry``."""
+    """Read a trace from its lines; see ``each_entry``."""
     entries = list(each_entry(lines))
     calls = tuple(entry for entry in entries if isinstance(entry, Call))
     events = tuple(entry for entry in entries if isinstance(entry, Event))
@@ -213,9 +213,9 @@ def read_calls(lines: Iterable[str]) -> Trace:
 
 
 def each_entry(lines: Iterable[str]) -> Iterator[Call | Event]:
-    """Every record of a trace file in the order of writing, also several of one call.
+    """Yield every record of a trace file in the order of writing, including several of one call.
 
-    A line that cannot be read, cut off by a kill or damaged since, is left out: what it held is asked again.
+    An unreadable line, cut off by a kill or damaged later, is skipped: its question is asked again.
     """
     for line in lines:
         with suppress(ValueError):
@@ -223,7 +223,7 @@ def each_entry(lines: Iterable[str]) -> Iterator[Call | Event]:
 
 
 def read_entry(line: str) -> Call | Event:
-    """The record of a line.
+    """Read the record of a line.
 
     Raises:
         ValueError: it cannot be read.

@@ -1,7 +1,7 @@
-"""LangSmith: nothing is posted there because the environment says so; only where a run was started with `--tracing`.
+"""LangSmith tracing: only for runs started with `--tracing`, never because of the environment alone.
 
-LangChain adds a tracer of its own to whatever is invoked while `LANGSMITH_TRACING` is set, unless one is there
-already. It would post every state: cases and answer keys.
+While `LANGSMITH_TRACING` is set, LangChain adds a tracer to every invocation that has none. That tracer would post
+every state, cases and answer keys included.
 """
 
 from typing import Any
@@ -13,22 +13,22 @@ from langchain_core.tracers.schemas import Run
 
 
 class Untraced(LangChainTracer):
-    """Stands where LangChain would put its own, and is told nothing."""
+    """Takes the place of LangChain's tracer and records nothing."""
 
     ignore_llm = ignore_chat_model = ignore_chain = ignore_agent = True
     ignore_retriever = ignore_retry = ignore_custom_event = True
 
     def __init__(self) -> None:
-        """Without a client: LangSmith's opens connections."""
+        """Skip LangSmith's client, which opens connections."""
         BaseTracer.__init__(self)
 
     def copy_with_metadata_defaults(self, **_: Any) -> "Untraced":
-        """Itself: there is nothing to have defaults for."""
+        """Return itself, as there is no metadata."""
         return self
 
 
 class ModelTracer(LangChainTracer):
-    """Posts what models were asked and answered; of graphs and nodes their names, times and errors, and no state."""
+    """Posts the calls of models; of graphs and nodes only names, times and errors, never states."""
 
     def _persist_run_single(self, run: Run) -> None:
         _without_state(run)
@@ -45,19 +45,19 @@ _posting: list[BaseCallbackHandler] = []
 
 
 def switch_on() -> None:
-    """Let the runs of this process be traced, by the account that the environment names."""
+    """Trace the runs of this process, with the LangSmith account that the environment names."""
     _posting[:] = [ModelTracer()]
 
 
 def tracers() -> list[BaseCallbackHandler]:
-    """What a run's graph is invoked with: who posts nothing, unless tracing is switched on."""
+    """Return the callbacks of a run's graph: a tracer that posts nothing, unless tracing is switched on."""
     return list(_posting or UNTRACED)
 
 
 def untraced() -> RunnableConfig | None:
-    """What keeps a call of a model outside of any graph, as a judge's, from being traced; within, the graph's holds."""
-    around = var_child_runnable_config.get()
-    return None if around and around.get("callbacks") else {"callbacks": UNTRACED}
+    """Return a config that keeps a model call outside any graph (a judge's) untraced; None inside a graph."""
+    enclosing = var_child_runnable_config.get()
+    return None if enclosing and enclosing.get("callbacks") else {"callbacks": UNTRACED}
 
 
 def _without_state(run: Run) -> None:

@@ -1,4 +1,4 @@
-"""How a server is reached, and what is taken of its answer: some megabytes at most, from the host that was named."""
+"""HTTP transport: bounded answers, only from the named host, and spread connection pools."""
 
 import ssl
 import zlib
@@ -14,31 +14,31 @@ from llm.egress import stay_with_host
 from llm.errors import OversizeReplyError
 from llm.server_quirks import put_right
 
-MOST = 16 * 2**20  # bytes of one answer; a long one has some thousands
-ENCODINGS = {"Accept-Encoding": "gzip, deflate"}  # what can be decompressed piece by piece
-# Where integrations keep the HTTP client that they ask with; those of OpenAI's protocol are given ours.
-_CLIENTS = {
+MOST = 16 * 2**20  # bytes of one answer at most; a long one has some thousands
+ENCODINGS = {"Accept-Encoding": "gzip, deflate"}  # encodings that can be decompressed incrementally
+# Where integrations keep their HTTP client; those of OpenAI's protocol are given ours.
+_CLIENT_PATHS = {
     "anthropic": "_async_client._client",
     "google_genai": "client._api_client._async_httpx_client",
     "groq": "async_client._client._client",
     "mistralai": "async_client",
     "ollama": "_async_client._client",
 }
-_OF_OPENAI = "root_async_client._client"
-_POOLS, _ROOM = 16, 4  # of connections, and the requests that one takes before the next is begun
+_OPENAI_CLIENT_PATH = "root_async_client._client"
+_POOLS, _ROOM = 16, 4  # connection pools, and the requests in one before the next is used
 
 
 @cache
 def certificates() -> ssl.SSLContext:
-    """Whose certificates are trusted: read once, since that takes 40 ms of the processor for each client."""
+    """Load the trusted certificates once, as this takes 40 ms of processor time."""
     return httpx2.create_ssl_context()
 
 
 class SpreadTransport(httpx2.AsyncBaseTransport):
-    """Several pools of connections, of which the first with room takes a request: few requests keep few connections.
+    """Spreads requests over several connection pools, filling one before it uses the next.
 
-    For each request, and again at its end, a pool asks all its idle connections whether the server has hung up: of 64
-    in one pool that is a tenth of what a call takes. The answers' bodies, which are short, are not waited for here.
+    For each request, and again at its end, a pool checks all its idle connections; with 64 in one pool that takes a
+    tenth of a call's processor time. Response bodies, which are short, do not count towards a pool's load.
     """
 
     def __init__(self, limits: httpx2.Limits) -> None:
@@ -46,8 +46,8 @@ class SpreadTransport(httpx2.AsyncBaseTransport):
         self._waiting = [0] * _POOLS
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
-        """The answer, as far as its head."""
-        at = min(range(_POOLS), key=lambda at: max(self._waiting[at], _ROOM - 1))  # the first with room, else the least
+        """Return the response once its headers have arrived."""
+        at = min(range(_POOLS), key=lambda at: max(self._waiting[at], _ROOM - 1))  # with room, else least loaded
         self._waiting[at] += 1
         try:
             return await self._pools[at].handle_async_request(request)
@@ -61,7 +61,7 @@ class SpreadTransport(httpx2.AsyncBaseTransport):
 
 
 async def held(response: Any, most: int = MOST) -> None:
-    """Follow no redirect elsewhere, and let no more than so much be read (a hook of an asynchronous HTTP client)."""
+    """Drop redirects to other hosts and bound the response's size (a response hook of an asynchronous HTTP client)."""
     stay_with_host(response)
     encoding = response.headers.pop("content-encoding", "identity").strip().lower()
     if encoding not in ("identity", "gzip", "x-gzip", "deflate", ""):
@@ -74,14 +74,14 @@ HOOKS: dict[str, list[Any]] = {"response": [held]}
 
 
 def hold(provider: str, model: Any) -> bool:
-    """Hold the HTTP client of an integration to the same; False if it has none that can be held."""
+    """Set `HOOKS` on the HTTP client of an integration; False if it has no client that can be restricted."""
     try:
-        client = attrgetter(_CLIENTS.get(provider, _OF_OPENAI))(model)
+        client = attrgetter(_CLIENT_PATHS.get(provider, _OPENAI_CLIENT_PATH))(model)
     except AttributeError:
         return False
     if not isinstance(client, httpx.AsyncClient | httpx2.AsyncClient):
         return False
-    if provider == "google_genai":  # asks through aiohttp where that is installed, unless it was given a client
+    if provider == "google_genai":  # uses aiohttp if installed, unless it is given a client
         model.client._api_client._http_options.httpx_async_client = client
     client.event_hooks = HOOKS
     client.headers.update(ENCODINGS)
@@ -93,13 +93,13 @@ class _Bounded(httpx.AsyncByteStream, httpx2.AsyncByteStream):
         self._response = response
         self._stream = response.stream
         self._most = most
-        self._unpack = zlib.decompressobj(wbits=zlib.MAX_WBITS | 32) if packed else None  # finds out gzip or zlib
+        self._unpack = zlib.decompressobj(wbits=zlib.MAX_WBITS | 32) if packed else None  # detects gzip or zlib
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
-        # Whole: nobody asks for a stream, and a completion that comes as one is put together.
+        # As one piece: no caller streams, and a completion that arrives as a stream is assembled first.
         body = bytearray()
         async for data in self._stream:
-            # One byte more than may be, to see that there is more.
+            # One byte more than allowed, to detect more.
             body += self._unpack.decompress(data, self._most - len(body) + 1) if self._unpack else data
             if len(body) > self._most:
                 raise OversizeReplyError(f"the server's answer is larger than {self._most // 2**20} MB")

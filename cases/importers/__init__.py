@@ -1,4 +1,4 @@
-"""Foreign case formats in: one file per format, listed here by its import."""
+"""Importers of foreign case formats: one file per format, registered by being imported here."""
 
 from pathlib import Path
 
@@ -13,12 +13,12 @@ from cases.importers.source import ImportResult, Record, Source
 
 
 def import_cases(format: str, source: str | Path, *, departments: str | Path | None = None) -> ImportResult:
-    """Read the cases of a foreign file; every fault is named, and the rest of the file still read.
+    """Read the cases of a foreign file; faults are collected, and the rest of the file is still read.
 
-    ``departments``: a file with the department names that second-level tags are checked against (``medchain``).
+    ``departments`` is a file of department names to check second-level tags against (``medchain``).
 
     Raises:
-        RegistryError: there is no such importer; names the one that is most like it.
+        RegistryError: there is no such importer; suggests the most similar name.
     """
     read = IMPORTERS[format]
     opened = Source(Path(source), departments=Path(departments) if departments is not None else None)

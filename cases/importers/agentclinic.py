@@ -1,10 +1,10 @@
 """AgentClinic: OSCE-style records and New England Journal questions, as JSON lines.
 
-The objective for the doctor ("Assess and diagnose ...") is left out: it often gives the answer away. Neither urgency,
-department nor treatment is recorded, so that their stages stay unscored. Findings are sorted into the closed
-examination items by ``lexicon.toml``; a test for which the vocabulary has no item (an ECG, a lumbar puncture, an
-audiogram) stands, under its own label, with the physical examination of the same system, and the case's provenance
-says so.
+The objective for the doctor ("Assess and diagnose ...") is left out, because it often reveals the answer. Urgency,
+department and treatment are not recorded, so their stages stay unscored. Findings are sorted into the closed
+examination items by ``lexicon.toml``. A test without an item in the vocabulary (an ECG, a lumbar puncture, an
+audiogram) is filed, under its own label, with the physical examination of the same system, which the case's provenance
+says.
 """
 
 import re
@@ -33,7 +33,7 @@ _PATTERNS = patterns("cases", "vocabularies/patterns")
 
 @importer("agentclinic")
 def import_agentclinic(source: Source) -> Iterator[Case]:
-    """Read AgentClinic records of either flavour."""
+    """Read AgentClinic records of either format."""
     stem = source.path.stem.replace("_", "-")
     for record, value in source.objects(f"an object with {_ROOT}"):
         data = _data(record, value)
@@ -103,10 +103,10 @@ def _patient(record: Record, actor: Mapping[str, Any]) -> dict[str, Any]:
         "present_illness": paragraph(
             history,
             sentence("Other symptoms", others),
-            # A sentence needs no heading.
+            # A text, unlike a structure, needs no heading.
             sentence("Review of systems", review) if isinstance(review, Mapping | list) else prose(review),
         ),
-        # Medication, and whatever else a record has of the patient, belongs to what was before.
+        # Medication and everything else about the patient is past history.
         "past_history": paragraph(
             prose(actor.get("Past_Medical_History")),
             *(
@@ -121,7 +121,7 @@ def _patient(record: Record, actor: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _symptoms(value: object) -> tuple[str, object]:
-    """The primary symptom, and the others."""
+    """Return the primary symptom and the others."""
     if isinstance(value, Mapping):
         others = {key: content for key, content in value.items() if key != "Primary_Symptom"}
         secondary = others.pop("Secondary_Symptoms", None)
@@ -132,7 +132,7 @@ def _symptoms(value: object) -> tuple[str, object]:
 
 
 def _occupation(about: str, social: str) -> str:
-    """The occupation, from "26-year-old female nurse" or "Works as a graphic designer"."""
+    """Return the occupation, from "26-year-old female nurse" or "Works as a graphic designer"."""
     sex = _PATTERNS["sex_word"].search(about)
     ages = age_phrases(about)
     rest = about[sex.end() :] if sex else about.partition(ages[0])[2] if ages else ""
@@ -143,7 +143,7 @@ def _occupation(about: str, social: str) -> str:
 
 
 def _beyond_age_and_sex(about: str) -> str:
-    """The demographics as they stand, if they say more than age and sex."""
+    """Return the demographics unchanged if they say more than age and sex, else nothing."""
     rest = about
     for stated in age_phrases(about):
         rest = rest.replace(stated, "")
@@ -151,7 +151,7 @@ def _beyond_age_and_sex(about: str) -> str:
 
 
 def _warn_of_leak(record: Record, case: Case) -> None:
-    """Warn where the patient could tell the doctor the diagnosis as the key words it."""
+    """Warn if the patient's record contains the diagnosis in the words of the key."""
     for diagnosis in case.key.diagnosis:
         pattern = re.compile(rf"(?<!\w){re.escape(normalise(diagnosis))}(?!\w)")
         for name in _TEXTS:

@@ -1,10 +1,10 @@
-"""The New England Journal flavour of AgentClinic: a picture's URL, a question, and marked answers.
+"""AgentClinic's New England Journal questions: a picture's URL, a question, and marked answers.
 
-The question tells everything at once: its first sentence is the chief complaint, what it says of findings is filed with
-those that the record lists, and its end is asked, with the answers as options: the right one is the diagnosis, or the
-treatment, where that is asked. What the writer of a field, a model, says of its text ("The provided text does not
-include ...", "It only mentions that ...") is no finding, nor is a test that was done and whose result is not told. The
-picture is not downloaded; its address stands in the case's provenance.
+The question tells the whole case. Its first sentence is the chief complaint, its findings are added to the listed ones,
+and its last sentence is the question of the key, with the answers as options: the right one is the diagnosis or, if
+that is asked, the treatment. The fields were written by a model; what it says about its text ("The provided text does
+not include ...", "It only mentions that ...") is not a finding, nor is a test without a result. The picture is not
+downloaded; its address is in the case's provenance.
 """
 
 import re
@@ -26,7 +26,7 @@ _PATTERNS = patterns("cases", "vocabularies/patterns")
 
 
 def nejm_data(record: Record, value: Mapping[str, Any]) -> dict[str, Any]:
-    """The parts of a case, from one question."""
+    """Return the parts of a case made from one question."""
     for name in ("question", "patient_info", "physical_exams", "image_url"):
         record.check_text(name, value.get(name))
     question, info = phrase(value.get("question")), _plain(value.get("patient_info"))
@@ -39,10 +39,10 @@ def nejm_data(record: Record, value: Mapping[str, Any]) -> dict[str, Any]:
         findings.add_text(heading, text)
     if value.get("physical_exams") and not findings.by_item:
         record.warn("physical_exams", "tells of no result; left out")
-    told, asked = _parted(question)
-    # The first sentence of a vignette is its complaint, which has been read here.
-    for item, texts in read_vignette(f"The patient came. {told}", "en").findings.by_item.items():
-        if new := [text for text in texts if text and not _untold(text)]:
+    narrative, asked = _split_question(question)
+    # read_vignette takes the first sentence as the complaint, which is already known.
+    for item, texts in read_vignette(f"The patient came. {narrative}", "en").findings.by_item.items():
+        if new := [text for text in texts if text and not _is_no_finding(text)]:
             findings.by_item.setdefault(item, []).extend(new)
     illness, seen = _facts(info)
     if seen and not findings.by_item:
@@ -79,25 +79,25 @@ def nejm_data(record: Record, value: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _plain(value: object) -> str:
-    """A field on one line, without marks of emphasis."""
+    """Return a field as one line without Markdown emphasis."""
     return re.sub(r"\*\*|__", "", phrase(value))
 
 
-def _untold(text: str) -> bool:
-    """Whether a text tells of its own writing, or of a test that was done, and nothing of the patient's findings."""
+def _is_no_finding(text: str) -> bool:
+    """Whether a text is about its own writing, or names a test without its result."""
     done = _PATTERNS["done"].search(text) and not _PATTERNS["told_of"].search(text)
     return bool(done or _PATTERNS["of_its_text"].search(text))
 
 
-def _parted(question: str) -> tuple[str, str]:
-    """What a question tells after its first sentence, and what it asks at the end."""
-    told = sentences(question)[1:]
-    asked = told.pop() if told and told[-1].endswith("?") else ""
-    return " ".join(told), asked
+def _split_question(question: str) -> tuple[str, str]:
+    """Split a question into the sentences after the first, and the closing question."""
+    rest = sentences(question)[1:]
+    asked = rest.pop() if rest and rest[-1].endswith("?") else ""
+    return " ".join(rest), asked
 
 
 def _options(answers: object) -> dict[str, Any]:
-    """The answers by letter, and the letter of the right one; nothing where not exactly one is right."""
+    """Return the answers by letter and the letter of the right one; empty unless exactly one is right."""
     listed = [answer for answer in answers if isinstance(answer, Mapping)] if isinstance(answers, list) else []
     lettered = {chr(ord("A") + place): phrase(answer.get("text")) for place, answer in enumerate(listed)}
     right = [letter for letter, answer in zip(lettered, listed, strict=True) if answer.get("correct") is True]
@@ -117,7 +117,7 @@ def _correct(record: Record, answers: object) -> list[str]:
 
 
 def _complaint(question: str) -> str:
-    """What the patient came with: the end of "A 55-year-old woman presented to the clinic with ..."."""
+    """Return the complaint: the end of "A 55-year-old woman presented to the clinic with ..."."""
     opening = first_sentence(question)
     presented = _PATTERNS["presented"].search(opening)
     match = _PATTERNS["complaint"].search(opening, presented.end()) if presented else None
@@ -126,31 +126,33 @@ def _complaint(question: str) -> str:
 
 
 def _facts(info: str) -> tuple[str, list[str]]:
-    """What the actor is told of the patient, without the stage directions; and what somebody found by examining."""
-    told: list[str] = []
-    seen: list[str] = []
+    """Return what the patient actor is told, without stage directions, and what was found by examination."""
+    history: list[str] = []
+    examined: list[str] = []
     hidden = False
     for part in _PIECE.split(_PATTERNS["role"].sub("As ", _PATTERNS["opening"].sub("", info))):
         part = _PATTERNS["bidden"].sub("", re.sub(r"^(?:-|\d+\.)\s+", "", part))
         if part.endswith(":") and not re.match(r"you(?: are|.re| have|.ve| were| had)\b", part, re.I):
             hidden = _PATTERNS["hidden"].search(part) is not None
         elif not (hidden or _PATTERNS["direction"].search(part) or _PATTERNS["of_its_text"].search(part)):
-            (seen if _PATTERNS["examined_upon"].search(part) else told).append(part[:1].upper() + part[1:].rstrip(":"))
-    return paragraph(*told), seen
+            (examined if _PATTERNS["examined_upon"].search(part) else history).append(
+                part[:1].upper() + part[1:].rstrip(":")
+            )
+    return paragraph(*history), examined
 
 
 def _results(text: str) -> Iterator[tuple[str, str]]:
-    """The results that a text lists, each with the heading above it ("Laboratory results: - ...")."""
+    """Yield the listed results, each with its heading ("Laboratory results: - ...")."""
     heading, result = "Findings", ""
     for part in (part.strip(" -;") for part in _PATTERNS["between_results"].split(text)):
-        if _untold(part) and not part.endswith(":"):
+        if _is_no_finding(part) and not part.endswith(":"):
             continue
         if part.endswith(":") and ":" not in part[:-1]:
             if result:
                 yield heading, result
-            heading, result = "Findings" if _untold(part) and first_test_in(part) is None else part[:-1], ""
+            heading, result = "Findings" if _is_no_finding(part) and first_test_in(part) is None else part[:-1], ""
         elif result and ":" not in part and told_by(part) is None:
-            result = paragraph(result, part)  # it goes on about the same test
+            result = paragraph(result, part)  # a continuation of the same test
         elif part:
             if result:
                 yield heading, result

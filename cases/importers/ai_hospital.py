@@ -1,9 +1,9 @@
-"""AI Hospital: its medical records, or the references inside its released evaluations where there are no records.
+"""AI Hospital: its medical records or, without them, the references inside its released evaluations.
 
-A record keeps its sections; results in running text go to the closed items that they name. A released evaluation holds
-an expert's diagnosis, basis and treatment and nothing of the record: what the patient knows and what examinations show
-is then read out of the basis, sentence by sentence, and the provenance says so. Profiles and the doctors' own answers
-are no part of a case. No closed item, department or report is stated: these stages stay unscored.
+A record keeps its sections; results in running text are filed under the items that they name. A released evaluation
+holds only an expert's diagnosis, basis and treatment: patient record and results are then extracted from the basis,
+sentence by sentence, and the provenance says so. Profiles and the doctors' answers are not imported. No closed item,
+department or report is stated, so these stages stay unscored.
 """
 
 import re
@@ -29,13 +29,13 @@ from cases.vocabulary import PHYSICAL_ITEMS, normalise, patterns
 _PATTERNS = patterns("cases", "vocabularies/ai_hospital")
 
 _EXAMINED = {"physical": ("查体", "体格检查"), "auxiliary": ("辅助检查",)}
-_PERSON_ALONE = 5  # letters of "老年患者" and the like, which are no complaint
+_MAX_PERSON = 5  # characters of "老年患者" and the like, which are no complaint
 _COMPLAINTS = ("主诉", "症状", "主要症状", "临床症状")
 
 
 @importer("ai_hospital")
 def import_ai_hospital(source: Source) -> Iterator[Case]:
-    """Read records, a JSON list, or released evaluations, JSON lines; of a patient that comes twice, the first."""
+    """Read records (a JSON list) or released evaluations (JSON lines); of a repeated patient, the first is used."""
     seen: set[str] = set()
     read: Callable[[Record, Mapping[str, Any]], dict[str, Any] | None]
     for record in source.records():
@@ -70,7 +70,7 @@ def _record(record: Record, value: Mapping[str, Any]) -> dict[str, Any]:
     record.check_text("department", value.get("department"))
     department = value["department"] if isinstance(value.get("department"), str) else ""
     other = {key: text for key, text in medical.items() if key not in {*examined, "诊断结果"}}
-    if "诊断结果" in medical:  # the final one, where both stand
+    if "诊断结果" in medical:  # the final diagnosis takes precedence
         other = {key: text for key, text in other.items() if key != "初步诊断"} | {"初步诊断": medical["诊断结果"]}
     sections = Sections(record, other)
     patient = read_patient(sections)
@@ -88,7 +88,7 @@ def _record(record: Record, value: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _reference(record: Record, value: Mapping[str, Any]) -> dict[str, Any] | None:
-    """A case of an expert's reference alone; None, with a warning, where its basis tells of no complaint."""
+    """Build a case from an expert's reference alone; None, with a warning, if its basis states no complaint."""
     reference = dict.fromkeys(("diagnosis", "basis", "treatment"), "")
     for name in reference:
         if isinstance(text := value["reference_diagnosis"].get(name), str):
@@ -98,22 +98,22 @@ def _reference(record: Record, value: Mapping[str, Any]) -> dict[str, Any] | Non
     if not record.sound:
         return None
     raw, names = reference["basis"], _names(reference["diagnosis"])
-    told: dict[str, list[str]] = {"told": [], "physical": [], "auxiliary": [], "opinion": []}
+    collected: dict[str, list[str]] = {"told": [], "physical": [], "auxiliary": [], "opinion": []}
     complaint = ""
     for sentence in (part for line in raw.split("\n") for part in sentences(_PATTERNS["number"].sub("", line))):
-        kind, label, sorted_ = "told", _PATTERNS["label"].match(sentence), dict[str, list[str]]()
+        kind, label, by_kind = "told", _PATTERNS["label"].match(sentence), dict[str, list[str]]()
         for clause in clauses(_PATTERNS["announced"].sub("", _PATTERNS["label"].sub("", sentence)).lstrip("，,；;")):
             kind = _kind(clause, names, kind)
             if not _PATTERNS["heading"].fullmatch(clause):
-                sorted_.setdefault(kind, []).append(clause)
-        for kind, parts in sorted_.items():
-            told[kind].append("，".join(parts))
+                by_kind.setdefault(kind, []).append(clause)
+        for kind, parts in by_kind.items():
+            collected[kind].append("，".join(parts))
         if label and label[1] in _COMPLAINTS:
-            complaint = complaint or "，".join(sorted_.get("told", []))
+            complaint = complaint or "，".join(by_kind.get("told", []))
     complaint = complaint or next(
-        (text for text in told["told"] if len(impersonal_text(text, "zh")) > _PERSON_ALONE), ""
+        (text for text in collected["told"] if len(impersonal_text(text, "zh")) > _MAX_PERSON), ""
     )
-    illness = [text for text in told["told"] if text != complaint]
+    illness = [text for text in collected["told"] if text != complaint]
     if not complaint:
         record.warn("reference_diagnosis.basis", "tells of no complaint, and there is no record; left out")
         return None
@@ -126,14 +126,14 @@ def _reference(record: Record, value: Mapping[str, Any]) -> dict[str, Any] | Non
             "chief_complaint": _PATTERNS["who"].sub("", complaint, count=1) or complaint,
             "present_illness": paragraph(*illness),
         },
-        "examinations": _sorted(paragraph(*told["physical"]), paragraph(*told["auxiliary"])),
+        "examinations": _sorted(paragraph(*collected["physical"]), paragraph(*collected["auxiliary"])),
         "key": {"diagnosis": names, "diagnosis_basis": prose(raw), "treatment_course": prose(reference["treatment"])},
         "provenance": {"note": "Patient and examinations are read out of the reference's basis: there was no record."},
     }
 
 
 def _kind(clause: str, diagnoses: list[str], before: str) -> str:
-    """What a clause is about, after one of another kind; what names or weighs a diagnosis is told to nobody."""
+    """Classify a clause, given the kind of the one before; "opinion" names or weighs a diagnosis and is left out."""
     if _PATTERNS["verdict"].search(clause):
         return "opinion"
     if _PATTERNS["seen"].search(clause) or (
@@ -144,13 +144,13 @@ def _kind(clause: str, diagnoses: list[str], before: str) -> str:
         return "auxiliary"
     if before in ("physical", "auxiliary"):
         return before
-    said = normalise(clause)
-    named = any(normalise(name) in said or said in normalise(name) for name in diagnoses)
+    folded = normalise(clause)
+    named = any(normalise(name) in folded or folded in normalise(name) for name in diagnoses)
     return "opinion" if named or _PATTERNS["opinion"].search(clause) else "told"
 
 
 def _sorted(physical: str, tests: str) -> dict[str, dict[str, str]]:
-    """Results in running text by closed item: a test goes to the item it names, or to the one before it."""
+    """File results in running text: a test under the item it names, or under that of the test before it."""
     findings, last = Findings(), GENERAL
     if physical:
         findings.by_item[GENERAL] = [physical]
@@ -161,6 +161,6 @@ def _sorted(physical: str, tests: str) -> dict[str, dict[str, str]]:
 
 
 def _names(text: str) -> list[str]:
-    """The diagnoses of a text, one a line or set apart by commas, without their numbers."""
+    """Return the diagnoses of a text, separated by lines or commas, without their numbers."""
     parts = re.split(r"[\n,，;；]|(?<=\S)\s+(?=\d{1,2}[.、)）．])|\s\s+", text)
     return [name for part in parts if (name := _PATTERNS["number"].sub("", part).strip(" 。.:：\t"))]

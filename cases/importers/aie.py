@@ -1,8 +1,7 @@
 """AIE's cases: HospitalCases (Chinese records) and MedicalExam (questions of five examinations), as JSON lists.
 
-What is asked at the end and what can be chosen belongs to the answer key; so does the right letter. The right option is
-the diagnosis where one is asked for. The opening turn that the files hold opens the dialogue as it was filled in, and
-gives the complaint where no field names it.
+The closing question, its options and the right letter go to the answer key; the right option is the diagnosis if the
+question asks for one. The opening turn in the files opens the dialogue, and gives the complaint if no field names it.
 """
 
 import re
@@ -20,14 +19,14 @@ from cases.vocabulary import patterns
 _PATTERNS = patterns("cases", "vocabularies/patterns")
 _OPTION = re.compile(r"\(([A-Z])\)\s*(.*?)\s*(?=\([A-Z]\)|\Z)", re.DOTALL)
 _SPEAKERS = ("doctor", "patient")
-_JOINED = re.compile(r"([。；;])\s*，")  # two fields of the hospital's form
-_NOTHING_MORE = re.compile(r"[\s，,。；;]+(?:暂无|无)[。.]?\s*\Z")  # left where a field of the form was empty
+_JOINED = re.compile(r"([。；;])\s*，")  # two fields of the hospital's form, joined
+_NOTHING_MORE = re.compile(r"[\s，,。；;]+(?:暂无|无)[。.]?\s*\Z")  # left by an empty field of the form
 _CLOSING = re.compile(r"(?:^|(?<=[.!?。！？\n]))[^.!?。！？\n]*[?？:：]\s*\Z")
 
 
 @importer("aie")
 def import_aie(source: Source) -> Iterator[Case]:
-    """Read the cases of either set; of a transcript file, its cases."""
+    """Read the cases of either set, or of a transcript file."""
     for record, value in source.objects("an object with raw_data"):
         if (data := _data(record, value)) and (case := record.case(data.pop("id"), data)):
             yield case
@@ -47,12 +46,12 @@ def _data(record: Record, value: Mapping[str, Any]) -> dict[str, Any] | None:
     _check_types(record, value)
     if not record.sound:
         return None
-    told, asked = _parted(str(text), phrase(value.get("question")))
-    told = _NOTHING_MORE.sub("", _JOINED.sub(r"\1\n", told)) or told
-    language = language_of(told)
+    narrative, asked = _split_question(str(text), phrase(value.get("question")))
+    narrative = _NOTHING_MORE.sub("", _JOINED.sub(r"\1\n", narrative)) or narrative
+    language = language_of(narrative)
     first = (value.get("history") or [{}])[0]
     opening = {speaker: " ".join((first.get(speaker) or "").split()) for speaker in _SPEAKERS}
-    vignette = read_vignette(told, language, phrase(value.get("chief_complain")) or opening["patient"])
+    vignette = read_vignette(narrative, language, phrase(value.get("chief_complain")) or opening["patient"])
     given = phrase(raw.get("answer"))
     right = options.get(letter) or given
     if given and given.casefold() not in (right.casefold(), letter.casefold()):
@@ -84,7 +83,7 @@ def _data(record: Record, value: Mapping[str, Any]) -> dict[str, Any] | None:
 
 
 def _check_types(record: Record, value: Mapping[str, Any]) -> None:
-    """Say what beside the record itself is of another type than the sets have."""
+    """Report fields, other than the record itself, whose type differs from the sets."""
     for field in ("chief_complain", "question", "dataset"):
         if not isinstance(value.get(field) or "", str):
             record.expected(field, "text", value[field])
@@ -101,7 +100,7 @@ def _check_types(record: Record, value: Mapping[str, Any]) -> None:
 
 
 def _options(record: Record, given: object) -> dict[str, str]:
-    """Options by letter, from an object or from ``(A) ... (B) ...``."""
+    """Return the options by letter, from an object or from ``(A) ... (B) ...``."""
     found = dict(_OPTION.findall(given)) if isinstance(given, str) else given
     if not isinstance(found, Mapping) or not 2 <= len(found) <= 26:
         record.expected("raw_data.options", "lettered options: an object, or '(A) ... (B) ...'", given)
@@ -109,14 +108,14 @@ def _options(record: Record, given: object) -> dict[str, str]:
     return {str(letter): phrase(text) for letter, text in found.items() if phrase(text)}
 
 
-def _parted(text: str, asked: str) -> tuple[str, str]:
-    """The record without the closing question, and that question; one that is the whole record is cut from it."""
+def _split_question(text: str, asked: str) -> tuple[str, str]:
+    """Split the closing question from the record; if ``asked`` is the whole record, the question is found in it."""
     text = text.strip()
     asked = "" if asked == text else asked
     if asked and text.endswith(asked):
-        told = text.removesuffix(asked)
+        rest = text.removesuffix(asked)
     elif closing := _CLOSING.search(text):
-        told, asked = text[: closing.start()], asked or closing.group().strip()
+        rest, asked = text[: closing.start()], asked or closing.group().strip()
     else:
-        told = text
-    return told.strip() or text, asked
+        rest = text
+    return rest.strip() or text, asked

@@ -1,4 +1,4 @@
-"""Freely nested findings sorted into the closed examination items."""
+"""Sort freely nested findings into the closed examination items."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -11,12 +11,12 @@ from cases.vocabulary import AUXILIARY_ITEMS, EXAMINATION_ITEMS, IMAGE_CLASSES, 
 
 @dataclass
 class Findings:
-    """Findings by closed item, as they are sorted, and what had to be decided on the way."""
+    """Findings by closed item, with the decisions made in sorting them."""
 
     by_item: dict[str, list[str]] = field(default_factory=dict)
     displaced: list[tuple[str, str]] = field(default_factory=list)  # tests without an auxiliary item: (test, item)
-    unknown: list[str] = field(default_factory=list)  # labels that no rule knows
-    ignored: list[str] = field(default_factory=list)  # labels over something else than findings
+    unknown: list[str] = field(default_factory=list)  # labels without a rule
+    ignored: list[str] = field(default_factory=list)  # labels of something other than findings
 
     def add_physical(self, value: object) -> None:
         """Sort the findings of the physical examination."""
@@ -28,7 +28,7 @@ class Findings:
                 self._add(item or self._unknown(name), name, content)
 
     def add_tests(self, value: object, default: str | None = None) -> None:
-        """Sort test results; ``default`` is the item of a test that no rule knows."""
+        """Sort test results; ``default`` is the item of tests without a rule."""
         for name, content in _entries(value):
             if lexicon.is_ignored(name):
                 self.ignored.append(name)
@@ -38,12 +38,12 @@ class Findings:
                 self._add_test(name, content, default)
 
     def add_text(self, heading: str, text: str) -> None:
-        """Sort one finding that is running text, by what it begins with, what it names, or the heading above it."""
+        """Sort a finding in running text by its label, the test that it names, or its heading."""
         name, colon, _ = text.partition(":")
         named = lexicon.told_by(text)
-        over_all = lexicon.is_group(heading) and not lexicon.group_item(heading)
-        if over_all and named == lexicon.first_test_in(text) and named not in IMAGE_CLASSES:
-            named = None  # a part of the body under "Imaging" names no laboratory test
+        general_heading = lexicon.is_group(heading) and not lexicon.group_item(heading)
+        if general_heading and named == lexicon.first_test_in(text) and named not in IMAGE_CLASSES:
+            named = None  # a part of the body under "Imaging" does not name a laboratory test
         item = (lexicon.test_item(name) or lexicon.group_item(name) or _examined(name)) if colon else None
         item = item or named
         item = item or lexicon.group_item(heading) or lexicon.test_item(heading)
@@ -54,7 +54,7 @@ class Findings:
 
     @property
     def record(self) -> dict[str, dict[str, str]]:
-        """The physical and auxiliary part of an examination record, in the order of the vocabulary."""
+        """The physical and auxiliary parts of an examination record, in the order of the vocabulary."""
         filled = {item: paragraph(*self.by_item[item]) for item in EXAMINATION_ITEMS.names if item in self.by_item}
         return {
             "physical": {item: text for item, text in filled.items() if item in PHYSICAL_ITEMS.names},
@@ -68,14 +68,14 @@ class Findings:
 
     @property
     def note(self) -> str:
-        """Which tests stand under a physical item for want of an auxiliary one."""
+        """Which tests are filed under a physical item because no auxiliary item fits."""
         if not self.displaced:
             return ""
         filed = "; ".join(f"{test} under {item}" for test, item in dict.fromkeys(self.displaced))
         return f"Tests for which the closed vocabulary has no item stand with a physical examination: {filed}."
 
     def _add_test(self, name: str, content: object, default: str | None) -> None:
-        # A label such as "Imaging" says less than the finding under it.
+        # The finding says more than a label such as "Imaging".
         item = lexicon.test_item(name) or default
         if item is None and lexicon.is_group(name):
             item = lexicon.group_item(name) or lexicon.first_test_in(phrase(content))
@@ -88,11 +88,11 @@ class Findings:
 
     def _add_mixed(self, name: str, content: object, default: str) -> None:
         if isinstance(content, Mapping):
-            elsewhere = {child: lexicon.physical_item(child) or default for child in content}
-            for child, item in elsewhere.items():
+            items = {child: lexicon.physical_item(child) or default for child in content}
+            for child, item in items.items():
                 if item != default:
                     self._add(item, label(child), content[child])
-            content = {child: content[child] for child, item in elsewhere.items() if item == default}
+            content = {child: content[child] for child, item in items.items() if item == default}
         self._add(default, name, content)
 
     def _add(self, item: str, name: str, content: object) -> None:
@@ -107,12 +107,12 @@ class Findings:
 
 
 def _examined(name: str) -> str | None:
-    """The physical item of "Eye examination findings"; none of a name that speaks of no examination."""
+    """Return the physical item of "Eye examination findings"; None if the name does not mention an examination."""
     return lexicon.physical_item(name) if re.search(r"\bexam(?:ination)?s?\b", name, re.IGNORECASE) else None
 
 
 def _entries(value: object) -> Iterator[tuple[str, object]]:
-    """The labelled parts of a value; text without a label is a finding of its own."""
+    """Yield the labelled parts of a value; text without a label is labelled "Findings"."""
     if isinstance(value, Mapping):
         yield from ((label(str(key)), content) for key, content in value.items())
     elif isinstance(value, list):

@@ -1,9 +1,9 @@
 """MedChain: ``{title: case}`` with Chinese keys, or with the English ones of the paper's Figure 4.
 
-Nesting varies: a section is read wherever it stands, and a section that a case lacks stays absent. Urgency is not
-recorded. The title becomes the case's id, as a reader of the source would look for it; since it names the diagnosis,
-no doctor may be shown an id. The tagged diseases are keywords, not the reference diagnosis, and are left out, as are
-summary (but for age and sex), differential diagnosis and discussion.
+Nesting varies: a section is read wherever it occurs, and a missing section stays absent. Urgency is not recorded. The
+title becomes the case's id, so that the source record can be found; since it names the diagnosis, ids must not be shown
+to a doctor. The tagged diseases are keywords, not the reference diagnosis, and are left out, as are summary (except age
+and sex), differential diagnosis and discussion.
 """
 
 import hashlib
@@ -28,7 +28,7 @@ _LONGEST_ID = 60
 
 @importer("medchain")
 def import_medchain(source: Source) -> Iterator[Case]:
-    """Read MedChain cases; one object may hold many titles."""
+    """Read MedChain cases; one object may hold several titles."""
     directory = read_departments(source)
     for record, value in source.objects("an object {title: case}"):
         if is_case(value):
@@ -67,7 +67,7 @@ def _read(record: Record, title: str, directory: set[str] | None) -> Iterator[Ca
 
 
 def read_patient(sections: Sections) -> dict[str, Any]:
-    """What the patient knows; the opening of the present illness stands for a complaint that is absent."""
+    """Return the patient record; a missing complaint is replaced by the opening of the present illness."""
     complaint, illness = sections.text("chief_complaint"), sections.text("present_illness")
     stated = demographics(*sections.listed("about"), complaint, illness)
     if not complaint and illness:
@@ -87,15 +87,15 @@ def read_patient(sections: Sections) -> dict[str, Any]:
 
 
 def _opening(illness: str) -> str:
-    """The first sentence, with the next one if the first only says who the patient is ("患者，女，45岁。")."""
+    """Return the first sentence, and the next if the first only introduces the patient ("患者，女，45岁。")."""
     first, *others = sentences(illness)
     return paragraph(first, *others[:1]) if age_phrases(first) and len(first) < 20 else first
 
 
 def _images(sections: Sections) -> Iterator[dict[str, str]]:
-    for here, content in sections.contents("images"):
+    for at, content in sections.contents("images"):
         for number, entry in enumerate(content if isinstance(content, list) else [content]):
-            place = f"{here}.{number}"
+            place = f"{at}.{number}"
             if not isinstance(entry, Mapping):
                 sections.record.expected(place, "an object with filename and category", entry)
                 continue
@@ -145,7 +145,7 @@ def _treatment_items(sections: Sections) -> list[str]:
 
 
 def _id(title: str) -> str:
-    """The title as an id; a long one is cut, and told apart by a hash."""
+    """Return the title as an id; a long one is cut and gets a hash."""
     slug = re.sub(r"[\W_]+", "-", unicodedata.normalize("NFKC", title).casefold()).strip("-")
     if 0 < len(slug) <= _LONGEST_ID:
         return slug

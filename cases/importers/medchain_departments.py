@@ -1,4 +1,4 @@
-"""MedChain's department tags: a first-level department, then second-level ones, checked against a list if given."""
+"""MedChain's department tags: first-level, then second-level ones, checked against a list if given."""
 
 import re
 from typing import Any
@@ -8,7 +8,7 @@ from cases.vocabulary import DEPARTMENTS, SUB_DEPARTMENTS, normalise
 
 
 def read_departments(source: Source) -> set[str] | None:
-    """The second-level names, folded, of a department file: ``外科:`` lines, each followed by ``- 骨科`` lines."""
+    """Return the folded second-level names of a department file (``外科:`` lines followed by ``- 骨科`` lines)."""
     file, source.departments_read = source.departments, True
     if file is None or (text := source.read(file)) is None:
         return None
@@ -29,7 +29,7 @@ def read_departments(source: Source) -> set[str] | None:
 
 
 def assign_departments(tags: list[str], record: Record, directory: set[str] | None) -> dict[str, Any]:
-    """The key's departments: the first tag is the first level, the others are the second level."""
+    """Return the key's departments: the first tag is the first level, the others are the second level."""
     names = [name for tag in tags for name in _split(tag)]
     if not names:
         return {}
@@ -54,7 +54,7 @@ def assign_departments(tags: list[str], record: Record, directory: set[str] | No
 
 
 def _split(tag: str) -> list[str]:
-    """A tag, or the tags that are written into one text."""
+    """Return a tag, or the tags written into one text."""
     if DEPARTMENTS.canonical(tag) or SUB_DEPARTMENTS.canonical(tag):
         return [tag]
     return [name.strip() for name in re.split(r"[,，、;；]", tag) if name.strip()]

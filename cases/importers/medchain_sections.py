@@ -1,4 +1,4 @@
-"""The sections of a MedChain case under their Chinese or English keys, wherever they are nested."""
+"""The sections of a MedChain case by their Chinese or English keys, at any depth."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -20,30 +20,30 @@ _SECTION_OF = {_fold(key): section for sections in _KEYS.values() for section, k
 
 
 def is_case(value: Mapping[str, Any]) -> bool:
-    """Whether an object is a case itself, rather than ``{title: case}``."""
+    """Whether an object is itself a case rather than ``{title: case}``."""
     return any(_SECTION_OF.get(_fold(key)) in _KEYS["holders"] for key in value)
 
 
 class Sections:
-    """What one case holds, by section; a section that the case lacks is empty."""
+    """The sections of one case; a missing section is empty."""
 
     def __init__(self, record: Record, case: Mapping[str, Any]) -> None:
-        """Gather the sections of a case; what cannot be read is noted in its record."""
+        """Collect the sections of a case; unreadable parts are reported on its record."""
         self.record = record
         self.findings = Findings()
         self._contents: dict[str, list[tuple[str, object]]] = {}
         self._walk(case, "", "")
 
     def contents(self, section: str) -> list[tuple[str, object]]:
-        """What stands under a section, each part with its place in the case."""
+        """Return the parts of a section, each with its path in the case."""
         return self._contents.get(section, [])
 
     def listed(self, section: str) -> list[str]:
-        """The texts of a section, one by one."""
+        """Return the texts of a section as a list."""
         return [text for _, content in self.contents(section) for text in texts(content)]
 
     def text(self, section: str) -> str:
-        """The texts of a section as one."""
+        """Return the texts of a section as one paragraph."""
         return paragraph(*(prose(content) for _, content in self.contents(section)))
 
     def _walk(self, value: Mapping[str, Any], path: str, holder: str) -> None:
@@ -57,7 +57,7 @@ class Sections:
                     self.record.check_text(here, content)
                 self._contents.setdefault(section, []).append((here, content))
             elif item := EXAMINATION_ITEMS.canonical(key):
-                # By the item itself, not by where it stands: some cases list an X-ray among the physical items.
+                # By item, not by position: some cases list an X-ray among the physical items.
                 self._result(item, content, here)
             elif holder in _KEYS["examinations"]:
                 self.record.warn(here, f"unknown examination item, left out; expected {EXAMINATION_ITEMS.choices}")

@@ -1,4 +1,4 @@
-"""Med-PMC's cases: seven parts of text in English, pictures beside the file, and a report for each picture."""
+"""Med-PMC's cases: seven texts in English, pictures beside the file, and a report for each picture."""
 
 import re
 from collections import Counter
@@ -29,15 +29,15 @@ _TEXTS = (
     "Diagnosis",
     "Treatment",
 )
-_FOLDERS = ("", "images", "image", "Images", "Image", "pictures")  # beside the file, or in one of these
-_BETWEEN = " .,:;\n"  # what stands after a mark and belongs to it
-_LONGEST_LEAD = 8  # words that may lead to a picture and say nothing else
+_FOLDERS = ("", "images", "image", "Images", "Image", "pictures")  # of pictures, relative to the file
+_BETWEEN = " .,:;\n"  # separators after a mark
+_LONGEST_LEAD = 8  # words that only introduce a picture
 _WRITTEN, _PATTERNS = (patterns("cases", f"vocabularies/{name}") for name in ("medpmc", "patterns"))
 
 
 @importer("medpmc")
 def import_medpmc(source: Source) -> Iterator[Case]:
-    """Read the cases; of a transcript file, its cases. Keys in Chinese repeat the English ones and are left out."""
+    """Read the cases, also of a transcript file; Chinese keys repeat the English ones and are ignored."""
     for record, value in source.objects("an object with Text and Image"):
         if (data := _data(record, value)) and (case := record.case(data.pop("id"), data)):
             yield case
@@ -50,9 +50,9 @@ def _data(record: Record, value: Mapping[str, Any]) -> dict[str, Any] | None:
         return None
     for name in _TEXTS:
         record.check_text(f"Text.{name}", text.get(name))
-    told = {name: _plain(text.get(name)) for name in _TEXTS}
+    texts = {name: _plain(text.get(name)) for name in _TEXTS}
     for name in ("Chief Complaint", "Diagnosis"):
-        if not told[name]:
+        if not texts[name]:
             record.expected(f"Text.{name}", "text", text.get(name))
     images = value.get("Image") or {}
     if not isinstance(images, Mapping):
@@ -65,12 +65,12 @@ def _data(record: Record, value: Mapping[str, Any]) -> dict[str, Any] | None:
         if name not in _TEXTS and str(name).isascii():
             record.warn(f"Text.{name}", "is no part that is known, and is left out")
     findings = Findings()
-    seen, illness = _condition(told["Physical Condition"])
+    seen, illness = _condition(texts["Physical Condition"])
     for line in seen:
         findings.by_item.setdefault(_region(line) or lexicon.GENERAL, []).append(line)
-    examined = text.get("Examinations") if told["Examinations"] else ""
+    examined = text.get("Examinations") if texts["Examinations"] else ""
     rest, leads = _leads(
-        examined if isinstance(examined, str) else told["Examinations"], [str(name) for name in images]
+        examined if isinstance(examined, str) else texts["Examinations"], [str(name) for name in images]
     )
     for name in leads.keys() - {str(name) for name in images}:
         record.warn("Text.Examinations", f"marks the picture {name!r}, which Image does not have; it is left out")
@@ -78,7 +78,7 @@ def _data(record: Record, value: Mapping[str, Any]) -> dict[str, Any] | None:
     _sort(findings, rest)
     reports: dict[str, list[str]] = {}
     led: set[tuple[str, str]] = set()
-    beside = {item: [*lines] for item, lines in findings.by_item.items()}
+    unpictured = {item: [*lines] for item, lines in findings.by_item.items()}
     pictured = {Path(image["file"]).name for image in shown} | {image["file"] for image in shown}
     for file, report in images.items():
         item, line = classes.get(str(file), ("", ""))[0], _plain(report)
@@ -88,12 +88,12 @@ def _data(record: Record, value: Mapping[str, Any]) -> dict[str, Any] | None:
             if lead and (item, lead) not in led and not line.lower().startswith(lead.lower()):
                 line = f"{lead}: {line}"
             led.add((item, lead))
-            for filed in (findings.by_item, *([beside] if str(file) not in pictured else [])):
+            for filed in (findings.by_item, *([unpictured] if str(file) not in pictured else [])):
                 filed[item] = list(dict.fromkeys([*filed.get(item, []), line]))
-    about = told["Patient Information"]
-    stated = demographics(about, told["Present Illness"], brief=True)
+    about = texts["Patient Information"]
+    stated = demographics(about, texts["Present Illness"], brief=True)
     occupation, history = _person(about)
-    past, habits, family = _histories(told["Past Medical History"])
+    past, habits, family = _histories(texts["Past Medical History"])
     return {
         "id": f"med-pmc-{value.get('id', record.number)}",
         "language": "en",
@@ -101,8 +101,8 @@ def _data(record: Record, value: Mapping[str, Any]) -> dict[str, Any] | None:
             "age_years": stated.age_years,
             "sex": stated.sex,
             "occupation": occupation,
-            "chief_complaint": told["Chief Complaint"],
-            "present_illness": paragraph(told["Present Illness"], illness),
+            "chief_complaint": texts["Chief Complaint"],
+            "present_illness": paragraph(texts["Present Illness"], illness),
             "past_history": paragraph(*past),
             "personal_history": paragraph(history, *habits),
             "family_history": paragraph(*family),
@@ -111,7 +111,7 @@ def _data(record: Record, value: Mapping[str, Any]) -> dict[str, Any] | None:
             **findings.record,
             "images": shown,
             "unpictured": {
-                image["item"]: paragraph(*lines) for image in shown if (lines := beside.get(image["item"], []))
+                image["item"]: paragraph(*lines) for image in shown if (lines := unpictured.get(image["item"], []))
             },
         },
         "key": {
@@ -120,10 +120,12 @@ def _data(record: Record, value: Mapping[str, Any]) -> dict[str, Any] | None:
             "examination_items": findings.items,
             "imaging_reports": {item: " ".join(lines) for item, lines in reports.items()},
             "picture_reports": {
-                image["file"]: _plain(images[name]) for name, image in _named(shown, images) if _plain(images[name])
+                image["file"]: _plain(images[name])
+                for name, image in _with_report_names(shown, images)
+                if _plain(images[name])
             },
-            "diagnosis": [told["Diagnosis"]],
-            "treatment_course": told["Treatment"],
+            "diagnosis": [texts["Diagnosis"]],
+            "treatment_course": texts["Treatment"],
             "inferred": ["examination_items", "department", "sub_departments"],
         },
         "provenance": {"source": f"Med-PMC ({record.source.path.name})", "note": findings.note},
@@ -131,13 +133,13 @@ def _data(record: Record, value: Mapping[str, Any]) -> dict[str, Any] | None:
 
 
 def _leads(examinations: str, names: list[str]) -> tuple[str, dict[str, str]]:
-    """The text without the marks of pictures and what only leads to them, and of each picture what leads to it.
+    """Remove the marks of pictures and their introductions from a text; return it and each picture's introduction.
 
-    Several marks in a row share what leads to the first; a mark may have another number of zeros than the file.
+    Consecutive marks share the introduction of the first; the leading zeros of a mark and its file may differ.
     """
     files = {name.lstrip("0"): name for name in names}
     leads: dict[str, str] = {}
-    kept: list[str] = []
+    parts: list[str] = []
     start, lead = 0, ""
     for mark in _WRITTEN["mark"].finditer(examinations):
         before = examinations[start : mark.start()].lstrip(_BETWEEN)
@@ -149,23 +151,23 @@ def _leads(examinations: str, names: list[str]) -> tuple[str, dict[str, str]]:
             classes = {test.item for test in named_tests(lead)}
             if classes and classes <= set(IMAGE_CLASSES) and len(lead.split()) <= _LONGEST_LEAD:
                 before = before[: -len(own)]
-        kept.append(before)
+        parts.append(before)
         leads[files.get(mark[1].lstrip("0"), mark[1])] = lead
         start = mark.end()
-    return "\n".join([*kept, examinations[start:].lstrip(_BETWEEN)]), leads
+    return "\n".join([*parts, examinations[start:].lstrip(_BETWEEN)]), leads
 
 
 def _pictures(
     record: Record, leads: Mapping[str, str], images: Mapping[str, object]
 ) -> tuple[list[dict[str, str]], dict[str, tuple[str, str]]]:
-    """The pictures that lie beside the file, and of each named file its class and what it is called within it."""
+    """Return the pictures found beside the file, and each named file's image class with its name within the class."""
     classes: dict[str, tuple[str, str]] = {}
     shown = []
     for file, report in images.items():
         name = str(file)
-        item, called = found = _class_of(leads.get(name, ""))
+        item, within_class = found = _class_of(leads.get(name, ""))
         if not item:
-            item, called = found = _class_of(_plain(report), first=True)
+            item, within_class = found = _class_of(_plain(report), first=True)
         classes[name] = found
         if not item:
             known = ", ".join(IMAGE_CLASSES)
@@ -174,12 +176,12 @@ def _pictures(
         folder = record.source.path.parent
         path = next((path for path in _FOLDERS if (folder / path / name).is_file()), "")
         if image := record.image(f"Image.{name}", (Path(path) / name).as_posix(), item):
-            shown.append({**image, **({"name": called} if called else {})})
+            shown.append({**image, **({"name": within_class} if within_class else {})})
     return shown, classes
 
 
 def _class_of(text: str, first: bool = False) -> tuple[str, str]:
-    """The image class that a text names last (or first), and angiography by its own name."""
+    """Return the image class that a text names last (or first), and "Angiography" if it names one."""
     named = [test for test in named_tests(text) if test.item in IMAGE_CLASSES]
     if not named:
         return "", ""
@@ -188,45 +190,47 @@ def _class_of(text: str, first: bool = False) -> tuple[str, str]:
 
 
 def _sort(findings: Findings, text: str) -> None:
-    """Examinations in running text: what names a test goes to its item, what is seen to the physical ones.
+    """File examinations in running text: lines that name a test under its item, observations under physical ones.
 
-    What is told of the body without naming a test belongs to the physical examination before it, also across
-    paragraphs, up to the next test or measurement.
+    An observation without a test belongs to the physical examination before it, even in another paragraph, up to the
+    next test or measurement.
     """
     tests: list[str] = []
-    at = ""
-    for line in (" ".join(each.split()) for each in sentences(text)):
+    current = ""
+    for line in (" ".join(part_of_text.split()) for part_of_text in sentences(text)):
         if not re.search(r"\w", line.partition(":")[2] if line.endswith(":") else line):
             continue
         items = [test.item for test in named_tests(line)]
         named = bool(items) and items[0] in PHYSICAL_ITEMS.names
         if _WRITTEN["seen"].match(line):
-            at, named = lexicon.GENERAL, False
+            current, named = lexicon.GENERAL, False
         elif named:
-            at = items[0]
+            current = items[0]
         elif items or _WRITTEN["measured"].search(line):
-            at = ""
+            current = ""
         if named and lexicon.first_test_in(line):
-            findings.displaced.append((line.partition(":")[0] if ":" in line else " ".join(line.split()[:6]), at))
-        if at:
+            findings.displaced.append((line.partition(":")[0] if ":" in line else " ".join(line.split()[:6]), current))
+        if current:
             for part in [line] if named else re.split(r"(?<=;)\s+", line):
-                findings.by_item.setdefault((not named and _region(part)) or at, []).append(part)
+                findings.by_item.setdefault((not named and _region(part)) or current, []).append(part)
         else:
             tests.append(line)
     sort_tests(findings, tests)
 
 
 def _region(seen: str) -> str:
-    """The physical item that most of what is seen belongs to; none if no rule knows any of it."""
+    """Return the physical item of most parts of an observation; empty if no rule knows any."""
     found = Counter(item for part in seen.split(",") if (item := lexicon.physical_item(part)))
     return max(found, key=found.__getitem__, default="")
 
 
 def _person(about: str) -> tuple[str, str]:
-    """Occupation and history in the patient's information: "Male, 66 years old, farmer" has no history."""
-    told = _PATTERNS["sex_word"].sub("", _without(about, age_phrases(about)))
+    """Return occupation and history from the patient's information; "Male, 66 years old, farmer" has no history."""
+    remaining = _PATTERNS["sex_word"].sub("", _without(about, age_phrases(about)))
     rest = [
-        part for each in re.split(r"[,;.]", told) if (part := re.sub(r"(?i)^\W*(?:patient\b)?\W*", "", each).strip())
+        part
+        for piece in re.split(r"[,;.]", remaining)
+        if (part := re.sub(r"(?i)^\W*(?:patient\b)?\W*", "", piece).strip())
     ]
     if job := _WRITTEN["occupations"].search(about):
         return job[1].strip(), about if len(rest) > 1 else ""
@@ -236,23 +240,23 @@ def _person(about: str) -> tuple[str, str]:
 
 
 def _condition(text: str) -> tuple[list[str], str]:
-    """What of the physical condition was found by examining, and what the patient tells of it."""
+    """Split the physical condition into what was found by examination and what the patient reports."""
     lines = _clauses(text)
-    seen = [line for line in lines if _PATTERNS["found_by_examining"].search(line) or _heads(line)]
+    seen = [line for line in lines if _PATTERNS["found_by_examining"].search(line) or _has_test_heading(line)]
     return seen, " ".join(re.sub(";$", ".", line) for line in lines if line not in seen)
 
 
 def _clauses(text: str) -> list[str]:
-    """The sentences, parted at semicolons too: what stands between them may belong elsewhere."""
+    """Split a text into sentences, also at semicolons, since their parts may belong to different sections."""
     return [part for line in sentences(text) for part in re.split(r"(?<=;)\s+", line)]
 
 
 def _histories(text: str) -> tuple[list[str], list[str], list[str]]:
-    """What stands under the past: earlier illnesses, the patient's own habits, and the family's illnesses."""
+    """Split the past history into earlier illnesses, the patient's habits, and the family's illnesses."""
     sections: dict[str, list[str]] = {"past_history": [], "personal_history": [], "family_history": []}
     family = note_sections()["family_history"].told["en"]
     for sentence in filter(_plain, sentences(text)):
-        name = "past_history"  # a clause that nothing claims goes with the one before it
+        name = "past_history"  # an unclaimed clause goes with the one before it
         for clause in _clauses(sentence):
             claim = "family_history" if family.search(clause) else claimed_by(clause, "en")
             name = claim if claim in sections else name if claim is None else "past_history"
@@ -261,13 +265,15 @@ def _histories(text: str) -> tuple[list[str], list[str], list[str]]:
     return past, habits, kin
 
 
-def _heads(line: str) -> bool:
-    """Whether a line stands under an examination's name ("Rectal examination: ...")."""
+def _has_test_heading(line: str) -> bool:
+    """Whether a line begins with the name of an examination ("Rectal examination: ...")."""
     head, colon, _ = line.partition(":")
     return bool(colon and named_tests(head))
 
 
-def _named(shown: list[dict[str, str]], images: Mapping[str, object]) -> Iterator[tuple[str, dict[str, str]]]:
+def _with_report_names(
+    shown: list[dict[str, str]], images: Mapping[str, object]
+) -> Iterator[tuple[str, dict[str, str]]]:
     for image in shown:
         yield Path(image["file"]).name if Path(image["file"]).name in images else image["file"], image
 

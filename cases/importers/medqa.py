@@ -1,8 +1,8 @@
 """MedQA-USMLE: questions that describe a patient, as JSON lines (CliniChat, section 3.1).
 
-A case study question reads like a note: history, findings, and a closing question whose right answer is the diagnosis,
-or else the next step. Questions that describe no patient are left out, and a warning counts them. What is asked, what
-could be chosen and the right letter stand in the answer key.
+A case study question reads like a note: history, findings, and a closing question whose right answer is the diagnosis
+or the next step. Questions without a patient are left out, and a warning counts them. The question, its options and the
+right letter go to the answer key.
 """
 
 import re
@@ -27,7 +27,7 @@ _PATTERNS = patterns("cases", "vocabularies/patterns")
 
 @dataclass(frozen=True)
 class CaseStudy:
-    """A question that describes a patient: what is told and what is asked, the right answer, the lettered choices."""
+    """A question that describes a patient: narrative, closing question, right answer, and lettered options."""
 
     record: Record
     told: str
@@ -37,7 +37,7 @@ class CaseStudy:
 
     @property
     def id(self) -> str:
-        """The file's name and the place in it."""
+        """The file's name and the record's number."""
         return f"{self.record.source.path.stem.replace('_', '-')}-{self.record.number:05d}"
 
     @property
@@ -60,19 +60,19 @@ def import_medqa(source: Source) -> Iterator[Case]:
 
 
 def medqa_notes(source: Source) -> Iterator[Note]:
-    """Read the case study questions as notes: what is told; the right answer stands apart, the others nowhere."""
+    """Read the case study questions as notes: the narrative, with only the right answer, kept apart."""
     for study in case_studies(source):
-        under = "assessment" if study.asks_diagnosis else "plan" if study.asks_plan else ""
+        section = "assessment" if study.asks_diagnosis else "plan" if study.asks_plan else ""
         yield Note(
             id=study.id,
             text=study.told,
             diseases=[study.answer] if study.asks_diagnosis else [],
-            answer=f"{heading(under, 'en')}: {study.answer}." if under else "",
+            answer=f"{heading(section, 'en')}: {study.answer}." if section else "",
         )
 
 
 def case_studies(source: Source) -> Iterator[CaseStudy]:
-    """The sound questions that describe a patient; a warning counts the others."""
+    """Yield the valid questions that describe a patient; a warning counts the others."""
     left_out = 0
     for record, value in source.objects("an object with question, answer and options"):
         if (study := _study(record, value)) is None:
@@ -91,21 +91,23 @@ def _study(record: Record, value: Mapping[str, Any]) -> CaseStudy | None:
         if not isinstance(value.get(name), str) or not value[name].strip():
             record.expected(name, "text", value.get(name))
     options = value.get("options", {})
-    if isinstance(options, list) and all(isinstance(one, Mapping) and {"key", "value"} <= set(one) for one in options):
-        options = {one["key"]: one["value"] for one in options}  # as mirrors have it
-    elif isinstance(options, list) and all(isinstance(one, str) for one in options):
-        options = {chr(ord("A") + place): one for place, one in enumerate(options)}
+    if isinstance(options, list) and all(
+        isinstance(item, Mapping) and {"key", "value"} <= set(item) for item in options
+    ):
+        options = {item["key"]: item["value"] for item in options}  # the form used by mirrors
+    elif isinstance(options, list) and all(isinstance(item, str) for item in options):
+        options = {chr(ord("A") + place): item for place, item in enumerate(options)}
     if not isinstance(options, Mapping):
         record.expected("options", "an object of lettered choices", options)
     if record.sound and language_of(value["question"]) != "en":
         record.error("question", "is not English; expected a question of MedQA-USMLE")
     if not record.sound:
         return None
-    told = sentences(" ".join(value["question"].split()))
-    closes = len(told) > 1 and (told[-1].endswith("?") or re.match(r"which|what|how", told[-1], re.I))
-    asked = told.pop() if closes else ""
+    narrative = sentences(" ".join(value["question"].split()))
+    closes = len(narrative) > 1 and (narrative[-1].endswith("?") or re.match(r"which|what|how", narrative[-1], re.I))
+    asked = narrative.pop() if closes else ""
     lettered = {str(letter): phrase(text) for letter, text in options.items()}
-    return CaseStudy(record, " ".join(told), asked, phrase(value["answer"]), lettered)
+    return CaseStudy(record, " ".join(narrative), asked, phrase(value["answer"]), lettered)
 
 
 def _data(study: CaseStudy) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Importers by the name of their format: ours, and those of plug-ins."""
+"""Importers by format name, including those of plug-ins."""
 
 import inspect
 from collections.abc import Callable, Iterable, Iterator
@@ -21,12 +21,11 @@ IMPORTERS: Registry[Importer] = Registry("format")
 def importer(name: str) -> Callable[[Any], Any]:
     """Register a function that reads the cases of a foreign file.
 
-    It is called with the file's path; one whose parameter is annotated as a :class:`Source` is called with that, which
-    reads JSON records and takes note of each fault. What is wrong with a case of another's making is named by the
-    record's place among those that were read, and the faulty field.
+    It is called with the file's path or, if its parameter is annotated as :class:`Source`, with a source, which reads
+    JSON records and collects faults. A faulty case is reported by its number among those read, and the field.
 
     Raises:
-        RegistryError: the name is taken, or the function does not take a source alone.
+        RegistryError: the name is taken, or the function does not take exactly one argument.
     """
     check_named("format", name)
 
@@ -41,18 +40,18 @@ def importer(name: str) -> Callable[[Any], Any]:
 def _takes_an_open_source(read: Callable[..., Any]) -> bool:
     try:
         hints = list(inspect.signature(read, eval_str=True).parameters.values())
-    except NameError:  # an annotation that is imported for type checkers only
+    except NameError:  # an annotation imported for type checkers only
         return False
     return hints[0].annotation is Source
 
 
 def _guarded(read: Callable[[Any], Iterable[Case]], opened: bool) -> Importer:
-    """An importer of anybody's function, of an open source or of a path: whatever it does becomes cases or problems."""
+    """Wrap an importer, of an open source or a path, so that everything it does becomes cases or problems."""
 
     def import_(source: Source) -> Iterator[Case]:
         number, seen = 0, set[str]()
 
-        def at() -> str:
+        def place() -> str:
             return source.reading or f"case {number + 1}"
 
         try:
@@ -64,16 +63,16 @@ def _guarded(read: Callable[[Any], Iterable[Case]], opened: bool) -> Importer:
                 if (sound := _checked(source, f"case {number}", case, seen)) is not None:
                     yield sound
         except ValidationError as error:
-            for problem in validation_problems(source.path, at(), error):
+            for problem in validation_problems(source.path, place(), error):
                 source.error(f"{problem.message}{line_in(error, read)}", problem.record, problem.field)
-        except Exception as error:  # of a stranger's code
-            source.error(f"{type(error).__name__}: {in_a_line(error)}{line_in(error, read)}", at())
+        except Exception as error:  # raised by the importer's own code
+            source.error(f"{type(error).__name__}: {in_a_line(error)}{line_in(error, read)}", place())
 
     return import_
 
 
 def _checked(source: Source, record: str, case: object, seen: set[str]) -> Case | None:
-    """The case, with the source's folder, if nothing is wrong with it."""
+    """Return the case, with the source's folder, if it is valid."""
     if not isinstance(case, Case):
         source.error(f"expected a Case, found {describe(case)}", record)
         return None
@@ -82,10 +81,10 @@ def _checked(source: Source, record: str, case: object, seen: set[str]) -> Case 
         source.error(f"{case.id!r} is the id of an earlier case; expected an id of its own", record, "id")
         return None
     seen.add(case.id)
-    if case.id in source.ids:  # made by `Record.case`, which has checked it
+    if case.id in source.ids:  # made and checked by `Record.case`
         return case
     folder = case.folder or str(source.path.parent.resolve())
-    try:  # again: a copy with changes was not checked
+    try:  # again, as a copy with changes was not validated
         case = Case.model_validate({**case.model_dump(warnings=False), "folder": folder})
     except ValidationError as error:
         for problem in validation_problems(source.path, record, error):

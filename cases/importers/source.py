@@ -1,4 +1,4 @@
-"""What every importer starts from: a file read as JSON records, and a place to say what is wrong with each."""
+"""The basis of all importers: a file of JSON records that collects the problems of each."""
 
 import json
 import os
@@ -15,35 +15,35 @@ from cases.files import Problem, Severity, WithProblems, numbered_lines, validat
 from cases.pictures import picture_fault
 from cases.text.sentences import entries
 
-_KINDS = {  # of files that are no UTF-8 text, by how they begin
+_KINDS = {  # kinds of files that are not UTF-8 text, by their first bytes
     b"\x1f\x8b": "compressed by gzip: unpack it first",
     b"PK\x03\x04": "a zip archive: unpack it first",
     b"\xff\xfe": "UTF-16: save it as UTF-8",
     b"\xfe\xff": "UTF-16: save it as UTF-8",
 }
-_DEEPEST = 40  # levels of nesting; more is no clinical record, and Python could not walk it
+_DEEPEST = 40  # levels of nesting; no clinical record has more, and Python's recursion is limited
 
 
 @dataclass(frozen=True, kw_only=True)
 class ImportResult(WithProblems):
-    """The cases that were read and what was wrong: errors (a record is missing) and warnings (a detail is)."""
+    """The imported cases, with errors (records that are missing) and warnings (details that are)."""
 
     cases: list[Case]
 
 
 @dataclass
 class Source:
-    """A file to import, with the options of the import and the problems found so far."""
+    """A file to import, with the options of the import and the problems so far."""
 
     path: Path
     departments: Path | None = None
     departments_read: bool = False
     problems: list[Problem] = field(default_factory=list)
     ids: set[str] = field(default_factory=set)
-    reading: str = ""  # the name of the record that is being read
+    reading: str = ""  # the name of the current record
 
     def records(self) -> Iterator["Record"]:
-        """The file's records: its lines (JSON lines), the entries of its list, or its one object."""
+        """Yield the file's records: JSON lines, the entries of its list, or its single object."""
         number = 0
         for name, text in self._documents():
             for entry, value in self._parsed(name, text):
@@ -56,7 +56,7 @@ class Source:
                     yield record
 
     def objects(self, holding: str) -> Iterator[tuple["Record", Mapping[str, Any]]]:
-        """The records that are objects, each with its fields; ``holding`` says what one is expected to hold."""
+        """Yield the records that are objects; ``holding`` describes a valid one in errors about the others."""
         for record in self.records():
             if isinstance(record.value, Mapping):
                 yield record, record.value
@@ -65,12 +65,12 @@ class Source:
 
     @property
     def first(self) -> dict[str, Any]:
-        """The first record, by which the form of a file is told; empty if that is no object, or there is none."""
+        """The first record, for detecting the format; empty if it is not an object, or there is none."""
         value = next((record.value for record in self.records()), None)
         return value if isinstance(value, dict) else {}
 
     def read(self, path: Path) -> str | None:
-        """The text of a file, or None and a problem."""
+        """Return the text of a file; None, with a problem, if it cannot be read."""
         try:
             return path.read_text("utf-8-sig")
         except OSError as error:
@@ -78,19 +78,19 @@ class Source:
         except UnicodeDecodeError as error:
             kind = next((kind for begins, kind in _KINDS.items() if error.object.startswith(begins)), error.reason)
             self.error(f"is not UTF-8 at byte {error.start} ({kind}); expected UTF-8 text", file=path)
-        except ValueError as error:  # the path is one that no system takes
+        except ValueError as error:  # an invalid path
             self.error(f"cannot be read ({error})", file=path)
         return None
 
     def error(self, message: str, record: str = "", field: str = "", file: Path | None = None) -> None:
-        """Note that the file (or another that was given with it), or one record of it, cannot be used."""
-        self._note("error", file, record, field, message)
+        """Report that the file, another file given with it, or one of its records cannot be used."""
+        self._add_problem("error", file, record, field, message)
 
     def warn(self, message: str, record: str = "", field: str = "", file: Path | None = None) -> None:
-        """Note what was left out or changed."""
-        self._note("warning", file, record, field, message)
+        """Report what was left out or changed."""
+        self._add_problem("warning", file, record, field, message)
 
-    def _note(self, severity: Severity, file: Path | None, record: str, field: str, message: str) -> None:
+    def _add_problem(self, severity: Severity, file: Path | None, record: str, field: str, message: str) -> None:
         self.problems.append(
             Problem(_printable(file or self.path), _printable(record), _printable(field), _printable(message), severity)
         )
@@ -134,7 +134,7 @@ class Source:
 
 @dataclass
 class Record:
-    """One record of a source: its name for messages (``line 12``, a title), its place in the file, its value."""
+    """One record of a source: its name for messages (``line 12``, a title), its number, its value."""
 
     source: Source
     name: str
@@ -143,34 +143,34 @@ class Record:
     sound: bool = True
 
     def error(self, field: str, message: str) -> None:
-        """Note that the record cannot be imported, and why."""
+        """Report that the record cannot be imported, and why."""
         self.sound = False
         self.source.error(message, self.name, field)
 
     def warn(self, field: str, message: str) -> None:
-        """Note what of the record was left out or changed."""
+        """Report what of the record was left out or changed."""
         self.source.warn(message, self.name, field)
 
     def expected(self, field: str, what: str, found: object) -> None:
-        """Note that a field holds something of another kind than was expected, or is missing."""
-        held = ""
+        """Report that a field is missing or holds something else than expected."""
+        contents = ""
         if found is None and isinstance(self.value, Mapping) and field.partition(".")[0] not in self.value:
-            held = f"; the record holds {', '.join(map(repr, list(self.value)[:5])) or 'no field at all'}"
-        self.error(field, f"expected {what}, found {describe(found)}{held}")
+            contents = f"; the record holds {', '.join(map(repr, list(self.value)[:5])) or 'no field at all'}"
+        self.error(field, f"expected {what}, found {describe(found)}{contents}")
 
     def check_text(self, field: str, value: object) -> None:
-        """Note a number or a truth value where text is told; under a label of its own (``"pH": 7.4``) it may stand."""
+        """Report a number or boolean where text is expected; a labelled number (``"pH": 7.4``) is fine."""
         for part in value if isinstance(value, list) else [value]:
             if isinstance(part, bool | int | float):
                 self.expected(field, "text", part)
 
     def invalid(self, error: ValidationError) -> None:
-        """Note each fault that a type found."""
+        """Report each fault of a validation error."""
         for problem in validation_problems(self.source.path, self.name, error):
             self.error(problem.field, problem.message)
 
     def image(self, field: str, file: str, item: str) -> dict[str, str] | None:
-        """A picture beside the source, or None and a warning if there is none."""
+        """Return a picture beside the source; None, with a warning, if there is none."""
         folder = self.source.path.parent.resolve()
         if fault := picture_fault(folder, file):
             self.warn(field, f"{fault}; the case is kept without it")
@@ -178,9 +178,9 @@ class Record:
         return {"file": (folder / file).resolve().relative_to(folder).as_posix(), "item": item}
 
     def case(self, case_id: str, data: dict[str, Any]) -> Case | None:
-        """The finished case under an id of its own, or None and the problems if anything in it is wrong.
+        """Return the validated case with a unique id; None, with problems, if anything is wrong.
 
-        Diagnoses that stand in one text as a numbered list are parted.
+        A diagnosis that is a numbered list is split into its entries.
         """
         if not self.sound:
             return None
@@ -206,7 +206,7 @@ class Record:
 
 
 def describe(value: object) -> str:
-    """What kind of JSON value this is, in words."""
+    """Describe a JSON value for messages."""
     if value is None:
         return "nothing"
     if isinstance(value, Mapping):
@@ -218,8 +218,8 @@ def describe(value: object) -> str:
 
 
 def _could_be_a_record(line: str) -> bool:
-    # Lines of one object that is spread over many begin with a bracket alone or end with what goes on; a line of
-    # JSON lines that was cut off should still count as one.
+    # Lines of one object spread over many are a lone bracket or end in a continuation; a JSON line that was cut off
+    # should still count as a record.
     return line.startswith("{") and len(line) > 1 and not line.endswith((",", "]", "{", "["))
 
 
@@ -239,5 +239,5 @@ def _children(value: object) -> Iterable[object]:
 
 
 def _printable(text: object) -> str:
-    # A lone surrogate, which JSON can smuggle in, could not be printed.
+    # A lone surrogate, which JSON can contain, cannot be printed.
     return str(text).encode("utf-8", "replace").decode("utf-8")

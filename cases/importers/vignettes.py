@@ -1,4 +1,4 @@
-"""A record in running text, as examinations tell it, parted into what the patient knows and what was found."""
+"""Split a vignette, a record in running text as in examinations, into patient record and findings."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -20,60 +20,63 @@ _HISTORIES = {
     "family_history": ("family_history",),
     "present_illness": ("present_illness", "review_of_systems"),
 }
-# "... 2.1 mg/dL, and a renal biopsy shows ...": another finding begins.
-_ANOTHER = re.compile(
+# "... 2.1 mg/dL, and a renal biopsy shows ...": a new finding begins.
+_NEXT_FINDING = re.compile(
     r"[;；]\s*|,?\s+(?:and|while|whereas|but)\s+(?=[^,.;]{0,60}?\b(?:shows?|showed|reveals?|revealed|demonstrate[sd]?)\b)"
 )
-# Laboratories' lines: "2021-03-02 09:10：WBC ...", "FT3 18.2 pmol/L，↑；"
-_OF_A_LABORATORY = re.compile(
+# Laboratory lines: "2021-03-02 09:10：WBC ...", "FT3 18.2 pmol/L，↑；"
+_LABORATORY_LINE = re.compile(
     r"\W*\d{4}[-./]\d{1,2}[-./]\d{1,2}\s+\d{1,2}[:：]\d{2}|.*(?:[↑↓]|(?:\d|[阴阳]\s*性).*[，,]\s*[NHLM])\W*$", re.DOTALL
 )
-# A story that tells of a test on its way: 患者半月前 ..., 行颈部 B 超检查提示 ...; not 患者血常规：...
-_OF_THE_PATIENT = re.compile(r"(?:[男女]性?[，,]|患[者儿])[^，,：:]*[，,]")
-_BETWEEN = " ,，、。"  # what is left of the sentence before
+# A narrative that mentions a test: 患者半月前 ..., 行颈部 B 超检查提示 ...; not 患者血常规：...
+_NARRATIVE = re.compile(r"(?:[男女]性?[，,]|患[者儿])[^，,：:]*[，,]")
+_BETWEEN = " ,，、。"  # remains of the sentence before
 _HEAD = re.compile(r"[^\s,.;:，。；：]{1,8}(?=:)")
 _BEFORE = re.compile(r"(?:(?:his|her|the|an?|serum|initial|random|fasting) )*")
 _VALUE = re.compile(r"\s*(?:level )?(?:is|was|of|at|:)?\s*[<>]?\d(?![\d.]* ?-?(?:hour|day|week|month|year)s?\b)")
-# "A 3-week history of fatigue" is what brings somebody; "a history of asthma", "a 10-year history of", what was before.
-_OF_LATE = re.compile(r"\b(?:hour|day|week|month)s?[ -]history of\b", re.IGNORECASE)
+# "A 3-week history of fatigue" is the present illness; "a history of asthma" and "a 10-year history of" are past.
+_RECENT_HISTORY = re.compile(r"\b(?:hour|day|week|month)s?[ -]history of\b", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
 class Vignette:
-    """The parts of a case that a text tells: fields of the patient's record, and the findings."""
+    """The patient record and the findings of a text."""
 
     patient: dict[str, Any]
     findings: Findings
 
 
 def read_vignette(text: str, language: Language, complaint: str = "") -> Vignette:
-    """Part a text; a complaint that the source names stands for the text's own first sentence."""
+    """Split a text; ``complaint``, if given, replaces the text's first sentence as the chief complaint."""
     sections = read_sections(text, language)
     stated = demographics(text)
     opening = _under(sections, "chief_complaint") or sentences(text)[:1]
     findings = Findings()
-    told = _under(sections, "present_illness", "review_of_systems")
+    illness = _under(sections, "present_illness", "review_of_systems")
     tests = _under(sections, "test_results")
-    own = [line for line in tests if _OF_THE_PATIENT.match(line)]
+    narrative = [line for line in tests if _NARRATIVE.match(line)]
     examined = _under(sections, "physical_examination")
-    # a record without a heading for its tests
-    measured = [line for line in (*told, *examined) if _is_measured(line) and (language == "zh" or line in examined)]
-    measured += [line for line in told if line not in measured and _has_value(line)]
+    # the record has no heading for its tests
+    measured = [line for line in (*illness, *examined) if _is_measured(line) and (language == "zh" or line in examined)]
+    measured += [line for line in illness if line not in measured and _has_value(line)]
     seen = paragraph(*(line for line in examined if line not in measured))
     if language == "en":
         findings.add_physical({GENERAL: seen})
     elif seen:
         findings.by_item[GENERAL] = [seen]
-    sort_tests(findings, [*measured, *(line for line in tests if line not in own)])
-    parted = {name: _under(sections, *parts) for name, parts in _HISTORIES.items()}
-    parted["present_illness"] = [*own, *(line for line in parted["present_illness"] if line not in measured)]
-    now = [line for line in parted["past_history"] if _OF_LATE.search(line)]
-    parted["past_history"] = [line for line in parted["past_history"] if line not in now]
-    parted["present_illness"] = [*now, *parted["present_illness"]]
-    history = {name: paragraph(*lines) for name, lines in parted.items()}
+    sort_tests(findings, [*measured, *(line for line in tests if line not in narrative)])
+    histories = {name: _under(sections, *parts) for name, parts in _HISTORIES.items()}
+    histories["present_illness"] = [
+        *narrative,
+        *(line for line in histories["present_illness"] if line not in measured),
+    ]
+    recent = [line for line in histories["past_history"] if _RECENT_HISTORY.search(line)]
+    histories["past_history"] = [line for line in histories["past_history"] if line not in recent]
+    histories["present_illness"] = [*recent, *histories["present_illness"]]
+    history = {name: paragraph(*lines) for name, lines in histories.items()}
     if complaint and opening and complaint not in " ".join(opening):
         history["present_illness"] = paragraph(
-            *(line for line in opening if line not in own), history["present_illness"]
+            *(line for line in opening if line not in narrative), history["present_illness"]
         )
     return Vignette(
         {
@@ -90,7 +93,7 @@ def sort_tests(findings: Findings, lines: Iterable[str]) -> None:
     """File results in running text: each finding under the test that it names, or under the one before it."""
     last = "Blood Test"
     for line in lines:
-        for part in filter(None, (each.lstrip(_BETWEEN) for each in _ANOTHER.split(line))):
+        for part in filter(None, (each.lstrip(_BETWEEN) for each in _NEXT_FINDING.split(line))):
             items = [test.item for test in named_tests(part)]
             if named := [item for item in items if item not in PHYSICAL_ITEMS.names]:
                 last = named[0]
@@ -100,16 +103,16 @@ def sort_tests(findings: Findings, lines: Iterable[str]) -> None:
             elif part.isascii():
                 findings.add_text("Laboratory" if last == "Blood Test" else last, part)
             else:
-                last = "Blood Test" if _OF_A_LABORATORY.match(part) and last not in COLLECTIVE else last
+                last = "Blood Test" if _LABORATORY_LINE.match(part) and last not in COLLECTIVE else last
                 findings.by_item.setdefault(last, []).append(part)
 
 
 def _is_measured(line: str) -> bool:
-    """Whether a line begins with the name of a test that is none of the physical examination ("PSA 3.1 ng/mL").
+    """Whether a line begins with the name of a test other than a physical examination ("PSA 3.1 ng/mL").
 
-    A few words may stand before the name where it heads the line (胸部 CT：双肺 ...); laboratories' lines need no name.
+    A few words may precede the name in a heading (胸部 CT：双肺 ...); laboratory lines need no name.
     """
-    if _OF_A_LABORATORY.match(line):
+    if _LABORATORY_LINE.match(line):
         return True
     head = _HEAD.match(normalise(line))
     return any(
@@ -119,7 +122,7 @@ def _is_measured(line: str) -> bool:
 
 
 def _has_value(line: str) -> bool:
-    """Whether a line is the name of a test and a number ("Her sodium is 128 mEq/L"); what was "2 years ago" is not."""
+    """Whether a line is a test's name and a number ("Her sodium is 128 mEq/L"); "2 years ago" does not count."""
     folded = normalise(line)
     return any(
         test.item not in PHYSICAL_ITEMS.names and _BEFORE.fullmatch(folded[:start]) and _VALUE.match(folded, end)
