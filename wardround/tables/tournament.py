@@ -18,9 +18,8 @@ def win_rates(verdicts: Mapping[Source, Sequence[Verdict]], view: View, doctors:
     rows: list[dict[str, Any]] = []
     for source, given in verdicts.items():
         for doctor in doctors:
-            samples = {aspect: success(given, doctor, aspect) for aspect in ASPECTS[view]}
-            if any(samples.values()):
-                duels = sum(doctor in (one.one, one.other) for one in given)
+            if duels := sum(doctor in (one.one, one.other) for one in given):
+                samples = {aspect: success(given, doctor, aspect) for aspect in ASPECTS[view]}
                 found = estimates(samples, clustered=True, ends=PERCENT)
                 rows.append({"judged": source, "run": doctor, **measured(found), "duels": duels})
     columns = [
