@@ -29,6 +29,7 @@ from wardround.config.experiment import Experiment
 from wardround.report.pages import write_report
 from wardround.run.runner import run_experiment
 from wardround.store.recorded_run import open_run
+from wardround.store.run_directory import Result
 from wardround.store.traces import read_trace
 
 
@@ -81,11 +82,17 @@ def recall(folder: Path, cases: int) -> list[Figure]:
 
 
 def offline(folder: Path, cases: int) -> list[Figure]:
-    """A run without a model, its report, its resume, and the room that it takes."""
+    """A run without a model, its report, its resume, and the room that it takes on the disk and in memory."""
     number = 10 * cases
     write_cases(folder / "cases.jsonl", number)
     experiment = Experiment.model_validate({"data": {"cases": str(folder / "cases.jsonl")}})
-    took = on_processor(lambda: asyncio.run(run_experiment(experiment, folder / "run")))
+    memory: list[float] = []
+
+    def watch(_: Result, done: int, total: int) -> None:
+        if done in (total // 2, total):
+            memory.append(int(Path("/proc/self/statm").read_text("ascii").split()[1]) * 4096 / 2**20)
+
+    took = on_processor(lambda: asyncio.run(run_experiment(experiment, folder / "run", watch)))
     again = on_processor(lambda: asyncio.run(run_experiment(experiment, folder / "run")))
     plain = on_processor(lambda: [json.loads(line) for line in (folder / "run" / "results.jsonl").open()])
     report = on_processor(lambda: write_report(open_run(folder / "run")))
@@ -96,6 +103,7 @@ def offline(folder: Path, cases: int) -> list[Figure]:
         Figure("report of the run", "the run", report / took, "none"),
         Figure("report, seconds on a processor for 1,000 cases", "nothing", 1000 * report / number, "at most 20"),
         Figure("MB of trace for a case", "nothing", room / number / 1e6, "at most 0.1"),
+        Figure("MiB of memory that the second half of the cases adds", "nothing", memory[1] - memory[0], "at most 50"),
     ]
 
 

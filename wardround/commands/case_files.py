@@ -7,22 +7,25 @@ from wardround.commands.exit_codes import refuse
 from wardround.commands.printing import counted, echo
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Iterable
+    from collections.abc import Awaitable, Callable, Iterable, Sequence
 
     from cases import Case, Problem
     from llm import ModelSettings
     from scoring.asking import Asked, Found
 
 
-def read(file: str) -> "list[Case]":
-    """The cases of a file; ends the command, with each problem named, if there are any."""
+def read(file: str, ids: "Sequence[str] | None" = None) -> "list[Case]":
+    """The cases of a file, only some if they are named; ends the command, with what is wrong with file or ids."""
     from cases import CaseFileError, load_cases
 
     try:
-        return load_cases(file)
+        cases = [case for case in load_cases(file) if not ids or case.id in ids]
     except CaseFileError as error:
         report(error.problems)
         refuse(f"{counted(len(error.problems), 'problem')} in {file}")
+    if unknown := set(ids or ()) - {case.id for case in cases}:
+        refuse(f"no case {', '.join(sorted(unknown))} in {file}")
+    return cases
 
 
 def save(cases: "Iterable[Case]", out: Path, *sources: Path | None) -> None:

@@ -235,9 +235,7 @@ def inject(
     """Write variants of cases that try to command the models. Keys stay as they are, so scores compare."""
     from cases.injections import injected, injected_earlier
 
-    cases = [case for case in read(source) if not case_ids or case.id in case_ids]
-    if unknown := set(case_ids or ()) - {case.id for case in cases}:
-        refuse(f"no case {', '.join(sorted(unknown))} in {source}")
+    cases = read(source, case_ids)
     variants = [variant for case in cases for variant in (injected_earlier if earlier else injected)(case)]
     save(variants, out, Path(source))
     echo(f"{counted(len(variants), 'variant')} of {counted(len(cases), 'case')} written to {out}")

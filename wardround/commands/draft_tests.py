@@ -36,9 +36,7 @@ def draft_tests(
     if writer in (HUMAN, OFFLINE):
         refuse(f"--writer {writer}: tests are drafted by a model; name one")
     keep(out, checklist)
-    cases = [case for case in read(source) if not case_ids or case.id in case_ids][:limit]
-    if unknown := set(case_ids or ()) - {case.id for case in cases}:
-        refuse(f"no case {', '.join(sorted(unknown))} in {source}")
+    cases = read(source, case_ids)[:limit]
     asked = ask_about(
         cases, ("--writer", "test_writer"), writer, cache, lambda case, settings: draft(case, settings, rounds)
     )
