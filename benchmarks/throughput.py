@@ -1,11 +1,10 @@
 """How near a run comes to what the wire allows: its calls beside the same calls made by ChatOpenAI alone.
 
-    python -m benchmarks.throughput --cases 24 --latency 0.05 --in-flight 64
+    python -m benchmarks --only calls --cases 24
 
 A server in a process of its own answers after a fixed time. One process runs the clinical workflow, graph, state,
 trace, journal and checkpoints included; another sends the very messages of that run's trace through one ChatOpenAI, as
-many at once. Both are warm, and they take turns. Printed: calls a second and CPU time a call of both, their ratios, and
-the bytes that the run wrote for a call.
+many at once. Both are warm, and they take turns.
 """
 
 import asyncio
@@ -19,10 +18,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
-
-import typer
 
 from benchmarks.many_cases import write_cases
 from wardround.config.experiment import Experiment
@@ -40,23 +36,9 @@ class Took(NamedTuple):
     cpu: float
     written: int
 
-    def rates(self) -> dict[str, float]:
-        """By the names under which they are printed."""
-        return {
-            "calls a second": round(self.calls / self.seconds, 1),
-            "CPU ms a call": round(1000 * self.cpu / self.calls, 2),
-        }
 
-
-def main(cases: int = 24, latency: float = 0.05, in_flight: int = 64, rounds: int = 3) -> None:
-    """Run the benchmark and print what was found: of each side the best of several rounds."""
-    with TemporaryDirectory() as folder, served(latency) as url:
-        found = compared(Path(folder), url, cases, in_flight, rounds)
-    print(json.dumps(found, indent=2))
-
-
-def compared(folder: Path, url: str, cases: int, in_flight: int, rounds: int) -> dict[str, Any]:
-    """Both sides by turns."""
+def compared(folder: Path, url: str, cases: int, in_flight: int, rounds: int) -> tuple[Took, Took]:
+    """A run and ChatOpenAI, the best of several rounds by turns."""
     write_cases(folder / "cases.jsonl", cases)
     ours, theirs = [], []
     for number in range(rounds):
@@ -64,13 +46,7 @@ def compared(folder: Path, url: str, cases: int, in_flight: int, rounds: int) ->
         ours.append(apart(run, folder / "cases.jsonl", url, out, in_flight))
         theirs.append(apart(bare, out, url, in_flight))
     best, yardstick = (min(side, key=lambda took: took.seconds / took.calls) for side in (ours, theirs))
-    return {
-        "calls": best.calls,
-        "a run": best.rates() | {"bytes written a call": round(best.written / best.calls)},
-        "ChatOpenAI": yardstick.rates(),
-        "share of its pace": round((best.calls / best.seconds) / (yardstick.calls / yardstick.seconds), 3),
-        "times its CPU": round((best.cpu / best.calls) / (yardstick.cpu / yardstick.calls), 2),
-    }
+    return best, yardstick
 
 
 def run(cases: Path, url: str, out: Path, in_flight: int) -> Took:
@@ -152,7 +128,3 @@ def served(latency: float) -> Iterator[str]:
             yield server.stdout.readline().strip()
         finally:
             server.terminate()
-
-
-if __name__ == "__main__":
-    typer.run(main)
