@@ -47,12 +47,12 @@ def calls(folder: Path, cases: int) -> list[Figure]:
     with throughput.served(0.05) as url:
         ours, bare = throughput.compared(folder, url, cases, 64, 2)
         path = critical_path(folder / "run-0" / "traces")
-    beside, pace = "the same calls by one ChatOpenAI", (ours.calls / ours.seconds) / (bare.calls / bare.seconds)
+    beside = "the same calls by one ChatOpenAI"
+    pace = (ours.calls / ours.seconds) / (bare.calls / bare.seconds)
+    price = (ours.cpu / ours.calls) / (bare.cpu / bare.calls)
     return [
         Figure("calls a second, 64 in flight, 50 ms", beside, pace, "at least 0.8"),
-        Figure(
-            "time on a processor for a call", beside, (ours.cpu / ours.calls) / (bare.cpu / bare.calls), "at most 1.5"
-        ),
+        Figure("time on a processor for a call", beside, price, "at most 1.5"),
         Figure("kB written for a call", "nothing", ours.written / ours.calls / 1000, "at most 8"),
         Figure("steps that wait for one another, without dialogue and score", "calls", path, "at most 0.30"),
     ]
