@@ -27,16 +27,9 @@ class Mention(NamedTuple):
         return any(character in "0123456789" for character in self.word)
 
 
-_LEFT, _RIGHT = frozenset({"left"}), frozenset({"right"})
-_BOTH = _LEFT | _RIGHT
-_SIDES = {"left": _LEFT, "左": _LEFT, "right": _RIGHT, "右": _RIGHT}
-_SIDES |= dict.fromkeys(("bilateral", "bilaterally", "both", "双", "两"), _BOTH)
+_WRITTEN = word_list("statements")
+_SIDES = {word: frozenset(sides) for word, sides in _WRITTEN["sides"].items()}
 _UNITS = {"cm": (10, "mm"), "厘米": (10, "mm"), "mm": (1, "mm"), "毫米": (1, "mm"), "%": (1, "%")}
-
-# Another word for the same thing: (that word, whether the meaning is turned round).
-_SAME_AS = dict.fromkeys(("abnormal", "abnormality", "abnormalities"), ("normal", True))
-_SAME_AS |= {"unremarkable": ("normal", False), "negative": ("positive", True)}
-_SAME_AS |= {"异常": ("正常", True), "阴性": ("阳性", True)}
 
 # Without a meaning of their own in a report.
 _EMPTY = frozenset(word_list("function_words")["report"].split())
@@ -45,29 +38,9 @@ _CLAUSE_END = re.compile(
     r"\b(?:but|however|although|though|whereas|while|except|besides)\b|但是?|然而|不过", re.IGNORECASE
 )
 _LIST_GOES_ON = re.compile(r"\b(?:or|nor)\b", re.IGNORECASE)
-_PERCEIVED = r"(?:seen|present|identified|visuali[sz]ed|detected|demonstrated|noted|observed|evident|found|appreciated)"
-_PAIRED = "(?:侧|[肺肾眼耳手足膝髋肩腕踝乳胸]|上肢|下肢)"
-_HAN_MARKS = {
-    "side": f"左侧?|右侧?|[双两](?={_PAIRED})侧?",
-    "negates_after": "未(?:见|及|闻及|触及|发现|显示|探及)?|没有|无|不伴有?|否认|排除",
-    "negates_next": "不",
-}
-_MARKS = {
-    # The first that matches wins.
-    "uncertain": r"\b(?:can ?not|can't|could not|couldn't|not) (?:be )?(?:entirely |completely )?"
-    r"(?:exclude\w*|ruled? out)|不能?(?:完全)?(?:排除|除外)|待排",
-    "negates_before": rf"\bnot (?:been )?(?:\w+ly )?{_PERCEIVED}\b|\b(?:absent|ruled out|excluded)\b",
-    "negates_after": r"\b(?:no(?!\.)|not|without|nor|neither|never|none|den(?:y|ies|ied|ying)|rules? out|lacks?|lack of"
-    r"|negative for|absence of|free (?:of|from))\b|\b[a-z]{2,9}n't",
-    "filler": r"(?-i:\ba|^A) (?=[A-Za-z]{3}|[0-9])|\b(?:e\.g|i\.e)\b|\bno\.(?= ?[0-9])|左右",
-    "measure": r"[0-9]+(?:\.[0-9]+)?(?: ?[x×*] ?[0-9]+(?:\.[0-9]+)?)*[ -]?(?:(?:cm|mm)(?![a-z])|厘米|毫米|%)?",
-    "han_side": _HAN_MARKS["side"],
-    "han_negates_after": _HAN_MARKS["negates_after"],
-    "han_negates_next": _HAN_MARKS["negates_next"],
-    "han": f"(?:(?!{'|'.join(_HAN_MARKS.values())})[{HAN}])+",
-    "word": f"(?:[^\\W_{HAN}])+",
-    "comma": "[,，]",
-}
+_MARKS = {name: pattern.replace("\n", "") for name, pattern in _WRITTEN["marks"].items()}
+_HAN_MARK = "|".join(pattern for name, pattern in _MARKS.items() if name.startswith("han"))
+_MARKS |= {"han": f"(?:(?!{_HAN_MARK})[{HAN}])+", "word": f"(?:[^\\W_{HAN}])+", "comma": "[,，]"}
 _TOKEN = re.compile("|".join(f"(?P<{name}>{pattern})" for name, pattern in _MARKS.items()), re.IGNORECASE)
 _NUMBER = re.compile(r"[0-9]+(?:\.[0-9]+)?")
 _POSSESSIVE = re.compile(r"(?<=[a-z])'s\b", re.IGNORECASE)
@@ -145,8 +118,8 @@ class _Reader:
 
     def _add_unless_empty(self, word: str) -> None:
         if word not in _EMPTY:
-            word, turned = _SAME_AS.get(word, (word, False))
-            self._add(stem(word), turned=turned)
+            opposite = _WRITTEN["opposite"].get(word)
+            self._add(stem(opposite or _WRITTEN["same"].get(word, word)), turned=opposite is not None)
 
     def _add(self, word: str, *, turned: bool = False) -> None:
         self._clause.append((word, (self._negating or self._negating_next) != turned))
