@@ -7,7 +7,7 @@ English names are canonical; names in other languages and aliases map to them. T
 import re
 import tomllib
 import unicodedata
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, cached_property, lru_cache
 from importlib.resources import files
@@ -118,30 +118,21 @@ def data_file(package: str, name: str) -> dict[str, Any]:
     return tomllib.loads((files(package) / f"{name}.toml").read_text("utf-8"))
 
 
-class Patterns(Mapping[str, re.Pattern[str]]):
-    """Regular expressions by name, compiled on first use; line feeds within them are removed.
+class Patterns(dict[str, re.Pattern[str]]):
+    """Patterns by their names, each compiled when it is first asked for; a line that ends within one is no part of it.
 
     Args:
-        texts: the sources of the patterns.
+        texts: the patterns as they are written.
     """
 
     def __init__(self, texts: Mapping[str, str]) -> None:
+        super().__init__()
         self._texts = texts
-        self._compiled: dict[str, re.Pattern[str]] = {}
 
-    def __getitem__(self, name: str) -> re.Pattern[str]:
-        """Return the pattern of a name."""
-        if (found := self._compiled.get(name)) is None:
-            found = self._compiled[name] = re.compile(self._texts[name].replace("\n", ""))
+    def __missing__(self, name: str) -> re.Pattern[str]:
+        """Compile the pattern of a name."""
+        found = self[name] = re.compile(self._texts[name].replace("\n", ""))
         return found
-
-    def __iter__(self) -> Iterator[str]:
-        """Iterate over the names."""
-        return iter(self._texts)
-
-    def __len__(self) -> int:
-        """Return the number of patterns."""
-        return len(self._texts)
 
 
 @cache

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from cases.vocabulary import patterns
+from cases.vocabulary import data_file, patterns
 
 ROOT = Path(__file__).parents[2]
 FILES = [
@@ -20,8 +20,8 @@ FILES = [
 def test_every_pattern_of_a_file_can_be_compiled(file: Path) -> None:
     package = file.parts[0] if file.parts[0] == "cases" else ".".join(file.parent.parts)
     name = "/".join(file.relative_to(Path(*package.split("."))).with_suffix("").parts)
-    found = patterns(package, name)
-    assert len(found) > 0 and all(pattern.pattern for pattern in found.values())
+    found, names = patterns(package, name), data_file(package, name)["pattern"]
+    assert names and all(found[name].pattern for name in names)
 
 
 def test_there_are_such_files() -> None:
