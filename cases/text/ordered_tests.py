@@ -10,7 +10,7 @@ from itertools import pairwise, product
 
 from cases.text.named_tests import COLLECTIVE, NamedTest, parts_of, placed_tests, test_called, whole_test, whole_words
 from cases.text.words import language_of
-from cases.vocabulary import IMAGE_CLASSES, PHYSICAL_ITEMS, Language, Patterns, normalise, patterns, word_list
+from cases.vocabulary import IMAGE_CLASSES, PHYSICAL_ITEMS, Language, normalise, patterns, word_list
 
 Span = tuple[int, int]
 Placed = tuple[int, int, NamedTest]
@@ -21,6 +21,7 @@ _JOINED = re.compile(
     r"[,;，；](?![查看测]| so\b)|[、。\n+]|\. |\b(?:and|plus|then|as well as|along with)\b|以及|还有|加上|[和及与并再]"
 )
 _COMMA = re.compile("[,;，；]")
+_PATTERNS = patterns("cases", "vocabularies/patterns")
 
 
 @lru_cache(maxsize=4096)
@@ -64,7 +65,7 @@ def ordered_tests(words: str) -> tuple[Placed, ...]:
 def denied(words: str) -> list[Span]:
     """The places, in the folded words, of what is no order: not to be done, a question for what was, or told back."""
     folded, names = with_mark(words), ("not_to_be_done", "done_before", "told_back")
-    return [match.span() for name in names for match in _patterns()[name].finditer(folded)]
+    return [match.span() for name in names for match in _PATTERNS[name].finditer(folded)]
 
 
 def with_mark(words: str) -> str:
@@ -74,7 +75,7 @@ def with_mark(words: str) -> str:
 
 def without_told_back(words: str) -> str:
     """The doctor's own part of the words: without what the patient has said, unless nothing else is left."""
-    left = _patterns()["told_back"].sub("", words)
+    left = _PATTERNS["told_back"].sub("", words)
     return left.lstrip(" .,;?!。，；？！") or words
 
 
@@ -114,7 +115,7 @@ def _described(words: str, folded: str, named: Sequence[Placed]) -> Iterator[Pla
     taken += [(match.span(), item) for name, item in pictures.items() for match in picture_of(name).finditer(folded)]
     for sentence in _SENTENCE.finditer(folded):
         mark = with_mark(words)[len(folded) :] if sentence.end() == len(folded) else ""
-        if _patterns()["of_what_was"].search(sentence.group() + mark):
+        if _PATTERNS["of_what_was"].search(sentence.group() + mark):
             continue
         called = {name.item for start, _, name in named if sentence.start() <= start < sentence.end()}
         for test, kinds in _descriptions():
@@ -162,7 +163,3 @@ def _descriptions() -> tuple[tuple[NamedTest, tuple[re.Pattern[str], ...]], ...]
         for entry in word_list("described_tests")["description"]
         for language, frame in frames.items()
     )
-
-
-def _patterns() -> Patterns:
-    return patterns("cases", "vocabularies/patterns")
