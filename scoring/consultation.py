@@ -21,7 +21,7 @@ from scoring.mvme.judges import MvmeGrades, ReportParts, grade
 
 
 class ConsultationAnswers(Strict):
-    """What a consultation, or several with a discussion, came to; what was not reached is empty."""
+    """The results of a consultation, or of several with a discussion; what was not reached is empty."""
 
     report: FinalReport | None = None
     dialogue: list[Turn] = Field(default_factory=list, description="Of the doctor; of the first of several doctors.")

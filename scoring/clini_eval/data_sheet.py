@@ -14,7 +14,7 @@ _FEW = 0.02
 
 
 class DataSheet(Strict):
-    """What a set of dialogues holds. A turn is the physician's words with the reply to them; None if there is none."""
+    """Statistics of a set of dialogues; None if it has none. A turn is the physician's words with their reply."""
 
     dialogues: int
     max_turns: int | None

@@ -12,7 +12,7 @@ from nodes.state.chart import Turn, heard_by
 
 
 class ReconstructionAnswers(Strict):
-    """What the reconstruction of a case's note came to; None if it was not finished."""
+    """The dialogue reconstructed from a case's note; None if it was not finished."""
 
     reconstructed: Dialogue | None = None
 

@@ -23,7 +23,7 @@ ASSESSED, ASSESSABLE = "Assessed Points", "Assessed Maximum"
 
 
 class Leaf(Strict):
-    """One number of Clini-Eval: what it is called, where it belongs, and how many points it can have."""
+    """One score of Clini-Eval: its name, its main metric and its maximum."""
 
     key: str
     main: str

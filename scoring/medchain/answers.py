@@ -29,7 +29,7 @@ REFERENCES = {
 
 
 class Answers(Strict):
-    """What the workflow decided, as far as it is scored; what it did not come to is empty."""
+    """The scored decisions of the workflow; what was not reached is empty."""
 
     referral: Referral | None = None
     orders: list[str] = Field(default_factory=list, description="Physical and auxiliary items.")
