@@ -1,4 +1,4 @@
-"""How roles speak: the part of a run's context that `ask` reads."""
+"""The settings that `ask` reads, a part of a run's context: the model of each role and the limits of a call."""
 
 from collections.abc import Sequence
 from typing import Any

@@ -59,7 +59,7 @@ class ConsultationScores(Strict):
 
 
 class Orders(Strict):
-    """The closed examination items of a case: asked for and in the key, asked for alone, in the key alone."""
+    """The closed examination items of a case: requested and in the key, only requested, only in the key."""
 
     wanted: list[str]
     needless: list[str]

@@ -106,8 +106,8 @@ def picture_of(picture: str) -> re.Pattern[str]:
 def _described(words: str, folded: str, named: Sequence[Placed]) -> Iterator[Placed]:
     """Yield the tests that are described, each at the span of its last word.
 
-    Words of test names, and the body parts of pictures, do not describe other tests, nor do words on both sides of
-    them. Questions about the past or about feelings describe no test.
+    Words that belong to a test's name, or to the body part of a picture, describe no other test, and a description does
+    not span them. Questions about the past or about feelings describe no test.
     """
     pictures = {name.spelling: name.item for *_, name in named if name.item in IMAGE_CLASSES}
     taken = [((start, end), name.item) for start, end, name in named]
