@@ -89,8 +89,7 @@ def _sex(text: str, brief: bool) -> Sex | None:
             return _sex_of(match)
     if brief:
         return _sex_of(_PATTERNS["sex"].search(text))
-    # In running text, use the words beside the age, "a 45-year-old man", not "her male partner"; else the first
-    # pronoun.
+    # In running text: the word beside the age ("a 45-year-old man", not "her male partner"), else the first pronoun.
     for pattern in _AGES:
         for match in pattern.finditer(text):
             if not _PATTERNS["not_the_patient_now"].search(text[: match.start()]):

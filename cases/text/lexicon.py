@@ -59,8 +59,7 @@ def _rules(kind: str) -> list[tuple[str, re.Pattern[str]]]:
 
 
 def _at_word(pattern: str) -> str:
-    # "ct" must not match "actual" or "ctenophore", but "thyroid" may match "thyroids", and "echo\w*" whatever it
-    # covers.
+    # "ct" must not match "actual" or "ctenophore", but "thyroid" may match "thyroids", and "echo\w*" is as written.
     ending = r"s?(?!\w)" if len(pattern) <= 4 and pattern.isalnum() else ""
     return rf"(?<!\w)(?:{pattern}){ending}"
 

@@ -18,8 +18,7 @@ from cases.vocabulary import (
     word_list,
 )
 
-# What follows the name of a picture that a report describes ("Angiography shows"); "reduced bone density" is not a
-# name.
+# Follows the name of a picture whose findings are reported ("Angiography shows"); "reduced bone density" is no name.
 _SHOWS = re.compile(r"[^,.;，。；]*?(?:[:：]|\b(?:show|reveal|demonstrat)|示|见)")
 # Items under which many tests are filed: a test not named in the report was not done.
 COLLECTIVE = ("Blood Test", "Urine Test", "Stool Test")

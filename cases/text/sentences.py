@@ -31,8 +31,8 @@ def sentences(text: str) -> list[str]:
     """Return the sentences of a text with their full stops; only white space is lost.
 
     A sentence ends at a full stop, question or exclamation mark, at a Chinese semicolon, and at the end of its line.
-    The points of decimals, abbreviations, initials and list marks (``Dr. Wu``, ``E. coli``, ``No. 5``, ``1.
-    Pneumonia``) do not end one; nor does the English semicolon, which only ends a clause. A part without letters or
+    The points of decimals, abbreviations, initials and list marks (``1. Pneumonia``, ``Dr. Wu``, ``E. coli``,
+    ``No. 5``) do not end one; nor does the English semicolon, which only ends a clause. A part without letters or
     digits is not a sentence of its own.
     """
     return [part.strip() for part in pieces(text) if part.strip()]

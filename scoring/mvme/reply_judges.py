@@ -153,10 +153,10 @@ examination_judge = Role(
 def shares(verdicts: Iterable[tuple[str, BaseModel]]) -> list[Sample]:
     """Return the verdicts as percentages, 0 or 100; higher is better. One value per reply, by case.
 
-    Rel: ``100 * relevant / replies``, over question-answer pairs; a silence is not relevant. Con: ``100 * consistent /
-    replies``, over non-empty replies. Acc: ``100 * accurate / orders``, over the doctor's turns that advise
-    examinations, including vague ones and ones not on record, which must release nothing. Source: AI Hospital, section
-    6.1 and Table 4, judged there by people.
+    Rel: ``100 * relevant / replies``, over question-answer pairs; a silence is not relevant. Con:
+    ``100 * consistent / replies``, over non-empty replies. Acc: ``100 * accurate / orders``, over the doctor's turns
+    that advise examinations, including vague ones and ones not on record, which must release nothing. Source: AI
+    Hospital, section 6.1 and Table 4, judged there by people.
     """
     return [Sample(case, 100.0 * yes) for case, verdict in verdicts for _, yes in verdict]
 
