@@ -1,4 +1,4 @@
-"""Med-PMC's cases: seven texts in English, pictures beside the file, and a report for each picture."""
+"""Med-PMC's cases: eight texts in English, pictures beside the file, and a report for each picture."""
 
 import re
 from collections import Counter

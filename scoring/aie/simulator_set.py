@@ -1,6 +1,6 @@
 """Our labelled test set for the state-aware patient: doctor's turns for the built-in cases, with their actions.
 
-The method is AIE's (section 2.2.1); the items are ours, in ``evaluation/simulator_items``. Offline rules may be
+The method is AIE's (section 2.2.1); the items are ours, in ``scoring/aie/simulator_items``. Offline rules may be
 developed on the ``development`` part (every other case); the ``check`` part is held out.
 """
 
