@@ -146,7 +146,7 @@ class AnswerKey(Strict):
 
 
 class Opening(Strict):
-    """The first exchange of a dialogue, where the source fills it in before anybody plays (AIE)."""
+    """The first exchange of a dialogue, if the source provides it (AIE)."""
 
     doctor: RequiredText
     patient: RequiredText

@@ -157,15 +157,13 @@ def save_cases(cases: Iterable[Case], path: str | Path) -> None:
     target.parent.mkdir(parents=True, exist_ok=True)
     draft = target.with_name(f".{target.name}.part")
     with draft.open("w", encoding="utf-8") as out:
-        out.writelines(
-            _with_local_pictures(case, target).model_dump_json(exclude_defaults=True) + "\n" for case in cases
-        )
+        out.writelines(_with_pictures(case, target).model_dump_json(exclude_defaults=True) + "\n" for case in cases)
         out.flush()
         os.fsync(out.fileno())
     draft.replace(target)
 
 
-def _with_local_pictures(case: Case, target: Path) -> Case:
+def _with_pictures(case: Case, target: Path) -> Case:
     folder = target.resolve().parent
     images = []
     for image in case.examinations.images:

@@ -30,13 +30,11 @@ def impersonal(case: Case) -> Case:
         )
     patient = case.patient
 
-    def anonymise(text: str) -> str:
+    def anon(text: str) -> str:
         return impersonal_text(text, case.language, patient.sex, patient.age_years, patient.occupation)
 
-    anonymous = PatientRecord(
-        chief_complaint=anonymise(patient.chief_complaint), present_illness=anonymise(patient.present_illness)
-    )
-    return with_texts(case, anonymise).model_copy(update={"patient": anonymous})
+    person = PatientRecord(chief_complaint=anon(patient.chief_complaint), present_illness=anon(patient.present_illness))
+    return with_texts(case, anon).model_copy(update={"patient": person})
 
 
 @lru_cache(maxsize=4096)  # texts of recalled cases recur

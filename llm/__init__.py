@@ -1,4 +1,4 @@
-"""How a role speaks: one door, `ask`, to chat models, offline rules and people."""
+"""Ask a role for an answer: `ask` is the one entry to chat models, offline rules and people."""
 
 from llm.ask import ask
 from llm.errors import (

@@ -16,7 +16,7 @@ from llm.retries import brief
 from llm.settings import ModelSettings
 from llm.specs import IN_PROCESS, WITHOUT_MODEL
 
-if TYPE_CHECKING:  # not needed, and slow, when only a graph is built
+if TYPE_CHECKING:  # slow to import, and not needed to build a graph
     from langchain_core.language_models import BaseChatModel
 
 _OPENAI = ("openai", "azure_openai")

@@ -50,7 +50,7 @@ from llm.specs import IN_PROCESS
 from llm.throttle import Throttle, throttle_of
 from llm.tracing import untraced
 
-if TYPE_CHECKING:  # not needed, and slow, when only a graph is built
+if TYPE_CHECKING:  # slow to import, and not needed to build a graph
     from langchain_core.language_models import BaseChatModel
 
 _INVALID_REPLY = (IndexError, KeyError, TypeError, AttributeError, UnicodeDecodeError, json.JSONDecodeError, zlib.error)

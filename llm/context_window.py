@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Protocol, Self, runtime_checkable
 
 RECALLED, TURNS = "recalled_cases", "oldest_turns"  # the kinds that are left out, in this order
 RETRIED_AT = 0.75  # the share of the refused prompt's length to retry with
-_BYTES_PER_TOKEN = 4  # per token: about four English letters; a Chinese character has three bytes and less than a token
+_BYTES_PER_TOKEN = 4  # about four English letters, or more than one Chinese character (three bytes)
 _ANSWER_TOKENS = 1024  # tokens kept free for an answer of unknown length
 
 

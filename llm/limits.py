@@ -29,7 +29,7 @@ class Limits(BaseModel):
 
 
 class Spent(BaseModel):
-    """What was taken so far."""
+    """The usage so far."""
 
     calls: int = 0
     tokens: int = 0

@@ -39,7 +39,7 @@ class Patience:
     """The retries left for one answer, shared by all forms of asking for it.
 
     A slow server usually keeps working on abandoned requests, so it is given longer and asked less often: after each
-    time-out, the next request may take one time-out longer, and uses up as many attempts.
+    time-out, the next request may take one time-out longer and, if it times out too, uses up as many attempts.
     """
 
     def __init__(self, attempts: int) -> None:

@@ -24,12 +24,12 @@ class Speech(Generic[Answer]):
     """How plain text becomes the answer of a role that only speaks: for people, and models that ignore forms.
 
     Attributes:
-        conversation: what has been said so far, of the same view that the prompt renders, for a model that was taught
-            to speak and not to fill in forms; None if the role is never asked so.
-        answer: the role's answer that plain words are; a ValueError if they are none.
-        heard: what was just said to the role, which is no answer if it is only said back; None if nobody looks.
-        apart: the view without what has been said, where the prompt may stand around the turns of a chat.
-        said: what the role itself said last, which a model that is stuck would say again; a person may.
+        conversation: returns the dialogue so far, from the view that the prompt renders, for a model trained to
+            continue it; None if the role is never asked that way.
+        answer: makes the role's answer of plain text; ValueError if the text is none.
+        heard: returns what was just said to the role, which must not be repeated as its answer; None to allow it.
+        apart: returns the view without the dialogue, for a prompt around the turns of a chat.
+        said: returns the role's own last words, which a model must not repeat; a person may.
     """
 
     conversation: Callable[[Any], list[Message]] | None
@@ -114,13 +114,13 @@ class Role(Generic[Answer]):
         """Parse an answer: an object of its fields, or plain text if the role only speaks.
 
         Args:
-            view: what was asked.
-            given: the object, or text without one.
-            closed: whether an item outside a closed list, a field beside all of the answer's, or what was just said to
-                the role, is refused, or kept as it is (the field: left out).
+            view: the view that was asked about.
+            given: the object, or text.
+            closed: whether to reject items outside a closed list, extra fields, and a repetition of what was just said
+                to the role. If False, they are accepted, and extra fields are dropped.
 
         Raises:
-            ValueError: there is none, or one that fails the check.
+            ValueError: there is no valid answer, or it fails the check.
         """
         if isinstance(given, str) and self.speech is not None and given.strip():
             answer = self.speech.answer(view, given.strip())

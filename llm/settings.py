@@ -1,4 +1,4 @@
-"""How roles speak: the part of a run's context that `ask` reads."""
+"""The settings that `ask` reads, a part of a run's context: the model of each role and the limits of a call."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -16,7 +16,7 @@ from prompts import SpokenLanguage
 class ModelSettings(BaseModel):
     """The model of each role and the limits of a call. Graph contexts extend it."""
 
-    # Addresses are among the values, and may hold what nobody should read.
+    # Values include URLs, which may contain secrets.
     model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True, defer_build=True)
 
     model: ModelBlocks = Field(
@@ -71,24 +71,24 @@ class ModelSettings(BaseModel):
 
     @field_validator("models", mode="before")
     @classmethod
-    def _objects_have_specs(cls, models: Any) -> Any:
+    def _replace_objects(cls, models: Any) -> Any:
         return with_specs(models)
 
     @field_validator("models")
     @classmethod
-    def _known(cls, models: dict[str, str], info: ValidationInfo) -> dict[str, str]:
-        if "model" in info.data:  # else its own fault is told
+    def _check_models(cls, models: dict[str, str], info: ValidationInfo) -> dict[str, str]:
+        if "model" in info.data:  # otherwise its own error is reported
             check_models(models, info.data["model"])
         return models
 
     def block(self, name: str) -> ModelBlock:
-        """What stands behind an entry of the model map: the block of that name, or one that has but a spec."""
+        """Return the block of that name, or else a block with the name as its spec."""
         return block_of(name, self.model)
 
     def key_of(self, name: str, others: Sequence[str] = ()) -> str | None:
-        """The key that the server of an entry is given, in view of whom else the map names.
+        """Return the API key for a model's server, considering all other models of the map and ``others``.
 
         Raises:
-            ModelSpecError: the variable is not set, or one key stands for several servers.
+            ModelSpecError: the variable is not set, or one key would serve several servers.
         """
         return key_of(self.block(name), map(self.block, (*self.models.values(), *others)))

@@ -28,7 +28,7 @@ class Snapshot:
 
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.5, 30.0  # seconds between two probes whether a server is back
 _RECENT = 20  # recent replies that tell occasional refusals from general ones
-_MIN_SHARE = 8  # the allowance never falls below an eighth of the upper bound
+_FLOOR_DIVISOR = 8  # the allowance never falls below an eighth of the upper bound
 
 
 class Throttle:
@@ -106,7 +106,7 @@ class Throttle:
         loop = asyncio.get_running_loop()
         self._answered.append(False)
         if sent >= self._shrunk:
-            self.allowance = max(1, self.most // _MIN_SHARE, self.allowance // 2)
+            self.allowance = max(1, self.most // _FLOOR_DIVISOR, self.allowance // 2)
             self._shrunk = loop.time()
             self._tell()
         self._successes = 0

@@ -1,1 +1,1 @@
-"""Scores: metrics as pure functions, their offline judges, and the statistics over cases."""
+"""Scoring: metrics as pure functions, judges with offline rules, and statistics over cases."""

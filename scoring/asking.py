@@ -1,4 +1,4 @@
-"""What all judges have in common: one question about each of many things."""
+"""Ask a judge one question about each of many items."""
 
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Generic, NamedTuple, TypeVar
@@ -14,21 +14,21 @@ Found = TypeVar("Found")
 
 
 class Asked(NamedTuple, Generic[Item, Found]):
-    """What was found about each item that has an answer, in the order of the items; and why others have none."""
+    """The answers by item, in the order of the items, and the reasons why other items have none."""
 
     answers: list[tuple[Item, Found]]
     failures: list[tuple[Item, str]]
 
 
 async def ask_each(items: Sequence[Item], question: Callable[[Item], Awaitable[Found]]) -> Asked[Item, Found]:
-    """Put a question about each item, eight at a time.
+    """Ask one question about each item, eight at a time.
 
     Args:
-        items: what is asked about.
-        question: asks about one; an answer that does not come is a failure of this item alone.
+        items: what to ask about.
+        question: asks about one item; if it is not answered, only this item fails.
 
     Raises:
-        Exception: whatever else the first question that went wrong raised.
+        Exception: any other error of the first question that failed.
     """
     answers: dict[int, Found] = {}
     failures: dict[int, str] = {}

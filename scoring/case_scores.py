@@ -1,4 +1,4 @@
-"""What a suite is: the scores that one finished case can have, and how they are computed."""
+"""Suites: the scores that a finished case can have, and how they are computed."""
 
 import asyncio
 import copy
@@ -14,41 +14,41 @@ from cases.validation import in_a_line, line_in
 from llm import UNANSWERED, AskError, ModelSettings
 from scoring.metrics.statistics import Ends
 
-# What a course can come to, and a suite can need: the stages' decisions, a report, a dialogue, the actions by which
-# a patient took the doctor's words, and a dialogue that was written from a note.
+# What a run can produce and a suite can need: the stages' decisions, a report, a dialogue, the actions by which the
+# patient classified the doctor's words, the patient's replies, and a dialogue reconstructed from a note.
 Part = Literal["decisions", "report", "dialogue", "actions", "patient", "reconstruction"]
-MetricFunction = Callable[..., float | Awaitable[float | None] | None]  # of case and answers, and settings if it asks
+MetricFunction = Callable[..., float | Awaitable[float | None] | None]  # of case and answers, optionally also settings
 
 AVERAGE, OWN_AVERAGE = "average", "average_with_own"
-SETTINGS = "settings"  # what a metric that asks a judge calls its third argument
-METRIC_FAILED = "metric failed"  # how the reason opens why an own metric has no value
-NO_SCORE = 1e100  # from here on, up or down, nothing is a score; nor are nan and infinity
-JUDGE_FAILED = "judge failed"  # how the reason opens why a score is missing that an answer was given for
+SETTINGS = "settings"  # the third argument of a metric that asks a judge
+METRIC_FAILED = "metric failed"  # prefix of the reason why a custom metric has no value
+NO_SCORE = 1e100  # values from here on, positive or negative, are no scores, nor are nan and infinity
+JUDGE_FAILED = "judge failed"  # prefix of the reason why an answer has no score
 
 
 T = TypeVar("T")
 
 
 async def side_by_side(judging: Iterable[Awaitable[T]]) -> list[T]:
-    """What each gives, all asked at once; the first error is raised when all are done, as what is asked is paid."""
-    given: list[T] = []
-    for one in await asyncio.gather(*judging, return_exceptions=True):
-        if isinstance(one, BaseException):
-            raise one
-        given.append(one)
-    return given
+    """Await all at once; the first error is raised only when all are done, as calls in flight are paid."""
+    results: list[T] = []
+    for result in await asyncio.gather(*judging, return_exceptions=True):
+        if isinstance(result, BaseException):
+            raise result
+        results.append(result)
+    return results
 
 
 @dataclass(frozen=True)
 class CaseScores:
-    """The scores of one case by name; what has none is None and says why."""
+    """The scores of one case by name; a missing score is None, and ``unscored`` says why."""
 
     values: Mapping[str, float | None]
     unscored: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
     def none_of(cls, names: Iterable[str], why: str | AskError) -> Self:
-        """No score of any name, for one reason: in words, or because a judge failed."""
+        """Leave all names unscored for one reason: a text, or the error of a judge."""
         names = list(names)
         reason = why if isinstance(why, str) else f"{JUDGE_FAILED}: {why.reason}: {why}"
         return cls(dict.fromkeys(names), dict.fromkeys(names, reason))
@@ -56,13 +56,13 @@ class CaseScores:
 
 @dataclass(frozen=True, eq=False)
 class Metric:
-    """A column beside those that a suite's paper has.
+    """A column added to those of a suite's paper.
 
     Attributes:
-        name: of the score in results and summaries.
-        function: from a case and its answers to a value, None if the case has none; of one that asks a judge, a third
-            argument `settings` is what `ask` takes: the run's model map, limits and trace.
-        averaged: whether it counts in the suite's second average; the published one never has it.
+        name: the score's name in results and summaries.
+        function: returns the value for a case and its answers, or None if there is none. A metric that asks a judge has
+            a third parameter `settings`, to be passed to `ask`: the run's model map, limits and trace.
+        averaged: whether it counts in the suite's second average; never in the published one.
     """
 
     name: str
@@ -79,17 +79,17 @@ class Metric:
         """Whether it may ask a judge."""
         try:
             return SETTINGS in inspect.signature(self.function).parameters
-        except (TypeError, ValueError):  # not of everything that can be called is known what it takes
+        except (TypeError, ValueError):  # some callables have no signature
             return False
 
     async def score(self, case: Case, answers: Any, settings: ModelSettings) -> float | str:
-        """The value for one case, or the reason why it has none: somebody's metric never costs a case.
+        """Return the value for one case, or the reason why it has none; a metric's errors never fail the case.
 
         Raises:
             AskError: a limit was reached, or the judge's server takes no question.
         """
         try:
-            given = copy.deepcopy((case, answers))  # what it changes there is its own affair
+            given = copy.deepcopy((case, answers))  # so that a metric cannot change the originals
             value = self.function(*given, **({SETTINGS: settings} if self.asks else {}))
             if inspect.isawaitable(value):
                 value = await value
@@ -102,29 +102,29 @@ class Metric:
             return f"{JUDGE_FAILED}: {error.reason}: {error}"
         except AskError:
             raise
-        except (Exception, SystemExit) as error:  # of a stranger's code
+        except (Exception, SystemExit) as error:  # raised by custom code
             return f"{METRIC_FAILED}: {type(error).__name__}: {in_a_line(error)}{line_in(error, self.function)}"
 
 
 @dataclass(frozen=True, eq=False)
 class Suite:
-    """A named set of scores over one kind of answers: a paper's columns, and metrics that others add.
+    """A named set of scores for one kind of answers: the columns of a paper, and metrics added to them.
 
     Attributes:
-        name: as an experiment and `wardround score` know it.
+        name: its name in experiments and `wardround score`.
         published: the titles of the paper's columns by score name, in the order of the table.
-        scored_by: scores these columns for the answers of one case; judges are asked through the settings' models.
-        needs: what a course must have come to; that tells which graphs the suite can score.
-        averaged: whether the mean of the published columns means anything: they are all on [0, 1].
-        stages: the columns through which errors carry over, in order; none if the columns are no stages.
-        ends: the least and the most that a published column can be, but for those of `neither`.
-        neither: columns of which neither more nor less is better.
+        scored_by: computes these columns for the answers of one case; judges are asked with the settings' models.
+        needs: what a run must have produced, which decides which graphs the suite can score.
+        averaged: whether the mean of the published columns is meaningful, all of them being in [0, 1].
+        stages: the columns along which errors propagate, in order; empty if the columns are not stages.
+        ends: the minimum and maximum of the published columns, except those in `neither`.
+        neither: columns for which neither higher nor lower is better.
         judged: the published columns that a judge decides.
-        without_reference: the published columns that a case's key has nothing for, with the reason; so a case that
-            failed counts as wrong only where it could have been right.
-        means: averages of some published columns that the paper prints, by name: the title, and the columns.
+        without_reference: returns the published columns for which a case's key has no reference, with the reason, so
+            that a failed case counts as wrong only where it could have been right.
+        means: averages of some published columns that the paper prints, by name: title and columns.
         notes: what a reader of the table must know, such as the range of the scores.
-        metrics: the columns that were added, by name.
+        metrics: the added columns by name.
     """
 
     name: str
@@ -148,16 +148,16 @@ class Suite:
 
     @property
     def columns(self) -> dict[str, str]:
-        """The titles of what each case is scored by: the published columns, then what was added."""
+        """The titles of the columns of each case: the published ones, then the added ones."""
         return {**self.published, **{metric.name: metric.title for metric in self.metrics.values()}}
 
     def ends_of(self, name: str) -> Ends | None:
-        """The least and the most that a score or an average can be, if known."""
+        """Return the minimum and maximum of a score or average; None if unknown."""
         return self.ends if name in (*self.published, *self.means, AVERAGE) and name not in self.neither else None
 
     @property
     def averages(self) -> dict[str, tuple[str, list[str]]]:
-        """The averages by name: their titles, and the columns that they are the mean of."""
+        """The averages by name: their titles, and the columns averaged."""
         means = {name: (title, list(columns)) for name, (title, columns) in self.means.items()}
         if not self.averaged:
             return means
@@ -168,7 +168,7 @@ class Suite:
 
     @property
     def titles(self) -> dict[str, str]:
-        """The titles of all that a table shows: the published columns with their averages, then what was added."""
+        """The titles of all columns of a table: the published ones with their averages, then the added ones."""
         averages = {name: title for name, (title, _) in self.averages.items()}
         published: dict[str, str] = {}
         for column, title in self.published.items():
@@ -178,7 +178,7 @@ class Suite:
         return {**published, **self.columns, **averages}
 
     async def score(self, case: Case, answers: Any, settings: ModelSettings) -> CaseScores:
-        """Every column of one case; a metric that was added and fails is unscored, with the reason."""
+        """Compute all columns of one case; an added metric that fails is unscored, with the reason."""
         found = await self.scored_by(case, answers, settings)
         values, unscored = dict(found.values), dict(found.unscored)
         own = await side_by_side(metric.score(case, answers, settings) for metric in self.metrics.values())

@@ -1,4 +1,4 @@
-"""How a consultation went: the report's diagnosis, the examinations that were asked for, and the five parts (MVME)."""
+"""Score a consultation: the report's diagnosis, the requested examinations, and the five parts of MVME."""
 
 from collections.abc import Collection, Mapping
 from typing import Any, Self
@@ -21,7 +21,7 @@ from scoring.mvme.judges import MvmeGrades, ReportParts, grade
 
 
 class ConsultationAnswers(Strict):
-    """What a consultation, or several with a discussion, came to; what was not reached is empty."""
+    """The results of a consultation, or of several with a discussion; what was not reached is empty."""
 
     report: FinalReport | None = None
     dialogue: list[Turn] = Field(default_factory=list, description="Of the doctor; of the first of several doctors.")
@@ -31,14 +31,14 @@ class ConsultationAnswers(Strict):
 
     @property
     def diagnosis(self) -> list[str]:
-        """The diagnoses of the report, the principal one first; none without a report."""
+        """The diagnoses of the report, the principal one first; empty without a report."""
         return self.report.diagnosis if self.report else []
 
     @classmethod
     def of(cls, state: Mapping[str, Any]) -> Self:
-        """The answers in a final (or interrupted) state of a consultation or of a collaboration."""
+        """Extract the answers from a final (or interrupted) state of a consultation or collaboration."""
         consultations = state.get("consultations", [])
-        dialogues = [one.dialogue for one in consultations] or [state.get("dialogue", [])]
+        dialogues = [consultation.dialogue for consultation in consultations] or [state.get("dialogue", [])]
         asked = {item for dialogue in dialogues for item in items_asked_for({**state, "dialogue": dialogue})}
         return cls(
             report=state.get("report"),
@@ -59,7 +59,7 @@ class ConsultationScores(Strict):
 
 
 class Orders(Strict):
-    """The closed examination items of a case: asked for and in the key, asked for alone, in the key alone."""
+    """The closed examination items of a case: requested and in the key, only requested, only in the key."""
 
     wanted: list[str]
     needless: list[str]
@@ -67,18 +67,18 @@ class Orders(Strict):
 
 
 def compare_orders(given: Collection[str], reference: Collection[str]) -> Orders:
-    """What was asked for beside the key, in the order of the vocabulary; what is not in it comes last."""
+    """Compare the requested examinations with the key, in the order of the vocabulary; unknown items come last."""
     asked, key = (canonical_items(items, EXAMINATION_ITEMS) for items in (given, reference))
 
     def listed(items: frozenset[str]) -> list[str]:
-        ours = [item for item in EXAMINATION_ITEMS.names if item in items]
-        return [*ours, *sorted(items - set(ours))]
+        known = [item for item in EXAMINATION_ITEMS.names if item in items]
+        return [*known, *sorted(items - set(known))]
 
     return Orders(wanted=listed(asked & key), needless=listed(asked - key), missing=listed(key - asked))
 
 
 def items_asked_for(state: Mapping[str, Any]) -> list[str]:
-    """The closed items of the examinations that the doctor named as wanted, in the order of the vocabulary."""
+    """Return the closed items of the examinations that the doctor requested, in the order of the vocabulary."""
     named = {*state.get("physical_orders", []), *state.get("auxiliary_orders", [])}
     for turn in state.get("dialogue", []):
         if turn.speaker == "doctor" and wants_examination(turn.text):
@@ -90,7 +90,7 @@ async def score_consultation(case: Case, state: Mapping[str, Any], settings: Mod
     """Compare the report of a finished consultation with the answer key.
 
     Raises:
-        AskError: the director's model could not be asked, or gave no valid answer; offline it is a rule.
+        AskError: the director's model could not be asked or gave no valid answer; offline, the director is a rule.
     """
     items = items_asked_for(state)
     return ConsultationScores(
@@ -102,7 +102,7 @@ async def score_consultation(case: Case, state: Mapping[str, Any], settings: Mod
 
 
 def report_parts(report: FinalReport) -> ReportParts:
-    """A doctor's report as the director reads it."""
+    """Return a doctor's report as the director reads it."""
     return ReportParts(
         symptoms=report.symptoms,
         examinations=report.examinations,
@@ -113,7 +113,7 @@ def report_parts(report: FinalReport) -> ReportParts:
 
 
 def reference_parts(case: Case) -> ReportParts:
-    """What the records and the answer key of a case say on each part; empty where they say nothing."""
+    """Return the parts of a case's records and answer key as a reference report; a missing part is empty."""
     results = [f"{label(item, case.language)}: {text}" for item, text in case.examinations.results.items()]
     return ReportParts(
         symptoms=paragraph(case.patient.chief_complaint, case.patient.present_illness),

@@ -1,4 +1,4 @@
-"""What a score is worth: answers that never saw the patient, and those of the key itself (floor and ceiling)."""
+"""Score floors and ceiling: the scores of answers made without the patient, and of the answer key itself."""
 
 import random
 from collections import Counter
@@ -40,39 +40,39 @@ Reference = tuple[AnswerKey, ReportParts]
 
 
 def answers_of_floors(cases: Sequence[Case], train: Sequence[Case], suite: Suite) -> dict[Floor, list[Any]]:
-    """The answers of each floor to the cases, in their order; nothing if the suite scores what no key can tell.
+    """Return the answers of each floor to the cases, in order; empty if keys cannot answer what the suite scores.
 
-    A suite of decisions or of a report can be answered from keys; of a dialogue there is no key. The constant answer is
-    made from ``train``, in each language by itself; without it there is none.
+    Keys can answer a suite of decisions or of reports, but not of dialogues. The constant answer is computed from
+    ``train``, separately for each language; without ``train`` there is none.
     """
     if not answerable(suite):
         return {}
     make = _MAKERS[suite.needs]
     own: list[Reference] = [(case.key, reference_parts(case)) for case in cases]
-    after = _exchanged(range(len(cases)))
+    source = _exchanged(range(len(cases)))
 
     @cache
     def constant(language: str) -> Reference:
         return usual([case for case in train if case.language == language] or train)
 
-    given: dict[Floor, list[Reference]] = {
+    floors: dict[Floor, list[Reference]] = {
         "constant": [constant(case.language) for case in cases] if train else [],
-        "shuffled keys": [own[after[place]] for place in range(len(cases))] if len(cases) > 1 else [],
+        "shuffled keys": [own[source[place]] for place in range(len(cases))] if len(cases) > 1 else [],
         "oracle": own,
     }
-    return {name: [make(*each) for each in references] for name, references in given.items() if references}
+    return {name: [make(*pair) for pair in references] for name, references in floors.items() if references}
 
 
 def dialogues_of_floors(
     cases: Sequence[Case], baseline: Sequence[ConsultationAnswers]
 ) -> dict[DialogueFloor, list[ConsultationAnswers]]:
-    """What each floor has for a dialogue about the cases, in their order; dialogues stay in their language."""
+    """Return the dialogue of each floor about each case, in order; dialogues are only exchanged within a language."""
     by_language: dict[str, list[int]] = {}
     for place, case in enumerate(cases):
         by_language.setdefault(case.language, []).append(place)
-    after = {place: other for places in by_language.values() for place, other in _exchanged(places).items()}
+    source = {place: other for places in by_language.values() for place, other in _exchanged(places).items()}
     found: dict[DialogueFloor, list[ConsultationAnswers]] = {
-        "record told": [_told(case, answers) for case, answers in zip(cases, baseline, strict=True)]
+        "record told": [_record_told(case, answers) for case, answers in zip(cases, baseline, strict=True)]
     }
     if all(len(places) > 1 for places in by_language.values()):
         found = {
@@ -80,29 +80,29 @@ def dialogues_of_floors(
                 baseline[by_language[case.language][place == by_language[case.language][0]]]
                 for place, case in enumerate(cases)
             ],
-            "shuffled dialogues": [baseline[after[place]] for place in range(len(cases))],
+            "shuffled dialogues": [baseline[source[place]] for place in range(len(cases))],
             **found,
         }
     return found
 
 
 def _exchanged(places: Sequence[int]) -> dict[int, int]:
-    """Whose each one has: nobody has their own, unless alone."""
+    """Assign each place another one's answer; nobody gets their own, unless alone."""
     others = list(places)
     random.Random(0).shuffle(others)
     return dict(zip(others, [*others[1:], *others[:1]], strict=True))
 
 
-def _told(case: Case, answers: ConsultationAnswers) -> ConsultationAnswers:
-    """The dialogue with the whole record and all pictures in the patient's first reply; all of it is in the report."""
+def _record_told(case: Case, answers: ConsultationAnswers) -> ConsultationAnswers:
+    """Put the whole record and all pictures into the patient's first reply, and all of it into the report."""
     facts = record_sentences(case.patient, case.examinations, case.language)
     record = [fact.text for fact in facts]
     shown = [Picture(item=image.item, file=str(Path(case.folder) / image.file)) for image in case.examinations.images]
     dialogue = list(answers.dialogue)
     for place, turn in enumerate(dialogue):
-        if turn.speaker == "patient" and place:  # what opens a dialogue is no reply
-            told = {"text": "\n".join([turn.text, *record]), "facts": record, "plain": "", "pictures": shown}
-            dialogue[place] = turn.model_copy(update=told)
+        if turn.speaker == "patient" and place:  # a dialogue's opening is not a reply
+            update = {"text": "\n".join([turn.text, *record]), "facts": record, "plain": "", "pictures": shown}
+            dialogue[place] = turn.model_copy(update=update)
             break
     if report := _report(case.key, reference_parts(case)).report:
         own = paragraph(*(fact.text for fact in facts if not fact.is_result))
@@ -117,10 +117,10 @@ def answerable(suite: Suite) -> bool:
 
 
 def usual(train: Sequence[Case]) -> Reference:
-    """The one answer that does best without a look at the patient, part by part.
+    """Return the best constant answer, part by part.
 
-    Single answers are the most frequent ones. Of items, as many of the most frequent as have the highest mean overlap
-    with the keys. Of texts, as many of the most frequent sentences as such a text has at the median.
+    A single answer is the most frequent one. Of items, the most frequent ones are taken, as many as give the highest
+    mean overlap with the keys. Of texts, the most frequent sentences are taken, as many as a text has at the median.
     """
     keys = [case.key for case in train]
     parts = [reference_parts(case) for case in train]
@@ -179,10 +179,10 @@ def _decisions(key: AnswerKey, parts: ReportParts) -> Answers:
 
 
 def _report(key: AnswerKey, parts: ReportParts) -> ConsultationAnswers:
-    if not key.diagnosis:  # a report names one
+    if not key.diagnosis:  # a report needs a diagnosis
         return ConsultationAnswers()
-    told = {part: parts[part] for part in PARTS if part != "diagnosis"}
-    return ConsultationAnswers(report=FinalReport(diagnosis=list(key.diagnosis), **told))
+    texts = {part: parts[part] for part in PARTS if part != "diagnosis"}
+    return ConsultationAnswers(report=FinalReport(diagnosis=list(key.diagnosis), **texts))
 
 
 _MAKERS: dict[frozenset[str], Callable[[AnswerKey, ReportParts], Any]] = {

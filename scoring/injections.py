@@ -1,4 +1,4 @@
-"""Instructions where only data should stand: case text, patients' words and recalled cases that address the model."""
+"""Find text that reads like an instruction in the data of a prompt: case text, patient replies, recalled cases."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -9,24 +9,24 @@ from typing import Any
 from cases.vocabulary import data_file
 from llm.trace import Call
 
-_FENCE, _FENCE_ENDS = re.compile(r'<data name="([^"]*)">\n'), "\n</data>"  # as `prompts.loading.fence` writes them
-_AROUND = 60  # characters shown on both sides of what was found
+_FENCE, _FENCE_ENDS = re.compile(r'<data name="([^"]*)">\n'), "\n</data>"  # as written by `prompts.loading.fence`
+_AROUND = 60  # characters of context shown on both sides of a match
 
 
 @dataclass(frozen=True)
 class FoundInstruction:
     """Text that reads like an instruction, in what a call gave its model as data."""
 
-    place: str  # what the prompt calls the piece of data, or who said it
-    words: str  # what was found
-    text: str  # it, with what stands around it
+    place: str  # the name of the data in the prompt, or its speaker
+    words: str  # the match
+    text: str  # the match with context
 
 
 def instructions_in(call: Call) -> list[FoundInstruction]:
-    """The first such text of each piece of data in a call's messages.
+    """Return the first such text in each piece of data in a call's messages.
 
-    The words of our own prompts are not searched: data stands between fences. A conversation that a model was taught
-    to go on with has none, and is searched but for its system message. No match proves harm, none proves safety.
+    In a prompt, only text between fences is searched. A conversation for a model trained on dialogues has no fences and
+    is searched except for its system message. A match does not prove harm, and no match does not prove safety.
     """
     found = []
     for place, text in _data_of(call.messages or (), fenced=bool(call.prompt)):
@@ -51,9 +51,9 @@ def _data_of(messages: Iterable[Mapping[str, Any]], *, fenced: bool) -> Iterable
             yield f"{message.get('role', 'a')} message", content
 
 
-@lru_cache(maxsize=2048)  # what a case's calls are given is mostly the same text
+@lru_cache(maxsize=2048)  # the calls of a case mostly share their data
 def _first_match(text: str) -> tuple[int, int] | None:
-    """Where the first of all patterns matches, from and to."""
+    """Return start and end of the first match of any pattern."""
     lowered = text.casefold()
     found = (pattern.search(text) for words, pattern in _patterns() if any(word in lowered for word in words))
     return min((match.span() for match in found if match), default=None, key=lambda span: span[0])
@@ -61,6 +61,6 @@ def _first_match(text: str) -> tuple[int, int] | None:
 
 @cache
 def _patterns() -> list[tuple[list[str], re.Pattern[str]]]:
-    """Each pattern, and words of which every match holds one: texts without are most, and need no search."""
+    """Return each pattern with words of which every match contains one, so that most texts need no search."""
     listed = data_file("scoring", "injections")
     return [(one["words"], re.compile(one["pattern"], re.IGNORECASE)) for one in (*listed["en"], *listed["zh"])]

@@ -1,4 +1,4 @@
-"""A panel: the same question put to several judges, their common verdict, and how far they agree."""
+"""A panel of judges: the same question to several models, their verdict and their agreement."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -15,26 +15,26 @@ Level = Literal["nominal", "interval"]
 
 @dataclass(frozen=True)
 class Verdict(Generic[Answer]):
-    """What each judge answered, by seat, and why a judge did not.
+    """The answer of each judge by seat, and the reasons of those without one.
 
-    A seat is called by its model; a model that sits twice, ``model #2``.
+    A seat is named by its model; a repeated model is ``model #2``.
     """
 
     answers: dict[str, Answer]
     failures: dict[str, str]
 
     def votes(self, field: str) -> dict[str, Any]:
-        """Each judge's own value of one field of the answer; a judge who left it empty is absent."""
+        """Return each judge's value of one field of the answer, without judges who left it empty."""
         votes = {seat: getattr(answer, field) for seat, answer in self.answers.items()}
         return {seat: vote for seat, vote in votes.items() if vote is not None}
 
     def mean(self, field: str) -> float | None:
-        """The mean over the judges that answered; None (missing) if none did."""
+        """Return the mean over the judges that answered; None (missing) if none did."""
         votes = [float(vote) for vote in self.votes(field).values()]
         return sum(votes) / len(votes) if votes else None
 
     def majority(self, field: str) -> Any | None:
-        """What most of the judges that answered say; None (missing) if none did, or two values lead."""
+        """Return the value given by most judges; None (missing) if there is none, or a tie."""
         leading = Counter(self.votes(field).values()).most_common(2)
         if not leading or (len(leading) == 2 and leading[0][1] == leading[1][1]):
             return None
@@ -53,14 +53,14 @@ async def ask_panel(
     """Put one role's question to several models at once.
 
     A judge that cannot be reached or gives no valid answer is a failure with its reason, never a score; the others
-    count. Each judge is a model spec, or ``offline``; the calls are recorded like any other, with the seat.
+    count. Each judge is a model spec or ``offline``. The calls are recorded like any other, with the seat.
 
     Raises:
         ModelSpecError: a spec is misspelt, or its package or key is missing.
     """
     seats = _seats(judges)
     for judge in seats.values():
-        settings.key_of(judge, judges)  # no key goes to two servers
+        settings.key_of(judge, judges)  # checks that no key would go to two servers
 
     async def sit(seat: str) -> Answer:
         models = {**settings.models, f"{role.stage}.{role.name}": seats[seat]}
@@ -73,20 +73,19 @@ async def ask_panel(
 
 
 def agreement(verdicts: Sequence[Verdict[Any]], field: str, level: Level | None = None) -> float | None:
-    """Krippendorff's alpha of the judges over the judged cases; see :func:`alpha`."""
+    """Return Krippendorff's alpha of the judges over the judged cases; see :func:`alpha`."""
     return alpha([verdict.votes(field) for verdict in verdicts], level)
 
 
 def alpha(rated: Sequence[Mapping[str, Any]], level: Level | None = None) -> float | None:
-    """Krippendorff's alpha: 1 agreement, 0 chance, below 0 worse than chance.
+    """Return Krippendorff's alpha: 1 is agreement, 0 chance, below 0 worse than chance.
 
-    ``1 - observed disagreement / disagreement expected by chance``, missing answers allowed. None where it is not
-    defined: nothing has two answers, or all answers are one value. Source: Krippendorff 2011.
+    ``1 - observed disagreement / disagreement expected by chance``; missing answers are allowed. None if undefined: no
+    item has two answers, or all answers are equal. Source: Krippendorff 2011.
 
     Args:
-        rated: what each judge or person answered, one mapping for each thing judged.
-        level: what the distance between two answers means; by default ``interval`` of numbers, ``nominal`` of words
-            and of yes and no.
+        rated: the answers by judge or person, one mapping per item.
+        level: the scale of the answers; by default ``interval`` for numbers, ``nominal`` for words and booleans.
     """
     rated = [votes for votes in rated if len(votes) > 1]
     values = {value for votes in rated for value in votes.values()}
@@ -104,10 +103,10 @@ def alpha(rated: Sequence[Mapping[str, Any]], level: Level | None = None) -> flo
 
 
 def cohen_kappa(pairs: Sequence[tuple[Any, Any]]) -> float | None:
-    """Cohen's kappa of two people on the same things: 1 agreement, 0 chance, below 0 worse.
+    """Return Cohen's kappa of two raters of the same items: 1 is agreement, 0 chance, below 0 worse than chance.
 
-    ``(observed - chance) / (1 - chance)``, chance from how often each of them gives each answer. None where it is not
-    defined: no pairs, or both gave one answer throughout. Source: Cohen 1960.
+    ``(observed - chance) / (1 - chance)``, with chance from how often each rater gives each answer. None if undefined:
+    no pairs, or both raters gave one answer throughout. Source: Cohen 1960.
     """
     if not pairs:
         return None

@@ -1,4 +1,4 @@
-"""Files of foreign records, read into a type, and sheets; what does not fit is named by file, record and field."""
+"""Read files of foreign records and CSV sheets; problems name file, record and field."""
 
 import csv
 import io
@@ -16,7 +16,7 @@ from cases.importers.source import Source
 
 
 class ForeignModel(BaseModel):
-    """Base of foreign records: what is not read is left aside."""
+    """Base class of foreign records; unknown fields are ignored."""
 
     model_config = ConfigDict(frozen=True, extra="ignore", populate_by_name=True)
 
@@ -25,29 +25,29 @@ def _text_of_number(value: Any) -> Any:
     return str(value) if isinstance(value, int | float) and not isinstance(value, bool) else value
 
 
-Text = Annotated[str, BeforeValidator(_text_of_number)]  # a number stands for its digits (ids, options)
+Text = Annotated[str, BeforeValidator(_text_of_number)]  # numbers become their digits (ids, options)
 
 Model = TypeVar("Model", bound=ForeignModel)
-Oddity = tuple[str, str, str]  # a record, its field, and what is odd there
+Oddity = tuple[str, str, str]  # record, field, and what is odd about it
 
 
 def number_of(case: str, source: str) -> str:
-    """A case's number in its source's files: our importers put the source's name before it."""
+    """Return a case's number in its source's files, without the source's name that our importers prepend."""
     return case[len(source) + 1 :] if case.startswith(f"{source.lower()}-") else case
 
 
 @dataclass(frozen=True, kw_only=True)
 class Reading(WithProblems, Generic[Model]):
-    """The records of a file that could be read, and what was wrong with the others (errors) or odd (warnings)."""
+    """The records that could be read, with errors (records left out) and warnings (oddities)."""
 
     path: Path
     records: list[Model]
 
 
 def read_records(path: str | Path, model: type[Model]) -> Reading[Model]:
-    """Read a JSON list (or JSON lines) of records of one type.
+    """Read a JSON list or JSON lines of records of one type.
 
-    A record that does not fit is an error and left out; the others are read. A file without any record is an error.
+    An invalid record is an error and left out. A file without any record is an error.
     """
     source = Source(Path(path))
     records, refused = [], []
@@ -63,27 +63,27 @@ def read_records(path: str | Path, model: type[Model]) -> Reading[Model]:
 
 
 def repeated(cases: Iterable[str]) -> Iterator[Oddity]:
-    """The cases that stand in a file several times, and so are read as several dialogues."""
+    """Yield the cases that occur several times in a file; each occurrence is read as a dialogue."""
     for case, count in Counter(cases).items():
         if count > 1:
             yield f"case {case}", "id", f"stands {count} times; each is scored, as an epoch of it"
 
 
 def with_warnings(reading: Reading[Model], oddities: Iterable[Oddity]) -> Reading[Model]:
-    """What was read of a file, with its oddities among the problems."""
+    """Add oddities to a reading as warnings."""
     odd = [Problem(str(reading.path), record, field, message, "warning") for record, field, message in oddities]
     return replace(reading, problems=reading.problems + odd)
 
 
 def read_sheet(path: Path, needed: Sequence[str]) -> tuple[list[str], list[tuple[str, dict[str, str]]], list[Problem]]:
-    """The columns of a CSV file, its rows by their line, and what is wrong; a fault of the header is told once.
+    """Return the columns of a CSV file, its rows by line, and its problems; with a faulty header, there are no rows.
 
-    A cell that is empty or that a short row lacks is an empty text. A row with more cells than the header is left out.
+    Empty cells and those missing from a short row are empty texts. A row with more cells than the header is left out.
     """
     try:
         text = path.read_bytes().decode("utf-8-sig")
         first = text.partition("\n")[0]
-        delimiter = ";" if first.count(";") > first.count(",") else ","  # as some spreadsheets write it
+        delimiter = ";" if first.count(";") > first.count(",") else ","  # as some spreadsheets export it
         reader = csv.DictReader(io.StringIO(text, newline=""), restval="", delimiter=delimiter)
         columns = [name for name in reader.fieldnames or () if name]
         found = [(f"line {reader.line_num}", row) for row in reader]

@@ -1,4 +1,4 @@
-"""Suites by name: how the answers of a run are scored; and the door for metrics of one's own."""
+"""The registry of suites, and the decorator for custom metrics."""
 
 from collections.abc import Callable
 from typing import TypeVar
@@ -21,7 +21,7 @@ SUITES: Registry[Suite] = Registry("suite")
 for _suite in (medchain, mvme, aie, medpmc, medpmc_judged, medpmc_patient, clini_eval, clini_eval_paper, gates):
     SUITES.add(_suite.name, _suite)
 
-# What else stands in a line of results, or in a column of a table beside the scores.
+# Other fields of results, and other columns of tables beside the scores.
 _TAKEN = frozenset(
     f"case_id epoch termination run scored failed unscored tokens cost seconds calls models error answers rounds stages"
     f" {AVERAGE} {OWN_AVERAGE}".split()
@@ -30,37 +30,37 @@ Function = TypeVar("Function", bound=MetricFunction)
 
 
 def metric(name: str, *, suite: str, average: bool = False) -> Callable[[Function], Function]:
-    """Register a metric of one's own as a column of a suite: ``@metric("urgency", suite="medchain")``.
+    """Register a custom metric as a column of a suite: ``@metric("urgency", suite="medchain")``.
 
-    The function takes the case and the answers of a course, and gives a number, or None if the case has no value; it
-    may be a coroutine. One that asks a judge takes ``settings`` too, for :func:`llm.ask`: its questions are recorded,
-    counted and limited like those of the suite's own judges. Where it fails or gives anything else, the case's other
-    scores stand, and the reason is recorded. The published average never moves.
+    The function takes the case and the answers, and returns a number, or None if the case has no value; it may be a
+    coroutine. A metric that asks a judge also takes ``settings``, to be passed to :func:`llm.ask`: its questions are
+    recorded, counted and limited like those of the suite's own judges. If it fails or returns anything else, the case's
+    other scores stand, and the reason is recorded. The published average does not change.
 
     Args:
-        name: of the column; small letters, digits and underscores.
-        suite: the suite that it stands beside.
-        average: also show an average of the published columns and of the metrics that ask for it.
+        name: the column's name: lower-case letters, digits and underscores.
+        suite: the suite to add it to.
+        average: whether to show an average of the published columns and all metrics with this flag.
 
     Raises:
-        RegistryError: no such suite, the name is taken, or the suite has no average.
+        RegistryError: there is no such suite, the name is taken, or the suite has no average.
     """
     check_named("metric", name)
-    beside = SUITES[suite]
+    target = SUITES[suite]
     if not isinstance(average, bool):
         raise RegistryError(f"metric {name!r}: average = {average!r}; expected True or False")
-    taken = {known.casefold() for known in (*beside.published, *_TAKEN)}
+    taken = {known.casefold() for known in (*target.published, *_TAKEN)}
     if name.casefold() in taken:
         raise RegistryError(f"metric {name!r}: suite {suite!r} has a column of that name; try {f'own_{name}'!r}")
-    if average and not beside.averaged:
+    if average and not target.averaged:
         averaged = ", ".join(other for other, found in SUITES.items() if found.averaged)
         raise RegistryError(f"metric {name!r}: suite {suite!r} has no average; one is made of {averaged}")
 
     def register(function: Function) -> Function:
-        made = Metric(name, function, average)
-        arguments = f"case, answers, {SETTINGS}" if made.asks else "case, answers"
+        registered = Metric(name, function, average)
+        arguments = f"case, answers, {SETTINGS}" if registered.asks else "case, answers"
         check_function("metric", name, function, arguments, "a coroutine function")
-        beside.metrics.add(name, made)
+        target.metrics.add(name, registered)
         return function
 
     return register

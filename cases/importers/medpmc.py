@@ -1,4 +1,4 @@
-"""Med-PMC's cases: seven texts in English, pictures beside the file, and a report for each picture."""
+"""Med-PMC's cases: eight texts in English, pictures beside the file, and a report for each picture."""
 
 import re
 from collections import Counter
@@ -120,9 +120,7 @@ def _data(record: Record, value: Mapping[str, Any]) -> dict[str, Any] | None:
             "examination_items": findings.items,
             "imaging_reports": {item: " ".join(lines) for item, lines in reports.items()},
             "picture_reports": {
-                image["file"]: _plain(images[name])
-                for name, image in _with_report_names(shown, images)
-                if _plain(images[name])
+                image["file"]: _plain(images[name]) for name, image in _by_report(shown, images) if _plain(images[name])
             },
             "diagnosis": [texts["Diagnosis"]],
             "treatment_course": texts["Treatment"],
@@ -271,9 +269,7 @@ def _has_test_heading(line: str) -> bool:
     return bool(colon and named_tests(head))
 
 
-def _with_report_names(
-    shown: list[dict[str, str]], images: Mapping[str, object]
-) -> Iterator[tuple[str, dict[str, str]]]:
+def _by_report(shown: list[dict[str, str]], images: Mapping[str, object]) -> Iterator[tuple[str, dict[str, str]]]:
     for image in shown:
         yield Path(image["file"]).name if Path(image["file"]).name in images else image["file"], image
 

@@ -91,12 +91,10 @@ def _study(record: Record, value: Mapping[str, Any]) -> CaseStudy | None:
         if not isinstance(value.get(name), str) or not value[name].strip():
             record.expected(name, "text", value.get(name))
     options = value.get("options", {})
-    if isinstance(options, list) and all(
-        isinstance(item, Mapping) and {"key", "value"} <= set(item) for item in options
-    ):
-        options = {item["key"]: item["value"] for item in options}  # the form used by mirrors
-    elif isinstance(options, list) and all(isinstance(item, str) for item in options):
-        options = {chr(ord("A") + place): item for place, item in enumerate(options)}
+    if isinstance(options, list) and all(isinstance(one, Mapping) and {"key", "value"} <= set(one) for one in options):
+        options = {one["key"]: one["value"] for one in options}  # the form used by mirrors
+    elif isinstance(options, list) and all(isinstance(one, str) for one in options):
+        options = {chr(ord("A") + place): one for place, one in enumerate(options)}
     if not isinstance(options, Mapping):
         record.expected("options", "an object of lettered choices", options)
     if record.sound and language_of(value["question"]) != "en":

@@ -54,7 +54,7 @@ def read_vignette(text: str, language: Language, complaint: str = "") -> Vignett
     findings = Findings()
     illness = _under(sections, "present_illness", "review_of_systems")
     tests = _under(sections, "test_results")
-    narrative = [line for line in tests if _NARRATIVE.match(line)]
+    story = [line for line in tests if _NARRATIVE.match(line)]
     examined = _under(sections, "physical_examination")
     # the record has no heading for its tests
     measured = [line for line in (*illness, *examined) if _is_measured(line) and (language == "zh" or line in examined)]
@@ -64,19 +64,16 @@ def read_vignette(text: str, language: Language, complaint: str = "") -> Vignett
         findings.add_physical({GENERAL: seen})
     elif seen:
         findings.by_item[GENERAL] = [seen]
-    sort_tests(findings, [*measured, *(line for line in tests if line not in narrative)])
-    histories = {name: _under(sections, *parts) for name, parts in _HISTORIES.items()}
-    histories["present_illness"] = [
-        *narrative,
-        *(line for line in histories["present_illness"] if line not in measured),
-    ]
-    recent = [line for line in histories["past_history"] if _RECENT_HISTORY.search(line)]
-    histories["past_history"] = [line for line in histories["past_history"] if line not in recent]
-    histories["present_illness"] = [*recent, *histories["present_illness"]]
-    history = {name: paragraph(*lines) for name, lines in histories.items()}
+    sort_tests(findings, [*measured, *(line for line in tests if line not in story)])
+    fields = {name: _under(sections, *parts) for name, parts in _HISTORIES.items()}
+    fields["present_illness"] = [*story, *(line for line in fields["present_illness"] if line not in measured)]
+    recent = [line for line in fields["past_history"] if _RECENT_HISTORY.search(line)]
+    fields["past_history"] = [line for line in fields["past_history"] if line not in recent]
+    fields["present_illness"] = [*recent, *fields["present_illness"]]
+    history = {name: paragraph(*lines) for name, lines in fields.items()}
     if complaint and opening and complaint not in " ".join(opening):
         history["present_illness"] = paragraph(
-            *(line for line in opening if line not in narrative), history["present_illness"]
+            *(line for line in opening if line not in story), history["present_illness"]
         )
     return Vignette(
         {

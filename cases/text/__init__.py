@@ -1,1 +1,1 @@
-"""What can be read off clinical text by rule: the only place that reads clinical language without a model."""
+"""Rules for clinical text: the only code that interprets clinical language without a model."""

@@ -1,4 +1,4 @@
-"""Age and sex, where a text states them, in English or Chinese."""
+"""Extract age and sex from English or Chinese text."""
 
 import re
 import unicodedata
@@ -19,18 +19,18 @@ _OLDEST = 130
 
 @dataclass(frozen=True)
 class Demographics:
-    """What a text says of the patient's age and sex; None where it says nothing."""
+    """The patient's age and sex as stated in a text; None if not stated."""
 
     age_years: float | None = None
     sex: Sex | None = None
 
 
 def demographics(*texts: str, brief: bool = False) -> Demographics:
-    """Age and sex as first stated in the texts, in their order.
+    """Return age and sex as first stated in the texts.
 
     Args:
-        texts: where to look.
-        brief: the texts do nothing but describe the patient ("Female, 35"), so that every word counts.
+        texts: searched in order.
+        brief: whether the texts only describe the patient ("Female, 35"), so that every word counts.
     """
     folded = [re.sub(r"[‐-―−]", "-", unicodedata.normalize("NFKC", text)) for text in texts]
     return Demographics(
@@ -40,12 +40,12 @@ def demographics(*texts: str, brief: bool = False) -> Demographics:
 
 
 def age_phrases(text: str) -> list[str]:
-    """The parts of a text that state an age."""
+    """Return the parts of a text that state an age."""
     return [match.group() for pattern in _AGES for match in pattern.finditer(text)]
 
 
 def without_ages(text: str, age_years: float | None = None) -> str:
-    """The text without present ages, in figures or words; a recorded one also as a bare number ("is 47", ", 47,")."""
+    """Remove present ages, in digits or words, from a text; a recorded one also as a bare number ("is 47", ", 47,")."""
     patterns = [*_AGES, _STATED["in_words"]]
     if age_years is not None:
         bare = rf"(?P<n>{age_years:g})(?=\s*(?:[.,;)]|and\b|$))"
@@ -53,14 +53,14 @@ def without_ages(text: str, age_years: float | None = None) -> str:
     for pattern in patterns:
         folded = "".join(each if len(each := unicodedata.normalize("NFKC", sign)) == 1 else sign for sign in text)
         for found in reversed(list(pattern.finditer(folded))):
-            begins = found.end("lead") if "lead" in found.groupdict() else found.start()
-            before, after = folded[:begins], folded[found.end() :]
+            start_of_age = found.end("lead") if "lead" in found.groupdict() else found.start()
+            before, after = folded[:start_of_age], folded[found.end() :]
             if _PATTERNS["earlier"].search(before):
                 continue
             is_age = re.search(r"\b(?:is|was|am|turned|be)\s+$", before)
             predicate = is_age and not re.match(r"\s+(?!and\b|but\b|now\b)[a-z]", after)
-            # "患儿,男,3个月" is known as an age by the words before it, which stay.
-            start = found.start("n") if found[0][0] in "患男女年" else begins
+            # In "患儿,男,3个月" the words that mark the age stay.
+            start = found.start("n") if found[0][0] in "患男女年" else start_of_age
             text = text[:start] + ("of an age not told" if predicate else "") + text[found.end() :]
     return text
 
@@ -89,7 +89,7 @@ def _sex(text: str, brief: bool) -> Sex | None:
             return _sex_of(match)
     if brief:
         return _sex_of(_PATTERNS["sex"].search(text))
-    # In running text the words beside the age, "a 45-year-old man", not "her male partner"; else the first pronoun.
+    # In running text: the word beside the age ("a 45-year-old man", not "her male partner"), else the first pronoun.
     for pattern in _AGES:
         for match in pattern.finditer(text):
             if not _PATTERNS["not_the_patient_now"].search(text[: match.start()]):

@@ -1,7 +1,7 @@
-"""Whether words put otherwise still say the same: the rule that refuses a rewriting that loses or adds a fact.
+"""Check that a paraphrase preserves the facts; a rewriting that loses or adds one is rejected.
 
-Compared are numbers with their units, medical terms (a lay word stands for its term), whether each is denied, and
-whether anything is denied at all. What no list knows is not seen: the rule is a guard, not a proof of sameness.
+Compared are numbers with units, medical terms (lay words count as their terms), the negation of each term, and whether
+anything is negated at all. Words outside the lists are not checked: the rule is a guard, not a proof of equivalence.
 """
 
 import re
@@ -15,7 +15,7 @@ from cases.text.statements import mentions, statements
 from cases.text.words import rules_of
 from cases.vocabulary import Language, patterns, word_list
 
-_MARK = "qzxq"  # stands for a term while its sentence is read; no word's beginning or ending
+_MARK = "qzxq"  # replaces a term while its sentence is analysed; not part of any word
 
 _UNITS: dict[str, str] = word_list("medical_terms")["units"]
 _WORDS_EN = {word: value for word, value in NUMBER_WORDS.items() if value > 1} | {"hundred": 100}
@@ -35,7 +35,7 @@ _NOT_YET_ZH = re.compile("没(?!有)")
 
 @dataclass(frozen=True)
 class Changes:
-    """What a rewriting lost and what it added; nothing of both if it keeps the facts."""
+    """Facts that a rewriting lost and added; falsy if it preserves all."""
 
     lost: tuple[str, ...] = ()
     added: tuple[str, ...] = ()
@@ -49,10 +49,10 @@ class Changes:
 
 
 def changes(plain: str, said: str, language: Language) -> Changes:
-    """What words put otherwise lose of the plain ones, and what they add to them."""
-    meant, told = _facts_in(plain, language), _facts_in(said, language)
-    lost = {*(meant - told), *_turned_round(plain, said, language)}
-    return Changes(lost=tuple(sorted(lost)), added=tuple(sorted(told - meant)))
+    """Compare a paraphrase (``said``) with the plain text; return the facts it lost and added."""
+    expected, found = _facts_in(plain, language), _facts_in(said, language)
+    lost = {*(expected - found), *_reversed(plain, said, language)}
+    return Changes(lost=tuple(sorted(lost)), added=tuple(sorted(found - expected)))
 
 
 @lru_cache(maxsize=1 << 12)
@@ -68,7 +68,7 @@ def _facts_in(text: str, language: Language) -> frozenset[str]:
 
 @lru_cache(maxsize=1 << 14)
 def terms_in(text: str, language: Language) -> frozenset[tuple[str, bool]]:
-    """The medical terms of a text, lay words standing for them, each with whether it is denied there."""
+    """Return the medical terms of a text, with lay words mapped to them, and whether each is negated."""
     text = _normal(text, language)
     return frozenset(found for sentence in statements(text) or [text] for found in _terms_of(sentence, language))
 
@@ -81,22 +81,22 @@ def _terms_of(sentence: str, language: Language) -> Iterator[tuple[str, bool]]:
                 yield name, negated
 
 
-def _turned_round(plain: str, said: str, language: Language) -> Iterator[str]:
-    """Words that one text affirms and the other denies."""
-    one, other = (_words_meant(text, language) for text in (plain, said))
+def _reversed(plain: str, said: str, language: Language) -> Iterator[str]:
+    """Yield words that one text affirms and the other negates."""
+    one, other = (_words_in(text, language) for text in (plain, said))
     for word, negated in one - other:
         if (word, not negated) in other - one:
             yield f"no {word}" if negated else word
 
 
 @lru_cache(maxsize=1 << 12)
-def _words_meant(text: str, language: Language) -> frozenset[tuple[str, bool]]:
+def _words_in(text: str, language: Language) -> frozenset[tuple[str, bool]]:
     read = (mention for sentence in statements(_normal(text, language)) for mention in mentions(sentence))
     return frozenset((mention.word, mention.negated) for mention in read)
 
 
 def measures(text: str) -> Iterator[str]:
-    """The numbers of a text, each with its unit if it has one: ``40 mg``."""
+    """Yield the numbers of a text, with their units: ``40 mg``."""
     for found in _NUMBER.finditer(_PATTERNS["not_numbers"].sub("", text)):
         if found["twice"]:
             yield "2 times"

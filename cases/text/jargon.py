@@ -1,4 +1,4 @@
-"""Medical jargon that a patient would not understand, and how it is said in everyday words (CliniChat, Table 6)."""
+"""Medical jargon that patients would not understand, and its everyday equivalents (CliniChat, Table 6)."""
 
 import re
 from functools import cache, lru_cache
@@ -8,19 +8,19 @@ from cases.vocabulary import Language, word_list
 
 
 def jargon_in(text: str, language: Language) -> list[str]:
-    """The terms of the list that a text uses, in the order of the text."""
+    """Return the jargon terms in a text, in order."""
     return [match.group() for match in _pattern(language).finditer(text)]
 
 
 @lru_cache(maxsize=1024)
 def in_lay_words(text: str, language: Language) -> str:
-    """A text with the terms of the list in everyday words; an explanation in brackets that repeats them goes."""
+    """Replace jargon by everyday words; an explanation in brackets that repeats a term is removed."""
     if language != "zh":
         text = re.sub(r"\s*\(([^()]*)\)", lambda match: "" if jargon_in(match[1], language) else match[0], text)
-    return _pattern(language).sub(lambda match: _cased(_lay(match.group(), language), match.group()), text)
+    return _pattern(language).sub(lambda match: _match_case(_lay(match.group(), language), match.group()), text)
 
 
-def _cased(lay: str, term: str) -> str:
+def _match_case(lay: str, term: str) -> str:
     return lay[0].upper() + lay[1:] if term[0].isupper() and not term.isupper() else lay
 
 

@@ -1,4 +1,4 @@
-"""The closed examination item that a section or a test of a foreign record belongs to; the rules are data."""
+"""Find the closed examination item of a section or test of a foreign record; the rules are data."""
 
 import re
 from functools import cache
@@ -11,24 +11,24 @@ _SHOWS = re.compile(r"\s+(?:shows?|showed|reveals?|revealed|demonstrate[sd]?|is|
 
 
 def physical_item(name: str) -> str | None:
-    """The physical item of a section of the examination, or None if no rule knows it."""
+    """Return the physical item of a section of the examination; None if no rule matches."""
     return _first("physical", name)
 
 
 def test_item(name: str) -> str | None:
-    """The item a test is filed under, or None if no rule knows it; a physical one if no auxiliary item fits."""
+    """Return the item of a test (a physical one if no auxiliary item fits); None if no rule matches."""
     return EXAMINATION_ITEMS.canonical(label(name)) or _first("test", name)
 
 
 def first_test_in(text: str) -> str | None:
-    """The item of the test that a running text names first, or None if it names none."""
+    """Return the item of the first test that a text names; None if it names none."""
     folded = text.lower()
     found = ((match.start(), item) for item, pattern in _rules("test") if (match := pattern.search(folded)))
     return min(found, default=(0, None), key=lambda place: place[0])[1]
 
 
 def told_by(text: str) -> str | None:
-    """The item that a running text tells of, by what is said to show it ("Laboratory studies showed") or it names."""
+    """Return the item of a finding: the subject of "showed" ("Laboratory studies showed"), else a named test."""
     return group_item(_SHOWS.split(text, maxsplit=1)[0]) or first_test_in(text)
 
 
@@ -38,17 +38,17 @@ def is_mixed(name: str) -> bool:
 
 
 def is_group(name: str) -> bool:
-    """Whether a label stands over several tests (``Imaging``) rather than for one."""
+    """Whether a label covers several tests (``Imaging``) rather than one."""
     return _first("group", name) is not None
 
 
 def group_item(name: str) -> str | None:
-    """The item of those tests of a group that no rule knows by themselves, if it has one."""
+    """Return the item for tests of a group that have no rule of their own, if it has one."""
     return _first("group", name) or None
 
 
 def is_ignored(name: str) -> bool:
-    """Whether a label stands over something else than findings."""
+    """Whether a label does not introduce findings."""
     return _first("ignored", name) is not None
 
 
@@ -59,7 +59,7 @@ def _rules(kind: str) -> list[tuple[str, re.Pattern[str]]]:
 
 
 def _at_word(pattern: str) -> str:
-    # "ct" must not match "actual" nor "ctenophore", but "thyroid" may match "thyroids" and "echo\w*" what it says.
+    # "ct" must not match "actual" or "ctenophore", but "thyroid" may match "thyroids", and "echo\w*" is as written.
     ending = r"s?(?!\w)" if len(pattern) <= 4 and pattern.isalnum() else ""
     return rf"(?<!\w)(?:{pattern}){ending}"
 

@@ -1,4 +1,4 @@
-"""Tests as doctors name them in free words, and the closed examination item that each is filed under."""
+"""Find tests as doctors name them in free text, and the closed examination item of each."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -18,22 +18,22 @@ from cases.vocabulary import (
     word_list,
 )
 
-# What follows in the clause where a report names its picture ("Angiography shows"): "reduced bone density" is none.
+# Follows the name of a picture whose findings are reported ("Angiography shows"); "reduced bone density" is no name.
 _SHOWS = re.compile(r"[^,.;，。；]*?(?:[:：]|\b(?:show|reveal|demonstrat)|示|见)")
-# Items under which many tests are filed together: what is not named in the text was not done.
+# Items under which many tests are filed: a test not named in the report was not done.
 COLLECTIVE = ("Blood Test", "Urine Test", "Stool Test")
-_TOO_WIDE = ("general", "general condition", "general appearance")  # spellings of an item that name none in free words
+_TOO_GENERAL = ("general", "general condition", "general appearance")  # spellings that name no test in free text
 
 
 @dataclass(frozen=True)
 class NamedTest:
-    """One name in free words.
+    """A test named in free text.
 
     Attributes:
-        spelling: as it stands there, folded.
+        spelling: the name as it appears there, folded.
         item: the closed examination item under which its result is filed.
-        spellings: other names of the same test, and of its parts; empty if the name stands for the whole item.
-        apart: whether it is filed under an item for want of one of its own, as an electrocardiogram is.
+        spellings: other names of the test and its parts; empty if the name means the whole item.
+        apart: whether it is filed under an item only because it has none of its own, like an electrocardiogram.
     """
 
     spelling: str
@@ -43,7 +43,7 @@ class NamedTest:
 
 
 def named_tests(text: str) -> list[NamedTest]:
-    """The examinations that a text calls by a name of their own, in its order; a name inside a longer one is that."""
+    """Return the tests that a text names, in order; a name within a longer name does not count."""
     first: dict[str, NamedTest] = {}
     for _, _, name in placed_tests(text):
         first.setdefault(name.spelling, name)
@@ -52,10 +52,10 @@ def named_tests(text: str) -> list[NamedTest]:
 
 @lru_cache(maxsize=4096)
 def placed_tests(text: str) -> tuple[tuple[int, int, NamedTest], ...]:
-    """The same, each with its place in the folded text, as often as it stands there."""
+    """Return every named test with its span in the folded text."""
     folded = normalise(text)
-    there = [name for name in _names() if name.spelling in folded]  # 850 patterns are compiled and tried for longer
-    found = [(*match.span(), name) for name in there for match in spelled(name.spelling).finditer(folded)]
+    candidates = [name for name in _names() if name.spelling in folded]  # trying all 850 patterns takes longer
+    found = [(*match.span(), name) for name in candidates for match in spelled(name.spelling).finditer(folded)]
     by_hand = [(start, end, name.item in PHYSICAL_ITEMS.names and not name.apart) for start, end, name in found]
     found += [
         (start, end, NamedTest(word, item, told_as(word))) for start, end, word, item in examined_parts(folded, by_hand)
@@ -73,10 +73,11 @@ def placed_tests(text: str) -> tuple[tuple[int, int, NamedTest], ...]:
 
 
 def told_of(test: NamedTest, report: Sequence[str]) -> list[str]:
-    """The sentences of its item's report that tell of a test.
+    """Return the sentences of its item's report that are about a test.
 
-    A report that does not repeat the test's name ("The stomach ...") is about it, unless many tests are filed there, or
-    it names another of its kind. An item's name alone ("an X-ray", "the chest") means nothing that is only filed there.
+    A report that does not repeat the test's name ("The stomach ...") is about it, unless many tests are filed under the
+    item, or the report names another of its kind. An item's name alone ("an X-ray", "the chest") excludes the tests
+    that are `apart`.
     """
     own = [line for line in report if _tells_of(test, line)]
     if not test.spellings:
@@ -88,34 +89,34 @@ def told_of(test: NamedTest, report: Sequence[str]) -> list[str]:
 
 
 def is_other(test: NamedTest, name: str) -> bool:
-    """Whether a picture's name is that of one which is only filed under the test's item, and which is not the test."""
-    kept_apart = [each for each in named_tests(name) if each.item == test.item and each.apart]
-    return bool(kept_apart) and not any({*each.spellings} & {*test.spellings} for each in kept_apart)
+    """Whether a picture's name is that of an `apart` test of the same item, other than this test."""
+    others = [other for other in named_tests(name) if other.item == test.item and other.apart]
+    return bool(others) and not any({*other.spellings} & {*test.spellings} for other in others)
 
 
 def reported(line: str) -> list[NamedTest]:
-    """The tests that a line says the result of ("Angiography shows ...", 肺功能：...)."""
+    """Return the tests whose result a line reports ("Angiography shows ...", 肺功能：...)."""
     return [name for _, end, name in placed_tests(line) if _SHOWS.match(normalise(line), end)]
 
 
 def _without_apart(report: Sequence[str], passages: bool) -> list[str]:
-    """A report without what is only filed there (an angiogram, an ECG): of pictures as far as the next is named."""
-    plain, kept = [], True
+    """Drop the lines about `apart` tests (an angiogram, an ECG), with ``passages`` up to the next test's name."""
+    plain, keep = [], True
     for line in report:
         names = reported(line)
-        kept = not any(name.apart for name in names) if names or not passages else kept
-        plain += [line] if kept else []
+        keep = not any(name.apart for name in names) if names or not passages else keep
+        plain += [line] if keep else []
     return plain
 
 
 def occurs(spelling: str, text: str) -> bool:
-    """Whether a name stands in a text as a word of its own; Chinese has no word boundaries, so anywhere."""
+    """Whether a name occurs in a text as a separate word; in Chinese, which has no word boundaries, anywhere."""
     folded = normalise(spelling)
     return folded != "" and spelled(folded).search(normalise(text)) is not None
 
 
 def _tells_of(test: NamedTest, line: str) -> bool:
-    """Whether a line has one of the test's names, and not only within another test's: haemoglobin is no HbA1c."""
+    """Whether a line has one of the test's names outside another test's name: haemoglobin is not HbA1c."""
     folded = normalise(line)
     found = [match.span() for name in test.spellings for match in spelled(name).finditer(folded)]
     others = [
@@ -127,11 +128,11 @@ def _tells_of(test: NamedTest, line: str) -> bool:
 
 
 def labelled_test(text: str) -> list[NamedTest]:
-    """The examination that a label stands for: an item's spelling, a region (`Chest`) alone, or all items by hand."""
+    """Return the tests that a label means: an item, a region (`Chest`), or the whole physical examination."""
     folded = normalise(text)
     if whole := whole_words().search(folded):
         return parts_of(whole_test(language_of(whole.group())))
-    item = None if folded in _TOO_WIDE else EXAMINATION_ITEMS.canonical(text)
+    item = None if folded in _TOO_GENERAL else EXAMINATION_ITEMS.canonical(text)
     return (
         [NamedTest(folded, item)]
         if item
@@ -141,27 +142,27 @@ def labelled_test(text: str) -> list[NamedTest]:
 
 @cache
 def whole_words() -> re.Pattern[str]:
-    """Words for the physical examination as a whole."""
+    """Return the pattern of words for the whole physical examination."""
     return re.compile("".join(word_list("tests")["whole"]["words"].split("\n")))
 
 
 def whole_test(language: Language) -> NamedTest:
-    """The physical examination as a whole, as it is called in a language."""
+    """Return the whole physical examination as it is called in a language."""
     return NamedTest(word_list("tests")["whole"][rules_of(language)], PHYSICAL_ITEMS.names[0])
 
 
 def parts_of(test: NamedTest) -> list[NamedTest]:
-    """The test alone; of the physical examination as a whole each of its items, by the name of the whole."""
+    """Return the test alone, or all physical items, under the name of the whole, if it is the whole examination."""
     return [NamedTest(test.spelling, item) for item in PHYSICAL_ITEMS.names] if is_whole(test) else [test]
 
 
 def is_whole(test: NamedTest) -> bool:
-    """Whether a test is called the physical examination as a whole."""
+    """Whether a test is the whole physical examination."""
     return test.spelling in (whole_test("en").spelling, whole_test("zh").spelling)
 
 
 def test_called(test: str, language: Language) -> NamedTest:
-    """A test, an item as a whole, or all items by hand, by its English name, as it is called in a language."""
+    """Return a test, item or the whole physical examination by its English name, as it is called in a language."""
     tests = word_list("tests")
     entry = next((entry for entry in (*tests["test"], tests["whole"]) if entry["en"] == test), None)
     spelling = normalise(label(test, language) if entry is None else entry[language])
@@ -177,14 +178,14 @@ def _by_spelling() -> dict[str, NamedTest]:
 
 @cache
 def _names() -> tuple[NamedTest, ...]:
-    unsaid = {*_TOO_WIDE, *(word for word, _ in parts_of_the_body())}  # alone, a part of the body is no examination
-    items = [name for name in _items() if name.spelling not in unsaid]
+    ambiguous = {*_TOO_GENERAL, *(word for word, _ in parts_of_the_body())}  # a part of the body alone names no test
+    items = [name for name in _items() if name.spelling not in ambiguous]
     return tuple({name.spelling: name for name in (*items, *_listed(), *_tests())}.values())
 
 
 @cache
 def _samples() -> tuple[tuple[NamedTest, tuple[re.Pattern[str], ...]], ...]:
-    """What is sent to the laboratory, whatever it is called, beside a word that says that it is."""
+    """Return laboratory samples with the patterns of phrases that order them, whatever the sample is called."""
     return tuple(
         (
             _by_spelling()[normalise(entry["test"])],
@@ -202,37 +203,37 @@ def _items() -> Iterator[NamedTest]:
 
 def _tests() -> Iterator[NamedTest]:
     for test in word_list("tests")["test"]:
-        further = _further().get(normalise(test["en"]), ((), ()))
-        names = [*map(normalise, (test["en"], test["zh"], *test.get("aliases", ()))), *further[0]]
-        told = [*map(normalise, test.get("parts", ())), *further[1]]
+        extra = _extra_names().get(normalise(test["en"]), ((), ()))
+        names = [*map(normalise, (test["en"], test["zh"], *test.get("aliases", ()))), *extra[0]]
+        parts = [*map(normalise, test.get("parts", ())), *extra[1]]
         for spelling in names:
-            spellings = () if test.get("whole") else (*names, *told)
+            spellings = () if test.get("whole") else (*names, *parts)
             yield NamedTest(spelling, EXAMINATION_ITEMS.require(test["item"]), spellings, "apart" in test)
 
 
 def _listed() -> Iterator[NamedTest]:
-    """The tests of the long list that are not of the other."""
+    """Yield the tests of the long list (``listed_tests.toml``) that are not in ``tests.toml``."""
     known = {normalise(test["en"]) for test in word_list("tests")["test"]}
     for listed in word_list("listed_tests")["listed"]:
-        for names, told in _lines(listed["names"]):
-            spellings = () if listed.get("whole") else (*names, *told)
+        for names, parts in _lines(listed["names"]):
+            spellings = () if listed.get("whole") else (*names, *parts)
             for spelling in names if names[0] not in known else ():
                 yield NamedTest(spelling, EXAMINATION_ITEMS.require(listed["item"]), spellings, "apart" in listed)
 
 
 @cache
-def _further() -> dict[str, tuple[tuple[str, ...], tuple[str, ...]]]:
-    """Further names of a test by its first, and what else its result may be told as."""
+def _extra_names() -> dict[str, tuple[tuple[str, ...], tuple[str, ...]]]:
+    """Return further names, and names in results, from the long list by a test's first name."""
     found: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {}
     for listed in word_list("listed_tests")["listed"]:
-        for names, told in _lines(listed["names"]):
-            before = found.get(names[0], ((), ()))
-            found[names[0]] = (*before[0], *names[1:]), (*before[1], *told)
+        for names, parts in _lines(listed["names"]):
+            earlier = found.get(names[0], ((), ()))
+            found[names[0]] = (*earlier[0], *names[1:]), (*earlier[1], *parts)
     return found
 
 
 def _lines(listed: str) -> Iterator[tuple[list[str], list[str]]]:
-    """Of each line of the long list its names, and what follows the colon, folded."""
+    """Yield for each line of the long list the folded names, and the names in results after the colon."""
     for line in listed.splitlines():
-        names, _, told = line.partition(" : ")
-        yield [normalise(name) for name in names.split(", ")], [normalise(name) for name in told.split(", ") if name]
+        names, _, parts = line.partition(" : ")
+        yield [normalise(name) for name in names.split(", ")], [normalise(name) for name in parts.split(", ") if name]

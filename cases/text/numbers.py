@@ -1,4 +1,4 @@
-"""The numbers of a text, however they are written, so that what a patient says can be held against the note."""
+"""Extract numbers in any notation, so that a patient's words can be compared with the note."""
 
 import re
 from collections.abc import Iterator
@@ -20,7 +20,7 @@ _ENGLISH = re.compile(
     re.IGNORECASE,
 )
 _DIGITS = re.compile(r"\d+(?:,\d{3})+(?!\d)|\d+(?:\.\d+)?")
-# What a speaker counts or measures: B12 and L4 are names, 40mg and 5th are numbers.
+# Numbers that count or measure: in 40mg and 5th, not in names such as B12 and L4.
 _STATED = re.compile(
     r"(?<![A-Za-z\d.])(?:\d+(?:,\d{3})+(?!\d)|\d+(?:\.\d+)?)"
     r"(?=st\b|nd\b|rd\b|th\b|mg|mcg|ml|kg|cm|mm|km|g\b|l\b|h\b|hrs?\b|am\b|pm\b|x\b|lbs?\b|°|[FC]\b|[^A-Za-z\d]|$)",
@@ -33,32 +33,32 @@ _FIRST = (
 )
 _ORDINALS = {f"{word}th": n for word, n in NUMBER_WORDS.items()} | {"twentieth": 20, "thirtieth": 30}
 _ORDINALS |= {word: n for n, word in enumerate(_FIRST, 1)}
-_OF_RUNS = {**NUMBER_WORDS, **_ORDINALS, **dict.fromkeys(("oh", "o"), 0)}
-_PART = rf"(?:{'|'.join(sorted((*_OF_RUNS, *_SCALES, 'point'), key=len, reverse=True))}|\d+(?:\.\d+)?)"
+_RUN_VALUES = {**NUMBER_WORDS, **_ORDINALS, **dict.fromkeys(("oh", "o"), 0)}
+_PART = rf"(?:{'|'.join(sorted((*_RUN_VALUES, *_SCALES, 'point'), key=len, reverse=True))}|\d+(?:\.\d+)?)"
 _RUN = re.compile(rf"\b{_PART}(?:(?:[ -]| and ){_PART})*\b", re.IGNORECASE)
 _HAN_DIGIT = {"零": 0, "一": 1, "二": 2, "两": 2, "三": 3, "四": 4, "五": 5, "六": 6, "七": 7, "八": 8, "九": 9}
 _HAN = "".join(_HAN_DIGIT)
 _CHINESE = re.compile(rf"[{_HAN}十百]+")
-# A Chinese numeral counts only before what can be counted: 一直 and 一些 are no numbers.
+# A Chinese numeral counts only before a countable word: 一直 and 一些 are not numbers.
 _COUNTED = re.compile(
     rf"[{_HAN}十百半]+(?=个|天|日|周|月|年|岁|次|小时|分|秒|度|公斤|斤|片|粒|支|包|瓶|杯|倍|毫|克|米|厘|成)"
 )
 _LONGEST_RUN = 8  # parts
 _DAYS = {"day": 1, "week": 7, "month": 30, "year": 365}
 _DAYS |= {"天": 1, "日": 1, "周": 7, "星期": 7, "月": 30, "年": 365, "岁": 365}
-_LASTS = {"second": 1 / 86400, "minute": 1 / 1440, "hour": 1 / 24, "decade": 3650, **_DAYS}  # days
-_LASTS |= {"秒": 1 / 86400, "分钟": 1 / 1440, "小时": 1 / 24}
+_DURATIONS = {"second": 1 / 86400, "minute": 1 / 1440, "hour": 1 / 24, "decade": 3650, **_DAYS}  # days
+_DURATIONS |= {"秒": 1 / 86400, "分钟": 1 / 1440, "小时": 1 / 24}
 _VAGUE = ("few", "several", "couple of", "几")
 _VAGUE_SPAN = re.compile(
     r"(?P<amount>\d+(?:\.\d+)?|\b(?:few|several|couple of|(?:for|past|last|since) an?|past|last)|几)"
-    rf"[\s-]*个?(?P<unit>{'|'.join(_LASTS)})",
+    rf"[\s-]*个?(?P<unit>{'|'.join(_DURATIONS)})",
     re.IGNORECASE,
 )
 _SPAN = re.compile(r"(\d+(?:\.\d+)?)[\s-]*个?(day|week|month|year|天|日|周|星期|月|年|岁)")
 
 
 def stated_numbers(text: str, language: Language) -> dict[float, str]:
-    """The numbers that a speaker states, each with how it was said; "one" is often none and is not counted."""
+    """Return the numbers that a speaker states, with their wording; "one", often a pronoun, is not counted."""
     found = {float(match.group().replace(",", "")): match.group() for match in _STATED.finditer(text)}
     if language == "zh":
         pairs = ((chinese_number(match.group()), match.group()) for match in _COUNTED.finditer(text))
@@ -67,10 +67,10 @@ def stated_numbers(text: str, language: Language) -> dict[float, str]:
 
 
 def spoken_numbers(text: str) -> list[tuple[str, list[set[float]]]]:
-    """Every run of English number words and digits as it was said, with what it and its parts can mean.
+    """Return every run of English number words and digits, with the values that it and its parts can have.
 
     "One oh two point six" is 102.6, "nineteen ninety" 1990, "two thousand and four" 2004. A run may be several numbers
-    ("May seventh two thousand five"): each of the sets is of one way to cut it into parts.
+    ("May seventh two thousand five"): each set belongs to one way of cutting it.
     """
     found = []
     for run in _RUN.finditer(text):
@@ -82,7 +82,7 @@ def spoken_numbers(text: str) -> list[tuple[str, list[set[float]]]]:
 
 @lru_cache(maxsize=4096)
 def _cuts(parts: tuple[str, ...]) -> tuple[tuple[float, ...], ...]:
-    """The ways to read a run as numbers one after the other."""
+    """Return the ways to read a run as a sequence of numbers."""
     if not parts:
         return ((),)
     return tuple(
@@ -94,7 +94,7 @@ def _cuts(parts: tuple[str, ...]) -> tuple[tuple[float, ...], ...]:
 
 
 def _readings(parts: tuple[str, ...]) -> set[float]:
-    """What a run can mean as one number: by hundreds and thousands, digit by digit, or two by two."""
+    """Return the values that a run can have as one number: by hundreds and thousands, digit by digit or in pairs."""
     if "point" in parts:
         at = parts.index("point")
         digits = "".join(str(int(one)) for one in map(_value, parts[at + 1 :]))
@@ -111,7 +111,7 @@ def _readings(parts: tuple[str, ...]) -> set[float]:
             else:
                 last += _value(part)
         return {total + last}
-    groups: list[float] = []  # "twenty six" is one
+    groups: list[float] = []  # "twenty six" is one group
     for place, part in enumerate(parts):
         if place and parts[place - 1] in _TENS and 0 < _value(part) < 10:
             groups[-1] += _value(part)
@@ -121,11 +121,11 @@ def _readings(parts: tuple[str, ...]) -> set[float]:
 
 
 def _value(part: str) -> float:
-    return _OF_RUNS[part] if part in _OF_RUNS else float(part) if part[0].isdigit() else 0.0
+    return _RUN_VALUES[part] if part in _RUN_VALUES else float(part) if part[0].isdigit() else 0.0
 
 
 def known_numbers(text: str) -> set[float]:
-    """Every number that a note states in any writing, and the same spans of time in other units."""
+    """Return every number that a note states in any notation, also converted between units of time."""
     known = {float(match.group().replace(",", "")) for match in _DIGITS.finditer(text)}
     known |= {value for value, _ in _english(text)}
     known |= {value for match in _CHINESE.finditer(text) if (value := chinese_number(match.group())) is not None}
@@ -135,7 +135,7 @@ def known_numbers(text: str) -> set[float]:
     for number, unit in _SPAN.findall(_in_digits(text)):
         days = float(number) * _DAYS[unit]
         for length in set(_DAYS.values()):
-            # Within a twelfth: 12 weeks are 3 months, 18 months a year and a half.
+            # Tolerance of a twelfth: 12 weeks are 3 months, 18 months a year and a half.
             near = round(2 * days / length) / 2
             if near and abs(near * length - days) <= days / 12:
                 known |= {near}
@@ -144,16 +144,16 @@ def known_numbers(text: str) -> set[float]:
 
 @dataclass(frozen=True)
 class Span:
-    """How long, as it is said: an amount of a unit."""
+    """A duration as stated: an amount and a unit."""
 
     amount: str
     unit: str
 
     def lasts_as(self, other: "Span") -> bool:
-        """Whether both are as long, within a twelfth; of what is not counted the units have to agree."""
+        """Whether both durations are equal within a twelfth; vague ones need the same unit."""
         if self.amount[0].isdigit() and other.amount[0].isdigit():
-            days, others = (float(one.amount) * _LASTS[one.unit] for one in (self, other))
-            return abs(days - others) <= max(days, others) / 12
+            days, other_days = (float(one.amount) * _DURATIONS[one.unit] for one in (self, other))
+            return abs(days - other_days) <= max(days, other_days) / 12
         return self.unit == other.unit
 
     def __str__(self) -> str:
@@ -161,7 +161,7 @@ class Span:
 
 
 def spans_of_time(text: str) -> set[Span]:
-    """The spans of time of a text, ages too; a vague amount is its word."""
+    """Return the durations in a text, ages included; a vague amount is kept as its word."""
     spans = set()
     for found in _VAGUE_SPAN.finditer(_in_digits(text)):
         amount = found["amount"].casefold()
@@ -170,7 +170,7 @@ def spans_of_time(text: str) -> set[Span]:
 
 
 def chinese_number(text: str) -> float | None:
-    """The value of a Chinese numeral below a thousand; None if it is none."""
+    """Return the value of a Chinese numeral below a thousand; None if it is not one."""
     if text == "半":
         return 0.5
     if not re.fullmatch(rf"[{_HAN}十百]+", text):
@@ -196,7 +196,7 @@ def _english(text: str) -> Iterator[tuple[float, str]]:
 
 
 def _in_digits(text: str) -> str:
-    """The text with its number words as digits, for the spans of time."""
+    """Replace number words by digits, to find durations."""
     text = _ENGLISH.sub(lambda match: f"{next(_english(match.group()))[0]:g}", text)
     return _COUNTED.sub(
         lambda match: match.group() if chinese_number(match.group()) is None else f"{chinese_number(match.group()):g}",

@@ -1,6 +1,6 @@
-"""What a physician's words order: tests by name, or by a description ("a camera down your gullet").
+"""Find tests that a physician orders, by name or by description ("a camera down your gullet").
 
-For spoken orders only: a record that has the same words describes findings.
+Only for spoken orders: in a record, the same words describe findings.
 """
 
 import re
@@ -15,7 +15,7 @@ from cases.vocabulary import IMAGE_CLASSES, PHYSICAL_ITEMS, Language, normalise,
 Span = tuple[int, int]
 Placed = tuple[int, int, NamedTest]
 
-_APART = {True: 60, False: 12}  # characters between the words of a description, by whether they are Latin
+_MAX_GAP = {True: 60, False: 12}  # characters between the words of a description, by whether they are ASCII
 _SENTENCE = re.compile(r"[^.;?!。；？！\n]+[.;?!。；？！\n]*")
 _JOINED = re.compile(
     r"[,;，；](?![查看测]| so\b)|[、。\n+]|\. |\b(?:and|plus|then|as well as|along with)\b|以及|还有|加上|[和及与并再]"
@@ -26,23 +26,23 @@ _PATTERNS = patterns("cases", "vocabularies/patterns")
 
 @lru_cache(maxsize=4096)
 def ordered_tests(words: str) -> tuple[Placed, ...]:
-    """The tests that words order, each with its place in the folded words, in their order.
+    """Return the ordered tests with their spans in the folded words, in order.
 
-    Of a collection of tests ("blood for CRP") only what is named of it, and so of the physical examination; of what is
-    not to be done, nothing.
+    Of a collection of tests ("blood for CRP"), and of the physical examination, only the named parts are ordered; tests
+    that are declined are left out.
     """
     folded = normalise(words)
-    none, cuts = denied(words), phrases(folded)
+    excluded, spans = denied(words), phrases(folded)
     whole_at = [match.span() for match in whole_words().finditer(folded)]
     named = tuple(place for place in placed_tests(words) if not is_within(place[:2], whole_at))  # "from head to toe"
-    found = [place for place in (*named, *_described(words, folded, named)) if not is_within(place[:2], none)]
+    found = [place for place in (*named, *_described(words, folded, named)) if not is_within(place[:2], excluded)]
     by_hand = [place for place in found if place[2].item in PHYSICAL_ITEMS.names]
     found += [
         (*at, part)
         for at in whole_at
         for part in parts_of(whole_test(language_of(folded[slice(*at)])))
-        if not is_within(at, none)
-        and not any(start <= at[0] < end and start <= place[0] < end for start, end in cuts for place in by_hand)
+        if not is_within(at, excluded)
+        and not any(start <= at[0] < end and start <= place[0] < end for start, end in spans for place in by_hand)
     ]
     narrowed = [
         whole
@@ -53,8 +53,8 @@ def ordered_tests(words: str) -> tuple[Placed, ...]:
             part[2].item == whole[2].item
             and part[2].spellings
             and start <= part[0] < end
-            and not _COMMA.search(folded[part[1] : whole[0]])  # 血常规，查个血 asks for both
-            for start, end in cuts
+            and not _COMMA.search(folded[part[1] : whole[0]])  # 血常规，查个血 orders both
+            for start, end in spans
             if start <= whole[0] < end
             for part in found
         )
@@ -63,13 +63,13 @@ def ordered_tests(words: str) -> tuple[Placed, ...]:
 
 
 def denied(words: str) -> list[Span]:
-    """The places, in the folded words, of what is no order: not to be done, a question for what was, or told back."""
+    """Return the spans, in the folded words, that are no order: declined, asked about the past, or repeated."""
     folded, names = with_mark(words), ("not_to_be_done", "done_before", "told_back")
     return [match.span() for name in names for match in _PATTERNS[name].finditer(folded)]
 
 
 def with_mark(words: str) -> str:
-    """The folded words with the question mark at their end, which is folded away."""
+    """Return the folded words with their final question mark, which folding removes."""
     return normalise(words) + ("?" if words.rstrip().endswith(("?", "？")) else "")
 
 
@@ -80,7 +80,7 @@ def without_told_back(words: str) -> str:
 
 
 def left_of(words: str) -> str:
-    """The folded words without what is no order."""
+    """Return the folded words with everything that is no order blanked out."""
     folded = normalise(words)
     for start, end in denied(words):
         folded = folded[:start] + " " * (end - start) + folded[end:]
@@ -88,27 +88,27 @@ def left_of(words: str) -> str:
 
 
 def order_sentences(folded: str) -> list[Span]:
-    """The places of the sentences of an order."""
+    """Return the spans of the sentences of an order."""
     return [match.span() for match in _SENTENCE.finditer(folded)]
 
 
 def phrases(folded: str) -> list[Span]:
-    """The places of the phrases of an order, one for each thing that is ordered."""
+    """Return the spans of the phrases of an order, one for each thing ordered."""
     return [*pairwise([0, *(match.end() for match in _JOINED.finditer(folded)), len(folded) + 1])]
 
 
 @cache
 def picture_of(picture: str) -> re.Pattern[str]:
-    """A picture's folded name with the part of the body before or after it ("an ultrasound of the kidneys")."""
+    """Return a pattern for a picture's folded name with a part of the body ("an ultrasound of the kidneys")."""
     after = "(?: scans?)?(?: (?:of|on) (?:(?:the|your|his|her|my|both) )?[a-z]+)?"
     return re.compile(f"(?:[a-z]+ |[一-鿿]{{0,4}})?(?<![a-z]){re.escape(picture)}(?![a-z]){after}")
 
 
 def _described(words: str, folded: str, named: Sequence[Placed]) -> Iterator[Placed]:
-    """The tests that are described, each where its last word stands.
+    """Yield the tests that are described, each at the span of its last word.
 
-    The words of a test's name, its own too, and of what a picture is of, belong to it, and what stands on both sides of
-    it is no description. A question about what was, or is felt, describes no test.
+    Words that belong to a test's name, or to the body part of a picture, describe no other test, and a description does
+    not span them. Questions about the past or about feelings describe no test.
     """
     pictures = {name.spelling: name.item for *_, name in named if name.item in IMAGE_CLASSES}
     taken = [((start, end), name.item) for start, end, name in named]
@@ -120,9 +120,9 @@ def _described(words: str, folded: str, named: Sequence[Placed]) -> Iterator[Pla
         called = {name.item for start, _, name in named if sentence.start() <= start < sentence.end()}
         for test, kinds in _descriptions():
             if not test.spellings and test.item in {*IMAGE_CLASSES} & called:
-                continue  # "an ultrasound scan of your belly" is called by its name
+                continue  # "an ultrasound scan of your belly" is named, not described
             others = [span for span, item in taken if item != test.item]
-            if test.spellings:  # "a clotting and some blood work": its own name describes nothing more
+            if test.spellings:  # in "a clotting and some blood work", a test's own name describes nothing more
                 others += [(start, end) for start, end, name in named if name.spellings == test.spellings]
             found = [
                 [
@@ -132,28 +132,28 @@ def _described(words: str, folded: str, named: Sequence[Placed]) -> Iterator[Pla
                 ]
                 for kind in kinds
             ]
-            spans = next((spans for spans in product(*found) if _one_thing(sorted(spans), others, folded)), None)
+            spans = next((spans for spans in product(*found) if _are_adjacent(sorted(spans), others, folded)), None)
             if spans:
                 yield *max(spans), test
 
 
 def is_within(span: Span, others: Sequence[Span]) -> bool:
-    """Whether a place has anything in common with any of the others."""
+    """Whether a span overlaps any of the others."""
     return any(start < span[1] and span[0] < end for start, end in others)
 
 
-def _one_thing(spans: Sequence[Span], others: Sequence[Span], folded: str) -> bool:
-    """Whether words stand beside each other, near, and with no other test between them."""
+def _are_adjacent(spans: Sequence[Span], others: Sequence[Span], folded: str) -> bool:
+    """Whether spans are near each other, with no other test between them."""
     gaps = [(before[1], after[0]) for before, after in pairwise(spans)]
     return all(
-        0 <= end - start <= _APART[folded[start - 1].isascii()] and not is_within((start, end), others)
+        0 <= end - start <= _MAX_GAP[folded[start - 1].isascii()] and not is_within((start, end), others)
         for start, end in gaps
     )
 
 
 @cache
 def _descriptions() -> tuple[tuple[NamedTest, tuple[re.Pattern[str], ...]], ...]:
-    """Each test as it is called in a language, with a pattern for each kind of words that describe it there."""
+    """Return each test, as named in each language, with a pattern for every kind of word that describes it."""
     frames: dict[Language, str] = {"en": r"(?<![a-z])(?:{})(?![a-z])", "zh": "(?:{})"}
     return tuple(
         (

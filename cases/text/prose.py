@@ -1,4 +1,4 @@
-"""Nested JSON values as readable text, in English or Chinese."""
+"""Render nested JSON values as English or Chinese prose."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from cases.text.words import has_chinese
 from cases.vocabulary import patterns
 
-# Labels that say nothing: "Chest CT: Findings: normal" reads better without.
+# Labels that add nothing: "Chest CT: Findings: normal" reads better without.
 _BLAND = {"finding", "findings", "result", "results", "level", "value", "description", "report", "结果", "描述"}
 
 _PATTERNS = patterns("cases", "vocabularies/patterns")
@@ -15,7 +15,7 @@ _ENDS_SENTENCE = tuple(".!?。！？;；:：")
 
 
 def label(key: str) -> str:
-    """A key as a person would write it: ``Right_Upper_Limb`` becomes ``Right Upper Limb``."""
+    """Return a key as a person would write it: ``Right_Upper_Limb`` becomes ``Right Upper Limb``."""
     return re.sub(r"[_\s]+", " ", key).strip()
 
 
@@ -25,7 +25,7 @@ def is_bland(key: str) -> bool:
 
 
 def phrase(value: object) -> str:
-    """Any JSON value as one phrase: ``Label: value; Label: value``; empty if nothing is recorded in it."""
+    """Return a JSON value as one phrase: ``Label: value; Label: value``; empty if it records nothing."""
     if value is None:
         return ""
     if isinstance(value, bool):
@@ -38,33 +38,33 @@ def phrase(value: object) -> str:
 
 
 def recorded(text: str) -> str:
-    """A text without what says that nothing was, or could be, written ("Not done, but would show ...")."""
+    """Remove statements that nothing was recorded or done ("Not done, but would show ...")."""
     statements = _STATEMENT.split(text)
-    kept = [_recorded(part) for part in statements]
-    if kept == statements:
+    remaining = [_recorded(part) for part in statements]
+    if remaining == statements:
         return text
-    return paragraph(*(part[:1].upper() + part[1:] for part in kept if part)).rstrip(" .。;；,，")
+    return paragraph(*(part[:1].upper() + part[1:] for part in remaining if part)).rstrip(" .。;；,，")
 
 
 def _recorded(statement: str) -> str:
     bare = statement.strip().rstrip(" .。;；,，")
     if _PATTERNS["declined"].search(bare):
         return ""
-    said, _, rest = _PATTERNS["but"].sub("\n", bare, count=1).partition("\n")
-    if not _PATTERNS["nothing"].fullmatch(said.rstrip(" ,.")):
+    main, _, rest = _PATTERNS["but"].sub("\n", bare, count=1).partition("\n")
+    if not _PATTERNS["nothing"].fullmatch(main.rstrip(" ,.")):
         return statement
     empty = _PATTERNS["hypothetical"].search(rest) or _PATTERNS["nothing"].fullmatch(rest)
     return "" if empty else rest
 
 
 def sentence(name: str, value: object) -> str:
-    """``Name: phrase.``, or nothing if nothing is recorded."""
+    """Return ``Name: phrase.``, or nothing if nothing is recorded."""
     content = phrase(value)
     return paragraph(f"{name}{_colon(name)}{content}") if content else ""
 
 
 def prose(value: object) -> str:
-    """The entries of a value as one sentence each."""
+    """Return the entries of a value as one sentence each."""
     if isinstance(value, Mapping):
         return paragraph(
             *(phrase(content) if is_bland(str(key)) else sentence(label(str(key)), content)
@@ -76,7 +76,7 @@ def prose(value: object) -> str:
 
 
 def paragraph(*parts: str) -> str:
-    """Parts as sentences after each other; empty ones are left out."""
+    """Join parts as sentences; empty ones are left out."""
     text = ""
     for part in filter(None, (part.strip() for part in parts)):
         chinese = has_chinese(part)
@@ -86,7 +86,7 @@ def paragraph(*parts: str) -> str:
 
 
 def texts(value: object) -> list[str]:
-    """Every text that stands in a value: the elements of a list, the contents of an object, or the one text."""
+    """Return all texts in a value: list elements, object contents, or the single text."""
     if isinstance(value, Mapping):
         return [text for content in value.values() for text in texts(content)]
     if isinstance(value, list):

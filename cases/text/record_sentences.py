@@ -1,4 +1,4 @@
-"""What is on record about a case, sentence by sentence: the facts that a patient may be asked for one at a time."""
+"""The record of a case as single sentences: the facts that a patient may be asked for."""
 
 from dataclasses import dataclass
 
@@ -15,23 +15,23 @@ _SEX = {"en": {"male": "male", "female": "female"}, "zh": {"male": "男", "femal
 class RecordSentence:
     """One sentence of the record."""
 
-    section: str  # the field of the patient record, ``person`` (age, sex, occupation), or the examination item
-    text: str  # the sentence as it is written
+    section: str  # a field of the patient record, ``person`` (age, sex, occupation), or an examination item
+    text: str  # as written
 
     @property
     def is_result(self) -> bool:
-        """Whether an examination found it."""
+        """Whether it is an examination result."""
         return self.section in EXAMINATION_ITEMS.names
 
 
 def record_sentences(
     patient: PatientRecord, examinations: ExaminationRecord, language: Language
 ) -> list[RecordSentence]:
-    """All facts of a case, in the order of the record: the person, the histories, the results."""
+    """Return all facts of a case in the order of the record: person, histories, results."""
     person = [RecordSentence("person", line) for line in _person(patient, language)]
-    told = [RecordSentence(section, line) for section in HISTORIES for line in sentences(getattr(patient, section))]
-    found = [RecordSentence(item, line) for item, text in examinations.results.items() for line in sentences(text)]
-    return [*person, *told, *found]
+    history = [RecordSentence(section, line) for section in HISTORIES for line in sentences(getattr(patient, section))]
+    results = [RecordSentence(item, line) for item, text in examinations.results.items() for line in sentences(text)]
+    return [*person, *history, *results]
 
 
 def _person(patient: PatientRecord, language: Language) -> list[str]:
@@ -49,7 +49,7 @@ def _person(patient: PatientRecord, language: Language) -> list[str]:
 
 
 def age_in_words(years: float, language: Language) -> str:
-    """An age in years; of a child under three in months, of a newborn in days."""
+    """Return an age in years; under three in months, under two months in days."""
     units = {"en": (" years", " months", " days"), "zh": ("岁", "个月", "天")}[language]
     for count, least, unit in ((years, 3, units[0]), (years * 12, 2, units[1])):
         if count >= least:

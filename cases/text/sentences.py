@@ -1,4 +1,4 @@
-"""Where one sentence of a clinical text ends and the next begins, and one clause; in English and Chinese."""
+"""Split clinical text into sentences and clauses, in English and Chinese."""
 
 import re
 from functools import lru_cache
@@ -13,9 +13,9 @@ _ABBREVIATION = re.compile(
     r"\b(?:Dr|Mr|Mrs|Ms|Prof|St|[Vv]s|[Aa]pprox|[Ff]igs?|[Cc]f|[Rr]esp|[Ii]ncl|[Ee]\.g|[Ii]\.e|[pP]\.[oO]|[iI]\.[vVmM]"
     r"|U\.S|[A-Z]\. ?[A-Z])$"
 )
-# Ends a sentence unless it goes on with a small letter: "at 5 p.m. He", but "S. aureus", "2. asthma".
+# Ends a sentence unless a lower-case letter follows: "at 5 p.m. He", but "S. aureus", "2. asthma".
 _OFTEN_WITHIN = re.compile(r"(?:\b[A-Z]|\.[A-Za-z]|\d)$")
-# What numbers an entry of a list (its closing sign tells the style): not the decimal "1.5", nor the 2 of "stage 2.".
+# The number of a list entry (its closing sign tells the style): not the decimal "1.5", nor the 2 of "stage 2.".
 _ENTRY = re.compile(
     rf"(?:^|(?<=[\s,，;；。.、{HAN}]))(?P<open>[(（]?)(?P<number>\d{{1,2}})\s?(?P<close>[)）、．:：]|\.(?!\d))\s*"
     r"|(?P<circled>[①-⑳])\s*"
@@ -28,26 +28,26 @@ _CLAUSE_END = re.compile(
 
 
 def sentences(text: str) -> list[str]:
-    """The sentences of a text, each with its full stop; nothing but white space is lost.
+    """Return the sentences of a text with their full stops; only white space is lost.
 
-    A sentence ends at a full stop, question or exclamation mark, at a Chinese semicolon, and with its line. The points
-    of decimals, abbreviations, initials and list marks (``Dr. Wu``, ``E. coli``, ``No. 5``, ``1. Pneumonia``) end
-    none; nor does the English semicolon, at which only clauses end. What has neither letter nor digit is no sentence
-    of its own.
+    A sentence ends at a full stop, question or exclamation mark, at a Chinese semicolon, and at the end of its line.
+    The points of decimals, abbreviations, initials and list marks (``1. Pneumonia``, ``Dr. Wu``, ``E. coli``,
+    ``No. 5``) do not end one; nor does the English semicolon, which only ends a clause. A part without letters or
+    digits is not a sentence of its own.
     """
     return [part.strip() for part in pieces(text) if part.strip()]
 
 
 def first_sentence(text: str) -> str:
-    """The first sentence of a text; empty if it has none."""
+    """Return the first sentence of a text; empty if it has none."""
     return next(iter(sentences(text)), "")
 
 
 def entries(text: str) -> list[str]:
-    """The entries of a list that is numbered from 1 on, without their numbers; any other text as it is, by itself.
+    """Return the entries of a list numbered from 1, without their numbers; any other text as a single entry.
 
-    The numbers stand in one style, each once and in order ("1. A；2. B", "(1) A (2) B", "①A②B"): where one is missing
-    or stands twice, nobody can tell what belongs together, and nothing is parted.
+    All numbers must have one style and be complete and in order ("1. A；2. B", "(1) A (2) B", "①A②B"); otherwise the
+    entries cannot be told apart, and the text is not split.
     """
     marks = [mark for mark in _ENTRY.finditer(text) if not _COUNTED.search(text[: mark.start()])]
     if not marks or text[: marks[0].start()].strip():
@@ -63,11 +63,11 @@ def entries(text: str) -> list[str]:
 
 
 def pieces(text: str) -> list[str]:
-    """The sentences of a text with the white space after them: joined again, they are the text."""
+    """Return the sentences of a text with the white space after them, so that they join to the original text."""
     return list(_pieces(text))
 
 
-@lru_cache(maxsize=1024)  # rules ask it of the same few texts again and again
+@lru_cache(maxsize=1024)  # rules analyse the same few texts repeatedly
 def _pieces(text: str) -> tuple[str, ...]:
     cuts = [0]
     for stop in _STOP.finditer(text):
@@ -79,7 +79,7 @@ def _pieces(text: str) -> tuple[str, ...]:
 
 
 def clauses(sentence: str) -> list[str]:
-    """The clauses of a sentence, without the commas, colons and semicolons between them; decimals are not cut."""
+    """Return the clauses of a sentence without separators; decimals are not split."""
     return [clause for part in _CLAUSE_END.split(sentence) if (clause := part.strip())]
 
 

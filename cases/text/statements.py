@@ -1,7 +1,7 @@
-"""What a text states, word by word, for the offline judges: content words with their polarity and side.
+"""Extract the content words of a text with polarity and side, for the offline judges.
 
-Rules, no model: they know words, not meanings. ``No effusion; 15 mm nodule in the left lung`` reads as *effusion*
-(negated), *15mm*, *nodule* (left), *lung* (left). English words are stemmed, Chinese ones cut by jieba.
+Rules match words, not meanings. ``No effusion; 15 mm nodule in the left lung`` gives *effusion* (negated), *15mm*,
+*nodule* (left), *lung* (left). English words are stemmed; Chinese is segmented by jieba.
 """
 
 import re
@@ -15,7 +15,7 @@ from cases.vocabulary import word_list
 
 
 class Mention(NamedTuple):
-    """One content word as it is meant in its clause."""
+    """A content word as meant in its clause."""
 
     word: str
     negated: bool = False
@@ -23,7 +23,7 @@ class Mention(NamedTuple):
 
     @property
     def exact(self) -> bool:
-        """Whether the word has a digit: a measure, grade or level, which must be met exactly."""
+        """Whether the word has a digit: a measure, grade or level, which must match exactly."""
         return any(character in "0123456789" for character in self.word)
 
 
@@ -49,9 +49,9 @@ _LIST_MARK = re.compile(r"^\s*(?:[(（]?[0-9]{1,2}[)）、．.](?![0-9])|[-•*�
 
 
 def statements(text: str) -> list[str]:
-    """What a text states, one by one: its sentences, cut at semicolons too, without list marks and full stops.
+    """Return the statements of a text: its sentences, also split at semicolons, without list marks and full stops.
 
-    Headings (what ends in a colon) and what has no letter are dropped.
+    Headings (ending in a colon) and parts without letters are dropped.
     """
     parts = (part for sentence in sentences(text) for part in re.split("[;；]", sentence))
     bare = (_LIST_MARK.sub("", part).strip().rstrip("。！？!?.").rstrip() for part in parts)
@@ -59,10 +59,10 @@ def statements(text: str) -> list[str]:
 
 
 def mentions(sentence: str) -> list[Mention]:
-    """The content words of one sentence, in order.
+    """Return the content words of a sentence, in order.
 
-    A negation reaches to the end of its clause, past a comma only in a list that goes on with "or" or "nor"; "is not
-    seen", "absent" and the like reach back. A side holds for its clause and for those after it that name none.
+    A negation extends to the end of its clause, and past a comma only in a list that continues with "or" or "nor"; "is
+    not seen", "absent" and the like extend backwards. A side applies to its clause and to later clauses without one.
     """
     text = _PREFIX_NON.sub("non", _POSSESSIVE.sub("", unicodedata.normalize("NFKC", sentence).replace("’", "'")))
     text = re.sub(r"\s+", " ", text)
@@ -70,7 +70,7 @@ def mentions(sentence: str) -> list[Mention]:
 
 
 class _Reader:
-    """Reads one part of a sentence that no negation crosses."""
+    """Reads a part of a sentence that negations do not cross."""
 
     def __init__(self, text: str) -> None:
         self._text = text
@@ -135,6 +135,6 @@ class _Reader:
 
 
 def _measures(text: str) -> Iterator[str]:
-    """The numbers of a measure, lengths in millimetres: ``3 x 4.5 cm`` gives 30mm and 45mm."""
+    """Yield the numbers of a measure, lengths in millimetres: ``3 x 4.5 cm`` gives 30mm and 45mm."""
     factor, unit = next((scale for name, scale in _UNITS.items() if text.casefold().endswith(name)), (1, ""))
     return (f"{float(number) * factor:.10g}{unit}" for number in _NUMBER.findall(text))

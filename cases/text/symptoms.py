@@ -1,8 +1,8 @@
-"""The symptom description: the one feature of a case that is embedded and searched by (MedCase-RAG, B.3).
+"""The symptom description, by which similar cases are embedded and retrieved (MedCase-RAG, B.3).
 
-The paper refines the patient's words to "approximately 70 characters" of Chinese. Seventy Chinese characters say
-about what forty English words say, so the English budget is 240 characters. The rule is deterministic: what is
-refined when a case is filed and when a new patient is looked up comes out alike.
+The paper refines the patient's words to "approximately 70 characters" of Chinese. Seventy Chinese characters say about
+as much as forty English words, so the English budget is 240 characters. The rule is deterministic, so that stored cases
+and queries are refined alike.
 """
 
 import re
@@ -18,61 +18,61 @@ from cases.vocabulary import Language, normalise, word_list
 def describe_symptoms(*parts: str, language: Language) -> str:
     """Refine the patient's words to a symptom description.
 
-    Clauses are taken in the order given, whole, until the budget is used up (70 characters in Chinese, 240 in
-    English). Denied symptoms, courtesies, lead-ins ("the patient reports") and repetitions are left out; the opening
-    clause is the complaint itself and is kept whatever its form ("No bowel movement for three days").
+    Whole clauses are taken in order until the budget is used up (70 characters in Chinese, 240 in English). Negated
+    symptoms, courtesies, lead-ins ("the patient reports") and repetitions are left out; the opening clause is the
+    complaint and is always kept ("No bowel movement for three days").
 
     Args:
-        *parts: texts in order of weight: the chief complaint first, then the present illness or further words.
-        language: the language of the texts.
+        *parts: texts in order of importance: the chief complaint first, then the present illness or further words.
+        language: of the texts.
 
     Returns:
-        One line, at most the budget long; empty if the parts say nothing.
+        One line within the budget; empty if the parts say nothing.
     """
     words = word_list("symptoms")[rules_of(language)]
     budget: int = words["budget"]
     joint: str = words["joint"]
-    kept: list[str] = []
-    for clause in _told(parts, language):
+    chosen: list[str] = []
+    for clause in _content_of(parts, language):
         bare = normalise(clause)
-        if bare in normalise(joint.join(kept)):
+        if bare in normalise(joint.join(chosen)):
             continue
-        # A clause that says an earlier one again, and more, takes its place.
-        longer = [*(earlier for earlier in kept if normalise(earlier) not in bare), clause]
+        # A clause that contains an earlier one replaces it.
+        longer = [*(earlier for earlier in chosen if normalise(earlier) not in bare), clause]
         if len(joint.join(longer)) <= budget:
-            kept = longer
-        elif kept:
+            chosen = longer
+        elif chosen:
             break
         else:
-            kept = [_shorten(clause, budget)]
-    return joint.join(kept)
+            chosen = [_shorten(clause, budget)]
+    return joint.join(chosen)
 
 
-def _told(parts: tuple[str, ...], language: Language) -> Iterator[str]:
-    """What of each clause is affirmed, without what leads up to it; the opening clause whatever its form."""
+def _content_of(parts: tuple[str, ...], language: Language) -> Iterator[str]:
+    """Yield the affirmed part of each clause without lead-ins; the opening clause in any case."""
     opening = True
     for part in parts:
         for clause, affirmed in _affirmed(part, language):
             if _is_filler(clause, language):
                 continue
-            told = affirmed or (clause if opening else "")
-            told = " ".join(_pattern("lead", language).sub("", told.strip()).split()).strip(" ,，、.。")
-            if told:
-                yield told
+            content = affirmed or (clause if opening else "")
+            content = " ".join(_pattern("lead", language).sub("", content.strip()).split()).strip(" ,，、.。")
+            if content:
+                yield content
             opening = False
 
 
 def _affirmed(text: str, language: Language) -> Iterator[tuple[str, str]]:
-    """Each clause with what of it is affirmed (empty if all of it is denied)."""
+    """Yield each clause with its affirmed part (empty if all of it is negated)."""
     for statement in statements(text):
-        denying = False
+        negated = False
         for clause in clauses(statement):
             if denial := _pattern("denial", language).search(clause):
-                denying = True
+                negated = True
                 yield clause, clause[: denial.start()]
             else:
-                denying = denying and not _pattern("new_statement", language).search(clause)
-                yield clause, "" if denying else clause
+                negated = negated and not _pattern("new_statement", language).search(clause)
+                yield clause, "" if negated else clause
 
 
 def _is_filler(clause: str, language: Language) -> bool:
@@ -89,5 +89,5 @@ def _shorten(clause: str, budget: int) -> str:
     if len(clause) <= budget:
         return clause
     cut = clause[:budget]
-    at_word = cut.rsplit(None, 1)[0]  # Chinese has no spaces: nothing to cut back to
+    at_word = cut.rsplit(None, 1)[0]  # Chinese has no spaces to cut at
     return at_word if len(at_word) > budget // 2 else cut

@@ -1,4 +1,4 @@
-"""What a text is made of: its language, its words and their stems."""
+"""Language, words and stems of a text."""
 
 import marshal
 import re
@@ -18,64 +18,64 @@ _COUNTED = re.compile(r"[\u3400-\u9fff]|[^\W_\u3400-\u9fff]+(?:['’.,/-][^\W_\u
 
 
 def has_chinese(text: str) -> bool:
-    """Whether there is any Chinese character."""
+    """Whether a text has any Chinese character."""
     return _CHINESE.search(text) is not None
 
 
 def language_of(*texts: str) -> Language:
-    """Chinese if more than a quarter of the letters are."""
+    """Return "zh" if more than a quarter of the letters are Chinese, else "en"."""
     letters = [letter for text in texts for letter in text if letter.isalpha()]
     return "zh" if 4 * sum(map(has_chinese, letters)) > len(letters) else "en"
 
 
 def rules_of(language: Language) -> Language:
-    """The language by whose rules a text is read: its own, or English where it has none, which then finds little."""
+    """Return the language whose rules are applied to a text: English for languages without rules."""
     return language if language in ("en", "zh") else "en"
 
 
 def words(text: str) -> list[str]:
-    """The words of a text, folded: Chinese cut by jieba, others whole with their hyphens and apostrophes."""
+    """Return the folded words of a text: Chinese segmented by jieba, others with their hyphens and apostrophes."""
     return list(_words(text))
 
 
-@lru_cache(maxsize=1024)  # rules ask it of the same few texts again and again
+@lru_cache(maxsize=1024)  # rules analyse the same few texts repeatedly
 def _words(text: str) -> tuple[str, ...]:
     found = _WORD.findall(text.casefold().replace("’", "'"))
     return tuple(word for run in found for word in (chinese_words(run) if has_chinese(run) else (run,)))
 
 
 def count_words(text: str) -> int:
-    """The words of a text, as Clini-Eval counts them: each Chinese character is one."""
+    """Count words as Clini-Eval does: each Chinese character is one."""
     return len(_COUNTED.findall(text))
 
 
 @lru_cache(maxsize=1 << 16)
 def chinese_words(run: str) -> tuple[str, ...]:
-    """A run of Chinese characters cut into the words of jieba's dictionary; no word is guessed."""
+    """Segment a run of Chinese characters into words of jieba's dictionary, without its model for unknown words."""
     return tuple(jieba().cut(run, HMM=False))
 
 
 @lru_cache(maxsize=1 << 16)
 def stem(word: str) -> str:
-    """An English word without its ending (Porter's newer rules); other words as they are."""
+    """Return the stem of an English word (Porter2); other words unchanged."""
     if not (word.isascii() and word.isalpha()):
         return word
     import snowballstemmer
 
-    # One for each word: a stemmer that two threads share gives wrong stems, or fails.
+    # A new stemmer each time: one shared by two threads gives wrong stems, or fails.
     stemmed: str = snowballstemmer.stemmer("english").stemWord(word.casefold())
     return stemmed
 
 
 @cache
 def jieba() -> ModuleType:
-    """The cutter of Chinese text, loaded once."""
+    """Return jieba with its dictionary, loaded once."""
     import jieba as loaded
 
-    loaded.setLogLevel(60)  # it reports on loading its dictionary
+    loaded.setLogLevel(60)  # silence its messages about loading the dictionary
     with suppress(OSError, EOFError, TypeError, ValueError):
-        kept = Path(tempfile.gettempdir(), "jieba.cache").read_bytes()  # by itself it reads a word at a time
-        loaded.dt.FREQ, loaded.dt.total = marshal.loads(kept)
+        dictionary = Path(tempfile.gettempdir(), "jieba.cache").read_bytes()  # jieba's own loading is slow
+        loaded.dt.FREQ, loaded.dt.total = marshal.loads(dictionary)
         loaded.dt.initialized = True
     module: ModuleType = loaded
     return module

@@ -1,4 +1,4 @@
-"""AIE beyond the averages: which action at which turn, and what longer dialogues bring (AIE, figure 6 c and d)."""
+"""Beyond AIE's averages: actions by turn, and the effect of longer dialogues (AIE, figure 6 c and d)."""
 
 from collections import Counter
 from collections.abc import Iterable
@@ -12,7 +12,7 @@ from scoring.metrics.samples import Definition, mean
 
 
 class TurnShares(NamedTuple):
-    """How often each action is taken at one turn, of the dialogues that get so far; the shares sum to 1."""
+    """The frequency of each action at one turn, over the dialogues that get so far; the shares sum to 1."""
 
     turn: int
     dialogues: int
@@ -29,7 +29,7 @@ class LengthScores(NamedTuple):
 
 
 def action_shares(transcripts: Iterable[AieTranscript]) -> list[TurnShares]:
-    """The share of each action at each turn, the opening first (AIE, figure 6c)."""
+    """Return the share of each action at each turn, the opening first (AIE, figure 6c)."""
     by_turn: dict[int, Counter[str]] = {}
     for transcript in transcripts:
         for number, turn in enumerate(transcript.history, 1):
@@ -41,7 +41,7 @@ def action_shares(transcripts: Iterable[AieTranscript]) -> list[TurnShares]:
 
 
 def by_length(transcripts: Iterable[AieTranscript], definition: Definition = "sound") -> list[LengthScores]:
-    """Coverage and diagnosis by the number of turns (AIE, figure 6d); no diagnosis where nobody was asked for one."""
+    """Return coverage and diagnosis by number of turns (AIE, figure 6d); no diagnosis if none was asked for."""
     transcripts = list(transcripts)
     asked = any(transcript.diagnosis for transcript in transcripts)
     language = data_set_language(transcripts)
@@ -65,7 +65,7 @@ def _right(transcripts: Iterable[AieTranscript], definition: Definition) -> list
 
 
 def utterance_languages(transcripts: Iterable[AieTranscript]) -> dict[tuple[str, Language], int]:
-    """How many utterances each side makes in each language; blank ones are none."""
+    """Count the utterances of each side by language, without blank ones."""
     return Counter(
         (side, language_of(text))
         for transcript in transcripts

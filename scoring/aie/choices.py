@@ -14,16 +14,16 @@ from scoring.records import read_sheet
 _OUTCOMES = {"win": 1, "lose": -1, "tie": 0}
 _AUTHORS = {"model1": 1, "model2": -1, "tie": 0}
 _COLUMNS = ("case", "one", "other")
-_RENAMED = {"professional": "total"}  # what the authors' patients' form calls it
+_RENAMED = {"professional": "total"}  # the name in the authors' form for patients
 _KNOWN = {aspect for aspects in ASPECTS.values() for aspect in aspects} | {"doctor_total", "patient_total"}
 
 
 def read_choices(path: str | Path) -> tuple[list[Verdict], list[Problem]]:
-    """People's choices from one file, and what does not fit.
+    """Read people's choices from a file; return them and the problems.
 
-    JSON, as AIE's authors have it: ``{id, model1: {model}, model2: {model}, result: {aspect: winner}}``, the winner
-    being model1, model2 or tie.
-    CSV: columns case, one, other, and an aspect each, with win, lose or tie as it went for ``one``; rater is optional.
+    JSON, the authors' format: ``{id, model1: {model}, model2: {model}, result: {aspect: winner}}``, where the winner is
+    model1, model2 or tie. CSV: columns case, one, other, and one per aspect with win, lose or tie from the side of
+    ``one``; rater is optional.
     """
     path = Path(path)
     found: list[Verdict] = []
@@ -52,12 +52,12 @@ def read_choices(path: str | Path) -> tuple[list[Verdict], list[Problem]]:
 
 
 def verdicts(case: str, one: str, other: str, outcomes: Mapping[str, int], rater: str = "") -> list[Verdict]:
-    """A choice as verdicts, one for each view that it takes."""
+    """Return a choice as verdicts, one for each view that it covers."""
     return [Verdict(case, one, other, of_view, view, rater) for view, of_view in by_view(outcomes).items()]
 
 
 def by_view(outcomes: Mapping[str, int]) -> dict[View, dict[str, int]]:
-    """Outcomes by the view they take; ``total`` alone is of the view of the aspects beside it."""
+    """Group outcomes by view; a plain ``total`` belongs to the view of the other aspects."""
     found: dict[View, dict[str, int]] = {}
     views: tuple[View, ...] = ("doctor", "patient")
     for view in views:
@@ -69,31 +69,31 @@ def by_view(outcomes: Mapping[str, int]) -> dict[View, dict[str, int]]:
 
 
 def named(given: Sequence[Verdict], doctors: Sequence[str]) -> tuple[list[Verdict], list[str]]:
-    """The choices under the doctors' names here, and the names that are none's.
+    """Return the choices with names replaced by those of the given doctors, and the unknown names.
 
-    A name stands for the doctor that bears it, else for the only one whose name begins with it.
+    A name means the doctor with that name, or else the only one whose name begins with it.
     """
     names = {name for verdict in given for name in (verdict.one, verdict.other)}
     meant: dict[str, str] = {}
     for name in names:
-        begun = [doctor for doctor in doctors if doctor.casefold().startswith(name.casefold())]
-        if name in doctors or len(begun) == 1:
-            meant[name] = name if name in doctors else begun[0]
-    kept = [
+        matches = [doctor for doctor in doctors if doctor.casefold().startswith(name.casefold())]
+        if name in doctors or len(matches) == 1:
+            meant[name] = name if name in doctors else matches[0]
+    known = [
         replace(each, one=meant[each.one], other=meant[each.other])
         for each in given
         if each.one in meant and each.other in meant
     ]
-    return kept, sorted(names - meant.keys())
+    return known, sorted(names - meant.keys())
 
 
 def _of_row(row: Mapping[str, str]) -> list[Verdict] | tuple[str, str]:
     outcomes = {}
-    for title, said in row.items():
-        if (aspect := _aspect(title)) in _KNOWN and said:
-            if said.lower() not in _OUTCOMES:
-                return title, f"expected win, lose or tie, found {said!r}"
-            outcomes[aspect] = _OUTCOMES[said.lower()]
+    for title, cell in row.items():
+        if (aspect := _aspect(title)) in _KNOWN and cell:
+            if cell.lower() not in _OUTCOMES:
+                return title, f"expected win, lose or tie, found {cell!r}"
+            outcomes[aspect] = _OUTCOMES[cell.lower()]
     case, one, other = (row[name] for name in _COLUMNS)
     if not (case and one and other) or one == other:
         return "one", "expected a case and two different doctors"
@@ -101,7 +101,7 @@ def _of_row(row: Mapping[str, str]) -> list[Verdict] | tuple[str, str]:
 
 
 def _of_record(value: Any) -> list[Verdict] | tuple[str, str] | None:
-    """An entry of the authors' file; None where nobody has judged yet."""
+    """Read an entry of the authors' file; None if it is not judged yet."""
     if not isinstance(value, Mapping) or "id" not in value:
         return "id", "expected an object with id, model1, model2 and result"
     doctors = [_model(value.get(side)) for side in ("model1", "model2")]
@@ -122,7 +122,7 @@ def _of_record(value: Any) -> list[Verdict] | tuple[str, str] | None:
 
 
 def _aspect(title: object) -> str:
-    """An aspect by its title in a file: "Inquiry", or what the authors call it."""
+    """Return an aspect by its title in a file: "Inquiry", or the authors' name for it."""
     name = str(title).strip().lower()
     return _RENAMED.get(name, name)
 

@@ -1,4 +1,4 @@
-"""Four wrong options for a case without any, written once, so that it can be asked as a multiple-choice question."""
+"""Four wrong options for a case without options, written once, to ask it as a multiple-choice question."""
 
 import random
 from collections.abc import Sequence
@@ -26,7 +26,7 @@ class Distractors(Strict):
 
 @dataclass(frozen=True)
 class DistractorView:
-    """What the writer sees: the patient, the right diagnosis, and other diagnoses to choose from, the nearest first."""
+    """What the writer sees: the patient, the right diagnosis, and candidate diagnoses, nearest first."""
 
     presentation: str
     diagnosis: str
@@ -35,7 +35,7 @@ class DistractorView:
 
 
 def _nearest_others(view: DistractorView) -> Distractors:
-    """The first four candidates that name neither the diagnosis nor each other."""
+    """Return the first four candidates that name neither the diagnosis nor each other."""
     chosen: list[str] = []
     for candidate in view.candidates:
         if candidate.strip() and not any(_same(candidate, taken) for taken in (view.diagnosis, *chosen)):
@@ -58,16 +58,16 @@ distractor_writer = Role(
 
 
 async def write_distractors(view: DistractorView, settings: ModelSettings, language: Language) -> Distractors:
-    """Four wrong options for a case; the caller stores them, so that every run asks the same question.
+    """Write four wrong options for a case; the caller stores them, so that every run asks the same question.
 
     Raises:
-        AskError: no valid answer; two options that mean the same, or one that is the diagnosis, are none.
+        AskError: no valid answer; options that mean the same, or the diagnosis, are invalid.
     """
     return await ask(distractor_writer, view, settings, language=language)
 
 
 def options(case_id: str, diagnosis: str, distractors: Sequence[str]) -> tuple[dict[str, str], str]:
-    """The options by letter and the right letter; the order depends on the case's id alone."""
+    """Return the options by letter and the right letter; the order depends only on the case's id."""
     names = [diagnosis, *distractors]
     random.Random(case_id).shuffle(names)
     by_letter = dict(zip(LETTERS, names, strict=True))

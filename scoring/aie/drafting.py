@@ -1,7 +1,7 @@
-"""Drafts of a patient simulator's test set: a model plays both sides of a consultation and words a test of each kind.
+"""Drafts of a simulator test set: a model plays both sides of a consultation and writes a test of each kind.
 
-AIE, section 2.2.1: after each number of exchanges from none to nine, a doctor's words of eight kinds with what the
-patient is to answer; people correct them. What nobody has checked has no ``human_state`` and no ``human_answer``.
+AIE, section 2.2.1: after each number of exchanges from zero to nine, eight kinds of doctor's turns with the expected
+patient's answer, to be corrected by people. Unchecked tests have no ``human_state`` and no ``human_answer``.
 """
 
 from collections.abc import Mapping, Sequence
@@ -20,7 +20,7 @@ from scoring.aie.simulator_set import record_of
 from scoring.aie.transcripts import CODES
 
 ROUNDS = 10
-_TREATED = ("present_illness", "past_history")  # where the record says how a treatment has worked
+_TREATED = ("present_illness", "past_history")  # sections that say how a treatment has worked
 
 
 class DraftedTest(Strict):
@@ -47,7 +47,7 @@ class DraftedRound(Strict):
 
     @property
     def by_kind(self) -> dict[str, DraftedTest]:
-        """The tests that there are, by field."""
+        """The existing tests by field."""
         return {name: test for name in KINDS if (test := getattr(self, name)) is not None}
 
 
@@ -65,20 +65,20 @@ KINDS: Mapping[str, Action] = {
 
 @dataclass(frozen=True)
 class DraftView:
-    """What the writer sees: the record, what was said so far, and the doctor's words of earlier tests."""
+    """What the writer sees: the record, the dialogue so far, and the doctor's words of earlier tests."""
 
     facts: list[RecordSentence]
     dialogue: list[Turn]
     used: list[str]
 
 
-def _nobody(view: DraftView) -> DraftedRound:
-    """Offline: there is no rule; what rules would word, rules would recognise."""
+def _no_rule(view: DraftView) -> DraftedRound:
+    """Fail offline: whatever rules could write, rules would also recognise."""
     raise AnswerError("test items are drafted by a model; name one")
 
 
 def _fits(view: DraftView, answer: DraftedRound) -> str | None:
-    """What is wrong: words that were used, facts that there are not or that nothing entitles to."""
+    """Return what is wrong: repeated words, or facts that do not exist or do not belong to the kind of test."""
     used = {_folded(words) for words in view.used}
     for kind, test in answer.by_kind.items():
         if _folded(test.doctor) in used:
@@ -96,21 +96,21 @@ def _fits(view: DraftView, answer: DraftedRound) -> str | None:
     return None
 
 
-test_writer = Role("test_writer", "evaluation", "saps/test_writer", DraftedRound, offline=_nobody, check=_fits)
+test_writer = Role("test_writer", "evaluation", "saps/test_writer", DraftedRound, offline=_no_rule, check=_fits)
 
 
 @dataclass(frozen=True)
 class Draft:
     """The drafted tests of a case."""
 
-    record: dict[str, Any]  # in the authors' form
-    facts: dict[tuple[str, str], str]  # the sentences of the record that an answer tells, by round and code
+    record: dict[str, Any]  # in the authors' format
+    facts: dict[tuple[str, str], str]  # the record's sentences told by an answer, by round and code
 
 
 async def draft(case: Case, settings: ModelSettings, rounds: int = ROUNDS) -> Draft:
-    """The tests of a case, round by round.
+    """Draft the tests of a case, round by round.
 
-    The dialogue goes on with each round's effective inquiry, in its last third with the effective advice.
+    The dialogue continues with each round's effective inquiry or, in its last third, effective advice.
 
     Raises:
         AskError: a round has no valid answer.
@@ -119,25 +119,25 @@ async def draft(case: Case, settings: ModelSettings, rounds: int = ROUNDS) -> Dr
     dialogue: list[Turn] = []
     used: list[str] = []
     tests: dict[str, dict[str, dict[str, str]]] = {}
-    told: dict[tuple[str, str], str] = {}
+    facts_told: dict[tuple[str, str], str] = {}
     for turn in range(rounds):
         view = DraftView(facts, list(dialogue), list(used))
         answer = await ask(test_writer, view, settings, language=case.language, place=f"draft/{case.id}/round{turn}")
         for kind, test in answer.by_kind.items():
             code = CODES[KINDS[kind]]
             tests.setdefault(str(turn), {})[code] = {"question": test.doctor, "answer": test.patient}
-            told[str(turn), code] = " ".join(facts[number - 1].text for number in dict.fromkeys(test.facts))
+            facts_told[str(turn), code] = " ".join(facts[number - 1].text for number in dict.fromkeys(test.facts))
             used.append(test.doctor)
         asked, advised = answer.effective_inquiry, answer.effective_advice
-        said = (advised or asked if 3 * turn >= 2 * rounds else asked or advised) or answer.ineffective_inquiry
-        dialogue += [Turn(speaker="doctor", text=said.doctor), Turn(speaker="patient", text=said.patient)]
+        chosen = (advised or asked if 3 * turn >= 2 * rounds else asked or advised) or answer.ineffective_inquiry
+        dialogue += [Turn(speaker="doctor", text=chosen.doctor), Turn(speaker="patient", text=chosen.patient)]
     record = {
         "id": case.id,
         "raw_data": {"question": record_of(case)},
-        "history": _exchanges(dialogue[:-2]),  # no test knows what was said after the last round
+        "history": _exchanges(dialogue[:-2]),  # no test uses the last exchange
         "patient_test": tests,
     }
-    return Draft(record, told)
+    return Draft(record, facts_told)
 
 
 def _exchanges(dialogue: Sequence[Turn]) -> list[dict[str, str]]:

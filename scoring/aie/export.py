@@ -1,4 +1,4 @@
-"""A consultation of ours as a transcript of AIE, so that its metrics can be computed on it."""
+"""Convert our consultations to AIE transcripts, to compute its metrics on them."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -10,14 +10,14 @@ from scoring.aie.transcripts import CODES, AieTranscript
 
 
 def aie_transcript(case: Case, dialogue: Sequence[Turn]) -> AieTranscript:
-    """The dialogue against the whole record: the person, the histories and the results."""
+    """Convert a dialogue, with the whole record: the person, the histories and the results."""
     return AieTranscript.model_validate(aie_record(case, dialogue))
 
 
 def aie_record(case: Case, dialogue: Sequence[Turn]) -> dict[str, Any]:
-    """One record of a transcript file. A doctor's turn without a reply is the conclusion.
+    """Return one record of a transcript file. A doctor's turn without a reply is the conclusion.
 
-    The record is the source's own words where the case kept them, so that coverage is of what the authors measured.
+    The record is the source's own text if the case kept it, so that coverage matches the authors' measure.
     """
     key, source = case.key, case.provenance
     facts = [fact.text for fact in record_sentences(case.patient, case.examinations, case.language)]
@@ -38,7 +38,7 @@ def aie_record(case: Case, dialogue: Sequence[Turn]) -> dict[str, Any]:
 
 
 def exchanges(dialogue: Sequence[Turn]) -> Iterator[tuple[Turn, list[Turn]]]:
-    """Each turn of the doctor with what the doctor heard in reply; nothing if the dialogue ends there."""
+    """Yield each of the doctor's turns with the reply as the doctor heard it; empty if the dialogue ends there."""
     starts = [place for place, turn in enumerate(dialogue) if turn.speaker == "doctor"]
     for start, end in zip(starts, [*starts, len(dialogue)][1:], strict=True):
         yield dialogue[start], [turn for turn in dialogue[start + 1 : end] if turn.addressee != "examiner"]
@@ -46,9 +46,9 @@ def exchanges(dialogue: Sequence[Turn]) -> Iterator[tuple[Turn, list[Turn]]]:
 
 def _history(dialogue: Sequence[Turn]) -> Iterator[dict[str, str]]:
     for asked, replies in exchanges(dialogue):
-        told = {"memory": "\n".join(fact for turn in replies for fact in turn.facts)}
+        memory = {"memory": "\n".join(fact for turn in replies for fact in turn.facts)}
         if not replies:
-            yield {"doctor": asked.text, "state": CODES["Conclusion"], **told}
+            yield {"doctor": asked.text, "state": CODES["Conclusion"], **memory}
             continue
         patient = "\n".join(turn.text for turn in replies)
-        yield {"doctor": asked.text, "state": CODES.get(asked.action or "", ""), **told, "patient": patient}
+        yield {"doctor": asked.text, "state": CODES.get(asked.action or "", ""), **memory, "patient": patient}

@@ -1,4 +1,4 @@
-"""The one option that a doctor's words choose, however the letter is written."""
+"""Find the single option that a doctor's words choose, however the letter is written."""
 
 import re
 import unicodedata
@@ -10,29 +10,29 @@ _PATTERNS = patterns("scoring.aie", "letters")
 
 
 def chosen_letter(text: str | None, options: Mapping[str, str | None]) -> str | None:
-    """The letter of the one option that a text chooses; None if it chooses none, or leaves open which.
+    """Return the letter of the option that a text chooses; None if it chooses none or is ambiguous.
 
-    ``B``, ``b``, ``(B)``, ``B. name``, ``Answer: B``, ``**B**``, ``答案是B``, ``选B项`` and the whole name of one
-    option. Not ``B or C``, not ``A cold``, not ``B`` with the name of another option, not a letter that is taken back
-    (``Answer: B is excluded``) or followed by another answer, and no letter that is none of the options;
-    without options any letter counts.
+    Recognised are ``B``, ``b``, ``(B)``, ``B. name``, ``Answer: B``, ``**B**``, ``答案是B``, ``选B项`` and the full
+    name of one option. Not recognised are ``B or C``, ``A cold``, ``B`` with the name of another option, a letter that
+    is retracted (``Answer: B is excluded``) or followed by another answer, and a letter that is not an option; without
+    options, any letter counts.
     """
     folded = unicodedata.normalize("NFKC", text or "")
-    folded = "".join(sign for sign in folded if unicodedata.category(sign) != "Cf")  # what has no width
+    folded = "".join(sign for sign in folded if unicodedata.category(sign) != "Cf")  # zero-width characters
     folded = re.sub(r"[*_`#\"]", "", folded).strip()
     lead = _PATTERNS["leads"].match(folded)
-    said = folded[lead.end() :] if lead else folded
-    letter = _opening(said, options, led=lead is not None)
+    rest = folded[lead.end() :] if lead else folded
+    letter = _opening(rest, options, led=lead is not None)
     if letter is None:
-        named = [key for key, name in options.items() if name and normalise(name) == normalise(said)]
+        named = [key for key, name in options.items() if name and normalise(name) == normalise(rest)]
         letter = named[0] if len(named) == 1 else None
-    told = _told(folded) | ({letter} if letter else set())
-    letter = told.pop() if len(told) == 1 else None
+    stated = _stated_letters(folded) | ({letter} if letter else set())
+    letter = stated.pop() if len(stated) == 1 else None
     return letter if letter is not None and (not options or letter in options) else None
 
 
-def _told(text: str) -> set[str]:
-    """The letters that sentences of a text give as the answer; none of those that are taken back at once."""
+def _stated_letters(text: str) -> set[str]:
+    """Return the letters that sentences of a text give as the answer, without those retracted at once."""
     found: set[str] = set()
     for match in _PATTERNS["said"].finditer(text):
         rest = text[match.end() :]
@@ -41,11 +41,11 @@ def _told(text: str) -> set[str]:
     return found
 
 
-def _opening(said: str, options: Mapping[str, str | None], *, led: bool) -> str | None:
-    """The letter that a text opens with, unless another follows it or it is a word (a cold, I think)."""
-    if not (found := _PATTERNS["letter"].match(said)):
+def _opening(text: str, options: Mapping[str, str | None], *, led: bool) -> str | None:
+    """Return the letter at the start of a text, unless another follows or it is a word ("A cold", "I think")."""
+    if not (found := _PATTERNS["letter"].match(text)):
         return None
-    letter, rest = found[2].upper(), said[found.end() :]
+    letter, rest = found[2].upper(), text[found.end() :]
     if ((another := _PATTERNS["another"].match(rest)) and another[1] != letter) or _PATTERNS["taken_back"].match(rest):
         return None
     if any(name and key != letter and normalise(rest) == normalise(name) for key, name in options.items()):

@@ -1,6 +1,6 @@
-"""The multiple-choice format beside the interactive one: a doctor who is given the whole record and the options.
+"""The multiple-choice format: a doctor who is given the whole record and the options.
 
-Source: AIE, figure 6b, where MCQE puts the whole question to the doctor model at once.
+Source: AIE, figure 6b, where MCQE gives the whole question to the doctor model at once.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -32,7 +32,7 @@ class Choice(Strict):
 
 @dataclass(frozen=True)
 class McqView:
-    """What the doctor sees: all that is on record, and the options by letter. Which is right is not in it."""
+    """What the doctor sees: the whole record, and the options by letter, but not which is right."""
 
     record: str
     options: Mapping[str, str]
@@ -40,7 +40,7 @@ class McqView:
 
 @dataclass(frozen=True)
 class Question:
-    """One case as a multiple-choice question, with the letter that is right."""
+    """One case as a multiple-choice question, with the right letter."""
 
     case: str
     language: Language
@@ -49,7 +49,7 @@ class Question:
 
 
 def _most_words_on_record(view: McqView) -> Choice:
-    """The option of whose words the largest share stands in the record; of several, the first."""
+    """Choose the option with the largest share of its words in the record; the first if several."""
     record = words(view.record)
     shares = {letter: rouge_1(record, words(name)).recall for letter, name in view.options.items()}
     return Choice(letter=max(shares, key=shares.__getitem__))
@@ -60,14 +60,14 @@ mcq_doctor = Role("mcq_doctor", "evaluation", "judges/mcq", Choice, offline=_mos
 
 @dataclass(frozen=True)
 class Answered:
-    """The letters that were chosen, by case, and why a case has none."""
+    """The chosen letters by case, and the reasons why cases have none."""
 
     letters: dict[str, str]
     failures: dict[str, str]
 
 
 async def answer_questions(questions: Sequence[Question], settings: ModelSettings) -> Answered:
-    """Put every question once; a model that fails leaves no letter. A letter of no option is a wrong answer.
+    """Ask every question once; without an answer there is no letter. A letter that is no option is a wrong answer.
 
     Raises:
         ModelSpecError: the model's package or key is missing.
@@ -85,18 +85,18 @@ async def answer_questions(questions: Sequence[Question], settings: ModelSetting
 
 
 def mcq_diagnosis(questions: Iterable[Question], letters: Mapping[str, str]) -> list[Sample]:
-    """MCQ_DIAGNOSIS: ``100 x right answers / questions``, in [0, 100]; higher is better.
+    """Return MCQ_DIAGNOSIS: ``100 x right answers / questions``, in [0, 100]; higher is better.
 
     A question without an answer is wrong. Source: AIE, figure 6b (MCQE), whose prompt is not published; ours is
-    ``judges/mcq``. Chance is one in the number of options.
+    ``judges/mcq``. Chance level is one over the number of options.
     """
     return [Sample(one.case, 100.0 * (letters.get(one.case) == one.right)) for one in questions]
 
 
 def nearest_option(diagnosis: str, options: Mapping[str, str]) -> str | None:
-    """The letter of the option that a free diagnosis means: the one it agrees with most.
+    """Return the letter of the option that a free-text diagnosis agrees with most.
 
-    None if it agrees with no option, or with several equally ("diabetes" beside two types of it chooses neither).
+    None if it agrees with no option, or equally with several ("diabetes" beside two types of it chooses neither).
     Agreement: :func:`scoring.metrics.diagnosis_grade.name_agreement`.
     """
     agreements = {letter: name_agreement(diagnosis, name) for letter, name in options.items()}
@@ -106,10 +106,10 @@ def nearest_option(diagnosis: str, options: Mapping[str, str]) -> str | None:
 
 
 def interactive_diagnosis(question: Question, diagnoses: Sequence[str]) -> Sample:
-    """DIAGNOSIS of a free diagnosis, put to a question's options: 100 if the first one means the right option, else 0.
+    """Score free-text diagnoses against a question's options: 100 if the first means the right one, else 0.
 
-    Higher is better; no agreement with any option, and no diagnosis at all, is wrong. Ours, after AIE, equation 13,
-    whose interactive doctor answers with the letter.
+    Higher is better; no diagnosis, or agreement with no option, is wrong. Ours, after AIE, equation 13, whose
+    interactive doctor answers with the letter.
     """
     principal = {letter: entries(text)[0] for letter, text in question.view.options.items()}
     letter = nearest_option(diagnoses[0], principal) if diagnoses else None
@@ -117,12 +117,12 @@ def interactive_diagnosis(question: Question, diagnoses: Sequence[str]) -> Sampl
 
 
 def questions_of(transcripts: Iterable[AieTranscript]) -> tuple[list[Question], dict[str, str]]:
-    """A question for each case that has options, however many transcripts it has, under the letters it was played with.
+    """Make one question for each case that has options, with its letters, however many transcripts it has.
 
-    What the case asks at the end stands under its record, where it is not in it already.
+    The closing question is appended to the record if it is not part of it.
 
     Returns:
-        The questions, and why a case has none.
+        The questions, and the reasons why cases have none.
     """
     questions: dict[str, Question] = {}
     reasons: dict[str, str] = {}
@@ -148,6 +148,6 @@ def _letter(text: str, letters: tuple[str, ...]) -> str:
 
 @cache
 def _closed_choice(letters: tuple[str, ...]) -> type[Choice]:
-    """The answer type of a question: exactly its letters."""
+    """Return the answer type of a question: exactly its letters."""
     letter: Any = Annotated[str, *given(lambda text: _letter(text, letters), letters)]
     return create_model("Choice", __base__=Choice, letter=(letter, Field(description="The letter of one option.")))

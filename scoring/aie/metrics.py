@@ -1,7 +1,7 @@
-"""AIE: what a doctor's consultation is worth, by ten metrics (AIE, sections 2.5 and 4.4.2).
+"""AIE: ten metrics of a doctor's consultation (AIE, sections 2.5 and 4.4.2).
 
-Every metric is a pure function of one transcript. ``sound`` definitions look at the language of each utterance and
-exclude what cannot be judged; ``paper`` definitions reproduce the published tables, with one language for a data set.
+Every metric is a pure function of one transcript. ``sound`` definitions use the language of each utterance and exclude
+what cannot be judged; ``paper`` definitions reproduce the published tables, with one language per data set.
 """
 
 from collections.abc import Callable, Collection, Iterable, Sequence
@@ -25,7 +25,7 @@ from scoring.metrics.text_overlap import (
     words,
 )
 
-COLUMNS = {  # of a dialogue without options to choose from
+COLUMNS = {  # of a dialogue without options
     "COVERAGE": "Coverage",
     "INQUIRY_ACC": "Inquiry accuracy",
     "INQUIRY_SPECIFIC": "Inquiry specificity",
@@ -38,23 +38,23 @@ COLUMNS = {  # of a dialogue without options to choose from
 }
 METRICS = ("DIAGNOSIS", *COLUMNS)
 DISTINCT_BY_LENGTH = "DISTINCT_50"
-_WINDOW = 50  # bigrams, about as much as is said in three turns
+_WINDOW = 50  # bigrams, about three turns
 
 Kind = Literal["inquiry", "advice"]
 _ACTIONS: dict[Kind, tuple[str, ...]] = {"inquiry": INQUIRIES, "advice": ADVICE}
 
 
 def data_set_language(transcripts: Iterable[AieTranscript]) -> Language:
-    """The one language that the published computation takes a data set for: that of its records."""
+    """Return the language that the published computation assumes for a data set: that of its records."""
     return language_of(*(transcript.record for transcript in transcripts))
 
 
 def diagnosis_is_right(transcript: AieTranscript, definition: Definition = "sound") -> bool | None:
-    """Whether the chosen option is the right one; DIAGNOSIS is the share of right ones; higher is better.
+    """Whether the chosen option is right; DIAGNOSIS is the share of right ones; higher is better.
 
-    None (unscored) of a case that names no right option: there is nothing to choose. Sound: the option that the
-    doctor's words choose (:func:`scoring.aie.letters.chosen_letter`); who chooses none is wrong, so that silence never
-    pays. Published: the field equals ``answer_idx``. Source: AIE, equation 13.
+    None (unscored) if the case has no right option. Sound: the option chosen by the doctor's words
+    (:func:`scoring.aie.letters.chosen_letter`); choosing none is wrong, so that silence never pays. Published: the
+    field equals ``answer_idx``. Source: AIE, equation 13.
     """
     if not transcript.answer_idx:
         return None
@@ -64,24 +64,24 @@ def diagnosis_is_right(transcript: AieTranscript, definition: Definition = "soun
 
 
 def collected_text(transcript: AieTranscript) -> str:
-    """What the patient told at the opening and after effective inquiries and advice, joined without a space."""
+    """Return the patient's replies at the opening and after effective inquiries and advice, joined without spaces."""
     return "".join(turn.patient or "" for turn in transcript.history if turn.state in TELLING)
 
 
 def collected_words(transcript: AieTranscript) -> list[str]:
-    """The words of the collected replies, each cut by its own language."""
+    """Return the words of the collected replies, each tokenised by its own language."""
     return [word for turn in transcript.history if turn.state in TELLING for word in words(turn.patient or "")]
 
 
 def coverage(transcript: AieTranscript, definition: Definition = "sound", language: Language = "en") -> float:
-    """How much of the patient's record the doctor got told: ROUGE-1 recall, in [0, 1]; higher is better.
+    """Return how much of the record the doctor obtained: ROUGE-1 recall, in [0, 1]; higher is better.
 
-    ``shared words / words of the record``, of the replies at turns with action O, EI or EA; 0 if nothing was told. The
-    paper's text (equations 14 and 15) leaves O out; its numbers do not, and neither do we: the record holds the chief
-    complaint. Sound: counted words, cut by each utterance's language, the examination's closing question left out of
-    the record. A reply in another language than the record shares no words with it: translate first, or read the count
-    of turns by language. Published: the whole question; Chinese by sets of jieba's tokens (rouge-chinese), English by
-    rouge-score's stemmed tokens.
+    ``shared words / words of the record``, over the replies at turns with action O, EI or EA; 0 if there are none. The
+    paper's text (equations 14 and 15) leaves out O, but its numbers do not, and neither do we: the record holds the
+    chief complaint. Sound: counted words, tokenised by each utterance's language, with the closing question removed
+    from the record. A reply in another language than the record shares no words with it: translate first, or check the
+    count of turns by language. Published: the whole question; Chinese by sets of jieba's tokens (rouge-chinese),
+    English by rouge-score's stemmed tokens.
     """
     if definition == "sound":
         return rouge_1(collected_words(transcript), words(transcript.findings)).recall
@@ -90,30 +90,30 @@ def coverage(transcript: AieTranscript, definition: Definition = "sound", langua
 
 
 def inquiry_logic(transcript: AieTranscript, definition: Definition = "sound", language: Language = "en") -> float:
-    """How near the order of what was told is to that of the record: ``2 LCS / (m + n)``, in [0, 1]; higher is better.
+    """Return how closely what was told follows the record's order: ``2 LCS / (m + n)``, in [0, 1]; higher is better.
 
-    A doctor who asks in the order in which records are written, and for all of it, gets 1; 0 if nothing was told.
-    Source: AIE, equation 18, whose "Levenshtein distance" is the ratio by insertions and deletions. Sound: over words,
-    cut by each utterance's language. Published: over characters, in Chinese those of jieba's words joined by spaces;
-    chance alone then gives a quarter or so.
+    A doctor who asks for everything in the order of the record gets 1; 0 if nothing was told. Source: AIE, equation 18,
+    whose "Levenshtein distance" is the ratio by insertions and deletions. Sound: over words, tokenised by each
+    utterance's language. Published: over characters, in Chinese those of jieba's words joined by spaces; chance level
+    is then about a quarter.
     """
     if definition == "sound":
         collected = collected_words(transcript)
         return levenshtein_ratio(collected, words(transcript.findings)) if collected else 0.0
-    told, record = collected_text(transcript), transcript.record
+    collected_chars, record = collected_text(transcript), transcript.record
     if language == "zh":
-        told, record = " ".join(jieba_words(told)), " ".join(jieba_words(record))
-    return levenshtein_ratio(told, record)
+        collected_chars, record = " ".join(jieba_words(collected_chars)), " ".join(jieba_words(record))
+    return levenshtein_ratio(collected_chars, record)
 
 
 def accuracy(transcript: AieTranscript, kind: Kind) -> list[float]:
-    """For each inquiry (or advice), 1 if it was effective, else 0; higher is better. See :func:`share`."""
+    """Return 1 for each effective inquiry (or advice), 0 for each other; higher is better. See :func:`share`."""
     effective, *_ = _ACTIONS[kind]
     return _flags(transcript, kind, {effective})
 
 
 def specificity(transcript: AieTranscript, kind: Kind) -> list[float]:
-    """For each inquiry (or advice), 1 if it was specific (effective or ineffective), 0 if ambiguous; higher is better.
+    """Return 1 for each specific inquiry or advice (effective or ineffective), 0 if ambiguous; higher is better.
 
     See :func:`share`.
     """
@@ -122,26 +122,27 @@ def specificity(transcript: AieTranscript, kind: Kind) -> list[float]:
 
 
 def share(flags: Sequence[float], definition: Definition = "sound") -> list[float]:
-    """A case's part of INQUIRY_ACC, INQUIRY_SPECIFIC, ADVICE_ACC or ADVICE_SPECIFIC, all in [0, 1].
+    """Return a case's values for INQUIRY_ACC, INQUIRY_SPECIFIC, ADVICE_ACC or ADVICE_SPECIFIC, all in [0, 1].
 
-    Sound: every action counts alike, ``sum over cases of hits / sum over cases of actions`` (AIE, equations 16 and 17;
-    the actions of a case are one cluster); a case without such an action adds nothing. Published: each case's own
-    share, averaged over cases; a case without such an action scores 0.
+    Sound: every action has the same weight, ``sum over cases of hits / sum over cases of actions`` (AIE, equations 16
+    and 17; the actions of a case are one cluster); a case without such actions adds nothing. Published: each case's
+    share, averaged over cases; a case without such actions scores 0.
     """
     return list(flags) if definition == "sound" else [mean(flags) or 0.0]
 
 
 def distinct(transcript: AieTranscript, definition: Definition = "sound", language: Language = "en") -> float | None:
-    """How little the dialogue repeats itself: distinct bigrams, in [0, 1]; higher is better.
+    """Return how little the dialogue repeats itself: distinct bigrams, in [0, 1]; higher is better.
 
-    Sound: ``distinct bigrams / bigrams`` of both sides' words, each utterance cut by its language; None (unscored)
-    under two words. Published: ``distinct bigrams / tokens``, which never reaches 1; the two texts of a turn are joined
-    without a space, a line ends after the patient's; all outside word characters and white space is removed; jieba's
-    words, or those between white space; 0 without a token. Source: AIE, section 4.4.2, after Li et al. 2016.
+    Sound: ``distinct bigrams / bigrams`` of both sides' words, each utterance tokenised by its language; None
+    (unscored) under two words. Published: ``distinct bigrams / tokens``, which never reaches 1; the two texts of a turn
+    are joined without a space, with a line end after the patient's; everything but word characters and white space is
+    removed; the tokens are jieba's words, or separated by white space; 0 without tokens. Source: AIE, section 4.4.2,
+    after Li et al. 2016.
     """
     if definition == "sound":
-        said = (text for turn in transcript.history for text in (turn.doctor, turn.patient or ""))
-        tokens = [word for text in said for word in words(text)]
+        utterances = (text for turn in transcript.history for text in (turn.doctor, turn.patient or ""))
+        tokens = [word for text in utterances for word in words(text)]
         return distinct_bigrams(tokens) / (len(tokens) - 1) if len(tokens) > 1 else None
     dialogue = "".join(turn.doctor + _patient_line(turn) for turn in transcript.history)
     spaced = " ".join(jieba_words(dialogue)) if language == "zh" else dialogue
@@ -150,19 +151,19 @@ def distinct(transcript: AieTranscript, definition: Definition = "sound", langua
 
 
 def distinct_by_length(transcripts: Collection[AieTranscript]) -> list[Sample]:
-    """DISTINCT_50, our partner to DISTINCT: distinct bigrams in every 50, of words that are used here; percent.
+    """Return DISTINCT_50, our complement to DISTINCT: distinct bigrams in every 50, of words in use; percent.
 
-    DISTINCT falls with length, and nonsense has all of it. Here each 50 bigrams of a dialogue count by themselves, a
-    shorter dialogue as if what it lacks of 50 were said before; and a bigram counts only if the patients or records of
+    DISTINCT falls with length and is maximal for nonsense. Here each 50 bigrams of a dialogue are counted separately;
+    in a shorter dialogue, the missing ones count as repetitions. A bigram counts only if the patients or records of
     these transcripts use both of its words. Higher is better, but good doctors have words of their own: compare doctors
     on the same cases.
     """
-    told = (text for one in transcripts for text in (one.findings, *(turn.patient or "" for turn in one.history)))
-    known = {word for text in told for word in words(text)}
+    used_texts = (text for one in transcripts for text in (one.findings, *(turn.patient or "" for turn in one.history)))
+    known = {word for text in used_texts for word in words(text)}
 
     def share(transcript: AieTranscript) -> float:
-        said = (text for turn in transcript.history for text in (turn.doctor, turn.patient or ""))
-        pairs = list(pairwise(word for text in said for word in words(text)))
+        utterances = (text for turn in transcript.history for text in (turn.doctor, turn.patient or ""))
+        pairs = list(pairwise(word for text in utterances for word in words(text)))
         windows = [pairs[start : start + _WINDOW] for start in range(0, max(1, len(pairs) - _WINDOW + 1), _WINDOW)]
         used = [len({pair for pair in window if known.issuperset(pair)}) for window in windows]
         return sum(used) / (_WINDOW * len(windows))
@@ -171,11 +172,11 @@ def distinct_by_length(transcripts: Collection[AieTranscript]) -> list[Sample]:
 
 
 def doctor_lengths(transcript: AieTranscript, definition: Definition = "sound") -> list[float]:
-    """The length of each of the doctor's turns, O and E included; no direction. AVG_LEN is their mean over all turns.
+    """Return the length of each of the doctor's turns, O and E included; AVG_LEN is the mean over all turns.
 
-    Sound: characters without white space if the utterance is Chinese, else words between white space; the turns of a
-    case are one cluster. Published: all characters if any is Chinese, else the parts between single spaces; every turn
-    counts as independent.
+    No direction. Sound: characters without white space if the utterance is Chinese, else words separated by white
+    space; the turns of a case are one cluster. Published: all characters if any is Chinese, else the parts between
+    single spaces; turns are independent.
     """
     if definition == "paper":
         return [float(len(text) if has_chinese(text) else len(text.split(" "))) for text in _doctor(transcript)]
@@ -185,12 +186,12 @@ def doctor_lengths(transcript: AieTranscript, definition: Definition = "sound") 
 def score_aie(
     transcripts: Iterable[AieTranscript], definition: Definition = "sound", language: Language | None = None
 ) -> dict[str, list[Sample]]:
-    """The values of the ten metrics, percent except turns and length.
+    """Return the values of the ten metrics, in percent except turns and length.
 
     Args:
         transcripts: one data set; several runs of a case count as its epochs.
         definition: ``sound``, or ``paper`` for the published computation.
-        language: what the published computation takes the data set for; that of its records if None.
+        language: the language that the published computation assumes; that of the records if None.
     """
     transcripts = list(transcripts)
     language = language or data_set_language(transcripts)
@@ -202,7 +203,7 @@ def score_aie(
 
 
 def unanswered(transcripts: Iterable[AieTranscript]) -> list[AieTranscript]:
-    """The transcripts whose diagnosis chooses no option: wrong in DIAGNOSIS, and left out of what was answered."""
+    """Return the transcripts whose diagnosis chooses no option: wrong in DIAGNOSIS."""
     return [one for one in transcripts if one.answer_idx and chosen_letter(one.diagnosis, one.options) is None]
 
 
@@ -232,7 +233,7 @@ def _flags(transcript: AieTranscript, kind: Kind, hits: Collection[str]) -> list
 
 
 def _patient_line(turn: AieTurn) -> str:
-    # A turn that collects text ends its line even if the patient's words are absent.
+    # A turn that collects text ends its line even without a patient's reply.
     return (turn.patient or "") + "\n" if turn.patient is not None or turn.state in TELLING else ""
 
 

@@ -1,6 +1,6 @@
-"""Two consultations with one patient, compared by a judge: in both orders, disagreement a tie, or in one that is drawn.
+"""Pairwise comparison of consultations by a judge: in both orders, with disagreement a tie, or in one random order.
 
-Two views, five aspects each (AIE, sections 2.4 and 4.4.3): the doctor's and the patient's.
+There are two views with five aspects each (AIE, sections 2.4 and 4.4.3): the doctor's and the patient's.
 """
 
 from collections.abc import Iterable, Sequence
@@ -55,7 +55,7 @@ patient_view = Role(
     offline=lambda view: PatientPreferences(**patient_rule(view)),
 )
 View = Literal["doctor", "patient"]
-ROLES: dict[View, str] = {"doctor": doctor_view.name, "patient": patient_view.name}  # as in the model map
+ROLES: dict[View, str] = {"doctor": doctor_view.name, "patient": patient_view.name}  # names in the model map
 ASPECTS: dict[View, tuple[str, ...]] = {
     "doctor": tuple(DoctorPreferences.model_fields),
     "patient": tuple(PatientPreferences.model_fields),
@@ -64,15 +64,15 @@ ASPECTS: dict[View, tuple[str, ...]] = {
 
 @dataclass(frozen=True)
 class Duel:
-    """One pair, asked both ways round or one; without answers if a judge failed, with the reason."""
+    """One pair, asked in one or both orders; without answers if a judge failed, with the reason."""
 
-    straight: dict[str, Preference]  # the answers with ``one`` shown first; empty if it was not asked so
-    swapped: dict[str, Preference]  # the answers with ``other`` shown first; empty if it was not asked so
-    longer: Outcome  # which consultation has more characters
-    failure: str | None = None  # why there is no answer
+    straight: dict[str, Preference]  # answers with ``one`` shown first; empty if not asked
+    swapped: dict[str, Preference]  # answers with ``other`` shown first; empty if not asked
+    longer: Outcome  # the consultation with more characters
+    failure: str | None = None  # why there are no answers
 
     def outcome(self, aspect: str) -> Outcome | None:
-        """Who is better; a tie also where the two orders disagree; None (missing) if the judge failed."""
+        """Return who is better; a tie also if the two orders disagree; None (missing) if the judge failed."""
         if self.failure is not None:
             return None
         asked = ((_STRAIGHT, self.straight), (_SWAPPED, self.swapped))
@@ -96,10 +96,10 @@ async def compare(
     place: str = "",
     once: bool = False,
 ) -> Duel:
-    """Have two consultations of one case compared from one view.
+    """Have a judge compare two consultations of one case from one view.
 
-    The record and the right diagnosis are read by the doctor's view alone. ``once``: in one order alone, drawn by the
-    two texts, as published.
+    Only the doctor's view sees the record and the right diagnosis. ``once``: in one order only, drawn from the two
+    texts, as published.
     """
     longer: Outcome = "tie"
     if len(one.text) != len(other.text):
@@ -121,7 +121,7 @@ async def compare(
 
 
 class Tally(NamedTuple):
-    """Duels won, lost and tied by ``one``."""
+    """The duels won, lost and tied by ``one``, and those without an answer."""
 
     won: int
     lost: int
@@ -136,7 +136,7 @@ def tally(duels: Iterable[Duel], aspect: str) -> Tally:
 
 
 class Bias(NamedTuple):
-    """How often what should not matter decided: 0.5 is unbiased; p of a two-sided binomial test; None if n is 0."""
+    """How often an irrelevant property wins: 0.5 is unbiased; p of a two-sided binomial test; None if n is 0."""
 
     share: float | None
     n: int
@@ -144,7 +144,7 @@ class Bias(NamedTuple):
 
 
 def position_bias(duels: Iterable[Duel], aspect: str) -> Bias:
-    """The share of the judge's single answers, ties aside, that favour what is shown first."""
+    """Return the share of the judge's answers, without ties, that favour the consultation shown first."""
     answers = [
         given[aspect] for duel in duels if duel.failure is None for given in (duel.straight, duel.swapped) if given
     ]
@@ -152,7 +152,7 @@ def position_bias(duels: Iterable[Duel], aspect: str) -> Bias:
 
 
 def length_bias(duels: Iterable[Duel], aspect: str) -> Bias:
-    """The share of decided duels that the longer consultation wins. A better one may well be longer: read with care."""
+    """Return the share of decided duels won by the longer consultation, which may be longer for being better."""
     decided = [(duel.outcome(aspect), duel.longer) for duel in duels]
     return _bias([winner == longer for winner, longer in decided if winner not in (None, "tie") and longer != "tie"])
 

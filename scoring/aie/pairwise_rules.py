@@ -1,4 +1,4 @@
-"""What the two pairwise judges see, and how they decide without a model: by counts, for plumbing only."""
+"""What the two pairwise judges see, and their offline rules, which only count, for testing pipelines."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -27,7 +27,7 @@ _EMPATHY = re.compile(
 
 @dataclass(frozen=True)
 class Consultation:
-    """A consultation as a judge reads it, with its turns and the diagnosis it came to."""
+    """A consultation as a judge reads it, with its turns and its diagnosis."""
 
     text: str
     turns: Sequence[AieTurn]
@@ -35,7 +35,7 @@ class Consultation:
 
     @classmethod
     def of(cls, transcript: AieTranscript, language: Language) -> "Consultation":
-        """The consultation of an AIE transcript; the diagnosis is the text of the chosen option."""
+        """Make a consultation of an AIE transcript; its diagnosis is the text of the chosen option."""
         doctor, patient = speaker("doctor", language), speaker("patient", language)
         lines = [
             doctor + turn.doctor + (f"\n{patient}{turn.patient}" if turn.patient else "") for turn in transcript.history
@@ -46,7 +46,7 @@ class Consultation:
 
 @dataclass(frozen=True)
 class PairView:
-    """What a judge sees: two consultations, and for the doctor's view the record and the right diagnosis."""
+    """What a judge sees: two consultations and, for the doctor's view, the record and the right diagnosis."""
 
     record: str
     answer: str
@@ -55,18 +55,18 @@ class PairView:
 
 
 def doctor_rule(view: PairView) -> dict[str, Preference]:
-    """The higher number wins.
+    """Prefer the higher value of each aspect.
 
     Inquiry: how much of the record the patient's replies state; logic: similarity of their order to the record's;
-    diagnosis: agreement of the names; patient: kind words in a turn; total: most of these. Of dialogues alone, each is
-    the other's record, and no diagnosis is better.
+    diagnosis: agreement of the names; patient: kind words per turn; total: the majority of these. Without a record,
+    both dialogues together are the record.
     """
-    told = ["\n".join(turn.patient or "" for turn in side.turns) for side in (view.first, view.second)]
-    record = view.record.strip() or "\n".join(told)
-    said, order = [_order(text) for text in told], _order(record)
+    texts = ["\n".join(turn.patient or "" for turn in side.turns) for side in (view.first, view.second)]
+    record = view.record.strip() or "\n".join(texts)
+    orders, order = [_order(text) for text in texts], _order(record)
     preferences = {
-        "inquiry": _higher(*(stated_share(text, record) for text in told)),
-        "logic": _higher(*(levenshtein_ratio(each, order) for each in said)),
+        "inquiry": _higher(*(stated_share(text, record) for text in texts)),
+        "logic": _higher(*(levenshtein_ratio(each, order) for each in orders)),
         "diagnosis": _higher(*(name_agreement(side.diagnosis, view.answer) for side in (view.first, view.second))),
         "patient": _higher(_kindness(view.first), _kindness(view.second)),
     }
@@ -74,10 +74,10 @@ def doctor_rule(view: PairView) -> dict[str, Preference]:
 
 
 def patient_rule(view: PairView) -> dict[str, Preference]:
-    """The higher number wins.
+    """Prefer the higher value of each aspect.
 
-    Effective: turns of advice; clear: share of turns that are brief and without jargon;
-    understand: share of turns that ask; empathy: kind words in a turn; total: most of these.
+    Effective: turns of advice; clear: share of brief turns without jargon; understand: share of turns with questions;
+    empathy: kind words per turn; total: the majority of these.
     """
     preferences = {
         "effective": _higher(*(sum(turn.state in ADVICE for turn in side.turns) for side in (view.first, view.second))),

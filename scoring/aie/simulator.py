@@ -1,6 +1,6 @@
 """AIE: whether a patient simulator tells what it is asked for, and no more (AIE, sections 2.3 and 4.4.1).
 
-Each reply is scored under the action that people gave the doctor's words, against the answer they expect.
+Each reply is scored under the action that people assigned to the doctor's words, against the answer they expect.
 """
 
 import re
@@ -36,7 +36,7 @@ class Reply:
 
 
 def replies(tests: Iterable[SimulatorTest]) -> Iterator[Reply]:
-    """The replies of a test file; a test without a reply is left out."""
+    """Yield the replies of a test file; tests without a reply are skipped."""
     for test in tests:
         for turn, by_type in test.patient_test.items():
             for kind, found in by_type.items():
@@ -55,39 +55,39 @@ def replies(tests: Iterable[SimulatorTest]) -> Iterator[Reply]:
 
 
 def accuracy(reply: Reply, definition: Definition = "sound") -> float:
-    """How much of the expected facts the reply tells: ROUGE-1 recall, in [0, 1]; higher is better; EI and EA only.
+    """Return how much of the expected facts the reply tells: ROUGE-1 recall, in [0, 1]; higher is better.
 
-    Sound: counted words by language. Published: sets of jieba's tokens, white space removed from the reply, an empty
-    reply read as "None". Source: AIE, equation 7.
+    EI and EA only. Sound: counted words by language. Published: sets of jieba's tokens, with white space removed from
+    the reply and an empty reply read as "None". Source: AIE, equation 7.
     """
     return _overlap(reply, reply.reference, definition).recall
 
 
 def passive(reply: Reply, definition: Definition = "sound") -> float:
-    """How little the reply tells beyond what was asked, in [0, 1]; higher is better; EI and EA only.
+    """Return how little the reply tells beyond what was asked, in [0, 1]; higher is better; EI and EA only.
 
-    ``1 - max(P(record) - P(reference), 0)``, P the ROUGE-1 precision of the reply; cut as in :func:`accuracy`.
+    ``1 - max(P(record) - P(reference), 0)``, P the ROUGE-1 precision of the reply; tokenised as in :func:`accuracy`.
     Source: AIE, equation 10, which prints P(record) alone; its text and the published numbers are as here.
     """
-    told = _overlap(reply, reply.record, definition).precision
-    return 1 - max(told - _overlap(reply, reply.reference, definition).precision, 0.0)
+    from_record = _overlap(reply, reply.record, definition).precision
+    return 1 - max(from_record - _overlap(reply, reply.reference, definition).precision, 0.0)
 
 
 def cautious(reply: Reply, definition: Definition = "sound") -> float:
-    """How little of the record slips out where nothing should: ``1 - P(record)``, in [0, 1]; higher is better.
+    """Return how little of the record slips out where nothing should: ``1 - P(record)``, in [0, 1]; higher is better.
 
-    P is the ROUGE-1 precision of the reply, cut as in :func:`accuracy`. Over ineffective actions (II, IA) and ambiguous
-    ones (AI, AA), apart and together. Source: AIE, equation 11, which prints P(record) over EI and EA; its text and the
-    published numbers are as here.
+    P is the ROUGE-1 precision of the reply, tokenised as in :func:`accuracy`. Computed over ineffective actions (II,
+    IA) and ambiguous ones (AI, AA), separately and together. Source: AIE, equation 11, which prints P(record) over EI
+    and EA; its text and the published numbers are as here.
     """
     return 1 - _overlap(reply, reply.record, definition).precision
 
 
 def honest(reply: Reply, definition: Definition = "sound") -> float:
-    """Whether the reply denies, or follows the advice: 1 if it has a keyword; higher is better; II and IA only.
+    """Return 1 if the reply has a keyword of denying or of following the advice; higher is better; II and IA only.
 
     Without a keyword 0; published: P(record) instead, so that a lie taken from the record scores 1. The keywords ("没",
-    "不", ...) are matched anywhere and say little. Source: AIE, equation 8.
+    "不", ...) are matched anywhere and are weak evidence. Source: AIE, equation 8.
     """
     if _has_keyword(reply.text, "HONEST", definition):
         return 1.0
@@ -100,35 +100,35 @@ def denies(text: str) -> bool:
 
 
 def asks_back(text: str) -> bool:
-    """Whether a reply has a keyword that asks for more precision."""
+    """Whether a reply has a keyword that asks to be more specific."""
     return _has_keyword(text, "GUIDANCE", "sound")
 
 
 def guidance(reply: Reply, definition: Definition = "sound") -> float:
-    """Whether the reply asks the doctor to be more specific: 1 if it has a keyword, else 0; higher is better.
+    """Return 1 if the reply has a keyword that asks the doctor to be more specific, else 0; higher is better.
 
-    AI and AA only. Source: AIE, equation 12; published keywords in Chinese, ours for English replies.
+    AI and AA only. Source: AIE, equation 12; published keywords for Chinese, our own for English replies.
     """
     return float(_has_keyword(reply.text, "GUIDANCE", definition))
 
 
 def focus(reply: Reply, definition: Definition = "sound") -> float:
-    """Whether the reply recalls that the consultation is online (C), or leads back to it (D): 1 if it has a keyword.
+    """Return 1 if the reply has a keyword saying that the consultation is online (C) or leading back to it (D).
 
-    Else 0; higher is better. Source: AIE, equation 9; published keywords in Chinese, ours for English replies.
+    Else 0; higher is better. Source: AIE, equation 9; published keywords for Chinese, our own for English replies.
     """
     return float(_has_keyword(reply.text, reply.action, definition))
 
 
 def tracking(reply: Reply) -> float | None:
-    """Whether the simulator saw the action that people saw, 0 or 1; higher is better; None if it tracks none."""
+    """Return 1 if the simulator tracked the action assigned by people, else 0; higher is better; None without any."""
     return None if reply.tracked is None else float(reply.tracked == reply.action)
 
 
 def length(reply: Reply, definition: Definition = "sound") -> float:
-    """The length of the reply; no direction.
+    """Return the length of the reply; no direction.
 
-    Sound: characters without white space if it is Chinese, else words. Published: characters, blanks removed, an empty
+    Sound: characters without white space if it is Chinese, else words. Published: characters without blanks, an empty
     reply read as "None". Source: the released score files.
     """
     if definition == "paper":
@@ -154,10 +154,10 @@ METRICS = (*_SCORED, "TRACKING", LENGTH)
 def score_simulator(
     tests: Iterable[SimulatorTest], definition: Definition = "sound", turn: str | None = None
 ) -> dict[str, list[Sample]]:
-    """The values of the simulator's metrics, percent but AVG_LEN; one value a reply, the patient being its case.
+    """Return the values of the simulator's metrics, in percent except AVG_LEN; one per reply, by patient.
 
-    TRACKING is the accuracy of the tracked actions. The published figures average over replies, as here.
-    ``turn``: of this round alone, that is after so many exchanges (AIE, figure 3a).
+    TRACKING is the accuracy of the tracked actions. The published figures average over replies, as here. ``turn``
+    restricts to one round, that is, a number of earlier exchanges (AIE, figure 3a).
     """
     samples: dict[str, list[Sample]] = {name: [] for name in METRICS}
     for reply in replies(tests):
@@ -173,17 +173,17 @@ def score_simulator(
 
 
 def rounds_of(tests: Iterable[SimulatorTest]) -> list[str]:
-    """The rounds that have replies, in their order."""
+    """Return the rounds that have replies, in order."""
     return sorted({reply.turn for reply in replies(tests)}, key=lambda turn: (len(turn), turn))
 
 
 def keyword_precision(tests: Iterable[SimulatorTest]) -> dict[str, list[Sample]]:
-    """Of the replies that have a metric's keyword, the share that were to have it, percent; higher is better.
+    """Return, of the replies with a metric's keyword, the share that should have it, in percent; higher is better.
 
-    Our partner to HONEST, GUIDANCE and FOCUS, which are recalls: a patient who says "no? sorry" to everything has 100
-    in all three, and here no more than these actions' share of all. One value a reply with the keyword; FOCUS asks for
-    that of demands or that of other topics. None where no reply was to have it. A denial after an effective inquiry may
-    be the truth, so that a good patient has less than 100 in HONEST's; compare simulators on the same test set.
+    Our complement to HONEST, GUIDANCE and FOCUS, which are recalls: a patient who answers everything with "no? sorry"
+    gets 100 in all three, but here only the share of these actions. One value per reply with the keyword; for FOCUS,
+    the keyword of either demands or other topics. None if no reply should have it. A denial after an effective inquiry
+    may be true, so that a good patient has less than 100 for HONEST; compare simulators on the same test set.
     """
     keywords = {"HONEST": ("HONEST",), "GUIDANCE": ("GUIDANCE",), "FOCUS": (DEMAND, OTHER_TOPIC)}
     given = list(replies(tests))
@@ -199,7 +199,7 @@ def keyword_precision(tests: Iterable[SimulatorTest]) -> dict[str, list[Sample]]
 
 
 def confusion(tests: Iterable[SimulatorTest]) -> dict[str, Counter[str]]:
-    """How often each action (as people saw it) was tracked as which (AIE, figure 3c)."""
+    """Count how often each action (as assigned by people) was tracked as which (AIE, figure 3c)."""
     matrix: dict[str, Counter[str]] = {}
     for reply in replies(tests):
         if reply.tracked is not None:
@@ -210,23 +210,23 @@ def confusion(tests: Iterable[SimulatorTest]) -> dict[str, Counter[str]]:
 def beside_people(
     tests: Iterable[SimulatorTest], definition: Definition = "sound", people: Iterable[SimulatorTest] | None = None
 ) -> dict[str, list[tuple[float, float]]]:
-    """Simulator's and person's value of the same measure on the same question, one pair a reply (AIE, figure 3b).
+    """Return pairs of a simulator's and a person's value on the same question, one per reply (AIE, figure 3b).
 
-    LENGTH (characters), and the metrics by :func:`score_simulator`'s names. With ``people`` (a test file whose replies
-    people gave) all of them; else the expected answers stand for the people's replies, and ACCURACY and PASSIVE, which
-    are measured against these answers, are left out.
+    LENGTH (characters), and the metrics by :func:`score_simulator`'s names. With ``people`` (a test file with people's
+    replies) all of them. Without it, the expected answers replace people's replies, and ACCURACY and PASSIVE, which are
+    measured against these answers, are left out.
     """
-    acted = None if people is None else {reply.place: reply.text for reply in replies(people)}
+    human_replies = None if people is None else {reply.place: reply.text for reply in replies(people)}
     pairs: dict[str, list[tuple[float, float]]] = {}
     for reply in replies(tests):
-        person = reply.human if acted is None else acted.get(reply.place)
+        person = reply.human if human_replies is None else human_replies.get(reply.place)
         if person is None:
             continue
-        theirs = replace(reply, text=person)
+        human_reply = replace(reply, text=person)
         pairs.setdefault("LENGTH", []).append((float(len(reply.text)), float(len(person))))
         for name, (metric, actions) in _SCORED.items():
-            if reply.action in actions and (acted is not None or actions != EFFECTIVE):
-                pairs.setdefault(name, []).append((metric(reply, definition), metric(theirs, definition)))
+            if reply.action in actions and (human_replies is not None or actions != EFFECTIVE):
+                pairs.setdefault(name, []).append((metric(reply, definition), metric(human_reply, definition)))
     return pairs
 
 

@@ -1,7 +1,7 @@
-"""Our own labelled test set of the state-aware patient: doctors' words for the built-in cases, with their actions.
+"""Our labelled test set for the state-aware patient: doctor's turns for the built-in cases, with their actions.
 
-The method is AIE's (section 2.2.1); the items are ours, in ``evaluation/simulator_items``. Offline rules may be made on
-the ``development`` part (every other case); the ``check`` part tells how they do on words they were not made on.
+The method is AIE's (section 2.2.1); the items are ours, in ``scoring/aie/simulator_items``. Offline rules may be
+developed on the ``development`` part (every other case); the ``check`` part is held out.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -27,7 +27,7 @@ Part = Literal["development", "check"]
 
 
 class SimulatorItem(ForeignModel):
-    """One test: what was said before, what the doctor says now, and what that entitles the doctor to."""
+    """One test: the dialogue so far, the doctor's turn, and the facts that it entitles the doctor to."""
 
     id: str = Field(min_length=1)
     case_id: str
@@ -41,26 +41,26 @@ class SimulatorItem(ForeignModel):
 
 @dataclass(frozen=True)
 class Played:
-    """What a simulator made of an item."""
+    """A simulator's response to an item."""
 
-    item: SimulatorItem  # what was put to it
-    action: str  # the action it tracked; empty if it tracks none
-    reply: str  # what it said; empty if it kept silent
-    plain: str = ""  # what it meant, where a persona coloured the words; else empty
+    item: SimulatorItem  # the item
+    action: str  # the tracked action; empty if it tracks none
+    reply: str  # empty if it said nothing
+    plain: str = ""  # the words before the persona changed them; empty without a persona
 
 
 def shipped_files() -> list[Path]:
-    """The files of our own set."""
+    """Return the files of our own set."""
     return sorted(Path(str(files("scoring.aie") / "simulator_items")).glob("*.jsonl"))
 
 
 def read_items(path: str | Path) -> Reading[SimulatorItem]:
-    """Read a file of items; what does not fit is named by file, record and field."""
+    """Read a file of items; problems name file, record and field."""
     return read_records(path, SimulatorItem)
 
 
 def misfits(items: Iterable[SimulatorItem], cases: Mapping[str, Case]) -> list[Problem]:
-    """Where items do not fit their cases: no such case, another language, or an expected fact that is not on record."""
+    """Return the items that do not fit their cases: unknown case, other language, or an expected fact not on record."""
     problems = []
     for item in items:
         case = cases.get(item.case_id)
@@ -79,7 +79,7 @@ def misfits(items: Iterable[SimulatorItem], cases: Mapping[str, Case]) -> list[P
 
 
 def as_tests(played: Sequence[Played], cases: Mapping[str, Case]) -> list[SimulatorTest]:
-    """The replies as AIE's test files hold them, a case a test, for the metrics of ``scoring.aie.simulator``."""
+    """Convert replies to AIE's test format, one test per case, for the metrics of ``scoring.aie.simulator``."""
     by_case: dict[str, dict[str, dict[str, dict[str, str | None]]]] = {}
     for one in played:
         code = CODES[one.item.action]
@@ -101,9 +101,9 @@ def as_tests(played: Sequence[Played], cases: Mapping[str, Case]) -> list[Simula
 
 
 def tracking_by_part(played: Sequence[Played], cases: Mapping[str, Case]) -> dict[str, list[Sample]]:
-    """Action accuracy, percent, of each part of the set and each language, and of all but the first turns.
+    """Return action accuracy, in percent, by part of the set and language, and for all but the first turns.
 
-    A first turn is an initialization whatever it says, so that it tells nothing of the tracker.
+    A first turn is always an initialization, so it says nothing about the tracker.
     """
     groups: dict[str, list[Played]] = {"TRACKING after the first turn": [one for one in played if one.item.dialogue]}
     for one in played:
@@ -120,5 +120,5 @@ def tracking_by_part(played: Sequence[Played], cases: Mapping[str, Case]) -> dic
 
 
 def record_of(case: Case) -> str:
-    """The record as one text: what a test is measured against."""
+    """Return the record as one text, against which tests are measured."""
     return " ".join(fact.text for fact in record_sentences(case.patient, case.examinations, case.language))

@@ -1,4 +1,4 @@
-"""AIE's metrics of a doctor in dialogue (section 4.4.2), of our own consultations."""
+"""AIE's metrics of a doctor (section 4.4.2), for our own consultations."""
 
 from cases import Case
 from llm import ModelSettings
@@ -12,7 +12,7 @@ _NOT_TRACKED = "no action of this kind"
 
 
 async def score(case: Case, answers: ConsultationAnswers, settings: ModelSettings) -> CaseScores:
-    """The metrics of one dialogue, percent except AVG_TURN and AVG_LEN; the diagnosis is `score mcq`'s."""
+    """Return the metrics of one dialogue, in percent except AVG_TURN and AVG_LEN; `score mcq` scores the diagnosis."""
     found = score_aie([aie_transcript(case, answers.dialogue)], language=case.language)
     values = {name: mean([sample.value for sample in found[name]]) for name in suite.published}
     return CaseScores(values, {name: _NOT_TRACKED for name, value in values.items() if value is None})

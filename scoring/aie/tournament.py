@@ -1,4 +1,4 @@
-"""Doctors held against each other pair by pair: who wins how often (AIE, figure 4), and who agrees (figure 5)."""
+"""Pairwise tournaments of doctors: win rates (AIE, figure 4) and agreement of judges (figure 5)."""
 
 import itertools
 from collections import Counter
@@ -19,18 +19,18 @@ _RESAMPLES, _SEED = 200, 20_240_607
 
 @dataclass(frozen=True)
 class Verdict:
-    """What was judged of two doctors on one case."""
+    """The judgement of two doctors on one case."""
 
     case: str
     one: str
-    other: str  # the doctor that ``one`` is held against
-    outcomes: Mapping[str, int]  # by aspect, 1 where ``one`` is better, -1 where the other is, 0 for neither
-    view: Literal["doctor", "patient"] = "doctor"  # whose view it takes
-    rater: str = ""  # who judged, where several people did
+    other: str  # the doctor that ``one`` is compared with
+    outcomes: Mapping[str, int]  # by aspect: 1 if ``one`` is better, -1 if the other is, 0 for a tie
+    view: Literal["doctor", "patient"] = "doctor"  # whose view is taken
+    rater: str = ""  # who judged, if several people did
 
 
 def success(verdicts: Iterable[Verdict], doctor: str, aspect: str) -> list[Sample]:
-    """Whether a doctor wins, 100 or 0, in each verdict that decides; ties are left out (AIE, section 2.4)."""
+    """Return 100 or 0 for each decided verdict that a doctor wins or loses, without ties (AIE, section 2.4)."""
     found = []
     for verdict in verdicts:
         side = 1 if verdict.one == doctor else -1 if verdict.other == doctor else 0
@@ -40,19 +40,19 @@ def success(verdicts: Iterable[Verdict], doctor: str, aspect: str) -> list[Sampl
 
 
 def votes(verdicts: Iterable[Verdict]) -> dict[str, dict[tuple[str, str, str, int], dict[str, int]]]:
-    """Each rater's outcomes, by aspect and by pair and case (of epoch 1); the doctors of a pair by name."""
-    found: dict[str, dict[tuple[str, str, str, int], dict[str, int]]] = {}
+    """Return each rater's outcomes, by aspect and by pair (sorted by name) and case (of epoch 1)."""
+    by_aspect: dict[str, dict[tuple[str, str, str, int], dict[str, int]]] = {}
     for verdict in verdicts:
         one, other = sorted((verdict.one, verdict.other))
         side = 1 if one == verdict.one else -1
         for aspect, outcome in verdict.outcomes.items():
-            item = found.setdefault(aspect, {}).setdefault((one, other, verdict.case, 1), {})
+            item = by_aspect.setdefault(aspect, {}).setdefault((one, other, verdict.case, 1), {})
             item[verdict.rater] = side * outcome
-    return found
+    return by_aspect
 
 
 def majority(verdicts: Sequence[Verdict]) -> list[Verdict]:
-    """What most raters say of each pair and case; a tie where no outcome has the most."""
+    """Return the majority outcome of each pair and case; a tie if no outcome leads."""
     outcomes: dict[tuple[str, str, str, int], dict[str, int]] = {}
     for aspect, by_item in votes(verdicts).items():
         for item, given in by_item.items():
@@ -64,7 +64,7 @@ def majority(verdicts: Sequence[Verdict]) -> list[Verdict]:
 
 
 def outcome_columns(verdicts: Iterable[Verdict], source: Source, view: str) -> dict[str, dict[tuple[str, ...], float]]:
-    """The outcome of each aspect by pair and case, the mean of several raters; the doctors of a pair by name."""
+    """Return the outcome of each aspect by pair (sorted by name) and case, averaged over raters."""
     votes: dict[str, dict[tuple[str, ...], list[float]]] = {}
     for verdict in verdicts:
         pair = tuple(sorted((verdict.one, verdict.other)))
@@ -76,22 +76,22 @@ def outcome_columns(verdicts: Iterable[Verdict], source: Source, view: str) -> d
 
 
 def difference_columns(scores: Mapping[str, Mapping[str, Sequence[Sample]]]) -> dict[str, dict[tuple[str, ...], float]]:
-    """The difference of each automatic metric by pair and case; one that a doctor lacks has no difference there."""
+    """Return the difference of each automatic metric by pair and case, where both doctors have it."""
     by_case = {
         doctor: {name: case_means(samples.get(name, ())) for name in AUTOMATIC} for doctor, samples in scores.items()
     }
     columns: dict[str, dict[tuple[str, ...], float]] = {name: {} for name in AUTOMATIC}
     for one, other in itertools.combinations(sorted(scores), 2):
         for name in AUTOMATIC:
-            here, there = by_case[one][name], by_case[other][name]
-            columns[name] |= {(one, other, case): here[case] - there[case] for case in here if case in there}
+            first, second = by_case[one][name], by_case[other][name]
+            columns[name] |= {(one, other, case): first[case] - second[case] for case in first if case in second}
     return {name: column for name, column in columns.items() if column}
 
 
 def of_pairs(
     columns: Mapping[str, Mapping[tuple[str, ...], float]], closed: Collection[str], how_many: int
 ) -> dict[str, dict[tuple[str, ...], float]]:
-    """The values of pairs of which so many doctors are closed (AIE, section 2.7)."""
+    """Return the values of pairs in which ``how_many`` doctors are closed models (AIE, section 2.7)."""
     return {
         name: {
             unit: value for unit, value in column.items() if sum(doctor in closed for doctor in unit[:2]) == how_many
@@ -103,7 +103,7 @@ def of_pairs(
 def correlations(
     columns: Mapping[str, Mapping[tuple[str, ...], float]], method: Literal["pearson", "spearman"]
 ) -> "pd.DataFrame":
-    """Each column's correlation with each other, over the pairs and cases that both have; none under three of them."""
+    """Return the correlations of all columns, over the pairs and cases that both have; none under three."""
     import pandas as pd
 
     return pd.DataFrame({name: pd.Series(column) for name, column in columns.items()}).corr(method, min_periods=3)
@@ -112,10 +112,10 @@ def correlations(
 def with_people(
     columns: Mapping[str, Mapping[tuple[str, ...], float]], method: Literal["pearson", "spearman"]
 ) -> "Iterator[tuple[str, float | None, tuple[float, float] | None, int]]":
-    """Each judged and automatic column's mean correlation with people's columns, the highest first (AIE, figure 5b).
+    """Yield each judged or automatic column's mean correlation with people's columns, highest first (AIE, figure 5b).
 
-    The interval (95 %, percentiles) is by resampling cases; n is the pairs and cases that people judged and the column
-    has a value of.
+    The interval (95 %, percentiles) is by resampling cases; n is the number of pairs and cases that people judged and
+    for which the column has a value.
     """
     import numpy as np
     import pandas as pd
@@ -125,11 +125,11 @@ def with_people(
     others = [name for name in frame if name not in people]
 
     def resampled_means(of: "pd.DataFrame") -> "pd.Series[float]":
-        ranked = of.rank() if method == "spearman" else of  # at once, which is fast enough to be done over and over
+        ranked = of.rank() if method == "spearman" else of  # ranking the whole frame at once is faster
         return ranked.corr(min_periods=3).loc[others, people].mean(axis=1)
 
     found = frame.corr(method, min_periods=3).loc[others, people].mean(axis=1)
-    cases = list(frame.groupby(frame.index.get_level_values(2)).indices.values())  # where the rows of each are
+    cases = list(frame.groupby(frame.index.get_level_values(2)).indices.values())  # row numbers of each case
     draw = np.random.default_rng(_SEED)
     drawn = (draw.integers(len(cases), size=len(cases)) for _ in range(_RESAMPLES))
     resampled = pd.DataFrame(

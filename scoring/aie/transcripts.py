@@ -1,4 +1,4 @@
-"""AIE: the cases, the transcripts and the simulator tests of its authors, and the codes of a doctor's actions."""
+"""AIE's cases, transcripts and simulator tests, and the codes of a doctor's actions."""
 
 import re
 from collections.abc import Iterator
@@ -27,7 +27,7 @@ ACTIONS = {
 CODES = {action: code for code, action in ACTIONS.items()}
 INQUIRIES = ("A-A-A", "A-A-B", "A-B")
 ADVICE = ("B-A-A", "B-A-B", "B-B")
-TELLING = ("O", "A-A-A", "B-A-A")  # after which the patient tells what is on record
+TELLING = ("O", "A-A-A", "B-A-A")  # actions after which the patient tells what is on record
 
 _OPTION = re.compile(r"\(([A-Z])\)\s*(.*?)\s*(?=\([A-Z]\)|\Z)", re.DOTALL)
 _ROUND = re.compile(r"0|[1-9]\d*", re.ASCII)
@@ -35,14 +35,14 @@ _QUESTION_END = re.compile(r"(?:^|(?<=[.!?。！？\n]))[^.!?。！？\n]*[?？]
 
 
 def _options(value: Any) -> Any:
-    """Options by letter, also from ``(A) ... (B) ...``."""
+    """Return options by letter, also from ``(A) ... (B) ...``."""
     if isinstance(value, str):
         return dict(_OPTION.findall(value))
     return value if value is not None else {}
 
 
 class AieTurn(ForeignModel):
-    """What the doctor said, which action that was, and what the patient answered, if anything."""
+    """The doctor's words, their action, and the patient's answer, if any."""
 
     doctor: str
     state: str = Field(description="A code of ACTIONS.")
@@ -50,7 +50,7 @@ class AieTurn(ForeignModel):
 
 
 class AieTranscript(ForeignModel):
-    """One case with its consultation; a case that was not played yet has only its first turn and no diagnosis."""
+    """One case with its consultation; a case not yet played has only its first turn and no diagnosis."""
 
     id: Text
     dataset: str | None = Field(None, description="The examination that a case of MedicalExam is from.")
@@ -66,18 +66,18 @@ class AieTranscript(ForeignModel):
 
     @property
     def right(self) -> str:
-        """The right answer in words: the option's, or what stands there without options."""
+        """The right answer as text: the option's, or the answer itself if there are no options."""
         return self.options.get(self.answer_idx) or self.answer or self.answer_idx
 
     @property
     def case(self) -> str:
-        """The number in the authors' files, told apart from equal ones of another examination."""
+        """The number in the authors' files, prefixed by the examination for MedicalExam."""
         number = number_of(self.id, self.dataset or "HospitalCases")
         return f"{self.dataset}/{number}" if self.dataset else number
 
     @property
     def asked(self) -> str:
-        """What is asked at the end: where the files repeat the record as the question, its last sentence alone."""
+        """The closing question; if the files repeat the record as the question, only its last sentence."""
         asked = (self.question or "").strip()
         if asked and self.findings not in asked:
             return asked
@@ -86,7 +86,7 @@ class AieTranscript(ForeignModel):
 
     @property
     def findings(self) -> str:
-        """The record without the examination's closing question, which is nothing that a patient could tell."""
+        """The record without the closing question, which a patient could not tell."""
         record = self.record.rstrip()
         asked = (self.question or "").strip()
         if asked and asked != record and record.endswith(asked):
@@ -97,7 +97,7 @@ class AieTranscript(ForeignModel):
 
 
 class SimulatorReply(ForeignModel):
-    """One test of the patient simulator: the doctor's words, what people expect, and what the simulator said."""
+    """One test of a patient simulator: the doctor's words, the answer expected by people, and the simulator's reply."""
 
     human_state: str | None = None
     human_answer: str | None = None
@@ -108,7 +108,7 @@ class SimulatorReply(ForeignModel):
 
 
 class Exchange(ForeignModel):
-    """What was said before a test."""
+    """An exchange before a test."""
 
     doctor: str
     patient: str | None = None
@@ -124,14 +124,14 @@ class SimulatorTest(ForeignModel):
 
 
 def read_aie(path: str | Path) -> Reading[AieTranscript]:
-    """Read cases (HospitalCases, MedicalExam) or transcripts; odd actions and answers are warnings."""
+    """Read cases (HospitalCases, MedicalExam) or transcripts; unknown actions and answers are warnings."""
     reading = read_records(path, AieTranscript)
     twice = repeated(one.case for one in reading.records)
     return with_warnings(reading, chain(_odd_transcripts(reading.records), twice))
 
 
 def read_simulator_tests(path: str | Path) -> Reading[SimulatorTest]:
-    """Read simulator tests; a round that is no number is an error, an action without a code of ACTIONS a warning."""
+    """Read simulator tests; a non-numeric round is an error, an action without a code of ACTIONS a warning."""
     reading = read_records(path, SimulatorTest)
     strange = [
         Problem(str(path), f"patient {test.id}", f"patient_test.{turn}", "is no round; expected 0, 1, 2, ...")

@@ -1,1 +1,1 @@
-"""Clini-Eval, CliniChat's points of an interview (section 3.3)."""
+"""Clini-Eval, CliniChat's points for an interview (section 3.3)."""

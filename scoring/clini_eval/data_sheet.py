@@ -14,7 +14,7 @@ _FEW = 0.02
 
 
 class DataSheet(Strict):
-    """What a set of dialogues holds. A turn is the physician's words with the reply to them; None if there is none."""
+    """Statistics of a set of dialogues; None if it has none. A turn is the physician's words with their reply."""
 
     dialogues: int
     max_turns: int | None
@@ -44,10 +44,10 @@ class DataSheet(Strict):
 
 
 def data_sheet(dialogues: Iterable[Dialogue], failed: Iterable[str] = (), left_out: Iterable[str] = ()) -> DataSheet:
-    """Count a set of dialogues; beside it why notes have none (``failed``), and what of the source is no note."""
+    """Summarise a set of dialogues; ``failed`` are reasons why notes have none, ``left_out`` what is not a note."""
     dialogues = list(dialogues)
-    told = [statistics_of(one) for one in dialogues]
-    turns, physician, patient = ([value for one in told if (value := one[name]) is not None] for name in STATISTICS)
+    counts = [statistics_of(one) for one in dialogues]
+    turns, physician, patient = ([value for one in counts if (value := one[name]) is not None] for name in STATISTICS)
 
     def counted(named: Callable[[Dialogue], str | None]) -> dict[str, int]:
         return dict(Counter(named(one) or "not recorded" for one in dialogues).most_common())

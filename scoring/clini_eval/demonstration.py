@@ -1,4 +1,4 @@
-"""The senior physician: makes of a clinical note what an ideal interview would gather (CliniChat, figure 7)."""
+"""The senior physician: derives from a clinical note what an ideal interview would gather (CliniChat, figure 7)."""
 
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal, get_args
@@ -53,12 +53,12 @@ class Demonstration(Strict):
 
 
 class NothingToScoreError(ValueError):
-    """A dialogue without a clinical note, or in which no physician speaks."""
+    """A dialogue has no clinical note, or no physician speaks in it."""
 
 
 @dataclass(frozen=True)
 class NoteView:
-    """What the senior physician sees: the note, and the diagnosis where it is known."""
+    """What the senior physician sees: the note, and the diagnosis if known."""
 
     dialogue: Dialogue
     note: str
@@ -66,7 +66,7 @@ class NoteView:
 
 
 def read_the_note(view: NoteView) -> Demonstration:
-    """Offline: the known diagnosis, the note's findings, and one point for each subject that a rule can look for."""
+    """Offline: the known diagnosis, the note's findings, and a point for each subject that rules can detect."""
     language = view.dialogue.language
     return Demonstration(
         most_likely_disease="; ".join(view.diagnosis),
@@ -94,13 +94,13 @@ senior_physician = Role(
 
 
 async def demonstrate(state: CliniEvalInput, runtime: Runtime[Any]) -> dict[str, Any]:
-    """The senior physician, who reads the note: what an ideal interview on it gathers and concludes.
+    """Ask the senior physician what an ideal interview on the note gathers and concludes.
 
-    The diseases that the dialogue names are taken for the diagnosis; without them the physician infers it from the
-    note, as in the paper.
+    The diseases named with the dialogue are given as the diagnosis; without them the physician infers it from the note,
+    as in the paper.
 
     Raises:
-        NothingToScoreError: no note, or no physician.
+        NothingToScoreError: there is no note, or no physician.
         AskError: no valid answer.
     """
     if "dialogue" not in state:
@@ -109,12 +109,12 @@ async def demonstrate(state: CliniEvalInput, runtime: Runtime[Any]) -> dict[str,
     if problem := why_not(dialogue):
         raise NothingToScoreError(f"dialogue {dialogue.id}: {problem}")
     view = NoteView(dialogue=dialogue, note=dialogue.note, diagnosis=dialogue.diseases)
-    said = await ask(senior_physician, view, runtime.context, language=dialogue.language, place=dialogue.id)
-    return {"dialogue": dialogue, "demonstration": said}
+    demonstration = await ask(senior_physician, view, runtime.context, language=dialogue.language, place=dialogue.id)
+    return {"dialogue": dialogue, "demonstration": demonstration}
 
 
 def why_not(dialogue: Dialogue) -> str:
-    """What a dialogue lacks to be scored; empty if nothing."""
+    """Return what a dialogue lacks to be scored; empty if nothing."""
     if not dialogue.note.strip():
         return "has no clinical note; Clini-Eval compares with one"
     if not any(message.role == PHYSICIAN and message.content.strip() for message in dialogue.messages):

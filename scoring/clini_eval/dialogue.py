@@ -1,4 +1,4 @@
-"""What Clini-Eval judges of our own runs: a consultation as a dialogue with its note, or a reconstructed dialogue."""
+"""The input of Clini-Eval from our own runs: consultations as dialogues with notes, or reconstructed dialogues."""
 
 from collections.abc import Mapping
 from typing import Any, Self
@@ -12,32 +12,32 @@ from nodes.state.chart import Turn, heard_by
 
 
 class ReconstructionAnswers(Strict):
-    """What the reconstruction of a case's note came to; None if it was not finished."""
+    """The dialogue reconstructed from a case's note; None if it was not finished."""
 
     reconstructed: Dialogue | None = None
 
     @property
     def diagnosis(self) -> list[str]:
-        """A dialogue diagnoses nobody."""
+        """Empty: a dialogue does not diagnose."""
         return []
 
     @classmethod
     def of(cls, state: Mapping[str, Any]) -> Self:
-        """The answers in a final (or interrupted) state of a reconstruction."""
+        """Extract the answers from a final (or interrupted) state of a reconstruction."""
         return cls(reconstructed=state.get("dialogue"))
 
 
 def dialogue_of_consultation(case: Case, state: Mapping[str, Any]) -> Dialogue:
-    """What the doctor said and heard, with the case's note; department and diagnosis stand beside it, not in it.
+    """Return what the doctor said and heard, with the case's note; department and diagnosis are not in the note.
 
-    The state may be as much as was kept of it, ``dialogue`` at least. The records in it, which may differ from the
-    case's by the run's settings, go before the case's.
+    The state may be incomplete, but needs ``dialogue``. Its records, which may differ from the case's by the run's
+    settings, take precedence.
     """
     turns: list[Turn] = heard_by("doctor", state.get("dialogue", []))
     messages: list[Message] = []
     for turn in turns:
         role = PHYSICIAN if turn.speaker == "doctor" else PATIENT
-        if messages and messages[-1].role == role:  # the examiner beside the patient
+        if messages and messages[-1].role == role:  # the examiner replies beside the patient
             messages[-1] = Message(role=role, content=f"{messages[-1].content}\n{turn.text}")
         else:
             messages.append(Message(role=role, content=turn.text))

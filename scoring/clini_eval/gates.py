@@ -1,4 +1,4 @@
-"""The gates as a suite: which of them a reconstructed dialogue passes. Rules alone, nobody is asked."""
+"""The gates as a suite: which gates a reconstructed dialogue passes, by rules alone."""
 
 from cases import Case
 from llm import ModelSettings
@@ -9,7 +9,7 @@ from scoring.clini_eval.dialogue import ReconstructionAnswers
 
 
 async def score(case: Case, answers: ReconstructionAnswers, settings: ModelSettings) -> CaseScores:
-    """1 for each gate that the dialogue passes, else 0; None for all without a dialogue, for the reader's if unread."""
+    """Return 1 for each passed gate, else 0; None for all without a dialogue, for entailment if nobody checked it."""
     dialogue = answers.reconstructed
     if dialogue is None:
         return CaseScores.none_of(GATES, "no dialogue was written")
@@ -17,8 +17,8 @@ async def score(case: Case, answers: ReconstructionAnswers, settings: ModelSetti
     values: dict[str, float | None] = {name: 0.0 if any(gate(told)) else 1.0 for name, gate in GATES.items()}
     if dialogue.objections is not None:
         return CaseScores(values)
-    unread = entailed_by_the_note.__name__
-    return CaseScores(values | {unread: None}, {unread: "nobody held it against its note (entailment = true)"})
+    unchecked = entailed_by_the_note.__name__
+    return CaseScores(values | {unchecked: None}, {unchecked: "nobody held it against its note (entailment = true)"})
 
 
 suite = Suite(

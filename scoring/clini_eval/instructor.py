@@ -1,4 +1,4 @@
-"""The clinical instructor: compares with the demonstration, gives the points, sums up (CliniChat, figure 8)."""
+"""The clinical instructor: compares with the demonstration, scores, and summarises (CliniChat, figure 8)."""
 
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
@@ -17,7 +17,7 @@ from scoring.metrics.claims import stated_share
 
 
 class CliniEvalState(CliniEvalInput, total=False):
-    """What goes in, what the two persons made of it, and the scores that come out."""
+    """The input, the demonstration and comparison, and the scores."""
 
     demonstration: Demonstration
     comparison: Comparison
@@ -42,7 +42,7 @@ class ComparisonView:
 
 @dataclass(frozen=True)
 class PointsView(ComparisonView):
-    """What the instructor sees when giving points: the comparison too, and what there is to be given."""
+    """What the instructor sees for scoring: also the comparison, and the leaves to score."""
 
     comparison: Comparison
     leaves: list[Leaf]
@@ -58,7 +58,7 @@ class SummaryView:
 
 
 def compare_statements(view: ComparisonView) -> Comparison:
-    """Offline: whether the subjects of the plan were asked for by the rules, and whether the findings came up."""
+    """Offline: whether the plan's subjects were asked about, by the rules, and whether the findings came up."""
     counted = count_points(view.dialogue).counted
     points = [
         ComparedPoint(point=leaf.criterion(view.dialogue.language), done=_degree(counted[leaf.key] / leaf.maximum))
@@ -78,12 +78,12 @@ def _degree(share: float) -> Literal["fully", "partly", "not"]:
 
 
 def count(view: PointsView) -> Points:
-    """Offline: the leaves that rules can count; the others are not assessed."""
+    """Offline: count the leaves that rules can count; the others are not assessed."""
     return count_points(view.dialogue)
 
 
 def sum_up(view: SummaryView) -> Summary:
-    """Offline: the points, and what was not assessed."""
+    """Offline: the points, and the number of leaves not assessed."""
     scores = view.scores
     text = f"{scores.assessed:.1f} of {scores.assessable:g} points"
     return Summary(summary=f"{text}; {len(scores.unscored)} leaves not assessed" if scores.unscored else text)
@@ -105,7 +105,7 @@ summing_up = Role("clinical_instructor", "clini_eval.summary", "clini_eval/summa
 
 
 async def compare(state: CliniEvalState, runtime: Runtime[Any]) -> dict[str, Any]:
-    """The subjective assessment, point by point.
+    """Make the subjective assessment, point by point.
 
     Raises:
         AskError: no valid answer.
@@ -116,7 +116,7 @@ async def compare(state: CliniEvalState, runtime: Runtime[Any]) -> dict[str, Any
 
 
 async def give_points(state: CliniEvalState, runtime: Runtime[Any]) -> dict[str, Any]:
-    """The 34 numbers: a judge gives all of them, none beyond its maximum; the rules give those that they can count.
+    """Give the 34 scores: a judge gives all of them, none beyond its maximum; the rules only those they can count.
 
     Raises:
         AskError: no valid answer.
@@ -130,7 +130,7 @@ async def give_points(state: CliniEvalState, runtime: Runtime[Any]) -> dict[str,
 
 
 async def summarise(state: CliniEvalState, runtime: Runtime[Any]) -> dict[str, Any]:
-    """The scores with the overall word on both assessments.
+    """Add a summary of both assessments to the scores.
 
     Raises:
         AskError: no valid answer.
@@ -138,12 +138,12 @@ async def summarise(state: CliniEvalState, runtime: Runtime[Any]) -> dict[str, A
     dialogue, scores = state["dialogue"], state["scores"]
     numbers = [f"{LEAVES[key].metric}: {points:g}/{LEAVES[key].maximum:g}" for key, points in scores.leaves.items()]
     view = SummaryView(state["comparison"], scores, numbers)
-    said = await ask(summing_up, view, runtime.context, language=dialogue.language, place=dialogue.id)
-    return {"scores": scores.model_copy(update={"summary": said.summary})}
+    answer = await ask(summing_up, view, runtime.context, language=dialogue.language, place=dialogue.id)
+    return {"scores": scores.model_copy(update={"summary": answer.summary})}
 
 
 async def score_clini_eval(dialogue: Dialogue, settings: ModelSettings) -> CliniEvalScores:
-    """The scores of one dialogue, in the four steps of ``graphs/clini_eval.py``.
+    """Score one dialogue in the four steps of ``graphs/clini_eval.py``.
 
     Raises:
         NothingToScoreError: the dialogue has no clinical note, or no physician speaks in it.
@@ -157,7 +157,7 @@ async def score_clini_eval(dialogue: Dialogue, settings: ModelSettings) -> Clini
 
 
 def transcript_of(dialogue: Dialogue, settings: ModelSettings) -> str:
-    """The dialogue, a line a turn, each with its speaker."""
+    """Return the dialogue with one line per turn, each with its speaker."""
     language = settings.language or dialogue.language
     physician, patient = speaker("physician", language), speaker("patient", language)
     return "\n".join(

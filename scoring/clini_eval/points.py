@@ -1,7 +1,7 @@
-"""Clini-Eval: how well a physician interviews, in 34 numbers that sum to 100 (CliniChat, section 3.3 and table 6).
+"""Clini-Eval: how well a physician interviews, in 34 scores that sum to 100 (CliniChat, section 3.3 and table 6).
 
-The paper's table prints whole maxima and its results have decimals; it says nothing of parts of a point. Here a number
-is any between 0 and its maximum, and one beyond it is refused, never cut.
+The paper's table prints integer maxima, while its results have decimals; it does not define fractions of a point. Here
+a score is any number from 0 to its maximum; one beyond it is rejected, never clipped.
 """
 
 from collections.abc import Mapping, Sequence
@@ -23,7 +23,7 @@ ASSESSED, ASSESSABLE = "Assessed Points", "Assessed Maximum"
 
 
 class Leaf(Strict):
-    """One number of Clini-Eval: what it is called, where it belongs, and how many points it can have."""
+    """One score of Clini-Eval: its name, its main metric and its maximum."""
 
     key: str
     main: str
@@ -36,21 +36,21 @@ class Leaf(Strict):
 
     @property
     def metric(self) -> str:
-        """The name as the paper prints it, under its group's, since ``Treatment History`` occurs in two."""
+        """The name as the paper prints it, with its group's, since ``Treatment History`` occurs in two."""
         return f"{self.group}: {self.name}" if self.group else self.name
 
     @property
     def column(self) -> str:
-        """The name of its scores: its main metric's where it is the whole of it, as the paper's tables have it."""
+        """The column of its scores: named after its main metric if it is the only leaf, as in the paper's tables."""
         return self.metric if len(MAINS[self.main]) > 1 else self.main
 
     def criterion(self, language: Language) -> str:
-        """What earns the points."""
+        """Return what earns the points."""
         return self.zh if language == "zh" else self.en
 
 
 def clini_eval_file() -> Mapping[str, Any]:
-    """The leaves, and the words that the rules know."""
+    """Return the leaves, and the patterns of the rules."""
     return data_file("scoring.clini_eval", "clini_eval")
 
 
@@ -66,7 +66,7 @@ class Points(Strict):
 
     @property
     def by_leaf(self) -> dict[str, float]:
-        """The points of each leaf that was assessed."""
+        """The points of each assessed leaf."""
         return {key: float(getattr(self, key)) for key in LEAVES}
 
 
@@ -75,7 +75,7 @@ def _within(leaf: Leaf) -> Any:
     return Annotated[float, points], ...
 
 
-# What a judge has to answer: every number, none beyond its maximum.
+# A judge's answer: every score, none beyond its maximum.
 JudgedPoints: type[Points] = create_model(
     "CliniEvalPoints", __base__=Points, __module__=__name__, **{key: _within(leaf) for key, leaf in LEAVES.items()}
 )
@@ -105,42 +105,42 @@ class CliniEvalScores(Strict):
     summary: str = ""
 
     def main(self, name: str) -> float | None:
-        """The points of a main metric; None (missing) if one of its leaves was not assessed."""
+        """Return the points of a main metric; None (missing) if one of its leaves was not assessed."""
         points = [self.leaves.get(leaf.key) for leaf in MAINS[name]]
         known = [one for one in points if one is not None]
         return sum(known) if len(known) == len(points) else None
 
     @property
     def mains(self) -> dict[str, float | None]:
-        """The points of the six main metrics, as the paper's tables name them."""
+        """The points of the six main metrics, named as in the paper's tables."""
         return {name: self.main(name) for name in MAINS}
 
     @property
     def total(self) -> float | None:
-        """The sum of all leaves, of 100; None (missing) if one of them was not assessed."""
+        """The sum of all leaves, out of 100; None (missing) if one of them was not assessed."""
         return self.assessed if self.leaves.keys() == LEAVES.keys() else None
 
     @property
     def assessed(self) -> float:
-        """The sum of the leaves that were assessed."""
+        """The sum of the assessed leaves."""
         return sum(self.leaves.values())
 
     @property
     def assessable(self) -> float:
-        """The most that the assessed leaves could have."""
+        """The maximum of the assessed leaves."""
         return sum(LEAVES[key].maximum for key in self.leaves)
 
     @property
     def by_name(self) -> dict[str, float | None]:
-        """Mains, total and leaves under the names that the paper prints; None is missing."""
+        """Main metrics, total and leaves under the paper's names; None is missing."""
         leaves = {leaf.column: self.leaves.get(leaf.key) for leaf in LEAVES.values()}
         return {**self.mains, TOTAL: self.total, **leaves}
 
 
 def statistics_of(dialogue: Dialogue) -> dict[str, float | None]:
-    """The statistical indices of tables 2 and 4: rounds (the physician's turns), and the length of what is said.
+    """Return the statistical indices of tables 2 and 4: rounds (the physician's turns), and mean turn lengths.
 
-    Length: the mean of a person's turns, in words; each Chinese character is one. None (missing) of nobody's.
+    Lengths are in words; each Chinese character is one. None (missing) if a side says nothing.
     """
     lengths: dict[bool, list[float]] = {True: [], False: []}
     for message in dialogue.spoken:
@@ -149,9 +149,9 @@ def statistics_of(dialogue: Dialogue) -> dict[str, float | None]:
 
 
 def estimates_of(dialogues: Sequence[Dialogue], scores: Sequence[CliniEvalScores | None]) -> dict[str, Estimate]:
-    """The mean of every score over the dialogues that have one, clustered by the dialogue's id.
+    """Return the mean of every score over the dialogues that have it, clustered by the dialogue's id.
 
-    Where something was not assessed, the sum of what was is given beside what it could be at most.
+    If leaves were not assessed, the sum of the assessed ones is given beside its maximum.
     """
     columns: dict[str, list[tuple[str, float]]] = {}
     partly = any(score is not None and score.unscored for score in scores)

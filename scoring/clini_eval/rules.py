@@ -1,8 +1,8 @@
-"""What of Clini-Eval can be counted without a model: whether something was asked, how, and what came up.
+"""Clini-Eval's rules: the scores that can be counted without a model.
 
-A rule sees words. That a subject was asked for is not that it was asked for well, so these points are a baseline for
-plumbing and for ranking like with like. What needs judgement (the order, leading questions, empathy, the diagnosis with
-its differentials, its grounds and the tests for it, what this patient in particular had to be asked) is not assessed.
+Rules match words: that a subject was asked about does not mean that it was asked about well, so these points are a
+baseline for testing pipelines and for ranking similar systems. What needs judgement is not assessed: the order, leading
+questions, empathy, the diagnosis with its differentials, reasons and tests, and questions specific to this patient.
 """
 
 import re
@@ -20,10 +20,10 @@ from scoring.clini_eval.points import LEAVES, Points, clini_eval_file
 from scoring.metrics.claims import entailed
 from scoring.metrics.text_overlap import levenshtein_ratio, words
 
-BRIEF = {"en": 40, "zh": 80}  # words, or Chinese characters, up to which a turn is brief; the paper's mean is 18.5
+BRIEF = {"en": 40, "zh": 80}  # words, or Chinese characters, of a brief turn at most; the paper's mean is 18.5
 MOST_QUESTIONS = 2
-_MOST_THINGS = 4  # that one question can list; a longer list is a question too many
-_SAME = 0.85  # similarity from which two questions are one
+_MOST_THINGS = 4  # items that one question can list; a longer list counts as too many questions
+_SAME = 0.85  # similarity from which two questions count as one
 _JUDGEMENT = "needs judgement; a rule cannot count it"
 _COMPLAINT = "chief_complaint"
 
@@ -36,7 +36,7 @@ class CountedPoints(Points):
 
     @property
     def by_leaf(self) -> dict[str, float]:
-        """The points of each leaf that was counted."""
+        """The points of each counted leaf."""
         return dict(self.counted)
 
 
@@ -44,10 +44,10 @@ class Turn(NamedTuple):
     """A turn of the physician as the rules read it."""
 
     text: str
-    questions: list[str]  # the sentences that ask, those apart that only say "go on"
-    told: list[str]  # the others
-    before: str  # what the patient said last
-    after: str  # and what next
+    questions: list[str]  # sentences that ask, except those that only say "go on"
+    told: list[str]  # the other sentences
+    before: str  # the patient's previous words
+    after: str  # the patient's next words
 
 
 class Interview(NamedTuple):
@@ -60,41 +60,40 @@ class Interview(NamedTuple):
 
     @property
     def asking(self) -> list[Turn]:
-        """The turns in which something is asked."""
+        """The turns with questions."""
         return [turn for turn in self.turns if turn.questions]
 
 
 def read_interview(dialogue: Dialogue) -> Interview:
-    """A dialogue for the rules."""
+    """Prepare a dialogue for the rules."""
     spoken = [Message(role=PATIENT, content=""), *dialogue.spoken, Message(role=PATIENT, content="")]
     turns = [
-        _turn(said.content, dialogue.language, *("" if one.role == PHYSICIAN else one.content for one in around))
-        for said, *around in zip(spoken[1:], spoken, spoken[2:], strict=False)
-        if said.role == PHYSICIAN
+        _turn(message.content, dialogue.language, *("" if one.role == PHYSICIAN else one.content for one in neighbours))
+        for message, *neighbours in zip(spoken[1:], spoken, spoken[2:], strict=False)
+        if message.role == PHYSICIAN
     ]
     return Interview(dialogue.language, dialogue.note, [*dialogue.diseases, dialogue.inferred], turns)
 
 
 def _turn(text: str, language: Language, before: str, after: str) -> Turn:
-    said = sentences(text)
-    asking = [sentence for sentence in said if _asks(sentence, language)]
+    parts = sentences(text)
+    asking = [sentence for sentence in parts if _asks(sentence, language)]
     more = _word("go_on", language)
     return Turn(
         text,
         [sentence for sentence in asking if not more.fullmatch(sentence)],
-        [sentence for sentence in said if sentence not in asking],
+        [sentence for sentence in parts if sentence not in asking],
         before,
         after,
     )
 
 
 def count_points(dialogue: Dialogue) -> CountedPoints:
-    """The points of the leaves that can be counted.
+    """Count the points of the leaves that rules can count.
 
-    A leaf of the history has the share of its subjects for which the physician asked; one of the techniques has the
-    share of turns or questions that keep the rule, and nothing where nothing is asked; the examinations have the share
-    of the note's findings that the physician told or asked for. A leaf for which the note gives no occasion is not
-    assessed.
+    A leaf of the history gets the share of its subjects that the physician asked about; a leaf of the techniques, the
+    share of turns or questions that follow the rule, and 0 if nothing is asked; the examinations, the share of the
+    note's findings that the physician told or asked for. A leaf that does not apply to the note is not assessed.
     """
     interview = read_interview(dialogue)
     counted: dict[str, float] = {}
@@ -112,14 +111,14 @@ def count_points(dialogue: Dialogue) -> CountedPoints:
 
 
 def findings_of(note: str, language: Language) -> list[str]:
-    """The sentences of a note that tell what was examined."""
+    """Return the sentences of a note that report examinations."""
     return [sentence for sentence in sentences(note) if _word("findings", language).search(sentence)]
 
 
 def is_urgent(note: str, language: Language) -> bool:
-    """Whether a note's complaint affirms a sign of alarm or tells of an illness of some hours.
+    """Whether a note's complaint affirms an alarm sign, or an illness of a few hours.
 
-    The present illness counts too, unless the complaint has lasted for weeks: what it tells of then is mostly past.
+    The present illness counts too, unless the complaint has lasted for weeks, as its alarm signs are then mostly past.
     """
     denied, alarm = _word("denied", language), _word("alarm", language)
     sections = read_sections(note, language)
@@ -134,7 +133,7 @@ def is_urgent(note: str, language: Language) -> bool:
 
 
 def questions_at_once(sentence: str, language: Language) -> int:
-    """How many questions a sentence asks, which commas and conjunctions may join; a list too long counts as a third."""
+    """Count the questions in a sentence, which commas and conjunctions may join; too long a list counts as three."""
     parts = [part.strip() for part in _word("joint", language).split(sentence) if part and part.strip()]
     asks = _word("part_asks", language)
     asked = [place for place, part in enumerate(parts) if asks.search(part)]
@@ -148,10 +147,10 @@ def _asked_for(patterns: Sequence[str], interview: Interview) -> float:
 
 
 def _not_repeated(interview: Interview) -> float:
-    """The share of the questions unlike all earlier ones; one that the patient asked back at once may return."""
+    """Return the share of questions unlike all earlier ones; after the patient asks back, one may be repeated."""
     earlier: list[list[str]] = []
     again: list[bool] = []
-    last = 0  # questions of the turn before
+    last = 0  # questions of the previous turn
     for turn in interview.turns:
         if turn.before.rstrip().endswith(("?", "？")):
             earlier = earlier[: len(earlier) - last]
@@ -175,20 +174,20 @@ def _at_most_two(interview: Interview) -> float:
 
 
 def _plain(interview: Interview) -> float:
-    """The share of the turns without an unexplained term, if anything is asked; a disease is called by its name."""
+    """Return the share of turns without unexplained jargon, if anything is asked; names of the diseases are allowed."""
     if not interview.asking:
         return 0.0
     return sum(not _unexplained(turn.text, interview) for turn in interview.turns) / len(interview.turns)
 
 
 def _unexplained(text: str, interview: Interview) -> list[str]:
-    """The terms of a text that are not explained there at once: in their sentence, or in the one after it."""
+    """Return the terms of a text that are not explained in their sentence or the next."""
     said, language = sentences(text), interview.language
     named = normalise("; ".join(interview.diseases))
     supposes, explained = _word("supposes", language), _word("explained", language)
     return [
         term
-        for sentence, after in zip(said, [*said[1:], ""], strict=False)  # of nothing said, nothing
+        for sentence, after in zip(said, [*said[1:], ""], strict=False)  # empty if nothing is said
         if not (supposes.search(sentence) or explained.search(sentence) or explained.match(after))
         for term in [*jargon_in(sentence, language), *_word("technical", language).findall(sentence)]
         if normalise(term) not in named
@@ -196,7 +195,7 @@ def _unexplained(text: str, interview: Interview) -> list[str]:
 
 
 def _brief(interview: Interview) -> float:
-    """The share of the turns that are brief, if anything is asked."""
+    """Return the share of brief turns, if anything is asked."""
     texts = [turn.text for turn in interview.turns if interview.asking]
     short = [
         (len("".join(text.split())) if has_chinese(text) else len(text.split()))
@@ -206,8 +205,8 @@ def _brief(interview: Interview) -> float:
     return sum(short) / len(short) if short else 0.0
 
 
-def _urges(interview: Interview) -> float | str:
-    """Where the note is urgent, whether a sentence that asks nothing sends the patient into care now, without "if"."""
+def _urges_care(interview: Interview) -> float | str:
+    """Return whether a statement sends the patient into care now, without "if", provided that the note is urgent."""
     if not is_urgent(interview.note, interview.language):
         return "the note tells of nothing urgent that a rule recognises"
     urgent, care, reserved = (_word(name, interview.language) for name in ("urgent", "care", "reserved"))
@@ -215,8 +214,8 @@ def _urges(interview: Interview) -> float | str:
     return float(any(urgent.search(one) and care.search(one) and not reserved.search(one) for one in told))
 
 
-def _came_up(interview: Interview) -> float | str:
-    """The share of the note's findings that the physician states, or was told upon asking for results."""
+def _findings_told(interview: Interview) -> float | str:
+    """Return the share of the note's findings that the physician states, or was told upon asking for results."""
     findings = findings_of(interview.note, interview.language)
     results = _word("results", interview.language)
     said = [turn.text for turn in interview.turns]
@@ -230,8 +229,8 @@ _RULES: Mapping[str, Callable[[Interview], float | str]] = {
     "no_jargon": _plain,
     "two_questions": _at_most_two,
     "brief_responses": _brief,
-    "urgent_care": _urges,
-    "examination_consistency": _came_up,
+    "urgent_care": _urges_care,
+    "examination_consistency": _findings_told,
 }
 COUNTABLE = frozenset(leaf.key for leaf in LEAVES.values() if leaf.asked or leaf.key in _RULES)
 

@@ -1,4 +1,4 @@
-"""Clini-Eval's points of an interview: of our consultations (extrinsic) or reconstructions (intrinsic; CliniChat)."""
+"""Clini-Eval's points for our consultations (extrinsic) or reconstructions (intrinsic; CliniChat)."""
 
 from functools import partial
 
@@ -11,7 +11,7 @@ from scoring.clini_eval.instructor import score_clini_eval
 from scoring.clini_eval.points import ASSESSABLE, ASSESSED, MAINS, STATISTICS, TOTAL, statistics_of
 from scoring.consultation import ConsultationAnswers
 
-# As tables 2 and 4 print them: the statistics of the dialogue first.
+# As in tables 2 and 4: the dialogue's statistics first.
 COLUMNS = (*STATISTICS, *MAINS, TOTAL, ASSESSED, ASSESSABLE)
 _PARTLY = "some of its leaves were not assessed"
 _SILENT = "nobody spoke on this side of the dialogue"
@@ -20,9 +20,10 @@ _SILENT = "nobody spoke on this side of the dialogue"
 async def score(
     case: Case, answers: ConsultationAnswers | ReconstructionAnswers, settings: ModelSettings, *, told: bool = True
 ) -> CaseScores:
-    """The six mains and their total, of 100; offline, the sum of what rules can count and its maximum.
+    """Return the six main metrics and their total, out of 100; offline, the sum that rules can count and its maximum.
 
-    The senior physician is ``told`` the diagnosis of the answer key, or infers it as in the paper.
+    With ``told``, the senior physician is given the diagnosis of the answer key; otherwise it is inferred, as in the
+    paper.
     """
     if isinstance(answers, ConsultationAnswers):
         dialogue = dialogue_of_consultation(case, {"dialogue": answers.dialogue})
@@ -41,7 +42,7 @@ async def score(
     values = {**statistics_of(dialogue), **found.mains, TOTAL: found.total}
     values |= {ASSESSED: found.assessed, ASSESSABLE: found.assessable}
     missing = {name: _SILENT if name in STATISTICS else _PARTLY for name, value in values.items() if value is None}
-    leaves = {name: points for name, points in found.by_name.items() if points is not None}  # beside the columns
+    leaves = {name: points for name, points in found.by_name.items() if points is not None}  # extra columns
     return CaseScores(values | leaves, missing)
 
 

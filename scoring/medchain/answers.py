@@ -1,4 +1,4 @@
-"""Scoring one run of the clinical workflow against the answer key (MedChain, section 5.2)."""
+"""Score one run of the clinical workflow against the answer key (MedChain, section 5.2)."""
 
 from collections.abc import Awaitable, Mapping, Sequence
 from typing import Any, Self
@@ -25,11 +25,11 @@ REFERENCES = {
     "diagnosis": "diagnosis",
     "treatment": "treatment_items",
 }
-"""The part of the answer key that each score is held against."""
+"""The part of the answer key that is the reference of each score."""
 
 
 class Answers(Strict):
-    """What the workflow decided, as far as it is scored; what it did not come to is empty."""
+    """The scored decisions of the workflow; what was not reached is empty."""
 
     referral: Referral | None = None
     orders: list[str] = Field(default_factory=list, description="Physical and auxiliary items.")
@@ -42,7 +42,7 @@ class Answers(Strict):
 
     @classmethod
     def of(cls, state: Mapping[str, Any]) -> Self:
-        """The answers in a final (or interrupted) state of the workflow."""
+        """Extract the answers from a final (or interrupted) state of the workflow."""
         diagnosis, treatment = state.get("diagnosis"), state.get("treatment")
         return cls(
             referral=state.get("referral"),
@@ -55,7 +55,7 @@ class Answers(Strict):
 
 
 def without_reference(case: Case) -> dict[str, str]:
-    """The scores that this case's key has nothing for, with the reason; what is inferred and left out is such too."""
+    """Return the scores without a reference in this case's key, with the reason: missing, or inferred and left out."""
     key = case.key
     found = {stage: getattr(key, part) for stage, part in REFERENCES.items()}
     found["treatment"] = key.treatment_items or [plan for plan in key.alternative_plans if plan.treatment_items]
@@ -65,9 +65,9 @@ def without_reference(case: Case) -> dict[str, str]:
 async def score_clinical_workflow(
     case: Case, answers: Answers | Mapping[str, Any], settings: ModelSettings
 ) -> CaseScores:
-    """The six scores of one case.
+    """Compute the six scores of one case.
 
-    ``answers`` may be the final state of the workflow, which holds them; a missing one scores 0 against its reference.
+    ``answers`` may be the final state of the workflow. A missing answer scores 0 against its reference.
 
     Returns:
         A score in [0, 1] for each stage, or the reason why there is none: no reference, or a judge that failed.

@@ -1,4 +1,4 @@
-"""How errors of early stages carry over to later ones (MedChain, Figure 1)."""
+"""How errors of early stages propagate to later ones (MedChain, Figure 1)."""
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 
@@ -25,20 +25,19 @@ def error_propagation(
     *,
     cases: Iterable[Hashable] | None = None,
 ) -> list[StagePassage]:
-    """Cases still right after each stage, and each stage's accuracy given that every earlier one was right.
+    """Return the cases still right after each stage, and each stage's accuracy given that all earlier ones were right.
 
-    A stage is right if its score on [0, 1] (department, IoU, claim recall or grade) is at or over the threshold. Those
-    who enter never rise from stage to stage; accuracy is in [0, 1], higher is better. A stage without a score neither
-    proves nor breaks a case's chain: the case goes on, counted as unscored and not as right, so that the next stage is
-    entered by those still right and those unscored; cases without a score in any of the stages are left out. Source:
-    MedChain, Figure 1, which starts with 2,362 cases and states no threshold: its counts are not reproducible, and are
-    to be compared only between runs with one threshold.
+    A stage is right if its score in [0, 1] (department, IoU, claim recall or grade) reaches the threshold. The number
+    of cases that enter never rises from stage to stage; accuracy is in [0, 1], higher is better. A case without a score
+    for a stage continues, counted as unscored rather than right, so that a stage is entered by the cases still right or
+    unscored. Cases without any score are left out. Source: MedChain, Figure 1, which starts with 2,362 cases and states
+    no threshold: its counts are not reproducible, and results are comparable only between runs with one threshold.
 
     Args:
-        scores: of the cases by name, in any order.
-        stages: the scores that say whether each stage went right, in the order of the stages.
-        threshold: from which on a stage is right; over 0 and at most 1.
-        cases: the case of each, when cases ran in several epochs; None: a case each.
+        scores: the cases' scores by name, in any order.
+        stages: the scores that say whether each stage was right, in the order of the stages.
+        threshold: the score from which a stage is right; over 0 and at most 1.
+        cases: the case of each, if cases ran in several epochs; None if each is a case of its own.
 
     Raises:
         ValueError: the threshold is out of range, or there is not one case for each of the scores.

@@ -1,4 +1,4 @@
-"""The judges: who extracts and checks the claims of a report, and who grades a diagnosis."""
+"""MedChain's judges: extraction and entailment of a report's claims, and the grade of a diagnosis."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -44,7 +44,7 @@ class ReportView:
 
 @dataclass(frozen=True)
 class ClaimsView:
-    """What the claim judge sees: claims of the reference, and the report to check."""
+    """What the claim judge sees: the claims of the reference, and the report to check."""
 
     claims: Sequence[str]
     report: str
@@ -69,12 +69,12 @@ def _one_verdict_a_claim(view: ClaimsView, answer: Support) -> str | None:
     given, wanted = len(answer.verdicts), len(view.claims)
     if given != wanted:
         return f"{given} verdicts for {wanted} claims"
-    # Said back in other words, a claim stands where it stands; the words of another one are out of order.
+    # A verdict that paraphrases its claim counts by its position; one with the words of another claim is out of order.
     places = {normalise(claim): place for place, claim in enumerate(view.claims)}
     for place, verdict in enumerate(answer.verdicts):
-        said = places.get(normalise(verdict.claim), place)
-        if normalise(view.claims[said]) != normalise(view.claims[place]):
-            return f"verdict {place + 1} is on claim {said + 1}; expected the claims in order"
+        matched = places.get(normalise(verdict.claim), place)
+        if normalise(view.claims[matched]) != normalise(view.claims[place]):
+            return f"verdict {place + 1} is on claim {matched + 1}; expected the claims in order"
     return None
 
 
@@ -104,9 +104,9 @@ diagnosis_judge = Role("diagnosis_judge", "evaluation", "judges/diagnosis", Diag
 async def judge_report(
     image_class: str, generated: str, reference: str, settings: ModelSettings, language: Language
 ) -> ReportClaims:
-    """The judged claims of a reference report (MedChain, figure 7).
+    """Judge the claims of a reference report (MedChain, figure 7).
 
-    An empty report entails none of them, and where nothing is claimed there is nothing to check: no second call.
+    The second call, which checks the claims, is skipped if the generated report is empty or nothing is claimed.
 
     Raises:
         AskError: a judge gave no valid answer.
@@ -122,9 +122,9 @@ async def judge_report(
 async def judge_diagnosis(
     predicted: Sequence[str], reference: Sequence[str], settings: ModelSettings, language: Language
 ) -> DiagnosisGrade:
-    """The five-level grade of a diagnosis (MedChain, A.2.4).
+    """Grade a diagnosis on five levels (MedChain, A.2.4).
 
-    None given is the lowest grade, and no judge is asked, who might see something in nothing.
+    No diagnosis gets the lowest grade without asking a judge, who might read something into it.
 
     Raises:
         AskError: the judge gave no valid answer.

@@ -14,7 +14,7 @@ async def score(case: Case, answers: Answers, settings: ModelSettings) -> CaseSc
 
 
 def columns() -> dict[str, str]:
-    """The paper's columns in the order of the stages, with their titles.
+    """Return the paper's columns in the order of the stages, with their titles.
 
     Raises:
         RegistryError: a stage names a column that nothing scores, which would be empty in every table.

@@ -1,4 +1,4 @@
-"""A consultation of ours as a transcript of Med-PMC, so that ``wardround score medpmc`` reads it."""
+"""Convert our consultations to Med-PMC transcripts, as read by ``wardround score medpmc``."""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -16,26 +16,26 @@ from scoring.aie import transcripts as aie
 from scoring.aie.export import exchanges
 from scoring.medpmc.transcripts import END
 
-# Med-PMC's codes of the doctor's actions; it has no demand.
+# Med-PMC's action codes; it has none for demands.
 CODES = {**aie.CODES, "Initialization": "0", "Demand": "B-B", "Other Topic": "C", "Conclusion": END}
 
 
 def pictures_withheld(context: Context) -> bool:
-    """Whether the settings let no picture be handed over, so that there is none to analyse."""
+    """Whether the settings withhold all pictures, so that there are none to analyse."""
     return not context.send_pictures or context.pictures_in_dialogue != "consultation"
 
 
 def medpmc_transcript(
     case: Case, dialogue: Sequence[Turn], report: FinalReport | None, *, withheld: bool = False
 ) -> dict[str, Any]:
-    """One record of a transcript file; ``withheld``, a mark of ours, where no picture could be shown.
+    """Return one record of a transcript file; ``withheld``, our own field, marks that no picture could be shown.
 
-    A turn of the doctor without a reply is the end. The patient's words are those that the doctor heard; the plain
-    ones stand beside them where a persona coloured them. An untracked turn has an empty state.
+    A doctor's turn without a reply is the end. The patient's words are those that the doctor heard, with the plain ones
+    beside them if a persona changed them. An untracked turn has an empty state.
     """
     key = case.key
-    told, _ = release(case.examinations, list(case.examinations.results), case.folder, send_pictures=True)
-    results = [f"{label(item, case.language)}: {text}" for item, text in told.items()]
+    released, _ = release(case.examinations, list(case.examinations.results), case.folder, send_pictures=True)
+    results = [f"{label(item, case.language)}: {text}" for item, text in released.items()]
     marks = [
         f"{image.name or label(image.item, case.language)}: {_mark(Path(image.file).name)}"
         for image in case.examinations.images
@@ -56,7 +56,7 @@ def medpmc_transcript(
 
 
 def patient_sections(case: Case) -> dict[str, str]:
-    """The patient's sections of a record of Med-PMC; examinations, diagnosis and treatment stand beside them."""
+    """Return the patient's sections of a Med-PMC record, without examinations, diagnosis and treatment."""
     patient = case.patient
     person = [
         fact.text for fact in record_sentences(patient, case.examinations, case.language) if fact.section == "person"
@@ -92,7 +92,7 @@ def _with_pictures(turn: Turn) -> str:
 
 
 def _mark(name: str) -> str:
-    """How Med-PMC marks an image in a text."""
+    """Return Med-PMC's mark of an image in a text."""
     return f"<\\image{name}>"
 
 

@@ -1,4 +1,4 @@
-"""Med-PMC's judgement of a consultation and its report (section 4.2.2, Figure 2), of our own consultations."""
+"""Med-PMC's judgement of a consultation and its report (section 4.2.2, Figure 2), for our own consultations."""
 
 from cases import Case
 from llm import UNANSWERED, ModelSettings, ask
@@ -20,14 +20,14 @@ _NO_PICTURE = "no picture was to be read"
 
 
 async def score(case: Case, answers: ConsultationAnswers, settings: ModelSettings) -> CaseScores:
-    """Five aspects by the judge, 1 to 5; higher is better.
+    """Return the judge's five aspects, 1 to 5; higher is better.
 
-    Multi-modal analysis is unscored where the case has no picture or none may be handed over, and all five where the
-    judge fails.
+    Multi-modal analysis is unscored if the case has no picture or all are withheld; all five are unscored if the judge
+    fails.
     """
     withheld = isinstance(settings, Context) and pictures_withheld(settings)
-    made = medpmc_transcript(case, answers.dialogue, answers.report, withheld=withheld)
-    seen = view(MedPmcTranscript.model_validate(made), case.language)
+    record = medpmc_transcript(case, answers.dialogue, answers.report, withheld=withheld)
+    seen = view(MedPmcTranscript.model_validate(record), case.language)
     try:
         given = await ask(consultation_judge, seen, settings, language=case.language)
     except UNANSWERED as error:

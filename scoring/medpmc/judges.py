@@ -1,6 +1,6 @@
 """Med-PMC's three judges: of the consultation (1-5), of the simulated patient (0-2), of the persona (0-5).
 
-Each is a role like any other; the offline rules compare what is stated, for plumbing and for ranking similar systems.
+Each is an ordinary role; the offline rules compare what is stated, for testing pipelines and ranking similar systems.
 """
 
 from collections.abc import Iterable, Sequence
@@ -25,7 +25,7 @@ from scoring.metrics.samples import mean
 from scoring.metrics.text_overlap import levenshtein_ratio, words
 from scoring.mvme.disease_entities import split_diseases
 
-_CLEAR = 60  # words up to which the offline rule takes a reply for clear
+_CLEAR = 60  # words up to which the offline rule counts a reply as clear
 
 FromOneToFive = Annotated[float, Field(ge=1, le=5, allow_inf_nan=False)]
 UpToTwo = Annotated[float, Field(ge=0, le=2, allow_inf_nan=False)]
@@ -67,11 +67,11 @@ class MedPmcView:
 
     case: MedPmcTranscript
     dialogue: str
-    replies: Sequence[tuple[str, str]]  # what was meant, and what was said, where a persona coloured it
+    replies: Sequence[tuple[str, str]]  # intended and spoken words, if a persona changed them
 
 
 def view(case: MedPmcTranscript, language: Language) -> MedPmcView:
-    """What a judge sees of a transcript."""
+    """Return what a judge sees of a transcript."""
     doctor, patient = speaker("doctor", language), speaker("patient", language)
     lines = [
         doctor + turn.doctor + (f"\n{patient}{turn.patient}" if turn.patient is not None else "")
@@ -86,30 +86,30 @@ def view(case: MedPmcTranscript, language: Language) -> MedPmcView:
 
 
 def judge_consultation_offline(seen: MedPmcView) -> ConsultationScores:
-    """``1 + 4 x`` a share in each aspect.
+    """Score each aspect as ``1 + 4 x`` a share.
 
-    How much of the history, the examinations, the images' reports and the treatment is stated, by meaning, polarity and
-    side, the examinations' less by the share of orders for what is not on record; of the diagnoses, how many one
-    sentence of the report names.
+    Inquiry, examinations, images' reports and treatment: how much is stated, by meaning, polarity and side; for
+    examinations times the share of orders that are on record. Diagnosis: the share of the diagnoses named within one
+    sentence of the report.
     """
     case, imaging = seen.case, imaging_pair(seen.case)
     history, _ = inquiry_pair(case)
     record = "\n".join([history, case.examinations, case.diagnosis, case.treatment, *case.images.values()])
     return ConsultationScores(
         inquiry=_to_five(stated_share(case.report, history, record)),
-        examination=_to_five(stated_share(case.report, case.examinations, record) * _needed(case)),
+        examination=_to_five(stated_share(case.report, case.examinations, record) * _share_on_record(case)),
         multimodal_analysis=None if imaging is None else _to_five(stated_share(imaging[1], imaging[0], record)),
-        diagnosis=_to_five(_named(case.report, case.diagnosis)),
+        diagnosis=_to_five(_share_named(case.report, case.diagnosis)),
         treatment=_to_five(stated_share(case.report, case.treatment, record)),
     )
 
 
 def judge_patient_offline(seen: MedPmcView) -> PatientScores:
-    """Twice a share in each aspect.
+    """Score each aspect as twice a share.
 
-    Description: replies of at most 60 words; completeness: how much of the record all replies state; cooperation: turns
-    with a reply; understanding: replies that fit the doctor's action (what the record states, a denial, a question
-    back); communication: replies that say nothing twice. All 0 without a turn.
+    Description: replies of at most 60 words. Completeness: how much of the record all replies state. Cooperation: turns
+    with a reply. Understanding: replies that fit the doctor's action (stating the record, denying, or asking back).
+    Communication: replies that do not repeat an earlier one. All 0 without a turn.
     """
     case, turns = seen.case, seen.case.turns_before_end
     said = [turn.told for turn in turns if turn.told.strip()]
@@ -125,9 +125,9 @@ def judge_patient_offline(seen: MedPmcView) -> PatientScores:
 
 
 def judge_persona_offline(seen: MedPmcView) -> PersonaScores:
-    """Five times a share in each aspect, over the replies.
+    """Score each aspect as five times a share, averaged over the replies.
 
-    Consistency: how much of what was meant is stated in what was said; features: how far the words differ,
+    Consistency: how much of the intended words is stated in the spoken ones. Features: how much the words differ,
     ``min(1, 2 x (1 - similarity ratio))``, so that unchanged words show no character.
     """
     kept = mean([stated_share(said, meant) for meant, said in seen.replies]) or 0.0
@@ -142,13 +142,13 @@ patient_judge = Role("patient_judge", "evaluation", "judges/patient", PatientSco
 persona_judge = Role("persona_judge", "evaluation", "judges/persona", PersonaScores, offline=judge_persona_offline)
 
 
-def _named(report: str, diagnosis: str) -> float:
+def _share_named(report: str, diagnosis: str) -> float:
     said = [{*name_words(sentence)} for sentence in statements(report)]
     return _share(any(words >= {*name_words(name)} for words in said) for name in split_diseases(diagnosis))
 
 
-def _needed(case: MedPmcTranscript) -> float:
-    """The share of the ordered examinations that the case has on record; 1 where none is named."""
+def _share_on_record(case: MedPmcTranscript) -> float:
+    """Return the share of the ordered examinations that are on record; 1 if none is named."""
     ordered = {item for turn in case.turns_before_end for item in heard_items(turn.doctor)}
     recorded = {test.item for test in named_tests(case.examinations)}
     return len(ordered & recorded) / len(ordered) if ordered and recorded else 1.0

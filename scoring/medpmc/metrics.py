@@ -1,8 +1,8 @@
 """Med-PMC: what a doctor found out and decided, by the final report (Med-PMC, section 4.2 and appendix B).
 
-Columns are recalls of the case in the doctor's report, percent, except lengths and turns; higher is better except for
-those two, which have no direction. ``paper`` reproduces Table 8 (``rouge1``) and Table 9 (``rougeL``), whose recipes
-differ in more than the recall.
+Columns are recalls of the case in the doctor's report, in percent, except lengths and turns; higher is better except
+for those two, which have no direction. ``paper`` reproduces Table 8 (``rouge1``) and Table 9 (``rougeL``), whose
+computations differ in more than the recall.
 """
 
 import re
@@ -25,19 +25,19 @@ AVERAGES: Mapping[str, tuple[str, Sequence[str]]] = {  # of Tables 2, 3, 8 and 9
     "Avg. (gathering)": ("Average of gathering", ("Inquiry", "Examination", "MMA")),
     "Avg. (decision)": ("Average of decision", ("Diagnosis", "Treatment")),
 }
-SUPPORT = "support"  # ours, beside them
+SUPPORT = "support"  # our own column
 PUBLISHED_CASES, LEFT_OUT = 30, 6  # Table 9 leaves this position of the authors' cases out of its MMA column
 
 EntityRule = Literal["rules", "spacy"]
-Window = Literal["all", "next"]  # what follows a picture: all of it, or the next turn
+Window = Literal["all", "next"]  # what follows a picture: everything, or the next turn
 Pair = tuple[str, str]  # reference, text
 
 
 def inquiry_pair(case: MedPmcTranscript, definition: Definition = "sound") -> Pair:
-    """What Inquiry recalls: the patient's history, in the report.
+    """Return the texts of Inquiry: the patient's history, to be recalled in the report.
 
     Sound: patient information, chief complaint, present illness and past history (Med-PMC, equation 5). Published: the
-    information is left out although the text names it, and punctuation is removed from the reference alone, which joins
+    information is left out although the text names it, and punctuation is removed from the reference only, which joins
     the parts of "3.5" and "follow-up" there but not in the report.
     """
     history = [case.chief_complaint, case.present_illness, case.past_history]
@@ -47,11 +47,11 @@ def inquiry_pair(case: MedPmcTranscript, definition: Definition = "sound") -> Pa
 
 
 def examination_share(case: MedPmcTranscript, find: EntityRule = "rules") -> float | None:
-    """The share of the examination text's entities that the report names, in [0, 1]; higher is better.
+    """Return the share of the examination text's entities that the report names, in [0, 1]; higher is better.
 
-    Compared as whole words, in one case, any punctuation on either side read as a space. None (unscored) if the text
-    has no entity. Source: Med-PMC, equations 6 and 7. The published column takes spaCy's entities (mostly numbers and
-    names, ``find="spacy"``) of the text without punctuation, and looks for them in a report that still has its own, so
+    Entities are compared as whole words, case folded, with punctuation on both sides as spaces. None (unscored) if the
+    text has no entity. Source: Med-PMC, equations 6 and 7. The published column takes spaCy's entities (mostly numbers
+    and names, ``find="spacy"``) of the text without punctuation, and looks for them in a report with punctuation, so
     that it misses every "12.5": its numbers are not reproduced here.
     """
     found = (
@@ -67,17 +67,17 @@ def examination_share(case: MedPmcTranscript, find: EntityRule = "rules") -> flo
 def imaging_pair(
     case: MedPmcTranscript, definition: Definition = "sound", table: int = 8, window: Window = "all"
 ) -> Pair | None:
-    """What MMA (multi-modal analysis) recalls: the reports of the images, in the doctor's words.
+    """Return the texts of MMA (multi-modal analysis): the reports of the images, to be recalled in the doctor's words.
 
-    Sound: the reports of all images of the case, in what the doctor says after the first was shown, final report
-    included, or only in the doctor's turns right after those that show one (``window = "next"``). Source: Med-PMC,
-    equation 8. Published, punctuation removed:
+    Sound: the reports of all images of the case, recalled in what the doctor says after the first was shown, including
+    the final report, or only in the doctor's turns right after those that show one (``window = "next"``). Source:
+    Med-PMC, equation 8. Published, with punctuation removed:
 
-    - Table 8: the reports of the images in the first message that shows one, in the very next doctor turn. A case whose
-      first image comes with its last turn is dropped (None), as is one that shows an image without a report.
-    - Table 9: the reports of all images, in the final report.
+    - Table 8: the reports of the images in the first message that shows one, recalled in the next doctor turn. A case
+      whose first image comes with its last turn is dropped (None), as is one that shows an image without a report.
+    - Table 9: the reports of all images, recalled in the final report.
 
-    In both definitions a doctor who was shown no image scores 0 (an empty text), and is unscored where none could be
+    In both definitions, a doctor who was shown no image scores 0 (an empty text), but is unscored if none could be
     shown: the case has none, or the settings withhold them (``withheld``).
     """
     if case.withheld or not case.images:
@@ -101,11 +101,11 @@ def imaging_pair(
 
 
 def info_pairs(case: MedPmcTranscript) -> list[Pair]:
-    """What Info averages: each of the patient's replies before the end, as recall of the record.
+    """Return the texts of Info: each of the patient's replies before the end, with the record as reference.
 
-    The standard patient's words where a persona coloured them; the record is the patient's information, complaint,
-    histories and examinations. In [0, 1]; no direction by itself: it says how much a reply tells. Source: Med-PMC,
-    equation 9, which has no published table.
+    The standard patient's words are used if a persona changed them. The record is the patient's information, complaint,
+    histories and examinations. In [0, 1]; no direction: Info says how much a reply tells. Source: Med-PMC, equation 9,
+    which has no published table.
     """
     record = " ".join(
         [case.patient_information, case.chief_complaint, case.present_illness, case.past_history, case.examinations]
@@ -114,9 +114,9 @@ def info_pairs(case: MedPmcTranscript) -> list[Pair]:
 
 
 def doctor_length(case: MedPmcTranscript, definition: Definition = "sound") -> float | None:
-    """Lens: mean length of the doctor's turns before the end; no direction; None (unscored) without such a turn.
+    """Return Lens: the mean length of the doctor's turns before the end; no direction; None (unscored) without turns.
 
-    Sound: words between white space, or characters without it if the turn is Chinese. Published: the parts between
+    Sound: words separated by white space, or characters without it if the turn is Chinese. Published: the parts between
     single spaces.
     """
     if definition == "paper":
@@ -125,31 +125,31 @@ def doctor_length(case: MedPmcTranscript, definition: Definition = "sound") -> f
 
 
 def support(case: MedPmcTranscript) -> float | None:
-    """How much of what the report says the case has, in [0, 1]; higher is better; None without a report.
+    """Return how much of the report is supported by the case, in [0, 1]; higher is better; None without a report.
 
-    Our partner to the recalls, which a report that is long enough wins, and one that denies all that is so: the share
-    of the report's content words (``cases.text.statements.mentions``; function words say nothing) that the case
-    (information, histories, examinations, diagnosis, treatment, reports of images) has as often, as much affirmed or
-    denied, and on no other side. It tells whether the words are the case's and not whether they stand in the right
-    place, and a good report in words of its own is well below 1: compare doctors on the same cases.
+    Our complement to the recalls, which can be maximised by a report that is long enough, or that denies everything. It
+    is the share of the report's content words (``cases.text.statements.mentions``, without function words) that the
+    case (information, histories, examinations, diagnosis, treatment, image reports) has at least as often, with the
+    same polarity and on no other side. It tells whether the words are the case's, not whether they are in the right
+    place, and a good report in its own words is well below 1: compare doctors on the same cases.
     """
-    held = [case.patient_information, case.chief_complaint, case.present_illness, case.past_history]
-    held += [case.examinations, case.diagnosis, case.treatment, *case.images.values()]
-    known = _said(*held)
+    texts = [case.patient_information, case.chief_complaint, case.present_illness, case.past_history]
+    texts += [case.examinations, case.diagnosis, case.treatment, *case.images.values()]
+    known = _mentions_in(*texts)
     left = Counter((mention.word, mention.negated) for mention in known)
     sides = {mention.word: frozenset[str]() for mention in known}
     for mention in known:
         sides[mention.word] |= mention.sides
-    said = _said(case.report)
+    stated = _mentions_in(case.report)
     met = 0
-    for mention in said:
+    for mention in stated:
         if left[mention.word, mention.negated] and mention.sides <= (sides[mention.word] or mention.sides):
             left[mention.word, mention.negated] -= 1
             met += 1
-    return met / len(said) if said else 0.0 if case.report.strip() else None
+    return met / len(stated) if stated else 0.0 if case.report.strip() else None
 
 
-def _said(*texts: str) -> list[Mention]:
+def _mentions_in(*texts: str) -> list[Mention]:
     return [mention for text in texts for sentence in statements(text) for mention in mentions(sentence)]
 
 
@@ -162,10 +162,10 @@ def score_medpmc(
     model: str | None = None,
     window: Window = "all",
 ) -> dict[str, list[Sample]]:
-    """The values of the eight columns, percent except Lens and Turns; unscored cases are absent.
+    """Return the values of the eight columns, in percent except Lens and Turns; unscored cases are absent.
 
     Sound: one recall for all columns; a reference without words is unscored. Published: Diagnosis is ROUGE-L in both
-    tables; see the columns' functions for the rest. Table 8 holds for every recall but ``rougeL``.
+    tables; see the columns' functions for the others. Table 8 applies to every recall but ``rougeL``.
 
     Raises:
         MissingBackendError: the recall's package or model is missing.

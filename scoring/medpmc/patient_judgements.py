@@ -17,40 +17,40 @@ ASPECTS = {  # Table 4's columns
     "U": "understanding",
     "CM": "communication",
 }
-_LEFT_OUT = ("Demand", "Conclusion")  # in one room there are no demands of this kind, and a farewell gets no reply
+_LEFT_OUT = ("Demand", "Conclusion")  # the dialogue has no demands of this kind, and a farewell gets no reply
 
 
 def as_consultations(played: Sequence[Played], cases: Mapping[str, Case]) -> dict[str, MedPmcTranscript]:
-    """The replies on each case as one Med-PMC consultation: the labelled action, the words meant and the words said."""
+    """Group replies by case into one Med-PMC consultation each: labelled action, intended words and spoken words."""
     histories: dict[str, list[dict[str, str | None]]] = {}
-    for one in played:
-        if one.item.action not in _LEFT_OUT:
-            histories.setdefault(one.item.case_id, []).append(
+    for reply in played:
+        if reply.item.action not in _LEFT_OUT:
+            histories.setdefault(reply.item.case_id, []).append(
                 {
-                    "doctor": one.item.doctor,
-                    "state": CODES[one.item.action],
-                    "patient": one.reply,
-                    "standard_patient": one.plain or None,
+                    "doctor": reply.item.doctor,
+                    "state": CODES[reply.item.action],
+                    "patient": reply.reply,
+                    "standard_patient": reply.plain or None,
                 }
             )
     return {case_id: _transcript(cases[case_id], history) for case_id, history in histories.items()}
 
 
 def standard(played: Sequence[Played]) -> list[Played]:
-    """The same replies without the actor: what was meant is what is said, and is handed to the actor's judge so."""
+    """Return the replies without the actor: the intended words are also the spoken ones for the actor's judge."""
     return [Played(item=one.item, action=one.action, reply=one.plain or one.reply, plain=one.plain) for one in played]
 
 
 def patient_judgement(scores: Mapping[str, PatientScores], setting: str) -> dict[str, list[Sample]]:
-    """Table 4: five aspects of the standard patient, 0 to 2 each, and their sum, 0 to 10; higher is better.
+    """Return Table 4: five aspects of the standard patient, 0 to 2 each, and their sum, 0 to 10; higher is better.
 
-    The mean over consultations of what the judge gave. Source: Med-PMC, section 4.5: description clarity (D),
-    information completeness (I), cooperation (C), understanding (U), communication ability (CM); without the state
-    tracker (w/o S-T) a patient answers that holds the whole record.
+    One value per consultation as scored by the judge. Source: Med-PMC, section 4.5: description clarity (D),
+    information completeness (I), cooperation (C), understanding (U), communication ability (CM). Without the state
+    tracker (w/o S-T), the patient has the whole record.
 
     Args:
         scores: the judge's scores, by case.
-        setting: what the patient is played with, for the names: ``w S-T`` or ``w/o S-T``.
+        setting: ``w S-T`` or ``w/o S-T``, appended to the names.
     """
     found = {
         f"{column} {setting}": [Sample(case, getattr(given, aspect)) for case, given in scores.items()]
@@ -61,14 +61,14 @@ def patient_judgement(scores: Mapping[str, PatientScores], setting: str) -> dict
 
 
 def actor_judgement(scores: Mapping[str, PersonaScores], setting: str, *, acted: bool) -> dict[str, list[Sample]]:
-    """Table 5: semantic consistency and character feature of the actor's words, 0 to 5 each; higher is better.
+    """Return Table 5: semantic consistency and character feature of the actor's words, 0 to 5; higher is better.
 
-    The mean over consultations of what the judge gave. Without the actor the plain words are judged beside themselves,
-    and their consistency, which says nothing, is left out as in the table. Source: Med-PMC, section 4.5.
+    One value per consultation as scored by the judge. Without the actor, the plain words are compared with themselves,
+    and their consistency, which is meaningless, is left out as in the table. Source: Med-PMC, section 4.5.
 
     Args:
         scores: the judge's scores, by case.
-        setting: for the names: ``w Actor`` or ``w/o Actor``.
+        setting: ``w Actor`` or ``w/o Actor``, appended to the names.
         acted: whether the actor spoke.
     """
     found = {}

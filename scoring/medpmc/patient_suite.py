@@ -1,4 +1,4 @@
-"""Med-PMC's judgement of the simulated patient in own dialogues (section 4.5, Tables 4 and 5)."""
+"""Med-PMC's judgement of the simulated patient in our own dialogues (section 4.5, Tables 4 and 5)."""
 
 from dataclasses import replace
 
@@ -17,10 +17,10 @@ _SILENT = "the patient said nothing"
 
 
 async def score(case: Case, answers: ConsultationAnswers, settings: ModelSettings) -> CaseScores:
-    """Five aspects of the patient, 0 to 2 each, and their sum; two of the actor, 0 to 5; higher is better.
+    """Return five aspects of the patient, 0 to 2 each, their sum, and two of the actor, 0 to 5; higher is better.
 
-    The patient is judged by what was meant, without a persona's manner. Where no actor spoke, the plain words are
-    judged beside themselves, and their consistency is left out, as in the table. A judge that fails leaves its columns
+    The patient is judged by the intended words, without a persona's manner. If no actor spoke, the plain words are
+    compared with themselves, and their consistency is left out, as in the table. A judge that fails leaves its columns
     unscored.
     """
     made = MedPmcTranscript.model_validate(medpmc_transcript(case, answers.dialogue, answers.report))

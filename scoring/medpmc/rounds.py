@@ -1,4 +1,4 @@
-"""Med-PMC: which kind of information a consultation gathers when (Med-PMC, section 5.2 and figure 4)."""
+"""Med-PMC: which kind of information a consultation has gathered by which round (Med-PMC, section 5.2 and figure 4)."""
 
 from collections.abc import Iterable
 from typing import NamedTuple
@@ -20,22 +20,22 @@ class Gathered(NamedTuple):
 
 
 def information_by_round(cases: Iterable[MedPmcTranscript]) -> list[Gathered]:
-    """The share of each kind of information known after each round, by ROUGE-1; it never falls.
+    """Return the share of each kind of information known after each round, by ROUGE-1; it never falls.
 
-    General and examination: recall of the patient's history and of the examination text in all that the patient said so
-    far; image: the share of the case's images shown so far. A consultation that has ended keeps what it knows, so that
-    every round has the same cases (the published curves average over those still going on).
+    General and examination: recall of the patient's history and of the examination text in everything that the patient
+    said so far; image: the share of the case's images shown so far. A consultation that has ended keeps its values, so
+    that every round covers the same cases (the published curves average over consultations still running).
     """
     by_round = zip(*curves(cases).values(), strict=True)
     table = []
-    for number, now in enumerate(by_round):
-        kinds = [mean([value for value in column if value is not None]) for column in zip(*now, strict=True)]
+    for number, shares in enumerate(by_round):
+        kinds = [mean([value for value in column if value is not None]) for column in zip(*shares, strict=True)]
         table.append(Gathered(number + 1, *kinds))
     return table
 
 
 def curves(cases: Iterable[MedPmcTranscript]) -> dict[str, list[Shares]]:
-    """What is known of each kind after each round, by consultation; all have the rounds of the longest."""
+    """Return the shares known after each round by consultation; shorter ones are extended to the longest."""
     measure = recall("rouge1")
     found = {case.case: curve for case in cases if (curve := _curve(case, measure))}
     rounds = max(map(len, found.values()), default=0)
@@ -45,14 +45,15 @@ def curves(cases: Iterable[MedPmcTranscript]) -> dict[str, list[Shares]]:
 def _curve(case: MedPmcTranscript, measure: Recall) -> list[Shares]:
     general = " ".join([case.patient_information, case.chief_complaint, case.present_illness, case.past_history])
     curve: list[Shares] = []
-    told, seen = "", set[str]()
+    replies, shown = "", set[str]()
     for turn in case.turns_before_end:
-        told = f"{told} {turn.told}".strip()
-        seen |= set(turn.images) & case.images.keys()
+        replies = f"{replies} {turn.told}".strip()
+        shown |= set(turn.images) & case.images.keys()
         recalls = [
-            measure([(reference, told)])[0] if reference.strip() else None for reference in (general, case.examinations)
+            measure([(reference, replies)])[0] if reference.strip() else None
+            for reference in (general, case.examinations)
         ]
         curve.append(
-            (recalls[0], recalls[1], len(seen) / len(case.images) if case.images and not case.withheld else None)
+            (recalls[0], recalls[1], len(shown) / len(case.images) if case.images and not case.withheld else None)
         )
     return curve

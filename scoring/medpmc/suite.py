@@ -1,4 +1,4 @@
-"""Med-PMC's recall scores of a consultation and its report (section 4), of our own consultations."""
+"""Med-PMC's recall scores of a consultation and its report (section 4), for our own consultations."""
 
 from cases import Case
 from llm import ModelSettings
@@ -15,7 +15,7 @@ _NOT_SHOWN = "no picture may be handed over with these settings"
 
 
 async def score(case: Case, answers: ConsultationAnswers, settings: ModelSettings) -> CaseScores:
-    """The recall (ROUGE-1) of each part, percent; lengths in words, turns in turns."""
+    """Return the recall (ROUGE-1) of each part in percent, lengths in words, and the number of turns."""
     withheld = isinstance(settings, Context) and pictures_withheld(settings)
     made = medpmc_transcript(case, answers.dialogue, answers.report, withheld=withheld)
     found = score_medpmc([MedPmcTranscript.model_validate(made)])
@@ -27,9 +27,9 @@ async def score(case: Case, answers: ConsultationAnswers, settings: ModelSetting
 
 
 def support_of_report(case: Case, answers: ConsultationAnswers) -> float | None:
-    """The partner of the recalls: how much of the report's words the case has, percent."""
-    made = medpmc_transcript(case, answers.dialogue, answers.report)
-    found = support(MedPmcTranscript.model_validate(made))
+    """Return the complement of the recalls: how much of the report the case supports, in percent."""
+    record = medpmc_transcript(case, answers.dialogue, answers.report)
+    found = support(MedPmcTranscript.model_validate(record))
     return None if found is None else 100 * found
 
 

@@ -1,4 +1,4 @@
-"""Med-PMC: the cases of its authors and their transcripts."""
+"""Med-PMC's cases and transcripts."""
 
 import re
 from pathlib import Path
@@ -7,7 +7,7 @@ from pydantic import AliasPath, Field
 
 from scoring.records import ForeignModel, Reading, Text, number_of, read_records, repeated, with_warnings
 
-END = "D"  # Med-PMC's code of the conclusion
+END = "D"  # Med-PMC's code for the conclusion
 _IMAGE = re.compile(r"[<‹]\\+image(.*?)[>›]", re.DOTALL)
 
 
@@ -17,7 +17,7 @@ def _section(name: str) -> str:
 
 
 class MedPmcTurn(ForeignModel):
-    """What the doctor said, and the patient: as the doctor saw it, and before the persona coloured it."""
+    """The doctor's words, and the patient's: as the doctor heard them, and before a persona changed them."""
 
     doctor: str
     state: Text
@@ -31,23 +31,23 @@ class MedPmcTurn(ForeignModel):
 
     @property
     def told(self) -> str:
-        """What the patient meant: the standard patient's words, or a technician's, which no persona colours."""
+        """The patient's intended words: the standard patient's, or a technician's, which no persona changes."""
         return self.standard_patient if self.standard_patient is not None else self.patient or ""
 
     @property
     def images(self) -> list[str]:
-        """The images that the doctor sees here, by file name, as often as they are shown."""
+        """The file names of the images shown here, including repetitions."""
         return [name.strip() for name in _IMAGE.findall(self.patient or "")]
 
 
 class MedPmcTranscript(ForeignModel):
-    """One case with its consultation; a case that was not played yet has neither history nor report."""
+    """One case with its consultation; a case not yet played has neither history nor report."""
 
     id: Text
     patient_information: str = _section("Patient Information")
     chief_complaint: str = _section("Chief Complaint")
     present_illness: str = _section("Present Illness")
-    past_history: str = Field("", validation_alias=AliasPath("Text", "Past Medical History"))  # may be none
+    past_history: str = Field("", validation_alias=AliasPath("Text", "Past Medical History"))  # optional
     examinations: str = _section("Examinations")
     diagnosis: str = _section("Diagnosis")
     treatment: str = _section("Treatment")
@@ -63,16 +63,16 @@ class MedPmcTranscript(ForeignModel):
 
     @property
     def findings(self) -> str:
-        """What the record tells of the patient; results are written differently where they were imported."""
+        """What the record tells about the patient; results are left out, as importing rewords them."""
         return "\n".join((self.patient_information, self.chief_complaint, self.present_illness))
 
     @property
     def turns_before_end(self) -> list[MedPmcTurn]:
-        """The turns that are not the doctor's conclusion."""
+        """All turns except the doctor's conclusion."""
         return [turn for turn in self.history if not turn.ends]
 
 
 def read_medpmc(path: str | Path) -> Reading[MedPmcTranscript]:
-    """Read cases or transcripts; the pictures themselves are not looked at."""
+    """Read cases or transcripts; the pictures themselves are not read."""
     reading = read_records(path, MedPmcTranscript)
     return with_warnings(reading, repeated(one.case for one in reading.records))

@@ -1,1 +1,1 @@
-"""Metrics as pure functions, with their statistics."""
+"""Metrics as pure functions, and statistics over them."""

@@ -14,8 +14,8 @@ from cases.text.words import stem
 from cases.vocabulary import normalise, word_list
 
 MAX_CLAIMS = 30
-ENTAILED_FROM = 0.8  # share of a claim's words that a report must state where none is a known finding
-HALF = 0.5  # of the other words where one is
+ENTAILED_FROM = 0.8  # share of a claim's words that a report must state if none is a known finding
+HALF = 0.5  # share of the other words if one is
 _GROUPS = ("plain", "findings", "places", "degrees")
 _OPPOSITE = {"larg": "small", "small": "larg"}
 _CLAUSE = re.compile(
@@ -23,8 +23,8 @@ _CLAUSE = re.compile(
     "|伴(?!随)|(?=[无未])",
     re.IGNORECASE,
 )
-_NORMAL, _ROOT = "normal", 5  # letters that two forms of one English word share
-_GOES_ON = re.compile(r"(?:it|its|they|their|these|this)\b|其|该|此", re.IGNORECASE)  # of what was said before
+_NORMAL, _ROOT = "normal", 5  # letters shared by forms of one English word
+_CONTINUES = re.compile(r"(?:it|its|they|their|these|this)\b|其|该|此", re.IGNORECASE)  # the sentence before
 
 
 class ClaimVerdict(Strict):
@@ -42,7 +42,7 @@ class ReportClaims(Strict):
 
     @classmethod
     def pair(cls, report: str, claims: Sequence[str], entailed: Sequence[bool]) -> Self:
-        """Put a judge's verdicts to the claims, in order.
+        """Pair a judge's verdicts with the claims, in order.
 
         Raises:
             ValueError: there is not one verdict for each claim, or there are more than 30.
@@ -52,24 +52,24 @@ class ReportClaims(Strict):
 
 
 def claim_recall(reports: Iterable[ReportClaims]) -> float | None:
-    """Claim recall of one case: entailed claims / claims, over all its reports, in [0, 1]; higher is better.
+    """Return the claim recall of one case: entailed claims / claims, over all its reports, in [0, 1]; higher is better.
 
-    Micro average: each claim weighs the same, whichever report it is from. None (unscored) if there is no claim; 0 if
-    the generated reports are empty (nothing is entailed by an empty report). A report that was not written counts with
-    all its claims. Source: MedChain, appendix A.2 (task 3), after DocLens. The published numbers have an LLM extract
-    the claims and judge them; only :func:`judge_offline` differs from that, not this average.
+    Micro average: each claim has the same weight, whichever report it is from. None (unscored) if there is no claim; 0
+    if the generated reports are empty. A missing report counts with all its claims. Source: MedChain, appendix A.2
+    (task 3), after DocLens. For the published numbers, an LLM extracts and judges the claims; only
+    :func:`judge_offline` differs from that, not this average.
     """
     flags = [verdict.entailed for report in reports for verdict in report.verdicts]
     return sum(flags) / len(flags) if flags else None
 
 
 def claim_precision(reports: Iterable[tuple[str, str]]) -> float | None:
-    """The share of what one case's generated reports state that the reference states too, by rules, in [0, 1].
+    """Return the share of what a case's generated reports state that the reference states too, by rules, in [0, 1].
 
-    Our partner to :func:`claim_recall`, which a report wins that asserts and denies every finding, or names both sides
-    for each: half of the first, and none of the second, is in the reference. Every distinct sentence of each generated
-    report counts the same (:func:`entailed` in the other direction, with its limits); a good report that says more
-    than the reference has less than 1. None if nothing was written; higher is better.
+    Our complement to :func:`claim_recall`, which can be maximised by a report that asserts and denies every finding, or
+    names both sides for each: half of the first, and none of the second, is in the reference. Every distinct sentence
+    of each generated report counts the same (:func:`entailed` in the other direction, with its limits). A good report
+    that says more than the reference has less than 1. None if nothing was written; higher is better.
     """
     flags = [
         flag
@@ -80,50 +80,50 @@ def claim_precision(reports: Iterable[tuple[str, str]]) -> float | None:
 
 
 def split_claims(report: str) -> list[str]:
-    """The claims of a report, offline: its distinct sentences, the first 30 of them.
+    """Split a report into claims, offline: its first 30 distinct sentences.
 
-    A sentence that states several things stays one claim, where an LLM would make several: the offline recall is
-    coarser, and stricter on long sentences.
+    A sentence with several statements stays one claim, where an LLM would make several: the offline recall is coarser,
+    and stricter on long sentences.
     """
     distinct = {normalise(sentence): sentence for sentence in reversed(statements(report))}
     return list(distinct.values())[::-1][:MAX_CLAIMS]
 
 
 def judge_offline(report: str, reference: str, generated: str) -> ReportClaims:
-    """The claims of a reference report, judged by rules against the generated one. See :func:`entailed`."""
+    """Judge the claims of a reference report against the generated one by rules. See :func:`entailed`."""
     claims = split_claims(reference)
     return ReportClaims.pair(report, claims, entailed(claims, generated))
 
 
 def entailed(claims: Iterable[str], report: str) -> list[bool]:
-    """Whether a report states each claim, by rules that read meaning and polarity.
+    """Whether a report states each claim, by rules for meaning and polarity.
 
-    What reports call the same thing is read as the same (``cases/vocabularies/finding_terms.toml``). A claim is
-    entailed if one sentence of the report (two, if the second goes on with "it") has all of its findings, with their
-    polarity and on their side, all of its numbers (lengths compared in millimetres), half of its other words (where,
-    and what no list knows), and nothing small for what is large. Absent is also what is normal. What another sentence
-    says the contrary of is not entailed. A claim that the report has word for word is entailed.
+    Synonyms of findings are mapped to one name (``cases/vocabularies/finding_terms.toml``). A claim is entailed if one
+    sentence of the report (or two, if the second continues with "it") has all of its findings with their polarity and
+    side, all of its numbers (lengths in millimetres), half of its other words (locations, and words in no list), and no
+    opposite size. A finding is also absent if normality is stated. A claim contradicted by another sentence is not
+    entailed; a claim that the report states verbatim is.
 
-    Limits: a conclusion is not drawn ("a rim of pleural air" is pneumothorax, "acid-fast bacilli" are no tuberculosis),
-    number words are not read, and of what no list knows, words are compared. Its agreement with labelled claims is in
-    the docs; use an LLM judge for numbers to publish.
+    Limits: no inference ("a rim of pleural air" does not entail pneumothorax, nor "acid-fast bacilli" tuberculosis),
+    number words are not read, and words in no list are compared literally. Its agreement with labelled claims is in the
+    docs; use an LLM judge for numbers to publish.
     """
-    said = statements(report)
-    stated, read = {normalise(sentence) for sentence in said}, [_read(sentence) for sentence in said]
+    lines = statements(report)
+    verbatim, read = {normalise(sentence) for sentence in lines}, [_read(sentence) for sentence in lines]
     windows = [
         *read,
-        *(one + two for (one, two), later in zip(pairwise(read), said[1:], strict=False) if _GOES_ON.match(later)),
+        *(one + two for (one, two), later in zip(pairwise(read), lines[1:], strict=False) if _CONTINUES.match(later)),
     ]
-    told = [mention for sentence in read for mention in sentence]
+    whole = [mention for sentence in read for mention in sentence]
 
     def has(claim: str) -> bool:
         own = {normalise(part) for part in statements(claim)}
-        return bool(own) and own <= stated
+        return bool(own) and own <= verbatim
 
     def says(claim: str) -> bool:
         read = _read(claim)
-        return any(_states(window, read, told) for window in windows) and not any(
-            _says_the_contrary(window, read) for window in windows
+        return any(_states(window, read, whole) for window in windows) and not any(
+            _contradicts(window, read) for window in windows
         )
 
     return [
@@ -142,11 +142,11 @@ def _is_told(mention: Mention, told: Collection[Mention], wanted: Collection[Men
 
 
 def stated_share(report: str, reference: str, beside: str = "") -> float:
-    """How much of a reference a report states: the share of its content words, in [0, 1]; 0 if it has none.
+    """Return how much of a reference a report states: the share of its content words, in [0, 1]; 0 if it has none.
 
-    Words count with polarity and side, once each, and by one name for one thing, as in :func:`entailed`; numbers too.
-    What the report both asserts and denies, and neither the reference nor what is true ``beside`` it does, is not
-    stated.
+    Each word counts once, with polarity and side, and synonyms as one, as in :func:`entailed`; numbers count too. A
+    word that the report both asserts and denies is not stated, unless the reference or the further truth in ``beside``
+    does so too.
     """
     told, wanted = dict.fromkeys(stated(report)), dict.fromkeys(stated(reference))
     true = dict.fromkeys([*wanted, *stated(beside)])
@@ -155,34 +155,34 @@ def stated_share(report: str, reference: str, beside: str = "") -> float:
 
 
 def stated(text: str) -> list[Mention]:
-    """The content words of a text in order, each finding and place by one name, with polarity and side."""
+    """Return the content words of a text in order, with synonyms mapped to one name, with polarity and side."""
     return [mention for sentence in statements(text) for mention in _read(sentence)]
 
 
 @cache
 def _terms() -> tuple[re.Pattern[str], re.Pattern[str], list[str], frozenset[str]]:
-    """A pattern for all that is called otherwise, one for English alone, what to call it, and which are findings."""
+    """Return patterns of all synonyms (one for English alone), their canonical names, and the set of findings."""
     lists = word_list("finding_terms")
-    called = [(name, ways) for group in _GROUPS for name, ways in lists[group].items()]
-    called += [(name, ways) for name, ways in word_list("medical_terms")["terms"].items() if len(ways) == 2]
-    either = "|".join(f"((?<![a-z])(?:{english})[a-z]*|(?:{chinese}))" for _, (english, chinese) in called)
-    latin = "(?<![a-z])(?:" + "|".join(f"((?:{english})[a-z]*)" for _, (english, _) in called) + ")"
+    terms = [(name, forms) for group in _GROUPS for name, forms in lists[group].items()]
+    terms += [(name, forms) for name, forms in word_list("medical_terms")["terms"].items() if len(forms) == 2]
+    either = "|".join(f"((?<![a-z])(?:{english})[a-z]*|(?:{chinese}))" for _, (english, chinese) in terms)
+    latin = "(?<![a-z])(?:" + "|".join(f"((?:{english})[a-z]*)" for _, (english, _) in terms) + ")"
     patterns = re.compile(either, re.IGNORECASE), re.compile(latin, re.IGNORECASE)
-    return *patterns, [name for name, _ in called], frozenset(map(stem, lists["findings"]))
+    return *patterns, [name for name, _ in terms], frozenset(map(stem, lists["findings"]))
 
 
 @lru_cache(maxsize=4096)
 def _read(sentence: str) -> list[Mention]:
-    """The words of a sentence, each finding and place by one name."""
+    """Return the words of a sentence, with synonyms mapped to one name."""
     either, latin, names, _ = _terms()
-    pattern = latin if sentence.isascii() else either  # a fifth of the time
+    pattern = latin if sentence.isascii() else either  # takes a fifth of the time
     return mentions(pattern.sub(lambda found: f" {names[(found.lastindex or 1) - 1]} ", sentence))
 
 
-def _states(window: list[Mention], claim: list[Mention], told: list[Mention]) -> bool:
-    """Whether all findings of a claim stand in a window, and enough of its other words.
+def _states(window: list[Mention], claim: list[Mention], whole: list[Mention]) -> bool:
+    """Whether all findings of a claim are in a window, and enough of its other words.
 
-    What a report finds somewhere is absent only where it says so of the same place, and so is what it does not name.
+    An absent finding needs none of the other words, unless the report affirms it elsewhere: then the places must agree.
     """
     findings = _terms()[-1]
     named = [mention for mention in claim if mention.word in findings]
@@ -198,15 +198,15 @@ def _states(window: list[Mention], claim: list[Mention], told: list[Mention]) ->
     for mention in named:
         agreeing = _agreeing(mention, window)
         if any(other.negated == mention.negated for other in agreeing):
-            found = any(other.negated != mention.negated for other in _agreeing(mention, told))
+            found = any(other.negated != mention.negated for other in _agreeing(mention, whole))
             enough = enough or (mention.negated and not found)
         elif any(mention.word == other.word for other in window) or not _as_normal(mention, window, findings):
             return False
     return bool(claim) and enough
 
 
-def _says_the_contrary(window: list[Mention], claim: list[Mention]) -> bool:
-    """Whether a window says of all that a claim speaks of that its one finding is otherwise."""
+def _contradicts(window: list[Mention], claim: list[Mention]) -> bool:
+    """Whether a window states the opposite of the claim's only finding, about everything else in the claim."""
     found = [mention for mention in claim if mention.word in _terms()[-1]]
     others = [mention for mention in claim if mention.word not in _terms()[-1]]
     if len(found) != 1 or not others or not all(_agreeing(mention, window) for mention in others):
@@ -216,10 +216,10 @@ def _says_the_contrary(window: list[Mention], claim: list[Mention]) -> bool:
 
 
 def _agreeing(mention: Mention, window: Collection[Mention]) -> list[Mention]:
-    """What a window says of the same thing, on the same side."""
+    """Return the mentions of the same thing on the same side in a window."""
     word, latin, root = mention.word, mention.word.isascii(), mention.word[:_ROOT]
     alike = [
-        each  # of what begins otherwise, or shares no characters, no more need be asked
+        each  # a cheap filter before _alike: the same beginning, or shared characters
         for each in window
         if (each.word[:_ROOT] == root if latin else each.word in word or word in each.word) and _alike(word, each.word)
     ]
@@ -231,14 +231,14 @@ def _agreeing(mention: Mention, window: Collection[Mention]) -> list[Mention]:
 
 
 def _as_normal(mention: Mention, window: list[Mention], findings: frozenset[str]) -> bool:
-    """Whether a finding's absence is said as what is normal, or the normal as the absence of a finding."""
+    """Whether a finding's absence is stated as normality, or normality as the absence of a finding."""
     if mention.word == _NORMAL:
         return any(other.word in findings and other.negated != mention.negated for other in window)
     return mention.negated and any(other.word == _NORMAL and not other.negated for other in window)
 
 
 def _alike(word: str, other: str) -> bool:
-    """One word, in another form or as part of a longer one in Chinese."""
+    """Whether words are forms of one word or, in Chinese, one is part of the other."""
     if word == other:
         return True
     if word.isascii() and other.isascii():

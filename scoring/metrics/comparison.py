@@ -1,4 +1,4 @@
-"""Two runs on the same cases, and metrics among themselves and beside people: tests, corrections, correlations."""
+"""Compare two runs on the same cases, and metrics with each other and with people: tests, corrections, correlations."""
 
 import math
 from collections.abc import Hashable, Mapping, Sequence
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from scoring.metrics.statistics import Vector
 
 Name = TypeVar("Name", bound=Hashable)
-Scores = Mapping[str, Sequence[float]]  # the values of each case, one an epoch
-_PERMUTED = 100  # pairs up to which the p of a correlation is permuted
+Scores = Mapping[str, Sequence[float]]  # by case, one value per epoch
+_PERMUTED = 100  # number of pairs up to which the p of a correlation is permuted
 
 
 class PairedDifference(Strict):
@@ -37,11 +37,10 @@ class PairedDifference(Strict):
 def paired_difference(one: Scores, other: Scores, *, margin: float | None = None) -> PairedDifference:
     """Compare two runs case by case.
 
-    Each case counts once, with the difference of its epochs' means, so that the interval (over whole cases, see
-    :func:`scoring.metrics.statistics.estimate`; of right and wrong answers :func:`matched_interval`) and the tests do
-    not take epochs for independent cases. Cases that only one run has are left out. Differences under a billionth are
-    none: epochs of 0.7 and 0.1 equal two of 0.4. ``margin`` is what difference does not matter, for the test of
-    equivalence.
+    Each case counts once, with the difference of its means over epochs, so that the interval and the tests do not treat
+    epochs as independent cases. The interval is over whole cases, see :func:`scoring.metrics.statistics.estimate`; for
+    binary scores, :func:`matched_interval`. Cases in only one run are left out. Differences are rounded to nine digits,
+    so that epochs of 0.7 and 0.1 equal two of 0.4. ``margin`` is the largest difference that counts as equivalent.
     """
     shared = sorted(case for case in one if case in other and one[case] and other[case])
     differences = [round(fmean(one[case]) - fmean(other[case]), 9) for case in shared]
@@ -58,10 +57,10 @@ def paired_difference(one: Scores, other: Scores, *, margin: float | None = None
 
 
 def matched_interval(differences: Sequence[float]) -> tuple[float, float]:
-    """95 % interval of the mean of differences of right and wrong answers: one step up, one down, or none.
+    """Return the 95 % interval of the mean difference of binary scores: each case is one step up, one down, or equal.
 
-    Half a case is added to each of the four ways in which two answers can be right (Agresti and Min 2005): where a
-    single case differs, the interval still holds 0, as the permutation test does.
+    Half a case is added to each of the four ways in which two answers can be right (Agresti and Min 2005): if a single
+    case differs, the interval still contains 0, consistent with the permutation test.
     """
     step = max(map(abs, differences))
     up, down = (sum(sign * one > 0 for one in differences) for sign in (1, -1))
@@ -72,16 +71,16 @@ def matched_interval(differences: Sequence[float]) -> tuple[float, float]:
 
 
 def permutation_p(differences: Sequence[float]) -> float | None:
-    """Two-sided p of the sign-flip permutation test of the mean difference; None under two cases.
+    """Return the two-sided p of the sign-flip permutation test of the mean difference; None under two cases.
 
-    The share of signs for which the mean is at least as far from 0 as it is: of all signs where there are no more than
-    10,000 (13 cases), else of 10,000 random ones with a fixed seed. 1 if no case differs.
+    The share of sign assignments with a mean at least as far from 0 as observed: of all assignments up to 10,000 (13
+    cases), otherwise of 10,000 random ones with a fixed seed. 1 if no case differs.
     """
     if len(differences) < 2:
         return None
     import numpy as np
 
-    # Sorted: the random signs then do not depend on the order of the cases.
+    # Sorted, so that the random signs do not depend on the order of the cases.
     values = np.sort(np.asarray(differences, float))
     return _permuted_p(values, lambda signed, axis: np.abs(np.mean(signed, axis=axis)), "samples")
 
@@ -89,7 +88,7 @@ def permutation_p(differences: Sequence[float]) -> float | None:
 def _permuted_p(
     values: "Vector", statistic: "Callable[[Vector, int], Vector]", kind: Literal["samples", "pairings"]
 ) -> float:
-    """The share of permutations whose statistic is at least that seen: all, or 10,000 random ones with a fixed seed."""
+    """Return the share of all (or 10,000 random) permutations with a statistic at least as large as observed."""
     import numpy as np
     from scipy.stats import permutation_test
 
@@ -107,9 +106,9 @@ def _permuted_p(
 
 
 def wilcoxon_p(differences: Sequence[float]) -> float | None:
-    """Two-sided p of Wilcoxon's signed-rank test (Pratt's way with zeros); None if no case differs.
+    """Return the two-sided p of Wilcoxon's signed-rank test (Pratt's treatment of zeros); None if no case differs.
 
-    Of up to 13 cases SciPy tries all signs too, one after the other, in fifty times the time.
+    Up to 13 cases, SciPy also enumerates all signs, but one by one, taking fifty times as long.
     """
     if not any(differences):
         return None
@@ -124,9 +123,9 @@ def wilcoxon_p(differences: Sequence[float]) -> float | None:
 
 
 def equivalence_p(differences: Sequence[float], margin: float) -> float | None:
-    """The p of two one-sided t tests (TOST): small where the mean difference is less than ``margin`` away from 0.
+    """Return the p of two one-sided t tests (TOST): small if the mean difference is within ``margin`` of 0.
 
-    None under two cases, or if all differences are the same: nothing then tells how far they scatter.
+    None under two cases, or if all differences are equal, so that their variance is unknown.
     """
     if len(set(differences)) < 2:
         return None
@@ -138,10 +137,10 @@ def equivalence_p(differences: Sequence[float], margin: float) -> float | None:
 
 
 def needed_cases(differences: Sequence[float]) -> int | None:
-    """How many cases would show the difference seen: with 80 % power, two-sided, at 5 %.
+    """Return how many cases would be needed to show the observed difference: 80 % power, two-sided, at 5 %.
 
-    ``(1.96 + 0.84)^2 sd^2 / mean^2 + 1.96^2 / 2`` (Guenther 1981), and at least the six that a permutation test needs
-    to come below 5 %. None under two cases, or if the mean difference is 0.
+    ``(1.96 + 0.84)^2 sd^2 / mean^2 + 1.96^2 / 2`` (Guenther 1981), but at least the six that a permutation test needs
+    for p below 5 %. None under two cases, or if the mean difference is 0.
     """
     if len(differences) < 2 or not (mean := round(fmean(differences), 9)):
         return None
@@ -152,7 +151,7 @@ def needed_cases(differences: Sequence[float]) -> int | None:
 
 
 def holm(p_values: Mapping[Name, float | None]) -> dict[Name, float | None]:
-    """p-values corrected for testing many at once, by Holm's step-down; what has none stays None and is not counted.
+    """Return p-values corrected for multiple tests by Holm's step-down; None stays None and is not counted.
 
     The k-th smallest of m becomes ``min(1, max over j <= k of (m - j + 1) p_j)``.
     """
@@ -166,7 +165,7 @@ def holm(p_values: Mapping[Name, float | None]) -> dict[Name, float | None]:
 
 
 def false_discovery(p_values: Mapping[Name, float | None]) -> dict[Name, float | None]:
-    """The false discovery rate at which each test would be called a finding (Benjamini and Hochberg 1995)."""
+    """Return the false discovery rate at which each test would be significant (Benjamini and Hochberg 1995)."""
     known = {name: p for name, p in p_values.items() if p is not None}
     if not known:
         return dict.fromkeys(p_values)
@@ -190,12 +189,12 @@ class Correlation:
 
 
 def spearman(pairs: Sequence[tuple[float, float]]) -> Correlation:
-    """Spearman's correlation of paired values; undefined under three pairs, or if one side does not vary.
+    """Return Spearman's correlation of paired values; undefined under three pairs, or if one side is constant.
 
-    p: the share of the orders of one side that correlate as much: of all orders up to seven pairs, of 10,000 random
-    ones with a fixed seed up to 100, by Student's t beyond. Interval, from four pairs on: Fisher's transformation with
-    the variance ``(1 + rho^2 / 2) / (n - 3)`` (Bonett and Wright 2000); of a perfect order, that of the nearest
-    imperfect one, up to the end.
+    p: the share of orders of one side that correlate as strongly: of all orders up to seven pairs, of 10,000 random
+    ones with a fixed seed up to 100 pairs, by Student's t beyond. Interval, from four pairs on: Fisher's transformation
+    with the variance ``(1 + rho^2 / 2) / (n - 3)`` (Bonett and Wright 2000); for a perfect order, that of the nearest
+    imperfect one, extended to the end of the scale.
     """
     import numpy as np
     from scipy.stats import rankdata, spearmanr
@@ -216,7 +215,7 @@ def spearman(pairs: Sequence[tuple[float, float]]) -> Correlation:
 def _interval(rho: float, n: int) -> tuple[float, float] | None:
     if n < 4:
         return None
-    most = 1 - 12 / (n * (n * n - 1))  # two neighbours exchanged
+    most = 1 - 12 / (n * (n * n - 1))  # after two neighbours are exchanged
     inner = max(-most, min(most, rho))
     reach = NORMAL * math.sqrt((1 + inner * inner / 2) / (n - 3))
     low, high = (math.tanh(math.atanh(inner) + side * reach) for side in (-1, 1))
@@ -224,7 +223,7 @@ def _interval(rho: float, n: int) -> tuple[float, float] | None:
 
 
 def spearman_matrix(columns: Mapping[str, Mapping[str, float]]) -> dict[tuple[str, str], Correlation]:
-    """The correlation between every two columns, each over the cases that both have (AIE, figure 5)."""
+    """Return the correlation of every two columns over the cases that both have (AIE, figure 5)."""
     names = list(columns)
     return {
         (one, other): spearman(
@@ -236,12 +235,12 @@ def spearman_matrix(columns: Mapping[str, Mapping[str, float]]) -> dict[tuple[st
 
 
 def read_human_scores(path: str | Path) -> tuple[dict[str, dict[str, float]], list[Problem]]:
-    """People's scores from a CSV file: a ``case`` column, and one column for each thing they scored.
+    """Read people's scores from a CSV file: a ``case`` column, and one column per thing scored.
 
-    An empty cell is no score. A case that stands in several rows (several people) gets the mean of its scores.
+    An empty cell is no score. A case with several rows (several people) gets the mean of its scores.
 
     Returns:
-        The score of each case by column, and the problems found; what is faulty is left out.
+        The score of each case by column, and the problems; faulty cells are left out.
     """
     columns, rows, problems = read_sheet(Path(path), ("case",))
     found: dict[str, dict[str, list[float]]] = {name: {} for name in columns if name != "case"}

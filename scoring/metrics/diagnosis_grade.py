@@ -1,4 +1,4 @@
-"""The five-level grade of a diagnosis, and a grader that compares names by rules."""
+"""The five-level grade of a diagnosis, and a rule-based grader of names."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -12,13 +12,13 @@ from cases.vocabulary import normalise, spelled, word_list
 
 
 def _number(given: Any) -> Any:
-    """A number that a model wrote as a text, as any other type of a number reads it."""
+    """Convert a number that a model wrote as a string."""
     return int(given) if isinstance(given, str) and given.strip().isdecimal() else given
 
 
 Level = Annotated[Literal[1, 2, 3, 4, 5], BeforeValidator(_number)]
 
-SPELLINGS_FROM = 90.0  # RapidFuzz ratio of two words of one beginning, from which they are spellings of one word
+SPELLINGS_FROM = 90.0  # RapidFuzz ratio from which two words of one beginning count as spellings of one word
 _BEGINNING = 4
 
 SAME, RELATED, DIFFERENT = 1.0, 0.5, 0.0
@@ -29,13 +29,13 @@ _BRITISH = re.compile(r"(?<=[a-z])[ao]e(?=[a-z])|\b[ao]e(?=[dst])")
 _ABBREVIATION_BEHIND = re.compile(
     r"\s*[(（][A-Za-z0-9-]{0,3}[A-Z][A-Za-z0-9-]{0,2}[A-Z][A-Za-z0-9-]{0,3}[)）]"
 )  # (COPD)
-# Stems that do not tell one disease from another.
+# Stems that do not distinguish diseases.
 _QUALIFIERS = frozenset({"suspect", "probabl", "possibl", "like", "unspecifi", "no", "diseas", "due", "疑似", "可疑"})
 
 ALIASES: dict[str, str] = word_list("diagnoses")["same_as"]  # other names of common diagnoses
 
 
-# The longest first; what an alias stands for is left as it is.
+# Longest first; a canonical name is not replaced.
 _ALIAS = re.compile(
     "|".join(spelled(name).pattern for name in sorted({*ALIASES, *ALIASES.values()}, key=len, reverse=True))
 )
@@ -54,9 +54,9 @@ class DiagnosisGrade(Strict):
 
 
 def level_to_score(level: int) -> float:
-    """The five-level grade on [0, 1]: ``(level - 1) / 4``; higher is better.
+    """Map the five-level grade to [0, 1]: ``(level - 1) / 4``; higher is better.
 
-    Source: MedChain, appendix A.2 (task 4), which gives the levels and leaves the mapping unstated.
+    Source: MedChain, appendix A.2 (task 4), which gives the levels but not the mapping.
 
     Raises:
         ValueError: the level is not one of 1 to 5; it is never clipped.
@@ -67,11 +67,11 @@ def level_to_score(level: int) -> float:
 
 
 def grade_offline(predicted: Sequence[str], reference: Sequence[str]) -> DiagnosisGrade | None:
-    """Grade a list of diagnoses by rules, against the reference list, the principal one first in both.
+    """Grade a list of diagnoses against the reference list by rules; the principal diagnosis is first in both.
 
-    None (unscored) if the reference is empty; level 1 if only the prediction is. Every predicted name is paired with
-    at most one reference name: the same diagnosis counts 1, a related one a half (:func:`name_agreement`). With F1 =
-    2 x sum / (predicted + reference), the first line that applies gives the level:
+    None (unscored) if the reference is empty; level 1 if only the prediction is. Every predicted name is paired with at
+    most one reference name: the same diagnosis counts 1, a related one a half (:func:`name_agreement`). With F1 = 2 x
+    sum / (predicted + reference), the first matching line gives the level:
 
     | level | condition |
     |---|---|
@@ -81,7 +81,7 @@ def grade_offline(predicted: Sequence[str], reference: Sequence[str]) -> Diagnos
     | 2 | a reference diagnosis is named, or a related one |
     | 1 | nothing agrees |
 
-    MedChain has an LLM grade the text; this grader knows spellings and a few abbreviations, no medicine: synonyms
+    MedChain has an LLM grade the text. This grader knows spellings and a few abbreviations, but no medicine: synonyms
     outside :data:`ALIASES`, and names in another language than the reference's, count as different.
     """
     wanted, given = _distinct(reference), _distinct(predicted)
@@ -91,7 +91,7 @@ def grade_offline(predicted: Sequence[str], reference: Sequence[str]) -> Diagnos
     same = sum(strength == SAME for _, _, strength in pairs)
     related = len(pairs) - same
     f1 = 2 * sum(strength for _, _, strength in pairs) / (len(given) + len(wanted))
-    principal = any(there == 0 and strength == SAME for _, there, strength in pairs)
+    principal = any(j == 0 and strength == SAME for _, j, strength in pairs)
     first = (0, 0, SAME) in pairs
     level: Level
     if same == len(wanted) == len(given) and first:
@@ -112,14 +112,13 @@ def grade_offline(predicted: Sequence[str], reference: Sequence[str]) -> Diagnos
 
 
 def name_agreement(one: str, other: str) -> float:
-    """How far two names mean one diagnosis: 1 the same, 0.5 related, 0 different; symmetric.
+    """Return how far two names mean one diagnosis: 1 the same, 0.5 related, 0 different; symmetric.
 
-    The same: their words pair off one to one, in any order, after folding case, width, British spelling, aliases,
-    possessives and empty qualifiers ("suspected", "disease"). Two words pair if they have one stem, or the same first
-    four letters and a RapidFuzz ratio of at least 90 (so *hyperthyroidism* and *hypothyroidism* don't). Numbers,
-    grades, sides and negations must be equal.
-    Related: all words of the shorter name are in the longer one, which is more specific, or another disease:
-    "diabetes" and "diabetes insipidus" are related, never the same.
+    Same: their words pair off one to one, in any order, after folding case, width, British spelling, aliases,
+    possessives and empty qualifiers ("suspected", "disease"). Two words pair if they have the same stem, or the same
+    first four letters and a RapidFuzz ratio of at least 90 (so *hyperthyroidism* and *hypothyroidism* don't). Numbers,
+    grades, sides and negations must be equal. Related: all words of the shorter name are in the longer one, which is
+    more specific or another disease: "diabetes" and "diabetes insipidus" are related, never the same.
     """
     return _agreement(name_words(one), name_words(other))
 
@@ -132,37 +131,37 @@ def _agreement(one: Sequence[str], other: Sequence[str]) -> float:
 
 
 def _pair(given: list[tuple[str, ...]], wanted: list[tuple[str, ...]]) -> list[tuple[int, int, float]]:
-    """The best pairs of (predicted, reference, strength), each name at most once.
+    """Return the best pairs of (predicted, reference, strength), with each name at most once.
 
-    As many same names as possible, the principal ones among them, then as many related ones: an assignment, not a
-    choice one after the other, so that the order of the secondary diagnoses does not matter.
+    They have as many same names as possible, preferring the principal ones, then as many related ones. As this is an
+    assignment rather than a greedy choice, the order of secondary diagnoses does not matter.
     """
     strengths = [[_agreement(name, reference) for reference in wanted] for name in given]
-    agree = [(here, there, value) for here, row in enumerate(strengths) for there, value in enumerate(row) if value]
-    if len({here for here, _, _ in agree}) == len({there for _, there, _ in agree}) == len(agree):
-        return agree  # none to choose between, and SciPy takes half a second to import
+    agree = [(i, j, value) for i, row in enumerate(strengths) for j, value in enumerate(row) if value]
+    if len({i for i, _, _ in agree}) == len({j for _, j, _ in agree}) == len(agree):
+        return agree  # no choice needed, and importing SciPy takes half a second
     from scipy.optimize import linear_sum_assignment
 
     most = len(given) + len(wanted)
     worth = [
         [
-            (strength == SAME) * (4 * most + 2 * (there == 0) + (here == there == 0)) + (strength == RELATED)
-            for there, strength in enumerate(row)
+            (strength == SAME) * (4 * most + 2 * (j == 0) + (i == j == 0)) + (strength == RELATED)
+            for j, strength in enumerate(row)
         ]
-        for here, row in enumerate(strengths)
+        for i, row in enumerate(strengths)
     ]
     rows, columns = linear_sum_assignment(worth, maximize=True)
-    pairs = ((int(here), int(there)) for here, there in zip(rows, columns, strict=True))
-    return [(here, there, strengths[here][there]) for here, there in pairs if strengths[here][there]]
+    pairs = ((int(i), int(j)) for i, j in zip(rows, columns, strict=True))
+    return [(i, j, strengths[i][j]) for i, j in pairs if strengths[i][j]]
 
 
 def _distinct(names: Iterable[str]) -> list[tuple[str, ...]]:
-    """Names as sorted words; blank names and repetitions are dropped."""
+    """Return the names as sorted words, without blanks and repetitions."""
     return list(dict.fromkeys(tuple(sorted(name_words(name))) for name in names if normalise(name)))
 
 
 def _shared(one: Sequence[str], other: Sequence[str]) -> int:
-    """How many words pair off, equal ones before similar ones."""
+    """Return the number of words that pair off, equal ones before similar ones."""
     rest, unpaired = list(other), []
     for word in one:
         if word in rest:
@@ -185,7 +184,7 @@ def _one_spelling(one: str, other: str) -> bool:
 
 
 def name_words(name: str) -> list[str]:
-    """What a name consists of: stems, with sides and negations as words of their own."""
+    """Return the words of a name: stems, with sides and negations as words of their own."""
     text = normalise(_ABBREVIATION_BEHIND.sub("", name).replace("’", "'"))
     text = _ALIAS.sub(lambda found: ALIASES.get(found[0], found[0]), _BRITISH.sub("e", text))
     read = mentions(text)

@@ -1,6 +1,6 @@
-"""Diagnoses compared as a teacher compares them: other names of a disease, less or more said of it, the other side.
+"""Compare diagnoses as a teacher does: synonyms, more or less specific names, and wrong sides.
 
-For feedback to a person, and no published metric: `diagnosis_grade` is that, and knows fewer names.
+For feedback to people; the published metric is `diagnosis_grade`, which knows fewer names.
 """
 
 import re
@@ -14,18 +14,18 @@ from scoring.metrics.diagnosis_grade import SAME, DiagnosisGrade, Level, grade_o
 
 Relation = Literal["same", "more_specific", "less_specific", "other_side", "related", "missed", "added"]
 _RANK: tuple[Relation, ...] = ("same", "more_specific", "less_specific", "other_side", "related")
-_NOT_ALL: Level = 4  # the most that a name can have that says less than the key, or more
-_NEAR: Level = 2  # the least of one that is near
+_MAX_INEXACT: Level = 4  # the highest level of a name that is less or more specific than the key
+_MIN_RELATED: Level = 2  # the lowest level of a related name
 
 _SIDES = frozenset({"left", "right"})
 _BRACKETS = re.compile(r"[(（]([^)）]*)[)）]")
-# What stands before it names the disease, what comes after says where it is, and what came of it.
+# The words before it name the disease; those after it say where it is or what caused it.
 _HEAD_ENDS = re.compile(r"\b(?:of|in|with|due|after|by|from|secondary|to)\b|[,;:(（，；：]|伴")
 _CLASSES = frozenset(word_list("synonyms")["classes"])
 
 
 class ComparedName(Strict):
-    """One diagnosis that was given, one of the key, or both."""
+    """A given diagnosis, one of the key, or a pair of both."""
 
     given: str = ""
     reference: str = ""
@@ -33,83 +33,83 @@ class ComparedName(Strict):
 
 
 def compare_names(given: Sequence[str], reference: Sequence[str]) -> list[ComparedName]:
-    """The names of the key, each with what was given for it, then what was given beyond them."""
+    """Return the key's names, each with the given name paired with it, then the other given names."""
     found = sorted(
-        (_RANK.index(how), there, here, how)
-        for there, wanted in enumerate(reference)
-        for here, name in enumerate(given)
-        if (how := relation(name, wanted)) is not None
+        (_RANK.index(kind), j, i, kind)
+        for j, wanted in enumerate(reference)
+        for i, name in enumerate(given)
+        if (kind := relation(name, wanted)) is not None
     )
     paired: dict[int, tuple[int, Relation]] = {}
-    for _, there, here, how in found:
-        if there not in paired and here not in {taken for taken, _ in paired.values()}:
-            paired[there] = here, how
+    for _, j, i, kind in found:
+        if j not in paired and i not in {taken for taken, _ in paired.values()}:
+            paired[j] = i, kind
     named = [
-        ComparedName(given=given[paired[there][0]], reference=wanted, relation=paired[there][1])
-        if there in paired
+        ComparedName(given=given[paired[j][0]], reference=wanted, relation=paired[j][1])
+        if j in paired
         else ComparedName(reference=wanted, relation="missed")
-        for there, wanted in enumerate(reference)
+        for j, wanted in enumerate(reference)
     ]
-    taken = {here for here, _ in paired.values()}
+    taken = {i for i, _ in paired.values()}
     return [
         *named,
-        *(ComparedName(given=name, relation="added") for here, name in enumerate(given) if here not in taken),
+        *(ComparedName(given=name, relation="added") for i, name in enumerate(given) if i not in taken),
     ]
 
 
 def grade_names(given: Sequence[str], reference: Sequence[str]) -> DiagnosisGrade | None:
-    """`grade_offline` of what was given under the key's names; 4 at most if a name says less than the key, or more.
+    """Grade like `grade_offline` under the key's names; at most 4 if a name is less or more specific than the key.
 
-    The right disease on the wrong side, and a related one, have 2 at least.
+    The right disease on the wrong side, or a related one, gets at least 2.
     """
     compared = compare_names(given, reference)
     names = {one.given: one.reference for one in compared if one.relation in ("same", "more_specific", "less_specific")}
     grade = grade_offline([names.get(name, name) for name in given], reference)
     if grade is None:
         return None
-    hows = {one.relation for one in compared}
+    relations = {one.relation for one in compared}
     level: Level = grade.level
-    if level > _NOT_ALL and hows & {"more_specific", "less_specific"}:
-        level = _NOT_ALL
-    elif level < _NEAR and hows & {"other_side", "related"}:
-        level = _NEAR
+    if level > _MAX_INEXACT and relations & {"more_specific", "less_specific"}:
+        level = _MAX_INEXACT
+    elif level < _MIN_RELATED and relations & {"other_side", "related"}:
+        level = _MIN_RELATED
     return grade.model_copy(update={"level": level})
 
 
 def relation(given: str, reference: str) -> Relation | None:
-    """How a name stands to one of the key; None if they have nothing to do with each other."""
-    ways = [how for one in _forms(given) for other in _forms(reference) if (how := _relation(one, other))]
-    return min(ways, key=_RANK.index, default=None)
+    """Return the relation of a name to one of the key; None if they are unrelated."""
+    relations = [kind for one in _forms(given) for other in _forms(reference) if (kind := _relation(one, other))]
+    return min(relations, key=_RANK.index, default=None)
 
 
 def _relation(given: str, reference: str) -> Relation | None:
     if name_agreement(given, reference) == SAME:
         return "same"
-    said, wanted = name_words(given), name_words(reference)
-    sides = ({*said} & _SIDES, {*wanted} & _SIDES)
-    bare, key = (set(words) - _SIDES for words in (said, wanted))
-    how: Relation | None = None
+    words_given, wanted = name_words(given), name_words(reference)
+    sides = ({*words_given} & _SIDES, {*wanted} & _SIDES)
+    bare, key = (set(words) - _SIDES for words in (words_given, wanted))
+    kind: Relation | None = None
     if bare == key:
-        how = "same"
+        kind = "same"
     elif bare < key and _head(reference) in bare and not bare <= _CLASSES:
-        how = "less_specific"
+        kind = "less_specific"
     elif key < bare and _head(given) in key and not key <= _CLASSES:
-        how = "more_specific"
-    if how and all(sides) and sides[0] != sides[1]:
+        kind = "more_specific"
+    if kind and all(sides) and sides[0] != sides[1]:
         return "other_side"
-    if how == "same":
+    if kind == "same":
         return "less_specific" if sides[1] else "more_specific"
-    return how or ("related" if name_agreement(given, reference) else None)
+    return kind or ("related" if name_agreement(given, reference) else None)
 
 
 def _head(name: str) -> str:
-    """The word that says what kind of thing a disease is."""
-    said = next((part for part in _HEAD_ENDS.split(name) if part.strip()), name)
-    return next((word for word in reversed(name_words(said)) if word not in _SIDES), "")
+    """Return the word that says what kind of disease it is."""
+    head = next((part for part in _HEAD_ENDS.split(name) if part.strip()), name)
+    return next((word for word in reversed(name_words(head)) if word not in _SIDES), "")
 
 
 def _forms(name: str) -> list[str]:
-    """A name under the first of its synonyms; of one with another name in brackets each, and both."""
+    """Return the forms of a name, with synonyms mapped to the first; a name with another in brackets has several."""
     bracketed = [inside for inside in _BRACKETS.findall(name) if set(name_words(inside)) - _SIDES]
     forms = [name, *([_BRACKETS.sub(" ", name), *bracketed] if bracketed else [])]
     pattern, first = _synonyms()

@@ -1,8 +1,8 @@
-"""What a clinical text is about, phrase by phrase, and which phrases it denies: entities by rules, without a model.
+"""Extract entities from clinical text by rules: phrases with their polarity.
 
-A phrase is a run of words between function words, negations and punctuation: "WBC 12.5, no free air in the abdomen"
-has *WBC 12.5*, *free air* (denied) and *abdomen* (denied too: the rule does not know what is inside what). Chinese
-words are jieba's. Limits: it knows neither synonyms nor categories, and a verb it does not know stands in its phrase.
+A phrase is a run of words between function words, negations and punctuation: "WBC 12.5, no free air in the abdomen" has
+*WBC 12.5*, *free air* (denied) and *abdomen* (denied too, as the rule does not know locations). Chinese is segmented by
+jieba. Limits: no synonyms, no categories, and unknown verbs become part of their phrase.
 """
 
 import re
@@ -17,11 +17,11 @@ from scoring.metrics.samples import MissingBackendError
 
 _LONGEST = 6  # words of a phrase
 
-# Words that end a phrase: what has no clinical meaning of its own.
+# Words without clinical meaning of their own, which end a phrase.
 _FUNCTION_WORDS = frozenset(word_list("function_words")["between_phrases"].split())
 _TOKEN = re.compile(rf"[{HAN}]+|[^\W_{HAN}]+(?:[./^%×*+'’-]+[^\W_{HAN}]+)*%?")
 _CLAUSE_END = re.compile(r"[,，、:：=()（）\[\]<>‹›]")
-# With the colon before it, so that what the image shows is not taken for a heading.
+# Includes the colon before the mark, so that the name of the image is not taken for a heading.
 _IMAGE_MARK = re.compile(r"[:：]?\s*[<‹]\\+image[^>›]*[>›]")
 
 
@@ -33,7 +33,7 @@ class Entity(NamedTuple):
 
 
 def entities(text: str) -> list[Entity]:
-    """The different phrases of a text in order, each with its polarity."""
+    """Return the distinct phrases of a text in order, each with its polarity."""
     found: dict[Entity, None] = {}
     for sentence in statements(_IMAGE_MARK.sub(" ", text)):
         for clause in _CLAUSE_END.split(sentence):
@@ -44,7 +44,7 @@ def entities(text: str) -> list[Entity]:
 
 
 def spacy_entities(text: str) -> list[str]:
-    """The named entities of spaCy's small English model, which the published Examination column uses.
+    """Return the named entities of spaCy's small English model, which the published Examination column uses.
 
     Raises:
         MissingBackendError: spaCy or its model is not installed; says what to run.

@@ -1,4 +1,4 @@
-"""Diagnoses compared as ICD-10 terms (AI Hospital, section 3.2): precision, recall and F1 of disease entities."""
+"""Compare diagnoses as ICD-10 terms (AI Hospital, section 3.2): precision, recall and F1 of disease entities."""
 
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -19,7 +19,7 @@ _DENIED = re.compile(
 
 @dataclass(frozen=True)
 class DiseaseCase:
-    """The disease entities of one case, as a doctor and as the reference name them."""
+    """The disease entities of one case, as named by a doctor and by the reference."""
 
     case_id: str
     predicted: Sequence[str]
@@ -27,7 +27,7 @@ class DiseaseCase:
 
 
 class Matched(NamedTuple):
-    """Which predicted and which reference entities were met."""
+    """Which predicted and which reference entities have a match."""
 
     predicted: list[bool]
     reference: list[bool]
@@ -43,19 +43,19 @@ class Agreement:
 
 
 def predicted_entities(cases: Iterable[DiseaseCase]) -> Estimate:
-    """``#``: the mean number of predicted entities per case; neither high nor low is better. AI Hospital, table 3."""
+    """Return ``#``: the mean number of predicted entities per case; no direction. AI Hospital, table 3."""
     return estimate(float(len(case.predicted)) for case in cases)
 
 
 def agreement(cases: Iterable[DiseaseCase], terms: TermList, rule: Rule) -> Agreement:
-    """Micro-averaged recall, precision and F1 over the entities of all cases, in percent; higher is better.
+    """Return micro-averaged recall, precision and F1 over the entities of all cases, in percent; higher is better.
 
     ``R = met / reference entities``, ``P = met / predicted entities``, ``F1 = 2 met / (reference + predicted)``; None
-    where there is nothing to divide by. A case without a prediction counts with its reference entities. Intervals and
-    standard errors are those of a ratio of sums: whole cases are resampled.
+    if the denominator is 0. A case without a prediction counts with its reference entities. Intervals and standard
+    errors are those of a ratio of sums: whole cases are resampled.
 
-    ``published`` (:func:`meet_by_candidates`) is AI Hospital's own computation, which adds 0.00001 to what was met so
-    as not to divide by zero; ``code`` and ``category`` (:func:`meet_by_code`) compare what the terms mean.
+    ``published`` (:func:`meet_by_candidates`) is AI Hospital's own computation, which adds 0.00001 to the number of
+    matches to avoid dividing by zero; ``code`` and ``category`` (:func:`meet_by_code`) compare what the terms mean.
     """
     met = [(case.case_id, _matcher(rule)(case.predicted, case.reference, terms)) for case in cases]
 
@@ -71,11 +71,11 @@ def agreement(cases: Iterable[DiseaseCase], terms: TermList, rule: Rule) -> Agre
 
 
 def meet_by_candidates(predicted: Sequence[str], reference: Sequence[str], terms: TermList) -> Matched:
-    """The published rule: a predicted entity is right if one of its candidates is one of a reference entity's.
+    """Match by the published rule: a predicted entity is right if it shares a candidate with a reference entity.
 
     Candidates are the ten nearest names from a score of 50 (:meth:`TermList.candidates`). In order, each predicted
-    entity meets the last reference entity that is not met yet and shares a candidate. It is lenient: two diseases
-    whose ten nearest names overlap count as one. Source: AI Hospital's evaluation code.
+    entity is matched with the last unmatched reference entity that shares a candidate. The rule is lenient: two
+    diseases whose ten nearest names overlap count as one. Source: AI Hospital's evaluation code.
     """
     wanted = [{candidate.name for candidate in terms.candidates(name)} for name in reference]
     met_predicted, met_reference = [], [False] * len(wanted)
@@ -91,13 +91,11 @@ def meet_by_candidates(predicted: Sequence[str], reference: Sequence[str], terms
 def meet_by_code(
     predicted: Sequence[str], reference: Sequence[str], terms: TermList, level: Callable[[str], str] = str
 ) -> Matched:
-    """The sound rule: a predicted entity is right if its nearest term has the code of a reference entity's.
+    """Match by the sound rule: a predicted entity is right if its nearest term has the code of a reference entity's.
 
-    A disease that is named to be ruled out has no code: it counts as wrong.
-
-    Codes are compared as sets: entities of one case with the same code count once. An entity without a term from a
-    score of 50 has no code, and counts as wrong or missed. ``level``: what of a code is compared, if not all of it
-    (:func:`category`).
+    A disease named to be ruled out has no code and counts as wrong. Codes are compared as sets: entities of one case
+    with the same code count once. An entity without a term from a score of 50 has no code, and counts as wrong or
+    missed. ``level`` maps a code to the part that is compared (:func:`category`).
     """
 
     def codes(names: Collection[str]) -> tuple[set[str], int]:
@@ -112,15 +110,15 @@ def meet_by_code(
 
 
 def category(code: str) -> str:
-    """The three-character category of an ICD-10 code: I21 of I21.0, of I21.001 and of I21.001+I22.0*.
+    """Return the three-character category of an ICD-10 code: I21 of I21.0, of I21.001 and of I21.001+I22.0*.
 
-    A morphology code (M800000/3) has no such category: its first five characters name the histology.
+    A morphology code (M800000/3) has no such category; its first five characters name the histology.
     """
     return code[:5] if re.match(r"M\d{4}", code) else code[:3]
 
 
 def standard_names(names: Iterable[str], terms: TermList) -> list[str]:
-    """Each entity under the name of its nearest term, as the authors have a model do; one without a term stays.
+    """Rename each entity to its nearest term, as the authors have a model do; one without a term stays.
 
     Only for the published rule: the sound ones compare codes anyway.
     """

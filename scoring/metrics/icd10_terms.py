@@ -1,4 +1,4 @@
-"""Lists of ICD-10 terms, and the terms nearest to a disease as somebody wrote it."""
+"""Lists of ICD-10 terms, and the search for the terms nearest to a written disease."""
 
 import csv
 import re
@@ -19,15 +19,15 @@ Key = TypeVar("Key", bound=Hashable)
 ICD10CM = "icd10cm"
 LIMIT, CUTOFF = 10, 50.0
 _CODE = re.compile(r"[A-Z]\d[\dA-Z]")
-_AT_ONCE = 256  # terms compared at a time; doubled from one block to the next
+_AT_ONCE = 256  # terms compared in the first block; each further block is twice as large
 
 
 class TermListError(ValueError):
-    """A list of terms that cannot be read; the message names file, row and what was expected."""
+    """A list of terms cannot be read; the message names file, row and what was expected."""
 
 
 class Candidate(NamedTuple):
-    """A term near to an entity: its name and code in the list, and the score (0 to 100)."""
+    """A term near an entity: its name and code in the list, and the score (0 to 100)."""
 
     name: str
     code: str
@@ -37,12 +37,12 @@ class Candidate(NamedTuple):
 class TermList:
     """Names with their codes, searched by RapidFuzz's WRatio.
 
-    A name that stands twice has its last code, as in the published computation. Scores compare names folded in width
-    and case with punctuation as blanks, which is what the authors' library does too.
+    A repeated name has its last code, as in the published computation. Names are compared with width and case folded
+    and punctuation as blanks, as in the authors' library.
     """
 
     def __init__(self, terms: Iterable[tuple[str, str]]) -> None:
-        """Keep (code, name) pairs."""
+        """Store (code, name) pairs."""
         from rapidfuzz.utils import default_process
 
         self._process = default_process
@@ -53,19 +53,19 @@ class TermList:
         self._found: dict[str, tuple[Candidate, ...]] = {}
 
     def __len__(self) -> int:
-        """How many different names there are."""
+        """Return the number of distinct names."""
         return len(self.names)
 
     def __contains__(self, name: object) -> bool:
-        """Whether a name is a term, whatever its width, case and punctuation."""
+        """Whether a name is a term, ignoring width, case and punctuation."""
         return isinstance(name, str) and self.fold(name) in self._known
 
     def candidates(self, entity: str) -> tuple[Candidate, ...]:
-        """The ten nearest terms with a score of at least 50, best first; equal scores in the order of the list.
+        """Return the ten nearest terms with a score of at least 50, best first; ties in the order of the list.
 
-        What ``rapidfuzz.process.extract(entity, names, limit=10, score_cutoff=50)`` finds, in a fraction of its time:
-        a score cannot exceed what the characters in common allow, and few Chinese terms have enough of them; English
-        ones share letters and words with all others, and are searched nearly all. Remembered for each entity.
+        Equals ``rapidfuzz.process.extract(entity, names, limit=10, score_cutoff=50)`` in a fraction of the time: the
+        common characters bound a score, and few Chinese terms have enough of them. English terms share letters and
+        words with all others, so nearly all are searched. Cached by entity.
         """
         folded = self.fold(entity)
         if folded not in self._found:
@@ -73,7 +73,7 @@ class TermList:
         return self._found[folded]
 
     def nearest(self, entity: str) -> Candidate | None:
-        """The best candidate; among those of equal score, the one whose whole name is most alike, then the first.
+        """Return the best candidate; among equal scores, the one with the most similar whole name, then the first.
 
         WRatio gives every name that contains the entity the same score, so that its own order means little.
         """
@@ -87,12 +87,12 @@ class TermList:
         )
 
     def fold(self, text: str) -> str:
-        """A text as it is compared: width and case folded, punctuation as single blanks."""
+        """Return a text as it is compared: width and case folded, punctuation as single blanks."""
         return " ".join(self._process(unicodedata.normalize("NFKC", text)).split())
 
     @cached_property
     def _rows_with(self) -> dict[tuple[str, int], "Rows"]:
-        """The rows whose name has a character at least so many times."""
+        """The rows whose name has a character at least that many times."""
         return _postings(
             ((letter, times) for letter, count in Counter(name).items() for times in range(1, count + 1))
             for name in self._folded
@@ -104,7 +104,7 @@ class TermList:
 
     @cached_property
     def _lengths(self) -> "tuple[Rows, Rows]":
-        """Length of every name, and its length with each word once."""
+        """The length of every name, and its length with each word once."""
         import numpy as np
 
         once = [len(" ".join(set(name.split()))) for name in self._folded]
@@ -132,11 +132,11 @@ class TermList:
         return tuple(Candidate(self.names[row], self.codes[self.names[row]], -negative) for negative, row in found)
 
     def _bounds(self, folded: str) -> "np.ndarray[tuple[int], np.dtype[np.float64]] | None":
-        """What WRatio can be at most for every name.
+        """Return an upper bound of WRatio for every name.
 
-        With k characters in common and m in the shorter text, no alignment of parts is better than 2k / (m + k);
-        WRatio takes 90 % of it if one text is 1.5 times as long as the other, 60 % if 8 times. A word in common can
-        make it 100 however little else agrees.
+        With k common characters and m in the shorter text, no partial alignment is better than 2k / (m + k); WRatio
+        scales it by 90 % if one text is 1.5 times as long as the other, by 60 % from 8 times. A common word can make it
+        100 whatever the rest.
         """
         import numpy as np
 
@@ -172,10 +172,10 @@ def _postings(keys_of_rows: Iterable[Iterable[Key]]) -> "dict[Key, Rows]":
 
 
 def load_terms(source: str | Path) -> TermList:
-    """A list of terms: ``icd10cm`` (English, from the package simple-icd-10-cm), or a file of codes and names.
+    """Load a list of terms: ``icd10cm`` (English, from the package simple-icd-10-cm), or a file of codes and names.
 
-    An ``.xls`` or ``.csv`` file has the code in its first column and the name in its second; a heading is skipped.
-    It is read once, until it changes.
+    An ``.xls`` or ``.csv`` file has codes in the first column and names in the second; a heading is skipped. The list
+    is cached until the file changes.
 
     Raises:
         TermListError: the file cannot be read, or a row has no code or no name.
@@ -226,7 +226,7 @@ def _csv_rows(path: Path) -> list[list[str]]:
 
 
 def _icd10cm() -> Iterable[tuple[str, str]]:
-    """Descriptions and inclusion terms of all categories and subcategories, without the seventh characters."""
+    """Yield descriptions and inclusion terms of all categories and subcategories, without seventh characters."""
     import simple_icd_10_cm as icd
 
     for code in icd.get_all_codes():

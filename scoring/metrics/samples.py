@@ -1,4 +1,4 @@
-"""Values of metrics, each with the case it belongs to: what suites compute before anything is averaged."""
+"""Samples: values of a metric with their cases, as computed before averaging."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Literal, NamedTuple
@@ -9,11 +9,11 @@ Definition = Literal["sound", "paper"]
 
 
 class MissingBackendError(RuntimeError):
-    """A metric that needs a package or a model which is not there; says what would mend it."""
+    """A metric needs a package or a model that is missing; says how to get it."""
 
 
 class Sample(NamedTuple):
-    """One scored value, and the case it was scored on."""
+    """One scored value and its case."""
 
     case: str
     value: float
@@ -23,19 +23,19 @@ Samples = Mapping[str, Sequence[Sample]]
 
 
 PERCENT: Ends = (0.0, 100.0)
-EPOCH = "/epoch"  # before the number of a later epoch, in the id of a run's consultation
+EPOCH = "/epoch"  # precedes the number of a later epoch in the ids of a run's consultations
 
 
 def estimates(
     samples: Samples, *, clustered: bool, ends: Ends | None = None, neither: Collection[str] = ()
 ) -> dict[str, Estimate]:
-    """The mean of each metric over all its values, see :func:`scoring.metrics.statistics.estimate`.
+    """Return the mean of each metric over all its values, see :func:`scoring.metrics.statistics.estimate`.
 
     Args:
-        samples: the values by metric; what is unscored is absent.
-        clustered: whether the values of one case (its turns, its epochs) vary together. The published standard errors
-            take every value for independent.
-        ends: the least and the most that a value can be.
+        samples: the values by metric, without unscored ones.
+        clustered: whether values of one case (turns, epochs) are correlated; the published standard errors treat every
+            value as independent.
+        ends: the minimum and maximum of a value.
         neither: the metrics without such ends.
     """
     return {
@@ -49,13 +49,13 @@ def estimates(
 
 
 def over_cases(values: Iterable[tuple[str, float | None]], ends: Ends | None = None) -> Estimate:
-    """The mean of values that stand beside their cases, which are what varies; a value that is None is unscored."""
+    """Return the mean of values paired with their cases, which are the clusters; None values are unscored."""
     known = [(case, value) for case, value in values if value is not None]
     return estimate([value for _, value in known], [case for case, _ in known], ends=ends)
 
 
 def by_case(values: Iterable[Sample]) -> dict[str, list[float]]:
-    """Each case's values."""
+    """Group values by case."""
     found: dict[str, list[float]] = {}
     for case, value in values:
         found.setdefault(case, []).append(value)
@@ -63,10 +63,10 @@ def by_case(values: Iterable[Sample]) -> dict[str, list[float]]:
 
 
 def case_means(values: Iterable[Sample]) -> dict[str, float]:
-    """The mean of each case's values."""
+    """Return the mean of each case's values."""
     return {case: sum(found) / len(found) for case, found in by_case(values).items()}
 
 
 def mean(values: Sequence[float]) -> float | None:
-    """The mean, or None of nothing."""
+    """Return the mean; None if there are no values."""
     return sum(values) / len(values) if values else None

@@ -6,20 +6,20 @@ from cases.vocabulary import Vocabulary, canonical_sub_department, normalise
 
 
 def exact_match(predicted: str | None, reference: str | None) -> float | None:
-    """Accuracy of one case's single canonical answer: 1 if it is the reference, else 0; higher is better.
+    """Return 1 if a case's single canonical answer is the reference, else 0; higher is better.
 
     None (unscored) without a reference; 0 without a prediction. Source: MedChain, section 5.2 (referral, level 1); the
-    published score is its mean over cases.
+    published score is the mean over cases.
     """
     return float(predicted == reference) if reference else None
 
 
 def intersection_over_union(predicted: Collection[str], reference: Collection[str]) -> float | None:
-    """Overlap of two sets of canonical items, ``|P ∩ R| / |P ∪ R|``, in [0, 1]; higher is better.
+    """Return the overlap of two sets of canonical items, ``|P ∩ R| / |P ∪ R|``, in [0, 1]; higher is better.
 
     None (unscored) if the reference is empty; 0 if only the prediction is. Duplicates count once. Source: MedChain,
-    section 5.2 (referral level 2, history-taking, treatment). The authors compare strings as the model spelt them;
-    here both sides are made canonical first (:func:`canonical_items`, :func:`canonical_sub_departments`).
+    section 5.2 (referral level 2, history-taking, treatment). The authors compare strings as the model spelt them; here
+    both sides are made canonical first (:func:`canonical_items`, :func:`canonical_sub_departments`).
     """
     wanted, given = set(reference), set(predicted)
     if not wanted:
@@ -28,17 +28,17 @@ def intersection_over_union(predicted: Collection[str], reference: Collection[st
 
 
 def canonical_items(items: Iterable[str], vocabulary: Vocabulary) -> frozenset[str]:
-    """Items under their canonical names; one outside the vocabulary stays, normalised, and counts as wrong.
+    """Return the canonical names of items; an unknown item stays, normalised, and counts as wrong.
 
-    Blank items are no items.
+    Blank items are dropped.
     """
     return frozenset(vocabulary.canonical(item) or normalise(item) for item in items if normalise(item))
 
 
 def canonical_sub_departments(names: Iterable[str]) -> frozenset[str]:
-    """Second-level departments so that spellings, aliases and languages of one department compare equal.
+    """Return second-level departments with all spellings, aliases and languages mapped to one form.
 
-    The list is open (a data set may bring its own): a name outside ours is compared by its normalised spelling.
-    Blank names are no names.
+    The list is open (a data set may bring its own): an unknown name is compared by its normalised spelling. Blank names
+    are dropped.
     """
     return frozenset(normalise(canonical_sub_department(name)) for name in names if normalise(name))

@@ -1,4 +1,4 @@
-"""Means with their uncertainty: standard errors and 95 % intervals, clustered by case over epochs."""
+"""Means with standard errors and 95 % intervals, clustered by case over epochs."""
 
 import math
 from collections.abc import Hashable, Iterable, Mapping, Sequence
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 RESAMPLES = 10_000
 SEED = 20_240_607
-Ends = tuple[float, float]  # the least and the most that a score can be
+Ends = tuple[float, float]  # the minimum and maximum of a score
 Interval = Literal["wilson", "bca", "t", "percentile", "matched"]
 INTERVALS: Mapping[Interval, str] = {
     "wilson": "Wilson's where all scores are right or wrong, or the same",
@@ -26,14 +26,14 @@ INTERVALS: Mapping[Interval, str] = {
     "matched": "Agresti and Min's where each case is right or wrong",
 }
 NORMAL = 1.959963984540054  # the 97.5 % quantile
-_AT_ONCE = 1 << 22  # drawn numbers held in memory at a time
-_ALWAYS = frozenset({(0.0, 1.0), (0.0, 100.0)})  # right and wrong, where the scale is not known
-_MANY = 500  # cases from which on the mean is normal enough for Student's t
-_WIDEST = 0.999  # of the expanded level: beyond it, 10,000 resamples say nothing
+_MAX_DRAWN = 1 << 22  # random numbers held in memory at a time
+_BINARY = frozenset({(0.0, 1.0), (0.0, 100.0)})  # right and wrong, if the scale is unknown
+_LARGE_SAMPLE = 500  # cases from which the mean is normal enough for Student's t
+_MAX_LEVEL = 0.999  # largest expanded level; beyond it, 10,000 resamples do not suffice
 
 
 class Estimate(Strict):
-    """A mean and how sure it is. What cannot be known is None: all of it from nothing, the spread from one case."""
+    """A mean and its uncertainty; None where unknown: all of it without values, the spread for a single case."""
 
     mean: float | None = None
     se: float | None = Field(None, description="Standard error (ddof = 1), clustered by case.")
@@ -61,18 +61,18 @@ def estimate(
     Mean: over all values. Standard error: ``sqrt(G / (G - 1) * sum over cases of (sum of residuals)^2) / n`` with G
     cases, which is ``sd / sqrt(n)`` (ddof = 1) if every case has one value.
 
-    Interval: Wilson's where every value is one of two that stand for right and wrong, with the number of values divided
-    by the design effect and Student's quantile where cases have several; else the BCa bootstrap of whole cases, 10,000
-    resamples with a fixed seed, at the level that Student's t has for so few cases (Hesterberg 2015, "expanded"); from
-    500 cases on, Student's t. Where all cases have the same mean, a bootstrap says nothing: the share of cases that
-    could be otherwise has Wilson's bound ``q``, so that the mean lies between ``v - q (v - least)`` and
-    ``v + q (most - v)``; None if the ends are not known. The order of the values does not matter.
+    Interval: for binary values, Wilson's; if cases have several values, with their number divided by the design effect
+    and Student's quantile. Otherwise the BCa bootstrap of whole cases, 10,000 resamples with a fixed seed, at the level
+    of Student's t for so few cases (Hesterberg 2015, "expanded"); from 500 cases on, Student's t. If all cases have the
+    same mean, a bootstrap is not informative: the share of cases that could differ has Wilson's bound ``q``, so that
+    the mean lies between ``v - q (v - least)`` and ``v + q (most - v)``; None if the ends are unknown. The order of the
+    values does not matter.
 
     Args:
-        values: one score each; what is unscored is left out by the caller.
-        clusters: the case that each value belongs to, when cases ran in several epochs; None: a case each.
-        ends: the least and the most that the score can be, if known.
-        published: the percentile bootstrap, as papers print it.
+        values: one score each, without unscored ones.
+        clusters: the case of each value, if cases have several; None if each value is a case of its own.
+        ends: the minimum and maximum of the score, if known.
+        published: use the percentile bootstrap, as papers do.
 
     Raises:
         ValueError: a value is not finite, or there is not one cluster for each value.
@@ -92,17 +92,17 @@ def estimate_columns(
 ) -> ColumnEstimates:
     """Estimate the means of several scores of the same cases, and the unweighted mean of these means.
 
-    Each column is estimated by itself (:func:`estimate`), whichever others there are. The average ignores columns
-    without a scored case; its ``n`` is the number of rows with a score, and its error and interval are those of the
-    sum of what each case adds to the columns' means.
+    Each column is estimated independently (:func:`estimate`). The average ignores columns without a scored case; its
+    ``n`` is the number of rows with a score, and its error and interval are those of the sum of each case's
+    contributions to the columns' means.
 
     Args:
-        columns: the scores by name, one row a case (and epoch); None is unscored.
-        clusters: the case of each row; None: a case each.
-        ends: the least and the most that a column can be, where known.
+        columns: the scores by name, one row per case (and epoch); None is unscored.
+        clusters: the case of each row; None if each row is a case of its own.
+        ends: the minimum and maximum of a column, if known.
 
     Raises:
-        ValueError: a value is not finite, or the columns and clusters are not of one length.
+        ValueError: a value is not finite, or columns and clusters differ in length.
     """
     rows = list(zip(*columns.values(), strict=True))
     cases: list[Hashable] = list(range(len(rows))) if clusters is None else list(clusters)
@@ -126,7 +126,7 @@ def estimate_columns(
     pulls = {case: math.fsum(parts) / len(present) for case, parts in added.items()}
     own = [fmean(values) for row in rows if (values := [value for value in row if value is not None])]
     common = {limits.get(name) for name in present}
-    # A row that lacks a column may lie all on one side of the mean of means; the columns' own ends bound that.
+    # A row without some columns may be outside the range of the mean of means; the columns' observed ranges bound that.
     seen = [[value for value, _ in known[name]] for name in present]
     within = (fmean([min(values) for values in seen]), fmean([max(values) for values in seen]))
     whole = all(len(values) == len(own) for values in seen)
@@ -135,7 +135,7 @@ def estimate_columns(
 
 
 def _pulls(values: Sequence[float], cases: Sequence[Hashable]) -> dict[Hashable, float]:
-    """How far each case draws the mean of all values to its side: its residuals' sum over the number of values."""
+    """Return each case's pull on the mean of all values: the sum of its residuals over the number of values."""
     if not all(math.isfinite(value) for value in values):
         raise ValueError(f"a score must be a finite number: {next(v for v in values if not math.isfinite(v))}")
     mean = fmean(values)
@@ -173,7 +173,7 @@ def _interval(
     cases = len(pulls)
     if published:
         return "percentile", _bootstrapped(mean, pulls, "percentile", 0.95)
-    right_or_wrong = ends or (observed if observed in _ALWAYS else None)
+    right_or_wrong = ends or (observed if observed in _BINARY else None)
     if right_or_wrong and set(values) <= set(right_or_wrong):
         return "wilson", _wilson(mean, pulls, len(values), right_or_wrong)
     if len(values) * max(map(abs, pulls.values())) <= 1e-9 * max(1.0, abs(mean)):
@@ -182,20 +182,20 @@ def _interval(
         differing = _wilson(0.0, dict.fromkeys(pulls, 0.0), cases, (0.0, 1.0))[1]
         return "wilson", (mean - differing * (mean - ends[0]), mean + differing * (ends[1] - mean))
     quantile = _student(cases)
-    if cases >= _MANY:
+    if cases >= _LARGE_SAMPLE:
         reach = quantile * math.sqrt(cases / (cases - 1) * math.fsum(pull * pull for pull in pulls.values()))
         return "t", (mean - reach, mean + reach)
     expanded = math.erf(quantile * math.sqrt(cases / (cases - 1)) / math.sqrt(2))
-    low, high = _bootstrapped(mean, pulls, "BCa", min(expanded, _WIDEST))
+    low, high = _bootstrapped(mean, pulls, "BCa", min(expanded, _MAX_LEVEL))
     return "bca", (max(low, observed[0]), min(high, observed[1]))
 
 
 def _wilson(mean: float, pulls: Mapping[Hashable, float], n: int, ends: Ends) -> Ends:
-    """Wilson's interval of a share of right answers, on the scale of the scores."""
+    """Return Wilson's interval of a share of right answers, on the scale of the scores."""
     least, width = ends[0], ends[1] - ends[0]
     share, variance = (mean - least) / width, math.fsum((pull / width) ** 2 for pull in pulls.values())
     independent = len(pulls) == n
-    # So many independent values would be as sure as these; as many as there are cases, if all are the same.
+    # The number of independent values with this variance; the number of cases, if all values are equal.
     effective = n if independent else min(share * (1 - share) / variance, n) if variance else len(pulls)
     square = (NORMAL if independent else _student(len(pulls))) ** 2 / effective
     middle = (share + square / 2) / (1 + square)
@@ -204,7 +204,7 @@ def _wilson(mean: float, pulls: Mapping[Hashable, float], n: int, ends: Ends) ->
 
 
 def _student(cases: int) -> float:
-    from scipy.special import stdtrit  # what scipy.stats.t.ppf asks, without loading all distributions
+    from scipy.special import stdtrit  # as scipy.stats.t.ppf uses it, but without loading all distributions
 
     return float(stdtrit(cases - 1, 0.975))
 
@@ -212,7 +212,7 @@ def _student(cases: int) -> float:
 def _bootstrapped(
     mean: float, pulls: Mapping[Hashable, float], method: Literal["BCa", "percentile"], level: float
 ) -> Ends:
-    """The bootstrap of the mean over whole cases, by what each of them adds to it; sorted, so that no order matters."""
+    """Bootstrap the mean over whole cases; their pulls are sorted, so that the order of cases does not matter."""
     import numpy as np
     from scipy.stats import bootstrap
 
@@ -221,7 +221,7 @@ def _bootstrapped(
         (each,),
         np.mean,
         n_resamples=RESAMPLES,
-        batch=max(1, _AT_ONCE // len(each)),
+        batch=max(1, _MAX_DRAWN // len(each)),
         confidence_level=level,
         method=method,
         rng=np.random.default_rng(SEED),

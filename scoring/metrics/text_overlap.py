@@ -1,8 +1,8 @@
-"""Overlap of texts, word by word: what the transcript metrics are made of.
+"""Word overlap of texts, the basis of the transcript metrics.
 
-Two ways to cut a text into words. The published one is one tool for a whole data set (jieba, or rouge-score with its
-stemmer). The sound one, :func:`words`, looks at the language of each utterance, since the published "English" runs hold
-thousands of Chinese turns.
+Texts can be tokenised in two ways. The published way uses one tool for a whole data set (jieba, or rouge-score with its
+stemmer). The sound way, :func:`words`, goes by the language of each utterance, because the published "English" runs
+hold thousands of Chinese turns.
 """
 
 import re
@@ -16,9 +16,9 @@ from typing import Any, NamedTuple
 from cases.text.words import jieba, language_of
 
 _NEITHER_WORD_NOR_SPACE = re.compile(r"[^\w\s]")
-# rouge-chinese ends a sentence here (a closing quotation mark belongs to it).
+# rouge-chinese ends a sentence here (a closing quotation mark is part of it).
 _CHINESE_SENTENCE_END = re.compile(r"([。！？?]|\.{6})([^”’])")
-# Signs that look like others or like nothing: what is written with them is read as it looks.
+# Invisible and look-alike characters, which are mapped to what they look like.
 _DISGUISES = (
     dict.fromkeys(map(ord, "\u00ad\u200b\u200c\u200d\u2060\ufeff"))
     | {
@@ -37,7 +37,7 @@ class Overlap(NamedTuple):
 
 
 def rouge_1(text: Sequence[Hashable], reference: Sequence[Hashable]) -> Overlap:
-    """ROUGE-1: shared words over the words of each side, in [0, 1]; higher is more overlap.
+    """Return ROUGE-1: shared words over the words of each side, in [0, 1]; higher is more overlap.
 
     ``sum of min(count in text, count in reference)`` over the length of the text (precision) or the reference (recall);
     0 for an empty side. Source: Lin 2004. Equals rouge-score on its tokens (:func:`rouge_words`), and rouge-chinese on
@@ -48,7 +48,7 @@ def rouge_1(text: Sequence[Hashable], reference: Sequence[Hashable]) -> Overlap:
 
 
 def rouge_l(text: Sequence[Hashable], reference: Sequence[Hashable]) -> Overlap:
-    """ROUGE-L: the longest common subsequence over the words of each side, in [0, 1]; higher is more overlap.
+    """Return ROUGE-L: the longest common subsequence over the words of each side, in [0, 1]; higher is more overlap.
 
     0 for an empty side. Source: Lin 2004; equals rouge-score on its tokens.
     """
@@ -61,7 +61,7 @@ def rouge_l(text: Sequence[Hashable], reference: Sequence[Hashable]) -> Overlap:
 
 
 def levenshtein_ratio(one: Sequence[Hashable], other: Sequence[Hashable]) -> float:
-    """Similarity of two sequences by insertions and deletions, ``2 LCS / (m + n)``, in [0, 1]; 1 if they are equal.
+    """Return the similarity of two sequences by insertions and deletions, ``2 LCS / (m + n)``, in [0, 1]; 1 if equal.
 
     Source: ``Levenshtein.ratio``, which AIE uses; RapidFuzz computes the same.
     """
@@ -71,25 +71,24 @@ def levenshtein_ratio(one: Sequence[Hashable], other: Sequence[Hashable]) -> flo
 
 
 def spoken_length(text: str) -> float:
-    """Characters without white space of a Chinese text, else words between white space."""
+    """Return the characters of a Chinese text without white space, or the number of space-separated words of others."""
     return float(len("".join(text.split())) if language_of(text) == "zh" else len(text.split()))
 
 
 def distinct_bigrams(tokens: Sequence[str]) -> int:
-    """How many different pairs of neighbours there are."""
+    """Return the number of distinct pairs of neighbours."""
     return len(set(pairwise(tokens)))
 
 
 def without_punctuation(text: str) -> str:
-    """The text without all that is neither a word character nor white space."""
+    """Remove everything except word characters and white space."""
     return _NEITHER_WORD_NOR_SPACE.sub("", text)
 
 
 def words(text: str) -> list[str]:
-    """The words of one utterance, cut by its own language: jieba's (no punctuation, folded case), or stemmed ones.
+    """Tokenise an utterance by its own language: jieba (without punctuation, case folded), or stemmed words.
 
-    What is written with signs of no width, wide ones, or Cyrillic letters that look like Latin ones is read as
-    it looks.
+    Invisible characters, wide ones, and Cyrillic letters that look like Latin ones are mapped to what they look like.
     """
     text = text.translate(_DISGUISES)
     if language_of(text) == "zh":
@@ -99,12 +98,12 @@ def words(text: str) -> list[str]:
 
 @lru_cache(maxsize=4096)
 def jieba_words(text: str) -> tuple[str, ...]:
-    """All pieces that jieba cuts a text into, punctuation and spaces too."""
+    """Return all pieces that jieba cuts a text into, including punctuation and spaces."""
     return tuple(jieba().cut(text))
 
 
 def rouge_words(text: str) -> list[str]:
-    """The tokens of rouge-score: runs of a-z and 0-9, longer than three letters stemmed; other scripts are dropped."""
+    """Return the tokens of rouge-score: runs of a-z and 0-9, stemmed if longer than three letters; no other scripts."""
     from rouge_score.tokenize import tokenize
 
     tokens: list[str] = tokenize(text, _stemmer())
@@ -112,7 +111,7 @@ def rouge_words(text: str) -> list[str]:
 
 
 def rouge_chinese_words(text: str) -> list[str]:
-    """The set of tokens that rouge-chinese compares when it is given jieba's words joined by spaces.
+    """Return the set of tokens that rouge-chinese compares when given jieba's words joined by spaces.
 
     A line without a word is one empty token there.
     """
@@ -122,7 +121,7 @@ def rouge_chinese_words(text: str) -> list[str]:
 
 @cache
 def _stemmer() -> Any:
-    """Porter's stemmer as rouge-score takes it, remembering what it has stemmed."""
+    """Return rouge-score's Porter stemmer with a cache."""
     from nltk.stem.porter import PorterStemmer
 
     return SimpleNamespace(stem=lru_cache(maxsize=1 << 16)(PorterStemmer().stem))

@@ -12,26 +12,26 @@ End = Literal["agreed", "gave_up", "unknown"]
 ENDS: tuple[End, ...] = ("agreed", "gave_up", "unknown")
 _SHARE = (0.0, 1.0)
 ROUNDS = 4  # the authors' limit
-_AGREED = "#结束#"  # the director's word for: nothing left to discuss
+_AGREED = "#结束#"  # the director's word for having nothing left to discuss
 
 
 @dataclass(frozen=True)
 class Discussion:
-    """The round after which a discussion ended (0: none was needed), and how."""
+    """The round after which a discussion ended (0 if none was needed), and how."""
 
     rounds: int
     end: End
 
 
 def discussion(record: Collaboration, limit: int = ROUNDS) -> Discussion:
-    """How a collaboration ended.
+    """Return how a collaboration ended.
 
     Before the last allowed round, only agreement ends a discussion. At the limit, the record's ``agreed`` or the
-    director's last word tells agreement from giving up; the released runs kept neither, so that their end at the
-    limit is unknown.
+    director's last word distinguishes agreement from giving up; the released runs have neither, so that their end at
+    the limit is unknown.
 
     Raises:
-        ValueError: more rounds than the limit.
+        ValueError: there are more rounds than the limit.
     """
     if record.final_turn > limit:
         raise ValueError(f"ended after round {record.final_turn}; expected at most {limit}")
@@ -46,23 +46,23 @@ def discussion(record: Collaboration, limit: int = ROUNDS) -> Discussion:
 
 
 def ended_at(discussions: Iterable[Discussion], limit: int = ROUNDS) -> dict[int, int]:
-    """How many discussions ended after each round, however they ended: what the paper's figure 4 counts."""
-    counts = Counter(one.rounds for one in discussions)
+    """Count the discussions that ended after each round, however they ended, as in the paper's figure 4."""
+    counts = Counter(each.rounds for each in discussions)
     return {number: counts[number] for number in range(limit + 1)}
 
 
 def share_ended_at(discussions: Sequence[Discussion], number: int) -> Estimate:
-    """Share of the cases whose discussion ended after that round, agreed or not, in [0, 1].
+    """Return the share of cases whose discussion ended after that round, agreed or not, in [0, 1].
 
-    Neither high nor low is better. The published count: what ended at the limit stands there as if it had agreed.
+    No direction. This is the published count, which treats discussions that ended at the limit as agreed.
     """
     return estimate((float(one.rounds == number) for one in discussions), ends=_SHARE)
 
 
 def share_in_consensus(discussions: Sequence[Discussion], number: int) -> Estimate:
-    """Share of all cases that had agreed by the end of that round, in [0, 1]; higher is better.
+    """Return the share of all cases that had agreed by the end of that round, in [0, 1]; higher is better.
 
-    None (unscored) at the limit if a record does not tell how it ended there: the share then lies between that of the
+    None (unscored) at the limit if a record does not say how it ended there: the share is then between that of the
     round before and the same with the unknown ones added.
     """
     if any(one.end == "unknown" and one.rounds <= number for one in discussions):
@@ -71,9 +71,9 @@ def share_in_consensus(discussions: Sequence[Discussion], number: int) -> Estima
 
 
 def share_of_end(discussions: Sequence[Discussion], end: End) -> Estimate:
-    """Share of the cases that agreed, gave up, or ended at the limit in a way that the record does not tell.
+    """Return the share of cases that agreed, gave up, or ended at the limit in an unrecorded way.
 
-    None (unscored) for agreed and gave up if there are any of the last.
+    None (unscored) for agreed and gave up if any end is unknown.
     """
     if end != "unknown" and any(one.end == "unknown" for one in discussions):
         return estimate([])

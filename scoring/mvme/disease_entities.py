@@ -1,4 +1,4 @@
-"""The single diseases that a written diagnosis names, by rule or by a model."""
+"""Split a written diagnosis into diseases, by rules or by a model."""
 
 import re
 import unicodedata
@@ -17,12 +17,12 @@ _PATTERNS = patterns("scoring.mvme", "patterns")
 
 
 def split_diseases(text: str, is_term: Callable[[str], bool] = lambda name: False) -> list[str]:
-    """The disease entities of a diagnosis, in order, each once; English and Chinese.
+    """Return the disease entities of a diagnosis, in order, without repetitions; English and Chinese.
 
-    It is cut at line ends, list numbers, semicolons, full stops, commas and enumeration commas; Chinese also at the
-    words that join two diseases (伴, 并, 合并, 及, 和 ...). Left out are brackets (a grade, a side, an abbreviation),
-    words of doubt, and fragments that are no more than a grade or risk. What is itself a term stays whole at every
-    step: *Pneumonia, unspecified organism*, 支气管扩张伴感染.
+    The text is split at line ends, list numbers, semicolons, full stops, commas and enumeration commas; Chinese also at
+    words that join two diseases (伴, 并, 合并, 及, 和 ...). Brackets (a grade, a side, an abbreviation), words of
+    doubt, and fragments that are only a grade or risk are dropped. Whatever is itself a term stays whole at every step:
+    *Pneumonia, unspecified organism*, 支气管扩张伴感染.
     """
     folded = unicodedata.normalize("NFKC", _PATTERNS["circled"].sub("\n", text))
     found: dict[str, None] = {}
@@ -46,15 +46,15 @@ def _names(chunk: str, is_term: Callable[[str], bool]) -> Iterator[str]:
 
 
 def _items(chunk: str) -> Iterator[str]:
-    """The parts between commas, with an English qualifier kept on what it qualifies."""
-    kept = ""
+    """Yield the parts between commas, with an English qualifier kept on what it qualifies."""
+    pending = ""
     for item in _PATTERNS["item"].split(chunk):
-        if kept and _PATTERNS["english_qualifier"].match(item.strip()):
-            kept = f"{kept},{item}"
+        if pending and _PATTERNS["english_qualifier"].match(item.strip()):
+            pending = f"{pending},{item}"
         else:
-            yield kept
-            kept = item
-    yield kept
+            yield pending
+            pending = item
+    yield pending
 
 
 class DiseaseEntities(Strict):
@@ -85,7 +85,7 @@ entity_splitter = Role(
 async def split_case(
     said: Sequence[str], reference: Sequence[str], settings: ModelSettings, language: Language
 ) -> None:
-    """Ask for the diseases of a report and of its reference; the answers, or why there are none, stand in the trace."""
+    """Ask for the diseases of a report and its reference; the answers, or why there are none, are in the trace."""
     for place, names in (("report", said), ("reference", reference)):
         if names:
             with suppress(*UNANSWERED):
@@ -93,7 +93,7 @@ async def split_case(
 
 
 async def ask_for_diseases(text: str, settings: ModelSettings, language: Language, place: str = "") -> list[str]:
-    """The disease entities of a diagnosis as a model names them, in standard terms; as the authors did.
+    """Return the disease entities of a diagnosis in standard terms as named by a model, as the authors did.
 
     Raises:
         AskError: no valid answer.

@@ -25,7 +25,7 @@ _ANOTHER = re.compile(r"\W{0,3}(?:或者?|or|and|和|至|to)?\W{0,3}([A-D])(?![A
 
 
 def parse_option(text: str | None) -> Option | None:
-    """The one option that a text opens with (``B``, ``(B) largely consistent``, ``选项：B``); None if it is not clear.
+    """Return the one option that a text begins with (``B``, ``(B) largely consistent``, ``选项：B``); None if unclear.
 
     The published computation takes a letter found anywhere instead (:func:`published_option`).
     """
@@ -40,15 +40,15 @@ def parse_option(text: str | None) -> Option | None:
 
 
 def published_option(text: str | None) -> Option | None:
-    """The first of A, B, C and D, in this order, that occurs anywhere in a text: AI Hospital's own rule.
+    """Return the first of A, B, C and D, in this order, that occurs anywhere in a text: AI Hospital's own rule.
 
-    It finds A in ``D, not A`` and in ``CT: B``, C.
+    It finds A in ``D, not A`` and C in ``CT: B``.
     """
     return next((letter for letter in SCORES if letter in (text or "")), None)
 
 
 def option_of_part(answer: str, part: Part) -> Option | None:
-    """The option that a director's whole answer gives a part, in the section of that part; None if it is not clear."""
+    """Return the option in a part's section of the director's whole answer; None if unclear."""
     title = re.compile(rf"^[ \t]*#[ \t]*(?:{_TITLES[part]})[ \t]*$", re.IGNORECASE | re.MULTILINE)
     if (start := title.search(answer)) is None:
         return None
@@ -60,10 +60,10 @@ def option_of_part(answer: str, part: Part) -> Option | None:
 
 
 def released_grades(evaluation: Evaluation, published: bool = False) -> dict[Part, Option | None]:
-    """The option of each part that a released evaluation graded; None if it is missing or not clear.
+    """Return the option of each graded part of a released evaluation; None if missing or unclear.
 
-    It is read strictly, and from the part's own section where the director's whole answer was kept. Published: the
-    option as the authors' code found it.
+    The option is parsed strictly, from the part's own section if the director's whole answer was kept. With
+    ``published``, it is the option that the authors' code found.
     """
     if published:
         return {part: published_option(choice) for part, choice in evaluation.choices.items()}
@@ -74,11 +74,11 @@ def released_grades(evaluation: Evaluation, published: bool = False) -> dict[Par
 
 
 def score_parts(grades: Sequence[Mapping[Part, Option | None]], published: bool = False) -> dict[Part, Estimate]:
-    """The mean score of each part that was graded in any case, in [1, 4]; higher is better.
+    """Return the mean score of each part that was graded in any case, in [1, 4]; higher is better.
 
-    A missing option is left out and makes ``n`` smaller. Published: it counts 1 (AI Hospital's code). The ± of the
-    paper is half the width of the percentile bootstrap interval, as published makes it. Source: AI Hospital, section
-    3.2 and table 2.
+    A missing option is left out, which reduces ``n``; with ``published`` it counts 1 (AI Hospital's code). The paper's
+    ± is half the width of the percentile bootstrap interval, as with ``published``. Source: AI Hospital, section 3.2
+    and table 2.
     """
     graded = {part for options in grades for part in options}
     columns = {part: [options.get(part) for options in grades] for part in PARTS if part in graded}

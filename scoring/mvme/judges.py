@@ -1,4 +1,4 @@
-"""The medical director as a judge: grades a report in five parts, and says what led to a wrong diagnosis."""
+"""The medical director as judge: grades a report in five parts, and explains a wrong diagnosis."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -21,12 +21,12 @@ ERROR_TYPES: tuple[ErrorType, ...] = ("omitted_examination", "complication_only"
 
 _OPTION_OF_LEVEL: dict[int, Option] = {5: "A", 4: "B", 3: "C", 2: "C", 1: "D"}
 _OPTION_FROM: dict[Option, float] = {"A": 0.7, "B": 0.4}  # share of the reference that the report states
-_LITTLE, _TRUE = 0.05, 0.5  # C: a little of the reference, if half of what the report states is in it
+_LITTLE, _TRUE = 0.05, 0.5  # for C: share of the reference stated, and of the report in the reference
 
 
 @dataclass(frozen=True)
 class ReportParts:
-    """A report, or the expert's record of the same patient, in five parts; empty is absent."""
+    """A report, or the expert's record of the same patient, in five parts; a missing part is empty."""
 
     symptoms: str = ""
     examinations: str = ""
@@ -57,7 +57,7 @@ class MvmeGrades(Strict):
 
     @property
     def options(self) -> dict[Part, Option | None]:
-        """The option of each part that was graded."""
+        """The option of each graded part."""
         grades: dict[Part, PartGrade | None] = {part: getattr(self, part) for part in PARTS}
         return {part: grade.option for part, grade in grades.items() if grade is not None}
 
@@ -84,9 +84,9 @@ def _grade_offline(view: GradingView) -> MvmeGrades:
 
 
 def _part_offline(part: Part, view: GradingView) -> PartGrade:
-    """The diagnosis by its names; another part by the share of the reference that the report states.
+    """Grade the diagnosis by its names, and another part by the share of the reference that the report states.
 
-    What shares but a few words with the reference and is mostly about something else is D.
+    A part that shares only few words with the reference and is mostly about something else gets D.
     """
     report, reference = view.report[part], view.reference[part]
     if part == "diagnosis" and (grade := grade_offline(split_diseases(report), split_diseases(reference))):
@@ -98,7 +98,7 @@ def _part_offline(part: Part, view: GradingView) -> PartGrade:
 
 
 def _misdiagnosis_offline(view: GradingView) -> Misdiagnosis:
-    """Offline: an examination of the reference that the report lacks; a secondary diagnosis alone; or judgement."""
+    """Explain offline: an examination missing from the report, only a secondary diagnosis named, or wrong judgement."""
     done = EXAMINATION_ITEMS.mentioned_in(view.report.examinations + view.report.basis)
     needed = EXAMINATION_ITEMS.mentioned_in(view.reference.examinations or view.reference.basis)
     if missed := [item for item in needed if item not in done]:
@@ -112,7 +112,7 @@ def _misdiagnosis_offline(view: GradingView) -> Misdiagnosis:
 
 @cache
 def _form(parts: tuple[Part, ...]) -> type[BaseModel]:
-    """The grades of these parts alone: where each may be null, a small model grades none."""
+    """Return the answer type with these parts alone: if parts may be null, a small model grades none."""
     fields: dict[str, Any] = dict.fromkeys(parts, (PartGrade, ...))
     return create_model("MvmeGrades", __base__=Strict, __doc__="The grades of a report's parts.", **fields)
 
@@ -126,9 +126,9 @@ misdiagnosis_judge: Role[Misdiagnosis] = Role(
 async def grade(
     report: ReportParts, reference: ReportParts, settings: ModelSettings, language: Language, place: str = ""
 ) -> MvmeGrades:
-    """The director's grades of the parts that the reference has (AI Hospital, section 3.2, tables 13 and 14).
+    """Ask the director for grades of the parts that the reference has (AI Hospital, section 3.2, tables 13 and 14).
 
-    A part that the report leaves empty has the lowest grade, whatever the director sees in it.
+    A part that the report leaves empty gets the lowest grade without asking.
 
     Raises:
         AskError: the judge could not be asked.
@@ -147,7 +147,7 @@ async def grade(
 async def misdiagnosis(
     report: ReportParts, reference: ReportParts, settings: ModelSettings, language: Language, place: str = ""
 ) -> Misdiagnosis:
-    """Why a diagnosis that was graded lowest is wrong (AI Hospital, section 6.4; there, people sorted them).
+    """Ask why a diagnosis with the lowest grade is wrong (AI Hospital, section 6.4, where people classified them).
 
     Raises:
         AskError: no valid answer.

@@ -1,4 +1,4 @@
-"""What people mark in the rounds of a dialogue, and what three of them agree on (AI Hospital, section 6.1, appendix E).
+"""Human annotations of dialogue rounds, and the agreement of three annotators (AI Hospital, section 6.1, appendix E).
 
 Each round has four questions: does the reply fit what the doctor said, does it agree with the record, did the doctor
 recommend an examination, did the examiner perform one. Where the first two annotators differ, the third decides.
@@ -19,7 +19,7 @@ _ANSWERS = {"yes": True, "y": True, "1": True, "是": True, "no": False, "n": Fa
 
 
 def read_marks(path: Path) -> tuple[Marks, list[Problem]]:
-    """The marks of one annotator's sheet (of `score replies --sheet`) by round; a cell but yes or no is a problem."""
+    """Read the marks of one annotator's sheet (of `score replies --sheet`) by round; cells must be yes or no."""
     marks: dict[Key, dict[str, bool]] = {}
     _, rows, problems = read_sheet(path, (*KEY, *QUESTIONS))
     for line, row in rows:
@@ -37,9 +37,9 @@ def read_marks(path: Path) -> tuple[Marks, list[Problem]]:
 
 
 def settle(first: Marks, second: Marks, third: Marks | None = None) -> tuple[dict[Key, dict[str, bool]], list[Key]]:
-    """The final marks of every round that both marked, and the rounds that nobody decides.
+    """Return the final marks of every round that both marked, and the undecided rounds.
 
-    What the first two agree on stands; where they differ, the third's answer does, which is the majority.
+    Where the first two annotators agree, their answer stands; where they differ, the third's decides by majority.
     """
     final: dict[Key, dict[str, bool]] = {}
     undecided: list[Key] = []
@@ -57,7 +57,7 @@ def settle(first: Marks, second: Marks, third: Marks | None = None) -> tuple[dic
 
 
 def agreement(first: Marks, second: Marks) -> dict[str, list[Sample]]:
-    """Percent of the rounds in which the first two annotators give the same answer, by question; 0 to 100."""
+    """Return the percentage of rounds in which the first two annotators agree, by question; 0 to 100."""
     both = [key for key in first if key in second]
     return {
         name: [Sample(_case(key), 100.0 * (first[key][name] == second[key][name])) for key in both]
@@ -66,11 +66,11 @@ def agreement(first: Marks, second: Marks) -> dict[str, list[Sample]]:
 
 
 def human_scores(final: Marks) -> dict[str, Sequence[Sample]]:
-    """Rel, Con and Acc of the final marks, percent, 0 to 100; higher is better.
+    """Return Rel, Con and Acc of the final marks, in percent; higher is better.
 
     ``Acc`` is the share of the performed examinations that the doctor had recommended: its denominator is Table 4's
-    #Test (98.2 % is 55 of 56 there). ``Acc (not recommended)`` is the appendix's wording: of the rounds in which none
-    was recommended, those in which none was performed.
+    #Test (98.2 % there is 55 of 56). ``Acc (not recommended)`` follows the appendix: of the rounds without a
+    recommendation, the share without an examination.
     """
     performed = {key: marks for key, marks in final.items() if marks["performed"]}
     not_recommended = {key: marks for key, marks in final.items() if not marks["recommended"]}

@@ -1,4 +1,4 @@
-"""The exchanges of a dialogue: what a doctor said, and what was said in reply (AI Hospital, section 6.1)."""
+"""The exchanges of a dialogue: a doctor's turn with its reply (AI Hospital, section 6.1)."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,45 +15,45 @@ from scoring.aie.simulator_set import Played, SimulatorItem
 
 @dataclass(frozen=True)
 class Exchange:
-    """A turn of the doctor with the reply to it."""
+    """A doctor's turn with its reply."""
 
-    number: int  # of the doctor's turn; the first is 1
-    before: Sequence[Turn]  # what was said until then
+    number: int  # of the doctor's turn, from 1
+    before: Sequence[Turn]  # the dialogue before it
     doctor: Turn  # the doctor's turn
-    reply: Sequence[Turn]  # what patient and examiner said until the doctor's next turn
+    reply: Sequence[Turn]  # turns of patient and examiner until the doctor's next turn
 
     @property
     def examined(self) -> bool:
-        """Whether the patient went to the examiner; of a patient without one, whether results were asked for."""
+        """Whether the patient went to the examiner; for a patient without one, whether results were requested."""
         to_examiner = any(turn.addressee == "examiner" for turn in self.reply)
         return to_examiner or (not self.addressed and wants_examination(self.doctor.text))
 
     @property
     def addressed(self) -> bool:
-        """Whether the words say whom they are for: AI Hospital's patient speaks to the doctor or to the examiner."""
+        """Whether turns have addressees: AI Hospital's patient speaks to the doctor or to the examiner."""
         return any(turn.addressee for turn in self.reply)
 
 
 def exchanges(dialogue: Sequence[Turn]) -> list[Exchange]:
-    """The turns of the doctor that were answered: #QA. The patient's first words answer nothing."""
+    """Return the doctor's turns that were answered: #QA. The patient's first words answer nothing."""
     starts = [place for place, turn in enumerate(dialogue) if turn.speaker == "doctor"]
     found = [
         Exchange(number, dialogue[:start], dialogue[start], dialogue[start + 1 : end])
         for number, (start, end) in enumerate(zip(starts, [*starts[1:], len(dialogue)], strict=True), start=1)
     ]
-    return [one for one in found if one.reply]
+    return [exchange for exchange in found if exchange.reply]
 
 
 def heard(exchange: Exchange) -> str:
-    """What the doctor heard in reply: the last words that were for the doctor's ears."""
+    """Return the reply as heard by the doctor: the last words addressed to them."""
     return next((turn.text for turn in reversed(exchange.reply) if turn.addressee in (None, "doctor")), "")
 
 
 def labelled(exchange: Exchange, case: Case, name: str) -> Played:
-    """An exchange with the labels that the judges' offline rules go by, given by rule; no prompt shows them.
+    """Label an exchange by rules for the judges' offline rules; no prompt shows the labels.
 
-    Results are due where examinations were asked for, else the sentences of the record that answer the question. A
-    diagnosis that is told calls for a question back; what is said after that is the end.
+    If examinations were requested, their results are due, otherwise the sentences of the record that answer the
+    question. After a stated diagnosis, the patient should ask back; later turns are the conclusion.
     """
     facts = record_sentences(case.patient, case.examinations, case.language)
     due = [fact.text for fact in answering(facts, exchange.doctor.text, case.language)]

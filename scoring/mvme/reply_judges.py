@@ -1,7 +1,7 @@
-"""AI Hospital's judges of patient and examiner, reply by reply: relevance, consistency, examination accuracy (Table 4).
+"""AI Hospital's judges of patient and examiner replies: relevance, consistency, examination accuracy (Table 4).
 
-The paper had people judge; here each question is a role. The offline rules read the labels of the items (the action,
-the facts that are due), which no prompt shows to a model; they compare what is stated.
+In the paper, people judge; here each question is a role. The offline rules use the labels of the items (the action, the
+facts that are due), which no prompt shows to a model, and compare what is stated.
 """
 
 import re
@@ -27,11 +27,11 @@ from scoring.metrics.claims import entailed, stated_share
 from scoring.metrics.samples import Sample
 from scoring.metrics.text_overlap import words
 
-_CARRIED = 0.5  # share of what a fact states from which on it counts as told
-_SENTENCE = 5  # words that make a sentence of the record long enough not to be met by chance
-# AI Hospital's patient speaks first and is in one room with the doctor; a farewell wants no answer.
+_MIN_SHARE = 0.5  # share of a fact's content from which it counts as told
+_SENTENCE = 5  # minimum words of a record sentence, so that it is not told by chance
+# AI Hospital's patient speaks first and is in the same room; a farewell needs no reply.
 _NOT_ASKED_ABOUT = ("Initialization", "Demand", "Conclusion")
-_NO, _SAYS_NOTHING = "no ", {"a denial", "examination"}  # as the rule of kept facts calls them
+_NO, _SAYS_NOTHING = "no ", {"a denial", "examination"}  # as the fact preservation rule names them
 _NOTHING_FOUND = re.compile(r"\b(?:normal|cannot|unable)\b|无|正常", re.IGNORECASE)
 
 
@@ -55,7 +55,7 @@ class ExaminationAccuracy(Strict):
 
 @dataclass(frozen=True)
 class ReplyView:
-    """What these judges see of a reply, each prompt the part it declares; the rules see the labels too."""
+    """What these judges see of a reply; each prompt declares its part, and the rules also see the labels."""
 
     played: Played
     dialogue: str
@@ -67,7 +67,7 @@ class ReplyView:
 
 
 def reply_view(played: Played, case: Case) -> ReplyView:
-    """What a judge sees of a played item."""
+    """Return what a judge sees of a played item."""
     item = played.item
     facts = record_sentences(case.patient, case.examinations, case.language)
     names = load_words("judges/words", case.language)
@@ -83,56 +83,55 @@ def reply_view(played: Played, case: Case) -> ReplyView:
 
 
 def is_answered(item: SimulatorItem) -> bool:
-    """Whether an item is a question-and-answer pair of this judgement: all but first words, demands and conclusions."""
+    """Whether an item is a question-answer pair of this judgement: all but first words, demands and conclusions."""
     return item.action not in _NOT_ASKED_ABOUT
 
 
 def orders_examination(view: ReplyView) -> bool:
-    """Whether an item is advice to be examined: a result is due, or an examination is spoken of."""
+    """Whether an item is advice to be examined: a result is due, or an examination is mentioned."""
     item = view.played.item
     due = set(item.expected) & set(view.results)
     return item.action.endswith("Advice") and bool(due or (not item.expected and wants_examination(item.doctor)))
 
 
 def judge_relevance_offline(view: ReplyView) -> Relevance:
-    """By what the labelled action calls for.
+    """Judge relevance by what the labelled action requires.
 
-    A fact that is due (half of what one states at least, by meaning, polarity and side). On vague words a question
-    back. Where nothing is on record, and on another topic, a denial, following the advice, a normal finding (of advice)
-    or AIE's keywords of leading back (to another topic), with no sentence of the record (of five words or more) told
-    instead.
+    If facts are due: at least half of the content of one, by meaning, polarity and side. For vague words: a question
+    back. If nothing is on record, and for other topics: a denial, following the advice or a normal finding (for
+    advice), or AIE's keywords for leading back (for other topics), and no record sentence of five words or more.
     """
     item, reply = view.played.item, view.reply
     if item.expected:
-        return Relevance(relevant=any(_told(fact, reply) for fact in item.expected))
+        return Relevance(relevant=any(_is_told(fact, reply) for fact in item.expected))
     if item.action.startswith("Ambiguous"):
         return Relevance(relevant=asks_back(reply))
-    if any(_told(fact, reply) for fact in view.record.splitlines() if len(words(fact)) >= _SENTENCE):
+    if any(_is_told(fact, reply) for fact in view.record.splitlines() if len(words(fact)) >= _SENTENCE):
         return Relevance(relevant=False)
     denied = denies(reply) or (item.action == "Ineffective Advice" and bool(_NOTHING_FOUND.search(reply)))
     return Relevance(relevant=denied or (item.action == "Other Topic" and _leads_back(view)))
 
 
 def judge_consistency_offline(view: ReplyView) -> Consistency:
-    """No number and no medical term that neither the record nor the doctor's words have, and no recorded one denied.
+    """Judge consistency: no number or medical term absent from record and doctor's words, and no recorded one denied.
 
     Numbers (with units) and terms are those of the rule that guards the actor's rewritings
-    (``cases.text.fact_preservation``), without questions. To deny what is not on record is consistent, to repeat the
-    doctor's terms too.
+    (``cases.text.fact_preservation``); questions are ignored. Denying what is not on record is consistent, and so is
+    repeating the doctor's terms.
     """
     known, heard = _facts(view.record, view.language), _facts(view.question, view.language)
     stating = [sentence for sentence in sentences(view.reply) if not sentence.endswith(("?", "？"))]
-    told = _facts("\n".join(stating), view.language)
-    denied = {fact.removeprefix(_NO) for fact in told if fact.startswith(_NO)}
-    stated = {fact for fact in told if not fact.startswith(_NO)} - _SAYS_NOTHING
+    facts = _facts("\n".join(stating), view.language)
+    denied = {fact.removeprefix(_NO) for fact in facts if fact.startswith(_NO)}
+    stated = {fact for fact in facts if not fact.startswith(_NO)} - _SAYS_NOTHING
     against = {fact for fact in denied - _SAYS_NOTHING if fact in known and f"{_NO}{fact}" not in known}
     return Consistency(consistent=stated <= known | {fact.removeprefix(_NO) for fact in heard} and not against)
 
 
 def judge_examination_offline(view: ReplyView) -> ExaminationAccuracy:
-    """Every result that is due is stated, and no other one by the sentences that state nothing of these."""
+    """Judge accuracy: every due result is stated, and the remaining sentences state no other result."""
     due = view.played.item.expected
-    rest = "\n".join(said for said in statements(view.reply) if not any(_told(said, fact) for fact in due))
+    rest = "\n".join(said for said in statements(view.reply) if not any(_is_told(said, fact) for fact in due))
     others = [fact for fact in view.results if fact not in due]
     return ExaminationAccuracy(accurate=all(entailed(due, view.reply)) and not any(entailed(others, rest)))
 
@@ -152,18 +151,18 @@ examination_judge = Role(
 
 
 def shares(verdicts: Iterable[tuple[str, BaseModel]]) -> list[Sample]:
-    """What share of the verdicts is yes: percent, 0 to 100; higher is better. One value a reply, by case.
+    """Return the verdicts as percentages, 0 or 100; higher is better. One value per reply, by case.
 
-    Rel: ``100 * relevant / replies``, over the pairs of question and answer; a silence is not relevant. Con: ``100 *
-    consistent / replies``, over the replies that say anything. Acc: ``100 * accurate / orders``, over the doctor's
-    words that advise examinations, vague ones and ones not on record included, which must release nothing. Source: AI
+    Rel: ``100 * relevant / replies``, over question-answer pairs; a silence is not relevant. Con:
+    ``100 * consistent / replies``, over non-empty replies. Acc: ``100 * accurate / orders``, over the doctor's turns
+    that advise examinations, including vague ones and ones not on record, which must release nothing. Source: AI
     Hospital, section 6.1 and Table 4, judged there by people.
     """
     return [Sample(case, 100.0 * yes) for case, verdict in verdicts for _, yes in verdict]
 
 
-def _told(fact: str, reply: str) -> bool:
-    return stated_share(reply, fact) >= _CARRIED
+def _is_told(fact: str, reply: str) -> bool:
+    return stated_share(reply, fact) >= _MIN_SHARE
 
 
 def _facts(text: str, language: Language) -> set[str]:

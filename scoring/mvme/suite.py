@@ -16,10 +16,10 @@ COPIED = dict.fromkeys(("symptoms", "examinations"), "the record was laid open: 
 
 
 async def score(case: Case, answers: ConsultationAnswers, settings: ModelSettings) -> CaseScores:
-    """The grade of each part that the answer key has, 4 to 1; a report that was not written is graded lowest.
+    """Return the grade of each part in the answer key, 4 to 1; without a report, the lowest grade.
 
-    What led to a diagnosis of the lowest grade is asked for too, and stands in the trace (section 6.4).
-    In one step, what the doctor copies of the record that was laid open is not graded (AI Hospital, Table 2).
+    For a diagnosis with the lowest grade, the judge also explains the error, in the trace only (section 6.4). In
+    one-step runs, parts that the doctor copies from the disclosed record are not graded (AI Hospital, Table 2).
     """
     copied = COPIED if answers.disclosed else {}
     reference = reference_parts(case)
@@ -47,7 +47,7 @@ async def score(case: Case, answers: ConsultationAnswers, settings: ModelSetting
 
 
 def without_reference(case: Case) -> dict[str, str]:
-    """The parts that this case's key has nothing for."""
+    """Return the parts that this case's key does not have."""
     reference = reference_parts(case)
     return {part: NO_KEY for part in PARTS if not reference[part].strip()}
 

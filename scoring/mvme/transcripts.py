@@ -1,4 +1,4 @@
-"""AI Hospital: the released dialogues, one-step outputs, collaborations and evaluations, and the reports in them."""
+"""AI Hospital's released dialogues, one-step outputs, collaborations and evaluations, and the reports in them."""
 
 import dataclasses
 from collections.abc import Iterable, Iterator
@@ -19,7 +19,7 @@ PARTS: tuple[Part, ...] = ("symptoms", "examinations", "diagnosis", "basis", "tr
 
 
 class Turn(ForeignModel):
-    """One utterance; a round of patient, examiner and doctor shares its number."""
+    """One utterance; patient, examiner and doctor of one round share its number."""
 
     turn: int
     role: Literal["Doctor", "Patient", "Reporter"]
@@ -40,7 +40,7 @@ class Dialogue(ForeignModel):
 
 
 class OneStep(ForeignModel):
-    """A report that was written from the whole record at once."""
+    """A report written from the whole record at once."""
 
     patient_id: Text
     doctor: str = ""
@@ -48,12 +48,12 @@ class OneStep(ForeignModel):
 
     @property
     def report(self) -> str:
-        """The whole report; the file calls it diagnosis."""
+        """The whole report, which the file calls diagnosis."""
         return self.diagnosis or ""
 
 
 class Critique(ForeignModel):
-    """What the director said after a round; only runs newer than the released ones keep it."""
+    """The director's statement after a round; only in runs newer than the released ones."""
 
     turn: int
     host_critique: str | None = None
@@ -79,14 +79,14 @@ class Reference(ForeignModel):
 
 
 class PatientRecord(ForeignModel):
-    """A medical record, as far as a report is compared with it."""
+    """A medical record, as far as reports are compared with it."""
 
     id: Text
     medical_record: Reference
 
 
 class Evaluation(ForeignModel):
-    """The director's grades of one report: an analysis and an option for each part that was graded."""
+    """The director's grades of one report: analysis and option of each graded part."""
 
     doctor_name: str = ""
     patient_id: Text
@@ -99,7 +99,7 @@ class Evaluation(ForeignModel):
     @model_validator(mode="before")
     @classmethod
     def _by_part(cls, value: Any) -> Any:
-        """Gather ``diagnosis_choice``, ``diagnosis_analyis`` (so it is spelt) and the like."""
+        """Gather ``diagnosis_choice``, ``diagnosis_analyis`` (so spelt) and the like."""
         if not isinstance(value, dict) or "choices" in value:
             return value
         return {**value, "choices": _gather(value, ("choice",)), "analyses": _gather(value, ("analyis", "analysis"))}
@@ -123,7 +123,7 @@ def _gather(value: dict[str, Any], endings: tuple[str, ...]) -> dict[str, Any]:
 
 
 class Report(ForeignModel):
-    """A report wherever it stands: in a dialogue, a one-step output, a collaboration or an evaluation."""
+    """A report from a dialogue, a one-step output, a collaboration or an evaluation."""
 
     patient_id: str
     report: str
@@ -134,7 +134,7 @@ Kind = type[Evaluation] | type[Dialogue] | type[Collaboration] | type[OneStep]
 
 
 def read_evaluations(path: str | Path) -> Reading[Evaluation]:
-    """The graded reports of a file; one report is graded once."""
+    """Read the graded reports of a file, one grading per report."""
     reading = _distinct(read_records(path, Evaluation))
     if reading.records and not any(record.choices for record in reading.records):
         message = "has no *_choice field in any record; expected an evaluation with the options of its parts"
@@ -143,12 +143,12 @@ def read_evaluations(path: str | Path) -> Reading[Evaluation]:
 
 
 def read_collaborations(path: str | Path) -> Reading[Collaboration]:
-    """The collaborations of a file, one a patient."""
+    """Read the collaborations of a file, one per patient."""
     return _distinct(read_records(path, Collaboration))
 
 
 def read_reports(path: str | Path) -> Reading[Report]:
-    """The reports of a file of any of the four kinds; that of its first record is expected of all."""
+    """Read the reports of a file of any of the four kinds, which is that of its first record."""
     kind = kind_of(path) or OneStep
     reading = _distinct(read_records(path, kind))
     return Reading(
@@ -157,7 +157,7 @@ def read_reports(path: str | Path) -> Reading[Report]:
 
 
 def read_references(path: str | Path) -> tuple[dict[str, Reference], list[Problem]]:
-    """The expert's parts by patient: from the records, or from evaluations of the same patients."""
+    """Read the expert's parts by patient, from records or from evaluations."""
     first = Source(Path(path)).first
     if "medical_record" in first:
         records = read_records(path, PatientRecord)
@@ -167,9 +167,9 @@ def read_references(path: str | Path) -> tuple[dict[str, Reference], list[Proble
 
 
 def sections(report: str) -> dict[Part, str]:
-    """The parts of a report by their headings (``#诊断结果#``, ``# Diagnosis``, ``**Diagnosis**``), also if spaced.
+    """Split a report by its headings (``#诊断结果#``, ``# Diagnosis``, ``**Diagnosis**``), also if spaced.
 
-    A heading that stands twice joins its texts; one that names no part ends the part before it.
+    A repeated heading joins its texts; a heading of no part ends the part before it.
     """
     found: dict[Part, list[str]] = {}
     marks = list(_PATTERNS["heading"].finditer(report))
@@ -183,7 +183,7 @@ def sections(report: str) -> dict[Part, str]:
 
 
 def kind_of(path: str | Path) -> Kind | None:
-    """Which of the four kinds a file is, by its first record; None if that is none of them."""
+    """Return which of the four kinds a file is, by its first record; None if it is none of them."""
     first = Source(Path(path)).first
     kinds: dict[str, Kind] = {
         "doctor_diagnosis": Evaluation,
@@ -203,7 +203,7 @@ def _report(record: ForeignModel) -> Report:
 
 
 def _distinct(reading: Reading[Model]) -> Reading[Model]:
-    """The same reading, with a problem for each patient whom the same doctor saw twice."""
+    """Return the reading with a problem for each patient that the same doctor saw twice."""
     return dataclasses.replace(reading, problems=[*reading.problems, *_repeated(reading.path, reading.records)])
 
 
