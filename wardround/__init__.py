@@ -1,13 +1,13 @@
 """Ward Round: clinical multi-agent workflows as LangGraph state graphs. ``import wardround as wr``.
 
-What is meant for other people's code has its name here. Importing this is light: a name is imported when it is used.
+This is the public Python API. Importing it is cheap: each name is loaded on first use.
 
 Cases: `load_cases`, `save_cases`, `check_cases`, `import_cases`, and `Case` with its parts.
 Graphs: `clinical_workflow`, `consultation`, `one_step`, `dispute_resolution`, `reconstruction`, `clini_eval`, each with
-`invoke`, `ainvoke`, `stream` and `astream`, and a context of its own that says how to run it (`ClinicalContext`, ...).
-Experiments: `run_experiment`, `Experiment`; `to_dataframe` of what was run, `rescore` to judge it again.
-Doors: `metric`, `strategy`, `patient`, `importer` and `add_prompts` in a plug-in; `load_plugin`.
-Nodes of one's own: `node`, `Role` and `ask`; `Stage`, and the states that a patient takes and gives.
+`invoke`, `ainvoke`, `stream` and `astream`, and with a context class for its settings (`ClinicalContext`, ...).
+Experiments: `run_experiment` and `Experiment`; `to_dataframe` reads a run, `rescore` scores it again.
+Plug-ins: `metric`, `strategy`, `patient`, `importer` and `add_prompts` register what a plug-in adds; `load_plugin`.
+Your own nodes: `node`, `Role` and `ask`; `Stage`, and the input and output states of a patient.
 """
 
 from collections.abc import Iterator
@@ -126,10 +126,10 @@ __all__ = [
 
 
 def _refuse_namesakes() -> None:
-    """Say it where a module of somebody else's hides one of ours: what lies beside a script is found before us.
+    """Raise an error if a module outside this installation, such as one beside a script, shadows one of ours.
 
     Raises:
-        ImportError: one does; which, and what helps.
+        ImportError: names the shadowing file and the remedy.
     """
     ours = Path(__file__).resolve().parent.parent
     for room in ("cases", "prompts", "llm", "retrieval", "nodes", "scoring", "graphs"):
@@ -145,12 +145,12 @@ _refuse_namesakes()
 
 
 def __dir__() -> list[str]:
-    """The public names."""
+    """Return the public names."""
     return __all__
 
 
 def __getattr__(name: str) -> Any:
-    """Import what is asked for."""
+    """Import a public name on first use."""
     if name == "__version__":
         from importlib.metadata import version
 
@@ -163,7 +163,7 @@ def __getattr__(name: str) -> Any:
 
 
 def _homes() -> Iterator[ModuleType]:
-    """Where the names live, each imported when the search comes to it: what is light, and then what is not."""
+    """Yield the modules that define the public names, importing each only when reached: light ones first."""
     import cases
 
     yield cases
@@ -180,12 +180,12 @@ def _homes() -> Iterator[ModuleType]:
     from nodes.workflow import stages
 
     yield from (node, context, stages, chart, experts, patient_side, stage)
-    import graphs  # whose names are taken before somebody else takes them
+    import graphs  # before plug-ins can register the same names
     from nodes.patients import registration as door
     from nodes.strategies import registry
 
     yield from (door, registry)
-    plugins.load_plugins(())  # what an installation brings along is there for whoever runs a graph
+    plugins.load_plugins(())  # installed plug-ins also apply to graphs used from Python
     yield graphs
     from scoring import suite
     from scoring.medchain import answers

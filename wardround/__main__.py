@@ -1,4 +1,4 @@
-"""``python -m wardround``: the command line, where its script is not on the path."""
+"""Run the command line with ``python -m wardround``, where its script is not on the path."""
 
 from wardround.cli import main
 

@@ -1,4 +1,4 @@
-"""The command line. Heavy imports are paid by the command that needs them: `wardround --help` answers at once."""
+"""The command line. Each command does its own heavy imports, so that `wardround --help` is fast."""
 
 import atexit
 import gc
@@ -37,14 +37,14 @@ from wardround.commands.tune import tune
 from wardround.commands.view import view
 
 ENVIRONMENT_FILE = ".env"
-# The file may have come with somebody else's folder: it gives keys, and says neither whom they are sent to nor what
-# is loaded. The token of our own server is no key of that kind.
+# The file may come with a downloaded folder, so it may set keys only, never where they are sent or what code is
+# loaded. WARDROUND_TOKEN is excluded: it guards our own server.
 _KEY = re.compile(r"(?!WARDROUND_TOKEN$)(?:.*_)?(?:KEY|TOKEN|SECRET|PASSWORD)(?:_.*)?")
 _STEERING = re.compile(r"WARDROUND_.*|OLLAMA_HOST|.*_(?:BASE_URL|API_BASE|API_URL|ENDPOINT|PROXY)", re.IGNORECASE)
 
 
 def _tell_version(wanted: bool) -> None:
-    """Print the installed version and end."""
+    """Print the installed version and exit."""
     if wanted:
         from importlib.metadata import version
 
@@ -80,14 +80,14 @@ open_doors(app)
 
 
 def write_as_escapes_what_a_terminal_lacks() -> None:
-    """Let no letter of a case end a command where the locale has no Unicode."""
+    """Escape what the terminal's encoding lacks, so that no character of a case ends a command."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
 
 
 def main() -> None:
-    """Run the command line, with the keys that a ``.env`` of the working directory sets beside the environment."""
+    """Run the command line, with the keys that a ``.env`` file of the working directory adds to the environment."""
     write_as_escapes_what_a_terminal_lacks()
     try:
         read_environment_file()
@@ -98,7 +98,7 @@ def main() -> None:
         logging.lastResort.setFormatter(Plain())
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
     end_gently()
-    atexit.register(gc.freeze)  # what ends with the process is not searched for garbage
+    atexit.register(gc.freeze)  # skip garbage collection at exit
     os.environ.update(UNTRACED)
     if any(name.lower().endswith("_proxy") for name in os.environ):
         from llm.egress import keep_loopback_direct
@@ -112,16 +112,16 @@ def main() -> None:
 
 
 def read_environment_file() -> None:
-    """Set the keys that the file names and the environment does not; one without a value is not yet filled in.
+    """Set the keys that the ``.env`` file gives and the environment lacks; empty values are skipped.
 
     Raises:
-        OSError: it cannot be read.
-        ValueError: it is no text, or names what only the environment may.
+        OSError: the file cannot be read.
+        ValueError: it is not text, or sets a variable that may only be set in the environment.
     """
-    # No interpolation: a value of the file is what stands there, and not another variable of the environment.
+    # No interpolation: a value must not pull in another variable of the environment.
     for name, value in dotenv_values(ENVIRONMENT_FILE, interpolate=False).items():
         if value and _KEY.fullmatch(name):
             os.environ.setdefault(name, value)
         elif value and name not in os.environ and _STEERING.fullmatch(name):
             raise ValueError(f"{name} is no key; set it in your shell, if it is yours")
-    logging.getLogger("dotenv.main").setLevel(logging.ERROR)  # Chroma reads the file again, and complains each time
+    logging.getLogger("dotenv.main").setLevel(logging.ERROR)  # Chroma reads the file again and would log each odd line

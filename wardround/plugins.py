@@ -1,7 +1,7 @@
-"""Other people's code: found by name, loaded once, hashed. The only place of ours that imports by name.
+"""Load plug-ins: found by name, loaded once, hashed. The only place that imports modules by name.
 
-A plug-in is a Python file, a folder with an ``__init__.py``, or an installed module. Being imported, it registers what
-it brings (a metric, a strategy, a patient, an importer, prompts) and is refused if that is nothing.
+A plug-in is a Python file, a folder with an ``__init__.py``, or an installed module. On import it registers what it
+adds (a metric, a strategy, a patient, an importer, prompts); it is refused if it registers nothing.
 """
 
 import hashlib
@@ -26,13 +26,13 @@ from cases.validation import in_a_line, line_in
 from prompts import prompt_folders
 from wardround.waiting import tell_what_is_waited_for
 
-GROUP = "wardround.plugins"  # the entry points of installed plug-ins
+GROUP = "wardround.plugins"  # entry points of installed plug-ins
 _MISSPELT = re.compile(r"(\w+)(?:\.__init__)?\(\) got an unexpected keyword argument '(\w+)'")
-VARIABLE = "WARDROUND_PLUGINS"  # names the plug-ins of a process that we start, with a path separator between them
+VARIABLE = "WARDROUND_PLUGINS"  # plug-ins for a process that we start, separated by os.pathsep
 
 
 class PluginError(ValueError):
-    """A plug-in that cannot be used: which one, and why."""
+    """A plug-in that cannot be used; the message names it and the reason."""
 
 
 @dataclass(frozen=True)
@@ -40,22 +40,22 @@ class Plugin:
     """A loaded plug-in."""
 
     name: str  # its module
-    source: str  # what loads it again from anywhere: the path of its file, or the name of its module
-    sha256: str  # of its file; of a package, of all its Python files
-    version: str | None  # of the distribution that it was installed by, if any
+    source: str  # loads it again from anywhere: the path of its file, or the name of its module
+    sha256: str  # of its file; for a package, of all its Python files
+    version: str | None  # of the installed distribution it belongs to, if any
     adds: tuple[str, ...]  # what it registered, such as ``metric urgency``
 
 
 _loaded: dict[str, Plugin] = {}
-_under_way: list[str] = []  # being imported, they may ask for what would load them
+_importing_now: list[str] = []  # during import, a plug-in may itself ask to load plug-ins
 
 
 def load_plugin(name: str | Path, folder: Path | None = None) -> Plugin:
-    """Load a plug-in, if it has not been loaded.
+    """Load a plug-in, unless it is loaded already.
 
     Args:
-        name: a file, a folder, or a module: one that lies beside goes before one that is installed.
-        folder: where files are looked for; the working directory if None.
+        name: a file, a folder, or a module; a file beside it takes precedence over an installed module.
+        folder: where to look for files; the working directory if None.
 
     Raises:
         PluginError: it cannot be found or imported, registers nothing, or was changed after it was loaded.
@@ -65,11 +65,11 @@ def load_plugin(name: str | Path, folder: Path | None = None) -> Plugin:
         if _sha256(_files(sys.modules[known.name])) != known.sha256:
             raise PluginError(f"plug-in {name}: it was changed after it was loaded; start Python anew")
         return known
-    _take_our_names()
+    _register_builtins()
     tell_what_is_waited_for(is_theirs)
     modules, folders = set(sys.modules), prompt_folders()
-    with registering(f"plug-in {name}") as additions, _importing(source):
-        module = _imported(source, str(name))
+    with registering(f"plug-in {name}") as additions, _mark_importing(source):
+        module = _import(source, str(name))
         added = [*additions(), *(f"prompts {new.name}" for new in prompt_folders() if new not in folders)]
         if not added and module.__name__ not in modules:
             del sys.modules[module.__name__]
@@ -80,24 +80,24 @@ def load_plugin(name: str | Path, folder: Path | None = None) -> Plugin:
 
 
 def load_plugins(names: Iterable[str | Path], folder: Path | None = None) -> list[Plugin]:
-    """Load the plug-ins that are installed, and then those that are named.
+    """Load the installed plug-ins, then the named ones.
 
     Raises:
         PluginError: one of them cannot be used.
     """
     for point in _installed(tuple(sys.path)):
-        if point.module not in _under_way:
+        if point.module not in _importing_now:
             _load_installed(point)
     return [load_plugin(name, folder) for name in names]
 
 
 def load_plugins_of_environment() -> None:
-    """Load the plug-ins of a process that one of ours has started."""
+    """Load the plug-ins that the environment variable names, in a process that we have started."""
     load_plugins(filter(None, os.environ.get(VARIABLE, "").split(os.pathsep)))
 
 
 def record_plugins() -> dict[str, Any] | None:
-    """What a manifest keeps of the plug-ins: a result may rest on each that was loaded; None if none was."""
+    """Return the manifest's record of the loaded plug-ins, all of which may affect results; None if there are none."""
     return {
         plugin.name: {"sha256": plugin.sha256, "version": plugin.version, "adds": list(plugin.adds)}
         for plugin in sorted(_loaded.values(), key=lambda plugin: plugin.name)
@@ -105,9 +105,9 @@ def record_plugins() -> dict[str, Any] | None:
 
 
 def plugin_of(error: BaseException) -> str | None:
-    """The line of somebody else's code that an error came through last; None if it came through ours alone.
+    """Return the innermost line of plug-in code that an error passed through; None if it passed through our code only.
 
-    What a script registers itself, without a plug-in, counts like one.
+    Code that a script registers itself, without a plug-in, counts as a plug-in.
     """
     for frame, line in reversed(list(traceback.walk_tb(error.__traceback__))):
         if is_theirs(frame) or frame.f_globals.get("__name__") == "__main__":
@@ -116,13 +116,13 @@ def plugin_of(error: BaseException) -> str | None:
 
 
 def is_theirs(frame: FrameType) -> bool:
-    """Whether it is the code of a plug-in, or of one that is being imported, that runs in a frame."""
+    """Whether a frame runs code of a plug-in that is loaded or being imported."""
     module = str(frame.f_globals.get("__name__", "")).partition(".")[0]
-    return module in {_top_module(source) for source in (*_loaded, *_under_way)}
+    return module in {_top_module(source) for source in (*_loaded, *_importing_now)}
 
 
 def locate(name: str | Path, folder: Path | None = None) -> str:
-    """What loads a plug-in from anywhere: the whole path of a file, or the name of a module.
+    """Return what loads a plug-in from anywhere: the absolute path of a file, or the name of a module.
 
     Raises:
         PluginError: there is no such file.
@@ -137,25 +137,25 @@ def locate(name: str | Path, folder: Path | None = None) -> str:
     return str(name)
 
 
-def _take_our_names() -> None:
-    """Register what is ours before anybody else can take its name."""
+def _register_builtins() -> None:
+    """Register our own names before a plug-in can take them."""
     import cases.importers  # noqa: F401
     import graphs  # noqa: F401
     import scoring.suite  # noqa: F401
 
 
 @contextmanager
-def _importing(source: str) -> Iterator[None]:
-    _under_way.append(source)
+def _mark_importing(source: str) -> Iterator[None]:
+    _importing_now.append(source)
     try:
         yield
     finally:
-        _under_way.remove(source)
+        _importing_now.remove(source)
 
 
 @lru_cache(maxsize=4)
 def _installed(_path: tuple[str, ...]) -> list[EntryPoint]:
-    """The plug-ins on ``sys.path``: hundreds of files are read to find them, and each experiment asks."""
+    """Return the plug-ins installed on ``sys.path``; cached, as finding them reads hundreds of files."""
     return sorted(entry_points(group=GROUP), key=lambda point: point.name)
 
 
@@ -167,10 +167,10 @@ def _load_installed(point: EntryPoint) -> None:
         raise PluginError(f"{error}{by}") from error
 
 
-def _imported(source: str, name: str) -> ModuleType:
+def _import(source: str, name: str) -> ModuleType:
     file = Path(source)
     try:
-        return _of_a_file(file, name) if file.is_absolute() else importlib.import_module(source)
+        return _import_file(file, name) if file.is_absolute() else importlib.import_module(source)
     except PluginError:
         raise
     except SyntaxError as error:
@@ -179,13 +179,13 @@ def _imported(source: str, name: str) -> ModuleType:
     except ModuleNotFoundError as error:
         if error.name is not None and f"{source}.".startswith(f"{error.name}."):
             raise PluginError(f"plug-in {name}: there is no such file here and no such module installed") from error
-        raise PluginError(f"plug-in {name}: it cannot be imported: {_told(error, file)}") from error
-    except (Exception, SystemExit) as error:  # of a stranger's code
-        raise PluginError(f"plug-in {name}: it cannot be imported: {_told(error, file)}") from error
+        raise PluginError(f"plug-in {name}: it cannot be imported: {_error_text(error, file)}") from error
+    except (Exception, SystemExit) as error:  # third-party code may raise anything
+        raise PluginError(f"plug-in {name}: it cannot be imported: {_error_text(error, file)}") from error
 
 
-def _of_a_file(file: Path, given: str) -> ModuleType:
-    """Import a file under its own name, or its folder's, as if it lay on the path: what is pickled finds it."""
+def _import_file(file: Path, given: str) -> ModuleType:
+    """Import a file under its own name (or its folder's) as if it were on the path, so that pickles can find it."""
     package, name = file.name == "__init__.py", _top_module(str(file))
     there = sys.modules.get(name) or importlib.util.find_spec(name)
     if there is not None and _origin(there) != file:
@@ -206,7 +206,7 @@ def _of_a_file(file: Path, given: str) -> ModuleType:
 
 
 def _top_module(source: str) -> str:
-    """The module that a plug-in is, or the package that it lies in."""
+    """Return the top-level module or package of a plug-in."""
     file = Path(source)
     if not file.is_absolute():
         return source.partition(".")[0]
@@ -214,30 +214,30 @@ def _top_module(source: str) -> str:
 
 
 def _origin(there: Any) -> Path | None:
-    """The file of a module, or of the spec of one that is not imported yet."""
+    """Return the file of a module, or of the spec of a module that is not imported yet."""
     origin = getattr(there, "__file__", None) or getattr(there, "origin", None)
     return Path(origin).resolve() if origin else None
 
 
-def _told(error: BaseException, file: Path) -> str:
-    """An error in one sentence, with the line of the plug-in that it came from: of its file, or its package's."""
+def _error_text(error: BaseException, file: Path) -> str:
+    """Describe an error in one sentence, with the line of the plug-in (its file or package) that raised it."""
     message = in_a_line(error) or "no reason is given"
     kind = "" if isinstance(error, RegistryError | ImportError) else f"{type(error).__name__}: "
     if not file.is_absolute():
         found = importlib.util.find_spec(str(file).partition(".")[0])
         file = Path(found.origin) if found and found.origin else file
-    return f"{kind}{message}{_meant(message)}{line_in(error, file.parent if file.name == '__init__.py' else file)}"
+    return f"{kind}{message}{_suggestion(message)}{line_in(error, file.parent if file.name == '__init__.py' else file)}"
 
 
-def _meant(message: str) -> str:
-    """Of a misspelt argument of one of our doors, the one that was meant; newer Pythons say it themselves."""
+def _suggestion(message: str) -> str:
+    """Suggest the argument that was meant if a decorator of ours got a misspelt one; newer Pythons do so themselves."""
     misspelt = _MISSPELT.fullmatch(message)
     door = misspelt and getattr(sys.modules.get("wardround"), misspelt[1], None)
     return f": {nearest(misspelt[2], inspect.signature(door).parameters)}" if misspelt and door else ""
 
 
 def _files(module: ModuleType) -> list[Path]:
-    """The Python files of a plug-in: its own, or all of the package that it is or belongs to."""
+    """Return the Python files of a plug-in: its own, or all of its package."""
     top = sys.modules.get(module.__name__.partition(".")[0], module)
     if folders := getattr(top, "__path__", None):
         return sorted(file for folder in folders for file in Path(folder).rglob("*.py"))
@@ -245,12 +245,12 @@ def _files(module: ModuleType) -> list[Path]:
 
 
 def _sha256(files: list[Path]) -> str:
-    """The hash of a file, as other tools give it; of several, of their hashes."""
+    """Return the SHA-256 of a file as other tools give it; for several files, the hash of their hashes."""
     hashes = [hashlib.sha256(file.read_bytes()).hexdigest() for file in files]
     return hashes[0] if len(hashes) == 1 else hashlib.sha256("\n".join(hashes).encode()).hexdigest()
 
 
 def _version_of(module: ModuleType) -> str | None:
-    """The version of the distribution that brought an installed module."""
+    """Return the version of the distribution that installed a module."""
     names = packages_distributions().get(module.__name__.partition(".")[0])
     return version(names[0]) if names else None

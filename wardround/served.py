@@ -1,6 +1,6 @@
-"""The graphs as LangGraph's server imports them: once the plug-ins are loaded that it was started with.
+"""The graphs as LangGraph's server imports them, after the plug-ins it was started with are loaded.
 
-The server is a process of its own: what `wardround dev` was given comes through the environment.
+The server is a separate process: the options of `wardround dev` reach it through the environment.
 """
 
 import os
@@ -38,13 +38,13 @@ class _Served(ModelSettings):
 
     @classmethod
     def __get_pydantic_json_schema__(cls, core_schema: Any, handler: GetJsonSchemaHandler) -> dict[str, Any]:
-        """The form, in which models are chosen by role from what the server allows."""
+        """Return the schema, with the models that the server allows as the choices for each role."""
         form: dict[str, Any] = handler.resolve_ref_schema(handler(core_schema))
         choice = {"type": "string", "examples" if allowed().any_of_a_server else "enum": allowed().choices}
         asks: Any = getattr(cls, "asks", None)
         settings: Any = cls()
-        asked = sorted(asks(settings.whole)) if asks else []
-        roles = ["default", *(key for key in asked if "." not in key and not key[-1].isdigit())]
+        for_request = sorted(asks(settings.whole)) if asks else []
+        roles = ["default", *(key for key in for_request if "." not in key and not key[-1].isdigit())]
         by_role = {"properties": dict.fromkeys(roles, choice), "additionalProperties": choice}
         form["properties"]["models"] |= by_role
         return form
@@ -83,26 +83,26 @@ class _Served(ModelSettings):
 
 
 def _served(graph: Graph) -> ServedGraph:
-    """A graph whose context is held to what the server allows."""
+    """Return a graph whose context is limited to what the server allows."""
     schema: Any = graph.context_schema
     return ServedGraph.of(graph, create_model(schema.__name__, __base__=(_Served, schema)))
 
 
-def _by_request(name: str, graph: ServedGraph) -> Callable[[ServerRuntime[Any]], ServedGraph]:
-    """The graph for one request, whose context is seen here before LangGraph's server drops what is in no form."""
+def _per_request(name: str, graph: ServedGraph) -> Callable[[ServerRuntime[Any]], ServedGraph]:
+    """Return the graph for each request, checking its context before LangGraph's server drops unknown fields."""
     schema: Any = graph.context_schema
 
-    def asked(runtime: ServerRuntime[Any]) -> ServedGraph:
+    def for_request(runtime: ServerRuntime[Any]) -> ServedGraph:
         if run := runtime.execution_runtime:
             check_context(run.context or {}, schema, (graph.get_context_jsonschema() or {})["properties"], name)
         return graph
 
-    return asked
+    return for_request
 
 
 only_pictures_in([builtin_folder(), EXAMPLES, *allowed().picture_folders])
 
 GRAPHS = {name: _served(one.build()) for name, one in served().items()}
-globals().update({name: _by_request(name, graph) for name, graph in GRAPHS.items()})
+globals().update({name: _per_request(name, graph) for name, graph in GRAPHS.items()})
 
-warm_up()  # a server may not wait for a disk within a run
+warm_up()  # load now: a server must not block on disk reads during a run

@@ -1,4 +1,4 @@
-"""What of other people's code is waited for, named: a loop without an end, or a server that is away, says nothing."""
+"""Report plug-in code that does not return, such as an endless loop or a wait for a server that is down."""
 
 import asyncio
 import logging
@@ -14,7 +14,7 @@ from types import FrameType
 from typing import Any, TypeVar
 
 _LOOK = 1.0  # seconds between two looks
-_FIRST = 10.0  # after which it is told what is waited for; then after twice as many, and so on
+_FIRST = 10.0  # seconds before the first warning; the interval doubles after each one
 
 IsTheirs = Callable[[FrameType], bool]
 T = TypeVar("T")
@@ -23,65 +23,65 @@ _log = logging.getLogger(__name__)
 
 
 class _Wait:
-    """For how long the same call has been seen."""
+    """How long the same call has been running."""
 
     call: FrameType | None = None
-    begun = due = 0.0
+    since = due = 0.0
 
     def seconds(self, call: FrameType | None) -> float:
-        """Since it was first seen; 0 if it is another than before, or none."""
+        """Return the seconds since the call was first seen; 0 if it is a new call, or None."""
         if call is not self.call or call is None:
-            self.call, self.begun, self.due = call, time.monotonic(), _FIRST
+            self.call, self.since, self.due = call, time.monotonic(), _FIRST
             return 0.0
-        return time.monotonic() - self.begun
+        return time.monotonic() - self.since
 
-    def told(self, call: FrameType | None) -> float:
-        """The same, and now and then it is told."""
+    def warn_if_due(self, call: FrameType | None) -> float:
+        """Return the seconds waited, and log a warning when one is due."""
         waited = self.seconds(call)
         if call is not None and waited >= self.due:
-            _log.warning("%s; it is waited for", _placed(call, waited))
+            _log.warning("%s; it is waited for", _location(call, waited))
             self.due *= 2
         return waited
 
 
 @cache
 def tell_what_is_waited_for(is_theirs: IsTheirs) -> None:
-    """Begin to watch, in a thread that ends with the process, what of theirs is called and does not return."""
+    """Watch, in a daemon thread, for calls into plug-in code that do not return."""
     threading.Thread(target=_watch, args=(is_theirs,), name="wardround-waiting", daemon=True).start()
 
 
 def _watch(is_theirs: IsTheirs) -> None:
-    waits: dict[int, _Wait] = {}  # by thread; of one that has ended nothing is kept
+    waits: dict[int, _Wait] = {}  # by thread; entries of ended threads are dropped
     while True:
         time.sleep(_LOOK)
         frames = sys._current_frames()
         waits = {thread: waits.get(thread) or _Wait() for thread in frames}
         for thread, innermost in frames.items():
-            waits[thread].told(_outermost(innermost, is_theirs))
+            waits[thread].warn_if_due(_outermost(innermost, is_theirs))
         del frames, innermost
 
 
 async def ended_within(seconds: float, work: Awaitable[T], is_theirs: IsTheirs) -> T:
-    """What comes of work in which theirs is called; what holds it up for longer is broken off, where that is safe.
+    """Await work that calls plug-in code, and interrupt a call that takes too long where that is safe.
 
-    A call that keeps this thread gets a TimeoutError itself, by a signal, if this is the main thread and nobody else
-    waits for that signal. One in another thread cannot be broken off, and is only told of.
+    A call that blocks the main thread gets a TimeoutError through SIGALRM, unless that has another handler already. A
+    call in another thread cannot be interrupted and is only logged.
 
     Raises:
-        TimeoutError: a coroutine of theirs waits for what does not come, and keeps nobody else.
+        TimeoutError: a plug-in's coroutine waits longer than ``seconds``, or its blocking call was interrupted.
     """
     wait, task = _Wait(), asyncio.ensure_future(work)
-    with _broken_off_after(seconds, is_theirs):
+    with _interrupted_after(seconds, is_theirs):
         while not (await asyncio.wait({task}, timeout=_LOOK))[0]:
             call = _awaited(is_theirs)
-            if call is not None and (waited := wait.told(call)) >= seconds:
+            if call is not None and (waited := wait.warn_if_due(call)) >= seconds:
                 task.cancel()
-                raise TimeoutError(_placed(call, waited))
+                raise TimeoutError(_location(call, waited))
     return task.result()
 
 
 def _awaited(is_theirs: IsTheirs) -> FrameType | None:
-    """A coroutine of theirs that a task of the running loop waits for, if any does."""
+    """Return a plug-in's coroutine that a task of the running loop awaits, if any."""
     for task in asyncio.all_tasks():
         work: Any = task.get_coro()
         while work is not None:
@@ -93,7 +93,7 @@ def _awaited(is_theirs: IsTheirs) -> FrameType | None:
 
 
 @contextmanager
-def _broken_off_after(seconds: float, is_theirs: IsTheirs) -> Iterator[None]:
+def _interrupted_after(seconds: float, is_theirs: IsTheirs) -> Iterator[None]:
     alarm = getattr(signal, "SIGALRM", None)
     in_main = threading.current_thread() is threading.main_thread()
     if alarm is None or not in_main or signal.getsignal(alarm) is not signal.SIG_DFL:
@@ -120,14 +120,14 @@ def _not_returned(call: FrameType, seconds: float) -> str:
     return f"{'its import' if function == '<module>' else f'`{function}`'} has not returned for {seconds:.0f} s"
 
 
-def _placed(call: FrameType, seconds: float) -> str:
-    """The same with the file and the line at which it is."""
+def _location(call: FrameType, seconds: float) -> str:
+    """Describe the call with its file and line."""
     file = Path(call.f_code.co_filename).name
     return f"plug-in {call.f_globals['__name__']}: {_not_returned(call, seconds)} ({file}, line {call.f_lineno})"
 
 
 def _outermost(frame: FrameType | None, is_theirs: IsTheirs) -> FrameType | None:
-    """The call of theirs that the others in it belong to."""
+    """Return the outermost call of plug-in code."""
     found = None
     while frame is not None:
         found = frame if is_theirs(frame) else found

@@ -1,1 +1,1 @@
-"""What finished runs amount to: summaries, data frames, scores by other judges."""
+"""Analysis of finished runs: summaries, comparisons, data sets, and scores by other judges."""

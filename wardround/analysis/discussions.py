@@ -1,4 +1,4 @@
-"""How the discussions of our own runs ended, as :mod:`scoring.mvme.consensus` counts them."""
+"""How the discussions of our own runs ended, as input for :mod:`scoring.mvme.consensus`."""
 
 from collections.abc import Iterable, Mapping
 
@@ -9,7 +9,7 @@ _ENDS: Mapping[str, End] = {"agreed": "agreed", "rounds_used_up": "gave_up"}
 
 
 def discussions_of(results: Iterable[Result]) -> list[Discussion]:
-    """The discussions that came to an end; a case has none where one doctor is alone, or it never came to it."""
+    """Return the finished discussions; a case with one doctor has none, nor one that never reached it."""
     return [
         Discussion(result.rounds["discussion"], _ENDS[end])
         for result in results

@@ -1,4 +1,4 @@
-"""A consultation of a run as the one-shot example that other runs show their doctor (`nodes.consultation.example`)."""
+"""Write a run's consultation as a one-shot example for the doctor of other runs (`nodes.consultation.example`)."""
 
 import re
 import shutil
@@ -15,9 +15,9 @@ from wardround.store.recorded_run import RecordedRun
 
 
 def write_example(run: RecordedRun, case_id: str, out: Path) -> int:
-    """Write a text file, and beside it the pictures that were handed over; how many these are.
+    """Write a consultation as a text file, with its pictures beside it; return the number of pictures.
 
-    The doctor's thoughts stand before its words, where the run has any, and what a picture shows stands with it.
+    The doctor's thoughts, if the run has any, come before its words, and a picture's report is its link text.
 
     Raises:
         ConfigurationError: the run has no finished consultation with this case, or a picture is gone.
@@ -25,7 +25,7 @@ def write_example(run: RecordedRun, case_id: str, out: Path) -> int:
     for result, answers in run.each_dialogue():
         if result.case_id == case_id and result.scored:
             case = run.cases[case_id]
-            pictures = _beside(out, answers.dialogue)
+            pictures = _copy_pictures(out, answers.dialogue)
             thoughts = {
                 call.answer["text"]: call.answer["reasoning"]
                 for call in run.trace(result).calls
@@ -40,8 +40,8 @@ def write_example(run: RecordedRun, case_id: str, out: Path) -> int:
     )
 
 
-def _beside(out: Path, dialogue: Sequence[Turn]) -> dict[str, str]:
-    """The name that each picture of a dialogue has beside the example, copied there."""
+def _copy_pictures(out: Path, dialogue: Sequence[Turn]) -> dict[str, str]:
+    """Copy the pictures of a dialogue beside the example, and return their names there."""
     files = list(dict.fromkeys(picture.file for turn in dialogue for picture in turn.pictures))
     stem = re.sub(r"[^\w-]+", "_", out.stem)
     names = {file: f"{stem}-{number}{Path(file).suffix}" for number, file in enumerate(files, start=1)}
@@ -63,20 +63,20 @@ def _lines(
     thought = load_words("consultation/words", language)["example"]["thought"]
     for turn in dialogue:
         words = turn.text
-        # Spoken thoughts stand before the words.
+        # Find the thought that belongs to these words: the turn ends with the text of the doctor's answer.
         spoken = next((text for text in thoughts if turn.speaker == "doctor" and words.endswith(text)), "")
         if spoken:
             yield f"{thought}{mark('label', language)}{_on_one_line(thoughts[spoken])}"
             words = spoken
-        shown = [
+        picture_links = [
             f"![{_label(case.report_of(picture.item, picture.file) or picture.item)}]({pictures[picture.file]})"
             for picture in turn.pictures
         ]
-        yield f"{speaker(turn.speaker, language)}{_on_one_line(' '.join([words, *shown]))}"
+        yield f"{speaker(turn.speaker, language)}{_on_one_line(' '.join([words, *picture_links]))}"
 
 
 def _label(report: str) -> str:
-    """A report as a Markdown link can carry it."""
+    """Make a report safe as the text of a Markdown link."""
     return _on_one_line(report).translate(str.maketrans("[]", "()"))
 
 

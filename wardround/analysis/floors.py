@@ -1,4 +1,4 @@
-"""Floor and ceiling of the cases that a run is on: answers made from keys, and the offline baseline beside them."""
+"""Floor and ceiling scores for the cases of a run: from answers made from the keys, and from the offline baseline."""
 
 import asyncio
 import contextvars
@@ -31,16 +31,16 @@ KINDS: Mapping[str, str] = {
     OFFLINE: "the same graph and settings, every role answered by its rule",
 }
 FILE = "floors.json"  # in the run directory
-_AT_ONCE = 200  # cases whose floors a table computes by the way
+_MAX_CASES = 200  # a table computes floors itself for at most this many cases
 Floors = dict[str, dict[str, Estimate]]
 _FLOORS = TypeAdapter(Floors)
-_computed: dict[tuple[Hashable, ...], Floors] = {}  # by data and suite: the same for many runs
+_computed: dict[tuple[Hashable, ...], Floors] = {}  # by data and suite, as many runs share them
 
 
 def floors_of(run: RecordedRun) -> tuple[Floors, str]:
-    """Each floor's scores on the cases of a run, judged by rules, and what a reader must know of them.
+    """Return each floor's scores on the cases of a run, judged by rules, with a note for the reader.
 
-    What ``wardround floors RUN`` has kept; else, of few cases, what can be told from their keys.
+    They are read from what ``wardround floors RUN`` has written; otherwise, for few cases, computed from the keys.
     """
     if (file := run.path / FILE).is_file():
         try:
@@ -49,7 +49,7 @@ def floors_of(run: RecordedRun) -> tuple[Floors, str]:
             return {}, f"No floor and ceiling: {file} cannot be read ({error}); `wardround floors` writes it anew."
     if not answerable(run.suite):
         return {}, ""
-    if run.planned > _AT_ONCE:
+    if run.planned > _MAX_CASES:
         return {}, f"Floor and ceiling: `wardround floors {run.path}` computes them."
     key = (
         run.manifest["data"]["fingerprint"],
@@ -68,7 +68,7 @@ def floors_of(run: RecordedRun) -> tuple[Floors, str]:
 
 
 def write_floors(file: Path, floors: Floors) -> None:
-    """Write the floors; as ``FILE`` in a run's directory tables and the report find them.
+    """Write the floors; as ``FILE`` in a run directory, they are found by tables and the report.
 
     Raises:
         OSError: they cannot be written.
@@ -77,7 +77,7 @@ def write_floors(file: Path, floors: Floors) -> None:
 
 
 def floors_from_keys(experiment: Experiment, cases: Sequence[Case]) -> Floors:
-    """The floors that are made from the answer keys; the constant answer from the cases of split `train`.
+    """Compute the floors that are made from answer keys; the constant answer comes from cases of split `train`.
 
     Raises:
         CaseFileError: the case file cannot be read.
@@ -85,33 +85,33 @@ def floors_from_keys(experiment: Experiment, cases: Sequence[Case]) -> Floors:
     suite = SUITES[experiment.scored_by]
     if not answerable(suite):
         return {}
-    chosen = [experiment.to_score(case) for case in cases]
+    scored_cases = [experiment.to_score(case) for case in cases]
     ids = {case.id for case in cases}
     train = [
         experiment.to_score(case) for case in load_cases(experiment.data.cases, split="train") if case.id not in ids
     ]
-    answered = answers_of_floors(chosen, train, suite)
-    return {name: _scored(suite, chosen, answers) for name, answers in answered.items()}
+    answered = answers_of_floors(scored_cases, train, suite)
+    return {name: _scored(suite, scored_cases, answers) for name, answers in answered.items()}
 
 
 def floors_from_dialogues(experiment: Experiment, cases: Sequence[Case], baseline: RecordedRun) -> Floors:
-    """The floors of a suite of dialogues, which no key tells: made from those of the offline baseline."""
+    """Compute the floors of a dialogue suite, which cannot be made from keys, from the offline baseline's dialogues."""
     suite = SUITES[experiment.scored_by]
     answered = {
         each.case_id: each.answers
         for each in baseline.each_answered()
         if each.epoch == 0 and isinstance(each.answers, ConsultationAnswers)
     }
-    kept = [case for case in cases if case.id in answered]
-    if answerable(suite) or not kept:
+    with_dialogue = [case for case in cases if case.id in answered]
+    if answerable(suite) or not with_dialogue:
         return {}
-    chosen = [experiment.to_score(case) for case in kept]
-    floors = dialogues_of_floors(chosen, [answered[case.id] for case in kept])
-    return {name: _scored(suite, chosen, answers) for name, answers in floors.items()}
+    scored_cases = [experiment.to_score(case) for case in with_dialogue]
+    floors = dialogues_of_floors(scored_cases, [answered[case.id] for case in with_dialogue])
+    return {name: _scored(suite, scored_cases, answers) for name, answers in floors.items()}
 
 
 def experiment_for(cases: str, suite: str | None, split: str | None) -> Experiment:
-    """What would be run of a file of cases, to be scored by a suite.
+    """Return the experiment that a case file and a suite imply.
 
     Raises:
         ConfigurationError: there is no such suite or split.
@@ -126,13 +126,13 @@ def experiment_for(cases: str, suite: str | None, split: str | None) -> Experime
 
 
 def _scored(suite: Suite, cases: Sequence[Case], answers: Sequence[object]) -> dict[str, Estimate]:
-    async def every() -> list[Result]:
+    async def score_all() -> list[Result]:
         judged = [await suite.score(case, answer, ModelSettings()) for case, answer in zip(cases, answers, strict=True)]
         return [
             Result(case_id=case.id, epoch=0, termination="completed", scores=dict(scores.values))
             for case, scores in zip(cases, judged, strict=True)
         ]
 
-    with ThreadPoolExecutor(1) as aside:  # the caller's own event loop may be running
-        results = aside.submit(contextvars.copy_context().run, asyncio.run, every()).result()
+    with ThreadPoolExecutor(1) as executor:  # the caller's own event loop may be running
+        results = executor.submit(contextvars.copy_context().run, asyncio.run, score_all()).result()
     return estimate_scores(results, suite)

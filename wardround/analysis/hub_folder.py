@@ -1,4 +1,4 @@
-"""Dialogues as a data set folder of the Hugging Face Hub: JSON lines by configuration and split, and the card."""
+"""Write dialogues as a data set folder for the Hugging Face Hub: JSON Lines by configuration and split, and a card."""
 
 import hashlib
 from collections import Counter
@@ -13,8 +13,8 @@ from wardround.store.provenance import versions, write_json_lines, write_whole
 
 CARD = "README.md"
 _SIZES = {1_000: "n<1K", 10_000: "1K<n<10K", 100_000: "10K<n<100K", 1_000_000: "100K<n<1M"}
-# The columns of a dialogue that are no text. They stand in the card: guessed from a split in which nobody has a
-# department or an objection, they would not fit the other split, and the folder would not load.
+# The columns of a dialogue that are not plain text. The card must declare them: types guessed from a split in which
+# every department or objection is missing would not fit the other split, and the folder would not load.
 _TEXTS = ("diseases", "models")
 _ROWS = {
     "messages": {"role": "string", "content": "string"},
@@ -26,32 +26,32 @@ _ROWS = {
 def write_folder(
     folder: Path, dialogues: Sequence[Dialogue], preferred: Sequence[Line], license: str, held_out: float
 ) -> dict[str, int]:
-    """Write the folder; how many lines each file has.
+    """Write the folder, and return the number of lines of each file.
 
     Args:
         folder: new or empty, or written by this function before.
-        dialogues: of unique ids.
-        preferred: preference pairs, a configuration of their own; none if there are none.
-        license: of the notes and of what was made of them, by the Hub's identifier.
-        held_out: the share of dialogues that is the split ``validation``, drawn by their ids: the same note always.
+        dialogues: with unique ids.
+        preferred: preference pairs, which become a configuration of their own.
+        license: the Hub's identifier of the licence of the notes and of what was made from them.
+        held_out: the share of dialogues in the split ``validation``; chosen by a hash of the id, so always the same.
 
     Raises:
         ConfigurationError: the folder holds something else, or two dialogues have one id.
     """
     if folder.exists() and (not folder.is_dir() or (any(folder.iterdir()) and not (folder / CARD).is_file())):
         raise ConfigurationError(f"{folder}: holds something else; name a new folder with -o")
-    twice = [name for name, count in Counter(dialogue.id for dialogue in dialogues).items() if count > 1]
-    if twice:
-        raise ConfigurationError(f"{len(twice)} ids stand twice ({twice[0]!r}, ...); write the sources apart")
+    repeated = [name for name, count in Counter(dialogue.id for dialogue in dialogues).items() if count > 1]
+    if repeated:
+        raise ConfigurationError(f"{len(repeated)} ids stand twice ({repeated[0]!r}, ...); write the sources apart")
     sets: dict[str, list[tuple[str, Line]]] = {
         "dialogues": [(dialogue.id, _row(dialogue)) for dialogue in dialogues],
         "sft": [(line["id"], line) for line in interviews(dialogues)],
         "preference": [(line["case"], line) for line in preferred],
     }
     counts = {}
-    for name, named in sets.items():
-        for split, held in (("train", False), ("validation", True)):
-            if lines := [line for case, line in named if (_share(case) < held_out) is held]:
+    for name, lines_by_case in sets.items():
+        for split, is_held_out in (("train", False), ("validation", True)):
+            if lines := [line for case, line in lines_by_case if (_share(case) < held_out) is is_held_out]:
                 write_json_lines(folder / name / f"{split}.jsonl", lines)
                 counts[f"{name}/{split}.jsonl"] = len(lines)
             else:
@@ -65,7 +65,7 @@ def _share(name: str) -> float:
 
 
 def _row(dialogue: Dialogue) -> Line:
-    """All of a dialogue; its sections as a list, for a column has one type."""
+    """Return a dialogue as a row; its sections as a list, since a column has one type."""
     row = dialogue.model_dump()
     return row | {"sections": [{"name": name, "begins": place} for name, place in dialogue.sections.items()]}
 
@@ -94,7 +94,7 @@ def _card(sheet: DataSheet, dialogues: Sequence[Dialogue], counts: dict[str, int
         "dataset_info": [{"config_name": "dialogues", "features": list(map(_column, Dialogue.model_fields))}],
     }
     template = Path(__file__).with_name("hub_card.md").read_text("utf-8")
-    told = {
+    values = {
         "dialogues": sheet.dialogues,
         "turns": _figures(sheet),
         "sources": _listed(dialogue.source or "not recorded" for dialogue in dialogues),
@@ -106,7 +106,7 @@ def _card(sheet: DataSheet, dialogues: Sequence[Dialogue], counts: dict[str, int
         "version": versions(["wardround"])["wardround"] or "",
         "license": license,
     }
-    return f"---\n{yaml.safe_dump(front, sort_keys=False, allow_unicode=True)}---\n\n{template.format(**told)}"
+    return f"---\n{yaml.safe_dump(front, sort_keys=False, allow_unicode=True)}---\n\n{template.format(**values)}"
 
 
 def _column(name: str) -> dict[str, object]:
@@ -117,8 +117,8 @@ def _column(name: str) -> dict[str, object]:
 
 
 def _figures(sheet: DataSheet) -> str:
-    shown = [sheet.average_turns, sheet.average_words_physician, sheet.average_words_patient]
-    means = ["-" if value is None else f"{value:.1f}" for value in shown]
+    averages = [sheet.average_turns, sheet.average_words_physician, sheet.average_words_patient]
+    means = ["-" if value is None else f"{value:.1f}" for value in averages]
     return (
         f"{sheet.min_turns} to {sheet.max_turns} turns, {means[0]} on average; {means[1]} words in a physician's "
         + (f"utterance, {means[2]} in a patient's")

@@ -1,4 +1,4 @@
-"""A finished run's cases as multiple-choice questions: by their own options, or with distractors kept with the run."""
+"""Ask a finished run's cases as multiple-choice questions, with their own options or distractors stored in the run."""
 
 import asyncio
 from collections.abc import Mapping
@@ -29,11 +29,11 @@ from wardround.config.experiment import ConfigurationError
 from wardround.store.recorded_run import open_run
 from wardround.store.run_directory import RunDirectory
 
-_NEIGHBOURS = 500  # more than the built-in memory holds
+_NEIGHBOURS = 500  # more than the cases in the built-in memory
 
 
 class KeptOptions(Strict):
-    """One line of ``options.jsonl``: a case's options by letter, the right one, and who wrote the others."""
+    """One line of ``options.jsonl``: a case's options by letter, the right one, and who wrote the distractors."""
 
     case_id: str
     options: dict[str, str]
@@ -43,20 +43,20 @@ class KeptOptions(Strict):
 
 @dataclass(frozen=True)
 class Formats:
-    """A run in both formats."""
+    """A run's diagnoses in both formats."""
 
-    # MCQ_DIAGNOSIS, and the run's own DIAGNOSIS by the same options; percent, what failed counted as wrong
+    # MCQ_DIAGNOSIS, and the run's own DIAGNOSIS with the same options; in percent, failures counted as wrong
     samples: dict[str, list[Sample]]
-    answered: dict[str, list[Sample]]  # the same of what did not fail
-    cases: int  # how many cases the run has
+    answered: dict[str, list[Sample]]  # the same without failures
+    cases: int  # number of cases in the run
     missing: list[str]  # what failed or cannot be asked, and why, one sentence each
 
 
 async def compare_formats(path: Path, models: Mapping[str, str]) -> Formats:
-    """Ask the multiple-choice doctor about every case of a run, and hold the run's diagnoses against the same options.
+    """Ask the multiple-choice doctor about every case of a run, and score the run's diagnoses by the same options.
 
-    Models are those of ``distractor_writer`` and ``mcq_doctor``, or ``default``; of the run directory only
-    ``options.jsonl`` is added, or completed.
+    ``models`` gives those of ``distractor_writer`` and ``mcq_doctor``, or ``default``. In the run directory, only
+    ``options.jsonl`` is written or extended.
 
     Raises:
         ConfigurationError: no run, its cases have changed, another process writes in it, or ``options.jsonl`` is
@@ -70,49 +70,51 @@ async def compare_formats(path: Path, models: Mapping[str, str]) -> Formats:
     cases, context = run.cases, await context_for(run, models)
     results = list(run.each_answered())
     asked = {result.case_id: cases[result.case_id] for result in run.results}
-    kept, unwritten = await _options_of(RunDirectory(path), list(asked.values()), context)
+    options_by_case, unwritten = await _options_of(RunDirectory(path), list(asked.values()), context)
     questions = {
         case_id: Question(case_id, case.language, McqView(whole_record(case), found.options), found.right)
         for case_id, case in asked.items()
-        if (found := kept.get(case_id))
+        if (found := options_by_case.get(case_id))
     }
     answered = await answer_questions(list(questions.values()), context)
     missing = [f"Case {case}: no options ({reason})." for case, reason in unwritten.items()]
     missing += [f"Case {case}: no {METRIC} ({reason})." for case, reason in answered.failures.items()]
     chosen = [questions[case] for case in answered.letters]
-    given: dict[str, list[Sample]] = {METRIC: mcq_diagnosis(chosen, answered.letters), "DIAGNOSIS": []}
+    samples_by_format: dict[str, list[Sample]] = {METRIC: mcq_diagnosis(chosen, answered.letters), "DIAGNOSIS": []}
     failed = {METRIC: [case for case, one in asked.items() if one.key.diagnosis and case not in answered.letters]}
     failed["DIAGNOSIS"] = []
     for result in results:
         if not (result.scored and result.answers):
             missing.append(f"Case {result.case_id}, epoch {result.epoch}: no DIAGNOSIS ({result.termination}).")
         elif question := questions.get(result.case_id):
-            given["DIAGNOSIS"].append(interactive_diagnosis(question, result.answers.diagnosis))
+            samples_by_format["DIAGNOSIS"].append(interactive_diagnosis(question, result.answers.diagnosis))
             continue
         if asked[result.case_id].key.diagnosis:
             failed["DIAGNOSIS"].append(result.case_id)
-    samples = {name: [*values, *(Sample(case, 0.0) for case in failed[name])] for name, values in given.items()}
-    return Formats(samples, given, len(asked), missing)
+    samples = {
+        name: [*values, *(Sample(case, 0.0) for case in failed[name])] for name, values in samples_by_format.items()
+    }
+    return Formats(samples, samples_by_format, len(asked), missing)
 
 
 def whole_record(case: Case) -> str:
-    """All that is on record of a case, a section a line: the person, the histories, the results by their items."""
+    """Return all that is on record of a case, one section per line: the person, the histories, the results by item."""
     space, colon = mark("space", case.language), mark("label", case.language)
     lines = []
     for section, facts in groupby(
         record_sentences(case.patient, case.examinations, case.language), attrgetter("section")
     ):
-        told = list(facts)
-        text = space.join(fact.text for fact in told)
-        lines.append(f"{label(section, case.language)}{colon}{text}" if told[0].is_result else text)
+        sentences = list(facts)
+        text = space.join(fact.text for fact in sentences)
+        lines.append(f"{label(section, case.language)}{colon}{text}" if sentences[0].is_result else text)
     return "\n".join(lines)
 
 
 def other_diagnoses(case: Case) -> list[str]:
-    """Principal diagnoses of the built-in cases in the case's language: its department's, then others', nearest first.
+    """Return principal diagnoses of built-in cases in the case's language: first its department's, nearest first.
 
-    Searched is the built-in memory (train and validation cases). No name agrees, in whole or in part, with a diagnosis
-    of the case's own key.
+    The built-in memory (train and validation cases) is searched. Names that agree, in whole or in part, with a
+    diagnosis of the case's own key are left out.
     """
     symptoms = remember(case).symptoms or case.patient.chief_complaint
     memory = open_memory()
@@ -135,7 +137,7 @@ def other_diagnoses(case: Case) -> list[str]:
 async def _options_of(
     directory: RunDirectory, cases: list[Case], settings: ModelSettings
 ) -> tuple[dict[str, KeptOptions], dict[str, str]]:
-    """The options of the cases, their own or kept ones, those that are missing written now; and why a case has none."""
+    """Return the options of the cases (their own, stored or newly written ones), and why a case has none."""
     reasons = {case.id: "no diagnosis in the answer key" for case in cases if not case.key.diagnosis}
     own = {case.id: found for case in cases if (found := own_options(case))}
     kept = kept_options(directory) | own
@@ -155,16 +157,16 @@ async def _options_of(
 
 
 def own_options(case: Case) -> KeptOptions | None:
-    """The options of the case itself, where the right one is its diagnosis."""
+    """Return the options that the case itself brings, if the right one is its diagnosis."""
     right = case.key.options.get(case.key.option, "")
-    principal = entries(right)[0]  # an option may be a numbered list, of which the key has the names
+    principal = entries(right)[0]  # an option may be a numbered list, whose names are in the key
     if not (right and case.key.diagnosis and name_agreement(principal, case.key.diagnosis[0]) == SAME):
         return None
     return KeptOptions(case_id=case.id, options=case.key.options, right=case.key.option, writer=case.provenance.source)
 
 
 def with_kept_options(case: Case, kept: Mapping[str, KeptOptions]) -> Case:
-    """The case with the options that were written for it in a run; as it is if it has its own, or none were."""
+    """Return the case with the options written for it in a run; unchanged if it has its own, or none were written."""
     if case.key.options or not (found := kept.get(case.id)):
         return case
     key = case.key.model_copy(update={"options": found.options, "option": found.right})
@@ -172,18 +174,18 @@ def with_kept_options(case: Case, kept: Mapping[str, KeptOptions]) -> Case:
 
 
 def kept_options(directory: RunDirectory) -> dict[str, KeptOptions]:
-    """The options that were written for the cases of a run, by case.
+    """Return the options written for the cases of a run, by case.
 
     Raises:
         ConfigurationError: a line of ``options.jsonl`` cannot be read.
     """
     try:
-        kept = [KeptOptions.model_validate_json(line) for line in directory.options()]
+        by_case = [KeptOptions.model_validate_json(line) for line in directory.options()]
     except ValidationError as error:
         raise ConfigurationError(
             f"{directory.path}: a line of options.jsonl holds no options: {in_a_line(error)}"
         ) from error
-    return {found.case_id: found for found in kept}
+    return {found.case_id: found for found in by_case}
 
 
 async def _write(case: Case, settings: ModelSettings) -> KeptOptions:

@@ -1,4 +1,4 @@
-"""What the papers and their releases print, to stand beside ours."""
+"""The numbers that the papers and their releases print, for comparison with ours."""
 
 import tomllib
 from collections.abc import Mapping
@@ -9,5 +9,5 @@ from typing import Any
 
 @cache
 def published(name: str) -> Mapping[str, Any]:
-    """The printed cells of ``aie``, ``aie_simulators``, ``medpmc`` or ``ai_hospital``, by table."""
+    """Return the printed cells of ``aie``, ``aie_simulators``, ``medpmc`` or ``ai_hospital``, by table."""
     return tomllib.loads(Path(__file__).with_name(f"published_{name}.toml").read_text("utf-8"))

@@ -1,4 +1,4 @@
-"""The published tables again, from the authors' released files: every printed cell beside ours, and why they differ."""
+"""Recompute the published tables from the authors' released files: every printed cell, ours, and why they differ."""
 
 import math
 import re
@@ -38,8 +38,8 @@ from wardround.tables.table import Column, Table
 
 Paper = Literal["aie", "medpmc", "ai_hospital"]
 _BY_MODEL = "diseases split by rule"
-_OF_TERMS = ("#", "R", "P", "F1")  # the columns of AI Hospital's Table 3
-_SIDES = ("ours", "sound")
+_TERM_COLUMNS = ("#", "R", "P", "F1")  # the columns of AI Hospital's Table 3
+_DEFINITIONS = ("ours", "sound")
 
 
 @dataclass(frozen=True)
@@ -49,13 +49,13 @@ class Cell:
     table: str  # as the paper numbers it
     row: str  # the doctor
     column: str  # the metric
-    paper: float  # what is printed
+    paper: float  # as printed
     ours: float | None = None  # by the published computation, at full precision; None without the doctor's file
     sound: float | None = None  # by the sound definition
-    n: int = 0  # values behind ours
-    digits: int = 2  # that are printed after the point
-    cut: bool = False  # whether the paper cuts further digits off; else it rounds
-    reason: str = ""  # why ours is another, where that can be told
+    n: int = 0  # number of values behind ours
+    digits: int = 2  # decimals printed
+    cut: bool = False  # whether the paper truncates instead of rounding
+    reason: str = ""  # why ours differs, where that can be found out
 
     @property
     def shown(self) -> float | None:
@@ -67,7 +67,7 @@ class Cell:
 
     @property
     def same(self) -> bool:
-        """Whether ours is what is printed; a half may be rounded either way."""
+        """Whether ours equals the printed number; a half may be rounded either way."""
         if self.ours is None or self.shown is None:
             return False
         return abs(self.shown - self.paper) < 1e-9 or (
@@ -77,7 +77,7 @@ class Cell:
 
 @dataclass
 class Reproduction:
-    """The cells of a paper, and what was found of its release: files by row, notes, and the ids of all cases."""
+    """The cells of a paper, and what its release contains: files by row, notes, and the ids of all cases."""
 
     cells: list[Cell] = field(default_factory=list)
     files: dict[str, list[str]] = field(default_factory=dict)
@@ -87,14 +87,14 @@ class Reproduction:
 
 @dataclass(frozen=True)
 class _Found:
-    """What one doctor's files give for a column; of some, the values of each case."""
+    """What one doctor's files give for a column; for some columns, with the value of each case."""
 
     ours: float | None
     sound: float | None
     n: int
     samples: Sequence[Sample] = ()
     reason: str = ""
-    lacking: Sequence[str] = ()  # cases that other doctors' files have
+    lacking: Sequence[str] = ()  # cases that only other doctors' files have
 
 
 def reproduce(
@@ -105,17 +105,17 @@ def reproduce(
     by_turn: bool = False,
     leave_out: Collection[str] = (),
 ) -> Reproduction:
-    """Every printed cell of a paper's tables for which a clone of its release has the files.
+    """Compute every printed cell of a paper's tables for which a clone of its release has the files.
 
     Args:
-        paper: whose.
-        source: the clone; files are told by their form, doctors by the names in their paths.
+        paper: whose tables.
+        source: the clone; files are recognised by their form, doctors by the names in their paths.
         terms: AI Hospital's list of ICD-10 terms; the first .xls of the source if None.
-        by_turn: AIE's simulators by round; if not, their means over the rounds.
-        leave_out: ids of cases that ours do not count (AIE, Med-PMC).
+        by_turn: report AIE's simulators by round instead of as means over the rounds.
+        leave_out: ids of cases to leave out of ours (AIE, Med-PMC).
 
     Raises:
-        ConfigurationError: there is no such directory, or nothing in it is of the paper's release.
+        ConfigurationError: there is no such directory, or no file in it belongs to the paper's release.
     """
     if leave_out and paper == "ai_hospital":
         raise ConfigurationError("--leave-out is for aie and medpmc")
@@ -139,14 +139,14 @@ def reproduce(
 
 
 def row_of(cell: Cell) -> dict[str, Any]:
-    """A cell as JSON has it."""
-    told = {name: getattr(cell, name) for name in ("table", "row", "column", "paper", "ours", "same", "sound", "n")}
-    return {**told, "reason": cell.reason if cell.ours is not None else "no file of this doctor"}
+    """Return a cell as a JSON object."""
+    fields = {name: getattr(cell, name) for name in ("table", "row", "column", "paper", "ours", "same", "sound", "n")}
+    return {**fields, "reason": cell.reason if cell.ours is not None else "no file of this doctor"}
 
 
 def reproduction_table(paper: str, found: Reproduction) -> Table:
-    """The cells of which there is a file, each beside the printed one."""
-    run = [cell for cell in found.cells if cell.ours is not None]
+    """Return a table of the cells that have a file, each beside the printed number."""
+    ours = [cell for cell in found.cells if cell.ours is not None]
     columns = [
         Column("table", "Table", key=True),
         Column("row", "Doctor", key=True),
@@ -165,11 +165,11 @@ def reproduction_table(paper: str, found: Reproduction) -> Table:
             "shown": f"{cell.shown:.{cell.digits}f}",
             "difference": 0.0 if cell.same or cell.shown is None else cell.shown - cell.paper,
         }
-        for cell in run
+        for cell in ours
     ]
-    same = sum(cell.same for cell in run)
+    same = sum(cell.same for cell in ours)
     notes = [
-        f"{same} of {len(run)} cells are as printed; {len(found.cells) - len(run)} more have no file in the source."
+        f"{same} of {len(ours)} cells are as printed; {len(found.cells) - len(ours)} more have no file in the source."
     ]
     for table in dict.fromkeys(cell.table for cell in found.cells):
         lacking = dict.fromkeys(cell.row for cell in found.cells if cell.table == table and cell.ours is None)
@@ -188,12 +188,12 @@ def _aie(source: Path, published: Mapping[str, Any], out: Reproduction, leave_ou
         if not records:
             continue
         table = tables[1] if records[0].dataset else tables[0]
-        if unfit := [one.case for one in read if one not in records]:
-            out.notes.append(f"{row}: no letter or no dialogue for {_cases(unfit)}, which no column has.")
-            known[table].update(unfit)
+        if incomplete := [one.case for one in read if one not in records]:
+            out.notes.append(f"{row}: no letter or no dialogue for {_cases(incomplete)}, which no column has.")
+            known[table].update(incomplete)
         group = groups.setdefault((table, row), {})
         known[table].update(one.case for one in records)
-        _file_in(out, group, {one.case: one for one in records}, row, file, source)
+        _add_records(out, group, {one.case: one for one in records}, row, file, source)
     for table in tables:
         computed: dict[str, dict[str, _Found]] = {}
         for row in published["doctors"]:
@@ -213,18 +213,19 @@ def _aie(source: Path, published: Mapping[str, Any], out: Reproduction, leave_ou
 def _simulators(
     source: Path, published: Mapping[str, Any], out: Reproduction, by_turn: bool, leave_out: Collection[str]
 ) -> None:
-    """The simulators of AIE's Figure 3a, as their score files were released: by round, or the rounds' mean."""
+    """Compute the simulators of AIE's Figure 3a from their released score files, by round or as the rounds' mean."""
     groups: dict[str, dict[str, SimulatorTest]] = {}
     for file, row in _named_files(source, published, lambda first: "patient_test" in first):
         tests = {one.id: one for one in read_simulator_tests(file).records}
         if rounds_of(tests.values()):
-            _file_in(out, groups.setdefault(row, {}), tests, row, file, source)
+            _add_records(out, groups.setdefault(row, {}), tests, row, file, source)
     printed: dict[tuple[str, str], float] = {}
     computed: dict[str, dict[str, _Found]] = {}
     for row, metrics in published["Figure 3a"].items():
-        kept = [one for case, one in groups.get(row, {}).items() if case not in leave_out]
+        records = [one for case, one in groups.get(row, {}).items() if case not in leave_out]
         by_round = [
-            _by_metric(partial(score_simulator, kept, turn=str(turn)), metrics) if kept else {} for turn in range(10)
+            _by_metric(partial(score_simulator, records, turn=str(turn)), metrics) if records else {}
+            for turn in range(10)
         ]
         for name, values in metrics.items():
             if by_turn:
@@ -232,10 +233,12 @@ def _simulators(
                 continue
             printed[row, name] = sum(values) / len(values)
             rounds = [found[name] for found in by_round if name in found]
-            whole = [mean([each for one in rounds if (each := getattr(one, side)) is not None]) for side in _SIDES]
-            if kept:
-                computed.setdefault(row, {})[name] = _Found(whole[0], whole[1], sum(one.n for one in rounds))
-        if by_turn and kept:
+            means = [
+                mean([each for one in rounds if (each := getattr(one, side)) is not None]) for side in _DEFINITIONS
+            ]
+            if records:
+                computed.setdefault(row, {})[name] = _Found(means[0], means[1], sum(one.n for one in rounds))
+        if by_turn and records:
             computed[row] = {
                 f"{name}, round {turn}": one for turn, found in enumerate(by_round) for name, one in found.items()
             }
@@ -245,7 +248,7 @@ def _simulators(
 def _by_metric(
     score: Callable[[Definition], Samples], names: Iterable[str], lacking: Sequence[str] = ()
 ) -> dict[str, _Found]:
-    """A doctor's means by both definitions."""
+    """Return a doctor's means by both definitions."""
     paper, sound = score("paper"), score("sound")
     return {
         name: _Found(_mean(paper[name]), _mean(sound[name]), len(paper[name]), paper[name], lacking=lacking)
@@ -255,11 +258,11 @@ def _by_metric(
 
 def _medpmc(source: Path, published: Mapping[str, Any], out: Reproduction, leave_out: Collection[str]) -> None:
     groups: dict[str, dict[str, MedPmcTranscript]] = {}
-    # Both tables are of the standard patient: an actor's, and those of one sex, are other runs.
+    # Both tables are of the standard patient; runs with an actor, or with patients of one sex, are other experiments.
     others = re.compile(r"actor|(?:^|[^a-z])(?:fe)?male|cot|shot", re.IGNORECASE)
     for file, row in _named_files(source, published, lambda first: "Text" in first and "diagnosis_self" in first):
         if not others.search(str(file.relative_to(source))):
-            _file_in(
+            _add_records(
                 out, groups.setdefault(row, {}), {one.id: one for one in read_medpmc(file).records}, row, file, source
             )
     columns = published["columns"]
@@ -272,10 +275,10 @@ def _medpmc(source: Path, published: Mapping[str, Any], out: Reproduction, leave
             cases = [one for case, one in group.items() if case not in leave_out]
             lacking = sorted(out.ids - group.keys()) * (not leave_out)
             own = _by_metric(partial(score_medpmc, cases, recall), columns[:4], lacking)
-            halves = [own["Diagnosis"], own["Treatment"]]
+            components = [own["Diagnosis"], own["Treatment"]]
             own[columns[4]] = _Found(
-                mean([one.ours for one in halves if one.ours is not None]),
-                mean([one.sound for one in halves if one.sound is not None]),
+                mean([one.ours for one in components if one.ours is not None]),
+                mean([one.sound for one in components if one.sound is not None]),
                 own["Diagnosis"].n,
             )
             computed[row] = own
@@ -313,17 +316,17 @@ def _ai_hospital(source: Path, published: Mapping[str, Any], out: Reproduction, 
     for file, row in sorted(kinds, key=lambda each: kind_of(each[0]) is Evaluation):
         out.files.setdefault(row, []).append(str(file.relative_to(source)))
         if kind_of(file) is Evaluation:
-            graded[row] = _graded(file)
+            graded[row] = _graded_parts(file)
         if listed is None or row in linked:
             continue
         reports = [(one, one.reference or references.get(one.patient_id)) for one in read_reports(file).records]
         if any(wanted is None for _, wanted in reports):
             out.notes.append(f"{file.name}: Table 3 is not computed: no reference for every patient in the source.")
             continue
-        linked[row] = _linked([(one, wanted) for one, wanted in reports if wanted], listed)
+        linked[row] = _linked_terms([(one, wanted) for one, wanted in reports if wanted], listed)
     for table, columns, computed, digits in (
         ("Table 2", PARTS, graded, 3),
-        ("Table 3", _OF_TERMS, linked, 2),
+        ("Table 3", _TERM_COLUMNS, linked, 2),
     ):
         printed = {
             (row, name): value
@@ -334,8 +337,8 @@ def _ai_hospital(source: Path, published: Mapping[str, Any], out: Reproduction, 
         out.cells += _cells(table, printed, computed, digits=digits)
 
 
-def _graded(file: Path) -> dict[str, _Found]:
-    """The means of each part as the director graded it (Table 2)."""
+def _graded_parts(file: Path) -> dict[str, _Found]:
+    """Return the means of each part as the director graded it (Table 2)."""
     records = read_evaluations(file).records
     paper, sound = (
         score_parts([released_grades(one, published=mode) for one in records], published=mode) for mode in (True, False)
@@ -343,8 +346,8 @@ def _graded(file: Path) -> dict[str, _Found]:
     return {part: _Found(one.mean, sound[part].mean, one.n) for part, one in paper.items()}
 
 
-def _linked(reports: Sequence[tuple[Report, Reference]], terms: TermList) -> dict[str, _Found]:
-    """The diagnoses of reports linked to terms (Table 3); the authors leave out what has not both headings."""
+def _linked_terms(reports: Sequence[tuple[Report, Reference]], terms: TermList) -> dict[str, _Found]:
+    """Link the diagnoses of reports to terms (Table 3); like the authors, leave out reports without both headings."""
 
     def split(text: str | None) -> list[str]:
         return split_diseases(text or "", terms.__contains__)
@@ -357,9 +360,9 @@ def _linked(reports: Sequence[tuple[Report, Reference]], terms: TermList) -> dic
         found = agreement(cases, terms, rule)
         return predicted_entities(cases), found.recall, found.precision, found.f1
 
-    kept = [each for each in reports if all(head in each[0].report for head in ("#诊断结果#", "#诊断依据#"))]
-    columns = zip(_OF_TERMS, measured(kept, "published"), measured(reports, "code"), strict=True)
-    return {name: _Found(ours.mean, sound.mean, len(kept), (), _BY_MODEL) for name, ours, sound in columns}
+    complete = [each for each in reports if all(head in each[0].report for head in ("#诊断结果#", "#诊断依据#"))]
+    columns = zip(_TERM_COLUMNS, measured(complete, "published"), measured(reports, "code"), strict=True)
+    return {name: _Found(ours.mean, sound.mean, len(complete), (), _BY_MODEL) for name, ours, sound in columns}
 
 
 def _cells(
@@ -371,7 +374,7 @@ def _cells(
     cut: bool = False,
     halves: tuple[str, str, str] | None = None,
 ) -> list[Cell]:
-    """The cells of a table, with the reason why ours is another where the numbers themselves tell it."""
+    """Return the cells of a table, with the reason for a difference where the numbers show it."""
     nothing = _Found(None, None, 0)
     found = {key: computed.get(key[0], {}).get(key[1], nothing) for key in printed}
     cells = {
@@ -385,12 +388,12 @@ def _cells(
         if cell.same or cell.shown is None:
             return ""
         texts = f"{cell.paper:.{digits}f}", f"{cell.shown:.{digits}f}"
-        unlike = [place for place, (a, b) in enumerate(zip(*texts, strict=False)) if a != b]
-        if len(texts[0]) == len(texts[1]) and len(unlike) == 2 and sorted(texts[0]) == sorted(texts[1]):
+        differing = [place for place, (a, b) in enumerate(zip(*texts, strict=False)) if a != b]
+        if len(texts[0]) == len(texts[1]) and len(differing) == 2 and sorted(texts[0]) == sorted(texts[1]):
             return "two digits are exchanged in print"
         for other in cells.values():
-            near = (other.row == cell.row) != (other.column == cell.column)
-            if near and other.shown == cell.paper and other.paper == cell.shown:
+            adjacent = (other.row == cell.row) != (other.column == cell.column)
+            if adjacent and other.shown == cell.paper and other.paper == cell.shown:
                 return f"printed in exchange with {other.row if other.column == cell.column else other.column}"
         if halves and cell.column == halves[0]:
             parts = [printed[cell.row, half] for half in halves[1:]]
@@ -401,10 +404,10 @@ def _cells(
             left = Cell(table, cell.row, cell.column, cell.paper, (total - value) / (n - 1), digits=digits, cut=cut)
             if left.same:
                 return f"as printed without case {case}"
-        if lacking := one.lacking:  # what they would have to be for the printed one
-            wanted = (cell.paper * (n + len(lacking)) - total) / len(lacking)
-            told = f"as printed if the mean of what is lacking is {wanted:.{cell.digits}f}"
-            return f"over {n}, without {_cases(lacking)}; {told}"
+        if lacking := one.lacking:  # the mean they would need for the printed number
+            needed = (cell.paper * (n + len(lacking)) - total) / len(lacking)
+            mean_needed = f"as printed if the mean of what is lacking is {needed:.{cell.digits}f}"
+            return f"over {n}, without {_cases(lacking)}; {mean_needed}"
         return one.reason or "not known"
 
     return [replace(cell, reason=reason(cell)) for cell in cells.values()]
@@ -430,33 +433,33 @@ def _files(source: Path) -> list[Path]:
 def _named_files(
     source: Path, published: Mapping[str, Any], fits: Callable[[Mapping[str, Any]], bool]
 ) -> Iterator[tuple[Path, str]]:
-    """The files of a form, each with the doctor that its path names, else the one that its first record names."""
+    """Yield the files that fit, each with the doctor named in its path, or else in its first record."""
     names = {row: re.compile(pattern, re.IGNORECASE) for row, pattern in published["names"].items()}
     patients = re.compile(published.get("patients", "(?!)"), re.IGNORECASE)
     for file in _files(source):
         first = _first(file)
         if not (first and fits(first)):
             continue
-        told = [
+        texts = [
             patients.sub("", str(file.relative_to(source))),
             *(str(first.get(key, "")) for key in ("doctor_engine_name", "doctor_name")),
         ]
-        if row := next((row for text in told for row, name in names.items() if name.search(text)), None):
+        if row := next((row for text in texts for row, name in names.items() if name.search(text)), None):
             yield file, row
 
 
 def _first(file: Path) -> dict[str, Any]:
-    """The first record of a file; nothing of one that cannot be read."""
+    """Return the first record of a file; empty if it cannot be read."""
     try:
         return Source(file).first
     except (OSError, ValueError):
         return {}
 
 
-def _file_in(
+def _add_records(
     out: Reproduction, group: dict[str, Any], records: Mapping[str, Any], row: str, file: Path, source: Path
 ) -> None:
-    """Add a file's records to those of the doctor; one that has the same cases again is another run, and left out."""
+    """Add a file's records to the doctor's; a file that repeats cases is another run, and left out."""
     name = str(file.relative_to(source))
     if group.keys() & records.keys():
         out.notes.append(f"{name} is left out: {row} has these cases from {', '.join(out.files[row])} already.")

@@ -1,4 +1,4 @@
-"""Scoring a finished run again, with other judges: no doctor and no patient is asked anything."""
+"""Score a finished run again with other judges; neither doctor nor patient is asked."""
 
 import asyncio
 from collections.abc import Mapping
@@ -17,7 +17,7 @@ from wardround.store.recorded_run import RecordedRun, open_run
 from wardround.store.run_directory import Result
 
 _AT_ONCE = 8
-_KEPT = {
+_KEPT_SETTINGS = {
     "language",
     "temperature",
     "seed",
@@ -34,7 +34,7 @@ _KEPT = {
 
 
 async def context_for(run: RecordedRun, models: Mapping[str, str]) -> Context:
-    """What asking about a finished run needs: the run's language, temperature and patience, with these models.
+    """Return a context for questions about a finished run: its language, temperature and retries, and these models.
 
     Raises:
         ConfigurationError: a person is among the models, or a server is not reached.
@@ -43,8 +43,8 @@ async def context_for(run: RecordedRun, models: Mapping[str, str]) -> Context:
     if HUMAN in models.values():
         raise ConfigurationError("models: a person cannot be asked about a finished run; name a model or 'offline'")
     check_models(models, run.experiment.model)
-    kept = run.experiment.context.model_dump(include=_KEPT, exclude_unset=True)
-    context = Context.model_validate({**kept, "models": {"default": "offline", **models}})
+    settings = run.experiment.context.model_dump(include=_KEPT_SETTINGS, exclude_unset=True)
+    context = Context.model_validate({**settings, "models": {"default": "offline", **models}})
     await check_servers(context)
     return context
 
@@ -58,13 +58,13 @@ async def rescore(
         path: the run directory; it is only read.
         models: the judges' models (``claim_extractor``, ``claim_judge``, ``diagnosis_judge``, or ``default``); offline
             rules if None.
-        suite: another than the run's own, such as ``aie`` for a consultation that was scored by MVME.
+        suite: a suite other than the run's own, such as ``aie`` for a consultation that was scored by MVME.
 
     Returns:
         The results with their new scores, and their summary.
 
     Raises:
-        ConfigurationError: no run, its cases are no longer what they were, or the suite does not fit.
+        ConfigurationError: no run, its cases have changed, or the suite does not fit.
         CaseFileError: the case file cannot be read.
         ModelSpecError: a model cannot be used.
     """
@@ -73,18 +73,18 @@ async def rescore(
     if name not in (fitting := suites_of(run.experiment.graph)):
         graph = run.experiment.graph
         raise ConfigurationError(f"a run of graph {graph!r} is scored by {', '.join(fitting)}, not by {name}")
-    chosen = SUITES[name]
+    new_suite = SUITES[name]
     cases, context = run.cases, await context_for(run, models or {})
-    gate = asyncio.Semaphore(_AT_ONCE)
+    semaphore = asyncio.Semaphore(_AT_ONCE)
 
-    async def again(result: Result) -> Result:
+    async def score_again(result: Result) -> Result:
         if not result.scored:
             return result
-        async with gate:
+        async with semaphore:
             settings: ModelSettings = context
             answers = result.answers or TASKS[run.experiment.graph].answers({})
-            scores = await chosen.score(run.experiment.to_score(cases[result.case_id]), answers, settings)
+            scores = await new_suite.score(run.experiment.to_score(cases[result.case_id]), answers, settings)
         return result.model_copy(update={"scores": dict(scores.values), "unscored": dict(scores.unscored)})
 
-    judged = list(await asyncio.gather(*(again(result) for result in run.each_answered())))
-    return judged, summarise_results(judged, chosen)
+    judged = list(await asyncio.gather(*(score_again(result) for result in run.each_answered())))
+    return judged, summarise_results(judged, new_suite)

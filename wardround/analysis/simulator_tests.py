@@ -1,4 +1,4 @@
-"""Patient simulators on questions that others wrote: AIE's test form, and the doctor's turns of recorded dialogues."""
+"""Test patient simulators on questions by others: AIE's test form, and the doctor's turns of recorded dialogues."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -39,9 +39,9 @@ from wardround.store.recorded_run import RecordedRun
 def cases_of(
     path: Path, tests: Sequence[SimulatorTest], known: Mapping[str, Case]
 ) -> tuple[dict[str, Case], list[Problem]]:
-    """The case behind each test: a known one of its id and record, else its record parted by rule.
+    """Return the case behind each test: a known case with its id and record, or else its record split by rule.
 
-    What is parted is what the patient knows and what was found.
+    A split record gives what the patient knows and the examination results.
     """
     cases: dict[str, Case] = {}
     problems: list[Problem] = []
@@ -67,7 +67,7 @@ def cases_of(
 
 
 def questions_of(tests: Sequence[SimulatorTest]) -> list[tuple[str, str, str]]:
-    """The questions that can be put: patient, round and the action they were written for."""
+    """Return the questions that can be asked: patient, round and the action they were written for."""
     return [
         (test.id, turn, kind)
         for test in tests
@@ -78,35 +78,35 @@ def questions_of(tests: Sequence[SimulatorTest]) -> list[tuple[str, str, str]]:
 
 
 def lacking_dialogue(tests: Sequence[SimulatorTest]) -> list[tuple[str, str, str]]:
-    """The questions that are put with less said before than their round says."""
+    """Return the questions whose dialogue so far is shorter than their round says."""
     known = {test.id: len(test.history) for test in tests}
     return [place for place in questions_of(tests) if int(place[1]) > known[place[0]]]
 
 
 async def play_tests(trial: Trial, tests: Sequence[SimulatorTest], patient: str) -> list[SimulatorTest]:
-    """The tests with a patient's replies and tracked actions; what got no answer is a failure of the trial.
+    """Ask a patient the questions of the tests; return the tests with its replies and tracked actions.
 
-    The question of round k is put after the first k exchanges of the test's dialogue. No first question is taken for a
-    greeting, as in the published tests.
+    Questions without an answer are recorded as failures of the trial. The question of round k is asked after the first
+    k exchanges of the test's dialogue. As in the published tests, no first question is taken for a greeting.
     """
     by_id = {test.id: test for test in tests}
 
-    async def one(place: tuple[str, str, str]) -> SimulatorReply:
+    async def answer(place: tuple[str, str, str]) -> SimulatorReply:
         name, turn, kind = place
         test = by_id[name]
-        asked = test.patient_test[turn][kind]
-        said = [
+        test_reply = test.patient_test[turn][kind]
+        dialogue = [
             Turn(speaker=speaker, text=text)
             for exchange in test.history[: int(turn)]
             for speaker, text in (("doctor", exchange.doctor), ("patient", exchange.patient))
             if text
         ]
         action, reply = await reply_to(
-            asked.question or "", said, trial.cases[name], trial.context, patient, opened=True
+            test_reply.question or "", dialogue, trial.cases[name], trial.context, patient, opened=True
         )
-        return asked.model_copy(update={"prediction": reply.text, "state_prediction": CODES.get(action)})
+        return test_reply.model_copy(update={"prediction": reply.text, "state_prediction": CODES.get(action)})
 
-    played, failed = await ask_each(questions_of(tests), one)
+    played, failed = await ask_each(questions_of(tests), answer)
     trial.failures |= {"/".join(place): reason for place, reason in failed}
     replies: dict[str, dict[str, dict[str, SimulatorReply]]] = {}
     for (name, turn, kind), reply in played:
@@ -115,7 +115,7 @@ async def play_tests(trial: Trial, tests: Sequence[SimulatorTest], patient: str)
 
 
 def write_tests(path: Path, source: Path, played: Sequence[SimulatorTest]) -> None:
-    """Write the authors' file with these replies in place of those that it held.
+    """Write the authors' file with these replies in place of its own.
 
     Raises:
         OSError: it cannot be written.
@@ -136,11 +136,11 @@ def write_tests(path: Path, source: Path, played: Sequence[SimulatorTest]) -> No
 
 
 def tests_of_run(run: RecordedRun) -> list[SimulatorTest]:
-    """The doctor's turns of a run's dialogues as tests, with the replies that were given.
+    """Turn the doctor's turns of a run's dialogues into tests, with the replies that were given.
 
-    The action is what the rules find in the doctor's words, since nobody has labelled them, and the expected answer
-    the sentences of the record that the rules find asked for. Rounds count the exchanges before; the opening turn and
-    what was not answered are no tests.
+    As nobody has labelled them, the rules give the action of the doctor's words, and the record sentences asked for as
+    the expected answer. The round is the number of earlier exchanges; the opening turn and unanswered turns are left
+    out.
     """
     found = []
     for result, answers in run.each_dialogue():
@@ -150,12 +150,12 @@ def tests_of_run(run: RecordedRun) -> list[SimulatorTest]:
         for place, one in enumerate(exchanges(dialogue)):
             if one.doctor.action == "Initialization":
                 continue
-            action, due = _labelled(one.doctor.text, facts, case.language)
+            action, released = _label_by_rule(one.doctor.text, facts, case.language)
             code = CODES[action]
             rounds[str(place)] = {
                 code: {
                     "human_state": code,
-                    "human_answer": " ".join(fact.text for fact in due),
+                    "human_answer": " ".join(fact.text for fact in released),
                     "question": one.doctor.text,
                     "state_prediction": CODES.get(one.doctor.action or ""),
                     "prediction": heard(one),
@@ -169,24 +169,24 @@ def tests_of_run(run: RecordedRun) -> list[SimulatorTest]:
 
 
 def heard_by_rule(drafts: Iterable[tuple[Case, Draft]]) -> dict[tuple[str, str, str], str]:
-    """What the rules take the doctor's words of drafted tests for, by case, round and code."""
+    """Return the action that the rules assign to each drafted question, by case, round and code."""
     heard: dict[tuple[str, str, str], str] = {}
     for case, one in drafts:
         facts = record_sentences(case.patient, case.examinations, case.language)
         for turn, tests in one.record["patient_test"].items():
             for code, test in tests.items():
-                heard[case.id, turn, code] = _labelled(test["question"], facts, case.language)[0]
+                heard[case.id, turn, code] = _label_by_rule(test["question"], facts, case.language)[0]
     return heard
 
 
-def _labelled(
+def _label_by_rule(
     words: str, facts: Sequence[RecordSentence], language: Language
 ) -> tuple[Action, Sequence[RecordSentence]]:
-    """What the rules take the doctor's words for, and what of the record is due to them."""
+    """Return the action that the rules assign to the doctor's words, and the record sentences that these release."""
     kind = kind_by_rule(WordsView(words, [], language)).kind
     if whole := WHOLE_KINDS.get(kind):
         return whole, ()
     if (names_nothing if kind == "advice" else is_vague)(words, language):
         return AMBIGUOUS[kind], ()
-    due = released_for(facts, words, kind, language)
-    return (EFFECTIVE if due else INEFFECTIVE)[kind], due
+    released = released_for(facts, words, kind, language)
+    return (EFFECTIVE if released else INEFFECTIVE)[kind], released

@@ -1,4 +1,4 @@
-"""What a run amounts to: ``summary.json`` and the tables at its end."""
+"""Summarise a run: ``summary.json`` and the tables at its end."""
 
 import re
 from collections import Counter
@@ -17,25 +17,25 @@ from wardround.commands.printing import counted, printable
 from wardround.store.run_directory import LIMIT, Result
 
 WHAT_FAILED = "the mean if each case that failed, or that a judge failed on, counts as wrong: a lower bound"
-_FEW = 5  # cases, below which an interval holds the truth less often than it says (docs/statistics.md)
-_REASONS = 5  # that a summary names
-_REASON = 400  # characters of one: the remedy and the model stand at its end
-_PLACE = re.compile(r" at \S[^,]*, model (?=\S+$)")  # where a question was asked; the model stays
+_FEW_CASES = 5  # with fewer cases, a 95 % interval covers the truth too rarely (docs/statistics.md)
+_MAX_REASONS = 5  # reasons named in a summary
+_REASON_LENGTH = 400  # characters of a reason: the remedy and the model are at its end
+_CALL_PLACE = re.compile(r" at \S[^,]*, model (?=\S+$)")  # where a question was asked; the model stays
 _VARYING = re.compile(r"\d+|'[^']*'|\"[^\"]*\"")
 
 
 def summarise_results(results: Sequence[Result], suite: Suite) -> dict[str, Any]:
-    """The summary of a run; it depends on the results alone, not on their order.
+    """Return the summary of a run; it depends on the results alone, not on their order.
 
-    ``attempted = scored + failed``, each of the ``cases`` once an epoch. A score counts the cases that have a
-    reference for it; ``unscored`` says how many have none, and why. Cases that were stopped at a limit are scored with
-    what they had, and counted as ``limited``.
+    ``attempted = scored + failed``, counting each of the ``cases`` once per epoch. A score's mean is over the cases
+    with a reference for it; ``unscored`` counts the others by reason. Cases stopped at a limit are scored with what
+    they had, and counted as ``limited``.
     """
     ordered = sorted(results, key=lambda result: result.key)
     scored = [result for result in ordered if result.scored]
     found = estimate_scores(scored, suite)
     ids = [result.case_id for result in scored]
-    passages = error_propagation([result.scores for result in scored], suite.stages, cases=ids)
+    propagation = error_propagation([result.scores for result in scored], suite.stages, cases=ids)
     return {
         "suite": suite.name,
         "attempted": len(ordered),
@@ -51,7 +51,7 @@ def summarise_results(results: Sequence[Result], suite: Suite) -> dict[str, Any]
         "intervals": {name: one.interval for name, one in found.items()},
         "failed_as_wrong": {name: one.model_dump(mode="json") for name, one in failed_as_wrong(ordered, suite).items()},
         "unscored": count_unscored(scored, suite),
-        "error_propagation": [passage.model_dump(mode="json") for passage in passages],
+        "error_propagation": [passage.model_dump(mode="json") for passage in propagation],
         "stages": _stage_ends(scored),
         "rounds": _round_means(scored),
         "calls": sum(result.calls for result in ordered),
@@ -63,30 +63,30 @@ def summarise_results(results: Sequence[Result], suite: Suite) -> dict[str, Any]
 
 
 def summed(costs: Iterable[float | None]) -> float | None:
-    """What all cost; None as soon as one is not known."""
+    """Return the sum of costs; None if one of them is unknown."""
     known = list(costs)
     return None if None in known else sum(cost for cost in known if cost is not None)
 
 
 def most_frequent_failures(results: Iterable[Result]) -> list[dict[str, Any]]:
-    """Why cases failed or were stopped, the most frequent reason first, in the words of one of them.
+    """Return why cases failed or were stopped, most frequent first, each with one case's message.
 
-    Reasons that differ in numbers, in what they quote and in the place of the call are one.
+    Messages that differ only in numbers, quotations or the place of the call are grouped.
     """
     groups: dict[tuple[str, str], list[str]] = {}
     for result in results:
         if result.termination != "completed":
-            said = _PLACE.sub(" with ", result.error or "")
-            groups.setdefault((result.termination, _VARYING.sub("", said)), []).append(said[:_REASON])
+            message = _CALL_PLACE.sub(" with ", result.error or "")
+            groups.setdefault((result.termination, _VARYING.sub("", message)), []).append(message[:_REASON_LENGTH])
     most = sorted(groups.items(), key=lambda group: (-len(group[1]), group[0]))
     return [
-        {"termination": termination, "cases": len(said), "reason": said[0]}
-        for (termination, _), said in most[:_REASONS]
+        {"termination": termination, "cases": len(messages), "reason": messages[0]}
+        for (termination, _), messages in most[:_MAX_REASONS]
     ]
 
 
 def models_of(results: Iterable[Result]) -> dict[str, list[str]]:
-    """The models that really answered, by role."""
+    """Return the models that answered, by role."""
     found: dict[str, set[str]] = {}
     for result in results:
         for role, names in result.models.items():
@@ -95,10 +95,11 @@ def models_of(results: Iterable[Result]) -> dict[str, list[str]]:
 
 
 def estimate_scores(scored: Sequence[Result], suite: Suite) -> dict[str, Estimate]:
-    """The mean of every score over the cases that have it; ``average`` is the unweighted mean of these means.
+    """Return the mean of every score over the cases that have it; ``average`` is the unweighted mean of these means.
 
-    That is how MedChain's published column is made (Table 2: 0.5269 for MedChain-Agent). Epochs of a case are one
-    case to the intervals. What others added is estimated apart, so that the published columns never move by it.
+    This is how MedChain's published column is made (Table 2: 0.5269 for MedChain-Agent). For the intervals, the epochs
+    of a case are one case. Metrics of plug-ins are estimated separately, so that they never change the published
+    columns.
     """
     cases = [result.case_id for result in scored]
 
@@ -110,19 +111,19 @@ def estimate_scores(scored: Sequence[Result], suite: Suite) -> dict[str, Estimat
     found = {**published.columns, **{name: over([name]).columns[name] for name in suite.metrics}}
     for name, (_, columns) in suite.averages.items():
         complete = name not in suite.means or all(found[column].n for column in columns)
-        some = published if name == AVERAGE else over(columns)
-        found[name] = some.average if complete else Estimate(n=0)
+        estimates = published if name == AVERAGE else over(columns)
+        found[name] = estimates.average if complete else Estimate(n=0)
     return {name: found[name] for name in suite.titles}
 
 
 def failed_as_wrong(results: Sequence[Result], suite: Suite) -> dict[str, Estimate]:
-    """The means if every case that failed, and every answer that a judge failed on, counts as wrong.
+    """Return the means if every failed case, and every answer on which a judge failed, counts as wrong.
 
-    The lower bound to the means over what was scored: who fails where it would be wrong gains nothing by it. Columns
-    without a worst score (lengths, metrics of one's own) have none, and no case counts in a column that its key has
-    nothing for, or that none of the run's has. Nothing if nothing failed.
+    It is the lower bound of the means over scored cases: a system gains nothing by failing where it would be wrong.
+    Columns without a worst score (lengths, plug-in metrics) have no bound. A case does not count in a column for which
+    its key has nothing, or which no case of the run has. Empty if nothing failed.
     """
-    results = [result for result in results if result.termination != "sex_bound"]  # refused, and put before nobody
+    results = [result for result in results if result.termination != "sex_bound"]  # refused, so never asked
     scored = [result for result in results if result.scored]
 
     def judge_failed(result: Result, name: str) -> bool:
@@ -145,33 +146,33 @@ def failed_as_wrong(results: Sequence[Result], suite: Suite) -> dict[str, Estima
 
 
 def count_unscored(scored: Sequence[Result], suite: Suite) -> dict[str, dict[str, int]]:
-    """How many cases lack a score, by reason; of a judge that failed, the kind of failure: the details differ.
+    """Count the cases that lack a score, by reason; for a failed judge, by kind of failure, as details differ.
 
-    Of a metric of somebody's own that fails in one line by one kind of error, one of the messages stands for all.
+    Failures of a plug-in metric in the same line with the same kind of error are grouped under one of their messages.
     """
     found: dict[str, dict[str, int]] = {}
     for name in suite.columns:
-        alike: dict[tuple[str, ...], list[str]] = {}
+        by_kind: dict[tuple[str, ...], list[str]] = {}
         for reason in filter(None, (result.unscored.get(name) for result in scored)):
-            kind = ": ".join(reason.split(": ")[:2])
-            own = (reason.rpartition(" (")[2],) if reason.startswith(METRIC_FAILED) else ()
-            alike.setdefault((kind, *own), []).append(reason if own else kind)
-        if alike:
-            found[name] = {min(reasons): len(reasons) for _, reasons in sorted(alike.items())}
+            failure_kind = ": ".join(reason.split(": ")[:2])
+            line = (reason.rpartition(" (")[2],) if reason.startswith(METRIC_FAILED) else ()
+            by_kind.setdefault((failure_kind, *line), []).append(reason if line else failure_kind)
+        if by_kind:
+            found[name] = {min(reasons): len(reasons) for _, reasons in sorted(by_kind.items())}
     return found
 
 
 def _stage_ends(results: Sequence[Result]) -> dict[str, dict[str, int]]:
-    """How often each stage ended agreed, exhausted or not judged."""
+    """Count how often each stage ended agreed, exhausted or not judged."""
     ends: dict[str, Counter[str]] = {}
     for result in results:
-        for stage, ended in result.stages.items():
-            ends.setdefault(stage.split(":")[0], Counter())[ended] += 1
+        for stage, not_completed in result.stages.items():
+            ends.setdefault(stage.split(":")[0], Counter())[not_completed] += 1
     return {stage: dict(sorted(counts.items())) for stage, counts in sorted(ends.items())}
 
 
 def _round_means(results: Sequence[Result]) -> dict[str, float]:
-    """The mean number of rounds (decisions of a stage, turns of a dialogue, revisions of a discussion)."""
+    """Return the mean number of rounds (decisions of a stage, turns of a dialogue, revisions of a discussion)."""
     rounds: dict[str, list[int]] = {}
     for result in results:
         for stage, count in result.rounds.items():
@@ -184,7 +185,7 @@ def _mean(estimate: dict[str, Any]) -> str:
 
 
 def summary_table(summary: dict[str, Any], suite: Suite) -> Group:
-    """The scores as a table, with what was not scored, and which roles ran offline."""
+    """Return the scores as a table, with notes on what was not scored and which roles ran offline."""
     titles = suite.titles
     table = Table(title="Scores", title_justify="left")
     table.add_column("stage" if suite.averaged else "score")
@@ -203,8 +204,8 @@ def summary_table(summary: dict[str, Any], suite: Suite) -> Group:
     attempted, cases = counted(summary["attempted"], "case"), summary.get("cases", summary["attempted"])
     epochs = "" if cases == summary["attempted"] else f" ({counted(cases, 'case')} in epochs; each epoch counts)"
     notes.append(f"{attempted} attempted{epochs}: {summary['scored']} scored, {summary['failed']} failed.")
-    if 1 < cases < _FEW:
-        notes.append(f"With fewer than {_FEW} cases a 95 % interval is too narrow; run more.")
+    if 1 < cases < _FEW_CASES:
+        notes.append(f"With fewer than {_FEW_CASES} cases a 95 % interval is too narrow; run more.")
     if summary["limited"]:
         notes.append(f"{counted(summary['limited'], 'case')} stopped at a limit and scored with what there was.")
     notes += [
@@ -225,19 +226,19 @@ def summary_table(summary: dict[str, Any], suite: Suite) -> Group:
         notes.append(f"Answered by offline rules, not by a model: {', '.join(offline)}.")
     cost = "" if not summary["cost"] else f", {summary['cost']:.4f} US dollars"
     notes.append(f"{summary['calls']:,} calls, {summary['tokens']:,} tokens{cost}.")
-    asked = {name for names in summary["models"].values() for name in names} - {*WITHOUT_MODEL}
-    if asked and summary["scored"] and not summary["tokens"]:
+    models_asked = {name for names in summary["models"].values() for name in names} - {*WITHOUT_MODEL}
+    if models_asked and summary["scored"] and not summary["tokens"]:
         notes.append("No model tells how many tokens it took: limits of tokens and cost do not hold.")
     return Group(table, *(Text(printable(note)) for note in notes))
 
 
 def failure_lines(summary: dict[str, Any]) -> list[str]:
-    """The most frequent reasons for which cases failed or were stopped, a line each."""
+    """Return the most frequent reasons for which cases failed or were stopped, one line each."""
     lines = [
         f"{each['cases']} {'stopped' if each['termination'].endswith(LIMIT) else 'failed'}: {each['termination']}"
         + (f": {each['reason']}" if each["reason"] else "")
         for each in summary.get("failures", [])
     ]
-    ended = sum(count for reason, count in summary["terminations"].items() if reason != "completed")
-    others = ended - sum(each["cases"] for each in summary.get("failures", []))
+    not_completed = sum(count for reason, count in summary["terminations"].items() if reason != "completed")
+    others = not_completed - sum(each["cases"] for each in summary.get("failures", []))
     return [*lines, f"{others} more for other reasons"] if others else lines

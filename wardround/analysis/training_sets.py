@@ -1,7 +1,7 @@
-"""What runs leave to train on: interviews, a role's answers, and preferences, in the forms that TRL's trainers read.
+"""Training sets from runs: interviews, a role's answers, and preferences, in the formats that TRL's trainers read.
 
-Messages are chat messages. Of a dialogue the user is the patient, the assistant the physician; of a role's call the
-user is the prompt, the assistant the answer as JSON.
+All are chat messages. In a dialogue the patient is the user, the physician the assistant; in a role's call the prompt
+is the user, the answer as JSON the assistant.
 """
 
 import json
@@ -22,19 +22,19 @@ from wardround.store.recorded_run import RecordedRun, find_runs
 
 Line = dict[str, Any]
 _AUTHOR = "dialogue_writer"
-_ON_THE_WHOLE = ("doctor_total", "patient_total")  # of the scale `pairwise`
+_OVERALL = ("doctor_total", "patient_total")  # questions of the scale `pairwise`
 
 
 def dialogues_in(sources: Sequence[Path]) -> list[Dialogue]:
-    """The dialogues of files, and those that runs have kept: what failed a gate is not among them.
+    """Return the dialogues in files and runs, without those that failed a gate.
 
     Raises:
-        ConfigurationError: a line is no dialogue, or there is none.
+        ConfigurationError: a line is not a dialogue, or there is none.
     """
     found: list[Dialogue] = []
     for source in sources:
         if source.is_dir():
-            found += [dialogue for run in find_runs([source]) for _, dialogue in _kept(run)]
+            found += [dialogue for run in find_runs([source]) for _, dialogue in _dialogues(run)]
             continue
         read, problems = read_dialogues(source)
         if problems:
@@ -50,66 +50,66 @@ def dialogues_in(sources: Sequence[Path]) -> list[Dialogue]:
 
 
 def interviews(dialogues: Iterable[Dialogue], by_turn: bool = False) -> Iterator[Line]:
-    """A line a dialogue, for a loss on the assistant's words; or a prompt with its completion for each turn.
+    """Yield a line per dialogue, for a loss on the assistant's words; if ``by_turn``, a prompt and completion per turn.
 
-    Whatever the notes of a dialogue say, only what was said is written.
+    Only what was said is written, not the notes of a dialogue.
     """
     for dialogue in dialogues:
         if not by_turn:
-            yield {"id": dialogue.id, "messages": _plain(dialogue.messages)}
+            yield {"id": dialogue.id, "messages": _as_messages(dialogue.messages)}
             continue
         for place, message in enumerate(dialogue.messages):
-            if message.role == PHYSICIAN and any(said.role == PATIENT for said in dialogue.messages[:place]):
-                prompt, completion = _plain(dialogue.messages[:place]), _plain([message])
+            if message.role == PHYSICIAN and any(turn.role == PATIENT for turn in dialogue.messages[:place]):
+                prompt, completion = _as_messages(dialogue.messages[:place]), _as_messages([message])
                 yield {"id": f"{dialogue.id}/{place}", "prompt": prompt, "completion": completion}
 
 
 def answers_of(runs: Sequence[RecordedRun], role: str) -> Iterator[Line]:
-    """A line for each answer that a model gave as this role: its prompt, and the answer as JSON. Pictures have none."""
+    """Yield a line for each answer of a model in this role: its prompt, and the answer as JSON; none with pictures."""
     for run in runs:
         for file, calls in run.each_trace():
             for call in calls:
-                if call.role == role and call.error is None and (prompt := _asked(call)):
+                if call.role == role and call.error is None and (prompt := _prompt(call)):
                     yield {
                         "id": f"{run.name}/{file.stem}/{call.id}",
                         "prompt": prompt,
-                        "completion": _said(call.answer),
+                        "completion": _as_message(call.answer),
                     }
 
 
 def preferences(runs: Sequence[RecordedRun], marks: Sequence[Mark] = ()) -> Iterator[Line]:
-    """Every preference that the runs hold: ``prompt``, ``chosen``, ``rejected``, ``case``, and ``by``, who preferred.
+    """Yield every preference in the runs: ``prompt``, ``chosen``, ``rejected``, ``case``, and ``by``, its source.
 
-    ``gates``: of a section that the gates sent back, the draft that was kept in a dialogue that passed them, against
-    the first. ``judges``: of a decision that a physician of a later stage objected to, the one that all accepted,
-    against the first. ``raters``: of two consultations with one patient, the one that most judgements on the whole
-    prefer.
+    - ``gates``: for a section that the gates sent back, the final draft of a dialogue that passed, against the first.
+    - ``judges``: for a decision to which a physician of a later stage objected, the one that all accepted, against the
+      first.
+    - ``raters``: of two consultations with one patient, the one that most overall judgements prefer.
     """
     for run in runs:
-        kept = {key for key, _ in _kept(run)} if run.experiment.graph == "reconstruction" else set()
+        passed = {key for key, _ in _dialogues(run)} if run.experiment.graph == "reconstruction" else set()
         for result in run.each_answered():
             calls = run.trace(result).calls
             found = _accepted_over_objected(calls) if result.answers else []
-            if result.key in kept:
-                found = _kept_over_refused(calls)
+            if result.key in passed:
+                found = _passed_over_refused(calls)
             for place, line in found:
                 name = f"{run.name}/{result.case_id}#{result.epoch}/{place}"
                 yield {"id": name, "case": result.case_id, **line}
     yield from _preferred_by_raters(runs, marks)
 
 
-def _kept_over_refused(calls: Sequence[Call]) -> Iterator[tuple[str, Line]]:
-    """The drafts of a section, first and last; a draft that could not be read is none."""
+def _passed_over_refused(calls: Sequence[Call]) -> Iterator[tuple[str, Line]]:
+    """Yield pairs of a section's last and first draft; unreadable drafts are left out."""
     drafts: dict[str, list[Call]] = defaultdict(list)
     for call in calls:
         if call.role == _AUTHOR and call.answer is not None and call.error is None:
             drafts[call.id.partition("/revision")[0]].append(call)
-    for section, written in drafts.items():
-        yield from _pair(section, written[0], written[-1].answer, "gates")
+    for section, attempts in drafts.items():
+        yield from _pair(section, attempts[0], attempts[-1].answer, "gates")
 
 
 def _accepted_over_objected(calls: Sequence[Call]) -> Iterator[tuple[str, Line]]:
-    """The decisions of a stage, the first and that which was accepted."""
+    """Yield pairs of a stage's accepted and first decision."""
     verdicts: dict[str, dict[int, list[Call]]] = defaultdict(lambda: defaultdict(list))
     for call in calls:
         before, judged, after = call.id.partition("/feedback/")
@@ -124,77 +124,86 @@ def _accepted_over_objected(calls: Sequence[Call]) -> Iterator[tuple[str, Line]]
         objected, accepted = (_decided(calls, stage, judged) for judged in (first, last))
         if objected and accepted:
             answer = accepted.answer
-            if "decision" in answer and "decision" not in objected.answer:  # a revision replies to the objections too
+            if "decision" in answer and "decision" not in objected.answer:  # a revision also replies to the objections
                 answer = answer["decision"]
             yield from _pair(stage, objected, answer, "judges")
 
 
 def _decided(calls: Sequence[Call], stage: str, verdicts: Sequence[Call]) -> Call | None:
-    """The last that was asked before the verdicts, of this stage and part: whose decision it was."""
-    began = min(call.started for call in verdicts)
+    """Return the last call of this stage and part before the verdicts, which made the judged decision."""
+    first_verdict = min(call.started for call in verdicts)
     name, *part = stage.split("/")
-    asked = [
+    calls_before = [
         call
         for call in calls
-        if call.started < began
+        if call.started < first_verdict
         and call.stage == verdicts[0].stage
         and call.role != verdicts[0].role
         and call.id.startswith(f"{name}/")
         and set(part) <= set(call.id.split("/"))
         and call.answer is not None
     ]
-    return max(asked, key=lambda call: call.started, default=None)
+    return max(calls_before, key=lambda call: call.started, default=None)
 
 
 def _preferred_by_raters(runs: Sequence[RecordedRun], marks: Sequence[Mark]) -> Iterator[Line]:
     votes: dict[tuple[str, str, str, int], int] = defaultdict(int)
     for mark in marks:
-        if mark.scale == "pairwise" and mark.question in _ON_THE_WHOLE:
+        if mark.scale == "pairwise" and mark.question in _OVERALL:
             votes[mark.item] += mark.value
     if not votes:
         return
-    spoken = {(run.name, *key): dialogue.messages for run in runs for key, dialogue in _kept(run)}
+    messages_of = {(run.name, *key): dialogue.messages for run in runs for key, dialogue in _dialogues(run)}
     for (one, other, case_id, epoch), sum_ in sorted(votes.items()):
-        better, worse = (spoken.get((name, case_id, epoch)) for name in ((one, other) if sum_ < 0 else (other, one)))
+        better, worse = (
+            messages_of.get((name, case_id, epoch)) for name in ((one, other) if sum_ < 0 else (other, one))
+        )
         if not sum_ or better is None or worse is None:
             continue
         shared = len([*takewhile(lambda both: both[0] == both[1], zip(better, worse, strict=False))])
         if shared == 0 or shared in (len(better), len(worse)):
-            continue  # nothing that both answer, or one only breaks off
+            continue  # no common beginning to answer, or one dialogue only continues the other
         name = f"{one}/{other}/{case_id}#{epoch}"
         yield {"id": name, "case": case_id, "by": "raters"} | {
-            part: _plain(said)
-            for part, said in (("prompt", better[:shared]), ("chosen", better[shared:]), ("rejected", worse[shared:]))
+            part: _as_messages(messages)
+            for part, messages in (
+                ("prompt", better[:shared]),
+                ("chosen", better[shared:]),
+                ("rejected", worse[shared:]),
+            )
         }
 
 
-def _pair(place: str, refused: Call, kept: Any, by: str) -> Iterator[tuple[str, Line]]:
-    if kept != refused.answer and (prompt := _asked(refused)):
-        yield place, {"by": by, "prompt": prompt, "chosen": _said(kept), "rejected": _said(refused.answer)}
+def _pair(place: str, rejected: Call, chosen: Any, by: str) -> Iterator[tuple[str, Line]]:
+    if chosen != rejected.answer and (prompt := _prompt(rejected)):
+        yield (
+            place,
+            {"by": by, "prompt": prompt, "chosen": _as_message(chosen), "rejected": _as_message(rejected.answer)},
+        )
 
 
-def _kept(run: RecordedRun) -> Iterator[tuple[tuple[str, int], Dialogue]]:
-    """The dialogues of a run by case and epoch, what failed a gate left out."""
+def _dialogues(run: RecordedRun) -> Iterator[tuple[tuple[str, int], Dialogue]]:
+    """Yield the dialogues of a run by case and epoch, without those that failed a gate."""
     if "dialogue" not in GIVES[run.experiment.graph]:
         return
     for result in run.each_answered():
         if isinstance(result.answers, ConsultationAnswers) and result.scored and result.answers.dialogue:
             case = run.cases[result.case_id]
-            told = dialogue_of_consultation(case, {"dialogue": result.answers.dialogue})
-            yield result.key, told.model_copy(update={"models": run.models.get("doctor", [])})
+            dialogue = dialogue_of_consultation(case, {"dialogue": result.answers.dialogue})
+            yield result.key, dialogue.model_copy(update={"models": run.models.get("doctor", [])})
         elif isinstance(outcome := outcome_of(result), Dialogue):
             yield result.key, outcome
 
 
-def _plain(messages: Iterable[Message]) -> list[Line]:
+def _as_messages(messages: Iterable[Message]) -> list[Line]:
     return [message.model_dump() for message in messages]
 
 
-def _asked(call: Call) -> list[Line]:
-    """What was sent; nothing if pictures were."""
+def _prompt(call: Call) -> list[Line]:
+    """Return the messages sent; empty if they contained pictures."""
     sent = call.messages or []
     return [] if any("content" not in message for message in sent) else sent
 
 
-def _said(answer: Any) -> list[Line]:
+def _as_message(answer: Any) -> list[Line]:
     return [{"role": "assistant", "content": json.dumps(answer, ensure_ascii=False)}]

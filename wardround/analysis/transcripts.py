@@ -1,4 +1,4 @@
-"""Runs of ours as the authors' files have them: for the commands that read transcripts, and for other tools."""
+"""Convert runs to the authors' transcript formats, for commands that read transcripts and for other tools."""
 
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
@@ -22,7 +22,7 @@ Format = Literal["aie", "medpmc"]
 
 
 class Form(NamedTuple):
-    """A paper's transcript files: which patient plays in them, of what type a record is, how they are read and made."""
+    """A paper's transcript format: its patient system, the type of a record, and how to read and make records."""
 
     patient: str
     model: type[ForeignModel]
@@ -44,32 +44,32 @@ FORMS: Mapping[Format, Form] = {
 
 
 def transcripts_of(path: Path, format: Format) -> Iterator[dict[str, Any]]:
-    """The consultations of a run, or of each run of a sweep, as records of the authors' transcript files.
+    """Yield the consultations of a run, or of each run of a sweep, as records of the authors' transcript files.
 
-    Cases of later epochs have the epoch in their id, and those of several runs the run. A case without options has
-    those that `wardround score mcq` wrote in the run.
+    Ids of later epochs contain the epoch, and those of several runs the run. A case without options gets those that
+    `wardround score mcq` wrote in the run.
 
     Raises:
-        ConfigurationError: no run, one without a dialogue, or its cases are no longer what they were.
+        ConfigurationError: no run, one without a dialogue, or its cases have changed.
     """
     runs = find_runs([path])
-    found = 0
+    count = 0
     for run in runs:
-        context, kept = run.experiment.context, kept_options(RunDirectory(run.path))
+        context, options = run.experiment.context, kept_options(RunDirectory(run.path))
         for result, answers in run.each_dialogue():
             if not result.scored:
                 continue
-            case = with_kept_options(run.cases[result.case_id], kept)
+            case = with_kept_options(run.cases[result.case_id], options)
             record = FORMS[format].made_of(case, answers, context)
             name = "/".join([run.name] * (len(runs) > 1) + [str(record["id"])])
-            found += 1
+            count += 1
             yield {**record, "id": f"{name}{EPOCH}{result.epoch}" if result.epoch else name}
-    if not found:
+    if not count:
         raise ConfigurationError(f"{path}: holds no finished consultation (graph = 'consultation')")
 
 
 def read_transcripts(path: Path, format: Format) -> Reading[Any]:
-    """A file of the authors' form, or the consultations of a run as their records."""
+    """Read a file in the authors' format, or the consultations of a run as such records."""
     form = FORMS[format]
     if not path.is_dir():
         return form.read(path)

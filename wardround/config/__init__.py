@@ -1,1 +1,1 @@
-"""What an experiment is: its file, its settings, its cases, and the checks before the first call."""
+"""The configuration of an experiment: its file, settings and cases, and the checks before the first call."""

@@ -1,4 +1,4 @@
-"""What an experiment is: its sections, checked; reading them from a file is ``experiment_file.py``."""
+"""The sections of an experiment and their checks; ``experiment_file.py`` reads them from a file."""
 
 from collections.abc import Mapping
 from contextlib import nullcontext
@@ -29,7 +29,7 @@ from wardround.plugins import load_plugins
 GraphName = Literal["clinical_workflow", "consultation", "one_step", "dispute_resolution", "reconstruction"]
 GRAPHS: tuple[GraphName, ...] = get_args(GraphName)
 
-# What a course through a graph comes to, for a suite to score; actions only if the patient tracks them.
+# What each graph gives a suite to score; actions only if the patient tracks them.
 GIVES: Mapping[GraphName, frozenset[Part]] = {
     "clinical_workflow": frozenset({"decisions"}),
     "consultation": frozenset({"dialogue", "actions", "patient", "report"}),
@@ -39,7 +39,7 @@ GIVES: Mapping[GraphName, frozenset[Part]] = {
 }
 NAME = "[A-Za-z0-9._=,-]+"
 
-# Fields of the context that have their place elsewhere in an experiment, or belong to the runner.
+# Context fields that are set elsewhere in an experiment, or by the runner.
 NOT_OF_THE_WORKFLOW = {
     "models": "models have a section of their own, [models]",
     "model": "a model has a section of its own, [model.NAME]",
@@ -56,7 +56,7 @@ NOT_OF_THE_WORKFLOW = {
 
 
 class ConfigurationError(ValueError):
-    """An experiment that cannot be run as it is written; says where and what would mend it."""
+    """An experiment that cannot be run as written; the message says where, and the remedy."""
 
 
 class Data(Strict):
@@ -122,15 +122,15 @@ class Run(Strict):
     address: str | None = Field(None, description="Of a Ray cluster; one is started on this machine if not set.")
 
 
-def _loaded(names: list[str]) -> list[str]:
+def _load(names: list[str]) -> list[str]:
     return list(dict.fromkeys(plugin.source for plugin in load_plugins(names)))
 
 
 class Experiment(Strict):
     """One experiment: a graph over cases, with a model for each role, scored by one suite."""
 
-    # These two are read first: what they bring may be named by what follows.
-    plugins: Annotated[list[str], AfterValidator(_loaded)] = Field(
+    # These two are validated first: later fields may name what they register.
+    plugins: Annotated[list[str], AfterValidator(_load)] = Field(
         default_factory=list, validate_default=True, description="Files or modules of plug-ins, loaded in this order."
     )
     prompts: Annotated[str, AfterValidator(check_overlay)] | None = Field(
@@ -165,13 +165,13 @@ class Experiment(Strict):
     @field_validator("models", "judges", mode="before")
     @classmethod
     def _roles_at_stages(cls, models: Any) -> Any:
-        """TOML reads a dotted role that is not in quotes as a table in a table."""
+        """Flatten: TOML reads a dotted role that is not in quotes as nested tables."""
         return with_specs(flat(models)) if isinstance(models, dict) else models
 
     @field_validator("judges")
     @classmethod
     def _judges_judge(cls, judges: dict[str, str], info: ValidationInfo) -> dict[str, str]:
-        if "model" in info.data:  # else its own fault is told
+        if "model" in info.data:  # otherwise that fault is reported
             check_models(judges, info.data["model"])
         if doctors := set(judges) - {"default", *judging_roles()}:
             raise ValueError(
@@ -223,21 +223,21 @@ class Experiment(Strict):
 
     @property
     def limits_cost(self) -> bool:
-        """Whether any limit is one of cost."""
+        """Whether any limit is on cost."""
         limits = (self.limits.case, self.limits.run, *self.limits.roles.values())
         return any(limit.cost is not None for limit in limits)
 
     def to_score(self, item: Any) -> Any:
-        """A case with that part of its key, and of its record, which it is scored by; a note as it is.
+        """Return a case with the parts of its key and record that it is scored by; a note unchanged.
 
-        What was inferred of the key and is left out is still named there.
+        Inferred parts of the key that are left out are still listed in ``key.inferred``.
         """
         if not isinstance(item, Case):
             return item
         if self.published_reference:
-            told = item.patient.model_copy(update={"present_illness": ""})
-            found = item.examinations.model_copy(update={"physical": {}})
-            item = item.model_copy(update={"patient": told, "examinations": found})
+            without_illness = item.patient.model_copy(update={"present_illness": ""})
+            without_physical = item.examinations.model_copy(update={"physical": {}})
+            item = item.model_copy(update={"patient": without_illness, "examinations": without_physical})
         key = item.key
         if key.inferred and not self.inferred_keys:
             key = key.stated.model_copy(update={"inferred": key.inferred})
@@ -254,9 +254,9 @@ class Experiment(Strict):
     def context(self) -> Context:
         """The context of the graph, as far as it is the same for all cases."""
         judges = {key: spec for key, spec in self.judges.items() if key != "default"}
-        if "default" in self.judges and SUITES[self.scored_by].asks:  # whom nobody asks needs no key
+        if "default" in self.judges and SUITES[self.scored_by].asks:  # a model that is never asked needs no API key
             judges = {role: self.models.get(role, self.judges["default"]) for role in judging_roles()} | judges
-        with laid_over(self.prompts) if self.prompts else nullcontext():  # which may bring the language that is set
+        with laid_over(self.prompts) if self.prompts else nullcontext():  # the folder may add the language that is set
             own = CONTEXTS[self.graph].model_validate(
                 {
                     "seed": self.seed,
@@ -271,9 +271,9 @@ class Experiment(Strict):
 
     @property
     def identity(self) -> dict[str, Any]:
-        """What a result depends on: the configuration without the way it is run and what the whole may cost.
+        """What a result depends on: the configuration without run settings and the run's limits.
 
-        How long a server is waited for may be changed for a run that has begun.
+        Time-outs and retries are left out too, so that they may be changed for a run that was started.
         """
         waiting = {"timeout", "max_attempts", "max_outage", "max_connections"}
         identity = self.model_dump(mode="json", exclude={"run": True, "limits": {"run"}, "workflow": waiting})
@@ -282,17 +282,17 @@ class Experiment(Strict):
 
 
 def suites_of(graph: GraphName) -> list[str]:
-    """The suites that can score what a graph comes to; the first is taken if none is named."""
+    """Return the suites that can score a graph's answers; the first is the default."""
     return [name for name, suite in SUITES.items() if suite.needs <= GIVES[graph]]
 
 
 def judging_roles() -> list[str]:
-    """The roles that judge what the others did."""
+    """Return the roles that judge the answers of others."""
     return sorted(role for role, stages in known_roles().items() if all(map(is_judging, stages)))
 
 
 def flat(settings: Mapping[str, Any], under: str = "") -> dict[str, Any]:
-    """Nested settings by dotted name; a model map whose stages are tables has dotted roles so."""
+    """Flatten nested settings to dotted names; in a model map, stages given as tables become dotted roles."""
     entries: dict[str, Any] = {}
     for key, value in settings.items():
         entries |= flat(value, f"{under}{key}.") if isinstance(value, Mapping) else {f"{under}{key}": value}

@@ -1,4 +1,4 @@
-"""Reading experiment files: what they extend, the runs they sweep over, and the command line laid over them."""
+"""Read experiment files: what they extend, the runs they sweep over, and the command line's settings."""
 
 import difflib
 import itertools
@@ -41,13 +41,13 @@ from wardround.config.sweeping import Sweeping
 from wardround.library import library_files
 from wardround.plugins import PluginError, locate
 
-_TAKEN = (".", "..", "tables")  # what a sweep keeps beside its runs
+_RESERVED = (".", "..", "tables")  # names that a sweep's directory uses itself
 _UNSAFE = re.compile(r"[^A-Za-z0-9._=-]+")
 
 
 @dataclass(frozen=True)
 class Sweep:
-    """What a file asks for: one run, or one for every variant and combination of the grid, by name."""
+    """The runs that a file asks for, by name: one, or one per variant and combination of the grid."""
 
     name: str
     runs: dict[str, Experiment]
@@ -55,7 +55,7 @@ class Sweep:
 
     @property
     def single(self) -> bool:
-        """Whether the file sweeps over nothing."""
+        """Whether the file defines a single run."""
         return list(self.runs) == [""]
 
 
@@ -65,19 +65,19 @@ def read_sweep(
     models: Mapping[str, str] | None = None,
     plugins: Sequence[str] = (),
 ) -> Sweep:
-    """Every run of an experiment file, with the command line's options laid over each.
+    """Read every run of an experiment file, with the command line's settings over each.
 
-    ``extends`` names a file whose settings hold where this one says nothing. ``[variants.NAME]`` holds the settings of
-    one named run; ``[grid]`` lists values by dotted key, and every combination of them is a run, of each variant.
+    ``extends`` names a file whose settings apply where this one has none. ``[variants.NAME]`` holds the settings of one
+    named run; ``[grid]`` lists values by dotted key, and every combination of them is a run, of each variant.
 
     Args:
         file: a TOML file; the defaults (the built-in test cases, offline) if None.
         overrides: values by dotted key, such as ``data.limit`` or ``workflow.feedback``.
-        models: entries laid over the file's model map.
-        plugins: to be loaded besides those that the file names.
+        models: entries that override the file's model map.
+        plugins: loaded in addition to those that the file names.
 
     Raises:
-        ConfigurationError: a file cannot be read, or a key or value is not known; names file and key.
+        ConfigurationError: a file cannot be read, or a key or value is unknown; names file and key.
     """
     written = _read(file, ())
     base = {place: setting for place, setting in written.items() if place[0] not in Sweeping.model_fields}
@@ -91,13 +91,13 @@ def read_sweep(
     _check_not_swept(given, base, swept, file)
     fixed = _fixed(sweeping, swept, file)
     blocks = {block for place in (*base, *given, *swept) if (block := block_at(place))}
-    for origin, of_roles in ((COMMAND_LINE, models or {}), (f"{file}: fixed", fixed)):
+    for origin, model_map in ((COMMAND_LINE, models or {}), (f"{file}: fixed", fixed)):
         try:
-            check_models(of_roles, blocks)
+            check_models(model_map, blocks)
         except ModelSpecError as error:
             raise ConfigurationError(f"{origin}: {error}") from error
-    settings = _of_runs(base, given, list(_combinations(variants or {"": {}}, grid, file)), file)
-    runs = {name: _checked(laid, file) for name, laid in _cast(settings, sweeping.fixed, file).items()}
+    settings = _run_settings(base, given, list(_combinations(variants or {"": {}}, grid, file)), file)
+    runs = {name: _validate(laid, file) for name, laid in _with_fixed(settings, sweeping.fixed, file).items()}
     models_given = {*fixed.values()}.union(*map(given_models, (base, *settings.values())))
     for place, (_, origin) in base.items():
         if (block := block_at(place)) and block not in models_given and origin == str(file):
@@ -118,7 +118,7 @@ def read_experiment(
     models: Mapping[str, str] | None = None,
     plugins: Sequence[str] = (),
 ) -> Experiment:
-    """The one run of an experiment file; see :func:`read_sweep`.
+    """Read the only run of an experiment file; see :func:`read_sweep`.
 
     Raises:
         ConfigurationError: as there, or the file sweeps over several runs.
@@ -130,22 +130,22 @@ def read_experiment(
 
 
 def check_experiment(sections: Mapping[str, Any]) -> Experiment:
-    """An experiment of its sections, as a file would have them.
+    """Validate an experiment given as the sections of a file.
 
     Raises:
-        ConfigurationError: a key or value is not known; names it.
+        ConfigurationError: a key or value is unknown; names it.
     """
-    return _checked({place: (value, "experiment") for place, value in laid_out(sections).items()}, None)
+    return _validate({place: (value, "experiment") for place, value in laid_out(sections).items()}, None)
 
 
 def parse_settings(settings: Sequence[str]) -> dict[str, Any]:
-    """``KEY=VALUE`` options: the key dotted, the value as in TOML or plain text.
+    """Parse ``KEY=VALUE`` options: a dotted key, and a value in TOML or plain text.
 
-    A bare key that stands in no section of an experiment file (`seed`, `inferred_keys`) is that one, any other a
-    setting of the workflow.
+    A bare key is a top-level key of the experiment file (`seed`, `inferred_keys`) if there is one, otherwise a setting
+    of the workflow.
 
     Raises:
-        ConfigurationError: no ``=`` in an option.
+        ConfigurationError: an option has no ``=``.
     """
     parsed: dict[str, Any] = {}
     bare = known_keys([])
@@ -158,7 +158,7 @@ def parse_settings(settings: Sequence[str]) -> dict[str, Any]:
 
 
 def parse_models(models: Sequence[str]) -> dict[str, str]:
-    """``ROLE=SPEC`` options; a spec alone is the default.
+    """Parse ``ROLE=SPEC`` options; a spec alone is the default.
 
     Raises:
         ConfigurationError: an empty role or spec.
@@ -175,7 +175,7 @@ def parse_models(models: Sequence[str]) -> dict[str, str]:
 
 
 def _read(file: Path | None, seen: tuple[Path, ...]) -> Settings:
-    """A file's settings over those of the file that it extends."""
+    """Read a file's settings, over those of the file that it extends."""
     if file is None:
         return {}
     try:
@@ -187,25 +187,25 @@ def _read(file: Path | None, seen: tuple[Path, ...]) -> Settings:
             known = hint or "; `wardround experiments list` names those that come along"
             raise ConfigurationError(f"{file}: there is no such file, and no experiment of that name{known}") from error
         raise ConfigurationError(f"{file}: cannot be read as TOML: {error}") from error
-    _find_beside(values, file)
+    _resolve_beside(values, file)
     own: Settings = {whole(place): (value, str(file)) for place, value in leaves(values)}
     extended = values.get("extends")
     if extended is None:
         return own
     if not isinstance(extended, str):
-        return own  # refused with the other faults of what is swept over
+        return own  # refused later, with the other faults of the sweep
     if file.resolve() in seen:
         raise ConfigurationError(f"{file}: extends: the files extend each other in a circle")
     beside = file.parent / extended
     shipped = library_files().get(extended.removesuffix(".toml"))
     base = _read(beside if beside.exists() or shipped is None else shipped, (*seen, file.resolve()))
-    # An empty section takes nothing away.
+    # An empty section overrides nothing.
     own = {at: kept for at, kept in own.items() if kept[0] != {} or not any(within(place, at) for place in base)}
     return {**{at: kept for at, kept in base.items() if at not in own}, **own}
 
 
-def _find_beside(settings: dict[str, Any], file: Path) -> None:
-    """Plug-ins and prompts that a file names lie beside it, wherever the command is run."""
+def _resolve_beside(settings: dict[str, Any], file: Path) -> None:
+    """Resolve plug-ins and prompts relative to the file, not to the working directory."""
     if isinstance(plugins := settings.get("plugins"), list):
         try:
             settings["plugins"] = [locate(str(name), file.parent) for name in plugins]
@@ -213,16 +213,16 @@ def _find_beside(settings: dict[str, Any], file: Path) -> None:
             raise ConfigurationError(f"{file}: plugins: {error}") from error
     if isinstance(folder := settings.get("prompts"), str):
         settings["prompts"] = str(file.parent / folder)
-    elif isinstance(folder, list):  # of a grid
+    elif isinstance(folder, list):  # in a grid
         settings["prompts"] = [str(file.parent / str(name)) for name in folder]
     variants = settings.get("variants")
     for inner in (settings.get("grid"), *(variants.values() if isinstance(variants, dict) else ())):
         if isinstance(inner, dict):
-            _find_beside(inner, file)
+            _resolve_beside(inner, file)
 
 
 def _sweeping(settings: Settings, file: Path | None) -> Sweeping:
-    """What a file sweeps over."""
+    """Parse what a file sweeps over."""
     try:
         found = Sweeping.model_validate(nested(settings))
     except ValidationError as error:
@@ -234,7 +234,7 @@ def _sweeping(settings: Settings, file: Path | None) -> Sweeping:
 
 
 def _given(overrides: Mapping[str, Any], models: Mapping[str, str]) -> dict[Place, Any]:
-    """What the command line sets, by place; but for `mixed`, nothing of what a file sweeps over."""
+    """Return the command line's settings by place; except `mixed`, it may set nothing that defines the sweep."""
     given = {place_of(key): value for key, value in overrides.items() if key != "mixed"}
     given |= {("models", role): spec for role, spec in models.items()}
     if hits := [place for place in given if place[0] in Sweeping.model_fields]:
@@ -244,7 +244,7 @@ def _given(overrides: Mapping[str, Any], models: Mapping[str, str]) -> dict[Plac
 
 
 def _check_not_swept(given: Mapping[Place, Any], base: Settings, swept: Collection[Place], file: Path | None) -> None:
-    """Refuse on the command line what differs from run to run."""
+    """Refuse command-line settings that the sweep varies."""
     for place in given:
         if place in swept:
             named = sorted({at[1] for at in base if at[0] == "model"}) if place[0] == "models" else []
@@ -254,21 +254,21 @@ def _check_not_swept(given: Mapping[Place, Any], base: Settings, swept: Collecti
 
 
 def _fixed(sweeping: Sweeping, swept: Collection[Place], file: Path | None) -> dict[str, str]:
-    """The models that are the same in every run, by the key of a model map; refused where a run has another."""
+    """Return the models fixed for every run, by the key of a model map; refused if a run sets another."""
     for place in swept:
         if (role := JUDGES if place[0] == JUDGES else place[-1]) in sweeping.fixed and place[0] in MODEL_MAPS:
             raise ConfigurationError(f"{file}: {'.'.join(place)}: {role} is the same in every run by [fixed]")
     return {"default" if role == JUDGES else role: spec for role, spec in sweeping.fixed.items()}
 
 
-def _of_runs(
+def _run_settings(
     base: Settings, given: Mapping[Place, Any], combinations: Sequence[tuple[str, Settings]], file: Path | None
 ) -> dict[str, Settings]:
-    """The settings of each run by its name: the file's, under its own, under the command line's."""
-    base_of = _obeyed(base, [laid for _, laid in combinations])
+    """Return the settings of each run by name: command line over the run's own over the file's."""
+    base_of = _shared_settings(base, [laid for _, laid in combinations])
     found: dict[str, Settings] = {}
     for name, laid in combinations:
-        if name in _TAKEN:
+        if name in _RESERVED:
             raise ConfigurationError(f"{file}: variants.{name}: is no name for a run's directory; choose another")
         if name in found:
             raise ConfigurationError(f"{file}: two runs would be named {name!r}; tell them apart with [variants]")
@@ -283,7 +283,7 @@ def _of_runs(
 def _combinations(
     variants: Mapping[str, Mapping[Place, Any]], grid: Mapping[Place, Sequence[Any]], file: Path | None
 ) -> Iterator[tuple[str, dict[Place, tuple[Any, str]]]]:
-    """Each run's name and what is laid over the file: value and origin by place."""
+    """Yield each run's name and its own settings: value and origin by place."""
     for variant, settings in variants.items():
         own = {place: (value, f"{file}: variants.{variant}") for place, value in settings.items()}
         for values in itertools.product(*(zip(each, _labels(each), strict=True) for each in grid.values())):
@@ -294,14 +294,14 @@ def _combinations(
 
 
 def _labels(values: Sequence[Any]) -> list[str]:
-    """What tells values apart in the names of runs; where models do, without the addresses of their servers."""
+    """Return labels of values for run names; models without their servers' addresses, where they stay distinct."""
     whole = [str(value) for value in values]
     models = [text.partition("@http")[0] for text in whole]
     return [_UNSAFE.sub("-", text) for text in (models if len({*models}) == len({*whole}) else whole)]
 
 
-def _obeyed(base: Settings, runs: Sequence[Settings]) -> Callable[[Settings], Settings]:
-    """What all runs of a sweep share, for each run: a setting that only other runs' graphs obey is left out of it."""
+def _shared_settings(base: Settings, runs: Sequence[Settings]) -> Callable[[Settings], Settings]:
+    """Return a function that gives a run the file's settings, without those that only other runs' graphs have."""
 
     def context_of(laid: Settings) -> set[str]:
         graph = {**base, **laid}.get(("graph",), (Experiment().graph, ""))[0]
@@ -316,7 +316,7 @@ def _obeyed(base: Settings, runs: Sequence[Settings]) -> Callable[[Settings], Se
     return of
 
 
-def _checked(settings: Settings, file: Path | None) -> Experiment:
+def _validate(settings: Settings, file: Path | None) -> Experiment:
     section = ""
     try:
         experiment = Experiment.model_validate(nested(settings))
@@ -330,12 +330,12 @@ def _checked(settings: Settings, file: Path | None) -> Experiment:
     )
 
 
-def _cast(runs: Mapping[str, Settings], fixed: Mapping[str, str], file: Path | None) -> dict[str, Settings]:
-    """The settings with those who are fixed, where anybody is a model; a model goes to the runs that ask its role."""
+def _with_fixed(runs: Mapping[str, Settings], fixed: Mapping[str, str], file: Path | None) -> dict[str, Settings]:
+    """Add the fixed models to each run that uses models; a model goes only to runs that ask its role."""
     if not fixed and len(runs) == 1 and not any(("models", PATIENT) in laid for laid in runs.values()):
         return dict(runs)
     bare = {name: {at: kept for at, kept in laid.items() if at[0] not in MODEL_MAPS} for name, laid in runs.items()}
-    plain = {name: _checked(laid, file) for name, laid in bare.items()}
+    plain = {name: _validate(laid, file) for name, laid in bare.items()}
     asked = {name: {*keys_of(run), *judging_roles()} for name, run in plain.items()}
     by_anybody = set().union(*asked.values())
     of_file: Settings = {
@@ -348,18 +348,18 @@ def _cast(runs: Mapping[str, Settings], fixed: Mapping[str, str], file: Path | N
         side = patients_side(plain[name])
         own = {
             at: kept
-            for at, kept in _of_each(laid, side).items()
+            for at, kept in _with_patient_roles(laid, side).items()
             if at[0] != "models" or {at[-1]} & keys or at[-1] not in by_anybody
         }
         if any(value != OFFLINE for (section, *_), (value, _) in own.items() if section == "models"):
-            same = _of_each(of_file, side)
+            same = _with_patient_roles(of_file, side)
             own = {**{at: kept for at, kept in same.items() if at[0] == JUDGES or at[-1] in keys}, **own}
         found[name] = own
     return found
 
 
-def _of_each(laid: Settings, side: Collection[str]) -> Settings:
-    """The settings; a model for `patient` is one for each role of its side, where none of them is called so."""
+def _with_patient_roles(laid: Settings, side: Collection[str]) -> Settings:
+    """Replace a model for `patient` by one for each role of the patient's side, if none of them has that name."""
     if not side or PATIENT in side or ("models", PATIENT) not in laid:
         return laid
     rest = {at: kept for at, kept in laid.items() if at != ("models", PATIENT)}

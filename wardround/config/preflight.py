@@ -1,4 +1,4 @@
-"""Before the first call: every language can be spoken, every model built, and no server lacks the model it is asked."""
+"""Checks before the first call: each language has its prompts, each model can be built, each server has its model."""
 
 import asyncio
 from collections.abc import Sequence
@@ -21,14 +21,14 @@ from prompts import PromptError, check_language, load_prompt
 from prompts.folders import OURS, languages
 from wardround.config.experiment import ConfigurationError
 
-_SECONDS = 5.0  # for a list of models
+_SECONDS = 5.0  # to list a server's models
 
 
 def check_languages(items: Sequence[Case | Note], context: Context) -> None:
-    """Look whether all prompts and words are there in the languages of cases or notes, and in that of the prompts.
+    """Check that all prompts and words exist in the languages of the cases or notes, and in the set language.
 
     Raises:
-        ConfigurationError: a language has no folder of prompts, or lacks something in it.
+        ConfigurationError: a language has no folder of prompts, or its folder is incomplete.
     """
     chosen = [context.language] if context.language else []
     for language in sorted({*chosen, *(item.language for item in items)}):
@@ -39,13 +39,13 @@ def check_languages(items: Sequence[Case | Note], context: Context) -> None:
 
 
 def check_own_prompts(graph: Graph, items: Sequence[Case | Note], context: Context) -> None:
-    """Look whether the roles of somebody else's code have their prompts, and their views what these use.
+    """Check that the roles of plug-ins have their prompts, and that their views have the fields which these use.
 
     Raises:
-        ConfigurationError: one has no prompt in the language of a case, its view lacks a variable of it, or another
-            role that is asked beside it has its name.
+        ConfigurationError: a prompt is missing in the language of a case, its view lacks a variable, or another role
+            asked at the same stage has the same name.
     """
-    spoken = {context.language} if context.language else {item.language for item in items}
+    languages_used = {context.language} if context.language else {item.language for item in items}
     asked = list(roles_asked(graph, context))
     for role, stage in asked:
         if not _is_ours(role.prompt) and any(
@@ -55,8 +55,8 @@ def check_own_prompts(graph: Graph, items: Sequence[Case | Note], context: Conte
                 f"role {role.name!r}: another role of that name is asked at {stage}, and models and records would take "
                 "one for the other; give yours another name"
             )
-        for language in sorted(spoken):
-            if (OURS / language / f"{role.prompt}.md").is_file():  # held whole by the tests
+        for language in sorted(languages_used):
+            if (OURS / language / f"{role.prompt}.md").is_file():  # built-in prompts are checked by the tests
                 continue
             try:
                 prompt = load_prompt(role.prompt, language, stage)
@@ -78,7 +78,7 @@ def _is_ours(prompt: str) -> bool:
 
 
 def _hints(function: Any) -> dict[str, Any]:
-    """The types that a function says it takes; none if it does not say, or not so that it can be read."""
+    """Return the type hints of a function; empty if there are none, or they cannot be resolved."""
     try:
         return get_type_hints(function)
     except (NameError, TypeError):
@@ -86,18 +86,18 @@ def _hints(function: Any) -> dict[str, Any]:
 
 
 def check_lengths(items: Sequence[Case | Note], context: Context) -> None:
-    """Look whether each case's record, which the patient's model reads whole, fits into what the model reads.
+    """Check that each case's record, which the patient's model reads whole, fits the model's context length.
 
     Raises:
-        ConfigurationError: one does not, however much else is left out.
+        ConfigurationError: a record does not fit, however much else is left out.
     """
     for role, name in context.models.items():
         length = context.block(name).context_length
         if length is None or role.rpartition(".")[2] not in ("default", "patient"):
             continue
         for item in items:
-            whole = item.text if isinstance(item, Note) else " ".join(map(str, dict(item.patient).values()))
-            if (needed := tokens(whole)) > length:
+            record = item.text if isinstance(item, Note) else " ".join(map(str, dict(item.patient).values()))
+            if (needed := tokens(record)) > length:
                 raise ConfigurationError(
                     f"models.{role}: {name!r} reads {length} tokens (context_length), and what is told of {item.id} "
                     f"alone has about {needed}: leave it out, or name a model that reads more"
@@ -105,24 +105,24 @@ def check_lengths(items: Sequence[Case | Note], context: Context) -> None:
 
 
 def check_keys(contexts: Sequence[Context]) -> None:
-    """Refuse to give one key to several servers, be it in several runs.
+    """Refuse to send one API key to several servers, over all runs.
 
     Raises:
-        ModelSpecError: a key is missing, or stands for several servers.
+        ModelSpecError: a key is missing, or is used for several servers.
     """
-    every = [context.block(name) for context in contexts for name in context.models.values()]
-    for block in every:
-        key_of(block, every)
+    blocks = [context.block(name) for context in contexts for name in context.models.values()]
+    for block in blocks:
+        key_of(block, blocks)
 
 
 async def check_servers(context: Context) -> None:
-    """Build each model of the map, and look its name up where a server lists its models.
+    """Build each model of the map, and check its name where a server lists its models.
 
-    A server that keeps no list, or does not answer now, is taken at its word: its cases fail with a reason. In a
-    rehearsal nobody is asked.
+    A server that gives no list, or does not answer now, is not checked: its cases will fail with a reason. Nothing is
+    checked in a rehearsal.
 
     Raises:
-        ModelSpecError: a package or key is missing, or the server lists its models and this is not among them.
+        ModelSpecError: a package or key is missing, or the server's list of models lacks this one.
         CacheError: the response cache cannot be used.
     """
     if is_rehearsal():
@@ -143,14 +143,14 @@ async def check_servers(context: Context) -> None:
         if spec.base_url not in listed:
             listed[spec.base_url] = await _served_models(spec.base_url, name, context)
         served = listed[spec.base_url]
-        if served and _plain(spec.name) not in map(_plain, served):
+        if served and _bare_name(spec.name) not in map(_bare_name, served):
             raise ModelSpecError(
                 f"models.{role}: {spec.base_url} has no model {spec.name!r}; it has {', '.join(served)}"
             )
 
 
-def _plain(name: str) -> str:
-    """A model's name without what servers list with it and do not ask for."""
+def _bare_name(name: str) -> str:
+    """Strip from a model's name what servers add in their lists."""
     return name.removeprefix("models/").removesuffix(":latest")
 
 
@@ -169,6 +169,6 @@ async def _served_models(base_url: str, name: str, context: Context) -> list[str
     try:
         async with asyncio.timeout(_SECONDS), client:
             found: list[Any] = [model async for model in client.models.list()]
-    except Exception:  # no list, no answer, or another answer than OpenAI's
+    except Exception:  # no list, no answer, or a response unlike OpenAI's
         return []
     return sorted(str(model.id) for model in found)

@@ -1,4 +1,4 @@
-"""What is wrong with settings, told by where each was written, its key, and the key that may have been meant."""
+"""Explain invalid settings: where each was written, its key, and the key that may have been meant."""
 
 import re
 from collections.abc import Sequence
@@ -15,45 +15,47 @@ from wardround.config.experiment import NOT_OF_THE_WORKFLOW, ConfigurationError,
 from wardround.config.setting_places import Settings, origin_of
 from wardround.config.sweeping import Sweeping
 
-_SECTIONS = ("workflow", "data", "run")  # whose keys are named as if they stood alone
-_ALIKE = 0.8  # a key of another section is named for a slip of the pen only
+_SECTIONS = ("workflow", "data", "run")  # their keys may be written without the section
+_SIMILARITY = 0.8  # minimum similarity to suggest a key of another section
 
 
 def refusal(error: ValidationError, settings: Settings, file: Path | None, section: str = "") -> ConfigurationError:
-    """Each fault with where it was written (a file or the command line) and its key."""
-    told = []
+    """Describe each fault with where it was written (a file or the command line) and its key."""
+    messages = []
     for detail in faults(error):
         place = tuple(str(part) for part in detail["loc"])
         if section and place[:1] != ("models",):
             place = (section, *place)
         message = detail["msg"]
-        if own := re.match(r"'(\w+)' is (no setting of the graph '\w+': )(.*)", message):
-            place = (*place, own[1])
-            message = own[2] + (own[3] if own[3].startswith("it is obeyed") else _where(place))
+        if parts := re.match(r"'(\w+)' is (no setting of the graph '\w+': )(.*)", message):
+            place = (*place, parts[1])
+            message = parts[2] + (parts[3] if parts[3].startswith("it is obeyed") else _suggestion(place))
         if detail["type"] == "extra_forbidden":
-            message = f"unknown key; {_where(place)}"
+            message = f"unknown key; {_suggestion(place)}"
         key = "" if message.startswith("models") else ".".join(place)
-        told.append(": ".join(part for part in (origin_of(settings, place, file), key, message) if part))
-    return ConfigurationError("\n".join(told))
+        messages.append(": ".join(part for part in (origin_of(settings, place, file), key, message) if part))
+    return ConfigurationError("\n".join(messages))
 
 
-def _where(place: Sequence[str]) -> str:
-    """Where an unknown key belongs: in another section that has it, or under the name most like it."""
+def _suggestion(place: Sequence[str]) -> str:
+    """Say where an unknown key belongs: in another section that has it, or as the most similar name."""
     *section, key = place
-    if list(place) == ["context"]:  # what it is called in Python
+    if list(place) == ["context"]:  # its name in Python
         return "the settings of a graph stand in [workflow]"
-    homes = {name: home for home in ("", *_SECTIONS) if [home] != section for name in known_keys(home.split())}
-    if homes.get(key):
-        return f"it belongs in [{homes[key]}]"
+    sections = {name: home for home in ("", *_SECTIONS) if [home] != section for name in known_keys(home.split())}
+    if sections.get(key):
+        return f"it belongs in [{sections[key]}]"
     own = known_keys(section)
-    if len(section) == 1 and not get_close_matches(key, own, 1, _ALIKE):
-        for name in get_close_matches(key, homes, 1, _ALIKE):
-            return f"did you mean {name!r}, " + (f"of [{homes[name]}]?" if homes[name] else "which is of no section?")
+    if len(section) == 1 and not get_close_matches(key, own, 1, _SIMILARITY):
+        for name in get_close_matches(key, sections, 1, _SIMILARITY):
+            return f"did you mean {name!r}, " + (
+                f"of [{sections[name]}]?" if sections[name] else "which is of no section?"
+            )
     return nearest(key, own)
 
 
 def known_keys(section: Sequence[str]) -> list[str]:
-    """The keys of a section of an experiment file."""
+    """Return the keys of a section of an experiment file."""
     if list(section) == ["workflow"]:
         return sorted(set(Context.model_fields) - set(NOT_OF_THE_WORKFLOW))
     kind: type[BaseModel] = Experiment

@@ -8,7 +8,7 @@ from wardround.config.sweeping import Sweeping
 
 
 def experiment_schema() -> dict[str, Any]:
-    """The schema of an experiment file: the sections, the workflow's settings, and what sweeps over them."""
+    """Return the schema of an experiment file: its sections, the workflow's settings, and the sweep's keys."""
     schema = Experiment.model_json_schema()
     workflow = Context.model_json_schema()
     definitions = {**schema.pop("$defs", {}), **workflow.pop("$defs", {})}

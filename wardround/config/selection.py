@@ -1,4 +1,4 @@
-"""What an experiment is run on: cases or notes, and the departments that a file of cases names."""
+"""Select what an experiment is run on: cases or notes, and the departments that a file of cases names."""
 
 import difflib
 import random
@@ -18,9 +18,9 @@ Item = Case | Note  # what a run puts through its graph
 
 @dataclass(frozen=True)
 class Selection:
-    """The chosen cases or notes in the order of their file, and the second-level departments that the whole file names.
+    """The selected cases or notes in file order, and the second-level departments that the whole file names.
 
-    ``sub_departments`` is None if all of them are ours.
+    ``sub_departments`` is None if all of them are built in.
     """
 
     items: Sequence[Item]
@@ -28,7 +28,7 @@ class Selection:
 
 
 def select_cases(data: Data) -> list[Case]:
-    """The cases of an experiment; see :func:`select`.
+    """Return the cases of an experiment; see :func:`select`.
 
     Raises:
         ConfigurationError: as there, or the experiment is run on notes.
@@ -39,35 +39,35 @@ def select_cases(data: Data) -> list[Case]:
 
 
 def select(data: Data) -> Selection:
-    """The cases or notes of an experiment, in the order of the file.
+    """Return the cases or notes of an experiment, in file order.
 
     Raises:
         CaseFileError: the file cannot be read or is faulty.
         ConfigurationError: nothing is left, or an id is not among the cases.
     """
     if data.notes is not None:
-        named = data.notes if isinstance(data.notes, str) else ", ".join(data.notes)
-        return Selection(_chosen(read_notes(data.notes), data, named, ""))
-    everything = load_cases(data.cases)
+        source = data.notes if isinstance(data.notes, str) else ", ".join(data.notes)
+        return Selection(_chosen(read_notes(data.notes), data, source, ""))
+    all_cases = load_cases(data.cases)
     if data.terms is not None and not Path(data.terms).is_file():
         raise ConfigurationError(f"data.terms: {data.terms} is not there; expected an .xls or .csv file of names")
     split = data.split or ("test" if data.cases == BUILTIN and not data.case_ids else None)
-    cases = [case for case in everything if split in (None, case.split)]
-    of_split = f" of split {split!r}" if split else ""
-    return Selection(_chosen(cases, data, data.cases, of_split), _own_sub_departments(everything))
+    cases = [case for case in all_cases if split in (None, case.split)]
+    in_split = f" of split {split!r}" if split else ""
+    return Selection(_chosen(cases, data, data.cases, in_split), _own_sub_departments(all_cases))
 
 
-def _chosen(items: Sequence[Item], data: Data, source: str, of_split: str) -> Sequence[Item]:
-    """The items that are named, or the first so many."""
+def _chosen(items: Sequence[Item], data: Data, source: str, in_split: str) -> Sequence[Item]:
+    """Return the items with the given ids, or the first ``limit`` items."""
     if data.case_ids:
         by_id = {item.id: item for item in items}
         if unknown := [case_id for case_id in data.case_ids if case_id not in by_id]:
             close = difflib.get_close_matches(unknown[0], by_id, n=3)
             hint = f"; did you mean {' or '.join(close)}?" if close else ""
-            raise ConfigurationError(f"data.case_ids: {', '.join(unknown)} not in {source}{of_split}{hint}")
+            raise ConfigurationError(f"data.case_ids: {', '.join(unknown)} not in {source}{in_split}{hint}")
         items = [by_id[case_id] for case_id in dict.fromkeys(data.case_ids)]
     if not items:
-        raise ConfigurationError(f"data: {source} has no case{of_split}")
+        raise ConfigurationError(f"data: {source} has no case{in_split}")
     if data.shuffle is not None:
         items = random.Random(data.shuffle).sample(items, len(items))
     items = items[: data.limit]
@@ -79,14 +79,14 @@ def _chosen(items: Sequence[Item], data: Data, source: str, of_split: str) -> Se
 
 
 def _own_sub_departments(cases: Sequence[Case]) -> dict[str, list[str]] | None:
-    """The second-level departments of a data set that has its own, by department.
+    """Return a data set's own second-level departments, by department; None if all are built in.
 
-    MedChain's list is printed nowhere: it is what the answer keys of the whole file name.
+    MedChain's list is not published, so it is collected from the answer keys of the whole file.
     """
-    named: dict[str, set[str]] = {}
+    by_department: dict[str, set[str]] = {}
     for case in cases:
         if case.key.department:
-            named.setdefault(case.key.department, set()).update(case.key.sub_departments)
-    if all(name in SUB_DEPARTMENTS.names for names in named.values() for name in names):
+            by_department.setdefault(case.key.department, set()).update(case.key.sub_departments)
+    if all(name in SUB_DEPARTMENTS.names for names in by_department.values() for name in names):
         return None
-    return {department: sorted(names) for department, names in sorted(named.items()) if names}
+    return {department: sorted(names) for department, names in sorted(by_department.items()) if names}

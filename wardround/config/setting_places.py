@@ -1,4 +1,4 @@
-"""Settings by the place that they stand in: a key, and the sections above it, with where each was written."""
+"""Settings by place: a key and its sections, with where each was written."""
 
 from collections.abc import Iterator, Mapping
 from copy import deepcopy
@@ -10,12 +10,12 @@ from wardround.config.experiment import ConfigurationError
 COMMAND_LINE = "command line"
 MODEL_MAPS = ("models", "judges", "fixed")
 
-Place = tuple[str, ...]  # a key and the sections that it stands in
-Settings = dict[Place, tuple[Any, str]]  # each value with where it was written; what was laid later stands later
+Place = tuple[str, ...]  # a key after its sections
+Settings = dict[Place, tuple[Any, str]]  # each value with where it was written; later settings come later
 
 
 def leaves(tree: Mapping[str, Any], above: Place = ()) -> Iterator[tuple[Place, Any]]:
-    """The values of a tree of sections, each with its place; an empty section is a value."""
+    """Yield the values of a tree of sections, each with its place; an empty section counts as a value."""
     for key, value in tree.items():
         if isinstance(value, dict) and value:
             yield from leaves(value, (*above, key))
@@ -24,54 +24,54 @@ def leaves(tree: Mapping[str, Any], above: Place = ()) -> Iterator[tuple[Place, 
 
 
 def place_of(key: str) -> Place:
-    """The place of a dotted key."""
+    """Return the place of a dotted key."""
     return whole(tuple(key.split(".")))
 
 
 def whole(place: Place) -> Place:
-    """A place with the roles of the model maps, which are dotted themselves, in one piece."""
+    """Return a place with the (dotted) roles of model maps in one piece."""
     return (place[0], ".".join(place[1:])) if place[0] in MODEL_MAPS and len(place) > 1 else place
 
 
 def block_at(place: Place) -> str:
-    """The block of a model that a place is part of; empty if it is part of none."""
+    """Return the [model.NAME] block that a place is in; empty if none."""
     return place[1] if place[0] == "model" and len(place) > 1 else ""
 
 
 def given_models(settings: Settings) -> set[str]:
-    """The models that roles are given, by spec or by the name of a block."""
+    """Return the models given to roles, by spec or block name."""
     return {value for place, (value, _) in settings.items() if place[0] in MODEL_MAPS and isinstance(value, str)}
 
 
 def within(place: Place, above: Place) -> bool:
-    """Whether a place is another, or lies in it."""
+    """Whether a place equals another, or lies inside it."""
     return place[: len(above)] == above
 
 
 def nested(settings: Settings) -> dict[str, Any]:
-    """Settings as the tree of sections that they stand in.
+    """Return settings as the tree of their sections.
 
     Raises:
-        ConfigurationError: a place lies in what has a value of its own.
+        ConfigurationError: a place lies inside one that has a value itself.
     """
     tree: dict[str, Any] = {}
     for (*sections, last), (value, origin) in settings.items():
-        here = tree
+        section_values = tree
         for section in sections:
-            here = here.setdefault(section, {})
-            if not isinstance(here, dict):
-                raise ConfigurationError(f"{origin}: {section}: expected a section, not {here!r}")
-        here[last] = deepcopy(value)
+            section_values = section_values.setdefault(section, {})
+            if not isinstance(section_values, dict):
+                raise ConfigurationError(f"{origin}: {section}: expected a section, not {section_values!r}")
+        section_values[last] = deepcopy(value)
     return tree
 
 
 def origin_of(settings: Settings, place: Place, file: Path | None) -> str:
-    """Where a value, or what it is part of, was written; without a file, also a section by one of its values."""
-    of = [(laid, origin) for laid, (_, origin) in reversed(settings.items())]
-    found = [origin for laid, origin in of if within(place, laid) or (file is None and within(laid, place))]
+    """Return where a value, or its section, was written; without a file, also a section by one of its values."""
+    candidates = [(laid, origin) for laid, (_, origin) in reversed(settings.items())]
+    found = [origin for laid, origin in candidates if within(place, laid) or (file is None and within(laid, place))]
     return found[0] if found else str(file or COMMAND_LINE)
 
 
 def laid_out(settings: Mapping[str, Any]) -> dict[Place, Any]:
-    """Settings that stand in nested sections or, at the top, under dotted keys."""
+    """Flatten settings given in nested sections or, at the top, under dotted keys."""
     return {whole((*place_of(first), *rest)): value for (first, *rest), value in leaves(settings) if value != {}}

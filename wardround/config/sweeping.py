@@ -1,4 +1,4 @@
-"""What stands in an experiment file beside the experiment."""
+"""The keys of an experiment file that define a sweep."""
 
 from typing import Any
 

@@ -1,1 +1,1 @@
-"""People's judgement of runs: blinded, on a page of this machine, and how far people and judges agree."""
+"""Human ratings of runs: collected blind on a local page, with agreement among people and with judges."""

@@ -1,4 +1,4 @@
-"""What people judged, how far they agree, and how far the scores of the runs agree with them."""
+"""What people rated, how far they agree, and how far the runs' scores agree with them."""
 
 import random
 from collections import defaultdict
@@ -19,28 +19,28 @@ from wardround.tables.table import SPREAD, Column, Table, measured
 _RESAMPLES, _SEED = 500, 20_240_607
 
 Rated = TypeVar("Rated")
-Votes = Mapping[Key, Mapping[str, float]]  # of one question: by item, each rater's value
+Votes = Mapping[Key, Mapping[str, float]]  # for one question: by item, each rater's value
 
 
 def tables_of(runs: Sequence[RecordedRun], scale: Name, marks: Sequence[Mark]) -> list[Table]:
-    """What the judgements of one scale come to: means, agreement, correlation with scores, and what to read again."""
+    """Return the tables on a scale: means, agreement, correlation with scores, and the items to look at again."""
     votes = votes_of(runs, scale, marks)
-    if scale == "misdiagnosis":  # kinds, of which there is no mean
-        made = [sorted_by_people(runs, votes), disagreements(votes)]
-        return [table for table in made if table.rows]
-    made = [_means(scale, votes), agreement_table(votes, "agreement", "How far people agree")]
-    made += [_beside_scores(runs, scale, votes), disagreements(votes)]
-    return [table for table in made if table.rows]
+    if scale == "misdiagnosis":  # categories, which have no mean
+        tables = [sorted_by_people(runs, votes), disagreements(votes)]
+        return [table for table in tables if table.rows]
+    tables = [_means(scale, votes), agreement_table(votes, "agreement", "How far people agree")]
+    tables += [_beside_scores(runs, scale, votes), disagreements(votes)]
+    return [table for table in tables if table.rows]
 
 
 def votes_of(runs: Sequence[RecordedRun], scale: Name, marks: Sequence[Mark]) -> dict[str, dict[Key, dict[str, int]]]:
-    """The judgements of runs on a scale, by question, item and rater."""
+    """Return the ratings of runs on a scale, by question, item and rater."""
     known = {run.name for run in runs}
     return votes_by_question(scale, [mark for mark in marks if {mark.run, mark.against or mark.run} <= known])
 
 
 def votes_by_question(scale: Name, marks: Sequence[Mark]) -> dict[str, dict[Key, dict[str, int]]]:
-    """The judgements on a scale, by question in its order, item and rater."""
+    """Return the ratings on a scale by question (in the scale's order), item and rater."""
     by_question: dict[str, dict[Key, dict[str, int]]] = defaultdict(lambda: defaultdict(dict))
     for mark in marks:
         if mark.scale == scale:
@@ -50,16 +50,16 @@ def votes_by_question(scale: Name, marks: Sequence[Mark]) -> dict[str, dict[Key,
 
 
 def people_of(scale: Name, votes: Mapping[str, Votes]) -> dict[str, dict[Key, float]]:
-    """People's mean of each item by the score that measures the same: the sum of its questions, if all are answered."""
+    """Return people's mean rating of each item by the matching score: the sum of its questions, if all are answered."""
     columns: dict[str, list[str]] = defaultdict(list)
     for question in scale_of(scale, "en").questions:
         columns[question.column].append(question.key)
     found: dict[str, dict[Key, float]] = defaultdict(dict)
     for column, questions in columns.items():
         for item in votes.get(questions[0], {}):
-            given = [votes.get(question, {}).get(item) for question in questions]
-            if all(given):
-                found[column][item] = sum(sum(values.values()) / len(values) for values in given if values)
+            votes_per_question = [votes.get(question, {}).get(item) for question in questions]
+            if all(votes_per_question):
+                found[column][item] = sum(sum(values.values()) / len(values) for values in votes_per_question if values)
     return found
 
 
@@ -71,10 +71,10 @@ def _means(scale: Name, votes: Mapping[str, Votes]) -> Table:
         for run, against in sides:
             items = {item: values for item, values in by_item.items() if item[:2] == (run, against)}
             each = [value for values in items.values() for value in values.values()]
-            of_items = {
+            item_means = {
                 item: mean(list(map(float, values.values()))) or 0.0 for item, values in items.items() if values
             }
-            found = estimate(of_items.values(), [case for _, _, case, _ in of_items], ends=ends[question])
+            found = estimate(item_means.values(), [case for _, _, case, _ in item_means], ends=ends[question])
             row = {"question": question, "run": run, "against": against, "items": len(items), "marks": len(each)}
             shares = {name: each.count(value) / len(each) for name, value in (("first", -1), ("tie", 0), ("second", 1))}
             rows.append({**row, **measured({"mark": found}), **(shares if against else {})})
@@ -92,15 +92,15 @@ def _means(scale: Name, votes: Mapping[str, Votes]) -> Table:
 
 
 def agreement_table(votes: Mapping[str, Votes], name: str, title: str) -> Table:
-    """Krippendorff's alpha of who judged the same items, with its interval, and how often all said the same."""
+    """Return Krippendorff's alpha over items with several raters, with its interval, and how often all agreed."""
     rows: list[dict[str, Any]] = []
     for question, by_item in votes.items():
         shared = [values for values in by_item.values() if len(values) > 1]
         if not shared:
             continue
         low, high = resampled_interval(shared, alpha) or (None, None)
-        alike = mean([float(len(set(values.values())) == 1) for values in shared])
-        found = {"alpha": alpha(shared), "alpha_low": low, "alpha_high": high, "alike": alike}
+        unanimous = mean([float(len(set(values.values())) == 1) for values in shared])
+        found = {"alpha": alpha(shared), "alpha_low": low, "alpha_high": high, "alike": unanimous}
         raters = {rater for values in shared for rater in values}
         rows.append({"question": question, **found, "raters": len(raters), "items": len(shared)})
     columns = [
@@ -119,7 +119,7 @@ def agreement_table(votes: Mapping[str, Votes], name: str, title: str) -> Table:
 def resampled_interval(
     shared: Sequence[Rated], measure: Callable[[Sequence[Rated]], float | None]
 ) -> tuple[float, float] | None:
-    """The 95 % interval of a measure of agreement by resampling items; None where too many resamples have none."""
+    """Return a measure's 95 % interval by resampling items; None if over a tenth of the resamples give no value."""
     if not shared:
         return None
     draw = random.Random(_SEED)
@@ -131,16 +131,16 @@ def resampled_interval(
 
 
 def _beside_scores(runs: Sequence[RecordedRun], scale: Name, votes: Mapping[str, Votes]) -> Table:
-    """Rank correlation of people's mean with the run's own score of the same thing, over all runs' cases."""
+    """Correlate people's mean rating with the run's own score of the same thing (ranks, over the cases of all runs)."""
     scores = {(run.name, "", *result.key): result.scores for run in runs for result in run.scored}
     rows = []
-    for column, given in people_of(scale, votes).items():
-        of_runs = {item: score for item in given if (score := scores.get(item, {}).get(column)) is not None}
-        if len(of_runs) >= 3:
-            found = spearman([(score, given[item]) for item, score in of_runs.items()])
+    for column, people_means in people_of(scale, votes).items():
+        run_scores = {item: score for item in people_means if (score := scores.get(item, {}).get(column)) is not None}
+        if len(run_scores) >= 3:
+            found = spearman([(score, people_means[item]) for item, score in run_scores.items()])
             low, high = found.ci95 or (None, None)
             rows.append({"score": column, "rho": found.rho, "low": low, "high": high, "p": found.p, "n": found.n})
-    shown = [
+    columns = [
         Column("score", "Score", key=True),
         Column("rho", "Rho"),
         Column("low", "From", "95 % interval"),
@@ -149,18 +149,18 @@ def _beside_scores(runs: Sequence[RecordedRun], scale: Name, votes: Mapping[str,
         Column("n", "Items"),
     ]
     note = "Spearman's correlation of people's mean with the score in the run, of whatever judge or rule gave it."
-    return Table("beside_scores", "People beside the runs' scores", shown, rows, [note])
+    return Table("beside_scores", "People beside the runs' scores", columns, rows, [note])
 
 
 def disagreements(votes: Mapping[str, Votes]) -> Table:
-    """What people answered differently, the furthest apart first."""
+    """Tabulate the items that people rated differently, the largest spread first."""
     rows: list[dict[str, Any]] = []
     for question, by_item in votes.items():
         for (run, against, case_id, epoch), values in by_item.items():
-            if apart := max(values.values()) - min(values.values()):
-                said = ", ".join(f"{rater}: {value}" for rater, value in sorted(values.items()))
-                where = {"case": case_id, "epoch": epoch, "run": run, "against": against}
-                rows.append({"apart": apart, "question": question, **where, "said": said})
+            if spread := max(values.values()) - min(values.values()):
+                listed = ", ".join(f"{rater}: {value}" for rater, value in sorted(values.items()))
+                labels = {"case": case_id, "epoch": epoch, "run": run, "against": against}
+                rows.append({"apart": spread, "question": question, **labels, "said": listed})
     rows.sort(key=lambda row: -row["apart"])
     names = ("case", "question", "run", "against", "said")
     columns = [Column(name, name.capitalize(), key=True) for name in names if any(row[name] for row in rows)]

@@ -1,4 +1,4 @@
-"""Physicians rate cases: MedChain's six dimensions (section 3.1), AI Hospital's three questions (section 3.3)."""
+"""Physicians' ratings of cases: MedChain's six dimensions (section 3.1), AI Hospital's three questions (3.3)."""
 
 import random
 from collections import defaultdict
@@ -15,12 +15,12 @@ from wardround.rating.marks import Mark
 from wardround.rating.scales import Name, scale_of
 from wardround.tables.table import SPREAD, Column, Table, measured
 
-SOUND = 2  # the choice that a case passes by; 1 is the other
+SOUND = 2  # the value of "yes", with which a case passes a question; "no" is 1
 ALL, TOGETHER = "a case as a whole", "all answers together"
 
 
 def case_items(cases: Sequence[Case], per_department: int | None = None, seed: int = 0) -> list[Item]:
-    """The cases as they are rated: all, or so many of each first-level department, drawn.
+    """Return the cases to rate: all, or a random sample of ``per_department`` per first-level department.
 
     Raises:
         ConfigurationError: there is no case.
@@ -28,11 +28,11 @@ def case_items(cases: Sequence[Case], per_department: int | None = None, seed: i
     by_department: dict[str | None, list[Case]] = defaultdict(list)
     for case in sorted(cases, key=lambda case: case.id):
         by_department[case.key.department].append(case)
-    draw = random.Random(seed)
+    generator = random.Random(seed)
     drawn = [
         case
         for found in by_department.values()
-        for case in (found if per_department is None else draw.sample(found, min(per_department, len(found))))
+        for case in (found if per_department is None else generator.sample(found, min(per_department, len(found))))
     ]
     if not drawn:
         raise ConfigurationError("no case to rate")
@@ -40,19 +40,21 @@ def case_items(cases: Sequence[Case], per_department: int | None = None, seed: i
 
 
 def tables_of(cases: Sequence[Case], scale: Name, marks: Sequence[Mark]) -> list[Table]:
-    """How many cases pass by each question and as a whole, how far two people agree, and where they do not."""
+    """Tabulate how many cases pass each question and as a whole, how far two people agree, and where they do not."""
     known = {case.id for case in cases}
-    given = [mark for mark in marks if not mark.run and mark.case_id in known]
-    every = votes_by_question(scale, given)
+    marks_of_cases = [mark for mark in marks if not mark.run and mark.case_id in known]
+    by_question = votes_by_question(scale, marks_of_cases)
     questions = [question.key for question in scale_of(scale, "en").questions]
-    whole: dict[Key, dict[str, int]] = defaultdict(dict)
-    for item, rater in {(mark.item, mark.rater) for mark in given if mark.scale == scale}:
-        answers = {every.get(question, {}).get(item, {}).get(rater) for question in questions}
+    overall: dict[Key, dict[str, int]] = defaultdict(dict)
+    for item, rater in {(mark.item, mark.rater) for mark in marks_of_cases if mark.scale == scale}:
+        answers = {by_question.get(question, {}).get(item, {}).get(rater) for question in questions}
         if None not in answers:
-            whole[item][rater] = SOUND if answers == {SOUND} else 1
-    rows = [_row(name, by_item) for name, by_item in [*every.items(), *([(ALL, whole)] if whole else [])]]
-    if len(every) > 1:
-        pooled = {(name, *item[1:]): values for name, by_item in every.items() for item, values in by_item.items()}
+            overall[item][rater] = SOUND if answers == {SOUND} else 1
+    rows = [_row(name, by_item) for name, by_item in [*by_question.items(), *([(ALL, overall)] if overall else [])]]
+    if len(by_question) > 1:
+        pooled = {
+            (name, *item[1:]): values for name, by_item in by_question.items() for item, values in by_item.items()
+        }
         rows.append(_row(TOGETHER, pooled))
     columns = [
         Column("question", "Question", key=True),
@@ -69,8 +71,8 @@ def tables_of(cases: Sequence[Case], scale: Name, marks: Sequence[Mark]) -> list
         "Kappa of every two people on what both rated (the mean, if there are more than two); percentile bootstrap.",
         f"{SPREAD}.",
     ]
-    made = [Table("case_ratings", "Cases as people rate them", columns, rows, notes), disagreements(every)]
-    return [table for table in made if table.rows]
+    tables = [Table("case_ratings", "Cases as people rate them", columns, rows, notes), disagreements(by_question)]
+    return [table for table in tables if table.rows]
 
 
 def _row(question: str, by_item: Votes) -> dict[str, float | str | None]:
@@ -95,9 +97,9 @@ def _row(question: str, by_item: Votes) -> dict[str, float | str | None]:
 
 
 def _kappa(rated: Iterable[Mapping[str, float]]) -> float | None:
-    """The mean over every two people, on what both rated."""
-    listed = list(rated)
+    """Return the mean Cohen's kappa over all pairs of raters, each on the cases that both rated."""
+    ratings = list(rated)
     found = []
-    for one, other in combinations(sorted({rater for values in listed for rater in values}), 2):
-        found.append(cohen_kappa([(each[one], each[other]) for each in listed if one in each and other in each]))
+    for one, other in combinations(sorted({rater for values in ratings for rater in values}), 2):
+        found.append(cohen_kappa([(each[one], each[other]) for each in ratings if one in each and other in each]))
     return mean([kappa for kappa in found if kappa is not None])

@@ -1,4 +1,4 @@
-"""Lists that a person checks in a spreadsheet: what a model proposed, a line each, written and taken back."""
+"""Checklists for a spreadsheet: a model's proposals, one per line, written for a person and read back."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -12,29 +12,29 @@ from scoring.records import read_sheet
 from wardround.store.provenance import write_whole
 from wardround.tables.table import Column, Table, no_formula
 
-_SAID = dict.fromkeys(("yes", "y", "1", "true", "是"), True) | dict.fromkeys(("no", "n", "0", "false", "否"), False)
+_KEEP = dict.fromkeys(("yes", "y", "1", "true", "是"), True) | dict.fromkeys(("no", "n", "0", "false", "否"), False)
 
 
-def _kept(value: Any) -> Any:
-    """What stands in the cell: yes, no, or nothing yet."""
+def _parse_keep(value: Any) -> Any:
+    """Parse a cell of the column ``keep``: yes, no, or empty."""
     text = str(value or "").strip().casefold()
-    if text and text not in _SAID:
+    if text and text not in _KEEP:
         raise ValueError(f"expected yes, no or nothing, found {text!r}")
-    return _SAID.get(text)
+    return _KEEP.get(text)
 
 
 class Line(Strict):
-    """One proposal, and whether a person keeps it; None until somebody has looked."""
+    """One proposal, and whether a person keeps it; None if nobody has decided."""
 
     case: str = Field(min_length=1)
-    keep: Annotated[bool | None, BeforeValidator(_kept)] = None
+    keep: Annotated[bool | None, BeforeValidator(_parse_keep)] = None
 
 
 Kind = TypeVar("Kind", bound=Line)
 
 
 def write_checklist(path: Path, kind: type[Line], lines: Sequence[Line]) -> None:
-    """Write a list, the decision last, with an empty cell where it is open.
+    """Write a checklist; the column ``keep`` comes last, and is empty where nobody has decided.
 
     Raises:
         OSError: it cannot be written.
@@ -48,7 +48,7 @@ def write_checklist(path: Path, kind: type[Line], lines: Sequence[Line]) -> None
 
 
 def columns_of(path: Path) -> list[str]:
-    """The names over the columns.
+    """Return the column names.
 
     Raises:
         CaseFileError: the file cannot be read.
@@ -60,16 +60,16 @@ def columns_of(path: Path) -> list[str]:
 
 
 def read_checklist(path: Path, kind: type[Kind]) -> dict[str, Kind]:
-    """The lines of a list as a person left them, by where they stand in the file.
+    """Read a checklist as a person left it, each line by its place in the file.
 
     Raises:
-        CaseFileError: the file cannot be read, or lines are not as expected; each is named by line and column.
+        CaseFileError: the file cannot be read, or lines are invalid; each is named by line and column.
     """
     needed = [name for name, field in kind.model_fields.items() if field.is_required()]
     _, rows, problems = read_sheet(path, needed)
     lines: dict[str, Kind] = {}
     for where, row in rows:
-        if cells := {name: cell for name in kind.model_fields if (cell := _plain(row.get(name, "")))}:
+        if cells := {name: cell for name in kind.model_fields if (cell := _without_apostrophe(row.get(name, "")))}:
             try:
                 lines[where] = kind.model_validate(cells)
             except ValidationError as error:
@@ -79,6 +79,6 @@ def read_checklist(path: Path, kind: type[Kind]) -> dict[str, Kind]:
     return lines
 
 
-def _plain(cell: str) -> str:
-    """A cell without the apostrophe that keeps a spreadsheet from computing it."""
+def _without_apostrophe(cell: str) -> str:
+    """Strip the apostrophe that keeps a spreadsheet from computing the cell."""
     return cell[1:].strip() if cell[:1] == "'" and no_formula(cell[1:]) == cell else cell.strip()

@@ -1,4 +1,4 @@
-"""Items that a reader found in imported cases, as a list for a person to check (MedChain, A.1)."""
+"""Items that a model read from imported cases, as a checklist for a person (MedChain, appendix A.1)."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -18,7 +18,7 @@ PARTS: Mapping[Part, Vocabulary] = {"examination_items": EXAMINATION_ITEMS, "tre
 
 
 class ItemLine(Line):
-    """An item of a case's key, the words that tell of it, and who found it; a person's own line needs no more."""
+    """An item of a case's key, the words it was read from, and who found it; a line added by a person needs no more."""
 
     part: Part
     item: str = Field(min_length=1)
@@ -27,28 +27,28 @@ class ItemLine(Line):
 
 
 class Checked(NamedTuple):
-    """What a list made of the cases."""
+    """The result of a checklist."""
 
-    cases: list[Case]  # all of them; what was checked is stated by their keys
-    parts: int  # how many parts were checked
-    open: list[str]  # the parts that some line leaves open, as ``case: part``; they stay as they were
-    kept: dict[str, tuple[int, int]]  # how many lines were kept, and of how many, by who had found them
+    cases: list[Case]  # all cases; checked parts of their keys count as stated
+    parts: int  # number of checked parts
+    open: list[str]  # parts with an undecided line, as ``case: part``; they are unchanged
+    kept: dict[str, tuple[int, int]]  # by finder: number of kept lines, and of decided lines
 
 
 def open_parts(case: Case) -> list[Part]:
-    """The parts of a key that the source does not state although the record tells of them."""
-    tells = {
+    """Return the parts of a key that the source does not state although the record has material for them."""
+    has_source = {
         "examination_items": bool(case.examinations.results or case.examinations.images),
         "treatment_items": bool(case.key.treatment_course),
     }
-    return [part for part in PARTS if tells[part] and (part in case.key.inferred or not getattr(case.key, part))]
+    return [part for part in PARTS if has_source[part] and (part in case.key.inferred or not getattr(case.key, part))]
 
 
 def proposed(case: Case, read: ReadItems | None, reader: str) -> tuple[Case, list[ItemLine]]:
-    """The case with the items that were read as inferred parts of its key, and the list of them.
+    """Return the case with the read items as inferred parts of its key, and their checklist.
 
-    What the importer's rules had found and the reader did not stands in the list alone. Where the reader gave no answer
-    (None) the case stays as it is.
+    Items that only the importer's rules found are listed without entering the key. If the reader gave no answer (None),
+    the case is unchanged.
     """
     found: dict[Part, dict[str, str]] = {"examination_items": {}, "treatment_items": {}}
     if read is not None:
@@ -59,12 +59,12 @@ def proposed(case: Case, read: ReadItems | None, reader: str) -> tuple[Case, lis
     key: dict[str, Any] = {}
     lines = []
     for part in open_parts(case):
-        ruled = getattr(case.key, part)
-        for item in (name for name in PARTS[part].names if name in found[part] or name in ruled):
-            by = [who for who, names in ((reader, found[part]), ("rule", ruled)) if item in names]
+        rule_items = getattr(case.key, part)
+        for item in (name for name in PARTS[part].names if name in found[part] or name in rule_items):
+            finders = [who for who, names in ((reader, found[part]), ("rule", rule_items)) if item in names]
             words = found[part].get(item) or case.examinations.results.get(item, "")
             lines.append(
-                ItemLine(case=case.id, part=part, item=item, words=words, found_by=" and ".join(dict.fromkeys(by)))
+                ItemLine(case=case.id, part=part, item=item, words=words, found_by=" and ".join(dict.fromkeys(finders)))
             )
         if read is not None:
             key[part] = [name for name in PARTS[part].names if name in found[part]]
@@ -72,12 +72,12 @@ def proposed(case: Case, read: ReadItems | None, reader: str) -> tuple[Case, lis
 
 
 def taken_back(cases: Sequence[Case], lines: Mapping[str, ItemLine], path: Path, checker: str) -> Checked:
-    """The cases with what a person kept: a part whose every line is decided is inferred no more.
+    """Return the cases with the items that a person kept; a part whose every line is decided is no longer inferred.
 
-    Lines are by where they stand in the list, whose path messages name; the checker stands in the provenance.
+    ``lines`` are by their place in the file ``path``, which messages name; the checker is added to the provenance.
 
     Raises:
-        CaseFileError: a line fits no case, no open part or no item; each is named.
+        CaseFileError: a line does not match a case, an open part or an item; each is named.
     """
     by_id = {case.id: case for case in cases}
     decided: dict[tuple[str, Part], dict[str, bool | None]] = {}
@@ -86,7 +86,7 @@ def taken_back(cases: Sequence[Case], lines: Mapping[str, ItemLine], path: Path,
     seen: Counter[str] = Counter()
     for where, line in lines.items():
         item = PARTS[line.part].canonical(line.item)
-        before = decided.setdefault((line.case, line.part), {})
+        decided_items = decided.setdefault((line.case, line.part), {})
         if line.case not in by_id:
             problems.append(Problem(str(path), where, "case", f"there is no case {line.case!r}"))
         elif line.part not in open_parts(by_id[line.case]):
@@ -95,10 +95,10 @@ def taken_back(cases: Sequence[Case], lines: Mapping[str, ItemLine], path: Path,
         elif item is None:
             fault = f"{line.item!r} is none of the list: expected {PARTS[line.part].choices}"
             problems.append(Problem(str(path), where, "item", fault))
-        elif before.get(item, line.keep) != line.keep:
+        elif decided_items.get(item, line.keep) != line.keep:
             problems.append(Problem(str(path), where, "keep", f"{item} is decided otherwise further up"))
         else:
-            before[item] = line.keep
+            decided_items[item] = line.keep
             seen[line.found_by] += line.keep is not None
             kept[line.found_by] += line.keep is True
     if problems:
@@ -110,17 +110,17 @@ def taken_back(cases: Sequence[Case], lines: Mapping[str, ItemLine], path: Path,
             undecided.append(f"{name}: {part}")
         else:
             keys.setdefault(name, {})[part] = [item for item in PARTS[part].names if items.get(item)]
-    checked = [_checked(case, keys[case.id], checker) if case.id in keys else case for case in cases]
+    checked = [_with_checked_parts(case, keys[case.id], checker) if case.id in keys else case for case in cases]
     return Checked(
         checked, sum(map(len, keys.values())), undecided, {who: (kept[who], seen[who]) for who in seen if seen[who]}
     )
 
 
-def _checked(case: Case, key: Mapping[str, Any], checker: str) -> Case:
-    told = " ".join(f"{part.replace('_', ' ').capitalize()} checked by {checker}." for part in key)
-    note = f"{case.provenance.note} {told}".strip()
-    sound = _with_key(case, key, inferred=[part for part in case.key.inferred if part not in key])
-    return sound.model_copy(update={"provenance": case.provenance.model_copy(update={"note": note})})
+def _with_checked_parts(case: Case, key: Mapping[str, Any], checker: str) -> Case:
+    note_text = " ".join(f"{part.replace('_', ' ').capitalize()} checked by {checker}." for part in key)
+    note = f"{case.provenance.note} {note_text}".strip()
+    checked_case = _with_key(case, key, inferred=[part for part in case.key.inferred if part not in key])
+    return checked_case.model_copy(update={"provenance": case.provenance.model_copy(update={"note": note})})
 
 
 def _with_key(case: Case, parts: Mapping[str, Any], inferred: Sequence[str]) -> Case:

@@ -1,7 +1,7 @@
-"""How far judges can be trusted: with each other, beside people, and where what should not matter decides.
+"""How far judges can be trusted: agreement with each other and with people, and biases by length and model family.
 
-Every answer of the runs is scored by each judge. Length, and who wrote an answer, should not matter; position is told
-of two consultations (:mod:`scoring.aie.pairwise`), as one by itself has none.
+Every answer of the runs is scored by each judge. Position bias needs two consultations side by side and is measured in
+:mod:`scoring.aie.pairwise`.
 """
 
 import re
@@ -29,40 +29,40 @@ from wardround.tables.scores import score_form
 from wardround.tables.table import SPREAD, Column, Table, measured
 
 AS_RUN, PEOPLE, PANEL = "as run", "people", "panel"
-_NO_NAMES = frozenset({"meta", "chat"})  # with which names of models begin that belong to different families
+_NOT_FAMILIES = frozenset({"meta", "chat"})  # first words of model names that belong to different families
 _FAMILIES = {"chatgpt": "gpt", "o": "gpt", "codellama": "llama", "qwq": "qwen"}
 
-Marks = Mapping[str, Mapping[Key, float]]  # by score: what people gave to each answer
+Marks = Mapping[str, Mapping[Key, float]]  # by score: people's rating of each answer
 
 
 @dataclass
 class JudgedAnswer:
-    """One answer, and what each judge gives it."""
+    """One answer, and the score that each judge gives it."""
 
-    key: Key  # run, nothing, case and epoch
+    key: Key  # run, empty, case and epoch
     families: frozenset[str]  # of the models that answered as doctors
-    lengths: dict[str, int]  # by score, the characters of what is judged
-    scores: dict[str, dict[str, float]] = field(default_factory=lambda: defaultdict(dict))  # by score, each judge's
+    lengths: dict[str, int]  # by score: characters of the text judged
+    scores: dict[str, dict[str, float]] = field(default_factory=lambda: defaultdict(dict))  # by score: each judge's
 
 
 @dataclass(frozen=True)
 class Judgements:
-    """The answers of some runs under several judges."""
+    """The answers of some runs with the scores of several judges."""
 
     titles: Mapping[str, str]  # of the judged scores, by name
-    # who judged, with the family of the model; None of rules, and where several judged
+    # by judge: the family of its model; None for rules, or if several models judged
     judges: Mapping[str, str | None]
-    answers: Sequence[JudgedAnswer]  # all that anybody judged
-    form: str  # how scores are written
-    # the least and the most that a score can be, where known
+    answers: Sequence[JudgedAnswer]  # all answers that were judged
+    form: str  # number format of the scores
+    # lowest and highest possible score, where known
     ends: Mapping[str, Ends | None] = field(default_factory=dict)
 
 
 async def judged(runs: Sequence[RecordedRun], judges: Sequence[str]) -> Judgements:
-    """Have the answers of runs judged by each of these models, beside whoever judged them when they were run.
+    """Have each of these models judge the answers of runs; the judgements made during the runs are included.
 
     Raises:
-        ConfigurationError: the runs are of several suites, or of one that asks no judge; their cases have changed.
+        ConfigurationError: the runs have several suites, or one without judges; or their cases have changed.
         ModelSpecError: a judge cannot be used.
     """
     suite = runs[0].suite
@@ -84,43 +84,43 @@ async def judged(runs: Sequence[RecordedRun], judges: Sequence[str]) -> Judgemen
             if result.scored:
                 key = (run.name, "", *result.key)
                 answers[key] = JudgedAnswer(key, families, _lengths(run, result, titles))
-                _take(answers[key], AS_RUN, result, titles)
+                _add_scores(answers[key], AS_RUN, result, titles)
         for judge in dict.fromkeys(judges):
-            again, _ = await rescore(run.path, {"default": judge})
-            for result in again:
+            rescored, _ = await rescore(run.path, {"default": judge})
+            for result in rescored:
                 if result.scored:
-                    _take(answers[run.name, "", *result.key], judge, result, titles)
+                    _add_scores(answers[run.name, "", *result.key], judge, result, titles)
     blocks = runs[0].experiment.model
     own = {judge: family(blocks[judge].spec if judge in blocks else judge) for judge in dict.fromkeys(judges)}
-    who: dict[str, str | None] = {AS_RUN: family(specs.pop()) if len(specs) == 1 else None, **own}
+    judge_families: dict[str, str | None] = {AS_RUN: family(specs.pop()) if len(specs) == 1 else None, **own}
     ends = {name: suite.ends_of(name) for name in titles}
-    return Judgements(titles, who, list(answers.values()), score_form(suite), ends)
+    return Judgements(titles, judge_families, list(answers.values()), score_form(suite), ends)
 
 
 def family(spec: str) -> str | None:
-    """The family of a model, by the first word of its name: gpt, claude, qwen, whoever serves it. None of no model."""
+    """Return a model's family by the first word of its name (gpt, claude, qwen); None if there is no name."""
     name = spec.partition(":")[2].partition("@")[0].rstrip("/").rpartition("/")[2].lower()
-    words = (_FAMILIES.get(word, word) for word in re.findall("[a-z]+", name) if word not in _NO_NAMES)
+    words = (_FAMILIES.get(word, word) for word in re.findall("[a-z]+", name) if word not in _NOT_FAMILIES)
     return next(words, None)
 
 
 def tables_of(found: Judgements, people: Marks | None = None) -> list[Table]:
-    """The tables: each judge beside people and beside length, how far judges agree, and self-preference."""
-    told = people or {}
+    """Return the tables: judges against people and text length, agreement among judges, and self-preference."""
+    people_marks = people or {}
     votes = {
         title: {one.key: one.scores[name] for one in found.answers if one.scores[name]}
         for name, title in found.titles.items()
     }
-    made = [_beside(found, told), agreement_table(votes, "judges_agree", "How far judges agree")]
-    made.append(_self_preference(found, told))
-    return [table for table in made if table.rows]
+    tables = [_judges_table(found, people_marks), agreement_table(votes, "judges_agree", "How far judges agree")]
+    tables.append(_self_preference(found, people_marks))
+    return [table for table in tables if table.rows]
 
 
 def marks_of(runs: Sequence[RecordedRun], file: Path | None) -> Marks:
-    """What people judged on the scale of the runs' suite; the first run has the file if none is named.
+    """Read people's ratings on the scale of the runs' suite, by default from the first run's directory.
 
     Raises:
-        ConfigurationError: there is no such file, or a line of it is no judgement.
+        ConfigurationError: there is no such file, or a line in it is invalid.
     """
     if file and not file.exists():
         raise ConfigurationError(f"--marks {file}: there is no such file; `wardround rate` writes it")
@@ -129,10 +129,10 @@ def marks_of(runs: Sequence[RecordedRun], file: Path | None) -> Marks:
 
 
 def scores_of(file: Path, found: Judgements, *, several: bool) -> Marks:
-    """People's scores by the names of the scores, of each epoch of a case the same.
+    """Read people's scores by the name of the score; each epoch of a case gets the same.
 
     Raises:
-        ConfigurationError: the file cannot be used, or none of its scores or cases is here.
+        ConfigurationError: the file cannot be used, or it has none of the scores or cases.
     """
     scores, problems = read_human_scores(file)
     if problems:
@@ -147,7 +147,7 @@ def scores_of(file: Path, found: Judgements, *, several: bool) -> Marks:
     }
 
 
-def _take(answer: JudgedAnswer, judge: str, result: Result, names: Mapping[str, str]) -> None:
+def _add_scores(answer: JudgedAnswer, judge: str, result: Result, names: Mapping[str, str]) -> None:
     for name in names:
         if (score := result.scores.get(name)) is not None:
             answer.scores[name][judge] = score
@@ -155,11 +155,11 @@ def _take(answer: JudgedAnswer, judge: str, result: Result, names: Mapping[str, 
 
 def _lengths(run: RecordedRun, result: Result, names: Mapping[str, str]) -> dict[str, int]:
     parts = pairs_of(result.answers, None)
-    said = sum(len(one.text) for one in dialogue_of(run, result))
-    return {name: len(parts[name][0]) if name in parts else said for name in names}
+    dialogue_length = sum(len(one.text) for one in dialogue_of(run, result))
+    return {name: len(parts[name][0]) if name in parts else dialogue_length for name in names}
 
 
-def _beside(found: Judgements, people: Marks) -> Table:
+def _judges_table(found: Judgements, people: Marks) -> Table:
     rows: list[dict[str, Any]] = []
     for name, title in found.titles.items():
         by_judge = {
@@ -174,11 +174,11 @@ def _beside(found: Judgements, people: Marks) -> Table:
             by_judge[PEOPLE] = human
         lengths = {one.key: float(one.lengths[name]) for one in found.answers}
         for judge, scores in by_judge.items():
-            beside = spearman([(scores[key], human[key]) for key in scores if key in human and judge != PEOPLE])
-            length = spearman([(scores[key], lengths[key]) for key in scores if key in lengths])
+            with_people = spearman([(scores[key], human[key]) for key in scores if key in human and judge != PEOPLE])
+            with_length = spearman([(scores[key], lengths[key]) for key in scores if key in lengths])
             average = estimate(scores.values(), [key[2] for key in scores], ends=found.ends.get(name))
             rows.append({"score": title, "judge": judge, **measured({"mean": average})})
-            for part, one in (("people", beside), ("length", length)):
+            for part, one in (("people", with_people), ("length", with_length)):
                 low, high = one.ci95 or (None, None)
                 rows[-1] |= {part: one.rho, f"{part}_low": low, f"{part}_high": high, f"{part}_p": one.p}
                 rows[-1] |= {f"{part}_n": one.n}
@@ -204,22 +204,24 @@ def _beside(found: Judgements, people: Marks) -> Table:
 
 
 def _self_preference(found: Judgements, people: Marks) -> Table:
-    """What a judge gives to doctors of its own family beyond what the others give them, less the same of the rest."""
+    """Tabulate how much more a judge gives its own family than others do, minus the same for other families."""
     rows: list[dict[str, Any]] = []
-    for judge, own in found.judges.items():
-        for name, title in found.titles.items() if own else ():
+    for judge, own_family in found.judges.items():
+        for name, title in found.titles.items() if own_family else ():
             gains: dict[bool, dict[str, list[float]]] = {True: defaultdict(list), False: defaultdict(list)}
             for one in found.answers:
-                # A judge of the doctor's family is no measure for another of that family.
-                others = [s for other, s in one.scores[name].items() if other != judge and found.judges[other] != own]
+                # A judge of the doctor's family is no reference for another judge of that family.
+                others = [
+                    s for other, s in one.scores[name].items() if other != judge and found.judges[other] != own_family
+                ]
                 others += [people[name][one.key]] if one.key in people.get(name, {}) else []
-                given = one.scores[name].get(judge)
-                if given is not None and others and one.families:
-                    gains[own in one.families][one.key[2]].append(given - sum(others) / len(others))
+                own_score = one.scores[name].get(judge)
+                if own_score is not None and others and one.families:
+                    gains[own_family in one.families][one.key[2]].append(own_score - sum(others) / len(others))
             paired = paired_difference(gains[True], gains[False])
             if paired.difference.n:
                 gain = measured({"gain": paired.difference})
-                rows.append({"judge": judge, "family": own, "score": title, **gain, "p": paired.permutation_p})
+                rows.append({"judge": judge, "family": own_family, "score": title, **gain, "p": paired.permutation_p})
     columns = [
         Column("judge", "Judge", key=True),
         Column("family", "Family", key=True),

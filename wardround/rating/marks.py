@@ -1,4 +1,4 @@
-"""The file of judgements: a line for each answer of each rater, on the disk before the page says that it is saved."""
+"""The file of ratings: one line per answer of a rater, on the disk before the page reports it as saved."""
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
@@ -19,7 +19,7 @@ FILE = "ratings.jsonl"
 
 
 class Mark(Strict):
-    """One answer of one person; a later one to the same question takes its place."""
+    """One answer of one person; a later answer to the same question replaces it."""
 
     rater: str = Field(min_length=1, max_length=80)
     scale: Name
@@ -34,64 +34,64 @@ class Mark(Strict):
 
     @property
     def item(self) -> Key:
-        """What was judged."""
+        """What was rated."""
         return self.run, self.against, self.case_id, self.epoch
 
     @property
     def asked(self) -> tuple[str, Name, Key, str]:
-        """What was asked, and of whom."""
+        """Rater and question, as a key."""
         return self.rater, self.scale, self.item, self.question
 
 
 class Marks:
-    """The judgements of a file, and those added to it; several raters, and several servers, may share it."""
+    """The ratings in a file and those added to it; several raters, and several servers, may share it."""
 
     def __init__(self, file: Path) -> None:
-        """Read what is there.
+        """Read the existing ratings.
 
         Raises:
-            ConfigurationError: a line is not a judgement; it is named.
+            ConfigurationError: a line is not a rating; it is named.
         """
         self.file, self._lock = file, Lock()
-        self._given: dict[tuple[str, Name, Key], dict[str, int]] = {}
+        self._values: dict[tuple[str, Name, Key], dict[str, int]] = {}
         for mark in read_marks(file):
-            self._take(mark)
+            self._add(mark)
 
     def add(self, mark: Mark) -> None:
-        """Write a judgement down for good.
+        """Write a rating durably.
 
         Raises:
-            OSError: it cannot be written; then it does not count.
+            OSError: it cannot be written, and then does not count.
         """
         with self._lock, FileLock(f"{self.file}.lock"):
             drop_cut_line(self.file)
             append_line(self.file, mark.model_dump_json())
-            self._take(mark)
+            self._add(mark)
 
     def of(self, rater: str, scale: Name, item: Key) -> dict[str, int]:
-        """What a rater has answered about an item on a scale, by question."""
+        """Return a rater's answers about an item on a scale, by question."""
         with self._lock:
-            return dict(self._given.get((rater, scale, item), {}))
+            return dict(self._values.get((rater, scale, item), {}))
 
-    def _take(self, mark: Mark) -> None:
-        self._given.setdefault((mark.rater, mark.scale, mark.item), {})[mark.question] = mark.value
+    def _add(self, mark: Mark) -> None:
+        self._values.setdefault((mark.rater, mark.scale, mark.item), {})[mark.question] = mark.value
 
 
 def read_marks(file: Path) -> Sequence[Mark]:
-    """The judgements of a file, of each question the last; none if there is no file.
+    """Return the ratings in a file, the last for each question; none if there is no file.
 
     Raises:
-        ConfigurationError: a line is not a judgement, or answers what its scale does not ask.
+        ConfigurationError: a line is not a rating, or not an answer that its scale allows.
     """
     last: dict[tuple[str, Name, Key, str], Mark] = {}
     for number, line in enumerate(whole_lines(file), 1):
         try:
             mark = Mark.model_validate_json(line)
         except ValidationError as error:
-            wrong = in_a_line(error, "the line", most=1)
-            raise ConfigurationError(f"{file}: line {number}: {wrong}; mend or delete it") from None
+            faults = in_a_line(error, "the line", most=1)
+            raise ConfigurationError(f"{file}: line {number}: {faults}; mend or delete it") from None
         if not scale_of(mark.scale, "en").accepts(mark.question, mark.value):
-            asked = f"{mark.question} = {mark.value}"
-            raise ConfigurationError(f"{file}: line {number}: scale {mark.scale} knows no {asked}; mend or delete it")
+            given = f"{mark.question} = {mark.value}"
+            raise ConfigurationError(f"{file}: line {number}: scale {mark.scale} knows no {given}; mend or delete it")
         last[mark.asked] = mark
     return list(last.values())

@@ -1,4 +1,4 @@
-"""People say what led to wrong diagnoses, beside what the judge said (AI Hospital, section 6.4 and Table 5)."""
+"""Types of misdiagnosis by people, compared with the judge's (AI Hospital, section 6.4 and Table 5)."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -12,13 +12,13 @@ from wardround.store.recorded_run import RecordedRun
 from wardround.tables.error_types import TITLES, error_type
 from wardround.tables.table import Column, Table
 
-QUESTION = "type"  # the scale's one; its values count up the types from 1
+QUESTION = "type"  # the scale's only question; its values number the types from 1
 
 
 def sorted_by_people(runs: Sequence[RecordedRun], votes: Mapping[str, Mapping[Key, Mapping[str, int]]]) -> Table:
-    """Each person's numbers by type, and the judge's of the same reports; kappa is of a person with the judge.
+    """Tabulate each person's counts by type, and the judge's of the same reports; kappa is between person and judge.
 
-    What a person has marked and the judge has not sorted counts for the person alone.
+    Reports that a person has classified and the judge has not count for the person only.
     """
     by_item = votes.get(QUESTION, {})
     judged = {
@@ -28,17 +28,19 @@ def sorted_by_people(runs: Sequence[RecordedRun], votes: Mapping[str, Mapping[Ke
     raters = sorted({rater for values in by_item.values() for rater in values})
     rows: list[dict[str, Any]] = []
     for run in runs:
-        own = {item: values for item, values in by_item.items() if item[0] == run.name}
+        rated = {item: values for item, values in by_item.items() if item[0] == run.name}
         for rater in raters:
-            said: dict[Key, str] = {
-                item: ERROR_TYPES[values[rater] - 1] for item, values in own.items() if rater in values
+            types: dict[Key, str] = {
+                item: ERROR_TYPES[values[rater] - 1] for item, values in rated.items() if rater in values
             }
-            both = [(one, other) for item, one in said.items() if (other := judged.get(item))]
-            counts, alike = Counter(said.values()), mean([float(one == other) for one, other in both])
+            type_pairs = [(one, other) for item, one in types.items() if (other := judged.get(item))]
+            counts, alike = Counter(types.values()), mean([float(one == other) for one, other in type_pairs])
             row: dict[str, Any] = {"run": run.name, "who": rater, **{name: counts[name] for name in ERROR_TYPES}}
-            rows += [{**row, "alike": alike, "kappa": cohen_kappa(both), "both": len(both)}] if said else []
-        if own:
-            counts = Counter(found for item in own if (found := judged.get(item)))
+            rows += (
+                [{**row, "alike": alike, "kappa": cohen_kappa(type_pairs), "both": len(type_pairs)}] if types else []
+            )
+        if rated:
+            counts = Counter(found for item in rated if (found := judged.get(item)))
             rows.append({"run": run.name, "who": "(the judge)", **{name: counts[name] for name in ERROR_TYPES}})
     columns = [
         Column("run", "Run", key=True),

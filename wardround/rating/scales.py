@@ -1,4 +1,4 @@
-"""What people are asked about a consultation: MVME's parts, AIE's and Med-PMC's aspects, Clini-Eval's points, pairs."""
+"""Rating scales for people: MVME's parts, AIE's and Med-PMC's aspects, Clini-Eval's points, cases, and pairs."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -8,12 +8,12 @@ from prompts import load_words
 from scoring.clini_eval.points import LEAVES
 
 Name = Literal["mvme", "aie", "medpmc", "clini_eval", "pairwise", "misdiagnosis", "medchain_cases", "ai_hospital_cases"]
-_LOWEST = {"pairwise": -1}  # first better is -1, second better 1; all other scales begin at 1
+_LOWEST = {"pairwise": -1}  # first better is -1, second better 1; other scales begin at 1
 
 
 @dataclass(frozen=True)
 class Choice:
-    """What can be chosen: its value in the file, and what people read."""
+    """A choice: its value in the file, and its text."""
 
     value: int
     text: str
@@ -23,10 +23,10 @@ class Choice:
 class Question:
     """One question."""
 
-    key: str  # in the file of judgements
+    key: str  # in the file of ratings
     text: str  # for people
     choices: tuple[Choice, ...]  # from the lowest value
-    column: str  # the score of a run that measures the same; several questions of one column are summed
+    column: str  # the run's score that measures the same; several questions of one column are summed
 
 
 @dataclass(frozen=True)
@@ -39,25 +39,28 @@ class Scale:
 
     @property
     def of_pairs(self) -> bool:
-        """Whether two consultations with one patient are held against each other."""
+        """Whether two consultations with the same patient are compared."""
         return self.name == "pairwise"
 
     def accepts(self, key: str, value: int) -> bool:
-        """Whether this is an answer to one of its questions."""
+        """Whether this is a valid answer to one of the questions."""
         return any(
             value == choice.value for question in self.questions if question.key == key for choice in question.choices
         )
 
 
 def scale_of(name: Name, language: Language) -> Scale:
-    """A scale in the language of a case.
+    """Return a scale in the language of a case.
 
-    ``mvme``: the five parts of the report, 1 to 4 (AI Hospital, section 3.2). ``medpmc``: five aspects, 1 to 5
-    (Med-PMC, section 4). ``clini_eval``: 34 numbers that sum to 100 (CliniChat, table 6). ``pairwise``: AIE's
-    two views with five aspects each (sections 2.4 and 4.4.3), -1 where the first is better, 0, or 1. ``aie``: the same
-    aspects of one consultation, 1 to 5, which AIE has not: it asked people for pairs alone. ``misdiagnosis``: what led
-    to a diagnosis graded D, one of three types (AI Hospital, section 6.4). ``medchain_cases`` and
-    ``ai_hospital_cases`` ask about a case itself, 2 for yes and 1 for no (MedChain, section 3.1; AI Hospital, 3.3).
+    - ``mvme``: the five parts of the report, 1 to 4 (AI Hospital, section 3.2).
+    - ``medpmc``: five aspects, 1 to 5 (Med-PMC, section 4).
+    - ``clini_eval``: 34 numbers that sum to 100 (CliniChat, Table 6).
+    - ``pairwise``: AIE's two views with five aspects each (sections 2.4 and 4.4.3): -1 if the first is better, 0, or 1.
+    - ``aie``: the same aspects for one consultation, 1 to 5; this is not in AIE, which asked people for pairs only.
+    - ``misdiagnosis``: which of three types led to a diagnosis graded D (AI Hospital, section 6.4).
+    - ``medchain_cases`` and ``ai_hospital_cases``: about a case itself, 2 for yes and 1 for no (MedChain, section 3.1;
+    AI
+      Hospital, section 3.3).
     """
     words = load_words("rating/words", language)["scales"][name]
     choices = tuple(Choice(value, text) for value, text in enumerate(words["choices"], _LOWEST.get(name, 1)))

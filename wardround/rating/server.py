@@ -1,4 +1,4 @@
-"""The page on which people judge: served to this machine alone, to whoever has the address with its token."""
+"""The rating page: a server for this machine only, for those who have the address with its token."""
 
 import secrets
 from functools import partial
@@ -21,28 +21,28 @@ from wardround.rating.scales import Name, scale_of
 from wardround.report.pages import environment
 from wardround.serving.loopback import GuardedHandler, LoopbackServer, as_data
 
-_LARGEST = 10_000  # bytes of one judgement
+_MAX_BYTES = 10_000  # bytes of one rating
 _POLICY = (
     "default-src 'none'; style-src 'unsafe-inline'; script-src 'nonce-{nonce}'; "
     "img-src data:; connect-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
 )
 
 
-def _in_a_line(name: str) -> str:
-    if name != _name(name):
+def _one_line(name: str) -> str:
+    if name != _clean_name(name):
         raise ValueError("a name is one line, without blanks around it or signs that cannot be seen")
     return name
 
 
-def _name(given: str) -> str:
-    """A name as it is kept: one line of what can be seen."""
-    return " ".join("".join(sign if sign.isprintable() else " " for sign in given).split())
+def _clean_name(given: str) -> str:
+    """Return a name on one line, without invisible characters."""
+    return " ".join("".join(character if character.isprintable() else " " for character in given).split())
 
 
 class Given(Strict):
-    """A judgement as the page sends it."""
+    """A rating as the page sends it."""
 
-    rater: Annotated[str, AfterValidator(_in_a_line)] = Field(min_length=1, max_length=80)
+    rater: Annotated[str, AfterValidator(_one_line)] = Field(min_length=1, max_length=80)
     place: int = Field(ge=0, description="Of the item in the rater's order.")
     question: str
     value: int
@@ -57,7 +57,7 @@ class Rating(LoopbackServer):
         super().__init__(_Handler, port)
 
     def page(self, nonce: str, rater: str, place: int | None) -> str | None:
-        """The page of an item in a rater's order, the first one that is not judged if none is named."""
+        """Render the page of an item in a rater's order; by default the first item without ratings."""
         template = environment().get_template("rating.html.jinja")
         if not rater:
             language = self.items[0].case.language
@@ -75,7 +75,7 @@ class Rating(LoopbackServer):
         if place == len(order):
             return template.render(**shared, language=order[-1].case.language, item=None, done=not open_places)
         item = order[place]
-        turned = item.stands_turned(rater)
+        swapped = item.stands_turned(rater)
         given = self.marks.of(rater, self.scale, item.key)
         scale, key = self._scales[item.case.language], reference_parts(item.case)
         listed = "\n".join(label(name, item.case.language) for name in item.case.key.treatment_items)
@@ -84,12 +84,12 @@ class Rating(LoopbackServer):
             language=item.case.language,
             item=item,
             done=False,
-            consultations=item.consultations[::-1] if turned else item.consultations,
+            consultations=item.consultations[::-1] if swapped else item.consultations,
             scale=scale,
-            given={key: -value if turned else value for key, value in given.items()},
+            given={key: -value if swapped else value for key, value in given.items()},
             note=note_of(item.case),
             pictures=[
-                (image.item, "".join(as_data(Path(item.case.folder) / image.file)))  # or why it is not there
+                (image.item, "".join(as_data(Path(item.case.folder) / image.file)))  # or why it is missing
                 for image in item.case.examinations.images
             ],
             key={"diagnosis": key.diagnosis, "basis": key.basis, "treatment": key.treatment or listed},
@@ -98,7 +98,7 @@ class Rating(LoopbackServer):
         )
 
     def judge(self, given: Given) -> str | None:
-        """Keep a judgement; what is wrong with it, if it cannot be."""
+        """Store a rating; return what is wrong with it, if it is invalid."""
         order = order_for(given.rater, self.items)
         if given.place >= len(order):
             return "there is no such item"
@@ -107,26 +107,26 @@ class Rating(LoopbackServer):
             return "the scale has no such answer"
         run, against, case_id, epoch = item.key
         value, first = (-given.value, against) if item.stands_turned(given.rater) else (given.value, run)
-        said = {"rater": given.rater, "scale": self.scale, "question": given.question, "value": value}
-        about = {"run": run, "against": against, "case_id": case_id, "epoch": epoch}
-        self.marks.add(Mark.model_validate({**said, **about, "shown_first": first if against else ""}))
+        answer_fields = {"rater": given.rater, "scale": self.scale, "question": given.question, "value": value}
+        item_fields = {"run": run, "against": against, "case_id": case_id, "epoch": epoch}
+        self.marks.add(Mark.model_validate({**answer_fields, **item_fields, "shown_first": first if against else ""}))
         return None
 
     def _is_judged(self, rater: str, item: Item) -> bool:
-        wanted = {question.key for question in self._scales[item.case.language].questions}
+        needed = {question.key for question in self._scales[item.case.language].questions}
         if not item.case.examinations.images:
-            wanted -= {"MMA"}  # no pictures to be read
-        return wanted <= self.marks.of(rater, self.scale, item.key).keys()
+            needed -= {"MMA"}  # there are no pictures to interpret
+        return needed <= self.marks.of(rater, self.scale, item.key).keys()
 
 
 class _Handler(GuardedHandler):
     server: Rating
 
     def show(self) -> None:
-        """Show a page."""
-        nonce, asked = secrets.token_urlsafe(16), parse_qs(urlsplit(self.path).query)
-        rater = _name(asked.get("rater", [""])[0])[:80].strip()
-        place = asked.get("item", [""])[0]
+        """Send a page."""
+        nonce, query = secrets.token_urlsafe(16), parse_qs(urlsplit(self.path).query)
+        rater = _clean_name(query.get("rater", [""])[0])[:80].strip()
+        place = query.get("item", [""])[0]
         page = self.server.page(nonce, rater, int(place) if place.isdecimal() else None)
         if page is None:
             self.answer(HTTPStatus.NOT_FOUND, "there is no such page")
@@ -134,19 +134,19 @@ class _Handler(GuardedHandler):
             self.answer(HTTPStatus.OK, page, "text/html", _POLICY.format(nonce=nonce))
 
     def do_POST(self) -> None:
-        """Keep a judgement."""
-        body = self.posted("judge", "application/json", _LARGEST, "a judgement as JSON")
+        """Store a rating."""
+        body = self.posted("judge", "application/json", _MAX_BYTES, "a judgement as JSON")
         if body is None:
             return
         try:
-            wrong = self.server.judge(Given.model_validate_json(body))
+            fault = self.server.judge(Given.model_validate_json(body))
         except ValidationError as error:
-            wrong = in_a_line(error, "the judgement")
+            fault = in_a_line(error, "the judgement")
         except OSError as error:
             self.answer(HTTPStatus.INSUFFICIENT_STORAGE, f"{self.server.marks.file} cannot be written: {error}")
             return
-        if wrong:
-            self.answer(HTTPStatus.BAD_REQUEST, wrong)
+        if fault:
+            self.answer(HTTPStatus.BAD_REQUEST, fault)
         else:
             self.answer(HTTPStatus.NO_CONTENT, "")
 

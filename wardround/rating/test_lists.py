@@ -1,4 +1,4 @@
-"""Drafted tests of a patient simulator, as a list for a person to correct (AIE, section 2.2.1)."""
+"""Drafted tests of a patient simulator, as a checklist for a person (AIE, section 2.2.1)."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -15,7 +15,7 @@ from wardround.rating.checklists import Line
 
 
 class TestLine(Line):
-    """A test: after how many exchanges, what the doctor does in which words, and what the patient is to answer."""
+    """A test: the number of exchanges before it, the doctor's action and words, and the expected answer."""
 
     round: int = Field(ge=0)
     action: Action
@@ -26,47 +26,48 @@ class TestLine(Line):
 
 
 class CheckedTests(NamedTuple):
-    """What a list made of the tests."""
+    """The result of a checklist."""
 
-    records: list[dict[str, Any]]  # all of them, in the authors' form
+    records: list[dict[str, Any]]  # all cases, in the authors' form
     kept: int  # tests that a person kept
-    mended: int  # of these, those whose action, words or answer the person changed, or added
-    dropped: int  # tests that are there no more
-    open: int  # tests that nobody has decided; they stay as they were drafted
+    mended: int  # of these, tests that the person changed or added
+    dropped: int  # tests that were removed
+    open: int  # tests without a decision; they stay as drafted
 
 
 def lines_of(drafts: Iterable[Draft], heard: Mapping[tuple[str, str, str], str]) -> list[TestLine]:
-    """The list of drafted tests.
+    """Return drafted tests as a checklist.
 
-    What rules ``heard`` in the doctor's words, by case, round and code, is shown where it is another action.
+    ``heard`` has the action that the rules assign to the doctor's words, by case, round and code; it is shown if it
+    differs.
     """
     lines = []
-    for one in drafts:
-        name = str(one.record["id"])
-        for turn, tests in one.record["patient_test"].items():
+    for draft in drafts:
+        name = str(draft.record["id"])
+        for turn, tests in draft.record["patient_test"].items():
             for code, test in tests.items():
                 by_rule = heard.get((name, turn, code), "")
-                told = {"action": ACTIONS[code], "doctor": test["question"], "answer": test["answer"]}
-                told |= {"facts": one.facts[turn, code], "by_rule": "" if by_rule == ACTIONS[code] else by_rule}
-                lines.append(TestLine.model_validate({"case": name, "round": int(turn), **told}))
+                fields = {"action": ACTIONS[code], "doctor": test["question"], "answer": test["answer"]}
+                fields |= {"facts": draft.facts[turn, code], "by_rule": "" if by_rule == ACTIONS[code] else by_rule}
+                lines.append(TestLine.model_validate({"case": name, "round": int(turn), **fields}))
     return lines
 
 
 def tests_taken_back(file: Path, lines: Mapping[str, TestLine], path: Path) -> CheckedTests:
-    """The tests as a person left them: what is kept has the person's action and answer (``human_...``).
+    """Return the tests as a person left them; kept tests have the person's action and answer (``human_...``).
 
-    Of a case that the list names, only what stands there remains; other cases stay as they are. Lines are by their
-    number in the list, whose ``path`` messages name.
+    For a case on the list, only its lines remain; other cases are unchanged. ``lines`` are by their place in the list
+    ``path``, which messages name.
 
     Raises:
-        CaseFileError: a line fits no case or repeats another; each is named.
+        CaseFileError: a line matches no case, or repeats another; each is named.
     """
     source = Source(file)
     records: list[Any] = [record.value for record in source.records()]
     if source.problems:
         raise CaseFileError(source.problems)
     by_id = {str(record["id"]): record for record in records if isinstance(record, dict) and "id" in record}
-    made: dict[str, dict[str, dict[str, Any]]] = {}
+    checked: dict[str, dict[str, dict[str, Any]]] = {}
     problems = []
     kept = mended = undecided = 0
     for where, line in lines.items():
@@ -74,30 +75,30 @@ def tests_taken_back(file: Path, lines: Mapping[str, TestLine], path: Path) -> C
         if line.case not in by_id:
             problems.append(Problem(str(path), where, "case", f"{file} has no case {line.case!r}"))
             continue
-        tests = made.setdefault(line.case, {})
+        tests = checked.setdefault(line.case, {})
         if line.keep is False:
             continue
-        there = tests.setdefault(str(line.round), {})
-        if code in there:
+        round_tests = tests.setdefault(str(line.round), {})
+        if code in round_tests:
             fault = f"{line.case} has another {line.action} in round {line.round} further up; keep one"
             problems.append(Problem(str(path), where, "action", fault))
             continue
         drafted = by_id[line.case].get("patient_test", {}).get(str(line.round), {}).get(code, {})
-        there[code] = {"question": line.doctor, "answer": line.answer}
+        round_tests[code] = {"question": line.doctor, "answer": line.answer}
         if line.keep:
             kept += 1
             mended += (drafted.get("question"), drafted.get("answer")) != (line.doctor, line.answer)
-            there[code] = {"question": line.doctor, "human_state": code, "human_answer": line.answer}
+            round_tests[code] = {"question": line.doctor, "human_state": code, "human_answer": line.answer}
         else:
             undecided += 1
     if problems:
         raise CaseFileError(problems)
-    before = sum(_size(by_id[name].get("patient_test", {})) for name in made)
+    before = sum(_size(by_id[name].get("patient_test", {})) for name in checked)
     changed = [
-        {**record, "patient_test": _in_order(made[name])} if (name := str(record["id"])) in made else record
+        {**record, "patient_test": _in_order(checked[name])} if (name := str(record["id"])) in checked else record
         for record in by_id.values()
     ]
-    return CheckedTests(changed, kept, mended, max(before - sum(map(_size, made.values())), 0), undecided)
+    return CheckedTests(changed, kept, mended, max(before - sum(map(_size, checked.values())), 0), undecided)
 
 
 def _size(tests: Mapping[str, Mapping[str, Any]]) -> int:

@@ -1,1 +1,1 @@
-"""The report of a run: one HTML page that needs nothing but a browser."""
+"""The HTML report of a run: one self-contained page."""

@@ -20,33 +20,32 @@ from wardround.serving.loopback import as_data
 from wardround.store.recorded_run import RecordedRun
 from wardround.store.run_directory import Result, RunAnswers
 
-_LONGEST = 2_000  # characters of one answer
-_LONGEST_SIDE = 480  # pixels of a picture
+_MAX_CHARACTERS = 2_000  # of one answer
+_MAX_PIXELS = 480  # of a picture's longer side
 
 
 @dataclass(frozen=True)
 class CaseSection:
-    """All that the report shows of a case in one epoch."""
+    """Everything that the report shows of a case in one epoch."""
 
     anchor: str  # of the section, for links
     result: Result  # how the case ended
-    file: str  # where its trace stands
+    file: str  # name of its trace file
     trace: Trace  # its calls and events
     dialogue: Sequence[Said]  # what was said
-    # the title of each score, what was answered, what the key says, the score, and what the judge says to it
+    # by score: its title, the answer, the key, the score, and the judge's analysis
     judged: Sequence[tuple[str, str, str, str, str]]
-    passages: Sequence[Passage]  # the parts of the course in their order, with what each decided
-    orders: Orders | None  # the examinations that were ordered, beside the key's
+    passages: Sequence[Passage]  # the parts of the workflow in order, with what each decided
+    orders: Orders | None  # the ordered examinations compared with the key's
     collaboration: Collaboration | None  # how several doctors came to one report
-    case: Case | None  # what it was about; None if the case file is not there any more
-    pictures: Mapping[str, str]  # of the case's pictures those that were handed over, small, by file
-    # the earlier cases that stood before parts of the course: the parts, the case, how near its symptoms are (cosine),
-    # and its diagnosis
+    case: Case | None  # None if the case file is gone
+    pictures: Mapping[str, str]  # thumbnails of the case's pictures that were handed over, by file
+    # retrieved earlier cases: the parts that got them, the case, its similarity (cosine of symptoms), its diagnosis
     recalled: Sequence[tuple[str, str, float, str]]
 
 
 def case_section(run: RecordedRun, result: Result, case: Case | None, anchor: str) -> CaseSection:
-    """The section of a case; without its key if the case file is not there any more."""
+    """Return the section of a case; without its key if the case file is gone."""
     trace, answers = run.trace(result), result.answers
     dialogue = said_in(answers, lambda: trace)
     return CaseSection(
@@ -55,18 +54,18 @@ def case_section(run: RecordedRun, result: Result, case: Case | None, anchor: st
         file=kept_at(run.trace_file(result)).name,
         trace=trace,
         dialogue=dialogue,
-        judged=list(_judged(run, result, case, _analyses(trace.calls))),
+        judged=list(_judged_rows(run, result, case, _analyses(trace.calls))),
         passages=passages_of(result, trace.calls),
         orders=_orders(answers, case),
         collaboration=answers.collaboration if isinstance(answers, ConsultationAnswers) else None,
         case=case,
-        pictures=_pictures(case, {file for said in dialogue for file in said.files}),
-        recalled=list(_recalled(trace.events)),
+        pictures=_handed_over_pictures(case, {file for said in dialogue for file in said.files}),
+        recalled=list(_recalled_cases(trace.events)),
     )
 
 
-def _recalled(events: Sequence[Event]) -> Iterator[tuple[str, str, float, str]]:
-    """A row for each case; parts before which the same cases stood are named together, in the first of the rows."""
+def _recalled_cases(events: Sequence[Event]) -> Iterator[tuple[str, str, float, str]]:
+    """Yield a row for each retrieved case; the first row names all parts that got the same cases."""
     found: dict[tuple[tuple[str, float, str], ...], list[str]] = {}
     for event in events:
         if event.event == RECALLED and isinstance(event.content, dict):
@@ -81,37 +80,45 @@ def _recalled(events: Sequence[Event]) -> Iterator[tuple[str, str, float, str]]:
 
 
 def in_brief(answer: Any) -> str:
-    """An answer as text, the beginning of a long one; all of it stands in the trace file."""
+    """Return an answer as text, truncated if long; the trace file has all of it."""
     text = "" if answer is None else json.dumps(answer, ensure_ascii=False, indent=1)
-    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}… ({len(text)} characters; all in the trace)"
+    return (
+        text
+        if len(text) <= _MAX_CHARACTERS
+        else f"{text[:_MAX_CHARACTERS]}… ({len(text)} characters; all in the trace)"
+    )
 
 
-def _pictures(case: Case | None, handed_over: Collection[str]) -> dict[str, str]:
-    """Pictures of the case as addresses; a record may name any file, and what is none of the case's stays unread."""
-    shown: dict[str, str] = {}
+def _handed_over_pictures(case: Case | None, handed_over: Collection[str]) -> dict[str, str]:
+    """Return handed-over pictures as data URLs. A trace may name any file, so only the case's own pictures are read."""
+    addresses: dict[str, str] = {}
     if case is None or not handed_over:
-        return shown
+        return addresses
     for image in case.examinations.images:
-        of_case = Path(image.file).parts
-        small, _ = as_data(Path(case.folder) / image.file, _LONGEST_SIDE)
-        shown |= {name: small for name in handed_over if small and Path(name).parts[-len(of_case) :] == of_case}
-    return shown
+        image_parts = Path(image.file).parts
+        thumbnail, _ = as_data(Path(case.folder) / image.file, _MAX_PIXELS)
+        addresses |= {
+            name: thumbnail
+            for name in handed_over
+            if thumbnail and Path(name).parts[-len(image_parts) :] == image_parts
+        }
+    return addresses
 
 
 def _analyses(calls: Sequence[Call]) -> dict[str, str]:
-    """What judges say to each part: the director (AI Hospital, figure 5), and of each claim of a report on pictures."""
-    given = {call.role: call.answer for call in calls if call.error is None and isinstance(call.answer, dict)}
-    grades = given.get(director.name, {})
-    said = {part: str(grade["analysis"]) for part, grade in grades.items() if isinstance(grade, dict)}
-    if why := given.get(misdiagnosis_judge.name):
-        said["diagnosis"] = f"{said.get('diagnosis', '')}\n{why['type']}: {why['reason']}".strip()
+    """Return the judges' analysis of each part: the director's (AI Hospital, Figure 5), and the claims' verdicts."""
+    answers_by_role = {call.role: call.answer for call in calls if call.error is None and isinstance(call.answer, dict)}
+    grades = answers_by_role.get(director.name, {})
+    analyses = {part: str(grade["analysis"]) for part, grade in grades.items() if isinstance(grade, dict)}
+    if why := answers_by_role.get(misdiagnosis_judge.name):
+        analyses["diagnosis"] = f"{analyses.get('diagnosis', '')}\n{why['type']}: {why['reason']}".strip()
     if claims := list(_claims(calls)):
-        said["examination"] = "\n".join(claims)
-    return said
+        analyses["examination"] = "\n".join(claims)
+    return analyses
 
 
 def _claims(calls: Sequence[Call]) -> Iterator[str]:
-    """Each claim of the references with the verdict on it, and why (MedChain, figure 7)."""
+    """Yield each claim of the references with its verdict and the reason (MedChain, Figure 7)."""
     for call in calls:
         if call.role == claim_judge.name and call.error is None and isinstance(call.answer, dict):
             for one in call.answer.get("verdicts", ()):
@@ -119,20 +126,20 @@ def _claims(calls: Sequence[Call]) -> Iterator[str]:
                 yield f"{'+' if one['supported'] else '-'} {one['claim']}{reason}"
 
 
-def _judged(
+def _judged_rows(
     run: RecordedRun, result: Result, case: Case | None, analyses: Mapping[str, str]
 ) -> Iterator[tuple[str, str, str, str, str]]:
     titles = run.suite.titles
     pairs = pairs_of(result.answers, case)
-    for name, (given, reference) in pairs.items():
-        yield titles.get(name, name.capitalize()), given, reference, _score(result, name), analyses.get(name, "")
+    for name, (answer, reference) in pairs.items():
+        yield titles.get(name, name.capitalize()), answer, reference, _score(result, name), analyses.get(name, "")
     for name, title in titles.items():
         if name not in pairs and name in result.scores:
             yield title, "", "", _score(result, name), ""
 
 
 def _orders(answers: RunAnswers | None, case: Case | None) -> Orders | None:
-    """By the names that the case's language has for them."""
+    """Compare orders with the key, with item names in the case's language."""
     if case is None or not isinstance(answers, Answers | ConsultationAnswers):
         return None
     orders = compare_orders(answers.orders, case.key.examination_items)
@@ -145,11 +152,11 @@ def _score(result: Result, name: str) -> str:
 
 
 def pairs_of(answers: RunAnswers | None, case: Case | None) -> dict[str, tuple[str, str]]:
-    """What was answered and what the key says, by the name of the score that compares them."""
+    """Return answer and key as text, by the name of the score that compares them."""
     if isinstance(answers, ConsultationAnswers):
-        wanted = reference_parts(case) if case else None
-        given = report_parts(answers.report) if answers.report else None
-        return {part: (given[part] if given else "", wanted[part] if wanted else "") for part in PARTS}
+        reference = reference_parts(case) if case else None
+        reported = report_parts(answers.report) if answers.report else None
+        return {part: (reported[part] if reported else "", reference[part] if reference else "") for part in PARTS}
     if not isinstance(answers, Answers):
         return {}
     referral, key = answers.referral, case.key if case else None
@@ -157,7 +164,7 @@ def pairs_of(answers: RunAnswers | None, case: Case | None) -> dict[str, tuple[s
         "referral_level1": (referral.department if referral else "", (key and key.department) or ""),
         "referral_level2": (_listed(referral and referral.sub_departments), _listed(key and key.sub_departments)),
         "history_taking": (_listed(answers.orders), _listed(key and key.examination_items)),
-        "examination": (_named(answers.reports), _named(key and key.imaging_reports)),
+        "examination": (_named_texts(answers.reports), _named_texts(key and key.imaging_reports)),
         "diagnosis": (_listed(answers.diagnosis), _listed(key and key.diagnosis)),
         "treatment": (_listed(answers.treatment), _listed(key and key.treatment_items)),
     }
@@ -167,5 +174,5 @@ def _listed(items: Any) -> str:
     return "\n".join(items or ())
 
 
-def _named(texts: Any) -> str:
+def _named_texts(texts: Any) -> str:
     return "\n".join(f"{name}: {text}" for name, text in (texts or {}).items())

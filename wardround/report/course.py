@@ -1,4 +1,4 @@
-"""The course of a case as people read it: what was said, and what each part decided, round by round."""
+"""The course of a case for readers: what was said, and what each part decided, round by round."""
 
 import re
 from collections.abc import Callable, Iterator, Sequence
@@ -22,59 +22,59 @@ _DIALOGUES = ("history_taking", "consultation")
 class Said:
     """One utterance."""
 
-    speaker: str  # who
+    speaker: str  # who spoke
     text: str  # what was heard
-    action: str = ""  # the doctor's action that the patient's side answers, if it is tracked
-    facts: Sequence[str] = ()  # what of the records was released for these words
-    plain: str = ""  # the words before a persona put them in its own
+    action: str = ""  # the tracked action of the doctor's turn, if any
+    facts: Sequence[str] = ()  # the record facts released for these words
+    plain: str = ""  # the words before the persona rephrased them
     pictures: Sequence[str] = ()  # the examinations whose pictures were handed over
-    files: Sequence[str] = ()  # those pictures
+    files: Sequence[str] = ()  # those picture files
 
 
 @dataclass(frozen=True)
 class Step:
-    """What one role gave in a decision."""
+    """What one role contributed to a decision."""
 
     call: str  # its id
-    who: str  # the role, and the seat of several
-    accepted: bool | None  # the verdict of who judges; None of who decides
-    told: Sequence[tuple[str, str]]  # what was said, by its name
+    who: str  # the role, with the seat if there are several
+    accepted: bool | None  # a judge's verdict; None for other roles
+    told: Sequence[tuple[str, str]]  # the fields of the answer as text, by name
     error: str  # why there is no answer
 
 
 @dataclass
 class Passage:
-    """One part of the course, with the calls made in it."""
+    """One part of the workflow, with its calls."""
 
     stage: str  # its name
     ended: str = ""  # how it ended, if it is a decision
-    rounds: int | None = None  # how many there were
-    rounds_told: list[tuple[str, list[Step]]] = field(default_factory=list)  # what was said in each
+    rounds: int | None = None  # the number of rounds
+    rounds_told: list[tuple[str, list[Step]]] = field(default_factory=list)  # the steps of each round
     calls: list[Call] = field(default_factory=list)  # its calls
 
     @property
     def title(self) -> str:
-        """The name for people."""
+        """The name for readers."""
         return title_of(self.stage)
 
     @property
     def seconds(self) -> float:
-        """Waited for answers, summed over calls."""
+        """Seconds waited for answers, summed over calls."""
         return sum(call.seconds for call in self.calls)
 
     @property
     def objections(self) -> int:
-        """How many verdicts were against a decision."""
+        """Number of verdicts against a decision."""
         return sum(step.accepted is False for _, steps in self.rounds_told for step in steps)
 
 
 def title_of(stage: str) -> str:
-    """The name of a part of the course for people."""
+    """Return the name of a part of the workflow for readers."""
     return re.sub(r"(?<=[a-z])(?=\d)", " ", re.sub(r"[._]", " ", stage))
 
 
 def passages_of(result: Result, calls: Sequence[Call]) -> list[Passage]:
-    """The parts of the course in the order in which they began."""
+    """Return the parts of the workflow in the order in which they began."""
     found: dict[str, Passage] = {}
     for call in calls:
         passage = found.setdefault(call.stage, Passage(call.stage, result.stages.get(call.stage, "")))
@@ -87,7 +87,7 @@ def passages_of(result: Result, calls: Sequence[Call]) -> list[Passage]:
 
 
 def said_in(answers: RunAnswers | None, trace: Callable[[], Trace]) -> list[Said]:
-    """The dialogue as the graph kept it; where it kept none, what was said in history-taking."""
+    """Return the dialogue that the graph recorded, or else what was said in history-taking."""
     if isinstance(answers, ConsultationAnswers) and answers.dialogue:
         return [
             Said(
@@ -103,28 +103,28 @@ def said_in(answers: RunAnswers | None, trace: Callable[[], Trace]) -> list[Said
         ]
     if isinstance(answers, ReconstructionAnswers) and answers.reconstructed:
         names = {PHYSICIAN: "physician", PATIENT: "patient"}
-        return [Said(names.get(said.role, said.role), said.content) for said in answers.reconstructed.spoken]
+        return [Said(names.get(turn.role, turn.role), turn.content) for turn in answers.reconstructed.spoken]
     return list(_said_in_calls(trace()))
 
 
 def dialogue_of(run: RecordedRun, result: Result) -> list[Said]:
-    """The dialogue of a result; of several doctors' dialogues, the first one's."""
+    """Return the dialogue of a result; with several doctors, the first one's."""
     return said_in(result.answers, lambda: run.trace(result))
 
 
 def in_words(answer: Any) -> list[tuple[str, str]]:
-    """An answer as names and texts; what is empty is left out."""
-    return [(name.replace("_", " "), text) for name, text in _told("", answer) if text]
+    """Return an answer as names and texts, without empty fields."""
+    return [(name.replace("_", " "), text) for name, text in _flatten("", answer) if text]
 
 
-def _told(name: str, value: Any) -> Iterator[tuple[str, str]]:
+def _flatten(name: str, value: Any) -> Iterator[tuple[str, str]]:
     if isinstance(value, dict):
-        for inner, one in value.items():
-            yield from _told(inner, one)
+        for inner, item in value.items():
+            yield from _flatten(inner, item)
     elif isinstance(value, list):
-        if any(isinstance(one, dict) for one in value):
-            for number, one in enumerate(value, start=1):
-                yield f"{name} {number}".strip(), "; ".join(text for _, text in in_words(one))
+        if any(isinstance(item, dict) for item in value):
+            for number, item in enumerate(value, start=1):
+                yield f"{name} {number}".strip(), "; ".join(text for _, text in in_words(item))
         else:
             yield name, "; ".join(map(str, value))
     elif isinstance(value, bool):
@@ -136,12 +136,12 @@ def _told(name: str, value: Any) -> Iterator[tuple[str, str]]:
 def _rounds(calls: Sequence[Call]) -> Iterator[tuple[str, list[Step]]]:
     title, steps = "", list[Step]()
     for call in calls:
-        counted = [f"{name} {int(number) + 1}" for name, number in _ROUND.findall(call.id)]
-        now = ", ".join(counted).capitalize() or title
-        if now != title and steps:
+        labels = [f"{name} {int(number) + 1}" for name, number in _ROUND.findall(call.id)]
+        new_title = ", ".join(labels).capitalize() or title
+        if new_title != title and steps:
             yield title, steps
             steps = []
-        title = now
+        title = new_title
         steps.append(_step(call))
     if steps:
         yield title, steps
@@ -151,27 +151,27 @@ def _step(call: Call) -> Step:
     seat = _SEAT.search(call.id)
     answer = call.answer if isinstance(call.answer, dict) else {"": call.answer}
     accepted = answer.get("accepted")
-    told = in_words({name: value for name, value in answer.items() if name != "accepted"})
+    named_texts = in_words({name: value for name, value in answer.items() if name != "accepted"})
     last = call.id.rsplit("/", 1)[-1]
     who = call.role if not seat else f"{call.role} {seat[1]}"
     if isinstance(accepted, bool) and not _ROUND.fullmatch(last) and not seat:
         who = f"{call.role}, {last.replace('_', ' ')}"
-    return Step(call.id, who, accepted if isinstance(accepted, bool) else None, told, call.error or "")
+    return Step(call.id, who, accepted if isinstance(accepted, bool) else None, named_texts, call.error or "")
 
 
 def _said_in_calls(trace: Trace) -> Iterator[Said]:
-    """The doctor's words of history-taking, each with what the patient's side answered in the same turn."""
-    filed = {found[1]: event for event in trace.events if (found := _TURN.search(event.id))}
+    """Yield the doctor's turns in history-taking, each with the answer of the patient's side."""
+    event_of_turn = {found[1]: event for event in trace.events if (found := _TURN.search(event.id))}
     texts = [call for call in trace.calls if isinstance(call.answer, dict) and isinstance(call.answer.get("text"), str)]
-    spoken = [(found[1], call) for call in texts if (found := _TURN.search(call.id))]
-    for place, (turn, call) in enumerate(spoken):
+    calls_by_turn = [(found[1], call) for call in texts if (found := _TURN.search(call.id))]
+    for index, (turn, call) in enumerate(calls_by_turn):
         if call.stage in _DIALOGUES:
-            action = _filed(filed.get(turn), "action") if call.role == "doctor" else None
+            action = _event_value(event_of_turn.get(turn), "action") if call.role == "doctor" else None
             yield Said(call.role, call.answer["text"], str(action or ""))
-        elif place + 1 == len(spoken) or spoken[place + 1][0] != turn:  # a persona's words stand for the plain ones
-            released = _filed(filed.get(turn), "released") or []
+        elif index + 1 == len(calls_by_turn) or calls_by_turn[index + 1][0] != turn:  # a persona's words come last
+            released = _event_value(event_of_turn.get(turn), "released") or []
             yield Said("patient", call.answer["text"], facts=list(map(str, released)))
 
 
-def _filed(event: Event | None, name: str) -> Any:
+def _event_value(event: Event | None, name: str) -> Any:
     return event.content.get(name) if event and isinstance(event.content, dict) else None

@@ -1,4 +1,4 @@
-"""The pages: what a template is given, and where it is written."""
+"""Render the report pages from templates, and write them."""
 
 import itertools
 import json
@@ -35,18 +35,18 @@ if TYPE_CHECKING:
 
 REPORT = "report.html"
 _LISTED_CASES = 2_000
-_ROOM = Path(__file__).parent
+_FOLDER = Path(__file__).parent
 
 
 def write_report(run: RecordedRun, shown: int = 20) -> Path:
-    """Write the page of a run into its directory, finished or not.
+    """Write the page of a run, finished or not, into its directory.
 
-    So many of the first cases, and of the failed ones, get a section of their own.
+    The first ``shown`` cases, and as many of the failed ones, get a section of their own.
 
     Raises:
         OSError: the directory cannot be written.
     """
-    sections, key_problem = _sections(run, shown)
+    sections, key_problem = _case_sections(run, shown)
     findings = go_through(run)
     files = {run.trace_file(result).stem: result.key for result in run.results}
     anchors = {one.result.key: one.anchor for one in sections}
@@ -58,7 +58,7 @@ def write_report(run: RecordedRun, shown: int = 20) -> Path:
         unscored=unscored_table(run),
         tables=one_run_tables(run),
         flows=error_flows(run),
-        roles=_of_one_run(roles_table([(run.name, findings.tallies)])) if findings.tallies else None,
+        roles=_without_run_column(roles_table([(run.name, findings.tallies)])) if findings.tallies else None,
         findings=findings,
         flagged_cases={trace: files.get(trace) for trace in findings.flagged_calls},
         listed=listed,
@@ -75,21 +75,21 @@ def write_report(run: RecordedRun, shown: int = 20) -> Path:
 
 
 def write_overview(runs: Sequence[RecordedRun], file: Path) -> Path:
-    """Write a page that sets runs side by side.
+    """Write a page that compares runs side by side.
 
     Raises:
         OSError: the file cannot be written.
     """
-    made = make_tables(runs)
+    results = make_tables(runs)
     reports = {run.name: os.path.relpath((run.path / REPORT).resolve(), file.parent.resolve()) for run in runs}
     text = environment().get_template("overview.html.jinja").render(
         runs=runs,
-        links={name: quote(report) for name, report in reports.items()},  # a name may hold what no address may
-        made=[one for one in made if one.tables],
-        left_out=[one for one in made if one.reason],
+        links={name: quote(report) for name, report in reports.items()},  # names may hold any character
+        results=[one for one in results if one.tables],
+        left_out=[one for one in results if one.reason],
         figures={
             name: f"data:image/svg+xml;base64,{b64encode(as_svg(figure).encode()).decode()}"
-            for one in made
+            for one in results
             for table in one.tables
             for name, figure in figures_of(table)
         },
@@ -99,14 +99,14 @@ def write_overview(runs: Sequence[RecordedRun], file: Path) -> Path:
 
 
 @cache
-def environment(*rooms: Path) -> "Environment":
-    """The templates of our pages, and those of other rooms; each is compiled once, since all pages share them."""
+def environment(*folders: Path) -> "Environment":
+    """Return the template environment, with the templates of other folders; cached, as compiling takes time."""
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
     from markupsafe import Markup, escape
 
     environment = Environment(
-        loader=FileSystemLoader([_ROOM, *rooms]),
-        autoescape=True,  # whatever a case, a patient or a model said stays text
+        loader=FileSystemLoader([_FOLDER, *folders]),
+        autoescape=True,  # text of a case, patient or model must never become markup
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
@@ -124,37 +124,37 @@ def environment(*rooms: Path) -> "Environment":
 
 
 def policy(*, served: bool = False) -> str:
-    """What a page may do: have its style, run its script, show pictures that it holds; nothing from elsewhere.
+    """Return the content security policy of a page: its own style and script, and embedded pictures only.
 
-    One that is ``served`` may also ask the server that it came from.
+    A page that is ``served`` may also send requests to its own server.
     """
     style, script = (b64encode(sha256(_read(name).encode()).digest()).decode() for name in ("page.css", "page.js"))
-    more = "connect-src 'self'; form-action 'self'; frame-ancestors 'none'" if served else "form-action 'none'"
+    extra_policy = "connect-src 'self'; form-action 'self'; frame-ancestors 'none'" if served else "form-action 'none'"
     return (
         f"default-src 'none'; style-src 'sha256-{style}'; script-src 'sha256-{script}'; "
-        f"img-src data:; base-uri 'none'; {more}"
+        f"img-src data:; base-uri 'none'; {extra_policy}"
     )
 
 
 @cache
 def _read(name: str) -> str:
-    return _ROOM.joinpath(name).read_text("utf-8")
+    return _FOLDER.joinpath(name).read_text("utf-8")
 
 
-def _sections(run: RecordedRun, shown: int) -> tuple[list[CaseSection], str]:
-    """The cases shown in full, and why their keys are not, if they are not."""
+def _case_sections(run: RecordedRun, shown: int) -> tuple[list[CaseSection], str]:
+    """Return the sections of the cases shown in full, and why their keys are missing, if they are."""
     failed = [result.key for result in run.results if not result.scored]
     chosen = {*failed[:shown], *(result.key for result in run.results[:shown])}
-    answered = sorted((result for result in run.each_answered() if result.key in chosen), key=attrgetter("key"))
+    chosen_results = sorted((result for result in run.each_answered() if result.key in chosen), key=attrgetter("key"))
     cases, problem = run.known_cases()
     return [
         case_section(run, result, cases.get(result.case_id), f"case-{number}")
-        for number, result in enumerate(answered, start=1)
+        for number, result in enumerate(chosen_results, start=1)
     ], problem
 
 
 def _listed(results: Sequence[Result]) -> list[Result]:
-    """The cases of the page's table: failed ones are never pushed out by others."""
+    """Return the cases listed in the page's table; failed cases are never crowded out by others."""
     failed = [result for result in results if not result.scored]
     scored = (result for result in results if result.scored)
     listed = [*failed[:_LISTED_CASES], *itertools.islice(scored, max(0, _LISTED_CASES - len(failed)))]
@@ -162,18 +162,18 @@ def _listed(results: Sequence[Result]) -> list[Result]:
 
 
 def one_run_tables(run: RecordedRun) -> list[Table]:
-    """How errors carried over, how discussions and cases ended: what the suite and the graph have of it."""
-    made = make_tables([run], ("error_propagation", "consensus", "ends"))
-    return [_of_one_run(table) for one in made for table in one.tables]
+    """Return the tables on error propagation, discussions and ends, as far as suite and graph give them."""
+    results = make_tables([run], ("error_propagation", "consensus", "ends"))
+    return [_without_run_column(table) for one in results for table in one.tables]
 
 
-def _of_one_run(table: Table) -> Table:
-    """The table without its first column, which names the run."""
+def _without_run_column(table: Table) -> Table:
+    """Return the table without its first column, which names the run."""
     return replace(table, columns=table.columns[1:])
 
 
 def scores_table(run: RecordedRun) -> Table:
-    """The scores of one run, one per row, with the floors and the ceiling of its cases."""
+    """Return the scores of one run, one per row, with the floors and the ceiling of its cases."""
     titles, form = run.suite.titles, score_form(run.suite)
     floors, why = floors_of(run)
     bounds = run.failed_as_wrong
@@ -206,12 +206,12 @@ def scores_table(run: RecordedRun) -> Table:
 
 
 def unscored_table(run: RecordedRun) -> Table | None:
-    """How many scores are missing, and why."""
-    counted = count_unscored(run.scored, run.suite)
+    """Return how many scores are missing, and why."""
+    reasons_by_score = count_unscored(run.scored, run.suite)
     columns = [Column("score", "Score", key=True), Column("reason", "Reason", key=True), Column("cases", "Cases")]
     rows = [
         {"score": run.suite.titles[name], "reason": reason, "cases": count}
-        for name, reasons in sorted(counted.items(), key=lambda item: run.suite.titles[item[0]])
+        for name, reasons in sorted(reasons_by_score.items(), key=lambda item: run.suite.titles[item[0]])
         for reason, count in reasons.items()
     ]
     return Table("unscored", "Not scored", columns, rows) if rows else None

@@ -1,4 +1,4 @@
-"""What a report takes from the traces, in one passage through all of them."""
+"""What the report reads from the traces, in one pass."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -13,7 +13,7 @@ _LISTED = 200
 
 @dataclass(frozen=True)
 class FlaggedCall:
-    """A call that was given text that reads like an instruction."""
+    """A call whose data contained text that reads like an instruction."""
 
     trace: str
     call: str
@@ -25,26 +25,26 @@ class FlaggedCall:
 
 @dataclass
 class TraceFindings:
-    """What the traces of a run amount to."""
+    """What was found in the traces of a run."""
 
     begun: int = 0  # cases with a trace
-    tallies: Tallies = field(default_factory=dict)  # what each role took
+    tallies: Tallies = field(default_factory=dict)  # what each role used
     flagged: list[FlaggedCall] = field(default_factory=list)  # the first calls with instructions in their data
-    flagged_calls: dict[str, int] = field(default_factory=dict)  # how many there are in all, by trace
+    flagged_calls: dict[str, int] = field(default_factory=dict)  # the number of all such calls, by trace
 
     @property
     def not_listed(self) -> int:
-        """Flagged calls that are only counted."""
+        """Number of flagged calls that are not listed."""
         return sum(self.flagged_calls.values()) - len({(one.trace, one.call) for one in self.flagged})
 
     @property
     def flagged_validity(self) -> Mapping[str, int]:
-        """Of the listed calls, how many gave a valid answer, and how many none."""
+        """How many of the listed calls gave a valid answer, and how many did not."""
         valid = {(one.trace, one.call): one.valid for one in self.flagged}
         return {"valid": sum(valid.values()), "invalid": len(valid) - sum(valid.values())}
 
     def add(self, trace: str, calls: Sequence[Call]) -> None:
-        """Take in the calls of one case; nothing stays but sums and what is listed."""
+        """Add the calls of one case; only sums and the listed calls are stored."""
         self.begun += 1
         tally(calls, self.tallies)
         for call in calls:

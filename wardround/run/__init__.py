@@ -1,1 +1,1 @@
-"""Running an experiment: many cases through a graph, each scored once, nothing lost."""
+"""Run an experiment: many cases through a graph, each scored once, no result lost."""

@@ -1,4 +1,4 @@
-"""Checkpoints: where cases ended or stopped by themselves; what a kill loses of them, the trace answers."""
+"""Checkpoints of finished and interrupted cases; steps lost in a kill are answered again from the trace."""
 
 import hashlib
 import logging
@@ -37,11 +37,11 @@ _log = logging.getLogger(__name__)
 
 
 class DamagedCheckpointError(ValueError):
-    """A checkpoint that is not as it was written."""
+    """A checkpoint whose content differs from what was written."""
 
 
 class _Sealing(JsonPlusSerializer):
-    """Keeps a checksum of each value beside its type, as in ``msgpack:1f0c...``; older checkpoints have none."""
+    """Stores a checksum with the type of each value, as in ``msgpack:1f0c...``; older checkpoints have none."""
 
     def dumps_typed(self, obj: Any) -> tuple[str, bytes]:
         kind, data = super().dumps_typed(obj)
@@ -55,14 +55,14 @@ class _Sealing(JsonPlusSerializer):
 
 
 class _Saver(AsyncSqliteSaver):
-    """LangGraph's, which does not ask the database again for each stage of a thread that has nothing there."""
+    """LangGraph's saver, which asks the database only once for a thread that has no checkpoints."""
 
     def __init__(self, connection: Any, serde: JsonPlusSerializer) -> None:
         super().__init__(connection, serde=serde)
         self._without: set[str] = set()
 
     async def aget_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
-        """The last checkpoint of a thread, or of a graph within it."""
+        """Return the last checkpoint of a thread, or of a subgraph in it."""
         asked = config["configurable"]
         if asked["thread_id"] in self._without:
             return None
@@ -72,14 +72,14 @@ class _Saver(AsyncSqliteSaver):
         return found
 
     async def aput(self, config: RunnableConfig, *written: Any) -> RunnableConfig:
-        """Keep a checkpoint."""
+        """Save a checkpoint."""
         self._without.discard(config["configurable"]["thread_id"])
         return await super().aput(config, *written)
 
     async def aput_writes(
         self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = ""
     ) -> None:
-        """Keep what a task has written."""
+        """Save what a task has written."""
         self._without.discard(config["configurable"]["thread_id"])
         await super().aput_writes(config, writes, task_id, task_path)
 
@@ -89,10 +89,9 @@ def _checksum(data: bytes) -> str:
 
 
 def serializer() -> JsonPlusSerializer:
-    """A serializer that brings the types of our states back as what they were, and no others.
+    """Return a serializer that restores the types of our states, and no others.
 
-    These are all models and dataclasses of our own packages and of the loaded plug-ins that the imported graphs have
-    brought with them.
+    These are the models and dataclasses of our own packages and of the loaded plug-ins, as far as they are imported.
     """
     packages = {*_OURS, *(name.partition(".")[0] for name in record_plugins() or ())}
     known = {
@@ -107,7 +106,7 @@ def serializer() -> JsonPlusSerializer:
 
 
 async def check_checkpoints(url: str | None) -> None:
-    """Make sure, before anything is written, that checkpoints can be kept there; None is SQLite and always can.
+    """Check, before anything is written, that checkpoints can be saved; None means SQLite, which needs no check.
 
     Raises:
         ConfigurationError: the database cannot be used.
@@ -118,14 +117,14 @@ async def check_checkpoints(url: str | None) -> None:
 
 @asynccontextmanager
 async def open_checkpoints(url: str | None, path: Path) -> AsyncIterator[BaseCheckpointSaver[Any]]:
-    """The checkpointer of a run: in a Postgres database if one is named, else in a SQLite file."""
+    """Open the checkpointer of a run: a Postgres database if ``url`` is given, else a SQLite file."""
     async with open_sqlite(path) if url is None else open_postgres(url, serializer()) as checkpointer:
         yield checkpointer
 
 
 @asynccontextmanager
 async def open_sqlite(path: Path) -> AsyncIterator[BaseCheckpointSaver[Any]]:
-    """A SQLite checkpointer. A damaged file is set aside: its cases begin anew, answered from their traces."""
+    """Open a SQLite checkpointer. A damaged file is moved aside; its cases start again, answered from their traces."""
     import aiosqlite
 
     with writing(path.parent):
@@ -133,19 +132,19 @@ async def open_sqlite(path: Path) -> AsyncIterator[BaseCheckpointSaver[Any]]:
     if fault:
         _log.warning("%s; it was set aside in %s", fault, path.parent / DAMAGED)
     async with aiosqlite.connect(str(path)) as connection:
-        # Enough for a killed process; a power cut may cost the last steps, which are then asked again.
+        # Safe against a killed process; a power cut may cost the last steps, which are then repeated.
         await connection.execute("PRAGMA synchronous=NORMAL")
         try:
             yield _Saver(connection, serializer())
-        finally:  # what a stopped case has half written would keep the file locked while any of its reads is remembered
+        finally:  # the half-written step of a stopped case would keep the file locked
             await connection.rollback()
-        with suppress(sqlite3.Error):  # the room of finished cases is given back, if nobody else is reading
+        with suppress(sqlite3.Error):  # shrink the file once all cases are finished, unless another process reads it
             if not await connection.execute_fetchall("SELECT 1 FROM checkpoints LIMIT 1"):
                 await connection.execute("VACUUM")
 
 
 def mend_sqlite(path: Path) -> str | None:
-    """Set aside a file of checkpoints that SQLite cannot read; gives what was wrong with it.
+    """Move aside a checkpoint file that SQLite cannot read, and return what is wrong with it; None if it is sound.
 
     Raises:
         OSError: it cannot be moved.
@@ -160,11 +159,11 @@ def mend_sqlite(path: Path) -> str | None:
 
 
 def sqlite_fault(path: Path) -> str | None:
-    """What SQLite finds wrong with a file of checkpoints; None if nothing, or if there is no file."""
+    """Return what SQLite finds wrong with a checkpoint file; None if nothing, or if there is no file."""
     if not path.exists():
         return None
     try:
-        with closing(_opened(path)) as database:
+        with closing(_open(path)) as database:
             found = str(database.execute("PRAGMA quick_check(1)").fetchone()[0])
             for table in _tables(database):
                 database.execute(f"SELECT {_COLUMNS[table]} FROM {table} LIMIT 1").fetchall()
@@ -176,13 +175,13 @@ def sqlite_fault(path: Path) -> str | None:
 
 
 def damaged_threads(path: Path) -> set[str]:
-    """The threads in a SQLite file that hold a value which is not as it was written.
+    """Return the threads in a SQLite file that hold a value whose checksum is wrong.
 
     Raises:
         sqlite3.Error: the file cannot be read.
     """
     found: set[str] = set()
-    with closing(_opened(path)) as database:
+    with closing(_open(path)) as database:
         for table in _tables(database):
             value = "checkpoint" if table == "checkpoints" else "value"
             for thread, kind, data in database.execute(f"SELECT thread_id, type, {value} FROM {table}"):
@@ -193,7 +192,7 @@ def damaged_threads(path: Path) -> set[str]:
 
 
 def drop_threads(path: Path, threads: Collection[str]) -> None:
-    """Drop threads from a SQLite file, and give back its room if it is empty then.
+    """Delete threads from a SQLite file, and shrink it if it is then empty.
 
     Raises:
         sqlite3.Error: the file cannot be read or written.
@@ -207,21 +206,21 @@ def drop_threads(path: Path, threads: Collection[str]) -> None:
             database.execute("VACUUM")
 
 
-def _opened(path: Path) -> sqlite3.Connection:
-    """A file that is there; where nothing can be written, SQLite cannot read it but as one that nobody changes."""
+def _open(path: Path) -> sqlite3.Connection:
+    """Open an existing file; in a read-only folder, SQLite can read it only as immutable."""
     how = "mode=rw" if os.access(path.parent, os.W_OK) else "mode=ro&immutable=1"
     return sqlite3.connect(f"{path.resolve().as_uri()}?{how}", uri=True)
 
 
 def _tables(database: sqlite3.Connection) -> set[str]:
-    """Those of ours that are there: none in a file that was only begun."""
+    """Return which of our tables exist; none in a file that was just created."""
     return _COLUMNS.keys() & {name for (name,) in database.execute("SELECT name FROM sqlite_master")}
 
 
 async def forget_threads(checkpointer: BaseCheckpointSaver[Any], run: str, but: Collection[str]) -> None:
-    """Drop what a run has left of cases that are final, as when the database stopped before they could be dropped.
+    """Delete the threads of a run's final cases, which remain if the database went away before they could be deleted.
 
-    The threads of cases that are left stay.
+    The threads in ``but`` (cases still to run) stay.
     """
     query = f"SELECT DISTINCT thread_id AS thread FROM checkpoints WHERE thread_id LIKE '{run}/%'"
     if isinstance(checkpointer, AsyncSqliteSaver):
@@ -236,32 +235,33 @@ async def forget_threads(checkpointer: BaseCheckpointSaver[Any], run: str, but: 
 
 
 def has_begun(reached: StateSnapshot) -> bool:
-    """Whether anything of a thread was kept, so that it goes on and does not begin anew.
+    """Whether a thread has any checkpoint, so that it resumes rather than starts.
 
-    That there is no next node tells nothing: there is none either where a kill came after the last node of a step had
-    written, and before the step's own checkpoint.
+    That there is no next node proves nothing: this is also the case if a kill came after the last node of a step had
+    written and before the step's own checkpoint.
     """
     return reached.created_at is not None
 
 
 class Reached(NamedTuple):
-    """The final state of a thread, and whether it was there before."""
+    """The final state of a thread, and whether it was finished before."""
 
     state: dict[str, Any]
     before: bool
 
 
 async def run_thread(graph: Graph, thread: str, beginning: Any, context: Context, last: str) -> Reached:
-    """Run a thread to its end: from its beginning, or on from its last checkpoint; a finished one is only read.
+    """Run a thread to its end: from its input, or from its last checkpoint; a finished one is only read.
 
-    Only its end is kept, or where it stopped by itself: a killed thread begins anew, and what its trace holds is not
-    asked again (``llm/journal.py``), which costs less than to write each step. Each step is kept before the next one in
-    a database that was named for it, and where the memory grows as cases finish, since the same questions would not
-    come again. "async" is no choice: a stage's checkpoint may reach the disk before that of the graph around it, and a
-    kill in between would lose what lay before the stage.
+    A thread is finished if its state has what the ``last`` node writes.
 
-    A thread whose checkpoints are damaged begins anew: what was answered stands in the trace and is not asked again. A
-    state that has what the ``last`` node writes is finished.
+    Only the end is saved, or the point where the thread was interrupted: after a kill it starts again and takes the
+    answers that its trace holds (``llm/journal.py``), which is cheaper than saving each step. Each step is saved before
+    the next one ("sync") in a Postgres database, and if the memory grows as cases finish, since the same questions
+    would not come again. "async" is unsafe: a stage's checkpoint may be saved before that of its parent graph, and a
+    kill in between would lose what came before the stage.
+
+    A thread with damaged checkpoints also starts again.
     """
     try:
         return await _run_on(graph, thread, beginning, context, last)
@@ -275,21 +275,21 @@ async def _run_on(graph: Graph, thread: str, beginning: Any, context: Context, l
     config: Any = {"configurable": {"thread_id": thread}, "callbacks": tracers()}
     try:
         reached = await graph.aget_state(config)
-    except (ValueError, KeyError, TypeError) as error:  # what lies beside the sealed values has no checksum
+    except (ValueError, KeyError, TypeError) as error:  # values outside the sealed ones have no checksum
         raise DamagedCheckpointError(f"a checkpoint cannot be read: {error}") from error
     if last in reached.values and not reached.next:
         return Reached(dict(reached.values), True)
-    here = isinstance(graph.checkpointer, AsyncSqliteSaver | InMemorySaver)
-    durability: Literal["exit", "sync"] = "exit" if here and context.grow != "as_finished" else "sync"
-    entry = None if has_begun(reached) else beginning
-    return Reached(dict(await graph.ainvoke(entry, config, context=context, durability=durability)), False)
+    local = isinstance(graph.checkpointer, AsyncSqliteSaver | InMemorySaver)
+    durability: Literal["exit", "sync"] = "exit" if local and context.grow != "as_finished" else "sync"
+    graph_input = None if has_begun(reached) else beginning
+    return Reached(dict(await graph.ainvoke(graph_input, config, context=context, durability=durability)), False)
 
 
 async def forget_thread(checkpointer: BaseCheckpointSaver[Any], thread: str) -> None:
-    """Drop the checkpoints of a case that is final.
+    """Delete the checkpoints of a final case.
 
     Raises:
-        RunStoppedError: they cannot be reached any more.
+        RunStoppedError: the database can no longer be reached.
     """
     try:
         await outlasting(lambda: checkpointer.adelete_thread(thread))

@@ -1,4 +1,4 @@
-"""A run directory looked through: what is damaged in it is set aside or mended, and told."""
+"""Check a run directory: repair or move aside what is damaged, and report it."""
 
 import contextlib
 import json
@@ -27,8 +27,8 @@ _FILES = (
     *(MANIFEST, COPY, "results.jsonl", "pseudo_cases.jsonl", "options.jsonl", "checkpoints.sqlite", "summary.json"),
     ".lock",
 )
-_SHOWN = 5  # cases that are named
-_FACTS = ("attempted", "scored", "failed", "scores")  # of a summary, that the results alone tell
+_NAMED_AT_MOST = 5  # cases named in a message
+_FACTS = ("attempted", "scored", "failed", "scores")  # of a summary: facts that depend on the results alone
 
 
 @dataclass
@@ -36,13 +36,13 @@ class Findings:
     """What was found in one run directory."""
 
     path: Path  # of the directory
-    # what was damaged and no longer is; where it was only looked, what could be mended
+    # damage that was repaired or, if only looking, that could be
     mended: list[str] = field(default_factory=list)
-    left: list[str] = field(default_factory=list)  # what only its owner can mend
+    left: list[str] = field(default_factory=list)  # damage that only the owner can repair
 
 
 def find_damaged_runs(path: Path) -> list[RunDirectory]:
-    """The runs of a directory, a run's own or a sweep's, whatever state they are in.
+    """Return the runs of a directory (a run's or a sweep's own), in whatever state they are.
 
     Raises:
         ConfigurationError: there is none.
@@ -55,43 +55,43 @@ def find_damaged_runs(path: Path) -> list[RunDirectory]:
 
 
 def examine(directory: RunDirectory, *, mend: bool) -> Findings:
-    """Look through a run directory, and mend what can be, or only look.
+    """Check a run directory and, if ``mend``, repair what can be repaired.
 
-    What is set aside lies in the folder ``damaged/`` of the directory, as it was found. A case whose result was set
-    aside is run again by the same command as before, and answered from its trace as far as that is whole.
+    Damaged files are moved as they are to the folder ``damaged/`` of the directory. A case whose result was moved is
+    run again by the same command as before, and answered from its trace as far as that is whole.
 
     Raises:
         ConfigurationError: another process is running here, or the directory cannot be written.
     """
     findings = Findings(directory.path)
-    with _noting(findings):
-        findings.mended += _clear(directory, mend)
+    with _noting_errors(findings):
+        findings.mended += _misplaced(directory, mend)
     with directory.held() if mend else contextlib.nullcontext():
         for look in (_manifest, _records, _lost_results, _lost_traces, _checkpoints, _summary):
             if not mend and findings.mended and look not in (_manifest, _records, _lost_results):
-                break  # they are held against the manifest and the results
-            with _noting(findings):
+                break  # the other checks rely on the manifest and the results
+            with _noting_errors(findings):
                 findings.mended += look(directory, mend)
     return findings
 
 
 @contextlib.contextmanager
-def _noting(findings: Findings) -> Iterator[None]:
-    """Whatever cannot even be looked at is a finding: a damaged directory stops nobody from reading on."""
+def _noting_errors(findings: Findings) -> Iterator[None]:
+    """Record any error as a finding, so that a check which fails does not stop the others."""
     try:
         yield
     except (OSError, ValueError, sqlite3.Error) as error:
-        told = str(error)
+        problem = str(error)
     except Exception as error:
-        told = f"{findings.path}: {fault(error)}"
+        problem = f"{findings.path}: {fault(error)}"
     else:
         return
-    if told not in findings.left:
-        findings.left.append(told)
+    if problem not in findings.left:
+        findings.left.append(problem)
 
 
-def _clear(directory: RunDirectory, mend: bool) -> list[str]:
-    """Take away what stands in the place of a file or folder of ours and is none, as a link to nowhere."""
+def _misplaced(directory: RunDirectory, mend: bool) -> list[str]:
+    """Find (and move aside) what is not the file or folder that its name should be, such as a dangling link."""
     path, folders = directory.path, (directory.path / DAMAGED, directory.traces)
     files = [*(path / name for name in _FILES), *path.glob(".*.part"), *directory.traces.glob("*.jsonl*")]
     wrong = {folder: "folder" for folder in folders if os.path.lexists(folder) and not folder.is_dir()}
@@ -103,7 +103,7 @@ def _clear(directory: RunDirectory, mend: bool) -> list[str]:
 
 
 def _set_aside(path: Path, file: Path) -> None:
-    """Move a file or folder into the folder of what was damaged, beside what is there already."""
+    """Move a file or folder into the damage folder, under a name that is free there."""
     aside = path / DAMAGED
     if file == aside:
         file = aside.replace(aside.with_suffix(".part"))
@@ -120,10 +120,10 @@ def _manifest(directory: RunDirectory, mend: bool) -> list[str]:
 
 
 def _records(directory: RunDirectory, mend: bool) -> list[str]:
-    """Lines of another run go, unless all are: then nobody knows whether they or the manifest lie in the wrong place.
+    """Remove lines of another run, unless all lines are: then either they or the manifest may be misplaced.
 
     Raises:
-        ValueError: all are.
+        ValueError: all lines are of another run.
     """
     directory.run = (recorded_manifest(directory.path) or {}).get("run", "")
     if directory.run and (runs := {result.run for result in directory.told()} - {""}) and directory.run not in runs:
@@ -132,32 +132,32 @@ def _records(directory: RunDirectory, mend: bool) -> list[str]:
 
 
 def _lost_results(directory: RunDirectory, mend: bool) -> list[str]:
-    """A trace is packed when its result is kept: without one it is opened again, for the run to go on from."""
-    told = {directory.trace_file(*result.key) for result in directory.told()}
-    lost = [file for file in directory.trace_files() if kept_at(file) != file and file not in told]
+    """Find packed traces that have no result, and unpack them so that the run can resume from them."""
+    with_result = {directory.trace_file(*result.key) for result in directory.told()}
+    lost = [file for file in directory.trace_files() if kept_at(file) != file and file not in with_result]
     for file in lost if mend else ():
         unpack(file)
     does = "the same command as before scores them again, from their traces"
-    return [f"{directory.results_file}: has no result of {_named(lost)}, which had ended; {does}"] if lost else []
+    return [f"{directory.results_file}: has no result of {_named_cases(lost)}, which had ended; {does}"] if lost else []
 
 
 def _lost_traces(directory: RunDirectory, mend: bool) -> list[str]:
-    """What was asked of a finished case cannot be had again.
+    """Find finished cases whose traces are gone or too short, which cannot be repaired.
 
     Raises:
-        ValueError: the traces that are gone, or hold less than was asked, and what can be done.
+        ValueError: names those traces and what can be done.
     """
-    gone, cut, aside = [], [], directory.path / DAMAGED / directory.traces.name
+    gone, cut, damaged = [], [], directory.path / DAMAGED / directory.traces.name
     for result in directory.each_result():
         file = directory.trace_file(*result.key)
-        if not result.final or any((aside / name).exists() for name in (file.name, f"{file.name}.gz")):
-            continue  # it goes on, or has been told of
+        if not result.final or any((damaged / name).exists() for name in (file.name, f"{file.name}.gz")):
+            continue  # it will be resumed, or was reported already
         if not kept_at(file).is_file():
             gone += [file] * result.scored
         elif result.calls and result.calls > read_trace(file).asked:
             cut.append(file)
     found = [
-        f"{what} {_named(files)}"
+        f"{what} {_named_cases(files)}"
         for what, files in {"have no": gone, "hold less than was asked of": cut}.items()
         if files
     ]
@@ -169,10 +169,10 @@ def _lost_traces(directory: RunDirectory, mend: bool) -> list[str]:
     return []
 
 
-def _named(files: Sequence[Path]) -> str:
-    """Some cases by the names of their traces, the first few in full."""
-    more = f" and {len(files) - _SHOWN} more" if len(files) > _SHOWN else ""
-    return f"{', '.join(file.stem for file in files[:_SHOWN])}{more}"
+def _named_cases(files: Sequence[Path]) -> str:
+    """Join the names of some traces, the first few in full."""
+    more = f" and {len(files) - _NAMED_AT_MOST} more" if len(files) > _NAMED_AT_MOST else ""
+    return f"{', '.join(file.stem for file in files[:_NAMED_AT_MOST])}{more}"
 
 
 def _checkpoints(directory: RunDirectory, mend: bool) -> list[str]:
@@ -182,35 +182,35 @@ def _checkpoints(directory: RunDirectory, mend: bool) -> list[str]:
     if not file.exists():
         return []
     damaged = damaged_threads(file)
-    told = [f"{file}: a checkpoint of {thread} is not as it was written" for thread in sorted(damaged)]
+    problems = [f"{file}: a checkpoint of {thread} is not as it was written" for thread in sorted(damaged)]
     run = (recorded_manifest(directory.path) or {}).get("run")
     final = {f"{run}/{result.case_id}#{result.epoch}" for result in directory.each_result() if result.final}
     if mend:
         drop_threads(file, damaged | final)
-    return told
+    return problems
 
 
 def _summary(directory: RunDirectory, mend: bool) -> list[str]:
-    """A summary that is not that of the results is made again; code of others is not run for it."""
+    """Rewrite a summary that does not match the results; not for a run with plug-ins, whose code is not run here."""
     file, manifest = directory.path / "summary.json", recorded_manifest(directory.path)
     if manifest is None or not file.exists():
         return []
-    made = None if manifest.get("plugins") else _summarised(directory, manifest)
+    fresh = None if manifest.get("plugins") else _summarised(directory, manifest)
     try:
-        kept = json.loads(file.read_text("utf-8"))
+        written = json.loads(file.read_text("utf-8"))
     except (ValueError, RecursionError):
-        kept = None
-    if isinstance(kept, dict) and (made is None or all(kept.get(fact) == made[fact] for fact in _FACTS)):
+        written = None
+    if isinstance(written, dict) and (fresh is None or all(written.get(fact) == fresh[fact] for fact in _FACTS)):
         return []
     if mend:
         _set_aside(directory.path, file)
-        if made is not None:
-            directory.write_summary(made)
+        if fresh is not None:
+            directory.write_summary(fresh)
     return [f"{file}: is not the summary of these results"]
 
 
 def _summarised(directory: RunDirectory, manifest: Mapping[str, Any]) -> dict[str, Any] | None:
-    """The summary of a run that is done; None of one that is not, which makes it when it is, or of another version."""
+    """Summarise a finished run; None if it is unfinished, or its configuration is of another version."""
     results = directory.results(answers=False)
     try:
         experiment = Experiment.model_validate(manifest["configuration"])

@@ -1,4 +1,4 @@
-"""What went wrong with a case, in the words that a record keeps."""
+"""Describe why a case failed, in the words of its result line."""
 
 import traceback
 from pathlib import Path
@@ -13,34 +13,34 @@ from prompts import PromptError
 from wardround.plugins import plugin_of
 
 PLUGIN_ERROR, PROMPT_ERROR = "plugin_error", "prompt_error"
-_OF_LANGGRAPH = "During task with name"
+_LANGGRAPH_NOTE = "During task with name"
 
 
 def described(error: AskError) -> str:
-    """Why a question got no answer, and where it was asked."""
-    notes = (note for note in getattr(error, "__notes__", []) if not note.startswith(_OF_LANGGRAPH))
+    """Return why a question got no answer, and where it was asked."""
+    notes = (note for note in getattr(error, "__notes__", []) if not note.startswith(_LANGGRAPH_NOTE))
     return " ".join([str(error), *notes])
 
 
 def fault(error: Exception) -> str:
-    """An error that nobody expected, with the line that raised it, or of a plug-in's code the last that it came by."""
-    told = f"{type(error).__name__}: {masked(in_a_line(error))}"
+    """Describe an unexpected error, with the line that raised it, or the innermost line of plug-in code."""
+    message = f"{type(error).__name__}: {masked(in_a_line(error))}"
     if isinstance(error, GraphRecursionError):
-        told = "GraphRecursionError: a graph goes round without an end; count its rounds in the state, and stop"
+        message = "GraphRecursionError: a graph goes round without an end; count its rounds in the state, and stop"
     place = plugin_of(error)
-    if not place and isinstance(error, GivenError | GraphRecursionError):  # raised by a line of ours that is sound
-        return told
+    if not place and isinstance(error, GivenError | GraphRecursionError):  # raised by correct code of ours
+        return message
     where = traceback.extract_tb(error.__traceback__)[-1]
-    return f"{told} ({place or f'{Path(where.filename).name}, line {where.lineno}'})"
+    return f"{message} ({place or f'{Path(where.filename).name}, line {where.lineno}'})"
 
 
 def termination_of(error: Exception) -> str:
-    """How a case has ended that ends by an error that nobody expected: whose fault it is."""
+    """Return the termination reason of an unexpected error: a prompt, a plug-in, the database, or a bug of ours."""
     if isinstance(error, PromptError):
         return PROMPT_ERROR
-    # Ours count their rounds, so that a graph without an end is somebody else's.
+    # Our graphs count their rounds, so an endless one comes from a plug-in.
     if plugin_of(error) or isinstance(error, GivenError | GraphRecursionError):
         return PLUGIN_ERROR
-    # SQLite or Postgres with the checkpoints failed, and not the case.
+    # The database of the checkpoints failed, not the case.
     of_database = type(error).__module__.partition(".")[0] in ("sqlite3", "psycopg", "psycopg_pool")
     return "checkpoint_error" if of_database else "internal_error"

@@ -1,4 +1,4 @@
-"""Running an experiment from Python, inside and outside of a running event loop."""
+"""Run an experiment from Python, inside or outside a running event loop."""
 
 import asyncio
 import contextvars
@@ -22,18 +22,18 @@ def run_experiment(
     models: Mapping[str, str] | None = None,
     plugins: Sequence[str | Path] = (),
 ) -> dict[str, Any]:
-    """Run an experiment, as ``wardround run`` does; a run that was begun in the same directory goes on.
+    """Run an experiment, as ``wardround run`` does; a run that was started in the same directory is resumed.
 
     Args:
-        experiment: a file, the name of one that comes along, or its sections as a mapping; the built-in cases,
-            offline, if None.
+        experiment: a file, the name of a built-in one, or its sections as a mapping; if None, the built-in cases,
+            offline.
         out: the run directory; ``runs/<name>-<fingerprint>`` if None.
-        settings: laid over a file, by dotted key: ``{"data.limit": 2, "workflow.feedback": "off"}``.
-        models: laid over a file's model map.
-        plugins: loaded besides those that a file names.
+        settings: override a file's settings by dotted key: ``{"data.limit": 2, "workflow.feedback": "off"}``.
+        models: override a file's model map.
+        plugins: loaded in addition to those that a file names.
 
     Returns:
-        The summary, as it stands in ``summary.json``.
+        The summary, as in ``summary.json``.
 
     Raises:
         ConfigurationError: a file, key, value, plug-in or prompt cannot be used; nothing was run.
@@ -46,5 +46,5 @@ def run_experiment(
     elif settings or models or plugins:
         raise ConfigurationError("settings, models and plugins are laid over a file; write them into the experiment")
     directory = Path(out) if out is not None else default_directory(Sweep(experiment.name, {"": experiment}))
-    with ThreadPoolExecutor(1) as aside:  # the caller's own event loop may be running
-        return aside.submit(contextvars.copy_context().run, asyncio.run, run_it(experiment, directory)).result()
+    with ThreadPoolExecutor(1) as executor:  # the caller's own event loop may be running
+        return executor.submit(contextvars.copy_context().run, asyncio.run, run_it(experiment, directory)).result()

@@ -1,4 +1,4 @@
-"""What a run shows while it is under way: a live bar on a terminal, plain lines elsewhere, or its events as JSON."""
+"""Show the progress of a run: a live bar on a terminal, plain lines elsewhere, or its events as JSON."""
 
 import json
 import time
@@ -24,69 +24,69 @@ from wardround.commands.printing import printable
 from wardround.config.experiment import ConfigurationError
 
 AUTO, JSON = "auto", "json"
-_STEPS = 60.0  # of a case, until one has ended and told
-_NEARLY = 0.95  # of a case, however many steps it takes
-_EVERY = 0.1  # seconds between two looks at the bar
+_USUAL_STEPS = 60.0  # assumed of a case until one has ended
+_MOST_OF_A_CASE = 0.95  # the largest share of the bar that an unfinished case may fill
+_EVERY = 0.1  # between two updates of the bar
 
 
 @contextmanager
 def live_view(console: Console, title: str = "", progress: str = AUTO) -> Iterator[Progress | None]:
-    """Show what goes on in the runs inside the block; gives the bar, where there is one.
+    """Show the progress of the runs inside the block; yields the bar, if there is one.
 
     Args:
         console: where it is shown.
-        title: stands before each line.
-        progress: `auto`: a bar on a terminal, a line for each case elsewhere; `json`: every event as a line of JSON in
-            place of these; the name of a file that ends with `.jsonl`: the events into it, beside these.
+        title: printed before each line.
+        progress: `auto`: a bar on a terminal, a line per case elsewhere; `json`: instead, every event as a line of
+            JSON; a file name that ends with `.jsonl`: additionally, the events into that file.
 
     Raises:
         ConfigurationError: `progress` is none of these, or the file cannot be written.
     """
     with ExitStack() as stack:
         if progress == JSON:
-            stack.enter_context(watching(_as_json(console.file)))
+            stack.enter_context(watching(_json_lines(console.file)))
             yield None
             return
         if progress != AUTO:
-            stack.enter_context(watching(_as_json(stack.enter_context(_opened(progress)))))
+            stack.enter_context(watching(_json_lines(stack.enter_context(_open_events(progress)))))
         if console.is_terminal:
             bar = stack.enter_context(_Bar(console, printable(title)))
-            stack.enter_context(watching(bar.told))
+            stack.enter_context(watching(bar.update_from))
             yield bar
         else:
             stack.enter_context(watching(_plain_lines(console, printable(title))))
             yield None
 
 
-def _opened(file: str) -> IO[str]:
+def _open_events(file: str) -> IO[str]:
     if not file.endswith(".jsonl"):
         raise ConfigurationError(f"--progress {file}: neither 'auto' nor 'json' nor a file that ends with .jsonl")
     try:
-        return open(file, "a", encoding="utf-8")  # a run that goes on, and the runs of a sweep, add to it
+        return open(file, "a", encoding="utf-8")  # append: a resumed run, and the runs of a sweep, share the file
     except OSError as error:
         raise ConfigurationError(f"--progress {file}: cannot be written: {error}") from error
 
 
-def _as_json(out: IO[str]) -> Watcher:
-    """Every event as a line of JSON; what reads them may go away without harm to the run."""
+def _json_lines(out: IO[str]) -> Watcher:
+    """Write every event as a line of JSON; an error of the reader does not affect the run."""
 
-    def told(event: dict[str, Any]) -> None:
+    def write_event(event: dict[str, Any]) -> None:
         try:
             out.write(json.dumps(event) + "\n")
             out.flush()
         except (OSError, ValueError):  # a full disk, a closed pipe or file
             pass
 
-    return told
+    return write_event
 
 
 def _plain_lines(console: Console, title: str) -> Watcher:
-    def told(event: dict[str, Any]) -> None:
+    def print_line(event: dict[str, Any]) -> None:
         if event["event"] == "case_ended":
             case = f"{event['case_id']} epoch {event['epoch']}: {_ending(event)}"
             console.print(printable(f"{title}{event['done']}/{event['total']} {case}"), markup=False, soft_wrap=True)
 
-    return told
+    return print_line
 
 
 def _ending(event: dict[str, Any]) -> str:
@@ -94,25 +94,25 @@ def _ending(event: dict[str, Any]) -> str:
 
 
 class _Bar(Progress):
-    """The bar, which moves within a case, and under it what is under way and the scores so far."""
+    """A bar that also moves within a case; below it, the stages and requests in flight and the scores so far."""
 
     def __init__(self, console: Console, title: str) -> None:
         self._title = title
-        self._began = time.monotonic()
-        self._looked = 0.0
-        self._done = self._failed = self._calls = self._tokens = self._again = self._ended = self._steps = 0
+        self._started = time.monotonic()
+        self._drawn = 0.0
+        self._done = self._failed = self._calls = self._tokens = self._failed_requests = self._ended = self._steps = 0
         self._cost: float | None = 0.0
         self._total: int | None = None
         self._scores: dict[str, float] = {}
-        self._cases: dict[tuple[str, int], int] = {}  # under way, with the steps that they have taken
+        self._cases: dict[tuple[str, int], int] = {}  # running, with the steps taken so far
         self._stages: dict[tuple[str, int], str] = {}
-        self._asked: set[tuple[str, int, str]] = set()  # calls in flight
+        self._in_flight: set[tuple[str, int, str]] = set()  # calls in flight
         columns = (TextColumn("{task.description}", markup=False), BarColumn(), TextColumn("{task.fields[count]}"))
         super().__init__(SpinnerColumn(), *columns, TimeElapsedColumn(), TimeRemainingColumn(), console=console)
         self._bar = self.add_task(f"{title}starting", total=None, count="")
 
-    def told(self, event: dict[str, Any]) -> None:
-        """Take in what happened."""
+    def update_from(self, event: dict[str, Any]) -> None:
+        """Update the counts from an event."""
         case = event.get("case_id", ""), event.get("epoch", 0)
         match event["event"]:
             case "run_started":
@@ -123,48 +123,48 @@ class _Bar(Progress):
                 self._cases[case] += 1
                 self._stages[case] = event["step"].partition("/")[0]
             case "call_started":
-                self._asked.add((*case, event["call"]))
+                self._in_flight.add((*case, event["call"]))
             case "call_ended":
-                self._asked.discard((*case, event["call"]))
+                self._in_flight.discard((*case, event["call"]))
                 self._calls += 1
             case "request_failed":
-                self._again += 1
+                self._failed_requests += 1
             case "case_ended":
-                self._end_of(case, event)
+                self._end_case(case, event)
         now = time.monotonic()
-        if event["event"] == "case_ended" or now - self._looked > _EVERY:
-            self._looked = now
+        if event["event"] == "case_ended" or now - self._drawn > _EVERY:
+            self._drawn = now
             self._show()
 
-    def _end_of(self, case: tuple[str, int], event: dict[str, Any]) -> None:
+    def _end_case(self, case: tuple[str, int], event: dict[str, Any]) -> None:
         self._done, self._total, self._scores = event["done"], event["total"], event["scores_so_far"]
         self._failed += not event["scored"]
         self._tokens += event["tokens"]
         self._cost = None if self._cost is None or event["cost"] is None else self._cost + event["cost"]
         self._steps, self._ended = self._steps + self._cases.pop(case, 0), self._ended + 1
         self._stages.pop(case, None)
-        self._asked = {asked for asked in self._asked if asked[:2] != case}
+        self._in_flight = {call for call in self._in_flight if call[:2] != case}
         if not event["scored"]:
             self.console.print(printable(f"{event['case_id']}: {_ending(event)}"), markup=False)
 
     def _show(self) -> None:
-        usual = self._steps / self._ended if self._steps else _STEPS
-        within = sum(min(_NEARLY, steps / usual) for steps in self._cases.values())
+        steps_per_case = self._steps / self._ended if self._steps else _USUAL_STEPS
+        within = sum(min(_MOST_OF_A_CASE, steps / steps_per_case) for steps in self._cases.values())
         parts = [f"{self._done - self._failed} scored", f"{self._failed} failed" if self._failed else ""]
         parts += [f"{self._tokens:,} tokens" if self._tokens else "", f"${self._cost:.2f}" if self._cost else ""]
         parts.append(f"{self._calls / max(time.monotonic() - self._began, 1e-9):.1f} calls/s")
-        completed = max(self._done + within, self.tasks[0].completed)  # an estimate that shrinks draws nothing back
+        completed = max(self._done + within, self.tasks[0].completed)  # a falling estimate must not move the bar back
         count = "" if self._total is None else f"{self._done}/{self._total}"
         description = self._title + ", ".join(filter(None, parts))
         self.update(self._bar, description=description, completed=completed, total=self._total, count=count)
 
     def get_renderables(self) -> Iterator[RenderableType]:
-        """The bar and the lines under it; rich asks for them ten times a second."""
+        """Yield the bar and the lines below it; rich calls this ten times a second."""
         yield from super().get_renderables()
         stages = Counter(list(self._stages.values()))
         where = [f"{name} {count}" for name, count in stages.most_common()]
-        asking = [f"{len(self._asked)} calls in flight"] * bool(self._asked)
-        asking += [f"{self._again} requests failed"] * bool(self._again)
+        asking = [f"{len(self._asked)} calls in flight"] * bool(self._in_flight)
+        asking += [f"{self._again} requests failed"] * bool(self._failed_requests)
         servers = [
             f"{server}: {now.in_flight} of {now.allowance} requests, {now.waiting} waiting"
             for server, now in throttles().items()

@@ -1,4 +1,4 @@
-"""One case through a graph to its scores; whatever goes wrong is its termination reason, never a lost case."""
+"""Run one case through a graph and score it; whatever goes wrong becomes its termination reason."""
 
 import time
 from dataclasses import dataclass
@@ -37,7 +37,7 @@ from wardround.store.traces import read_trace
 
 
 class Attempt(NamedTuple):
-    """One case (or note) in one epoch, and its place in the order of the run."""
+    """One case (or note) in one epoch, and its position in the order of the run."""
 
     position: int
     item: Item
@@ -45,13 +45,13 @@ class Attempt(NamedTuple):
 
     @property
     def key(self) -> tuple[str, int]:
-        """What tells it from the run's others."""
+        """What identifies it in the run: case id and epoch."""
         return self.item.id, self.epoch
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """How a case ended, and what the memory of the run is to learn from it."""
+    """How a case ended, and what the memory of the run should learn from it."""
 
     result: Result
     course: BaseModel | None = None
@@ -60,20 +60,20 @@ class Outcome:
 async def run_case(
     experiment: Experiment, graph: Graph, attempt: Attempt, context: Context, trace_file: Path, meter: Meter
 ) -> Outcome:
-    """Run one case, or go on with it where it stopped, and score it.
+    """Run one case, or resume it, and score it.
 
-    A case that reaches a limit is scored with what it has. Its judges are outside of the limits, or it could not be;
-    what they take is counted for the run. The case has its answer key; a note is of a suite that looks at the answers
-    alone. All cases share the meter.
+    A case that reaches a limit is scored with what it has. Its judges are outside its limits, so that it can be scored;
+    their use counts for the run only. A note (rather than a case with an answer key) needs a suite that looks at the
+    answers alone. All cases share ``meter``.
 
     Raises:
-        RunStoppedError: a server refuses every question: no other case would fare better.
+        RunStoppedError: a server refuses every question, so no other case would succeed.
     """
     started = time.perf_counter()
     limits = experiment.limits
-    # Epochs are to differ where a model samples, so each has a seed of its own.
-    own = {"position": attempt.position, "epoch": attempt.epoch, "seed": (context.seed or 0) + attempt.epoch}
-    context = context.model_copy(update={**own, "trace_file": str(trace_file)})
+    # Epochs should differ where a model samples, so each has its own seed.
+    overrides = {"position": attempt.position, "epoch": attempt.epoch, "seed": (context.seed or 0) + attempt.epoch}
+    context = context.model_copy(update={**overrides, "trace_file": str(trace_file)})
     thread = thread_of(attempt, context.run)
     outcome: dict[str, Any]
     course = None
@@ -82,21 +82,21 @@ async def run_case(
         with journal(trace_file), telling_of(case_id=attempt.item.id, epoch=attempt.epoch):
             tell("case_started")
             own_calls = (call for call in read_trace(trace_file).calls if not is_judging(call.stage))
-            of_case = Meter.of([Trace(calls=tuple(own_calls))], "case", limits.case, limits.roles)
-            stopped = None
+            case_meter = Meter.of([Trace(calls=tuple(own_calls))], "case", limits.case, limits.roles)
+            limit_error = None
             try:
-                with metering(of_case, meter):
+                with metering(case_meter, meter):
                     final = await outlasting(
                         lambda: _run_graph(experiment, graph, attempt, thread, context), context.max_outage
                     )
             except LimitError as error:
-                stopped = error  # what the case had come to is scored
+                limit_error = error  # the case is scored with what it has
                 final = dict((await graph.aget_state({"configurable": {"thread_id": thread}})).values)
             outline = final.get("trace") or outline
             with metering(meter.without_limits()):
                 outcome = await _scored(experiment, attempt.item, final, context)
-        if stopped is not None:
-            outcome |= {"termination": stopped.reason, "error": described(stopped)}
+        if limit_error is not None:
+            outcome |= {"termination": limit_error.reason, "error": described(limit_error)}
         elif context.grow != "off":
             course = final["follow_up"].course
     except RefusedError as error:
@@ -113,15 +113,15 @@ async def run_case(
 
 
 def failure(experiment: Experiment, attempt: Attempt, termination: str, error: str) -> dict[str, Any]:
-    """What a result line keeps of a case that failed: also which scores it could not have had."""
+    """Return the result line's content for a failed case, with the scores that its answer key could not give anyway."""
     item = experiment.to_score(attempt.item)
     missing = SUITES[experiment.scored_by].without_reference(item) if isinstance(item, Case) else {}
     return {"termination": termination, "error": error, "unscored": dict(missing)}
 
 
 def result_of(attempt: Attempt, trace_file: Path, outline: Trace | None = None, **outcome: Any) -> Result:
-    """The result line of a case: how it ended, with what its trace says that it took."""
-    trace = merge_traces(outline, read_trace(trace_file))  # a line may have been damaged since
+    """Return the result line of a case: how it ended, with what its trace says it used."""
+    trace = merge_traces(outline, read_trace(trace_file))  # a line of the trace may have been damaged since
     return Result(
         case_id=attempt.item.id,
         epoch=attempt.epoch,
@@ -136,23 +136,23 @@ def result_of(attempt: Attempt, trace_file: Path, outline: Trace | None = None, 
 
 
 def thread_of(attempt: Attempt, run: str) -> str:
-    """The name that a case's checkpoints are kept under; runs may share a data base."""
+    """Return the thread id of a case's checkpoints; it starts with the run's, as runs may share a database."""
     return f"{run}/{attempt.item.id}#{attempt.epoch}"
 
 
 async def _run_graph(
     experiment: Experiment, graph: Graph, attempt: Attempt, thread: str, context: Context
 ) -> dict[str, Any]:
-    """The final state. A case that only lacked its scores is done."""
+    """Return the final state; a case that was finished but not scored is not run again."""
     beginning = {"note" if isinstance(attempt.item, Note) else "case": attempt.item}
-    final, before = await run_thread(graph, thread, beginning, context, TASKS[experiment.graph].last)
-    if before and context.grow != "off":
+    final, was_finished = await run_thread(graph, thread, beginning, context, TASKS[experiment.graph].last)
+    if was_finished and context.grow != "off":
         await add_to_memory(final["follow_up"].course, context)
     return final
 
 
 async def _scored(experiment: Experiment, item: Any, final: dict[str, Any], context: Context) -> dict[str, Any]:
-    """What a result line keeps of a finished case."""
+    """Score a finished case, and return what its result line contains."""
     task = TASKS[experiment.graph]
     answers = task.answers(final)
     scores = await SUITES[experiment.scored_by].score(experiment.to_score(item), answers, context)
@@ -170,6 +170,6 @@ async def _scored(experiment: Experiment, item: Any, final: dict[str, Any], cont
 
 
 def _dropped_seats(trace: Trace) -> int:
-    """How many seats were gone on without; one that was asked again after a kill may have answered then."""
+    """Count the seats that were dropped; a seat asked again after a kill may have answered then."""
     failed = {call.id for call in trace.calls if call.error}
     return sum(event.event == DROPPED_SEAT and event.content["call"] in failed for event in trace.events)

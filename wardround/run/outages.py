@@ -1,4 +1,4 @@
-"""Waiting for a database that has gone away: Postgres with the checkpoints, a Chroma server with the memory."""
+"""Wait for a database that is away: Postgres with the checkpoints, a Chroma server with the memory."""
 
 import asyncio
 import logging
@@ -16,9 +16,9 @@ T = TypeVar("T")
 
 
 async def outlasting(work: Callable[[], Awaitable[T]], longest: float = _LONGEST) -> T:
-    """Do some work; while a database server is away, again and again, with pauses that grow with the time.
+    """Await ``work()``, and repeat it with growing pauses while a database server is away.
 
-    After ``longest`` seconds the server's error is raised; the work goes on where it was broken off.
+    After ``longest`` seconds the server's error is raised.
     """
     since: float | None = None
     while True:
@@ -39,13 +39,13 @@ async def outlasting(work: Callable[[], Awaitable[T]], longest: float = _LONGEST
 
 
 def _is_away(error: BaseException) -> bool:
-    """Whether a server could not be reached or is being stopped; what it answers is no such thing."""
+    """Whether a server could not be reached or is shutting down; an error that it answers with does not count."""
     if isinstance(error, CaseMemoryError):
-        return "TransportError" in _kinds(error.__cause__)
+        return "TransportError" in _class_names(error.__cause__)
     state = getattr(error, "sqlstate", None)
-    postgres = type(error).__module__.startswith("psycopg") and "OperationalError" in _kinds(error)
+    postgres = type(error).__module__.startswith("psycopg") and "OperationalError" in _class_names(error)
     return postgres and (state is None or state[:2] in ("08", "57"))
 
 
-def _kinds(error: BaseException | None) -> list[str]:
+def _class_names(error: BaseException | None) -> list[str]:
     return [kind.__name__ for kind in type(error).__mro__]

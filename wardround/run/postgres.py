@@ -1,6 +1,6 @@
 """Checkpoints in a Postgres database, which runs and machines may share.
 
-The address may hold a password: nothing here is written anywhere, and no error repeats it.
+The address may contain a password: it is never written, and no error repeats it.
 """
 
 import asyncio
@@ -18,17 +18,17 @@ if TYPE_CHECKING:
     from langgraph.checkpoint.serde.base import SerializerProtocol
 
 _SCHEMES = ("postgresql://", "postgres://")
-_CONNECTIONS = 8  # of one process; a step's checkpoint takes a few milliseconds
-# The tables' indexes are made outside of a transaction. To connect may take ten seconds.
-_AS_THE_SAVER_WANTS_IT: dict[str, Any] = {"autocommit": True, "prepare_threshold": 0, "connect_timeout": 10}
-_SETTING_UP = 7_265_837_209  # any number, the same for all who make the tables
+_CONNECTIONS = 8  # per process; saving a checkpoint takes a few milliseconds
+# The saver creates indexes outside a transaction, which needs autocommit. Connecting may take ten seconds.
+_CONNECTION_OPTIONS: dict[str, Any] = {"autocommit": True, "prepare_threshold": 0, "connect_timeout": 10}
+_SETUP_LOCK = 7_265_837_209  # an arbitrary number, the same for every process that creates the tables
 
 
 async def check_postgres(url: str) -> None:
-    """Connect once, and make the tables if they are not there; several runs may do so at the same time.
+    """Connect once, and create the tables if missing; several runs may do so at the same time.
 
     Raises:
-        ConfigurationError: the address is none, the packages are missing, or the database cannot be used.
+        ConfigurationError: the address is invalid, packages are missing, or the database cannot be used.
     """
     if not url.startswith(_SCHEMES):
         raise ConfigurationError(
@@ -45,13 +45,13 @@ async def check_postgres(url: str) -> None:
             "install them with `pip install 'wardround[postgres]'`, or leave run.checkpoints out for SQLite"
         ) from error
     try:
-        if is_closed() and not _on_this_machine(conninfo_to_dict(url)):  # its sockets are not Python's
+        if is_closed() and not _on_this_machine(conninfo_to_dict(url)):  # it uses no Python sockets
             raise ConfigurationError("run.checkpoints: --no-egress lets nothing leave; name a database of this machine")
-        async with await AsyncConnection.connect(url, row_factory=dict_row, **_AS_THE_SAVER_WANTS_IT) as connection:
-            # Who waits inside of a statement would keep the one ahead from making its indexes, for ever.
-            while not await _locked(connection):  # noqa: ASYNC110  there is no event to wait for
+        async with await AsyncConnection.connect(url, row_factory=dict_row, **_CONNECTION_OPTIONS) as connection:
+            # Poll: a session that waits for the lock inside a statement would block the other's CREATE INDEX for ever.
+            while not await _try_lock(connection):  # noqa: ASYNC110  there is no event to wait for
                 await asyncio.sleep(0.1)
-            await AsyncPostgresSaver(connection).setup()  # the end of the connection releases the lock
+            await AsyncPostgresSaver(connection).setup()  # closing the connection releases the lock
     except (Error, UnicodeError) as error:
         raise ConfigurationError(
             f"run.checkpoints: the database cannot be used: {_without_password(str(error), url)}; start the server, or "
@@ -62,31 +62,31 @@ async def check_postgres(url: str) -> None:
 
 @asynccontextmanager
 async def open_postgres(url: str, serializer: "SerializerProtocol") -> "AsyncIterator[BaseCheckpointSaver[Any]]":
-    """A checkpointer over a pool of connections; ``check_postgres`` has made its tables."""
+    """Open a checkpointer over a pool of connections; ``check_postgres`` must have created its tables."""
     from langgraph.checkpoint.postgres.aio import AsyncPostgresSaver
     from psycopg import AsyncConnection
     from psycopg.rows import DictRow, dict_row
     from psycopg_pool import AsyncConnectionPool
 
-    options = {"row_factory": dict_row, **_AS_THE_SAVER_WANTS_IT}
+    options = {"row_factory": dict_row, **_CONNECTION_OPTIONS}
     kind = AsyncConnection[DictRow]
     pool = AsyncConnectionPool(
         url, connection_class=kind, kwargs=options, min_size=1, max_size=_CONNECTIONS, open=False
     )
     async with pool:
         saver = AsyncPostgresSaver(pool, serde=serializer)
-        # The saver's lock is there for a single connection; of a pool, each writer has one of its own.
+        # The saver's lock is meant for a single connection; with a pool, each writer has its own.
         saver.lock = asyncio.Semaphore(_CONNECTIONS)  # type: ignore[assignment]
         yield saver
 
 
-async def _locked(connection: Any) -> bool:
-    found = await (await connection.execute("SELECT pg_try_advisory_lock(%s) AS taken", (_SETTING_UP,))).fetchone()
+async def _try_lock(connection: Any) -> bool:
+    found = await (await connection.execute("SELECT pg_try_advisory_lock(%s) AS taken", (_SETUP_LOCK,))).fetchone()
     return bool(found["taken"])
 
 
 def _on_this_machine(parts: dict[str, Any]) -> bool:
-    """Whether all hosts of an address, which may be several, are this machine or sockets in a folder of it."""
+    """Whether all hosts of an address (there may be several) are this machine, or sockets in its file system."""
     hosts = [parts.get("host", os.environ.get("PGHOST")), parts.get("hostaddr", os.environ.get("PGHOSTADDR"))]
     each = [host for given in hosts for host in str(given or "").split(",")]
     service = parts.get("service", os.environ.get("PGSERVICE"))
@@ -94,7 +94,7 @@ def _on_this_machine(parts: dict[str, Any]) -> bool:
 
 
 def _without_password(text: str, url: str) -> str:
-    """What the library says, or nothing of it if any part of the password is in it."""
+    """Return the library's message, or a substitute if it contains any part of the password."""
     user_info = url.partition("://")[2].rpartition("@")[0]
     secret = user_info.partition(":")[2] + " " + " ".join(re.findall(r"password=([^&]*)", url))
     if any(part and part in text for part in re.split(r"[:@/?#%&\s]+", secret)):

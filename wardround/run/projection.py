@@ -1,4 +1,4 @@
-"""What a run will take: calls, tokens, cost and time, from a rehearsal of some cases or from what was really taken."""
+"""Project what a run will take (calls, tokens, cost, time) from a rehearsal of some cases or from a recorded run."""
 
 import tempfile
 from collections import defaultdict
@@ -18,35 +18,35 @@ from wardround.store.manifest import is_run
 from wardround.store.recorded_run import RecordedRun, open_run
 from wardround.tables.table import Column, Table
 
-SAMPLE = 20  # cases that are rehearsed
-_ALL = "all"
+SAMPLE = 20  # cases rehearsed
+_TOTAL = "all"
 
 
 @dataclass(frozen=True)
 class Projection:
-    """What is to be expected of a run."""
+    """The projected needs of a run."""
 
-    cases: int  # that it has in all, each epoch counted
-    left: int  # of these that are not done
-    measured: Path | None  # the directory that it is projected from; None of a rehearsal
-    sample: int  # how many cases it rests on
-    table: Table  # by role and in all
-    seconds: float | None = None  # until all is done; None of a rehearsal
+    cases: int  # in the whole run, counted once per epoch
+    left: int  # of these, not yet done
+    measured: Path | None  # the run directory measured; None for a rehearsal
+    sample: int  # number of cases the projection rests on
+    table: Table  # by role and in total
+    seconds: float | None = None  # until all cases are done; None for a rehearsal
 
 
 async def project(experiment: Experiment, out: Path, like: Path | None = None) -> Projection:
-    """Project a run from what was taken in a directory, or in its own so far; else from a rehearsal.
+    """Project a run from the run in ``like``, or from its own results so far in ``out``, or from a rehearsal.
 
-    The directory ``like`` is of a smaller run of the same kind; ``out`` need not be there.
+    ``like`` holds a smaller run of the same kind; ``out`` need not exist.
 
     Raises:
-        ConfigurationError: bad configuration or data, or ``like`` has no result.
+        ConfigurationError: bad configuration or data, or no case in ``like`` asked a model.
     """
     items = select(experiment.data).items
     cases = len(items) * experiment.epochs
-    done = len(open_run(out).results) if is_run(out) and (out / "results.jsonl").is_file() else 0
-    run = open_run(like) if like is not None else open_run(out) if done else None
-    left = max(0, cases - done)
+    finished = len(open_run(out).results) if is_run(out) and (out / "results.jsonl").is_file() else 0
+    run = open_run(like) if like is not None else open_run(out) if finished else None
+    left = max(0, cases - finished)
     taken = [result for result in run.results if result.calls] if run is not None else []
     if like is not None and not taken:
         raise ConfigurationError(f"{like}: no case of it asked a model")
@@ -71,13 +71,13 @@ async def project(experiment: Experiment, out: Path, like: Path | None = None) -
 
 
 def _table(run: RecordedRun, left: int, sample: int, epochs: int) -> Table:
-    """By role and in all: calls, tokens and cost of what is left, by the mean of the cases looked at."""
+    """Tabulate calls, tokens and cost of the remaining cases by role and in total, from the measured cases' means."""
     by_role: dict[tuple[str, str], list[Call]] = defaultdict(list)
     for result in run.results:
         for call in run.trace(result).calls:
-            if call.attempts:  # no rule
+            if call.attempts:  # not answered by a rule
                 by_role[call.role, call.model].append(call)
-    every = [*sorted(by_role.items()), ((_ALL, ""), [call for calls in by_role.values() for call in calls])]
+    every = [*sorted(by_role.items()), ((_TOTAL, ""), [call for calls in by_role.values() for call in calls])]
     rows = [_row(role, model, calls, left / sample) for (role, model), calls in every]
     columns = [Column("role", "Role", key=True), Column("model", "Model", key=True)]
     columns += [Column(name, title, form=",.0f") for name, title in (("calls", "Calls"), ("read", "Tokens read"))]

@@ -1,4 +1,4 @@
-"""Running an experiment: many cases through a graph, each scored once, nothing lost."""
+"""Run an experiment: many cases through a graph, each scored once, no result lost."""
 
 import asyncio
 import gc
@@ -34,10 +34,10 @@ OnResult = Callable[[Result, int, int], None]
 
 
 async def run_experiment(experiment: Experiment, out: Path, on_result: OnResult | None = None) -> dict[str, Any]:
-    """Run what is left of an experiment and summarise all of it.
+    """Run what is left of an experiment, summarise all of it, and return the summary as in ``summary.json``.
 
-    A run of the same experiment in ``out`` is resumed. ``on_result`` is given each result, the number done and the
-    number of all. Gives the summary, as it stands in ``summary.json``.
+    A run of the same experiment in ``out`` is resumed. ``on_result`` is called with each result, the number done and
+    the total.
 
     Raises:
         ConfigurationError: bad configuration or data, or the directory holds another run (nothing was run).
@@ -45,10 +45,10 @@ async def run_experiment(experiment: Experiment, out: Path, on_result: OnResult 
         ModelSpecError: a model cannot be used.
         CaseMemoryError: the case memory cannot be opened.
         EmbeddingModelError: the embedding model cannot be loaded.
-        RunStoppedError: the run directory could no longer be written, a server takes no question, or a case failed that
-            was not to (``run.fail_on_error``); run it again to go on.
+        RunStoppedError: the run directory can no longer be written, a server refuses all questions, or a case failed
+            although ``run.fail_on_error`` is set; run it again to resume.
     """
-    with laid_over(experiment.prompts), _rarely_searched():
+    with laid_over(experiment.prompts), _less_garbage_collection():
         return await _run(experiment, out, on_result)
 
 
@@ -67,21 +67,21 @@ async def _run(experiment: Experiment, out: Path, on_result: OnResult | None) ->
         )
     await check_checkpoints(experiment.run.checkpoints)
     memory = await _memory_of(context)
-    if memory and not context.memory.startswith(BUILTIN):  # whose docs say what it is
+    if memory and not context.memory.startswith(BUILTIN):  # the built-in memory documents its languages
         warn_of_languages(context.embedding, {item.language for item in selected.items})
-    remembered = await asyncio.to_thread(_verified, memory, selected.items) if memory else None
-    if not is_run(out):  # a directory of other plug-ins or prompts than these, which were tried out, is refused
+    remembered = await asyncio.to_thread(_verified_counts, memory, selected.items) if memory else None
+    if not is_run(out):  # on resume, opening the directory refuses plug-ins or prompts other than those tried out
         await try_out(experiment, context, selected.items)
     async with _engine(experiment, context, selected.items) as run_cases:
         with RunDirectory(out).opened(experiment, selected.items, remembered) as directory:
             finished = directory.resume(growing=context.grow != "off", retry_failed=experiment.run.retry_failed)
             context = context.model_copy(update={"run": directory.run})
             if memory and context.grow != "off":
-                await asyncio.to_thread(_give_back, memory.for_run(directory.run), directory, finished)
+                await asyncio.to_thread(_restore, memory.for_run(directory.run), directory, finished)
             left = [attempt for attempt in _attempts(experiment, selected.items) if attempt.key not in finished]
             total = len(finished) + len(left)
             done = len(finished)
-            told = _Telling()
+            reporter = _Reporter()
             tell("run_started", directory=str(out), done=done, total=total)
 
             def finish(outcome: Outcome) -> None:
@@ -90,7 +90,7 @@ async def _run(experiment: Experiment, out: Path, on_result: OnResult | None) ->
                     directory.remember(outcome.course)
                 directory.add(outcome.result)
                 done += 1
-                told.case(outcome.result, done, total)
+                reporter.case(outcome.result, done, total)
                 if on_result:
                     on_result(outcome.result, done, total)
                 if experiment.run.fail_on_error and not outcome.result.scored:
@@ -104,7 +104,7 @@ async def _run(experiment: Experiment, out: Path, on_result: OnResult | None) ->
             try:
                 await run_cases(directory, context, left, finish)
             except RunStoppedError as error:
-                stopped = error  # what was done is summarised, if that can still be written
+                stopped = error  # summarise what was done, if it can still be written
             summary = summarise_results(directory.results(answers=False), SUITES[experiment.scored_by])
             summary["not_attempted"] = total - summary["attempted"]
             directory.write_summary(summary)
@@ -116,8 +116,8 @@ async def _run(experiment: Experiment, out: Path, on_result: OnResult | None) ->
 
 
 @contextmanager
-def _rarely_searched() -> Iterator[None]:
-    """Search for garbage among what the run makes, and seldom: what is imported is a million objects and no garbage."""
+def _less_garbage_collection() -> Iterator[None]:
+    """Collect garbage seldom, and only among new objects: imports leave a million objects and no garbage."""
     before = gc.get_threshold()
     gc.freeze()
     gc.set_threshold(20_000, 20, 20)
@@ -128,24 +128,24 @@ def _rarely_searched() -> Iterator[None]:
         gc.unfreeze()
 
 
-class _Telling:
-    """Tells of each case how it ended, with the means of the scores so far, over the cases that have them."""
+class _Reporter:
+    """Emits an event for each case that ends, with the mean of each score so far over the cases that have it."""
 
     def __init__(self) -> None:
-        self._found: dict[str, list[float]] = defaultdict(list)
+        self._scores: dict[str, list[float]] = defaultdict(list)
 
     def case(self, result: Result, done: int, total: int) -> None:
         for name, value in result.scores.items():
             if value is not None:
-                self._found[name].append(value)
-        kept = ("case_id", "epoch", "termination", "error", "scores", "seconds", "tokens", "cost", "calls")
-        means = {name: sum(values) / len(values) for name, values in self._found.items()}
-        facts = result.model_dump(include=set(kept)) | {"scored": result.scored}
+                self._scores[name].append(value)
+        reported = ("case_id", "epoch", "termination", "error", "scores", "seconds", "tokens", "cost", "calls")
+        means = {name: sum(values) / len(values) for name, values in self._scores.items()}
+        facts = result.model_dump(include=set(reported)) | {"scored": result.scored}
         tell("case_ended", **facts, done=done, total=total, scores_so_far=means)
 
 
 def _engine(experiment: Experiment, context: Context, items: Sequence[Item]) -> AbstractAsyncContextManager[RunCases]:
-    """Where the cases run. Another engine than this process refuses what it cannot run before anything is written."""
+    """Return the engine of the run. The Ray engine refuses what it cannot run before anything is written."""
     if experiment.run.engine == "local":
         return nullcontext(partial(run_here, experiment))
     from wardround.run.engines.ray import open_cluster
@@ -160,17 +160,17 @@ def _attempts(experiment: Experiment, items: Sequence[Item]) -> Iterator[Attempt
 
 
 async def _memory_of(context: Context) -> Memory | None:
-    """The case memory, opened before anything is written; None if the workflow uses none."""
+    """Open the case memory before anything is written; None if the workflow uses none."""
     if not context.retrieval and context.grow == "off":
         return None
     return await asyncio.to_thread(open_memory, context.memory, context.embedding)
 
 
-def _verified(memory: Memory, items: Sequence[Item]) -> dict[str, int]:
-    """How many verified cases the memory holds, by department.
+def _verified_counts(memory: Memory, items: Sequence[Item]) -> dict[str, int]:
+    """Count the verified cases in the memory by department.
 
     Raises:
-        ConfigurationError: cases of the test split, or of none, are run and remembered with their keys.
+        ConfigurationError: the memory holds cases of the run's test split (or of no split) with their answer keys.
     """
     tested = [item.id for item in items if isinstance(item, Case) and item.split in (None, "test")]
     if not memory.location.startswith(BUILTIN) and (known := sorted(memory.holds(tested))):
@@ -181,8 +181,8 @@ def _verified(memory: Memory, items: Sequence[Item]) -> dict[str, int]:
     return {department: count.verified for department, count in sorted(memory.stats().items()) if count.verified}
 
 
-def _give_back(memory: Memory, directory: RunDirectory, finished: set[tuple[str, int]]) -> None:
-    """Give the memory back the pseudo-cases of a run that is resumed."""
+def _restore(memory: Memory, directory: RunDirectory, finished: set[tuple[str, int]]) -> None:
+    """Restore a resumed run's pseudo-cases to the memory."""
     ids = {case_id for case_id, _ in finished}
     courses = [RememberedCase.model_validate_json(line) for line in directory.remembered()]
     memory.add(course for course in courses if course.id in ids)

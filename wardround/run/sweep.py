@@ -1,4 +1,4 @@
-"""Where a sweep is kept: a directory for each run, and the order of them."""
+"""Where a sweep is stored: a directory per run, and the order of the runs."""
 
 import hashlib
 import json
@@ -13,29 +13,29 @@ ORDER = "sweep.json"
 
 
 def default_directory(sweep: Sweep) -> Path:
-    """Where a sweep goes if nothing is said; the same one comes back to the same place."""
-    identities = [_from_here(experiment.identity) for experiment in sweep.runs.values()]
+    """Return the default directory of a sweep; the same sweep always gets the same one."""
+    identities = [_with_relative_paths(experiment.identity) for experiment in sweep.runs.values()]
     text = json.dumps(identities[0] if sweep.single else identities, sort_keys=True)
     return Path("runs") / f"{sweep.name}-{hashlib.sha256(text.encode()).hexdigest()[:8]}"
 
 
-def _from_here(identity: dict[str, Any]) -> dict[str, Any]:
-    """An identity that does not tell how a file below the working directory was named."""
+def _with_relative_paths(identity: dict[str, Any]) -> dict[str, Any]:
+    """Return an identity in which paths below the working directory are relative, however they were written."""
     data = identity["data"]
     for name in ("cases", "notes"):
-        named = data[name]
-        if isinstance(named, str) and not (path := os.path.relpath(named)).startswith(os.pardir):
+        given = data[name]
+        if isinstance(given, str) and not (path := os.path.relpath(given)).startswith(os.pardir):
             data = {**data, name: path}
     return {**identity, "data": data}
 
 
 def write_order(sweep: Sweep, root: Path) -> None:
-    """Keep the order of a sweep's runs beside them: the first is what tables compare the others with."""
+    """Write the order of a sweep's runs beside them: tables compare the others with the first."""
     write_json(root / ORDER, {"name": sweep.name, "runs": list(sweep.runs)}, indent=2)
 
 
 def run_order(root: Path) -> list[str]:
-    """The names of a sweep's runs in their order; none if it was not kept."""
+    """Return the names of a sweep's runs in order; an empty list if the order was not written."""
     try:
         return [str(name) for name in json.loads((root / ORDER).read_text("utf-8"))["runs"]]
     except (OSError, ValueError, KeyError, TypeError):

@@ -1,4 +1,4 @@
-"""What a run can put a case through: a graph, and what is kept of its end."""
+"""The tasks of a run: a graph for each, and what to take from its final state."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -21,22 +21,22 @@ State = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Task:
-    """A graph that starts from a case."""
+    """A graph that starts from a case or a note."""
 
-    graph: Callable[[Context], Graph]  # as it stands in ``graphs/``, for the settings of a run
-    answers: Callable[[State], Any]  # what of a final (or interrupted) state is scored and kept
-    # how each part of the course ended, and after how many rounds, by part
+    graph: Callable[[Context], Graph]  # the graph of ``graphs/`` for the settings of a run
+    answers: Callable[[State], Any]  # takes the answers to score and record from a final (or interrupted) state
+    # by part of the workflow: how it ended, and after how many rounds
     ends: Callable[[State], tuple[dict[str, str], dict[str, int]]]
-    last: str  # what the last node writes: a state that has it is finished
+    last: str  # the key that the last node writes: a state that has it is finished
 
     def compiled(self, checkpointer: BaseCheckpointSaver[Any], context: Context) -> Graph:
-        """The graph with durability."""
+        """Compile the graph with a checkpointer."""
         graph = self.graph(context)
         return graph.builder.compile(name=graph.name, checkpointer=checkpointer)
 
 
 def _stage_ends(state: State) -> tuple[dict[str, str], dict[str, int]]:
-    """Each stage's decision: agreed or exhausted, and how often it was made."""
+    """Return for each stage whether its decision was agreed or exhausted, and how often it was made."""
     records = state.get("decisions", [])
     return (
         {record.stage: record.ended for record in records},
@@ -45,7 +45,7 @@ def _stage_ends(state: State) -> tuple[dict[str, str], dict[str, int]]:
 
 
 def _consultation_ends(state: State) -> tuple[dict[str, str], dict[str, int]]:
-    """The dialogue, or each intern's, in turns of the doctor; and the discussion, if there was one."""
+    """Return the dialogue, or each intern's, in turns of the doctor; and the discussion, if there was one."""
     ends, rounds = {}, {}
     interns = {f"dialogue:intern{one.seat}": (one.dialogue, one.ended) for one in state.get("consultations", [])}
     alone = {"dialogue": (state.get("dialogue", []), state.get("dialogue_ended"))}
@@ -59,10 +59,10 @@ def _consultation_ends(state: State) -> tuple[dict[str, str], dict[str, int]]:
 
 
 def _dialogue_ends(state: State) -> tuple[dict[str, str], dict[str, int]]:
-    """The dialogue that was written, in turns of the physician."""
+    """Return the reconstructed dialogue, in turns of the physician."""
     if (dialogue := state.get("dialogue")) is None:
         return {}, {}
-    return {"dialogue": "written"}, {"dialogue": sum(said.role == PHYSICIAN for said in dialogue.spoken)}
+    return {"dialogue": "written"}, {"dialogue": sum(turn.role == PHYSICIAN for turn in dialogue.spoken)}
 
 
 TASKS: Mapping[GraphName, Task] = {

@@ -1,4 +1,4 @@
-"""Before the first call: code and words that are not ours go through a case by rule; no fault of theirs is paid."""
+"""Rehearse a case by rule before the first call if plug-ins or prompts are not ours: their faults then cost nothing."""
 
 import tempfile
 from collections.abc import Sequence
@@ -22,37 +22,37 @@ from wardround.run.tasks import TASKS
 from wardround.store.run_directory import Result
 from wardround.waiting import ended_within
 
-_BEFORE = "rehearsed by rule before a model is asked"
-_LIMIT = 300.0  # seconds for a case: one without a fault takes a few, but a plug-in may load a model of its own
+_WHEN = "rehearsed by rule before a model is asked"
+_LIMIT = 300.0  # seconds for a case: a few are enough, but a plug-in may load a model of its own
 
 
 async def try_out(experiment: Experiment, context: Context, items: Sequence[Item]) -> None:
-    """Rehearse the first case of each language, if plug-ins or prompts take part that are not ours and a model is paid.
+    """Rehearse the first case of each language, if plug-ins or third-party prompts are used and a model is asked.
 
     Raises:
-        ConfigurationError: what is not ours fails there: which case, and why.
+        ConfigurationError: a plug-in or prompt fails; names the case and the reason.
     """
-    theirs = experiment.prompts is not None or record_plugins() is not None
-    if is_rehearsal() or not theirs or set(context.models.values()) <= set(WITHOUT_MODEL):
+    third_party = experiment.prompts is not None or record_plugins() is not None
+    if is_rehearsal() or not third_party or set(context.models.values()) <= set(WITHOUT_MODEL):
         return
     for item in {item.language: item for item in reversed(items)}.values():
         try:
             result = await ended_within(_LIMIT, _rehearsed(experiment, context, item), is_theirs)
         except TimeoutError as error:
-            raise ConfigurationError(f"{item.id}, {_BEFORE}: {error}") from error
+            raise ConfigurationError(f"{item.id}, {_WHEN}: {error}") from error
         wrong = [f"{name}: {why}" for name, why in result.unscored.items() if why.startswith(METRIC_FAILED)]
         if result.termination in (PLUGIN_ERROR, PROMPT_ERROR):
             wrong.append(str(result.error))
         if wrong:
-            raise ConfigurationError(f"{item.id}, {_BEFORE}: {'; '.join(wrong)}")
+            raise ConfigurationError(f"{item.id}, {_WHEN}: {'; '.join(wrong)}")
 
 
 async def _rehearsed(experiment: Experiment, context: Context, item: Item) -> Result:
-    """How a case ends where nobody is asked; nothing of it is kept."""
-    free = experiment.model_copy(update={"limits": AllLimits()})
+    """Run a case without models, and return its result; nothing is recorded."""
+    unlimited = experiment.model_copy(update={"limits": AllLimits()})
     context = context.model_copy(update={"grow": "off"})
     graph = TASKS[experiment.graph].compiled(InMemorySaver(serde=serializer()), context)
     with tempfile.TemporaryDirectory() as folder, rehearsing(), unwatched():
         trace = Path(folder, "trace.jsonl")
-        outcome = await run_case(free, graph, Attempt(0, item, 0), context, trace, Meter("run"))
+        outcome = await run_case(unlimited, graph, Attempt(0, item, 0), context, trace, Meter("run"))
     return outcome.result

@@ -1,1 +1,1 @@
-"""What a run leaves on the disk, and how it is read again."""
+"""Run directories: what a run writes, and how it is read again."""

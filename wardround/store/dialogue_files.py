@@ -1,6 +1,6 @@
-"""What a reconstruction of notes leaves beside its run directory: dialogues, failures with reasons, the data sheet.
+"""The output files of a reconstruction from notes: dialogues, failures with reasons, and the data sheet.
 
-Beside ``dialogs.jsonl`` stand ``dialogs.failed.jsonl``, ``dialogs.jsonl.sheet.json`` and the run directory
+Next to ``dialogs.jsonl`` are ``dialogs.failed.jsonl``, ``dialogs.jsonl.sheet.json`` and the run directory
 ``dialogs.jsonl.work/``. All of them are made from the run's results, and can be made again.
 """
 
@@ -38,12 +38,12 @@ class Failure(BaseModel):
 
     @property
     def reason(self) -> str:
-        """In a few words, for counting."""
+        """The termination and the failed gates, as a key for counting."""
         return f"{self.termination}: {', '.join(self.gates)}" if self.gates else self.termination
 
 
 def outcome_of(result: Result) -> Dialogue | Failure:
-    """A dialogue that passes the gates, or the reason why there is none."""
+    """Return the dialogue if it passes the gates, otherwise the reason why there is none."""
     written = result.answers.reconstructed if isinstance(result.answers, ReconstructionAnswers) else None
     if written is None:
         return Failure(id=result.case_id, termination=result.termination, error=result.error)
@@ -61,10 +61,10 @@ def outcome_of(result: Result) -> Dialogue | Failure:
 
 
 class DialogueFiles:
-    """The files of one reconstruction.
+    """The output files of one reconstruction.
 
     Raises:
-        ConfigurationError: the output is a folder, or holds what was not made here.
+        ConfigurationError: the output is a folder, or a file that was not made by a reconstruction.
     """
 
     def __init__(self, output: Path, left_out: Sequence[str] = ()) -> None:
@@ -77,35 +77,37 @@ class DialogueFiles:
         if output.exists() and output.stat().st_size and not self.directory.exists:
             raise ConfigurationError(f"{output}: exists and was not made here; name another file with -o")
         self._left_out = left_out
-        self._begun = False
+        self._rewritten = False
 
     def add(self, result: Result) -> Dialogue | Failure:
-        """Append what a note came to, in a file that holds what the run had come to before."""
+        """Append the outcome of a note; the first call writes all earlier outcomes too."""
         outcome = outcome_of(result)
-        if not self._begun:
+        if not self._rewritten:
             self.write()
-            self._begun = True
+            self._rewritten = True
             return outcome
         with writing(self.output):
             append_line(self.output if isinstance(outcome, Dialogue) else self.failed, outcome.model_dump_json())
         return outcome
 
     def write(self) -> DataSheet:
-        """Write all files as the results are now, each whole or not at all."""
+        """Write all files from the results so far, each whole or not at all."""
         lines: dict[Path, list[str]] = {self.output: [], self.failed: []}
         reasons = []
-        taken = []
+        usage = []
         for result in self.directory.each_result():
             outcome = outcome_of(result)
-            taken.append((result.calls, result.tokens, result.cost))
+            usage.append((result.calls, result.tokens, result.cost))
             if isinstance(outcome, Failure):
                 reasons.append(outcome.reason)
             lines[self.failed if isinstance(outcome, Failure) else self.output].append(outcome.model_dump_json() + "\n")
-        calls, tokens, costs = zip(*taken, strict=True) if taken else ((), (), ())
+        calls, tokens, costs = zip(*usage, strict=True) if usage else ((), (), ())
         with writing(self.output):
             for file, written in lines.items():
                 write_whole(file, "".join(written))
-            counted = data_sheet(map(Dialogue.model_validate_json, whole_lines(self.output)), reasons, self._left_out)
-            sheet = counted.model_copy(update={"calls": sum(calls), "tokens": sum(tokens), "cost": summed(costs)})
+            fresh_sheet = data_sheet(
+                map(Dialogue.model_validate_json, whole_lines(self.output)), reasons, self._left_out
+            )
+            sheet = fresh_sheet.model_copy(update={"calls": sum(calls), "tokens": sum(tokens), "cost": summed(costs)})
             write_whole(self.sheet, sheet.model_dump_json(indent=2) + "\n")
         return sheet

@@ -1,6 +1,6 @@
-"""Files of JSON lines that survive a kill and a power cut: one whole line a record, each there once it is written.
+"""JSON Lines files that survive a kill and a power cut: one line per record, on the disk once it is written.
 
-What was damaged since is told by the lines' checksums (``llm/checksums.py``), and set aside.
+Later damage is detected by the lines' checksums (``llm/checksums.py``), and damaged lines are moved aside.
 """
 
 import contextlib
@@ -14,21 +14,21 @@ from pydantic import BaseModel
 from llm.checksums import sealed
 from wardround.store.provenance import replacing
 
-DAMAGED = "damaged"  # the folder of a run directory for what could not be read in it
+DAMAGED = "damaged"  # the folder in a run directory for what could not be read
 
-Reader = Callable[[str], Hashable]  # raises a ValueError for a line that it cannot read
+Reader = Callable[[str], Hashable]  # returns a line's key; raises a ValueError for a line that it cannot read
 
 
 class RunStoppedError(RuntimeError):
-    """What is being run can no longer be written; what was finished before is kept."""
+    """The run directory can no longer be written; finished cases are kept."""
 
 
 @contextlib.contextmanager
 def writing(place: Path) -> Iterator[None]:
-    """Name the place where something could not be written, and what to do.
+    """Turn file system errors into an error that names the place and the remedy.
 
     Raises:
-        RunStoppedError: on every error of the file system inside the block.
+        RunStoppedError: on every OSError inside the block.
     """
     try:
         yield
@@ -40,10 +40,10 @@ def writing(place: Path) -> Iterator[None]:
 
 @contextlib.contextmanager
 def only_writer(root: Path, folder: str, refusal: type[Exception], taken: str) -> Iterator[None]:
-    """Hold a directory, and wait for nobody.
+    """Lock a directory for writing, without waiting.
 
-    The root, and the folder in it, are made if new. If another process holds it, the ``refusal`` is raised in the words
-    of ``taken``.
+    The root and the folder in it are created if missing. If another process holds the lock, ``refusal(taken)`` is
+    raised.
     """
     lock = FileLock(str(root / ".lock"))
     try:
@@ -60,22 +60,22 @@ def only_writer(root: Path, folder: str, refusal: type[Exception], taken: str) -
 
 
 def whole_lines(path: Path) -> Iterator[bytes]:
-    """The lines of a file, none if there is no file; a last one that a kill has cut off is left out.
+    """Yield the lines of a file (none if there is no file), without a last line that was cut off by a kill.
 
-    Only a line feed ends a line: the text in it may hold the other separators that ``splitlines`` knows.
+    Only a line feed ends a line: the text may contain the other separators that ``splitlines`` knows.
     """
     return (line[:-1] for line in raw_lines(path) if line.endswith(b"\n"))
 
 
 def drop_cut_line(path: Path) -> None:
-    """Take a cut last line away, so that the next one does not stick to it."""
+    """Remove a last line that was cut off, so that the next one does not join it."""
     if not _ends_whole(path):
         with path.open("rb+") as file:
             file.truncate(file.read().rfind(b"\n") + 1)
 
 
 def _ends_whole(path: Path) -> bool:
-    """Whether the file, if there is one, ends with a line feed or is empty."""
+    """Whether the file is missing, empty, or ends with a line feed."""
     if not path.exists():
         return True
     with path.open("rb") as file:
@@ -86,12 +86,12 @@ def _ends_whole(path: Path) -> bool:
 
 
 def append_sealed(path: Path, record: BaseModel) -> None:
-    """Append a record with its checksum; when this returns, it is on the disk."""
+    """Append a record with its checksum; it is on the disk when this returns."""
     append_line(path, sealed(record))
 
 
 def append_line(path: Path, line: str) -> None:
-    """Append a line; when this returns, it is on the disk."""
+    """Append a line; it is on the disk when this returns."""
     with path.open("a", encoding="utf-8") as out:
         out.write(line + "\n")
         out.flush()
@@ -99,16 +99,16 @@ def append_line(path: Path, line: str) -> None:
 
 
 def damaged_lines(path: Path, read: Reader) -> dict[int, str]:
-    """The lines of a file that cannot stay in it, by number from 1, and why.
+    """Return the damaged lines of a file, by number from 1, with the reason.
 
-    A last line without its end is none of them: that is what a kill leaves. Of lines for which ``read`` gives the same,
-    the first stays; None is no such thing.
+    A last line without its end is not damaged: that is what a kill leaves. If ``read`` gives several lines the same
+    key, only the first is good; a key of None is never a duplicate.
     """
     found: dict[int, str] = {}
     seen: dict[Hashable, int] = {}
     for number, line in enumerate(raw_lines(path), start=1):
         if not line.endswith(b"\n") and line.startswith(b"{"):
-            continue  # cut off by a kill; what begins otherwise is no line of ours
+            continue  # cut off by a kill; a line that does not start like ours is damaged
         try:
             key = read(line.removesuffix(b"\n").decode("utf-8"))
         except UnicodeDecodeError:
@@ -122,9 +122,9 @@ def damaged_lines(path: Path, read: Reader) -> dict[int, str]:
 
 
 def mend_lines(path: Path, read: Reader, aside: Path) -> list[str]:
-    """Move the damaged lines of a file into another one, as they are; names each.
+    """Move the damaged lines of a file, unchanged, into another one; return a description of each.
 
-    A last line without its end stays if it is whole (an editor has saved the file).
+    A last line without its end stays if it is complete (an editor may have dropped the line feed).
     """
     found = damaged_lines(path, read)
     if found:
@@ -145,16 +145,16 @@ def mend_lines(path: Path, read: Reader, aside: Path) -> list[str]:
 
 
 def keep_lines(path: Path, wanted: Callable[[int, bytes], bool]) -> None:
-    """Leave only some lines in a file, as they are, whole or not at all.
+    """Rewrite a file with only some of its lines, whole or not at all.
 
-    ``wanted`` is given a line's number, from 1, and the line.
+    ``wanted`` gets a line's number, from 1, and the line.
     """
     with replacing(path) as out:
         out.writelines(line for number, line in enumerate(raw_lines(path), start=1) if wanted(number, line))
 
 
 def raw_lines(path: Path) -> Iterator[bytes]:
-    """The lines of a file as they are, with their ends; none if there is no file."""
+    """Yield the lines of a file with their ends; none if there is no file."""
     if path.exists():
         with path.open("rb") as lines:
             yield from lines

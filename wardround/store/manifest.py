@@ -1,6 +1,6 @@
-"""The manifest of a run: what its results rest on.
+"""The manifest of a run: everything that its results depend on.
 
-It is kept twice, each with its checksum: a run whose manifest is gone could be taken for any other.
+It is written twice, each with its checksum, as a run without its manifest could be mistaken for any other.
 """
 
 import hashlib
@@ -37,9 +37,9 @@ _PACKAGES = (
 def manifest_of(
     experiment: Experiment, items: Sequence[Item], remembered: Mapping[str, int] | None = None
 ) -> dict[str, Any]:
-    """What a result rests on: configuration, versions, prompts, plug-ins and data.
+    """Return what the results depend on: configuration, versions, prompts, plug-ins and data.
 
-    ``remembered`` is how many verified cases the memory holds, by department; None if it is not used.
+    ``remembered`` is the number of verified cases in the memory by department; None if the memory is not used.
     """
     return {
         "configuration": experiment.identity,
@@ -56,12 +56,12 @@ def manifest_of(
 
 
 def is_run(folder: Path) -> bool:
-    """Whether a folder holds a run: a manifest, or the copy of one that is gone."""
+    """Whether a folder holds a run: a manifest, or its copy."""
     return (folder / MANIFEST).is_file() or (folder / COPY).is_file()
 
 
 def planned(manifest: Mapping[str, Any]) -> int:
-    """How many cases, each epoch counted, the run has in all."""
+    """Return the number of cases in the whole run, counted once per epoch."""
     data = manifest["data"]
     return int(data["cases"] if "cases" in data else data["notes"]) * int(manifest["configuration"]["epochs"])
 
@@ -75,11 +75,11 @@ def write_manifest(root: Path, manifest: Mapping[str, Any]) -> None:
 
 
 def read_manifest(file: Path) -> dict[str, Any]:
-    """A manifest, without its checksum.
+    """Read a manifest, without its checksum.
 
     Raises:
         OSError: it cannot be read.
-        ValueError: it is none, or not as it was written.
+        ValueError: it is not a manifest, or its checksum is wrong.
     """
     manifest: dict[str, Any] = json.loads(unsealed(file.read_text("utf-8")))
     if not isinstance(manifest.get("configuration"), dict) or not isinstance(manifest.get("run"), str):
@@ -88,10 +88,10 @@ def read_manifest(file: Path) -> dict[str, Any]:
 
 
 def recorded_manifest(root: Path) -> dict[str, Any] | None:
-    """The manifest of a run directory, from its copy if need be; None if it has neither.
+    """Return the manifest of a run directory, or else its copy; None if there is neither.
 
     Raises:
-        ValueError: none of them can be read, or they are of two runs.
+        ValueError: neither can be read, or they are of two runs.
     """
     found: list[dict[str, Any]] = []
     faults = []
@@ -110,10 +110,10 @@ def recorded_manifest(root: Path) -> dict[str, Any] | None:
 
 
 def manifest_faults(root: Path) -> dict[Path, str]:
-    """What is wrong with the manifest and its copy, by file; that an older run has no copy is nothing wrong.
+    """Return the faults of the manifest and its copy, by file; a missing copy is no fault, as older runs have none.
 
     Raises:
-        ValueError: there is no good one.
+        ValueError: both are damaged, or they are of two runs.
     """
     faults: dict[Path, str] = {}
     if recorded_manifest(root) is not None:
@@ -128,30 +128,30 @@ def manifest_faults(root: Path) -> dict[Path, str]:
 
 
 def mend_manifest(root: Path) -> list[str]:
-    """Put the copy in the place of a manifest that is gone or damaged, and the other way round; names what was so.
+    """Restore a missing or damaged manifest from its copy, or the copy from the manifest; return what was wrong.
 
     Raises:
-        ValueError: there is no good one.
+        ValueError: both are damaged, or they are of two runs.
         OSError: a file cannot be read or written.
     """
-    good, faults = recorded_manifest(root), manifest_faults(root)
+    manifest, faults = recorded_manifest(root), manifest_faults(root)
     for file in faults:
         if file.exists():
             (root / DAMAGED).mkdir(exist_ok=True)
             file.replace(root / DAMAGED / file.name)
-    if good is not None and (faults or not (root / COPY).exists()):
-        write_manifest(root, good)
+    if manifest is not None and (faults or not (root / COPY).exists()):
+        write_manifest(root, manifest)
     return [f"{file}: {why}" for file, why in faults.items()]
 
 
 def pictures_of(items: Sequence[Item]) -> list[Path]:
-    """The files of all pictures."""
+    """Return the files of all pictures."""
     cases = (item for item in items if isinstance(item, Case))
     return [Path(case.folder, image.file) for case in cases for image in case.examinations.images]
 
 
 def _fingerprint(items: Sequence[Item]) -> str:
-    """A hash of the cases and their pictures."""
+    """Return a hash of the cases and their pictures."""
     digest = hashlib.sha256("\n".join(item.model_dump_json() for item in items).encode())
     for picture in pictures_of(items):
         digest.update(hashlib.sha256(picture.read_bytes()).digest())
@@ -159,6 +159,6 @@ def _fingerprint(items: Sequence[Item]) -> str:
 
 
 def prompt_hashes() -> dict[str, str]:
-    """A hash of every prompt file as it is found now, by its path under ``prompts/``."""
+    """Return a hash of every prompt file in use, by its path under ``prompts/``."""
     found = sorted(prompts_in_use().items())
     return {name: hashlib.sha256(path.read_bytes()).hexdigest()[:16] for name, path in found}

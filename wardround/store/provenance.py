@@ -1,4 +1,4 @@
-"""What a result rests on besides its data: versions, the state of the code; and how two manifests differ."""
+"""The provenance of results besides their data (versions, state of the code), and how two manifests differ."""
 
 import json
 import os
@@ -12,15 +12,15 @@ from typing import IO, Any
 
 
 def versions(packages: Iterable[str]) -> dict[str, str | None]:
-    """The installed version of each package; None if it is not installed."""
+    """Return the installed version of each package; None if it is not installed."""
     return {package: _version(package) for package in packages}
 
 
 @cache
 def git_state() -> dict[str, Any] | None:
-    """The commit that the code was run from and whether it was changed; None outside a checkout.
+    """Return the commit of the code and whether the checkout is modified; None outside a checkout.
 
-    Looked up once: what a process goes on with is the code that it has loaded.
+    Cached: the process keeps running the code that it has loaded.
     """
     folder = Path(__file__).parent
     command = ["git", "-C", str(folder)]
@@ -35,7 +35,7 @@ def git_state() -> dict[str, Any] | None:
 
 
 def differences(before: Any, now: Any, where: str) -> list[str]:
-    """What differs between two parts of manifests, a line each."""
+    """Describe the differences between two parts of manifests, a line each."""
     if isinstance(before, dict) and isinstance(now, dict):
         keys = sorted({*before, *now})
         return [change for key in keys for change in differences(before.get(key), now.get(key), f"{where}.{key}")]
@@ -44,7 +44,7 @@ def differences(before: Any, now: Any, where: str) -> list[str]:
 
 @contextmanager
 def replacing(path: Path) -> Iterator[IO[bytes]]:
-    """What is written inside the block is there whole, in the place of the file, or not at all."""
+    """Write to a temporary file that replaces ``path`` at the end of the block; the file is whole or unchanged."""
     draft = path.with_name(f".{path.name}.part")
     with draft.open("wb") as out:
         yield out
@@ -54,19 +54,19 @@ def replacing(path: Path) -> Iterator[IO[bytes]]:
 
 
 def write_whole(path: Path, text: str) -> None:
-    """Write a file so that it is there whole or not at all, also after a power cut; its folder is made if need be."""
+    """Write a file whole or not at all, also in a power cut; its folder is created if missing."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with replacing(path) as out:
         out.write(text.encode())
 
 
 def write_json(path: Path, content: Any, indent: int = 1) -> None:
-    """Write JSON for people too, whole or not at all."""
+    """Write indented JSON, whole or not at all."""
     write_whole(path, json.dumps(content, ensure_ascii=False, indent=indent) + "\n")
 
 
 def write_json_lines(path: Path, lines: Iterable[Any]) -> None:
-    """Write JSON, an object a line, whole or not at all."""
+    """Write JSON Lines, whole or not at all."""
     write_whole(path, "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines))
 
 

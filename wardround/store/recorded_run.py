@@ -1,4 +1,4 @@
-"""Runs as they lie on the disk, finished or not: what tables, reports and data frames are made from."""
+"""Recorded runs, finished or not, as tables, reports and data frames read them."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -22,21 +22,21 @@ from wardround.store.traces import read_trace
 
 @dataclass(frozen=True)
 class RecordedRun:
-    """A run directory that is only read; what is costly is read when it is asked for."""
+    """A run directory opened for reading; what is expensive is read on first use."""
 
-    name: str  # how tables call it: the name of its directory
+    name: str  # in tables: the name of the directory
     path: Path  # the run directory
-    manifest: dict[str, Any]  # what its results rest on, as it was written
+    manifest: dict[str, Any]  # what its results depend on
     experiment: Experiment  # what was run
 
     @property
     def suite(self) -> Suite:
-        """What it was scored by."""
+        """The suite that scored it."""
         return SUITES[self.experiment.scored_by]
 
     @property
     def planned(self) -> int:
-        """How many cases, each epoch counted, the run has in all."""
+        """Number of cases in the whole run, counted once per epoch."""
         return planned(self.manifest)
 
     @property
@@ -47,13 +47,13 @@ class RecordedRun:
 
     @cached_property
     def results(self) -> list[Result]:
-        """The results so far by case and epoch, without the answers, which are the bulk of them."""
+        """The results so far, by case and epoch, without their answers, which make up most of them."""
         results = self._directory.results(answers=False)
         return sorted(results, key=lambda result: result.key)
 
     @property
     def scored(self) -> list[Result]:
-        """The results with answers that could be scored."""
+        """The results whose answers could be scored."""
         return [result for result in self.results if result.scored]
 
     @cached_property
@@ -63,40 +63,40 @@ class RecordedRun:
 
     @cached_property
     def failed_as_wrong(self) -> dict[str, Estimate]:
-        """The means if what failed is counted as wrong, as in the summary; nothing if nothing failed."""
+        """The means with failed cases counted as wrong, as in the summary; empty if none failed."""
         return failed_as_wrong(self.results, self.suite)
 
     @property
     def models(self) -> dict[str, list[str]]:
-        """The models that really answered, by role."""
+        """The models that answered, by role."""
         return models_of(self.results)
 
     @property
     def offline_roles(self) -> list[str]:
-        """The roles that rules answered for, not a model."""
+        """The roles that were answered by rules, not by a model."""
         return [role for role, names in self.models.items() if "offline" in names]
 
     def each_answered(self) -> Iterator[Result]:
-        """Every result with its answers, one after the other, in the order in which the cases ended."""
+        """Yield every result with its answers, in the order in which the cases ended."""
         return self._directory.each_result()
 
     def each_dialogue(self) -> Iterator[tuple[Result, ConsultationAnswers]]:
-        """Every result of a consultation that left a dialogue, with its answers."""
+        """Yield every result of a consultation that has a dialogue, with its answers."""
         for result in self.each_answered():
             if isinstance(result.answers, ConsultationAnswers) and result.answers.dialogue:
                 yield result, result.answers
 
     def each_trace(self) -> Iterator[tuple[Path, Sequence[Call]]]:
-        """The calls of every case that was begun, a file at a time; of a call asked again, its last record."""
+        """Yield the calls of every case that was started, file by file; of a repeated call, its last record."""
         for file in self._directory.trace_files():
             yield file, read_trace(file).calls
 
     def trace_file(self, result: Result) -> Path:
-        """Where the calls of a result stand."""
+        """Return the trace file of a result."""
         return self._directory.trace_file(result.case_id, result.epoch)
 
     def trace(self, result: Result) -> Trace:
-        """What was asked and filed for a result."""
+        """Return the trace of a result: its calls and events."""
         return read_trace(self.trace_file(result))
 
     @cached_property
@@ -104,7 +104,7 @@ class RecordedRun:
         """The cases by id.
 
         Raises:
-            ConfigurationError: they are no longer what was run.
+            ConfigurationError: they have changed since the run.
             CaseFileError: the case file cannot be read.
         """
         cases = select_cases(self.experiment.data)
@@ -113,7 +113,7 @@ class RecordedRun:
         return {case.id: case for case in cases}
 
     def known_cases(self) -> tuple[Mapping[str, Case], str]:
-        """The cases by id, or why there are none: the run is of notes, or they have changed or gone since it was."""
+        """Return the cases by id, or none and the reason: the run is of notes, or the cases have changed or gone."""
         try:
             return self.cases, ""
         except (CaseFileError, ConfigurationError, OSError) as error:
@@ -121,7 +121,7 @@ class RecordedRun:
 
 
 def find_runs(paths: Sequence[Path]) -> list[RecordedRun]:
-    """The runs in these directories, each a run's own or a sweep's; a sweep's in the order of its file.
+    """Return the runs in these directories (a run's or a sweep's own), a sweep's runs in its recorded order.
 
     Raises:
         ConfigurationError: a directory holds no run, or its manifest cannot be read.
@@ -138,7 +138,7 @@ def find_runs(paths: Sequence[Path]) -> list[RecordedRun]:
 
 
 def find_run(path: Path) -> RecordedRun:
-    """The one run of a directory, a run's own or a sweep's.
+    """Return the only run of a directory (a run's or a sweep's own).
 
     Raises:
         ConfigurationError: it holds no run or several, or its run has no result yet.
@@ -150,7 +150,7 @@ def find_run(path: Path) -> RecordedRun:
 
 
 def open_run(path: Path) -> RecordedRun:
-    """The run whose own directory this is.
+    """Return the run of a run directory.
 
     Raises:
         ConfigurationError: its manifest cannot be read, or it has no result yet.

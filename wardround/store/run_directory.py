@@ -40,9 +40,9 @@ from wardround.store.manifest import MANIFEST, manifest_of, mend_manifest, recor
 from wardround.store.provenance import differences, write_json
 from wardround.store.traces import pack, packed_fault, traces_in, unpack
 
-LIMIT = "_limit"  # how the termination of a case ends that was stopped at a limit
+LIMIT = "_limit"  # suffix of the termination of a case that was stopped at a limit
 LIMIT_OF_RUN = "run_"
-_LONGEST_NAME = 200  # bytes of a file's name; systems take 255, with what we put before and behind it
+_LONGEST_NAME = 200  # bytes of a file name; systems allow 255, including our suffixes
 
 _log = logging.getLogger(__name__)
 
@@ -74,7 +74,7 @@ class Result(BaseModel):
 
     @property
     def scored(self) -> bool:
-        """Whether the case ended with answers that could be scored; a failed one has none."""
+        """Whether the case ended with answers that could be scored; a failed case did not."""
         return self.termination == "completed" or self.limited
 
     @property
@@ -84,12 +84,12 @@ class Result(BaseModel):
 
     @property
     def limited_by_run(self) -> bool:
-        """Whether it was the whole run's limit."""
+        """Whether that limit was the whole run's."""
         return self.limited and self.termination.startswith(LIMIT_OF_RUN)
 
     @property
     def final(self) -> bool:
-        """Whether running again would not change it: an unreachable model may be reachable, a run's limit raised."""
+        """Whether running again would change nothing; false if a model was unreachable or the run reached a limit."""
         if self.limited:
             return not self.limited_by_run
         for_good = f"{JUDGE_FAILED}: {AnswerError.reason}"
@@ -99,12 +99,12 @@ class Result(BaseModel):
 
     @property
     def judges_failed(self) -> list[str]:
-        """Why judges gave no score to an answer that there is."""
+        """Why judges gave no score to an existing answer."""
         return [why for why in self.unscored.values() if why.startswith(JUDGE_FAILED)]
 
     @property
     def key(self) -> tuple[str, int]:
-        """What tells it from the run's others."""
+        """What identifies it in the run: case id and epoch."""
         return self.case_id, self.epoch
 
 
@@ -112,7 +112,7 @@ _RESULT = TypeAdapter(Result)
 
 
 def read_result(line: str) -> Result:
-    """The result of a line.
+    """Parse a result line.
 
     Raises:
         ValueError: it cannot be read.
@@ -127,11 +127,11 @@ def read_result(line: str) -> Result:
 
 
 class RunDirectory:
-    """The files of one run. Only one process writes it at a time."""
+    """The files of one run. Only one process writes them at a time."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self.run = ""  # its name, once it is known
+        self.run = ""  # the run's id, once it is known
         self.traces = path / "traces"
         self.checkpoints = path / "checkpoints.sqlite"
         self.results_file = path / "results.jsonl"
@@ -142,16 +142,16 @@ class RunDirectory:
     def opened(
         self, experiment: Experiment, items: Sequence[Item], remembered: Mapping[str, int] | None = None
     ) -> Iterator["RunDirectory"]:
-        """Hold the directory for a run of this experiment; made if new, resumed if it is the same run's.
+        """Lock the directory for a run of this experiment; create it if missing, resume it if it holds the same run.
 
         Raises:
-            ConfigurationError: another process runs here, or what stands here was run otherwise (differences named).
+            ConfigurationError: another process runs here, or the directory holds another run; names the differences.
         """
         planned = {(item.id, epoch) for item in items for epoch in range(experiment.epochs)}
         with self.held():
             try:
                 self._check_manifest(manifest_of(experiment, items, remembered))
-                self._tell(self.mend_records(planned))
+                self._warn(self.mend_records(planned))
                 for file in self.trace_files():
                     drop_cut_line(file)
             except OSError as error:
@@ -160,96 +160,96 @@ class RunDirectory:
 
     @property
     def exists(self) -> bool:
-        """Whether a run was begun here."""
+        """Whether a run was started here."""
         return (self.path / MANIFEST).is_file()
 
     @property
     def has_records(self) -> bool:
-        """Whether anything was found out here that rests on a manifest."""
+        """Whether there are results or traces, which need a manifest."""
         files = (self.results_file, self._pseudo_cases, *self.trace_files())
         return any(file.is_file() and file.stat().st_size for file in map(kept_at, files))
 
     def each_result(self) -> Iterator[Result]:
-        """The results so far, one after the other; a last line that a kill has cut off is left out.
+        """Yield the results so far, without a last line that was cut off by a kill.
 
         Raises:
-            ConfigurationError: a line is damaged, or tells a case again.
+            ConfigurationError: a line is damaged, or repeats a case.
         """
         seen: set[tuple[str, int]] = set()
         for number, line in enumerate(whole_lines(self.results_file), start=1):
             try:
                 result = self.read_line(line, seen)
             except ValueError as error:
-                told = f"{self.results_file}: line {number} {error}: {line[:80].decode(errors='replace')!r}"
-                raise ConfigurationError(f"{told}; `wardround doctor {self.path}` mends that") from error
+                message = f"{self.results_file}: line {number} {error}: {line[:80].decode(errors='replace')!r}"
+                raise ConfigurationError(f"{message}; `wardround doctor {self.path}` mends that") from error
             seen.add(result.key)
             yield result
 
     def results(self, *, answers: bool = True) -> list[Result]:
-        """The results so far, as a list.
+        """Return the results so far as a list.
 
-        Without ``answers`` they lack what the graph came to, which is the bulk of a result.
+        Without ``answers``, the answers are dropped, which make up most of a result.
         """
         return [one if answers else one.model_copy(update={"answers": None}) for one in self.each_result()]
 
     def resume(self, *, growing: bool = False, retry_failed: bool = False) -> set[tuple[str, int]]:
-        """The cases (by id and epoch) that are finished; the others' results, which are tried again, are taken out.
+        """Return the finished cases (id, epoch), and remove the results of the others, which are tried again.
 
         Args:
-            retry_failed: whether cases that failed for good, or whose judges did, are tried again too.
-            growing: whether each case leaves a pseudo-case: one whose own is lost is run again, from its trace.
+            growing: whether each case leaves a pseudo-case; if a case's own is lost, it is run again, from its trace.
+            retry_failed: whether to retry also cases that failed for good, or whose judges did.
         """
         results = self.results(answers=False)
-        whole = {result.key for result in results if result.scored and not result.judges_failed}
-        finished = {result.key for result in results if result.final and (not retry_failed or result.key in whole)}
+        good = {result.key for result in results if result.scored and not result.judges_failed}
+        finished = {result.key for result in results if result.final and (not retry_failed or result.key in good)}
         if growing:
             completed = Counter(result.case_id for result in results if result.termination == "completed")
-            forgotten = completed - Counter(json.loads(course)["id"] for course in self.remembered())
-            finished = {key for key in finished if key[0] not in forgotten}
+            without_course = completed - Counter(json.loads(course)["id"] for course in self.remembered())
+            finished = {key for key in finished if key[0] not in without_course}
         with writing(self.path):
             if len(finished) < len(results):
                 keep_lines(self.results_file, lambda _, line: read_result(line.decode()).key in finished)
-            self._tell(self.mend_traces({self.trace_file(*key) for key in finished}))
+            self._warn(self.mend_traces({self.trace_file(*key) for key in finished}))
         return finished
 
     def mend_records(self, planned: Collection[tuple[str, int]] | None = None) -> list[str]:
-        """Set aside each line of the records that cannot be read, or tells again what another tells; names it.
+        """Move aside each record line that cannot be read or repeats another; return a description of each.
 
-        Of a run whose ``planned`` cases are named, what is of others goes too.
+        If the run's ``planned`` cases are given, lines of other cases are moved aside too.
 
         Raises:
             OSError: a file cannot be read or written.
         """
-        readers, aside = self._readers(planned).items(), self.path / DAMAGED
-        return [fault for file, read in readers for fault in mend_lines(file, read, aside)]
+        readers, folder = self._readers(planned).items(), self.path / DAMAGED
+        return [fault for file, read in readers for fault in mend_lines(file, read, folder)]
 
     def mend_traces(self, but: Collection[Path] = ()) -> list[str]:
-        """The same for the trace files, except some, which are unpacked; what a line held is asked again."""
-        faults, aside = [], self.path / DAMAGED / "traces"
+        """Do the same for the trace files, except those in ``but``, and unpack them; lost calls are asked again."""
+        faults, folder = [], self.path / DAMAGED / "traces"
         for file in self.trace_files():
             if file in but:
                 continue
             if fault := packed_fault(file):
                 faults.append(fault)
-                aside.mkdir(parents=True, exist_ok=True)
-                shutil.copy(kept_at(file), aside)
+                folder.mkdir(parents=True, exist_ok=True)
+                shutil.copy(kept_at(file), folder)
             unpack(file)
-            faults += mend_lines(file, _read_entry, aside)
+            faults += mend_lines(file, _read_entry, folder)
         return faults
 
     def mend_packed(self) -> list[str]:
-        """The same where it is needed alone: what is packed and whole stays so."""
+        """Do the same for damaged trace files only; whole packed ones stay packed."""
         files = self.trace_files()
         return self.mend_traces({file for file in files if kept_at(file) != file and not packed_fault(file)})
 
     def told(self) -> Iterator[Result]:
-        """The results of the lines that can be read; damaged ones are passed over."""
+        """Yield the results of all readable lines, skipping damaged ones."""
         for line in raw_lines(self.results_file):
             with contextlib.suppress(ValueError):
                 yield read_result(line.decode())
 
     def damaged(self) -> list[str]:
-        """Each line that these two would set aside."""
+        """Describe each line that `mend_records` and `mend_packed` would move aside."""
         readers = {**self._readers(None), **dict.fromkeys(self.trace_files(), _read_entry)}
         return [fault for file in self.trace_files() if (fault := packed_fault(file))] + [
             f"{file}: line {number} {why}"
@@ -267,10 +267,10 @@ class RunDirectory:
         return {self.results_file: result_key, self._pseudo_cases: _read_json, self._options: _read_json}
 
     def read_line(self, line: bytes, seen: Collection[tuple[str, int]] = ()) -> Result:
-        """The result of a line.
+        """Parse a result line of this run.
 
         Raises:
-            ValueError: it cannot be read, is one of those seen before, or another run has left it.
+            ValueError: it cannot be read, its key is in ``seen``, or it is of another run.
         """
         result = read_result(line.decode())
         if result.key in seen:
@@ -279,19 +279,19 @@ class RunDirectory:
             raise ValueError("is of another run")
         return result
 
-    def _tell(self, faults: Sequence[str]) -> None:
+    def _warn(self, faults: Sequence[str]) -> None:
         for fault in faults:
             _log.warning("%s; it was set aside in %s", fault, self.path / DAMAGED)
 
     def add(self, result: Result) -> None:
-        """Append one result so that it survives a power cut; the trace of a case that is not tried again is packed."""
+        """Append one result durably; the trace of a final case is packed."""
         with writing(self.path):
             append_sealed(self.results_file, result.model_copy(update={"run": self.run}))
             if result.final:
                 pack(self.trace_file(*result.key))
 
     def trace_file(self, case_id: str, epoch: int) -> Path:
-        """Where the calls of a case are written."""
+        """Return the file for the calls of a case."""
         safe = re.sub(r"[^\w.-]", "_", case_id)[:80]
         safe = safe.encode("utf-8", "replace")[:_LONGEST_NAME].decode("utf-8", "ignore")
         if safe != case_id:
@@ -299,7 +299,7 @@ class RunDirectory:
         return self.traces / f"{safe}-{epoch}.jsonl"
 
     def trace_files(self) -> list[Path]:
-        """The calls of every case that was begun."""
+        """Return the trace files of every case that was started."""
         return traces_in(self.traces)
 
     def write_summary(self, summary: dict[str, Any]) -> None:
@@ -308,21 +308,21 @@ class RunDirectory:
             write_json(self.path / "summary.json", summary, indent=2)
 
     def remember(self, course: BaseModel) -> None:
-        """Keep a pseudo-case, so that a resumed run remembers what it had learnt."""
+        """Append a pseudo-case, so that a resumed run remembers what it learnt."""
         with writing(self.path):
             append_sealed(self._pseudo_cases, course)
 
     def remembered(self) -> list[str]:
-        """The pseudo-cases kept so far, as JSON."""
-        return self._kept(self._pseudo_cases)
+        """Return the pseudo-cases recorded so far, as JSON."""
+        return self._unsealed_lines(self._pseudo_cases)
 
     def options(self) -> list[str]:
-        """The multiple-choice options kept so far, a case each, as JSON."""
-        return self._kept(self._options)
+        """Return the multiple-choice options recorded so far, one case each, as JSON."""
+        return self._unsealed_lines(self._options)
 
     @contextlib.contextmanager
     def adding_options(self) -> Iterator[Callable[[BaseModel], None]]:
-        """Hold the directory, to append options so that they survive a power cut; what is kept is never rewritten.
+        """Lock the directory, to append options durably; existing ones are never rewritten.
 
         Raises:
             ConfigurationError: another process runs here, or nothing can be written here.
@@ -339,16 +339,16 @@ class RunDirectory:
             yield add
 
     def held(self) -> contextlib.AbstractContextManager[None]:
-        """Hold the directory, as the one process that writes it.
+        """Lock the directory for writing.
 
         Raises:
-            ConfigurationError: another process holds it, or it cannot be written.
+            ConfigurationError: another process holds the lock, or the directory cannot be written.
         """
         taken = f"{self.path}: another process is running here; wait for it or choose another --out"
         return only_writer(self.path, "traces", ConfigurationError, taken)
 
-    def _kept(self, file: Path) -> list[str]:
-        """The lines of a file, as JSON."""
+    def _unsealed_lines(self, file: Path) -> list[str]:
+        """Return the lines of a file, as JSON without checksums."""
         try:
             return [unsealed(line.decode()) for line in whole_lines(file)]
         except ValueError as error:
@@ -368,17 +368,17 @@ class RunDirectory:
                     f"{self.path}: holds results, but no {MANIFEST} that tells of what; put it back, or choose "
                     "another --out"
                 )
-            # Pseudo-cases are filed under this name; a later run in the same place must not find them.
+            # Pseudo-cases are filed under this id; a later run in the same place must not find them.
             self.run = manifest["run"] = uuid.uuid4().hex
             write_manifest(self.path, manifest)
             return
         assert before is not None
-        fixed = ("configuration", "data", "memory", "prompts", "plugins")
+        compared = ("configuration", "data", "memory", "prompts", "plugins")
         changes = [
             change
-            for part in fixed
+            for part in compared
             for change in differences(before.get(part), manifest[part], part)
-            # Where the cases lie is nothing to a result; what they are has a fingerprint.
+            # The path of the cases does not affect results; their content has a fingerprint.
             if not change.startswith(("configuration.data.cases: ", "configuration.data.notes: "))
         ]
         if changes:
@@ -386,7 +386,7 @@ class RunDirectory:
             raise ConfigurationError(
                 f"{self.path} holds a run of another configuration:\n{listed}\nChoose another --out, or run as before."
             )
-        self._tell(mend_manifest(self.path))
+        self._warn(mend_manifest(self.path))
 
 
 def _read_json(line: str) -> None:

@@ -1,4 +1,4 @@
-"""The results of a run as far as they are on the disk: read on from where they were, answers only when asked for."""
+"""An index of a run's results as they are written; it is extended on request, and reads answers only when needed."""
 
 import json
 import threading
@@ -12,18 +12,18 @@ Key = tuple[str, int]
 
 @dataclass
 class RunIndex:
-    """Where each result of a run stands; a run may go on while it is read."""
+    """Where each result of a run is in its file; the run may still be under way."""
 
     directory: RunDirectory  # of the run
     results: dict[Key, Result] = field(default_factory=dict)  # by case and epoch, without their answers
     faults: list[str] = field(default_factory=list)  # the lines that cannot be read, and why
-    _places: dict[Key, tuple[int, int]] = field(default_factory=dict)
-    _file: tuple[int, int] = (0, 0)  # its inode, and how far it was read
+    _offsets: dict[Key, tuple[int, int]] = field(default_factory=dict)
+    _file: tuple[int, int] = (0, 0)  # inode, and offset read so far
     _lines: int = 0
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def read_on(self) -> bool:
-        """Read what was written since; whether there was anything.
+        """Read the lines written since the last call; return whether anything changed.
 
         Raises:
             OSError: the file cannot be read.
@@ -34,44 +34,44 @@ class RunIndex:
                 return False
             now = file.stat()
             inode, end = self._file
-            anew = now.st_ino != inode or now.st_size < end  # mended, or results were taken out to be tried again
-            if anew:
-                for kept in (self.results, self.faults, self._places):
-                    kept.clear()
+            restart = now.st_ino != inode or now.st_size < end  # repaired, or results were removed to be tried again
+            if restart:
+                for collected in (self.results, self.faults, self._offsets):
+                    collected.clear()
                 end = self._lines = 0
-            changed = anew
+            changed = restart
             with file.open("rb") as lines:
                 lines.seek(end)
                 for line in lines:
                     if not line.endswith(b"\n"):
                         break  # still being written, or cut off by a kill
-                    self._take(line, end)
+                    self._add_line(line, end)
                     end += len(line)
                     changed = True
             self._file = (now.st_ino, end)
             return changed
 
     def answered(self, key: Key) -> Result:
-        """A result with its answers.
+        """Read a result with its answers.
 
         Raises:
             KeyError: there is none.
             OSError: the file cannot be read.
-            ValueError: the line is not there any more.
+            ValueError: the line is no longer there.
         """
-        place, length = self._places[key]
+        offset, length = self._offsets[key]
         with self.directory.results_file.open("rb") as file:
-            file.seek(place)
+            file.seek(offset)
             return read_result(file.read(length).decode())
 
     def each_text(self) -> Iterator[tuple[Key, str]]:
-        """All that each result says, in words: what was answered and said, errors, ids."""
+        """Yield all text of each result: answers, dialogues, errors, ids."""
         with self.directory.results_file.open("rb") as file:
-            for key, (place, length) in list(self._places.items()):
-                file.seek(place)
+            for key, (offset, length) in list(self._offsets.items()):
+                file.seek(offset)
                 yield key, "\n".join(words_in(json.loads(file.read(length))))
 
-    def _take(self, line: bytes, place: int) -> None:
+    def _add_line(self, line: bytes, offset: int) -> None:
         self._lines += 1
         try:
             result = self.directory.read_line(line, self.results)
@@ -79,11 +79,11 @@ class RunIndex:
             self.faults.append(f"line {self._lines} {error}")
             return
         self.results[result.key] = result.model_copy(update={"answers": None})
-        self._places[result.key] = place, len(line)
+        self._offsets[result.key] = offset, len(line)
 
 
 def words_in(content: object) -> Iterator[str]:
-    """Every text within JSON, names of fields apart."""
+    """Yield every string in JSON content, except the names of fields."""
     if isinstance(content, str):
         yield content
     elif isinstance(content, dict):

@@ -1,4 +1,4 @@
-"""The trace file of a case: every call that was made for it, and what was filed; packed once the case has ended."""
+"""The trace file of a case: every call made for it, and its events; packed once the case is final."""
 
 import gzip
 import shutil
@@ -12,36 +12,36 @@ from wardround.store.provenance import replacing
 
 
 def read_trace(file: Path) -> Trace:
-    """What is on record of a case so far, of a call asked again its last record; nothing if it was not begun."""
+    """Read the trace of a case so far; of a repeated call, its last record; empty if the case was not started."""
     return read_calls(trace_lines(file))
 
 
 def traces_in(folder: Path) -> list[Path]:
-    """The traces of a folder, each by the name under which it is written."""
+    """Return the traces of a folder, each by its name when unpacked."""
     packed = (file.with_suffix("") for file in folder.glob("*.jsonl.gz"))
     return sorted({*folder.glob("*.jsonl"), *packed})
 
 
 def run_meter(limits: Limits, traces: Iterable[Path]) -> Meter:
-    """What the run has taken so far; looked up only where something limits it."""
+    """Return a meter of what the run has used so far; the traces are read only if the run is limited."""
     limited = limits != Limits()
     return Meter.of((read_trace(file) for file in traces) if limited else (), "run", limits)
 
 
 def pack(file: Path) -> None:
-    """Compress a trace that is no longer written, to a seventeenth; a kill leaves it as it is, or packed."""
+    """Compress a trace that is no longer written, to about 6% of its size; a kill leaves it either plain or packed."""
     if file.is_file():
         with (
             replacing(file.with_name(f"{file.name}.gz")) as out,
-            file.open("rb") as plain,
-            gzip.GzipFile("", "wb", 6, out, mtime=0) as into,
+            file.open("rb") as source,
+            gzip.GzipFile("", "wb", 6, out, mtime=0) as compressed,
         ):
-            shutil.copyfileobj(plain, into)
+            shutil.copyfileobj(source, compressed)
         file.unlink()
 
 
 def unpack(file: Path) -> None:
-    """Let a trace be written on; of a damaged one the lines before the damage."""
+    """Unpack a trace so that it can be appended to; of a damaged one, the lines before the damage."""
     packed = file.with_name(f"{file.name}.gz")
     if kept_at(file) == packed:
         with replacing(file) as out:
@@ -50,14 +50,14 @@ def unpack(file: Path) -> None:
 
 
 def packed_fault(file: Path) -> str | None:
-    """Why a trace cannot be unpacked, if it is packed and cannot be."""
-    where = kept_at(file)
-    if where == file:
+    """Return why a packed trace cannot be unpacked; None if it can, or is not packed."""
+    packed = kept_at(file)
+    if packed == file:
         return None
     try:
-        with gzip.open(where) as lines:
+        with gzip.open(packed) as lines:
             while lines.read(2**20):
                 pass
     except (EOFError, OSError, zlib.error) as error:
-        return f"{where}: cannot be unpacked: {error}"
+        return f"{packed}: cannot be unpacked: {error}"
     return None

@@ -1,1 +1,1 @@
-"""Tables of finished runs, as the papers print them: one file a table, typed cells, three ways to write them down."""
+"""Tables of finished runs, as in the papers: one file per table, typed cells, output as CSV, LaTeX or on a terminal."""

@@ -22,12 +22,12 @@ from wardround.tables.table import Column, DoesNotFitError, Table, measured, sta
 _LENGTHS = ("AVG_TURN", "AVG_LEN")
 UNCHOSEN = "DIAGNOSIS: nobody chose an option; `wardround score aie RUNS --diagnose SPEC` has a model choose."
 STARS = "*, **: differs from {} with p < 0.05, p < 0.01 (paired permutation test over cases, Holm over all columns)."
-_THOSE_WITH = {"sound": "; ACC and SPECIFIC over those with such an action", "paper": ""}
+_DENOMINATOR_NOTES = {"sound": "; ACC and SPECIFIC over those with such an action", "paper": ""}
 Doctors = Mapping[str, Sequence[AieTranscript]]
 
 
 def build_paper(runs: Sequence[RecordedRun]) -> list[Table]:
-    """Table 2 or 3 of runs, a column a run."""
+    """Build Table 2 or 3, with one column per run."""
     doctors = _doctors(runs)
     scores = {name: score_aie(records) for name, records in doctors.items()}
     if not any(one.diagnosis for records in doctors.values() for one in records):
@@ -36,21 +36,21 @@ def build_paper(runs: Sequence[RecordedRun]) -> list[Table]:
 
 
 def build_actions(runs: Sequence[RecordedRun]) -> list[Table]:
-    """Figure 6c of runs."""
+    """Build Figure 6c."""
     return [actions_table(_doctors(runs))]
 
 
 def build_simulators(runs: Sequence[RecordedRun]) -> list[Table]:
-    """Figure 3a of the patients in the dialogues of runs, under actions that rules find in the doctor's words."""
+    """Build Figure 3a for the patients in the runs' dialogues; the rules find the actions in the doctor's words."""
     played = {run.name: tests for run in runs if (tests := tests_of_run(run))}
     return [simulators_table(played, "sound", beside=True)] if played else []
 
 
 def paper_table(scores: Mapping[str, Samples], language: Language, definition: Definition = "sound") -> Table:
-    """The ten metrics as AIE prints them, a row a metric and a column a doctor, the printed cells on the right.
+    """Return the ten metrics as AIE prints them, a row per metric and a column per doctor, and the printed cells.
 
-    DIAGNOSIS is left open where nobody chose an option. Chinese records stand beside Table 2 (HospitalCases), English
-    ones beside Table 3.
+    DIAGNOSIS is empty if nobody chose an option. Chinese records are compared with Table 2 (HospitalCases), English
+    ones with Table 3.
     """
     printed = published("aie")
     table = [key for key in printed if key.startswith("Table")][language == "en"]
@@ -58,12 +58,12 @@ def paper_table(scores: Mapping[str, Samples], language: Language, definition: D
         doctor: estimates(samples, clustered=definition == "sound", ends=PERCENT, neither=_LENGTHS)
         for doctor, samples in scores.items()
     }
-    differs = _differs(scores)
+    p_values = _p_values(scores)
     rows = []
     for metric in METRICS:
         row: dict[str, Any] = {"metric": metric}
         for doctor, metrics in found.items():
-            one, p = metrics.get(metric, Estimate(n=0)), differs.get((doctor, metric))
+            one, p = metrics.get(metric, Estimate(n=0)), p_values.get((doctor, metric))
             parts = {"mean": one.mean, "se": one.se, "n": one.n, "p": p}
             row |= {doctor: _cell(one.mean, one.se, stars(p)), **{f"{doctor} {part}": parts[part] for part in parts}}
         for name, (mean, se) in zip(printed["doctors"], printed[table][metric], strict=True):
@@ -76,7 +76,7 @@ def paper_table(scores: Mapping[str, Samples], language: Language, definition: D
         *(Column(f"[{name}]", name, f"AIE, Table {number}") for name in printed["doctors"]),
     ]
     notes = [
-        f"Mean ± standard error; percent, but turns and length. Over {_cases(scores)}{_THOSE_WITH[definition]}.",
+        f"Mean ± standard error; percent, but turns and length. Over {_cases(scores)}{_DENOMINATOR_NOTES[definition]}.",
         f"AIE, Table {number}: as printed, of their doctors on {cases}.",
         *([] if any(metrics["DIAGNOSIS"].n for metrics in found.values() if "DIAGNOSIS" in metrics) else [UNCHOSEN]),
         *([STARS.format(next(iter(scores)))] if len(scores) > 1 else []),
@@ -85,16 +85,19 @@ def paper_table(scores: Mapping[str, Samples], language: Language, definition: D
 
 
 def _cases(scores: Mapping[str, Samples]) -> str:
-    """How many cases each doctor's column is over."""
+    """Describe how many cases each doctor's column covers."""
     cases = {doctor: len(by_case(samples["AVG_TURN"])) for doctor, samples in scores.items()}
     if len({*cases.values()}) == 1:
         return counted(next(iter(cases.values())), "case")
     return "cases: " + ", ".join(f"{doctor} {n}" for doctor, n in cases.items())
 
 
-def _differs(scores: Mapping[str, Samples]) -> dict[tuple[str, str], float | None]:
-    """The p of each doctor's metric beside the first doctor's, paired by case, by Holm over all of them."""
-    cases = {doctor: {name: by_case(of) for name, of in samples.items()} for doctor, samples in scores.items()}
+def _p_values(scores: Mapping[str, Samples]) -> dict[tuple[str, str], float | None]:
+    """Return the p value of each doctor's metric against the first doctor's: paired by case, Holm over all of them."""
+    cases = {
+        doctor: {name: by_case(samples_of_metric) for name, samples_of_metric in samples.items()}
+        for doctor, samples in scores.items()
+    }
     (_, first), *others = cases.items()
     return holm(
         {
@@ -106,7 +109,7 @@ def _differs(scores: Mapping[str, Samples]) -> dict[tuple[str, str], float | Non
 
 
 def actions_table(doctors: Doctors) -> Table:
-    """The share of each action at each turn, by doctor (AIE, figure 6c)."""
+    """Return the share of each action at each turn, by doctor (AIE, Figure 6c)."""
     rows: list[dict[str, Any]] = []
     for doctor, transcripts in doctors.items():
         for one in action_shares(transcripts):
@@ -127,7 +130,7 @@ def actions_table(doctors: Doctors) -> Table:
 
 
 def rounds_row(doctor: str, turn: int, coverage: Samples, asked: int) -> dict[str, Any]:
-    """A doctor's dialogues as far as a round: coverage with its quartiles, and the share of right diagnoses."""
+    """Return the row of a doctor's dialogues up to a round: coverage, quartiles, and the share of right diagnoses."""
     from statistics import quantiles
 
     values = sorted(value for _, value in coverage["COVERAGE"])
@@ -138,7 +141,7 @@ def rounds_row(doctor: str, turn: int, coverage: Samples, asked: int) -> dict[st
 
 
 def rounds_table(rows: Sequence[Mapping[str, Any]]) -> Table:
-    """Coverage and diagnosis as far as each round (AIE, figure 6d)."""
+    """Return coverage and diagnosis up to each round (AIE, Figure 6d)."""
     columns = [
         Column("doctor", "Doctor", key=True),
         Column("round", "Round", key=True),
@@ -163,17 +166,17 @@ def _doctors(runs: Sequence[RecordedRun]) -> dict[str, list[AieTranscript]]:
 def formats_table(
     mcq: Sequence[Sample], interactive: Sequence[Sample], of_case: Mapping[str, str], subsets: Sequence[str]
 ) -> Table:
-    """Right diagnoses from the whole record and from the dialogue, an examination a row and all of them (figure 6b).
+    """Return the right diagnoses from the whole record and from the dialogue, by examination and in total (Figure 6b).
 
-    Each value is 100 or 0; ``of_case`` is the examination that a case is from.
+    Each value is 100 or 0; ``of_case`` gives the examination that a case is from.
     """
     rows: list[dict[str, Any]] = []
     for subset in (*subsets, None):
-        asked, talked = (
+        asked, dialogue_values = (
             [one for one in values if subset in (None, of_case[one.case])] for values in (mcq, interactive)
         )
-        found = estimates({"mcq": asked, "talked": talked}, clustered=True, ends=PERCENT)
-        paired = paired_difference(by_case(asked), by_case(talked))
+        found = estimates({"mcq": asked, "talked": dialogue_values}, clustered=True, ends=PERCENT)
+        paired = paired_difference(by_case(asked), by_case(dialogue_values))
         differs = measured({"difference": paired.difference}, p={"difference": paired.permutation_p})
         rows.append({"examination": subset or "all", **measured(found), **differs, "n": paired.difference.n})
     columns = [
@@ -189,7 +192,7 @@ def formats_table(
 
 
 def language_of_all(doctors: Doctors) -> Language:
-    """The language of the records, which tells HospitalCases (Chinese) from MedicalExam."""
+    """Return the language of the records, which distinguishes HospitalCases (Chinese) from MedicalExam."""
     return data_set_language(one for transcripts in doctors.values() for one in transcripts)
 
 

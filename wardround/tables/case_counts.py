@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 NOT_RECORDED = "not recorded"
-_DRAWN = 20  # names of a kind in the figure, the most frequent; the table has all
+_MAX_DRAWN = 20  # the most frequent names per kind in the figure; the table has all
 KINDS: dict[str, Callable[[Case], Iterable[str]]] = {
     "Department": lambda case: [case.key.department or NOT_RECORDED],
     "Second level": lambda case: case.key.sub_departments or [NOT_RECORDED],
@@ -27,10 +27,10 @@ KINDS: dict[str, Callable[[Case], Iterable[str]]] = {
 
 
 def case_counts(cases: Sequence[Case]) -> Table:
-    """Of each kind its names, the most frequent first: cases that have it, and their share of all, percent."""
+    """Return the names of each kind by frequency: the number of cases that have it, and their share in percent."""
     rows = []
-    for kind, named in KINDS.items():
-        counts = Counter(name for case in cases for name in dict.fromkeys(named(case)))
+    for kind, names_in in KINDS.items():
+        counts = Counter(name for case in cases for name in dict.fromkeys(names_in(case)))
         rows += [
             {"kind": kind, "name": name, "cases": count, "share": 100 * count / len(cases)}
             for name, count in sorted(counts.items(), key=lambda pair: (-pair[1], pair[0]))
@@ -47,15 +47,15 @@ def case_counts(cases: Sequence[Case]) -> Table:
 
 
 def draw_case_counts(table: Table) -> "Figure":
-    """A panel of bars for each kind that any case has."""
+    """Draw a panel of bars for each kind that any case has."""
     kinds = list(table.frame.groupby("kind", sort=False))
-    shown = [min(len(rows), _DRAWN) for _, rows in kinds]
-    tallest = [max(shown[at : at + 2]) for at in range(0, len(shown), 2)]
+    shown = [min(len(rows), _MAX_DRAWN) for _, rows in kinds]
+    tallest = [max(shown[place : place + 2]) for place in range(0, len(shown), 2)]
     size = (10.0, 0.6 * len(tallest) + 0.19 * sum(tallest))
     figure, panels = panels_of(len(tallest), 2, size, used=len(kinds), heights=tallest)
     for panel, (kind, rows), count in zip(panels, kinds, shown, strict=True):
-        most = rows.head(count)
-        bars = panel.barh(most["name"], most["cases"].astype(int))
+        frequent = rows.head(count)
+        bars = panel.barh(frequent["name"], frequent["cases"].astype(int))
         panel.bar_label(bars, padding=2, fontsize=7)
         panel.invert_yaxis()
         panel.set_title(f"{kind} ({count} of {len(rows)})" if count < len(rows) else str(kind), loc="left")

@@ -10,12 +10,12 @@ from wardround.tables.table import Column, Table, measured
 
 
 def build(runs: Sequence[RecordedRun]) -> list[Table]:
-    """The share of cases in consensus after each round; what agreed and what gave up stand apart.
+    """Tabulate the share of cases in consensus after each round; agreement and giving up are counted separately.
 
-    The paper counts the cases that ended after a round, and at the last one mixes both ends.
+    The paper counts the cases that ended after a round, and mixes both ends at the last one.
     """
-    of_runs = [(run, discussions_of(run.scored)) for run in runs]
-    discussed = [run for run, found in of_runs if found]
+    discussions_by_run = [(run, discussions_of(run.scored)) for run in runs]
+    discussed = [run for run, found in discussions_by_run if found]
     if not discussed:
         return []
     limit = max(run.experiment.context.max_rounds for run in discussed)
@@ -35,7 +35,7 @@ def build(runs: Sequence[RecordedRun]) -> list[Table]:
             "discussed": len(found),
             "without": len(run.scored) - len(found),
         }
-        for run, found in of_runs
+        for run, found in discussions_by_run
     ]
     notes = [
         "After round: share of the cases with a discussion that are in consensus by then; 0 is before any discussion.",

@@ -1,4 +1,4 @@
-"""Runs that differ in one setting alone, pair by pair: what that setting changes (Med-PMC, Table 3 and Figure 5)."""
+"""What one setting changes: pairs of runs that differ only in it (Med-PMC, Table 3 and Figure 5)."""
 
 import json
 from collections.abc import Iterator, Sequence
@@ -13,15 +13,15 @@ from wardround.store.recorded_run import RecordedRun
 from wardround.tables.scores import offline_notes, score_form, unscored_notes
 from wardround.tables.table import Column, Table, measured
 
-# Where scores should go without one of the three characteristics: the arrows beside MedChain's settings (Table 4).
+# Where scores should move without one of the three characteristics: the arrows of MedChain's Table 4.
 EXPECTED = {"workflow.personalized": "down", "workflow.sequential": "up", "workflow.interactive": "up"}
 
 
 def build(runs: Sequence[RecordedRun]) -> list[Table]:
-    """Every score of each such pair over the cases that both scored, with the paired difference.
+    """Tabulate every score of each such pair over the cases that both scored, with the paired difference.
 
-    The first run of a value is what the others of that setting are held against: in a grid of modes and actor, each
-    mode with the actor against the same mode without.
+    The baseline is the first run with the same other settings: in a grid of modes and actor, each mode with the actor
+    is compared with the same mode without.
     """
     rows: list[dict[str, Any]] = []
     notes = [
@@ -35,15 +35,15 @@ def build(runs: Sequence[RecordedRun]) -> list[Table]:
         tested = differences([first, run])[0]
         scores = paired_scores(run.scored, first.scored, run.suite)
         for name, title in run.suite.titles.items():
-            one, other = scores[name]
-            common, ends = sorted(one.keys() & other.keys()), run.suite.ends_of(name)
+            ours, theirs = scores[name]
+            common, ends = sorted(ours.keys() & theirs.keys()), run.suite.ends_of(name)
             sides = {
-                side: over_cases([(case, fmean(of[case])) for case in common], ends)
-                for side, of in (("baseline", other), ("value", one))
+                side: over_cases([(case, fmean(values[case])) for case in common], ends)
+                for side, values in (("baseline", theirs), ("value", ours))
             }
             found = {**sides, "difference": tested[name].found.difference}
-            about = {"setting": changed(setting, first, run), "baseline": first.name, "run": run.name, "score": title}
-            rows.append({**about, **measured(found), "p": tested[name].p_holm, "cases": len(common)})
+            labels = {"setting": changed(setting, first, run), "baseline": first.name, "run": run.name, "score": title}
+            rows.append({**labels, **measured(found), "p": tested[name].p_holm, "cases": len(common)})
             if setting in EXPECTED:
                 rows[-1]["expected"] = _as_expected(EXPECTED[setting], found["difference"].mean)
         notes += [each for each in unlike([first, run]) if each not in notes]
@@ -67,37 +67,37 @@ def build(runs: Sequence[RecordedRun]) -> list[Table]:
 
 
 def pairs(runs: Sequence[RecordedRun]) -> Iterator[tuple[str, RecordedRun, RecordedRun]]:
-    """Each setting with two runs that differ in nothing else, the one that stands first as the baseline."""
+    """Yield each setting with two runs that differ only in it, the earlier run as the baseline."""
     settings = [flat(run.experiment.identity) for run in runs]
     names = dict.fromkeys(name for each in settings for name in each if name != "name")
     varying = [name for name in names if len({json.dumps(each.get(name)) for each in settings}) > 1]
     for setting in varying:
-        if setting == "suite":  # other columns, not the same under another setting
+        if setting == "suite":  # its columns are other ones
             continue
         others = [name for name in varying if name != setting]
         keys = [json.dumps([each.get(name) for name in others]) for each in settings]
-        order = sorted(range(len(runs)), key=lambda place: (keys.index(keys[place]), place))
-        for _, group in groupby(order, key=lambda place: keys[place]):
+        order = sorted(range(len(runs)), key=lambda index: (keys.index(keys[index]), index))
+        for _, group in groupby(order, key=lambda index: keys[index]):
             first, *rest = list(group)
-            yield from ((setting, runs[first], runs[place]) for place in rest)
+            yield from ((setting, runs[first], runs[index]) for index in rest)
 
 
-def _as_expected(way: str, difference: float | None) -> str | None:
+def _as_expected(direction: str, difference: float | None) -> str | None:
     if difference is None:
         return None
-    return f"{way}: {'yes' if (difference > 0) == (way == 'up') and difference else 'no'}"
+    return f"{direction}: {'yes' if (difference > 0) == (direction == 'up') and difference else 'no'}"
 
 
 def changed(setting: str, first: RecordedRun, run: RecordedRun) -> str:
-    """What a setting, by its full name, is in the one run and in the other."""
+    """Describe a setting (by its full name) in both runs."""
     return f"{setting}: {_value(first, setting)} to {_value(run, setting)}"
 
 
 def _value(run: RecordedRun, setting: str) -> str:
-    """A setting in a few words; the graph's own where the file has none."""
+    """Describe the value of a setting; the graph's default if the file does not set it."""
     found = flat(run.experiment.identity).get(setting)
-    room, _, name = setting.partition(".")
-    if found is None and room == "workflow":
+    section, _, name = setting.partition(".")
+    if found is None and section == "workflow":
         found = getattr(run.experiment.context, name, None)
     if found is None:
         return "not set"

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def departments(sheet: DataSheet) -> Table:
-    """Each department with its dialogues, the largest first."""
+    """Tabulate the dialogues of each department, the largest first."""
     rows = [
         {"department": name, "dialogues": count, "share": count / sheet.dialogues}
         for name, count in sheet.departments.items()
@@ -26,7 +26,7 @@ def departments(sheet: DataSheet) -> Table:
 
 
 def draw_departments(table: Table) -> "Figure":
-    """A bar for each department, the largest first."""
+    """Draw a bar for each department, the largest first."""
     names, counts = table.frame["department"].tolist(), table.frame["dialogues"].tolist()
     figure, (panel,) = panels_of(1, 1, (6.0, 0.6 + 0.27 * len(names)))
     bars = panel.barh(range(len(names)), counts, color=COLOURS[0])

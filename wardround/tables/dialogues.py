@@ -1,4 +1,4 @@
-"""How long dialogues were and what was done when: examinations (AI Hospital, Table 4), diagnosis (CliniChat, 4.3)."""
+"""The length of dialogues, their examinations (AI Hospital, Table 4), and when a diagnosis came (CliniChat, 4.3)."""
 
 from collections.abc import Sequence
 from typing import Any, get_args
@@ -11,9 +11,9 @@ from wardround.tables.table import Column, Table, measured
 
 
 def build(runs: Sequence[RecordedRun]) -> list[Table]:
-    """The answered turns of the doctors and the requests at the examiner's desk, in all and in a dialogue.
+    """Count the doctors' answered turns and their examination requests, in total and per dialogue.
 
-    With CliniChat's patient, who tells what each turn of the doctor is, also the turns before and after the diagnosis.
+    With CliniChat's patient, who labels each turn of the doctor, count also the turns before and after the diagnosis.
     """
     rows: list[dict[str, Any]] = []
     for run in runs:
@@ -36,12 +36,12 @@ def build(runs: Sequence[RecordedRun]) -> list[Table]:
         "Of several doctors the dialogue of the first; relevance, consistency and accuracy of the replies: "
         "`wardround score replies RUN`.",
     ]
-    made = Table("dialogues", "Dialogues", columns, rows, notes, "Questions answered and examinations asked for.")
-    return [made, *_phases(runs)]
+    table = Table("dialogues", "Dialogues", columns, rows, notes, "Questions answered and examinations asked for.")
+    return [table, *_phases(runs)]
 
 
 def _phases(runs: Sequence[RecordedRun]) -> list[Table]:
-    """The doctor's turns before a disease is first named, and from then on."""
+    """Count the doctor's turns before a disease is first named, and from then on."""
     rows: list[dict[str, Any]] = []
     for run in runs:
         found = [
@@ -50,7 +50,7 @@ def _phases(runs: Sequence[RecordedRun]) -> list[Table]:
         ]
         if not any(action in get_args(Occasion) for _, turns in found for action in turns):
             continue
-        parts = [(case, *_parted(turns)) for case, turns in found]
+        parts = [(case, *_turns_before_and_after(turns)) for case, turns in found]
         means = {
             "before": over_cases([(case, before) for case, before, _ in parts]),
             "after": over_cases([(case, after) for case, _, after in parts]),
@@ -71,7 +71,7 @@ def _phases(runs: Sequence[RecordedRun]) -> list[Table]:
     return [Table("phases", "Before and after the diagnosis", columns, rows, notes, caption)] if rows else []
 
 
-def _parted(actions: Sequence[str | None]) -> tuple[int, int]:
-    """How many turns stand before the first that names or explains a disease, and how many from it on."""
+def _turns_before_and_after(actions: Sequence[str | None]) -> tuple[int, int]:
+    """Return the number of turns before the first that names or explains a disease, and from it on."""
     first = next((place for place, action in enumerate(actions) if action in DIAGNOSING), len(actions))
     return first, len(actions) - first

@@ -1,4 +1,4 @@
-"""Paired differences between runs of the same cases: what ``wardround compare`` prints and writes."""
+"""Paired differences between runs of the same cases, as ``wardround compare`` prints and writes them."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -20,7 +20,7 @@ _TESTS = {
 
 
 def check_comparable(runs: Sequence[RecordedRun]) -> None:
-    """Refuse runs that cannot be set side by side.
+    """Refuse runs that cannot be compared.
 
     Raises:
         ConfigurationError: fewer than two, one without results, or different suites.
@@ -35,9 +35,9 @@ def check_comparable(runs: Sequence[RecordedRun]) -> None:
 
 
 def differences_table(runs: Sequence[RecordedRun], margin: float | None = None) -> Table:
-    """Every score of each run minus the first run's, case by case over the cases that both scored, one per row.
+    """Tabulate every score of each run minus the first run's, over the cases that both scored.
 
-    The baseline is the first run. For the margin see :func:`margin_of`.
+    For ``margin`` see :func:`margin_of`.
     """
     first = runs[0]
     form = score_form(first.suite)
@@ -60,23 +60,23 @@ def differences_table(runs: Sequence[RecordedRun], margin: float | None = None) 
 
 
 def brief_tables(runs: Sequence[RecordedRun], differences: Table, margin: float | None = None) -> Iterator[Table]:
-    """The same for a terminal: the means side by side, then each run's differences with their intervals."""
+    """Shorten the table for a terminal: the means side by side, then each run's differences with their intervals."""
     titles = runs[0].suite.titles
     sides = {}
-    for place, run in enumerate(runs):
-        sides[str(place)] = (run.name, run.estimates)
+    for number, run in enumerate(runs):
+        sides[str(number)] = (run.name, run.estimates)
         if run.failed_as_wrong:
-            sides[f"{place} bound"] = (f"{run.name}{AS_WRONG}", run.failed_as_wrong)
+            sides[f"{number} bound"] = (f"{run.name}{AS_WRONG}", run.failed_as_wrong)
     means = [
         {
             "score": title,
-            **{place: found[name].mean if name in found else None for place, (_, found) in sides.items()},
+            **{number: found[name].mean if name in found else None for number, (_, found) in sides.items()},
         }
         for name, title in titles.items()
     ]
     columns = [
         Column("score", "score", key=True),
-        *(Column(place, name, form=".4f") for place, (name, _) in sides.items()),
+        *(Column(number, name, form=".4f") for number, (name, _) in sides.items()),
     ]
     yield Table("means", "Means", columns, means, [f"{run.name}: {counts(run)}" for run in runs])
     columns = [
@@ -88,14 +88,14 @@ def brief_tables(runs: Sequence[RecordedRun], differences: Table, margin: float 
         *(Column(name, title, form=".3g") for name, title in _TESTS.items()),
         Column("needed", "needed"),
     ]
-    for place, run in enumerate(runs[1:]):
-        rows = differences.rows[place * len(titles) : (place + 1) * len(titles)]
+    for number, run in enumerate(runs[1:]):
+        rows = differences.rows[number * len(titles) : (number + 1) * len(titles)]
         notes = _notes(runs, margin) if run is runs[-1] else []
         yield Table("differences", f"{run.name} - {runs[0].name}", columns, rows, notes)
 
 
 def counts(run: RecordedRun) -> str:
-    """How many cases of a run were attempted, scored, stopped at a limit, and failed."""
+    """Describe how many cases of a run were attempted, scored, stopped at a limit, and failed."""
     limited = sum(result.limited for result in run.results)
     failed = len(run.results) - len(run.scored)
     return f"{len(run.results)} attempted, {len(run.scored)} scored ({limited} stopped at a limit), {failed} failed"
@@ -133,22 +133,26 @@ def _notes(runs: Sequence[RecordedRun], margin: float | None) -> list[str]:
         "needed: cases that would show a difference like this one in 8 of 10 studies (two-sided, at 5 %).",
     ]
     if margins:
-        said = ", ".join(f"{each:g}" for each in sorted(margins))
-        notes.append(f"p (TOST): small where the difference is surely within ± {said}; --margin sets it.")
+        listed = ", ".join(f"{each:g}" for each in sorted(margins))
+        notes.append(f"p (TOST): small where the difference is surely within ± {listed}; --margin sets it.")
     return [*notes, *_settings(runs), *unlike(runs), *judge_notes(runs)]
 
 
 def _settings(runs: Sequence[RecordedRun]) -> Iterator[str]:
-    """What each run was set otherwise than the first; its name is none of it.
+    """Describe how each run's settings differ from the first run's, except the name.
 
-    A model's block that one of them lacks goes without saying: the role that has the model is named.
+    A model block that only one of them has is not listed: the role that uses the model is.
     """
     first, *others = runs
     for run in others:
         blocks = [each.experiment.identity.get("model", {}) for each in (first, run)]
-        alone = tuple(f"model.{name}." for name in blocks[0].keys() ^ blocks[1].keys())
+        unshared = tuple(f"model.{name}." for name in blocks[0].keys() ^ blocks[1].keys())
         sides = [flat(each.experiment.identity) for each in (first, run)]
-        names = sorted({name for side in sides for name in side if not name.startswith(alone)} - {"name"})
-        other = [name for name in names if sides[0].get(name) != sides[1].get(name)]
-        told = "; ".join(changed(name, first, run) for name in other)
-        yield f"{run.name} differs from {first.name} in {told}." if told else f"{run.name} is set as {first.name} is."
+        names = sorted({name for side in sides for name in side if not name.startswith(unshared)} - {"name"})
+        changed_names = [name for name in names if sides[0].get(name) != sides[1].get(name)]
+        settings = "; ".join(changed(name, first, run) for name in changed_names)
+        yield (
+            f"{run.name} differs from {first.name} in {settings}."
+            if settings
+            else f"{run.name} is set as {first.name} is."
+        )

@@ -14,7 +14,7 @@ from wardround.tables.table import Column, Table, measured
 
 
 def build(runs: Sequence[RecordedRun]) -> list[Table]:
-    """Each part of the course with its ends, their shares and the mean number of rounds."""
+    """Tabulate the ends of each part of the workflow, their shares and the mean number of rounds."""
     rows = [{"run": run.name, **row} for run in runs for row in _rows(run.results)]
     columns = [
         Column("run", "Run", key=True),
@@ -34,21 +34,21 @@ def build(runs: Sequence[RecordedRun]) -> list[Table]:
 
 
 def _rows(results: Sequence[Result]) -> Iterator[dict[str, Any]]:
-    """The rows of a run: of its cases, then of every part of them; the most frequent end first."""
+    """Yield the rows of a run: its cases, then each part of them; the most frequent end first."""
     ended = pd.DataFrame(
         [end for result in results for end in _ends(result)], columns=["part", "end", "rounds", "case"], dtype=object
     )
-    for part, of_part in ended.groupby("part", sort=False):
-        counts = Counter(of_part["end"])
+    for part, rows_of_part in ended.groupby("part", sort=False):
+        counts = Counter(rows_of_part["end"])
         for end in sorted(counts, key=lambda end: (-counts[end], end)):
-            share = estimate((of_part["end"] == end).astype(float), of_part["case"], ends=(0.0, 1.0))
-            counted = of_part[of_part["end"] == end].dropna(subset="rounds")
-            rounds = estimate(counted["rounds"].astype(float), counted["case"])
+            share = estimate((rows_of_part["end"] == end).astype(float), rows_of_part["case"], ends=(0.0, 1.0))
+            with_rounds = rows_of_part[rows_of_part["end"] == end].dropna(subset="rounds")
+            rounds = estimate(with_rounds["rounds"].astype(float), with_rounds["case"])
             yield {"part": part, "end": end, "cases": counts[end], **measured({"share": share, "rounds": rounds})}
 
 
 def _ends(result: Result) -> Iterator[tuple[str, str, int | None, str]]:
-    """How a case and each of its parts ended, and after how many rounds."""
+    """Yield how a case and each of its parts ended, and after how many rounds."""
     yield "case", result.termination, None, result.case_id
     for name, end in result.stages.items():
         part = name.split(":")[0].replace("_", " ")

@@ -12,12 +12,12 @@ THRESHOLD = 0.5
 
 
 def build(runs: Sequence[RecordedRun]) -> list[Table]:
-    """Cases still right after each stage, and each stage's accuracy given that every earlier one was right."""
+    """Tabulate the cases still right after each stage, and each stage's accuracy if all earlier ones were right."""
     rows = []
     for run in (one for one in runs if one.scored):
         titles = run.suite.titles
         scores, cases = [one.scores for one in run.scored], [one.case_id for one in run.scored]
-        passages = error_propagation(scores, run.suite.stages, THRESHOLD, cases=cases)
+        propagation = error_propagation(scores, run.suite.stages, THRESHOLD, cases=cases)
         rows += [
             {
                 "run": run.name,
@@ -25,7 +25,7 @@ def build(runs: Sequence[RecordedRun]) -> list[Table]:
                 **passage.model_dump(include={"entered", "unscored", "still_right"}),
                 **measured({"accuracy": passage.accuracy}),
             }
-            for passage in passages
+            for passage in propagation
         ]
     columns = [
         Column("run", "Run", key=True),

@@ -19,24 +19,24 @@ assert tuple(TITLES) == ERROR_TYPES
 
 
 def build(runs: Sequence[RecordedRun]) -> list[Table]:
-    """The reports whose diagnosis was graded lowest, sorted by what went wrong: numbers and shares."""
+    """Count the reports with the lowest diagnosis grade by type of error."""
     rows = []
     for run in runs:
         if run.suite.name != "mvme":
             continue
         lowest = [result for result in run.results if result.scores.get("diagnosis") == SCORES[LOWEST]]
         types = [(result.case_id, error_type(run, result)) for result in lowest]
-        told = [(case, found) for case, found in types if found]
-        counts = Counter(found for _, found in told)
+        classified = [(case, found) for case, found in types if found]
+        counts = Counter(found for _, found in classified)
         shares = {
-            f"{name}_share": over_cases([(case, float(found == name)) for case, found in told]) for name in TITLES
+            f"{name}_share": over_cases([(case, float(found == name)) for case, found in classified]) for name in TITLES
         }
         rows.append(
             {
                 "run": run.name,
                 "lowest": len(lowest),
                 **{name: counts[name] for name in TITLES},
-                "not_sorted": len(lowest) - len(told),
+                "not_sorted": len(lowest) - len(classified),
                 **measured(shares),
             }
         )
@@ -55,7 +55,7 @@ def build(runs: Sequence[RecordedRun]) -> list[Table]:
 
 
 def error_type(run: RecordedRun, result: Result) -> str | None:
-    """What the judge said of a wrong diagnosis when the case was scored; None if it was not asked or gave no answer."""
+    """Return the error type that the judge gave when the case was scored; None if not asked, or without an answer."""
     for call in reversed(run.trace(result).calls):
         if call.role == misdiagnosis_judge.name and call.error is None and isinstance(call.answer, dict):
             return str(call.answer["type"])

@@ -1,4 +1,4 @@
-"""Figures of tables. The same table gives the same bytes: no date, fixed ids."""
+"""Figures of tables. Equal tables give equal bytes: no date, fixed ids."""
 
 import io
 import math
@@ -16,19 +16,19 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-# Okabe and Ito's colours, which people who see few colours can tell apart.
+# Okabe and Ito's colours, distinguishable with colour vision deficiency.
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000")
 MARKERS = "osD^vPX"
 _STYLE = Path(__file__).with_name("figures.mplstyle")
-_ACROSS = 4  # panels side by side
-_LETTERS_AN_INCH = 24  # of the smallest text
+_PANELS_ACROSS = 4  # panels side by side
+_CHARACTERS_PER_INCH = 24  # in the smallest text
 
 
 def draw_scores(table: Table) -> "Figure":
-    """A panel for each score: every run's mean and interval."""
+    """Draw a panel for each score with every run's mean and interval."""
     scores = [column for column in table.columns if column.mean]
     names = table.frame["run"].tolist()
-    down = math.ceil(len(scores) / _ACROSS)
+    down = math.ceil(len(scores) / _PANELS_ACROSS)
     across = math.ceil(len(scores) / down)
     figure, panels = panels_of(
         down, across, (2.1 * across + 0.9, down * (0.75 + 0.27 * len(names))), sharey=True, used=len(scores)
@@ -43,7 +43,7 @@ def draw_scores(table: Table) -> "Figure":
         for row in points.index:
             point = points.loc[[row]]
             panel.errorbar(
-                point["mean"], [row], xerr=_whiskers(point), **_look(row),
+                point["mean"], [row], xerr=_whiskers(point), **_style(row),
                 markersize=5, capsize=2.5, label=names[row], clip_on=False,
             )  # fmt: skip
     panels[0].set_yticks(range(len(names)), names)
@@ -52,7 +52,7 @@ def draw_scores(table: Table) -> "Figure":
 
 
 def draw_consensus(table: Table) -> "Figure":
-    """The share of cases in consensus by round, a line per run (AI Hospital, Figure 4)."""
+    """Draw the share of cases in consensus by round, a line per run (AI Hospital, Figure 4)."""
     rounds = {int(column.title): column.name for column in table.columns if column.title.isdecimal()}
     figure, (panel,) = panels_of(1, 1, (4.8, 3.0))
     by_round = {number: table.points(name) for number, name in rounds.items()}
@@ -62,12 +62,12 @@ def draw_consensus(table: Table) -> "Figure":
             _line(panel, known, place, name, 0.04 * (place - (len(table.rows) - 1) / 2))
     panel.set_xticks(list(rounds))
     panel.set(xlabel="Rounds of discussion", ylabel="Share of cases in consensus", ylim=(0, 1))
-    _put_legend_beside(panel)
+    _legend_right(panel)
     return figure
 
 
 def draw_error_propagation(table: Table) -> "Figure":
-    """Cases still right at each stage, and its accuracy where all before was right (MedChain, Figure 1)."""
+    """Draw the cases still right at each stage, and its accuracy where all before was right (MedChain, Figure 1)."""
     from matplotlib.ticker import MaxNLocator
 
     stages = table.frame["stage"].unique()
@@ -93,20 +93,20 @@ def draw_error_propagation(table: Table) -> "Figure":
     left.yaxis.set_major_locator(MaxNLocator(integer=True))
     right.set_ylim(0, 1)
     if len(runs) > 1:
-        _put_legend_beside(right)
+        _legend_right(right)
     return figure
 
 
 def draw_learning_curve(table: Table) -> "Figure":
-    """The average of each fifth of the cases, and what it is above the first run's, a line per run."""
+    """Draw the average of each fifth of the cases, and its gain over the first run, a line per run."""
     figure, panels = panels_of(1, 2, (8.6, 3.2))
     _draw_lines(panels, table, "run", "block", xlabel="Fifth of the cases")
-    _put_legend_beside(panels[1])
+    _legend_right(panels[1])
     return figure
 
 
 def draw_simulators(table: Table) -> "Figure":
-    """A panel for each metric: its rounds, a line per simulator (AIE, Figure 3a)."""
+    """Draw a panel for each metric by round, a line per simulator (AIE, Figure 3a)."""
     metrics = sum(column.mean for column in table.columns)
     down = math.ceil(metrics / 3)
     figure, panels = panels_of(down, 3, (9.6, 2.5 * down), used=metrics)
@@ -117,7 +117,7 @@ def draw_simulators(table: Table) -> "Figure":
 
 
 def draw_actions(table: Table) -> "Figure":
-    """A panel for each doctor: the share of each action by turn, stacked (AIE, Figure 6c)."""
+    """Draw a panel for each doctor: the stacked share of each action by turn (AIE, Figure 6c)."""
     from cycler import cycler
 
     actions = table.columns[3:]
@@ -140,7 +140,7 @@ def draw_actions(table: Table) -> "Figure":
 
 
 def draw_rounds(table: Table) -> "Figure":
-    """A panel for each doctor: boxes of coverage over dialogues, and the line of right diagnoses (AIE, Figure 6d)."""
+    """Draw a panel for each doctor: boxes of coverage over dialogues, a line of right diagnoses (AIE, Figure 6d)."""
     doctors = table.frame.groupby("doctor", sort=False)
     figure, panels = _panels_of_each(len(doctors), (2.8, 2.6), beside=0.6)
     points = table.points("DIAGNOSIS")
@@ -158,11 +158,11 @@ def draw_rounds(table: Table) -> "Figure":
     return figure
 
 
-_JUDGED = {"people": "Judged by people", "majority": "Most of the people", "judge": "Judged by a model or rules"}
+_SOURCE_TITLES = {"people": "Judged by people", "majority": "Most of the people", "judge": "Judged by a model or rules"}
 
 
 def draw_win_rates(table: Table) -> "Figure":
-    """A panel for each who judged: the doctors' win rates, an aspect a group (AIE, Figure 4)."""
+    """Draw a panel for each kind of rater: the doctors' win rates, grouped by aspect (AIE, Figure 4)."""
     aspects = [column for column in table.columns if column.mean]
     judged = table.frame.groupby("judged", sort=False)
     figure, panels = panels_of(1, len(judged), (5.2 * len(judged), 3.4), sharey=True)
@@ -174,11 +174,11 @@ def draw_win_rates(table: Table) -> "Figure":
                 if len(point):
                     label = row["run"] if at == 0 else None
                     panel.errorbar(
-                        [at + beside], point["mean"], yerr=_whiskers(point), **_look(number), markersize=5, capsize=2,
+                        [at + beside], point["mean"], yerr=_whiskers(point), **_style(number), markersize=5, capsize=2,
                         label=label, clip_on=False,
                     )  # fmt: skip
         panel.axhline(50, color="0.6", linewidth=0.8)
-        panel.set_title(_JUDGED[str(source)], loc="left")
+        panel.set_title(_SOURCE_TITLES[str(source)], loc="left")
         panel.set_xticks(range(len(aspects)), [aspect.title for aspect in aspects])
         panel.set(xlim=(-0.5, len(aspects) - 0.5), ylim=(0, 100))
         panel.grid(axis="x", visible=False)
@@ -188,7 +188,7 @@ def draw_win_rates(table: Table) -> "Figure":
 
 
 def draw_radar(table: Table) -> "Figure":
-    """A radar for each who judged: win rates as shares of the best doctor's in each aspect (AIE, Figure 6a)."""
+    """Draw a radar for each kind of rater: win rates relative to the best doctor's in each aspect (AIE, Figure 6a)."""
     aspects = [column for column in table.columns if column.mean]
     judged = table.frame.groupby("judged", sort=False)
     figure, panels = panels_of(1, len(judged), (4.4 * len(judged), 5.0), projection="polar")
@@ -199,17 +199,17 @@ def draw_radar(table: Table) -> "Figure":
         for number, (name, line) in enumerate(zip(rows["run"], scaled.to_numpy(), strict=True)):
             look: dict[str, Any] = {"color": _colour(number), "marker": MARKERS[number % len(MARKERS)], "markersize": 4}
             panel.plot([*angles, angles[0]], [*line, line[0]], label=name, clip_on=False, **look)
-        panel.set_title(_JUDGED[str(source)], loc="left", y=0.98)
+        panel.set_title(_SOURCE_TITLES[str(source)], loc="left", y=0.98)
         panel.set_xticks(angles, [aspect.title for aspect in aspects])
         panel.tick_params(axis="x", pad=14)
         panel.set(ylim=(0, 1), yticks=(0.5, 1.0))
-    named, scale = panels[0].get_legend_handles_labels(), "1: the best doctor's win rate in the aspect"
-    figure.legend(*named, title=scale, frameon=False, loc="outside lower center", ncols=4)
+    handles_and_labels, scale = panels[0].get_legend_handles_labels(), "1: the best doctor's win rate in the aspect"
+    figure.legend(*handles_and_labels, title=scale, frameon=False, loc="outside lower center", ncols=4)
     return figure
 
 
 def draw_agreement(table: Table) -> "Figure":
-    """Each judged and automatic column's mean correlation with people's, the highest on top (AIE, Figure 5b)."""
+    """Draw the mean correlation of each column with people's judgements, the highest on top (AIE, Figure 5b)."""
     figure, (panel,) = panels_of(1, 1, (5.4, 0.9 + 0.22 * len(table.rows)))
     points = table.points("r").dropna()
     panel.errorbar(points["mean"], points.index, xerr=_whiskers(points), fmt="o", color=_colour(0), capsize=2)
@@ -222,7 +222,7 @@ def draw_agreement(table: Table) -> "Figure":
 
 
 def draw_formats(table: Table) -> "Figure":
-    """Right diagnoses by format with their intervals, an examination a group (AIE, Figure 6b)."""
+    """Draw right diagnoses by format with their intervals, grouped by examination (AIE, Figure 6b)."""
     figure, (panel,) = panels_of(1, 1, (1.6 + 0.9 * len(table.rows), 3.2))
     for number, name in enumerate(("mcq", "talked")):
         points = table.points(name).dropna()
@@ -240,12 +240,12 @@ def draw_formats(table: Table) -> "Figure":
 
 
 def draw_shares(table: Table) -> "Figure":
-    """Shares as colours, 0 to 1 (AIE, Figure 3c)."""
+    """Draw shares as colours, from 0 to 1 (AIE, Figure 3c)."""
     return draw_matrix(table, lowest=0, colours="Blues")
 
 
 def draw_matrix(table: Table, lowest: int = -1, colours: str = "RdBu_r") -> "Figure":
-    """Correlations as colours, -1 to 1 (AIE, Figure 5)."""
+    """Draw correlations as colours, from -1 to 1 (AIE, Figure 5)."""
     names, rows = [column.name for column in table.columns[1:]], table.frame[table.columns[0].name].tolist()
     size = 2.4 + 0.24 * len(names)
     figure, (panel,) = panels_of(1, 1, (size + 0.8, size))
@@ -259,38 +259,38 @@ def draw_matrix(table: Table, lowest: int = -1, colours: str = "RdBu_r") -> "Fig
 
 
 def draw_information(table: Table) -> "Figure":
-    """A panel for each kind of information: what is known by round, a line per run (Med-PMC, Figure 4a)."""
+    """Draw a panel for each kind of information: the share known by round, a line per run (Med-PMC, Figure 4a)."""
     figure, panels = panels_of(1, sum(column.mean for column in table.columns), (9.0, 3.0), sharey=True)
     last = table.frame["round"].max() + 0.5
     _draw_lines(panels, table, "run", "round", xlabel="Round", xlim=(0.5, last), ylim=(0, 1))
     if table.frame["run"].nunique() > 1:
-        _put_legend_beside(panels[-1])
+        _legend_right(panels[-1])
     return figure
 
 
 def figures_of(table: Table) -> "Iterator[tuple[str, Figure]]":
-    """The figures of a table by the names of their files; where offline rules spoke, it stands under them."""
+    """Yield the figures of a table by name, with a note below where offline rules took part."""
     for name, draw in table.pictures.items():
         figure = draw(table)
         if table.by_rules:
-            lines = textwrap.wrap(" ".join(table.by_rules), int(_LETTERS_AN_INCH * figure.get_figwidth()))
+            lines = textwrap.wrap(" ".join(table.by_rules), int(_CHARACTERS_PER_INCH * figure.get_figwidth()))
             figure.supxlabel("\n".join(lines), fontsize=6, color="0.4", parse_math=False)
         yield name, figure
 
 
 def as_svg(figure: "Figure") -> str:
-    """The figure as SVG."""
+    """Return the figure as SVG."""
     import matplotlib
 
     text = io.StringIO()
     with matplotlib.rc_context(fname=_STYLE):
         figure.savefig(text, format="svg", metadata={"Date": None})
-    figure.set_layout_engine("none")  # it is laid out now; the next picture of it need not be laid out anew
+    figure.set_layout_engine("none")  # the layout is done; the next picture need not repeat it
     return text.getvalue()
 
 
 def as_png(figure: "Figure") -> bytes:
-    """The figure as PNG, fine enough for print."""
+    """Return the figure as PNG, at print resolution."""
     import matplotlib
 
     picture = io.BytesIO()
@@ -309,7 +309,7 @@ def panels_of(
     heights: Sequence[float] | None = None,
     projection: str | None = None,
 ) -> "tuple[Figure, list[Axes]]":
-    """An empty figure of our look and the panels in use, from left to right; ``heights`` are the rows' ratios."""
+    """Return an empty figure in our style and the panels in use, left to right; ``heights`` are the rows' ratios."""
     import matplotlib
     from matplotlib.figure import Figure
 
@@ -324,8 +324,8 @@ def panels_of(
 
 
 def _panels_of_each(number: int, size: tuple[float, float], beside: float) -> "tuple[Figure, list[Axes]]":
-    """A panel of this size for each of so many, some side by side."""
-    down, across = math.ceil(number / _ACROSS), min(number, _ACROSS)
+    """Return panels of this size, several side by side."""
+    down, across = math.ceil(number / _PANELS_ACROSS), min(number, _PANELS_ACROSS)
     return panels_of(down, across, (size[0] * across + beside, size[1] * down), sharey=True, used=number)
 
 
@@ -333,14 +333,14 @@ def _colour(number: int) -> str:
     return COLOURS[number % len(COLOURS)]
 
 
-def _look(number: int) -> dict[str, Any]:
-    """The colour and the sign of a run, and its line, broken where colours come again."""
+def _style(number: int) -> dict[str, Any]:
+    """Return the colour and marker of a run, and its line style, dashed once colours repeat."""
     line = "-" if number < len(COLOURS) else "--"
     return {"color": _colour(number), "marker": MARKERS[number % len(MARKERS)], "linestyle": line}
 
 
 def _draw_lines(panels: "Sequence[Axes]", table: Table, by: str, along: str, **look: Any) -> None:
-    """In a panel for each mean, a line for each who has points, along the numbers of one of the table's columns."""
+    """Draw a panel for each mean, with a line per group along a column of numbers."""
     groups = table.frame.groupby(by, sort=False)
     for panel, column in zip(panels, [column for column in table.columns if column.mean], strict=True):
         points = table.points(column.name)
@@ -352,18 +352,18 @@ def _draw_lines(panels: "Sequence[Axes]", table: Table, by: str, along: str, **l
         panel.set(**look)
 
 
-def _put_legend_beside(panel: "Axes") -> None:
+def _legend_right(panel: "Axes") -> None:
     panel.legend(frameon=False, loc="center left", bbox_to_anchor=(1.0, 0.5))
 
 
 def _line(panel: "Axes", points: pd.DataFrame, number: int, label: str, shift: float) -> None:
-    """Means joined by a line, with their intervals; runs stand a little apart, so that none hides another."""
+    """Draw means joined by a line, with their intervals; runs are shifted a little so that none hides another."""
     panel.errorbar(
-        points.index + shift, points["mean"], yerr=_whiskers(points), **_look(number),
+        points.index + shift, points["mean"], yerr=_whiskers(points), **_style(number),
         markersize=4.5, linewidth=1.3, elinewidth=1, capsize=2, label=label, clip_on=False,
     )  # fmt: skip
 
 
 def _whiskers(points: pd.DataFrame) -> Any:
-    """How far each interval reaches to both sides of its mean, which rounding must not put outside of it."""
+    """Return how far each interval reaches to both sides of its mean; never negative, whatever the rounding."""
     return np.maximum(0, [points["mean"] - points["low"], points["high"] - points["mean"]])

@@ -22,10 +22,10 @@ _SPLITTERS = {
 
 
 def build(runs: Sequence[RecordedRun]) -> list[Table]:
-    """Recall, precision and F1 of the diseases in the reports, by the published rule and two sound ones.
+    """Tabulate recall, precision and F1 of the diseases in the reports, by the published rule and two sound ones.
 
     Raises:
-        DoesNotFitError: no run wrote reports, or all cases are Chinese, for which no list of terms comes along.
+        DoesNotFitError: no run wrote reports, or all cases are Chinese, for which no term list is included.
     """
     reporting = [run for run in runs if run.experiment.graph != "clinical_workflow"]
     if not reporting:
@@ -49,10 +49,10 @@ def build(runs: Sequence[RecordedRun]) -> list[Table]:
             "all cases are Chinese, and no Chinese list of terms comes along; name one with --set data.terms=FILE, "
             "or use `wardround score icd10 RUN --terms FILE`"
         )
-    several = len({row["language"] for row in rows}) > 1
+    has_languages = len({row["language"] for row in rows}) > 1
     columns = [
         Column("run", "Run", key=True),
-        *([Column("language", "Cases in", key=True)] if several else []),
+        *([Column("language", "Cases in", key=True)] if has_languages else []),
         Column("cases", "Cases"),
         Column("entities", "#", mean=True),
         *(Column(f"{rule}_{part}", part, TITLES[rule], mean=True) for rule in TITLES for part in ("R", "P", "F1")),
@@ -71,13 +71,13 @@ def build(runs: Sequence[RecordedRun]) -> list[Table]:
 def _measured(cases: Sequence[DiseaseCase], terms: TermList) -> dict[str, float | None]:
     found = {"entities": predicted_entities(cases)}
     for rule in TITLES:
-        agreed = agreement(cases, terms, rule)
-        found |= {f"{rule}_R": agreed.recall, f"{rule}_P": agreed.precision, f"{rule}_F1": agreed.f1}
+        scores = agreement(cases, terms, rule)
+        found |= {f"{rule}_R": scores.recall, f"{rule}_P": scores.precision, f"{rule}_F1": scores.f1}
     return measured(found)
 
 
 def terms_for(run: RecordedRun, language: Language) -> TermList | None:
-    """The list for cases of a language: the run's own if it is in it, else the one that comes along, if any."""
+    """Return the term list for a language: the run's own if it is in it, else the built-in one, if any."""
     if own := run.experiment.data.terms:
         terms = _terms(own)
         if (sum(name.isascii() for name in terms.names) * 2 > len(terms)) == (language == "en"):
@@ -94,25 +94,28 @@ def _terms(source: str) -> TermList:
 
 
 def diseases_of(run: RecordedRun, terms: TermList, chosen: set[str]) -> tuple[list[DiseaseCase], int]:
-    """The diseases of every scored case among those chosen, and how many cases the splitter gave no answer for.
+    """Return the diseases of every scored case in ``chosen``, and the number of cases without the splitter's answer.
 
-    A report that was not written names none.
+    A missing report names none.
     """
     found: list[DiseaseCase] = []
     unsplit = 0
     for result in run.each_answered():
         if not (result.scored and result.case_id in chosen and (reference := run.cases[result.case_id].key.diagnosis)):
             continue
-        said = result.answers.diagnosis if result.answers else []
+        reported = result.answers.diagnosis if result.answers else []
         if run.experiment.data.splitter == "model":
             split = _split_by_model(run, result)
-            named, wanted = (split.get("report") if said else []), split.get("reference")
+            report_diseases, reference_diseases = (split.get("report") if reported else []), split.get("reference")
         else:
-            named, wanted = _split_by_rule(run, said, terms), _split_by_rule(run, reference, terms)
-        if named is None or wanted is None:
+            report_diseases, reference_diseases = (
+                _split_by_rule(run, reported, terms),
+                _split_by_rule(run, reference, terms),
+            )
+        if report_diseases is None or reference_diseases is None:
             unsplit += 1
         else:
-            found.append(DiseaseCase(result.case_id, named, wanted))
+            found.append(DiseaseCase(result.case_id, report_diseases, reference_diseases))
     return found, unsplit
 
 
@@ -122,7 +125,7 @@ def _split_by_rule(run: RecordedRun, names: Sequence[str], terms: TermList) -> l
 
 
 def _split_by_model(run: RecordedRun, result: Result) -> dict[str, list[str]]:
-    """What the splitter answered when the case was scored: of the report and of the reference."""
+    """Return the splitter's answers from when the case was scored, for the report and the reference."""
     calls = run.trace(result).calls
     return {
         call.id.rpartition("/")[2]: list(dict.fromkeys(call.answer["diseases"]))

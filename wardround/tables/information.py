@@ -18,9 +18,9 @@ _INFO, _GATHERED = "Info", "Avg. (gathering)"
 
 
 def build(runs: Sequence[RecordedRun]) -> list[Table]:
-    """The share of each kind of information that is known after each round, a row a run and round.
+    """Tabulate the share of each kind of information known after each round, a row per run and round.
 
-    Every run has the rounds of the longest dialogue of all: who has ended keeps what they know.
+    All runs have as many rounds as the longest dialogue: a finished one keeps its last values.
     """
     found: dict[str, dict[str, list[Shares]]] = {}
     for run in runs:
@@ -28,15 +28,15 @@ def build(runs: Sequence[RecordedRun]) -> list[Table]:
             found[run.name] = curves(read_transcripts(run.path, "medpmc").records)
         except ConfigurationError:
             continue
-    longest = max((len(curve) for known in found.values() for curve in known.values()), default=0)
+    longest = max((len(curve) for curves_by_case in found.values() for curve in curves_by_case.values()), default=0)
     rows: list[dict[str, Any]] = []
-    for name, known in found.items():
-        cases = [case.partition(EPOCH)[0] for case in known]
-        for place in range(longest if known else 0):
-            now = [curve[min(place, len(curve) - 1)] for curve in known.values()]
-            kinds = dict(zip(KINDS, zip(*now, strict=True), strict=True))
+    for name, curves_by_case in found.items():
+        cases = [case.partition(EPOCH)[0] for case in curves_by_case]
+        for round_index in range(longest if curves_by_case else 0):
+            shares = [curve[min(round_index, len(curve) - 1)] for curve in curves_by_case.values()]
+            kinds = dict(zip(KINDS, zip(*shares, strict=True), strict=True))
             means = {kind: over_cases(zip(cases, values, strict=True), (0.0, 1.0)) for kind, values in kinds.items()}
-            rows.append({"run": name, "round": place + 1, **measured(means)})
+            rows.append({"run": name, "round": round_index + 1, **measured(means)})
     columns = [
         Column("run", "Run", key=True),
         Column("round", "Round"),
@@ -46,14 +46,14 @@ def build(runs: Sequence[RecordedRun]) -> list[Table]:
         "Shares known after a round: ROUGE-1 recall of the record in all that was told so far, and of the pictures "
         "those handed over (none where no case has a picture that may be). A consultation that has ended keeps what it "
         "knows; the paper averages over those going on.",
-        *_correlated(runs),
+        *_correlation_note(runs),
     ]
     title, pictures = "Information gathered by round", {"information": draw_information}
     return [Table("information", title, columns, rows, notes, "Information by round.", pictures=pictures)]
 
 
-def _correlated(runs: Sequence[RecordedRun]) -> list[str]:
-    """How what a reply tells and what is gathered in the end go together over the runs (Figure 4b)."""
+def _correlation_note(runs: Sequence[RecordedRun]) -> list[str]:
+    """Describe the correlation, over runs, between what a reply tells and what is gathered in the end (Figure 4b)."""
     pairs = [
         (run.estimates[_INFO].mean, run.estimates[_GATHERED].mean)
         for run in runs

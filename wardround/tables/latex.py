@@ -14,12 +14,12 @@ _ESCAPED = str.maketrans({
     '"': r"\textquotedbl{}",
     "±": r"$\pm$",
     "\n": " ",
-    "[": "{[}",  # at the start of a row LaTeX would take it for an option of the row's end
+    "[": "{[}",  # at the start of a row, LaTeX would take it for an option of the previous row's end
     "*": "{*}",
     **{letter: f"\\{letter}" for letter in "&%$#_{}"},
 })  # fmt: skip
 
-# What pandas' own environment has no place for: a width that fits the page, and the notes.
+# What pandas' own environment lacks: a width that fits the page, and the notes.
 _LAYOUT = r"""% \usepackage{{booktabs,graphicx}} \usepackage[T1]{{fontenc}}
 \begin{{table}}[t]
 \centering
@@ -32,7 +32,7 @@ _LAYOUT = r"""% \usepackage{{booktabs,graphicx}} \usepackage[T1]{{fontenc}}
 
 
 def as_latex(table: Table) -> str:
-    """A ``table`` environment that compiles as it stands, given the packages that its first line names."""
+    """Return a ``table`` environment that compiles as it is, given the packages in its first line."""
     heads = [(escape(column.group), escape(column.title)) for column in table.columns]
     grouped = any(group for group, _ in heads)
     cells = pd.DataFrame([[_cell(cell) for cell in line] for line in table.lines])
@@ -41,8 +41,8 @@ def as_latex(table: Table) -> str:
         hrules=True, multicol_align="c", column_format="".join("l" if left else "r" for left in table.left)
     )
     if grouped:
-        above, below = body.split("\\\\\n", 1)
-        body = f"{above}\\\\\n{_rules(table)}\n{below}"
+        head_row, other_rows = body.split("\\\\\n", 1)
+        body = f"{head_row}\\\\\n{_rules(table)}\n{other_rows}"
     return _LAYOUT.format(
         caption=escape(table.caption or table.title),
         label=table.name.replace("_", "-"),
@@ -52,12 +52,12 @@ def as_latex(table: Table) -> str:
 
 
 def escape(text: str) -> str:
-    """Text without any sign that LaTeX would obey."""
+    """Escape every character that is special in LaTeX."""
     return "".join(letter for letter in text if letter.isprintable() or letter == "\n").translate(_ESCAPED)
 
 
 def _rules(table: Table) -> str:
-    """The lines under the titles of groups, which pandas does not draw."""
+    """Return the lines under group titles, which pandas does not draw."""
     rules, last = [], 0
     for title, span in table.groups:
         first, last = last + 1, last + span

@@ -1,4 +1,4 @@
-"""What of the test cases stands in the memory already: the nearest remembered case by text, and by diagnosis."""
+"""How much of the test cases is in the memory: the nearest remembered case by text, and by diagnosis."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -21,7 +21,7 @@ _NOTES = (
 
 
 def build(runs: Sequence[RecordedRun]) -> list[Table]:
-    """Each case of each run that recalls, with the nearest remembered cases.
+    """Tabulate each case of each run that uses retrieval, with the nearest remembered cases.
 
     Raises:
         DoesNotFitError: a memory cannot be opened.
@@ -33,17 +33,17 @@ def build(runs: Sequence[RecordedRun]) -> list[Table]:
             continue
         try:
             memory = open_memory(context.memory, context.embedding)
-            own = _rows(list(run.cases.values()), memory)
+            case_rows = _rows(list(run.cases.values()), memory)
         except (CaseMemoryError, EmbeddingModelError) as error:
             raise DoesNotFitError(f"{run.name}: {error}") from error
-        diagnosed = [row for row in own if row["same"] is not None]
-        named = sum(row["same"] == "yes" for row in diagnosed)
-        kin = sum(row["kin"] == "yes" for row in own)
+        diagnosed = [row for row in case_rows if row["same"] is not None]
+        same_name = sum(row["same"] == "yes" for row in diagnosed)
+        kin = sum(row["kin"] == "yes" for row in case_rows)
         notes.append(
-            f"{run.name}: the principal diagnoses of {named} of {len(diagnosed)} cases stand word for word "
-            f"in the memory; {kin} of {len(own)} cases have kin there."
+            f"{run.name}: the principal diagnoses of {same_name} of {len(diagnosed)} cases stand word for word "
+            f"in the memory; {kin} of {len(case_rows)} cases have kin there."
         )
-        rows += [{"run": run.name, **row} for row in own]
+        rows += [{"run": run.name, **row} for row in case_rows]
     columns = [
         Column("run", "Run", key=True),
         Column("case", "Case", key=True),
@@ -76,7 +76,7 @@ def _by_text(case: Case, memory: Memory, remembered: Sequence[RememberedCase]) -
 
 
 def _by_diagnosis(case: Case, diseases: Mapping[str, str]) -> dict[str, Any]:
-    """The nearest name of a disease to that of the principal diagnosis."""
+    """Return the disease name nearest to the principal diagnosis."""
     name = normalise(case.key.diagnosis[0]) if case.key.diagnosis else ""
     found = process.extractOne(name, diseases.keys(), scorer=fuzz.ratio) if name else None
     if found is None:

@@ -10,29 +10,29 @@ from wardround.store.recorded_run import RecordedRun
 from wardround.tables.figures import draw_learning_curve
 from wardround.tables.table import Column, DoesNotFitError, Table, measured
 
-BLOCKS = 5  # of equal size, in the order in which the cases were run
+BLOCKS = 5  # of equal size, in the order of the run
 
 
 def build(runs: Sequence[RecordedRun]) -> list[Table]:
-    """The mean of each fifth of the cases, and how far it is above that of the first run on the same cases.
+    """Tabulate the mean of each fifth of the cases, and its gain over the first run on the same cases.
 
-    Cases are not equally hard, so that the second is what growth brings.
+    As cases are not equally hard, only the gain shows the effect of growth.
 
     Raises:
         DoesNotFitError: a run has no average, or fewer cases than blocks.
     """
     averages = {run.name: _averages(run) for run in runs}
-    if short := next((name for name, found in averages.items() if len(found) < BLOCKS), None):
-        raise DoesNotFitError(f"{short} has fewer than {BLOCKS} cases with an average (suite medchain)")
+    if too_short := next((name for name, found in averages.items() if len(found) < BLOCKS), None):
+        raise DoesNotFitError(f"{too_short} has fewer than {BLOCKS} cases with an average (suite medchain)")
     rows = []
     for run in runs:
-        own, first = paired_scores(run.scored, runs[0].scored, run.suite)[AVERAGE]
+        ours, first = paired_scores(run.scored, runs[0].scored, run.suite)[AVERAGE]
         order = list(averages[run.name].items())
         for block in range(BLOCKS):
-            start, end = (len(order) * place // BLOCKS for place in (block, block + 1))
+            start, end = (len(order) * fifth // BLOCKS for fifth in (block, block + 1))
             part = order[start:end]
-            both = [(case_id, own[case_id][0] - first[case_id][0]) for case_id, _ in part if case_id in first]
-            found = {"average": over_cases(part), "gain": over_cases(both)}
+            gains = [(case_id, ours[case_id][0] - first[case_id][0]) for case_id, _ in part if case_id in first]
+            found = {"average": over_cases(part), "gain": over_cases(gains)}
             rows.append({"run": run.name, "block": block + 1, "cases": f"{start + 1}-{end}", **measured(found)})
     columns = [
         Column("run", "Run", key=True),
@@ -50,7 +50,7 @@ def build(runs: Sequence[RecordedRun]) -> list[Table]:
 
 
 def _averages(run: RecordedRun) -> dict[str, float]:
-    """The average of each case over its epochs, in the order of the run."""
+    """Return the average of each case over its epochs, in the order of the run."""
     found, _ = paired_scores(run.scored, run.scored, run.suite).get(AVERAGE, ({}, {}))
     ids = [case.id for case in select_cases(run.experiment.data)]
     return {case_id: found[case_id][0] for case_id in ids if case_id in found}

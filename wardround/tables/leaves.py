@@ -9,15 +9,15 @@ from wardround.tables.table import Column, Table, measured
 
 
 def build(runs: Sequence[RecordedRun]) -> list[Table]:
-    """The mean points of each leaf, of the most that it can have; a run that no rule or judge gave any has none."""
+    """Tabulate the mean points of each number and their maximum; empty if no rule or judge gave any."""
     rows = []
     for leaf in LEAVES.values():
         means = {
             str(place): over_cases([(one.case_id, one.scores.get(leaf.column)) for one in run.scored])
             for place, run in enumerate(runs)
         }
-        told = {f"run{place}": run.name for place, run in enumerate(runs)}
-        rows.append({"main": leaf.main, "leaf": leaf.column, "maximum": leaf.maximum, **told, **measured(means)})
+        run_names = {f"run{place}": run.name for place, run in enumerate(runs)}
+        rows.append({"main": leaf.main, "leaf": leaf.column, "maximum": leaf.maximum, **run_names, **measured(means)})
     if not any(row[f"{place}_n"] for row in rows for place in range(len(runs))):
         return []
     columns = [

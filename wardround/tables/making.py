@@ -1,4 +1,4 @@
-"""Making tables by name, and writing them down."""
+"""Make tables by name, and write them to files."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -36,11 +36,11 @@ from wardround.tables.table import DoesNotFitError, Table
 
 
 class Kind(NamedTuple):
-    """A kind of table: how it is made of runs, and why there is none if no row is."""
+    """A kind of table: its build function, and why there is none if it has no rows."""
 
     build: Callable[[Sequence[RecordedRun]], list[Table]]
     nothing: str = ""
-    judged: bool = False  # whether it rests on what judges said, and does not tell who they were
+    judged: bool = False  # whether it rests on judgements without naming the judges
 
 
 _MVME = "no run was scored by mvme, whose director grades diagnoses"
@@ -76,7 +76,7 @@ assert tuple(KINDS) == TABLE_NAMES
 
 
 class Made(NamedTuple):
-    """A kind of table of some runs: the tables, or why there are none."""
+    """A kind of table for some runs: the tables, or why there are none."""
 
     name: str
     tables: Sequence[Table] = ()
@@ -84,30 +84,30 @@ class Made(NamedTuple):
 
 
 def make_tables(runs: Sequence[RecordedRun], names: Sequence[str] = USUAL) -> list[Made]:
-    """Each kind of table of these runs, or why it cannot be made of them.
+    """Make each kind of table of these runs, or say why it cannot be made.
 
     Raises:
-        ConfigurationError: the results of a run are damaged, which is no matter of one table.
+        ConfigurationError: the results of a run are damaged, which concerns all tables.
     """
-    made: list[Made] = []
+    results: list[Made] = []
     _ = [run.results for run in runs]
     for name in names:
         try:
             kind = KINDS[name]
-            said = scores.judge_notes(runs) if kind.judged else scores.offline_notes(runs)
+            rule_notes = scores.judge_notes(runs) if kind.judged else scores.offline_notes(runs)
             tables = [
-                replace(table, notes=list(dict.fromkeys([*table.notes, *said])), by_rules=said)
+                replace(table, notes=list(dict.fromkeys([*table.notes, *rule_notes])), by_rules=rule_notes)
                 for table in kind.build(runs)
                 if table.rows
             ]
-            made.append(Made(name, tables, "" if tables else kind.nothing))
+            results.append(Made(name, tables, "" if tables else kind.nothing))
         except (DoesNotFitError, CaseFileError, ConfigurationError) as error:
-            made.append(Made(name, reason=str(error)))
-    return made
+            results.append(Made(name, reason=str(error)))
+    return results
 
 
 def write_tables(tables: Iterable[Table], folder: Path) -> None:
-    """Write each table as NAME.csv and NAME.tex, and what can be drawn as NAME.svg and NAME.png.
+    """Write each table as NAME.csv and NAME.tex, and its figures as NAME.svg and NAME.png.
 
     Raises:
         OSError: the folder cannot be written.

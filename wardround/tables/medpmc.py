@@ -1,4 +1,4 @@
-"""Med-PMC's tables of doctors: runs in the order of Tables 2 and 3, the printed rows below those of their mode."""
+"""Med-PMC's tables of doctors (Tables 2 and 3): runs by mode, with the printed rows of that mode below."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -28,25 +28,25 @@ _NOTES = (
 
 
 def build(runs: Sequence[RecordedRun]) -> list[Table]:
-    """Table 2 of runs with the standard patient, Table 3 of those with an actor: by mode, a row a run."""
+    """Build Table 2 for runs with the standard patient, Table 3 for those with an actor: by mode, a row per run."""
     fitting = [run for run in runs if run.suite.name == "medpmc" and run.scored]
     by_actor: dict[bool, list[RecordedRun]] = {False: [], True: []}
     for run in fitting:
         context = run.experiment.context
         by_actor[context.patient == "medpmc" and context.actor].append(run)
-    return [_table(3 if actor else 2, actor, of_one) for actor, of_one in by_actor.items() if of_one]
+    return [_table(3 if actor else 2, actor, fitting_runs) for actor, fitting_runs in by_actor.items() if fitting_runs]
 
 
 def _table(number: int, actor: bool, runs: Sequence[RecordedRun]) -> Table:
     rows: list[dict[str, Any]] = []
-    theirs: list[int] = []
+    printed_rows: list[int] = []
     for mode, title in MODES.items():
         ours = [run for run in runs if run.experiment.context.doctor_mode == mode]
         rows += [_row(title, run.name, "ours", run.estimates) for run in ours]
         for printed in published("medpmc")["beside"] if ours else ():
             if (printed["actor"], printed["mode"]) == (actor, mode):
                 for doctor, cells in printed["doctors"].items():
-                    theirs.append(len(rows))
+                    printed_rows.append(len(rows))
                     means = {name: Estimate(n=0, mean=value) for name, value in zip(COLUMNS, cells, strict=False)}
                     rows.append(_row(title, f"[{doctor}]", f"Table {printed['table']}, {printed['recall']}", means))
     columns = [
@@ -56,7 +56,7 @@ def _table(number: int, actor: bool, runs: Sequence[RecordedRun]) -> Table:
         *(Column(name, title, group, mean=True) for name, (title, group) in COLUMNS.items()),
     ]
     name = f"Doctors with {'an actor' if actor else 'the standard patient'} (Med-PMC, Table {number})"
-    return Table(f"medpmc-table-{number}", name, columns, rows, _NOTES, beside=theirs)
+    return Table(f"medpmc-table-{number}", name, columns, rows, _NOTES, beside=printed_rows)
 
 
 def _row(mode: str, doctor: str, by: str, means: dict[str, Estimate]) -> dict[str, Any]:

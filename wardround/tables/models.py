@@ -1,4 +1,4 @@
-"""Who spoke: the models of each run, the roles that each answered for, and what its block says of it."""
+"""The models of each run, the roles that each answered for, and their cards."""
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
@@ -12,26 +12,28 @@ _CARD = "card_"
 
 
 def build(runs: Sequence[RecordedRun]) -> list[Table]:
-    """Each model of each run with its card (Med-PMC, Table 6); a column for whatever any of the cards names."""
+    """Tabulate each model of each run with its card (Med-PMC, Table 6), with a column for each entry of any card."""
     rows = [{"run": run.name, **row} for run in runs for row in _rows(run)]
-    named = dict.fromkeys(name for row in rows for name in row if name.startswith(_CARD))
+    card_columns = dict.fromkeys(name for row in rows for name in row if name.startswith(_CARD))
     columns = [
         Column("run", "Run", key=True),
         Column("model", "Model", key=True),
         Column("spec", "Spec"),
-        *(Column(name, name.removeprefix(_CARD).capitalize()) for name in named),
+        *(Column(name, name.removeprefix(_CARD).capitalize()) for name in card_columns),
         Column("roles", "Roles"),
     ]
-    notes = [] if named else ["Maker, size, precision and the like stand here as the card of a block, [model.NAME]."]
+    notes = (
+        [] if card_columns else ["Maker, size, precision and the like stand here as the card of a block, [model.NAME]."]
+    )
     return [Table("models", "Models", columns, rows, notes, "The models, and the roles that each answered for.")]
 
 
 def _rows(run: RecordedRun) -> Iterator[dict[str, Any]]:
-    spoken: defaultdict[str, list[str]] = defaultdict(list)
+    roles_of: defaultdict[str, list[str]] = defaultdict(list)
     for role, models in run.models.items():
         for model in models:
-            spoken[model].append(role)
-    for model, roles in sorted(spoken.items()):
+            roles_of[model].append(role)
+    for model, roles in sorted(roles_of.items()):
         block = block_of(model, run.experiment.model)
         card = {f"{_CARD}{name}": text for name, text in block.card.items()}
         yield {"model": model, "spec": block.text, **card, "roles": ", ".join(sorted(roles))}

@@ -1,4 +1,4 @@
-"""The names of the tables, light enough to be checked before anything is run."""
+"""The names of the tables, in a module light enough to check them before a run."""
 
 TABLE_NAMES = (
     "scores",
@@ -23,7 +23,7 @@ TABLE_NAMES = (
     "leaves",
 )
 
-# What is made when it is asked for: it opens a memory, or is of few runs.
+# Made only on request: they open a memory, or apply to few runs.
 _ON_REQUEST = frozenset(
     {"leakage", "learning_curve", "information", "contrasts", "simulators", "medpmc", "personas", "models", "leaves"}
 )

@@ -1,4 +1,4 @@
-"""What was ordered, physical and auxiliary apart (MedChain, appendix C, which reports task 2 so)."""
+"""Ordered examinations, physical and auxiliary separately (as MedChain reports task 2 in appendix C)."""
 
 from collections.abc import Iterator, Sequence
 
@@ -17,7 +17,7 @@ _PARTS = {
 
 
 def build(runs: Sequence[RecordedRun]) -> list[Table]:
-    """The overlap (IoU) of orders with the key: of all, as history-taking is scored, and of each part by itself."""
+    """Tabulate the overlap (IoU) of orders with the key: of all, as history-taking is scored, and of each part."""
     rows = []
     for run in runs:
         found = list(_overlaps(run))
@@ -40,7 +40,7 @@ def build(runs: Sequence[RecordedRun]) -> list[Table]:
 
 
 def _overlaps(run: RecordedRun) -> Iterator[tuple[str, dict[str, float]]]:
-    """The overlaps of each scored case, by part: without those that its key has none of."""
+    """Yield the overlaps of each scored case by part, without parts that are empty in its key."""
     for result in run.each_answered():
         if not (result.scored and isinstance(result.answers, Answers)):
             continue
@@ -49,8 +49,8 @@ def _overlaps(run: RecordedRun) -> Iterator[tuple[str, dict[str, float]]]:
         unknown = {item for item in ordered if EXAMINATION_ITEMS.canonical(item) is None}
         found = {}
         for part, (_, items) in _PARTS.items():
-            given = {item for item in ordered if items.canonical(item)} | unknown
-            wanted = {item for item in key.examination_items if items.canonical(item)}
-            if (overlap := intersection_over_union(given, wanted)) is not None:
+            ordered_part = {item for item in ordered if items.canonical(item)} | unknown
+            key_part = {item for item in key.examination_items if items.canonical(item)}
+            if (overlap := intersection_over_union(ordered_part, key_part)) is not None:
                 found[part] = overlap
         yield result.case_id, found

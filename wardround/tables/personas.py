@@ -1,4 +1,4 @@
-"""In whose manner patients spoke: length, words left plain, and scores, by persona (Med-PMC, 3.2.3 and Table 5)."""
+"""The personas in which patients spoke: length, replies left unchanged, and scores (Med-PMC, 3.2.3 and Table 5)."""
 
 from collections import defaultdict
 from collections.abc import Sequence
@@ -19,12 +19,12 @@ from wardround.tables.table import Column, Table, measured
 
 
 def build(runs: Sequence[RecordedRun]) -> list[Table]:
-    """A row for each persona that an actor played in a run."""
-    return [_of_run(run, len(runs) > 1) for run in runs]
+    """Tabulate each persona that an actor played in a run."""
+    return [_run_table(run, len(runs) > 1) for run in runs]
 
 
 def persona_of_case(case: Case, context: Context, epoch: int) -> Persona:
-    """Who the patient of a case was played as in an epoch, which has a seed of its own."""
+    """Return the persona of a case's patient in an epoch; each epoch has its own seed."""
     seeded = context.model_copy(update={"seed": (context.seed or 0) + epoch})
     profession = context.patient_profession
     if profession == "drawn":
@@ -34,16 +34,16 @@ def persona_of_case(case: Case, context: Context, epoch: int) -> Persona:
     return Persona(sex=in_played_sex(case, seeded).patient.sex, profession=profession)
 
 
-def _of_run(run: RecordedRun, several: bool) -> Table:
+def _run_table(run: RecordedRun, in_title: bool) -> Table:
     context, suite = run.experiment.context, run.suite
     played: dict[tuple[str, str], list[tuple[Result, list[tuple[str, Turn]]]]] = defaultdict(list)
     for result, answers in run.each_dialogue():
-        if coloured := [(result.case_id, turn) for turn in answers.dialogue if turn.plain]:
+        if acted_turns := [(result.case_id, turn) for turn in answers.dialogue if turn.plain]:
             persona = persona_of_case(run.cases[result.case_id], context, result.epoch)
-            played[persona.profession, persona.sex or "sex not recorded"].append((result, coloured))
+            played[persona.profession, persona.sex or "sex not recorded"].append((result, acted_turns))
     rows: list[dict[str, Any]] = []
     for (profession, sex), dialogues in sorted(played.items(), key=lambda one: one[0]):
-        turns = [turn for _, coloured in dialogues for turn in coloured]
+        turns = [turn for _, acted_turns in dialogues for turn in acted_turns]
         means = {
             "ratio": over_cases(
                 [(case, len(words(turn.text)) / max(1, len(words(turn.plain)))) for case, turn in turns]
@@ -65,6 +65,6 @@ def _of_run(run: RecordedRun, several: bool) -> Table:
         "Length: words said over words meant, mean over replies. Left plain, percent: the words that were meant are "
         "said as they are, since a rewriting was refused (facts, length) or changed nothing."
     ]
-    title = f"Personas: {run.name}" if several else "Personas"
-    name = f"personas-{run.name.replace('/', '-')}" if several else "personas"
+    title = f"Personas: {run.name}" if in_title else "Personas"
+    name = f"personas-{run.name.replace('/', '-')}" if in_title else "personas"
     return Table(name, title, columns, rows, notes)

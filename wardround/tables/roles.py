@@ -1,4 +1,4 @@
-"""What each role took: calls, tokens, cost and time."""
+"""What each role used: calls, tokens, cost and time."""
 
 import math
 from array import array
@@ -19,14 +19,14 @@ _SUMMED = ("input_tokens", "output_tokens", "cost", "attempts", "repaired", "cac
 
 @dataclass
 class RoleTally:
-    """The sums over the calls of one role; of a call nothing stays but the time it took, in eight bytes."""
+    """The sums over the calls of one role; of each call only its duration is stored, in eight bytes."""
 
     seconds: "array[float]" = field(default_factory=lambda: array("d"))
     models: set[str] = field(default_factory=set)
     sums: defaultdict[str, float] = field(default_factory=lambda: defaultdict(int))
 
     def add(self, call: Call) -> None:
-        """Count one more call; a sum that one of unknown cost is in is no number."""
+        """Add a call; a sum that includes an unknown cost becomes NaN."""
         self.seconds.append(call.seconds)
         self.models.add(call.model)
         for name in _SUMMED:
@@ -36,8 +36,8 @@ class RoleTally:
 
     @property
     def row(self) -> dict[str, Any]:
-        """What stands in the table after the role's name."""
-        median, late = np.percentile(self.seconds, [50, 95])
+        """The role's cells in the table."""
+        median, p95 = np.percentile(self.seconds, [50, 95])
         return {
             "model": ", ".join(sorted(self.models)),
             "calls": len(self.seconds),
@@ -46,7 +46,7 @@ class RoleTally:
             "cost": float(self.sums["cost"]),
             "seconds_mean": sum(self.seconds) / len(self.seconds),
             "seconds_p50": float(median),
-            "seconds_p95": float(late),
+            "seconds_p95": float(p95),
             **{name: self.sums[name] for name in ("attempts", "repaired", "cached", "errors")},
         }
 
@@ -61,22 +61,22 @@ def tally(calls: Iterable[Call], tallies: Tallies) -> None:
 
 
 def build(runs: Sequence[RecordedRun]) -> list[Table]:
-    """What each role took in each run, from the traces, one file after the other."""
-    tallied: list[tuple[str, Tallies]] = []
-    short = []
+    """Tabulate what each role used in each run, reading one trace file at a time."""
+    tallies_by_run: list[tuple[str, Tallies]] = []
+    missing = []
     for run in runs:
         tallies: Tallies = {}
         for file, calls in run.each_trace():
             tally(calls, tallies)
             if fault := packed_fault(file):
-                short.append(f"Calls are missing. {fault} (`wardround doctor {run.path}` sets it aside)")
-        tallied.append((run.name, tallies))
-    table = roles_table(tallied)
-    return [replace(table, notes=[*table.notes, *short])]
+                missing.append(f"Calls are missing. {fault} (`wardround doctor {run.path}` sets it aside)")
+        tallies_by_run.append((run.name, tallies))
+    table = roles_table(tallies_by_run)
+    return [replace(table, notes=[*table.notes, *missing])]
 
 
 def roles_table(tallied: Sequence[tuple[str, Mapping[str, RoleTally]]]) -> Table:
-    """The table of runs that have been gone through."""
+    """Return the table for tallied runs."""
     rows = [
         {"run": name, "role": role, **one.row} for name, tallies in tallied for role, one in sorted(tallies.items())
     ]

@@ -19,18 +19,18 @@ AS_WRONG = ", failed as wrong"
 
 
 def build(runs: Sequence[RecordedRun]) -> list[Table]:
-    """A table for each suite that scored any of the runs."""
+    """Build a table for each suite that scored any of the runs."""
     suites = {run.suite.name: run.suite for run in runs}
     return [
-        _of_suite(
+        _suite_table(
             [run for run in runs if run.suite.name == name], suite, "scores" if len(suites) == 1 else f"scores-{name}"
         )
         for name, suite in suites.items()
     ]
 
 
-def _of_suite(runs: Sequence[RecordedRun], suite: Suite, name: str) -> Table:
-    # For each run, the p of every score's paired difference to the first run, by Holm over all of them.
+def _suite_table(runs: Sequence[RecordedRun], suite: Suite, name: str) -> Table:
+    # For each run, the p value of every score's paired difference to the first run, Holm-corrected over all.
     found = differences(runs) if len(runs) > 1 else None
     tested = None if found is None else [{}, *({name: one.p_holm for name, one in each.items()} for each in found)]
     rows: list[dict[str, Any]] = []
@@ -40,23 +40,23 @@ def _of_suite(runs: Sequence[RecordedRun], suite: Suite, name: str) -> Table:
         p_values = {} if tested is None else {"p": tested[place]}
         rows.append({"run": run.name, **measured(run.estimates, **p_values), **counts})
         if bound := run.failed_as_wrong:
-            none = {"p": dict[str, float | None]()} if tested is not None else {}
+            no_p = {"p": dict[str, float | None]()} if tested is not None else {}
             bounds.append(len(rows))
-            rows.append({"run": f"{run.name}{AS_WRONG}", **measured(bound, **none), **counts})
-    beside, said = _floor_rows(runs, suite, tested is not None)
+            rows.append({"run": f"{run.name}{AS_WRONG}", **measured(bound, **no_p), **counts})
+    floor_rows, floor_texts = _floor_rows(runs, suite, tested is not None)
     caption = f"Scores by {suite.name}: mean and 95 % interval."
-    notes, others = [*_notes(runs, suite), *said], [*bounds, *range(len(rows), len(rows) + len(beside))]
+    notes, unranked = [*_notes(runs, suite), *floor_texts], [*bounds, *range(len(rows), len(rows) + len(floor_rows))]
     return Table(
-        name, f"Scores ({suite.name})", _columns(suite), [*rows, *beside], notes, caption, others,
+        name, f"Scores ({suite.name})", _columns(suite), [*rows, *floor_rows], notes, caption, unranked,
         pictures={name: draw_scores},
     )  # fmt: skip
 
 
 def floors_table(floors: Floors, suite: Suite) -> Table:
-    """The floors and the ceiling of a set of cases by themselves."""
+    """Return the floors and the ceiling of a set of cases as a table."""
     rows = [{"run": name, **_floor_row(scores)} for name, scores in floors.items()]
-    told = [*(f"{name}: {KINDS[name]}." for name in floors), _BY_RULES, *missing_floors(floors, suite)]
-    notes = [suite.notes, *told] if suite.notes else told
+    texts = [*(f"{name}: {KINDS[name]}." for name in floors), _BY_RULES, *missing_floors(floors, suite)]
+    notes = [suite.notes, *texts] if suite.notes else texts
     return Table("floors", f"Floor and ceiling ({suite.name})", _columns(suite), rows, notes, beside=range(len(rows)))
 
 
@@ -70,25 +70,25 @@ def _columns(suite: Suite) -> list[Column]:
 
 
 def _floor_rows(runs: Sequence[RecordedRun], suite: Suite, tested: bool) -> tuple[list[dict[str, Any]], list[str]]:
-    """Floor and ceiling of each set of cases that the runs are on, and what is said of them."""
-    of_data: dict[str, list[RecordedRun]] = {}
+    """Return floor and ceiling rows for each set of cases of the runs, and notes on them."""
+    runs_by_data: dict[str, list[RecordedRun]] = {}
     for run in runs:
-        of_data.setdefault(run.manifest["data"]["fingerprint"], []).append(run)
+        runs_by_data.setdefault(run.manifest["data"]["fingerprint"], []).append(run)
     rows: list[dict[str, Any]] = []
-    said: list[str] = []
-    none = {"p": dict[str, float | None]()} if tested else {}
-    for sharing in of_data.values():
-        found, why = floors_of(next((run for run in sharing if (run.path / FILE).is_file()), sharing[0]))
-        where = "" if len(of_data) == 1 else f", cases of {sharing[0].name}"
-        rows += [{"run": f"[{name}]{where}", **_floor_row(scores, **none)} for name, scores in found.items()]
-        said += [why] if why else missing_floors(found, suite) if found else []
+    notes: list[str] = []
+    no_p = {"p": dict[str, float | None]()} if tested else {}
+    for same_data in runs_by_data.values():
+        found, why = floors_of(next((run for run in same_data if (run.path / FILE).is_file()), same_data[0]))
+        note_place = "" if len(runs_by_data) == 1 else f", cases of {same_data[0].name}"
+        rows += [{"run": f"[{name}]{note_place}", **_floor_row(scores, **no_p)} for name, scores in found.items()]
+        notes += [why] if why else missing_floors(found, suite) if found else []
         if found and OFFLINE not in found:
-            said.append(f"`wardround floors {sharing[0].path}` adds the offline baseline.")
-    return rows, [*floor_notes({str(row["run"]).partition("]")[0][1:] for row in rows}), *said]
+            notes.append(f"`wardround floors {same_data[0].path}` adds the offline baseline.")
+    return rows, [*floor_notes({str(row["run"]).partition("]")[0][1:] for row in rows}), *notes]
 
 
 def missing_floors(floors: Floors, suite: Suite) -> list[str]:
-    """Which floors cannot be told, and why."""
+    """Describe which floors cannot be computed, and why."""
     if not answerable(suite):
         return [] if DIALOGUE_FLOORS.keys() & floors else ["No answer is made from keys: they tell no dialogue."]
     return [] if "constant" in floors else ["No constant answer: no other case is of split train (`cases split`)."]
@@ -99,13 +99,13 @@ def _floor_row(scores: Mapping[str, Estimate], **more: Mapping[str, float | None
 
 
 def floor_notes(names: Collection[str]) -> list[str]:
-    """What floors are, in a sentence."""
-    told = "; ".join(f"{name}: {what}" for name, what in KINDS.items() if name in names)
-    return [f"In brackets: {told}. {_BY_RULES}"] if told else []
+    """Explain the floors in a note."""
+    described = "; ".join(f"{name}: {what}" for name, what in KINDS.items() if name in names)
+    return [f"In brackets: {described}. {_BY_RULES}"] if described else []
 
 
 def score_form(suite: Suite) -> str:
-    """How the scores of a suite are written: those on [0, 1] with a third digit."""
+    """Return the number format of a suite's scores: three decimals for scores in [0, 1], otherwise two."""
     return ".3f" if suite.averaged else ".2f"
 
 
@@ -130,38 +130,38 @@ def _notes(runs: Sequence[RecordedRun], suite: Suite) -> list[str]:
 
 
 def _uneven(run: RecordedRun, columns: Iterable[str]) -> bool:
-    """Whether an average's columns have all a value, but of different numbers of cases."""
+    """Whether an average's columns all have a value, but over different numbers of cases."""
     counts = {run.estimates[name].n for name in columns}
     return len(counts) > 1 and 0 not in counts
 
 
 def unscored_notes(runs: Sequence[RecordedRun], suite: Suite) -> list[str]:
-    """Where a run has no value in a column, or not of all its cases, and why, the most frequent reason first.
+    """Describe where a run lacks a value for a column, or for some of its cases, most frequent reason first.
 
-    Said once for all runs and columns that share it.
+    Runs and columns with the same reason share a note.
     """
     sharing: dict[tuple[str, str], list[str]] = {}
     for run in runs:
         for name, reasons in count_unscored(run.scored, suite).items():
             why = "; ".join(sorted(reasons, key=lambda reason: -reasons[reason]))
-            of_all = f"{sum(reasons.values())} of {len(run.scored)} " if run.estimates[name].n else ""
-            sharing.setdefault((suite.titles[name], f"{of_all}not scored{{}} ({why})."), []).append(run.name)
-    alike: dict[tuple[str, str], list[str]] = {}
-    for (title, said), names in sharing.items():
+            share = f"{sum(reasons.values())} of {len(run.scored)} " if run.estimates[name].n else ""
+            sharing.setdefault((suite.titles[name], f"{share}not scored{{}} ({why})."), []).append(run.name)
+    titles_by_note: dict[tuple[str, str], list[str]] = {}
+    for (title, note), names in sharing.items():
         where = "" if len(names) == len(runs) else f" in {', '.join(names)}"
-        alike.setdefault((said, where), []).append(title)
-    return [f"{', '.join(titles)}: {said.format(where)}" for (said, where), titles in alike.items()]
+        titles_by_note.setdefault((note, where), []).append(title)
+    return [f"{', '.join(titles)}: {note.format(where)}" for (note, where), titles in titles_by_note.items()]
 
 
 def epoch_notes(runs: Sequence[RecordedRun]) -> list[str]:
-    """That a case of several epochs counts as often, where one has them."""
+    """Explain how epochs count, if a run has several."""
     if all(run.experiment.epochs == 1 for run in runs):
         return []
     return ["A case counts once an epoch; intervals and tests take all epochs of a case for one."]
 
 
 def unfinished_notes(runs: Sequence[RecordedRun]) -> list[str]:
-    """Which runs have cases left."""
+    """Describe which runs have cases left."""
     return [
         f"{run.name} is not finished: {len(run.results)} of {run.planned} cases so far."
         for run in runs
@@ -170,25 +170,25 @@ def unfinished_notes(runs: Sequence[RecordedRun]) -> list[str]:
 
 
 def offline_notes(runs: Sequence[RecordedRun]) -> list[str]:
-    """Which roles were rules and not models; said once for all runs that share them."""
+    """Describe which roles were rules and not models; runs with the same roles share a note."""
     notes = _by_rules(runs, "Answered", {role for run in runs for role in run.offline_roles})
     modes = {run.experiment.workflow.get("doctor_mode", "direct") for run in runs if "doctor" in run.offline_roles}
     return [*notes, *["A rule has no thoughts: offline, the doctor's modes are the same."] * (len(modes) > 1)]
 
 
 def judge_notes(runs: Sequence[RecordedRun]) -> list[str]:
-    """Which judges were rules and not models."""
+    """Describe which judges were rules and not models."""
     return _by_rules(runs, "Judged", set(judging_roles()))
 
 
-def _by_rules(runs: Sequence[RecordedRun], what: str, of: Collection[str]) -> list[str]:
+def _by_rules(runs: Sequence[RecordedRun], what: str, among: Collection[str]) -> list[str]:
     sharing: dict[tuple[str, ...], list[str]] = {}
     for run in runs:
-        sharing.setdefault(tuple(role for role in run.offline_roles if role in of), []).append(run.name)
+        sharing.setdefault(tuple(role for role in run.offline_roles if role in among), []).append(run.name)
     where = {roles: "" if len(sharing) == 1 else f" in {', '.join(names)}" for roles, names in sharing.items()}
     return [said_by_rules(what, roles, where[roles]) for roles in where if roles]
 
 
 def said_by_rules(what: str, who: Iterable[str], where: str = "") -> str:
-    """That rules did something, and for whom."""
+    """State what rules did instead of a model, and for whom."""
     return f"{what} by offline rules, not by a model{where}: {', '.join(who)}."

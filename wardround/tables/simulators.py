@@ -1,4 +1,4 @@
-"""Patient simulators side by side, a row a round (AIE, Figure 3a), with the authors' own if asked for."""
+"""Patient simulators side by side, a row per round (AIE, Figure 3a), optionally with the authors' own."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from statistics import linear_regression
@@ -29,12 +29,12 @@ COLUMNS = {
 def simulators_table(
     played: Mapping[str, Sequence[SimulatorTest]], definition: Definition, *, beside: bool = False
 ) -> Table:
-    """Each simulator over all rounds, in each round, and what a metric changes by from round to round.
+    """Tabulate each simulator over all rounds, in each round, and the slope of each metric over the rounds.
 
-    The paper's rows stand ``beside``, below and in brackets, if asked for.
+    With ``beside``, the paper's rows follow in brackets.
     """
     rows = [row for name, tests in played.items() for row in _rows(name, tests, definition)]
-    theirs = list(_published_rows()) if beside else []
+    published_rows = list(_published_rows()) if beside else []
     notes = [
         f"Percent, but Length. {SPREAD}.",
         *([_SLOPES] if any(row["round"] == SLOPE for row in rows) else []),
@@ -51,9 +51,9 @@ def simulators_table(
         Column("n", "Replies"),
     ]
     title = "Patient simulators by round (AIE, Figure 3a)"
-    every, places = [*rows, *theirs], range(len(rows), len(rows) + len(theirs))
+    all_rows, unranked = [*rows, *published_rows], range(len(rows), len(rows) + len(published_rows))
     pictures = {"aie-figure-3a": draw_simulators}
-    return Table("aie-figure-3a", title, columns, every, notes, beside=places, pictures=pictures)
+    return Table("aie-figure-3a", title, columns, all_rows, notes, beside=unranked, pictures=pictures)
 
 
 def _rows(name: str, tests: Sequence[SimulatorTest], definition: Definition) -> Iterator[dict[str, Any]]:
@@ -74,20 +74,20 @@ def _rows(name: str, tests: Sequence[SimulatorTest], definition: Definition) -> 
 
 def _published_rows() -> Iterator[dict[str, Any]]:
     for name, metrics in published("aie_simulators")["Figure 3a"].items():
-        whole = {metric: mean(values) for metric, values in metrics.items()}
-        yield {"simulator": f"[{name}]", "round": ALL, **_bare(whole)}
+        overall = {metric: mean(values) for metric, values in metrics.items()}
+        yield {"simulator": f"[{name}]", "round": ALL, **_bare(overall)}
         for turn in range(10):
             means = {metric: float(values[turn]) for metric, values in metrics.items()}
             yield {"simulator": f"[{name}]", "round": str(turn), **_bare(means)}
 
 
 def _measured(samples: Samples, definition: Definition) -> dict[str, Any]:
-    wanted = {name: samples[name] for name in COLUMNS}
-    found = estimates(wanted, clustered=definition == "sound", ends=PERCENT, neither=(LENGTH,))
+    chosen = {name: samples[name] for name in COLUMNS}
+    found = estimates(chosen, clustered=definition == "sound", ends=PERCENT, neither=(LENGTH,))
     return {**measured(found), "n": len(samples[LENGTH])}
 
 
 def _bare(values: Mapping[str, float | None]) -> dict[str, Any]:
-    """Means without an interval."""
+    """Return means without intervals."""
     parts = {f"{name}_{part}": None for name in COLUMNS for part in ("low", "high", "n")}
     return {**{f"{name}_mean": values.get(name) for name in COLUMNS}, **parts, "n": None}

@@ -1,4 +1,4 @@
-"""A table of results: its numbers in a data frame, as CSV has them, and how people read them."""
+"""A table of results: its numbers as a data frame and CSV, and its cells as people read them."""
 
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -17,19 +17,19 @@ if TYPE_CHECKING:
 
 NOTHING = "-"
 SPREAD = "±: half the width of the 95 % interval; in brackets its ends, where it reaches further to one side"
-_LEVELS = ((0.01, "**"), (0.05, "*"))  # what a p below it is marked with
+_LEVELS = ((0.01, "**"), (0.05, "*"))  # the marks of p values below a level
 _NUMBER = re.compile(r"[-+±<>≤≥$]? ?\.?\d")
-_FORMULA = tuple("=+-@")  # what a spreadsheet takes a cell for that begins so, full width or small too
+_FORMULA_STARTS = tuple("=+-@")  # a cell that starts so is a formula to a spreadsheet, in full width or small too
 
 
 class DoesNotFitError(ValueError):
-    """A table that cannot be made of these runs; the message says why."""
+    """A table that cannot be made of these runs; the message gives the reason."""
 
 
 def measured(estimates: Mapping[str, Estimate], **more: Mapping[str, float | None]) -> dict[str, float | None]:
-    """Means as they stand in a row of a frame: each with the ends of its interval and its number of cases.
+    """Flatten estimates into a row: for each, its mean, the ends of its interval, and its number of cases.
 
-    ``more`` are further parts of each, such as ``p``.
+    ``more`` adds further parts of each, such as ``p``.
     """
     row: dict[str, float | None] = {}
     for name, found in estimates.items():
@@ -42,21 +42,21 @@ def measured(estimates: Mapping[str, Estimate], **more: Mapping[str, float | Non
 
 @dataclass(frozen=True)
 class Column:
-    """What people see of a frame."""
+    """A visible column of a table."""
 
-    name: str  # of the frame's column, or of a mean that ``measured`` has put there
+    name: str  # of the frame's column, or of an estimate flattened by ``measured``
     title: str  # for people
-    group: str = ""  # a title over several columns that stand side by side
-    form: str = ".2f"  # how numbers are written that are not whole, as ``format`` takes it
-    key: bool = False  # whether it says what a row is about; drawn left, and not said again in the rows below
-    mean: bool = False  # whether it is a mean with its interval, and with stars where it has a p
-    ranked: bool = False  # whether the highest mean and the second are marked
-    ends: tuple[float, float] | None = None  # the least and the most that its numbers can be; None if not known
+    group: str = ""  # a title over several adjacent columns
+    form: str = ".2f"  # format spec of numbers that are not integers
+    key: bool = False  # identifies what a row is about; left-aligned, and not repeated in rows below
+    mean: bool = False  # whether it is a mean with an interval, and stars if it has a p value
+    ranked: bool = False  # whether the highest and second mean are marked
+    ends: tuple[float, float] | None = None  # lowest and highest possible value; None if unknown
 
 
 @dataclass(frozen=True)
 class Shown:
-    """A cell in words: the number, its interval (± half its width, or its ends), stars, whether best or second."""
+    """A cell as text: the number, its interval (± half its width, or its ends), stars, whether best or second."""
 
     text: str
     spread: str = ""
@@ -71,50 +71,52 @@ class Table:
 
     name: str  # of its files
     title: str  # what it shows, in a few words
-    columns: Sequence[Column]  # what people see, in its order, what a row is about first
-    rows: Sequence[Mapping[str, Any]]  # the numbers by the name of their column, in the order of a CSV file
+    columns: Sequence[Column]  # the visible columns in order, keys first
+    rows: Sequence[Mapping[str, Any]]  # the values by column name, in the order of a CSV file
     notes: Sequence[str] = ()  # what a reader must know to read the numbers, one sentence each
-    caption: str = ""  # a sentence under or over it in print
-    # the places of rows that only tell what the others are worth; none of them is the best or the second
+    caption: str = ""  # a sentence for print
+    # indices of rows for comparison only, which are never marked as best or second
     beside: Collection[int] = ()
-    # which of the notes say that offline rules spoke; they go with the CSV file and the figure too
+    # those of the notes that name offline rules; they are added to the CSV file and the figure too
     by_rules: Sequence[str] = ()
-    pictures: "Mapping[str, Callable[[Table], Figure]]" = field(default_factory=dict)  # how it is drawn, by file name
+    pictures: "Mapping[str, Callable[[Table], Figure]]" = field(default_factory=dict)  # drawing functions by file name
 
     @cached_property
     def frame(self) -> pd.DataFrame:
-        """The rows as a data frame; whole numbers stay whole beside what has no value."""
+        """The rows as a data frame; integers stay integers next to missing values."""
         return pd.DataFrame(list(self.rows), dtype=object)
 
     @property
     def csv(self) -> str:
-        """The table as CSV: plain numbers at full precision, an empty cell where there is none.
+        """The table as CSV: plain numbers at full precision, empty cells for missing values.
 
-        Where offline rules spoke, each row says so in a last column, ``by_rules``. A text that a spreadsheet would take
-        for a formula gets an apostrophe before it.
+        If offline rules took part, each row says so in a last column, ``by_rules``. A text that a spreadsheet would
+        take for a formula is prefixed with an apostrophe.
         """
-        said = {"by_rules": " ".join(self.by_rules)} if self.by_rules else {}
-        rows = [{no_formula(name): no_formula(value) for name, value in {**row, **said}.items()} for row in self.rows]
+        rule_note = {"by_rules": " ".join(self.by_rules)} if self.by_rules else {}
+        rows = [
+            {no_formula(name): no_formula(value) for name, value in {**row, **rule_note}.items()} for row in self.rows
+        ]
         return pd.DataFrame(rows, dtype=object).to_csv(index=False, lineterminator="\n")
 
     @property
     def groups(self) -> list[tuple[str, int]]:
-        """The titles over the columns with the number of columns that each spans, from left to right."""
+        """The group titles from left to right, each with the number of columns that it spans."""
         return [(title, len(list(same))) for title, same in groupby(column.group for column in self.columns)]
 
     @property
     def lines(self) -> list[list[Shown]]:
-        """The rows as they are drawn: what a row is about is not said again where the row above said it."""
+        """The rows as drawn: a key that repeats the row above is left blank."""
         columns = [self._shown(column) for column in self.columns]
         lines = [list(line) for line in zip(*columns, strict=True)]
         keys = self.frame[[column.name for column in self.columns if column.key]]
-        for line, again in zip(lines, keys.eq(keys.shift()).cumprod(axis=1).sum(axis=1), strict=True):
-            line[: int(again)] = [Shown("")] * int(again)
+        for line, repeated in zip(lines, keys.eq(keys.shift()).cumprod(axis=1).sum(axis=1), strict=True):
+            line[: int(repeated)] = [Shown("")] * int(repeated)
         return lines
 
     @property
     def left(self) -> list[bool]:
-        """Of each column whether it is drawn left: what a row is about, and text; numbers stand right."""
+        """For each column whether it is left-aligned: keys and text are, numbers are not."""
         columns = zip(*self.lines, strict=True) if self.rows else ((),) * len(self.columns)
         return [
             column.key or not of_numbers(cell.text for cell in cells)
@@ -122,76 +124,76 @@ class Table:
         ]
 
     def points(self, name: str) -> pd.DataFrame:
-        """The known means of a column, each with the ends of its interval (itself if it has none), by row."""
+        """Return the known means of a column by row, with their intervals' ends (the mean itself if there is none)."""
         parts = self.frame[[f"{name}_mean", f"{name}_low", f"{name}_high"]].astype(float)
         parts.columns = pd.Index(["mean", "low", "high"])
         return parts.dropna(subset="mean").ffill(axis=1)
 
     def _shown(self, column: Column) -> list[Shown]:
         if not column.mean:
-            return [Shown(_said(value, column.form)) for value in self.frame[column.name]]
+            return [Shown(_as_text(value, column.form)) for value in self.frame[column.name]]
         means = self.frame[f"{column.name}_mean"]
         ends = zip(self.frame[f"{column.name}_low"], self.frame[f"{column.name}_high"], strict=True)
-        # Nothing is highest of one row, or if all are the same; nor is the lower of two a second.
+        # With one row, or if all are equal, none is highest; nor is the lower of two marked as second.
         ranks = means.drop(index=list(self.beside)).dropna().astype(float).rank(method="dense", ascending=False)
-        kinds = ranks.nunique() if column.ranked else 0
+        n_ranks = ranks.nunique() if column.ranked else 0
         p_values = self.frame.get(f"{column.name}_p", [None] * len(means))
         return [
             Shown(
-                _said(mean, column.form),
+                _as_text(mean, column.form),
                 _interval(mean, low, high, column.form),
                 stars(p),
-                kinds > 1 and ranks.get(place) == 1,
-                kinds > 2 and ranks.get(place) == 2,
+                n_ranks > 1 and ranks.get(place) == 1,
+                n_ranks > 2 and ranks.get(place) == 2,
             )
             for place, (mean, (low, high), p) in enumerate(zip(means, ends, p_values, strict=True))
         ]
 
 
 def of_numbers(cells: Iterable[str]) -> bool:
-    """Whether cells of a column are numbers, which are drawn right, as far as they say anything; else they are text."""
-    said = [cell for cell in cells if cell not in ("", NOTHING)]
-    return 2 * sum(bool(_NUMBER.match(cell)) for cell in said) >= len(said)
+    """Whether at least half of a column's non-empty cells are numbers, which are right-aligned."""
+    filled = [cell for cell in cells if cell not in ("", NOTHING)]
+    return 2 * sum(bool(_NUMBER.match(cell)) for cell in filled) >= len(filled)
 
 
 def as_markdown(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """Cells as a table of Markdown."""
-    told = [[cell.replace("|", "/") for cell in row] for row in rows]
-    rule = ["---:" if place and of_numbers(row[place] for row in told) else "---" for place in range(len(headings))]
-    return "\n".join(f"| {' | '.join(line)} |" for line in (headings, rule, *told))
+    """Return cells as a Markdown table."""
+    escaped = [[cell.replace("|", "/") for cell in row] for row in rows]
+    rule = ["---:" if place and of_numbers(row[place] for row in escaped) else "---" for place in range(len(headings))]
+    return "\n".join(f"| {' | '.join(line)} |" for line in (headings, rule, *escaped))
 
 
-def _said(value: Any, form: str) -> str:
-    """A value as people read it."""
+def _as_text(value: Any, form: str) -> str:
+    """Format a value for people."""
     if pd.isna(value):
         return NOTHING
-    return _written(value, form) if isinstance(value, float) else str(value)
+    return _format_number(value, form) if isinstance(value, float) else str(value)
 
 
-def _written(number: float, form: str) -> str:
-    """A number in a form, in which what rounds to zero has no minus sign."""
+def _format_number(number: float, form: str) -> str:
+    """Format a number; what rounds to zero has no minus sign."""
     sign = form[: form.startswith("+")]
     return f"{number:{sign}z{form.removeprefix('+')}}"
 
 
 def _interval(mean: float | None, low: float | None, high: float | None, form: str) -> str:
-    """An interval around a mean: half its width where it reaches as far to both sides, as written, else its ends."""
+    """Format an interval: half its width if both sides are equal as written, otherwise its ends."""
     if mean is None or pd.isna(low) or pd.isna(high):
         return ""
     below, above = (f"{side:{form.removeprefix('+')}}" for side in (mean - low, high - mean))
-    return f"± {below}" if below == above else f"[{_written(low, form)}, {_written(high, form)}]"
+    return f"± {below}" if below == above else f"[{_format_number(low, form)}, {_format_number(high, form)}]"
 
 
 def stars(p: float | None) -> str:
-    """What a p below 0.05 or 0.01 is marked with."""
+    """Return the mark of a p value below 0.05 or 0.01."""
     return next((mark for level, mark in _LEVELS if p is not None and p < level), "")
 
 
 def no_formula(value: Any) -> Any:
-    """A cell with an apostrophe before what a spreadsheet would compute."""
+    """Prefix a cell with an apostrophe if a spreadsheet would compute it."""
     if not isinstance(value, str):
         return value
-    text = value.replace("\r", " ")  # which csv does not quote, and some take for the end of a row
-    # Some pass over blanks, and over marks that nobody sees.
-    seen = next((letter for letter in text if letter.isprintable() and not letter.isspace()), "")
-    return f"'{text}" if normalize("NFKC", seen).startswith(_FORMULA) else text
+    text = value.replace("\r", " ")  # csv does not quote it, and some programs take it for the end of a row
+    # Some spreadsheets skip blanks and invisible characters.
+    first_visible = next((letter for letter in text if letter.isprintable() and not letter.isspace()), "")
+    return f"'{text}" if normalize("NFKC", first_visible).startswith(_FORMULA_STARTS) else text

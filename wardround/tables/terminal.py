@@ -1,4 +1,4 @@
-"""Tables on a terminal: text left, numbers right; what is wider than the terminal is folded."""
+"""Tables on a terminal: text left, numbers right; a table wider than the terminal is split."""
 
 import os
 import sys
@@ -16,10 +16,10 @@ from wardround.commands.printing import printable
 from wardround.store.provenance import write_json, write_whole
 from wardround.tables.table import Shown, Table, of_numbers
 
-_PRINTED = 20  # rows of a table
-_AWAY = 100_000  # columns where there is no terminal: no number is broken
-_FRAME = 3  # columns that a cell takes beside its text
-_LEAST = 12  # columns to which a text may be broken
+_MAX_ROWS = 20  # rows printed per table
+_NO_TERMINAL_WIDTH = 100_000  # columns if there is no terminal, so that no number is broken
+_CELL_FRAME = 3  # columns that a cell takes besides its text
+_MIN_TEXT_WIDTH = 12  # columns to which text may be wrapped
 
 
 def print_table(table: Table) -> None:
@@ -38,78 +38,82 @@ def print_rows(
     left: Sequence[bool] | None = None,
     keys: int = 1,
 ) -> None:
-    """Print a table of cells in words: as wide as it is away from a terminal, folded where a terminal is narrower.
+    """Print a table of text cells, split into parts where the terminal is narrower.
 
-    Where it is not told which columns stand ``left``, what is in them tells. The first ``keys`` columns are said again
-    in each part of a table that is folded.
+    ``left`` gives the left-aligned columns; if None, it is inferred from the cells. The first ``keys`` columns are
+    repeated in each part.
     """
     console = Console(highlight=False)
     if not sys.stdout.isatty() and not os.environ.get("COLUMNS"):
-        console = Console(highlight=False, width=_AWAY)
+        console = Console(highlight=False, width=_NO_TERMINAL_WIDTH)
     cells = [[Text(printable(cell)) if isinstance(cell, str) else cell for cell in row] for row in rows]
     columns = [[row[place] for row in cells] for place in range(len(headings))]
     left = left or [not of_numbers(cell.plain for cell in column) for column in columns]
     heads = [printable(heading) for heading in headings]
     widths = [max((_widest(cell.plain) for cell in column), default=0) for column in columns]
-    if sum(max(_widest(head), width) + _FRAME for head, width in zip(heads, widths, strict=True)) < console.width:
-        console.print(_drawn(title, heads, columns, left))
+    if sum(max(_widest(head), width) + _CELL_FRAME for head, width in zip(heads, widths, strict=True)) < console.width:
+        console.print(_as_rich_table(title, heads, columns, left))
         return
-    # Text may be broken, a number may not.
-    narrow = [head if stands else _broken(head, width) for head, width, stands in zip(heads, widths, left, strict=True)]
-    least = [
-        max(_word(head), min(_LEAST, width) if stands else width)
-        for head, width, stands in zip(narrow, widths, left, strict=True)
+    # Text may be wrapped, a number may not.
+    narrow = [
+        head if is_left else _wrapped(head, width) for head, width, is_left in zip(heads, widths, left, strict=True)
     ]
-    for number, part in enumerate(_parts(least, keys, console.width)):
-        named = f"{title} (further columns)" if number else title
+    min_widths = [
+        max(_longest_word(head), min(_MIN_TEXT_WIDTH, width) if is_left else width)
+        for head, width, is_left in zip(narrow, widths, left, strict=True)
+    ]
+    for number, part in enumerate(_column_groups(min_widths, keys, console.width)):
+        part_title = f"{title} (further columns)" if number else title
         chosen = [narrow[place] for place in part], [columns[place] for place in part], [left[place] for place in part]
-        console.print(_drawn(named, *chosen))
+        console.print(_as_rich_table(part_title, *chosen))
 
 
 def tell(tables: Sequence[Table], csv: Path | None = None, json_file: Path | None = None) -> None:
-    """Print tables, the first rows of long ones, and write them whole where that is wanted.
+    """Print tables, only the first rows of long ones, and optionally write them in full.
 
     Raises:
         OSError: they cannot be written.
     """
     for table in tables:
-        print_table(replace(table, rows=table.rows[:_PRINTED]))
+        print_table(replace(table, rows=table.rows[:_MAX_ROWS]))
         if csv is not None:
             write_whole(csv / f"{table.name}.csv", table.csv)
     if json_file is not None:
         write_json(json_file, {table.name: list(table.rows) for table in tables}, indent=2)
 
 
-def _drawn(
+def _as_rich_table(
     title: str, heads: Sequence[str], columns: Sequence[Sequence[Text]], left: Sequence[bool]
 ) -> rich.table.Table:
-    drawn = rich.table.Table(title=Text(printable(title)), title_justify="left")
-    for head, stands in zip(heads, left, strict=True):
-        drawn.add_column(Text(head), justify="left" if stands else "right", vertical="middle", no_wrap=not stands)
+    rich_table = rich.table.Table(title=Text(printable(title)), title_justify="left")
+    for head, is_left in zip(heads, left, strict=True):
+        rich_table.add_column(
+            Text(head), justify="left" if is_left else "right", vertical="middle", no_wrap=not is_left
+        )
     for row in zip(*columns, strict=True):
-        drawn.add_row(*row)
-    return drawn
+        rich_table.add_row(*row)
+    return rich_table
 
 
-def _parts(least: Sequence[int], keys: int, width: int) -> list[list[int]]:
-    """The places of columns that stand side by side, each part with those that say what a row is about."""
-    first = list(range(min(keys, len(least) - 1)))
+def _column_groups(min_widths: Sequence[int], keys: int, width: int) -> list[list[int]]:
+    """Split columns into parts that fit the width, each starting with the key columns."""
+    first = list(range(min(keys, len(min_widths) - 1)))
     parts: list[list[int]] = []
-    for place in range(len(first), len(least)):
-        if parts and sum(least[one] + _FRAME for one in [*parts[-1], place]) < width:
+    for place in range(len(first), len(min_widths)):
+        if parts and sum(min_widths[one] + _CELL_FRAME for one in [*parts[-1], place]) < width:
             parts[-1].append(place)
         else:
             parts.append([*first, place])
     return parts
 
 
-def _broken(head: str, width: int) -> str:
-    """A heading over numbers, in lines no wider than they or than its longest word."""
-    width = max(width, _word(head))
+def _wrapped(head: str, width: int) -> str:
+    """Wrap a heading over numbers to their width, or that of its longest word."""
+    width = max(width, _longest_word(head))
     return "\n".join(part for line in head.splitlines() for part in textwrap.wrap(line, width))
 
 
-def _word(text: str) -> int:
+def _longest_word(text: str) -> int:
     return max(map(cell_len, text.split()), default=0)
 
 

@@ -1,4 +1,4 @@
-"""Doctors held against each other: win rates (AIE, Figures 4 and 6a) and how far judgements agree (Figure 5)."""
+"""Doctors compared in pairs: win rates (AIE, Figures 4 and 6a) and agreement of judgements (Figure 5)."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
@@ -14,12 +14,12 @@ Columns = Mapping[str, Mapping[tuple[str, ...], float]]
 
 
 def win_rates(verdicts: Mapping[Source, Sequence[Verdict]], view: View, doctors: Sequence[str]) -> Table:
-    """How often each doctor wins, a row for each who judged and each doctor (AIE, figure 4)."""
+    """Tabulate how often each doctor wins, by rater and doctor (AIE, Figure 4)."""
     rows: list[dict[str, Any]] = []
-    for source, given in verdicts.items():
+    for source, source_verdicts in verdicts.items():
         for doctor in doctors:
-            if duels := sum(doctor in (one.one, one.other) for one in given):
-                samples = {aspect: success(given, doctor, aspect) for aspect in ASPECTS[view]}
+            if duels := sum(doctor in (one.one, one.other) for one in source_verdicts):
+                samples = {aspect: success(source_verdicts, doctor, aspect) for aspect in ASPECTS[view]}
                 found = estimates(samples, clustered=True, ends=PERCENT)
                 rows.append({"judged": source, "run": doctor, **measured(found), "duels": duels})
     columns = [
@@ -37,7 +37,7 @@ def win_rates(verdicts: Mapping[Source, Sequence[Verdict]], view: View, doctors:
 
 
 def matrix(columns: Columns, method: Method, pairs: str) -> Table:
-    """Every judged and automatic column against every other, over pairs and cases (AIE, figure 5a, 5c to 5e)."""
+    """Correlate every judged and automatic column with every other, over pairs and cases (AIE, Figures 5a, 5c-5e)."""
     found = correlations(columns, method)
     rows: list[dict[str, Any]] = [
         {"column": name, **{str(other): None if value != value else float(value) for other, value in values.items()}}
@@ -49,16 +49,16 @@ def matrix(columns: Columns, method: Method, pairs: str) -> Table:
 
 
 def agreement(columns: Columns, method: Method, pairs: str) -> Table:
-    """The mean correlation of each judged and automatic column with people's, the highest first (AIE, figure 5b)."""
+    """Tabulate the mean correlation of each column with people's judgements, the highest first (AIE, Figure 5b)."""
     rows: list[dict[str, Any]] = []
     for name, mean, interval, n in with_people(columns, method):
         low, high = interval or (None, None)
         rows.append({"column": name, "r_mean": mean, "r_low": low, "r_high": high, "r_n": n, "n": n})
-    shown = [
+    table_columns = [
         Column("column", "", key=True),
         Column("r", f"Mean {method.capitalize()}", mean=True),
         Column("n", "Pairs of a case"),
     ]
     notes = ["Interval: 95 %, percentiles, by resampling cases. -: nothing to correlate, since it is the same in all."]
     name, title = f"aie-figure-5b-{pairs}-{method}", f"Agreement with people, {pairs} pairs (AIE, 5b)"
-    return Table(name, title, shown, rows, notes, pictures={name: draw_agreement})
+    return Table(name, title, table_columns, rows, notes, pictures={name: draw_agreement})

@@ -1,4 +1,4 @@
-"""Tracked actions beside people's labels: agreement by simulator, and which is taken for which (AIE, Figure 3c)."""
+"""Tracked actions against people's labels: agreement by simulator, and confusion (AIE, Figure 3c)."""
 
 from collections.abc import Mapping, Sequence
 from itertools import chain
@@ -14,7 +14,7 @@ from wardround.tables.table import Column, Table, measured
 
 
 def tracking_table(played: Mapping[str, Sequence[SimulatorTest]]) -> Table | None:
-    """How far each simulator's (or person's) actions are those of the labels; None if nobody tracked any."""
+    """Tabulate how far each simulator's (or person's) actions agree with the labels; None if none were tracked."""
     rows: list[dict[str, Any]] = []
     for name, tests in played.items():
         labelled: dict[str, list[tuple[str, str]]] = {}
@@ -27,7 +27,7 @@ def tracking_table(played: Mapping[str, Sequence[SimulatorTest]]) -> Table | Non
             [(test, 100.0 * (one == other)) for test, pairs in labelled.items() for one, other in pairs], PERCENT
         )
         pairs = list(labelled.values())
-        low, high = resampled_interval(pairs, lambda drawn: cohen_kappa(list(chain(*drawn)))) or (None, None)
+        low, high = resampled_interval(pairs, lambda resampled: cohen_kappa(list(chain(*resampled)))) or (None, None)
         kappa = {"kappa_mean": cohen_kappa(list(chain(*pairs))), "kappa_low": low, "kappa_high": high}
         rows.append({"simulator": name, **measured({"accuracy": found}), **kappa, "n": found.n})
     columns = [
@@ -42,10 +42,10 @@ def tracking_table(played: Mapping[str, Sequence[SimulatorTest]]) -> Table | Non
 
 
 def confusion_tables(played: Mapping[str, Sequence[SimulatorTest]]) -> list[Table]:
-    """Of each simulator's tracked actions: shares of a label's questions, a row a label and a column an action."""
+    """Tabulate each simulator's tracked actions as shares of a label's questions: rows are labels, columns actions."""
     tables = []
     for name, tests in played.items():
-        # A label that is no action has no row.
+        # Labels that are not actions have no row.
         if (matrix := confusion(tests)).keys() & ACTIONS.keys():
             codes = [code for code in ACTIONS if code in matrix or any(code in row for row in matrix.values())]
             rows = [

@@ -1,1 +1,1 @@
-"""Many runs in the browser: served to this machine alone, read as they are asked for."""
+"""The run viewer: a local web server for many runs, which reads data on request."""

@@ -1,9 +1,9 @@
-"""Where two texts differ, word by word."""
+"""Compare two texts word by word."""
 
 import re
 from difflib import SequenceMatcher
 
-# Scripts without spaces go sign by sign.
+# Scripts without spaces are compared character by character.
 _WORD = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]|\w+|\s+|[^\w\s]")
 _LONGEST = 6_000  # words; longer texts are compared line by line
 
@@ -11,12 +11,12 @@ Marked = list[tuple[str, bool]]
 
 
 def differing(one: str, other: str) -> tuple[Marked, Marked]:
-    """Both texts in pieces, each with whether the other lacks it."""
-    cut = _WORD.findall if max(len(one), len(other)) < _LONGEST * 4 else (lambda text: text.splitlines(keepends=True))
-    left, right = cut(one), cut(other)
+    """Split both texts into pieces, each with whether the other text lacks it."""
+    split = _WORD.findall if max(len(one), len(other)) < _LONGEST * 4 else (lambda text: text.splitlines(keepends=True))
+    left, right = split(one), split(other)
     marked: tuple[Marked, Marked] = [], []
-    for kind, *ends in SequenceMatcher(None, left, right, autojunk=False).get_opcodes():
+    for operation, *ends in SequenceMatcher(None, left, right, autojunk=False).get_opcodes():
         for pieces, words, (start, end) in zip(marked, (left, right), (ends[:2], ends[2:]), strict=True):
             if text := "".join(words[start:end]):
-                pieces.append((text, kind != "equal" and bool(text.strip())))
+                pieces.append((text, operation != "equal" and bool(text.strip())))
     return marked

@@ -1,4 +1,4 @@
-"""The pages of the viewer: what each shows, by what its address asks for."""
+"""The pages of the viewer, by the query of their address."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -23,28 +23,28 @@ from wardround.view.run_library import Shelf, ViewedRun
 if TYPE_CHECKING:
     from jinja2 import Environment
 
-_PAGE = 200  # cases
-_AGAIN = 3  # seconds between two looks at what goes on
+_PAGE_SIZE = 200  # cases
+_REFRESH_SECONDS = 3  # between two refreshes of a page on an unfinished run
 Query = Mapping[str, str]
 
 
 class NoSuchPageError(LookupError):
-    """What an address asks for is not there; the message says what."""
+    """There is no page for an address; the message says why."""
 
 
 @dataclass(frozen=True)
 class Picked:
     """The cases of a run that a page lists."""
 
-    shown: Sequence[Result]  # those of this page
-    found: int  # how many fit in all
-    page: int  # its number, from 1
-    pages: int  # how many there are
-    unsearched: int  # cases that were not looked through in time
+    shown: Sequence[Result]  # those on this page
+    found: int  # number of cases that match
+    page: int  # page number, from 1
+    pages: int  # number of pages
+    unsearched: int  # cases that the search did not reach in time
 
 
 class Pages:
-    """The pages over a shelf of runs."""
+    """The pages of all runs on a shelf."""
 
     def __init__(self, shelf: Shelf, *, follow: bool) -> None:
         self._shelf = shelf
@@ -55,7 +55,7 @@ class Pages:
         return environment(Path(__file__).parent)
 
     def stamp(self, query: Query) -> str:
-        """Changes when the page would; empty if it may at any time."""
+        """Return a stamp that changes when the page would; empty if the page may change at any time."""
         if "run" not in query:
             self._shelf.look()
             return ",".join(f"{name}:{run.stamp()}" for name, run in self._shelf.runs.items())
@@ -65,16 +65,16 @@ class Pages:
         return ",".join(run.stamp(_key(query) if "case" in query else None) for run in runs)
 
     def page(self, query: Query) -> str:
-        """The page of an address.
+        """Render the page of an address.
 
         Raises:
             NoSuchPageError: there is none.
             OSError: a run cannot be read.
-            ValueError: likewise.
+            ValueError: a run cannot be read.
         """
         stamp = self.stamp(query)
         if "run" not in query:
-            rows = [(viewed, viewed.run, _leading(viewed.run)) for viewed in self._shelf.runs.values()]
+            rows = [(viewed, viewed.run, _main_score(viewed.run)) for viewed in self._shelf.runs.values()]
             return self._draw("runs.html.jinja", stamp, rows=rows, not_runs=self._shelf.not_runs)
         viewed = self._run(query["run"])
         if "case" in query and "with" in query:
@@ -85,14 +85,14 @@ class Pages:
             return self._differences(viewed, self._run(query["with"]), stamp)
         if query.get("part") == "calls":
             return self._calls(viewed)
-        return self._of_run(viewed, query, stamp)
+        return self._one_run(viewed, query, stamp)
 
     def trouble(self, why: str) -> str:
-        """A page that says why there is no other."""
+        """Render a page that gives the reason of an error."""
         return self._draw("trouble.html.jinja", "", why=why)
 
     def _draw(self, template: str, stamp: str, *, unfinished: bool = False, **given: Any) -> str:
-        again = _AGAIN if unfinished or self._follow else 0
+        again = _REFRESH_SECONDS if unfinished or self._follow else 0
         return self._templates.get_template(template).render(**given, link=_link, stamp=stamp, again=again)
 
     def _run(self, name: str) -> ViewedRun:
@@ -102,14 +102,14 @@ class Pages:
             raise NoSuchPageError(self._shelf.not_runs.get(name) or f"There is no run {name} here.")
         return self._shelf.runs[name]
 
-    def _of_run(self, viewed: ViewedRun, query: Query, stamp: str) -> str:
+    def _one_run(self, viewed: ViewedRun, query: Query, stamp: str) -> str:
         run = viewed.run
         others = [
             name
             for name, other in self._shelf.runs.items()
             if name != viewed.name and other.run.suite.name == run.suite.name
         ]
-        picked = _pick(viewed, run, query)
+        picked = _pick_cases(viewed, run, query)
         return self._draw(
             "one_run.html.jinja",
             stamp,
@@ -146,9 +146,9 @@ class Pages:
 
     def _case(self, viewed: ViewedRun, key: Key, stamp: str) -> str:
         section, run = self._section(viewed, key), viewed.run
-        places = {result.key: place for place, result in enumerate(run.results)}
-        at = places.get(key, -1)
-        around = [
+        indices = {result.key: place for place, result in enumerate(run.results)}
+        at = indices.get(key, -1)
+        neighbours = [
             run.results[place] if at >= 0 and 0 <= place < len(run.results) else None for place in (at - 1, at + 1)
         ]
         others = [
@@ -167,7 +167,7 @@ class Pages:
             note=note_of(case) if case else None,
             pictures=_pictures(section),
             problem=viewed.cases()[1],
-            around=around,
+            neighbours=neighbours,
             others=others,
             timeline=_timeline(section),
         )
@@ -175,12 +175,12 @@ class Pages:
     def _pair(self, viewed: ViewedRun, other: ViewedRun, key: Key, stamp: str) -> str:
         sections = [self._section(one, key) for one in (viewed, other)]
         parts: list[tuple[str, Marked, Marked]] = []
-        judged = [{title: given for title, given, *_ in section.judged if given} for section in sections]
+        judged = [{title: answer for title, answer, *_ in section.judged if answer} for section in sections]
         for title in judged[0] | judged[1]:
             parts.append((title, *differing(judged[0].get(title, ""), judged[1].get(title, ""))))
-        talks = ["\n".join(f"{said.speaker}: {said.text}" for said in section.dialogue) for section in sections]
-        if any(talks):
-            parts.append(("Dialogue", *differing(*talks)))
+        dialogues = ["\n".join(f"{said.speaker}: {said.text}" for said in section.dialogue) for section in sections]
+        if any(dialogues):
+            parts.append(("Dialogue", *differing(*dialogues)))
         return self._draw(
             "pair.html.jinja",
             stamp,
@@ -193,15 +193,15 @@ class Pages:
     def _differences(self, viewed: ViewedRun, other: ViewedRun, stamp: str) -> str:
         runs = viewed.run, other.run
         titles = {name: title for name, title in runs[0].suite.columns.items() if name in runs[1].suite.columns}
-        beside = {result.key: result for result in runs[1].results}
-        pairs = [(one, beside[one.key]) for one in runs[0].results if one.key in beside]
+        other_results = {result.key: result for result in runs[1].results}
+        pairs = [(one, other_results[one.key]) for one in runs[0].results if one.key in other_results]
         rows = [(one, two, {name: _difference(one, two, name) for name in titles}) for one, two in pairs]
         rows.sort(key=lambda row: (-sum(abs(value or 0) for value in row[2].values()), row[0].key))
         return self._draw(
             "differences.html.jinja",
             stamp,
             names=(viewed.name, other.name),
-            rows=rows[:_PAGE],
+            rows=rows[:_PAGE_SIZE],
             compared=len(rows),
             titles=titles,
             tables=[scores_table(run) for run in runs],
@@ -214,36 +214,36 @@ class Pages:
             raise NoSuchPageError(f"{viewed.name}: has no case {key[0]}, epoch {key[1]}, so far.") from None
 
 
-def _leading(run: RecordedRun) -> str | None:
-    """The score that stands for a run: its average, else the first."""
+def _main_score(run: RecordedRun) -> str | None:
+    """Return the main score of a run: its average, or else its first score."""
     titles = run.suite.titles
     return "average" if "average" in titles else next(iter(titles), None)
 
 
-def _pick(viewed: ViewedRun, run: RecordedRun, query: Query) -> Picked:
-    """The cases that a query asks for, in its order."""
+def _pick_cases(viewed: ViewedRun, run: RecordedRun, query: Query) -> Picked:
+    """Return the cases that match a query, in its order."""
     words = query.get("q", "").lower().split()
-    hits, unsearched = viewed.search(words, in_calls="calls" in query) if words else (None, 0)
+    matching, unsearched = viewed.search(words, in_calls="calls" in query) if words else (None, 0)
     end, score = query.get("end", ""), query.get("score", "")
-    most = _number(query.get("most", ""))
+    highest = _number(query.get("most", ""))
     fitting = [
         result
         for result in run.results
-        if (hits is None or result.key in hits)
+        if (matching is None or result.key in matching)
         and (not end or result.termination == end)
-        and (not score or most is None or ((value := result.scores.get(score)) is not None and value <= most))
+        and (not score or highest is None or ((value := result.scores.get(score)) is not None and value <= highest))
     ]
     sort = query.get("sort", "")
-    name, down = sort.removeprefix("-"), sort.startswith("-")
+    name, reverse = sort.removeprefix("-"), sort.startswith("-")
     if name in ("case", "end"):
-        fitting.sort(key=lambda result: result.case_id if name == "case" else result.termination, reverse=down)
+        fitting.sort(key=lambda result: result.case_id if name == "case" else result.termination, reverse=reverse)
     elif name:
         known = [result for result in fitting if _value(result, name) is not None]
-        known.sort(key=lambda result: _value(result, name) or 0.0, reverse=down)
+        known.sort(key=lambda result: _value(result, name) or 0.0, reverse=reverse)
         fitting = [*known, *(result for result in fitting if _value(result, name) is None)]
-    pages = max(1, -(-len(fitting) // _PAGE))
+    pages = max(1, -(-len(fitting) // _PAGE_SIZE))
     page = min(max(1, int(_number(query.get("page", "")) or 1)), pages)
-    return Picked(fitting[(page - 1) * _PAGE : page * _PAGE], len(fitting), page, pages, unsearched)
+    return Picked(fitting[(page - 1) * _PAGE_SIZE : page * _PAGE_SIZE], len(fitting), page, pages, unsearched)
 
 
 def _value(result: Result, name: str) -> float | None:
@@ -267,31 +267,36 @@ def _difference(one: Result, two: Result, name: str) -> float | None:
 
 
 def _pictures(section: CaseSection) -> list[tuple[str, str, str]]:
-    """The pictures of a case: of which examination, as an address, or why it cannot be shown."""
+    """Return the pictures of a case: the examination, and a data URL or why there is none."""
     case = section.case
     images = case.examinations.images if case else ()
     return [(image.item, *as_data(Path(case.folder if case else "") / image.file)) for image in images]
 
 
 def _timeline(section: CaseSection) -> dict[str, Any] | None:
-    """When each call was made, in thousandths of the whole, a row for each part of the course."""
+    """Return when each call was made, in thousandths of the whole duration, a row per part of the workflow."""
     calls = section.trace.calls
     if not calls:
         return None
-    begun = min(call.started for call in calls)
-    whole = max(call.started + call.seconds for call in calls) - begun or 1.0
+    first_start = min(call.started for call in calls)
+    duration = max(call.started + call.seconds for call in calls) - first_start or 1.0
     numbers = {call.id: number for number, call in enumerate(calls, start=1)}
     rows = [
         (
             passage.title,
             [
-                (numbers[call.id], call, 1000 * (call.started - begun) / whole, max(1.5, 1000 * call.seconds / whole))
+                (
+                    numbers[call.id],
+                    call,
+                    1000 * (call.started - first_start) / duration,
+                    max(1.5, 1000 * call.seconds / duration),
+                )
                 for call in passage.calls
             ],
         )
         for passage in section.passages
     ]
-    return {"rows": rows, "seconds": whole}
+    return {"rows": rows, "seconds": duration}
 
 
 def _key(query: Query) -> Key:

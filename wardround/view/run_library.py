@@ -1,4 +1,4 @@
-"""The runs that are looked at: found in folders, read as far as they are on the disk, and only when asked for."""
+"""The runs shown by the viewer: found in folders, and read on request as far as they are written."""
 
 import json
 import os
@@ -20,24 +20,24 @@ from wardround.store.run_directory import Result, RunDirectory
 from wardround.store.run_index import Key, RunIndex, words_in
 from wardround.store.traces import read_trace
 
-_DEPTH = 4  # folders below those that were named
-_PATIENCE = 2.0  # seconds that a page waits for what is long; it goes on from there
+_DEPTH = 4  # levels searched below the given folders
+_PATIENCE = 2.0  # that a page waits for slow work; the next request continues it
 
 
 @dataclass(frozen=True)
 class RunSoFar(RecordedRun):
-    """A run with the results that were there when it was looked at."""
+    """A run with the results that it had when it was read."""
 
     found: tuple[Result, ...] = ()
 
     @cached_property
     def results(self) -> list[Result]:
-        """By case and epoch, without the answers."""
+        """The results by case and epoch, without their answers."""
         return sorted(self.found, key=lambda result: result.key)
 
 
 class ViewedRun:
-    """One run on the shelf."""
+    """One run in the viewer."""
 
     def __init__(self, run: RecordedRun, name: str) -> None:
         self.name = name
@@ -46,7 +46,7 @@ class ViewedRun:
         self._index = RunIndex(RunDirectory(run.path))
         self._index.directory.run = run.manifest["run"]
         self._so_far = RunSoFar(name, run.path, run.manifest, run.experiment)
-        self._gone_through: set[Key] = set()
+        self._traces_read: set[Key] = set()
         self._texts: dict[str, str] = {}
         self._lock = threading.RLock()
 
@@ -68,12 +68,12 @@ class ViewedRun:
         return self._index.faults
 
     def cases(self) -> tuple[Mapping[str, Case], str]:
-        """The cases by id, or why they cannot be shown."""
+        """Return the cases by id, and why they cannot be shown, if so."""
         with self._lock:
             return self._run.known_cases()
 
     def section(self, key: Key) -> CaseSection:
-        """All of one case; of one that goes on still, what is on record.
+        """Return one case in full; of an unfinished case, what is recorded so far.
 
         Raises:
             KeyError: the run has no such case.
@@ -88,7 +88,7 @@ class ViewedRun:
         return case_section(run, result, cases.get(key[0]), "case")
 
     def stamp(self, key: Key | None = None) -> str:
-        """Changes when a page on the run, or on one of its cases, would."""
+        """Return a stamp that changes when a page on the run, or on one of its cases, would."""
         run = self.run
         parts = [len(run.results), len(self.faults)]
         if key is not None:
@@ -97,39 +97,39 @@ class ViewedRun:
         return "-".join(map(str, parts))
 
     def search(self, words: Sequence[str], *, in_calls: bool) -> tuple[set[Key], int]:
-        """The cases that hold all words, in any case of letters, and how many were not looked through in time.
+        """Return the cases that contain all words (case-insensitive), and the number of cases not searched in time.
 
-        To look ``in_calls``, through every prompt and answer, takes its time.
+        ``in_calls`` also searches every prompt and answer, which is slow.
         """
         run, (cases, _), until = self.run, self.cases(), time.monotonic() + _PATIENCE
-        found, left = set[Key](), 0
+        found, unsearched = set[Key](), 0
         for key, text in self._index.each_text():
-            whole = f"{text.lower()}\n{self._text_of(cases.get(key[0]))}"
-            missing = [word for word in words if word not in whole]
+            all_text = f"{text.lower()}\n{self._text_of(cases.get(key[0]))}"
+            missing = [word for word in words if word not in all_text]
             if missing and in_calls:
                 if time.monotonic() > until:
-                    left += 1
+                    unsearched += 1
                     continue
-                told = run.trace_file(self._index.results[key])
-                missing = [word for word in missing if word not in _in_trace(told, missing)]
+                trace_file = run.trace_file(self._index.results[key])
+                missing = [word for word in missing if word not in _in_trace(trace_file, missing)]
             if not missing:
                 found.add(key)
-        return found, left
+        return found, unsearched
 
     def go_on(self) -> int:
-        """Go through more traces of ended cases, for a moment; how many are left."""
+        """Read more traces of ended cases, for a limited time; return how many are left."""
         with self._lock:
             run, until = self.run, time.monotonic() + _PATIENCE
-            left = [result for result in run.results if result.key not in self._gone_through]
-            for place, result in enumerate(left):
+            left = [result for result in run.results if result.key not in self._traces_read]
+            for index, result in enumerate(left):
                 if time.monotonic() > until:
-                    return len(left) - place
+                    return len(left) - index
                 file = run.trace_file(result)
                 self.findings.add(file.stem, read_trace(file).calls)
-                self._gone_through.add(result.key)
+                self._traces_read.add(result.key)
             return 0
 
-    def _text_of(self, case: Case | None) -> str:
+    def _case_text(self, case: Case | None) -> str:
         if case is None:
             return ""
         if case.id not in self._texts:
@@ -141,13 +141,13 @@ class ViewedRun:
 class Shelf:
     """All runs in some folders."""
 
-    roots: Sequence[Path]  # the folders; each a run, a sweep, or a folder of these
+    roots: Sequence[Path]  # each a run, a sweep, or a folder of these
     runs: dict[str, ViewedRun] = field(default_factory=dict)  # by the name that addresses them
-    not_runs: dict[str, str] = field(default_factory=dict)  # what lies there and is no run that can be read, and why
+    not_runs: dict[str, str] = field(default_factory=dict)  # folders that hold no readable run, with the reason
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def look(self) -> None:
-        """Find what has come since, and forget what has gone."""
+        """Find new runs, and drop those that are gone."""
         with self._lock:
             found: dict[str, ViewedRun] = {}
             self.not_runs = {}
@@ -164,34 +164,34 @@ class Shelf:
                         self.not_runs[name] = str(error)
                         continue
                     known = self.runs.get(name)
-                    same = known is not None and known.run.manifest == run.manifest
-                    found[name] = known if known is not None and same else ViewedRun(run, name)
+                    is_unchanged = known is not None and known.run.manifest == run.manifest
+                    found[name] = known if known is not None and is_unchanged else ViewedRun(run, name)
             self.runs = found
 
 
 def _folders(root: Path) -> Iterator[Path]:
-    """The run directories at and below a folder, and the folders right in it in which none is."""
+    """Yield the run directories at and below a folder, and its direct subfolders that contain none."""
     if is_run(root):
         yield root
         return
     for first in sorted(folder for folder in root.iterdir() if folder.is_dir() and not folder.name.startswith(".")):
-        within = list(_runs_below(first))
-        yield from within or [first]
+        runs_below = list(_runs_below(first))
+        yield from runs_below or [first]
 
 
 def _runs_below(folder: Path) -> Iterator[Path]:
-    for place, inner, files in os.walk(folder):
-        here = Path(place)
+    for folder_path, inner, files in os.walk(folder):
+        path = Path(folder_path)
         run = MANIFEST in files or COPY in files
         if run:
-            yield here
-        if run or len(here.relative_to(folder).parts) >= _DEPTH - 1:
+            yield path
+        if run or len(path.relative_to(folder).parts) >= _DEPTH - 1:
             inner.clear()
         inner[:] = sorted(name for name in inner if not name.startswith("."))
 
 
 def _in_trace(file: Path, words: Sequence[str]) -> str:
-    """The texts of a trace in lower case, if all of the words can be in it."""
+    """Return the texts of a trace in lower case; empty if it cannot contain all words."""
     raw = "".join(trace_lines(file)).lower()
     if not all(json.dumps(word, ensure_ascii=False)[1:-1] in raw for word in words):
         return ""

@@ -1,4 +1,4 @@
-"""The viewer's server: pages of runs for people at this machine."""
+"""The viewer's server, for people at this machine."""
 
 import traceback
 from http import HTTPStatus
@@ -11,11 +11,11 @@ from wardround.serving.loopback import GuardedHandler, LoopbackServer
 from wardround.view.pages import NoSuchPageError, Pages
 from wardround.view.run_library import Shelf
 
-_LONGEST = 4_000  # characters of an address
+_MAX_ADDRESS = 4_000  # characters
 
 
 class Viewer(LoopbackServer):
-    """A server of the runs on a shelf."""
+    """A server for the runs on a shelf."""
 
     def __init__(self, shelf: Shelf, *, follow: bool = False, port: int = 0) -> None:
         self.pages = Pages(shelf, follow=follow)
@@ -26,8 +26,8 @@ class _Handler(GuardedHandler):
     server: Viewer
 
     def show(self) -> None:
-        """Show a page, or say that it is as it was."""
-        if len(self.path) > _LONGEST:
+        """Send a page, or an empty response if it has not changed."""
+        if len(self.path) > _MAX_ADDRESS:
             self.answer(HTTPStatus.NOT_FOUND, "there is no such page")
             return
         query = {name: value for name, value in parse_qsl(urlsplit(self.path).query) if value}
@@ -42,8 +42,8 @@ class _Handler(GuardedHandler):
             status, page = HTTPStatus.NOT_FOUND, pages.trouble(str(error))
         except (ConfigurationError, CaseFileError, OSError, ValueError) as error:
             status, page = HTTPStatus.INTERNAL_SERVER_ERROR, pages.trouble(str(error))
-        except Exception as error:  # a fault of ours is said on the page, with its place on the terminal
+        except Exception as error:  # a bug of ours is reported on the page, with its traceback on the terminal
             traceback.print_exc()
-            told = f"this page cannot be drawn ({type(error).__name__}: {error}); please report it"
-            status, page = HTTPStatus.INTERNAL_SERVER_ERROR, pages.trouble(told)
+            message = f"this page cannot be drawn ({type(error).__name__}: {error}); please report it"
+            status, page = HTTPStatus.INTERNAL_SERVER_ERROR, pages.trouble(message)
         self.answer(status, page, "text/html", policy(served=True))

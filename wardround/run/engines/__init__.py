@@ -1,1 +1,1 @@
-"""Where the cases of a run are run: in this process, or by workers on a Ray cluster."""
+"""Engines: where the cases of a run are run, in this process or by workers on a Ray cluster."""

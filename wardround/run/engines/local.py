@@ -1,4 +1,4 @@
-"""The engine of one machine: all cases in this process, on its event loop."""
+"""The local engine: all cases in this process, on its event loop."""
 
 import asyncio
 from collections.abc import Sequence
@@ -28,6 +28,6 @@ async def run_here(
         async def forget(attempt: Attempt) -> None:
             await forget_thread(checkpointer, thread_of(attempt, context.run))
 
-        # Pseudo-cases in the order of the run mean that no case starts before the one ahead of it has finished.
+        # For pseudo-cases in the order of the run, a case must not start before the previous one has finished.
         at_once = 1 if context.grow == "in_order" else experiment.run.concurrency
         await work_through(left, at_once, run_one, finish, forget)

@@ -1,4 +1,4 @@
-"""The engine of many machines: workers on a Ray cluster; this process keeps the record."""
+"""The Ray engine: workers on a cluster run the cases; this process writes the record."""
 
 import asyncio
 import logging
@@ -24,35 +24,35 @@ from wardround.store.manifest import pictures_of
 from wardround.store.provenance import differences
 from wardround.store.run_directory import RunDirectory
 
-_LIVES = 4  # workers that a case may lose before it is given up for this sitting
-_STORE = 256 * 2**20  # bytes for what is sent between processes; a case is a few thousand
-_SECONDS = 5.0  # for a cluster's first answer, and for workers to close what they have open
-# Workers of ended runs, for the next of this process: they have imported all that it needs. None of theirs outlives a
-# connection of ours, and none is kept in anybody else's.
+_MAX_LOST = 4  # workers that a case may lose before this sitting gives it up
+_STORE = 256 * 2**20  # bytes for objects sent between processes; a case is a few thousand
+_SECONDS = 5.0  # for a cluster's first answer, and for workers to close their resources
+# Workers of ended runs, reused by later runs of this process because they have imported everything. They end with the
+# connection, and are kept only if this process opened it.
 _idle: list[Any] | None = None
-_brought: object = None  # what the idle ones were given to load, which a process does not forget
+_idle_loaded: object = None  # the plug-ins and prompts that idle workers have loaded, which cannot be unloaded
 
 
 @asynccontextmanager
 async def open_cluster(experiment: Experiment, context: Context, items: Sequence[Item]) -> AsyncIterator[RunCases]:
-    """Start workers on a cluster, or on one of this machine's own, and see that each of them can run the cases.
+    """Start workers on a cluster (or a local one) and check that each of them can run the cases.
 
     Raises:
         ConfigurationError: Ray is not installed, the cluster cannot be reached, or cannot run this experiment.
     """
     if is_closed():
         raise ConfigurationError("--no-egress holds this process alone and no workers; use the local engine")
-    _refuse_what_cannot_be_shared(context)
+    _check_memory(context)
     with connected(experiment.run.address) as ray:
         at_once = experiment.run.concurrency
         idle = _idle_for((experiment.plugins, experiment.prompts))
         cores = int(ray.available_resources().get("CPU", 0)) + len(idle)
         size = max(1, min(at_once, cores, len(items) * experiment.epochs))
         share = context.model_copy(update={"max_connections": max(1, context.max_connections // size)})
-        crew = _Crew(experiment, share, _beside_the_driver(ray))
+        crew = _Crew(experiment, share, _start_writer(ray))
         try:
             crew.workers = [await crew.take_up(idle) for _ in range(size)]
-            await _look_around(crew.workers, items)
+            await _check_workers(crew.workers, items)
 
             async def run_cases(
                 directory: RunDirectory, context: Context, left: Sequence[Attempt], finish: Finish
@@ -66,16 +66,16 @@ async def open_cluster(experiment: Experiment, context: Context, items: Sequence
 
 
 class _Crew:
-    """The workers of a run and the writer that they share."""
+    """The workers of a run and their shared writer."""
 
     def __init__(self, experiment: Experiment, context: Context, writer: Any) -> None:
         self.experiment, self.context, self.writer = experiment, context, writer
         self.workers: list[Any] = []
-        self._extra: list[Any] = []  # those in a lost one's place, who have no core
-        self._under_way = False
+        self._replacements: list[Any] = []  # in the place of lost workers, with no core reserved
+        self._running = False
 
     async def take_up(self, idle: list[Any]) -> Any:
-        """An idle worker, or a new one."""
+        """Return an idle worker, or a new one."""
         import ray
         from ray.exceptions import RayError
 
@@ -89,14 +89,14 @@ class _Crew:
         return self.hire(cores=1)
 
     def hire(self, cores: int) -> Any:
-        """A new worker, somewhere on the cluster."""
+        """Start a new worker somewhere on the cluster."""
         import ray
 
         options = {"num_cpus": cores, "max_concurrency": 1_000, "scheduling_strategy": "SPREAD"}
         return ray.remote(Worker).options(**options).remote(self.experiment, self.context, self.writer)
 
     async def dismiss(self) -> None:
-        """Let the workers go, and end the writer; what is still under way goes on when the run is resumed."""
+        """Release the workers and end the writer; cases still under way are continued when the run is resumed."""
         import ray
 
         closing = (asyncio.wrap_future(worker.close.remote().future()) for worker in self.workers)
@@ -104,15 +104,15 @@ class _Crew:
         with suppress(TimeoutError):
             closed = await asyncio.wait_for(asyncio.gather(*closing, return_exceptions=True), _SECONDS)
         for worker, failed in zip(self.workers, closed, strict=True):
-            if _idle is None or failed or self._under_way or worker in self._extra:
+            if _idle is None or failed or self._running or worker in self._replacements:
                 ray.kill(worker)
             else:
                 _idle.append(worker)
         ray.kill(self.writer)
 
     async def run(self, directory: RunDirectory, run: str, left: Sequence[Attempt], finish: Finish) -> None:
-        """Run what is left of the experiment; results are kept as they arrive."""
-        await _written(self.writer.open.remote(directory.traces.resolve(), self.experiment.limits.run))
+        """Run what is left of the experiment; results are recorded as they arrive."""
+        await _check_written(self.writer.open.remote(directory.traces.resolve(), self.experiment.limits.run))
         url = self.experiment.run.checkpoints
         async with open_postgres(url, serializer()) if url else nullcontext() as checkpointer:
             if checkpointer is not None:
@@ -125,21 +125,21 @@ class _Crew:
                 if checkpointer is not None:
                     await forget_thread(checkpointer, thread_of(attempt, run))
 
-            self._under_way = True
+            self._running = True
             await work_through(left, self.experiment.run.concurrency, run_one, finish, forget)
-            self._under_way = False
+            self._running = False
 
     async def _run(self, directory: RunDirectory, run: str, attempt: Attempt, place: int) -> Outcome:
-        """Run one case; if its worker is lost, on the one that takes its place."""
+        """Run one case; if its worker is lost, run it on the replacement."""
         from ray.exceptions import RayActorError, RayTaskError
 
         file = directory.trace_file(*attempt.key)
         why = ""
-        for _ in range(_LIVES):
+        for _ in range(_MAX_LOST):
             worker = self.workers[place]
             try:
                 outcome: Outcome = await worker.run.remote(attempt, run, file.name)
-            except RayTaskError as error:  # a case ends with an outcome whatever happens: the writer has failed
+            except RayTaskError as error:  # cases never raise, so the writer has failed
                 raise RunStoppedError(
                     f"{directory.path}: {_reason(error)}; mend that and run the same command again to go on"
                 ) from error
@@ -148,33 +148,33 @@ class _Crew:
                 self._replace(place, worker)
             else:
                 return outcome
-        lost = f"{_LIVES} workers were lost while they ran it; the last: {why}"
+        lost = f"{_MAX_LOST} workers were lost while they ran it; the last: {why}"
         return Outcome(result_of(attempt, file, **failure(self.experiment, attempt, "worker_lost", lost)))
 
     def _replace(self, place: int, lost: Any) -> None:
-        """Put a new worker in a place, unless another of its cases has done so."""
+        """Replace the worker in a place, unless another of its cases has done so."""
         import ray
 
         if self.workers[place] is lost:
-            ray.kill(lost)  # one that only seemed lost
-            # A machine that is gone took its cores with it; who is in its place must not wait for them.
+            ray.kill(lost)  # it may only have seemed lost
+            # A lost machine took its cores with it, so the replacement must not wait for one.
             self.workers[place] = self.hire(cores=0)
-            self._extra.append(self.workers[place])
+            self._replacements.append(self.workers[place])
 
 
-def _idle_for(brought: object) -> list[Any]:
-    """The idle workers that have loaded what a run brings; others have a core each, and are ended."""
-    global _brought
+def _idle_for(loaded: object) -> list[Any]:
+    """Return the idle workers if they have loaded what the run needs; otherwise end them, to free their cores."""
+    global _idle_loaded
     import ray
 
     idle = [] if _idle is None else _idle
-    while brought != _brought and idle:
+    while loaded != _idle_loaded and idle:
         ray.kill(idle.pop())
-    _brought = brought
+    _idle_loaded = loaded
     return idle
 
 
-def _refuse_what_cannot_be_shared(context: Context) -> None:
+def _check_memory(context: Context) -> None:
     served = context.memory.startswith(("http://", "https://"))
     if context.grow == "in_order":
         raise ConfigurationError(
@@ -194,9 +194,9 @@ def _refuse_what_cannot_be_shared(context: Context) -> None:
 
 @contextmanager
 def connected(address: str | None) -> Iterator[Any]:
-    """Ray, connected to a cluster: the named one, the one that this process is connected to, or one of its own.
+    """Connect to Ray: the named cluster, the one this process is connected to, or a new local one.
 
-    Runs within it share their workers, one after the other.
+    Runs inside the block share their workers, one after the other.
     """
     global _idle
     if address is not None and address.startswith("ray://"):
@@ -205,7 +205,7 @@ def connected(address: str | None) -> Iterator[Any]:
             "--address HOST:PORT or auto"
         )
     if address is None and "ray" not in sys.modules:
-        # Read once, when Ray is imported: the processes that it starts here listen on the loopback device only.
+        # Read when Ray is imported: processes that it starts here listen on the loopback device only.
         os.environ["RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER"] = "0"
     os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
     os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
@@ -220,14 +220,14 @@ def connected(address: str | None) -> Iterator[Any]:
         yield ray
         return
     if address not in (None, "auto"):
-        _knock(address)
-    logging.getLogger("ray").setLevel(logging.CRITICAL)  # what matters comes as an exception
+        _check_address(address)
+    logging.getLogger("ray").setLevel(logging.CRITICAL)  # errors that matter arrive as exceptions
     options: dict[str, Any] = {"log_to_driver": False, "logging_level": logging.CRITICAL, "configure_logging": False}
     if address is None:
         options |= {"include_dashboard": False, "object_store_memory": _STORE}
     try:
         ray.init(address=address or "local", **options)
-    except Exception as error:  # Ray has no one type for what may go wrong here
+    except Exception as error:  # Ray raises many types here
         where = f"the cluster at {address!r} cannot be reached" if address else "no cluster can be started here"
         raise ConfigurationError(
             f"run.address: {where}: {_reason(error)}; see that it runs and, if it wants tokens, that "
@@ -238,11 +238,11 @@ def connected(address: str | None) -> Iterator[Any]:
         yield ray
     finally:
         _idle = None
-        ray.shutdown()  # and with it all workers
+        ray.shutdown()  # also ends all workers
 
 
-def _knock(address: str) -> None:
-    """Refuse an address at which nothing listens: Ray would try for minutes."""
+def _check_address(address: str) -> None:
+    """Refuse an address at which nothing listens, which Ray would retry for minutes."""
     host, _, port = address.rpartition(":")
     try:
         socket.create_connection((host.strip("[]"), int(port)), timeout=_SECONDS).close()
@@ -253,16 +253,16 @@ def _knock(address: str) -> None:
         ) from error
 
 
-def _beside_the_driver(ray: Any) -> Any:
-    """The writer, on the machine of this process."""
+def _start_writer(ray: Any) -> Any:
+    """Start the writer on the machine of this process."""
     from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
     here = NodeAffinitySchedulingStrategy(ray.get_runtime_context().get_node_id(), soft=False)
     return ray.remote(Writer).options(num_cpus=0, scheduling_strategy=here).remote()
 
 
-async def _look_around(workers: Sequence[Any], items: Sequence[Item]) -> None:
-    """Have every worker look whether it can run the cases as this process would."""
+async def _check_workers(workers: Sequence[Any], items: Sequence[Item]) -> None:
+    """Check that every worker can run the cases as this process would."""
     from ray.exceptions import RayError
 
     pictures = [str(file) for file in pictures_of(items)]
@@ -281,7 +281,7 @@ async def _look_around(workers: Sequence[Any], items: Sequence[Item]) -> None:
             )
 
 
-async def _written(answer: Any) -> None:
+async def _check_written(answer: Any) -> None:
     from ray.exceptions import RayError
 
     try:
@@ -291,7 +291,7 @@ async def _written(answer: Any) -> None:
 
 
 def _reason(error: BaseException) -> str:
-    """The last line of what Ray says, which is the cause."""
+    """Return the last line of Ray's message, which is the cause."""
     cause = getattr(error, "cause", None) or error
     lines = [line.strip() for line in str(cause).splitlines() if line.strip()]
     return lines[-1] if lines else type(cause).__name__

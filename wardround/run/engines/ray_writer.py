@@ -1,4 +1,4 @@
-"""What the workers of a run share, its trace files and its meter: one process beside the driver writes both."""
+"""The shared writer of a run on Ray: one process beside the driver owns the trace files and the meter."""
 
 import time
 from collections.abc import Callable
@@ -10,28 +10,28 @@ from filelock import FileLock
 from llm.limits import Limits, Meter, Spent
 from wardround.store.traces import run_meter, traces_in
 
-_SECONDS = 60  # for the writer of a driver that was killed to be gone
+_SECONDS = 60  # to wait for the writer of a killed driver to end
 
 
 class Writer:
-    """A Ray actor beside the driver. Workers write nothing into the run directory: they send it here.
+    """A Ray actor beside the driver. Workers write nothing into the run directory; they send it here.
 
-    The process holds a lock on the trace files, so that no two write them: not even that of a driver that was
-    killed, while its workers are still being stopped.
+    It locks the trace files, so that no two processes write them, not even while the workers of a killed driver are
+    still being stopped.
     """
 
     def __init__(self) -> None:
         self._holders: dict[str, str] = {}
 
     def open(self, traces: Path, limits: Limits) -> None:
-        """Hold the trace files. The run's limits go on from what the traces show."""
+        """Lock the trace files, and start the run's meter from what the traces show."""
         self._traces = traces
         self._lock = FileLock(str(traces / ".lock"))
         self._lock.acquire(timeout=_SECONDS)
         self._meter = run_meter(limits, traces_in(traces))
 
     def begin(self, name: str, ticket: str) -> bytes:
-        """Give a case to a worker, with what its trace holds so far; earlier tickets for it are no longer good."""
+        """Assign a case to a worker and return its trace so far; earlier tickets for the case become invalid."""
         self._holders[name] = ticket
         file = self._traces / name
         text = file.read_bytes() if file.exists() else b""
@@ -45,23 +45,23 @@ class Writer:
             out.write(lines)
 
     def spent(self) -> Spent:
-        """What the run has taken."""
+        """Return what the run has used."""
         return self._meter.spent
 
     def count_call(self, role: str) -> None:
-        """Count a question that a worker is about to put."""
+        """Count a question that a worker is about to ask."""
         self._meter.count_call(role)
 
     def add(self, role: str, tokens: int, cost: float, seconds: float) -> None:
-        """Add what an answer took."""
+        """Add what an answer used."""
         self._meter.add(role, tokens, cost, seconds)
 
 
 class SharedMeter(Meter):
-    """A worker's view of the run's meter, which the writer keeps.
+    """A worker's view of the run's meter, which the writer owns.
 
-    Where the run is limited, the writer is asked before each question (a millisecond or two, in which the worker
-    waits), so the limit holds over all workers but for questions that two of them put at the same instant.
+    In a run with limits, the writer is asked before each question (blocking the worker for a millisecond or two), so
+    the limit holds over all workers, except for questions that two of them ask at the same instant.
     """
 
     def __init__(self, writer: Any, limits: Limits) -> None:
@@ -69,19 +69,19 @@ class SharedMeter(Meter):
         self._writer = writer
 
     def without_limits(self) -> Self:
-        """The same account, to which anything may be charged."""
+        """Return the same meter without limits."""
         return type(self)(self._writer, Limits())
 
     def check(self, role: str, *, new_call: bool, priced: Callable[[], bool]) -> None:
-        """Refuse what would go past a limit of the run."""
+        """Refuse a call that would exceed a limit of the run."""
         if self.limits != Limits():
             self._total, self._started = self._writer.spent.remote().future().result(), time.monotonic()
             super().check(role, new_call=new_call, priced=priced)
 
     def count_call(self, role: str) -> None:
-        """Count a question that is about to be put."""
+        """Count a question that is about to be asked."""
         self._writer.count_call.remote(role)
 
     def add(self, role: str, tokens: int = 0, cost: float = 0.0, seconds: float = 0.0) -> None:
-        """Add what an answer took."""
+        """Add what an answer used."""
         self._writer.add.remote(role, tokens, cost, seconds)

@@ -1,4 +1,4 @@
-"""What every engine does: cases from a queue, some at once, until none is left or the run has used up its means."""
+"""The loop shared by all engines: run cases from a queue, several at once, until none is left or a limit is reached."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
@@ -18,24 +18,24 @@ async def work_through(
     finish: Finish,
     forget: Callable[[Attempt], Awaitable[None]],
 ) -> None:
-    """Run attempts in their order, some at once, until the run's limit is reached; the first error ends all.
+    """Run attempts in order, several at once, until none is left or the run reaches a limit; the first error ends all.
 
     Args:
         attempts: what is left of the run.
-        at_once: how many slots there are.
-        run_one: given an attempt and its slot, from 0.
-        finish: keeps an outcome.
-        forget: drops the checkpoints of an attempt whose outcome is kept and final; another goes on where it failed.
+        at_once: number of slots.
+        run_one: runs an attempt in a slot (counted from 0).
+        finish: records an outcome.
+        forget: deletes the checkpoints of an attempt whose recorded outcome is final; other attempts can be resumed.
     """
     queue = iter(attempts)
-    out_of_means = False
+    exhausted = False
 
     async def fill(slot: int) -> None:
-        nonlocal out_of_means
-        while not out_of_means and (attempt := next(queue, None)):
+        nonlocal exhausted
+        while not exhausted and (attempt := next(queue, None)):
             outcome = await run_one(attempt, slot)
             finish(outcome)
-            out_of_means |= outcome.result.limited_by_run
+            exhausted |= outcome.result.limited_by_run
             if outcome.result.final:
                 await forget(attempt)
 
@@ -43,5 +43,5 @@ async def work_through(
         async with asyncio.TaskGroup() as group:
             for slot in range(min(at_once, len(attempts))):
                 group.create_task(fill(slot))
-    except ExceptionGroup as group_of_errors:
-        raise group_of_errors.exceptions[0] from None
+    except ExceptionGroup as errors:
+        raise errors.exceptions[0] from None

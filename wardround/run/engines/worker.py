@@ -1,4 +1,4 @@
-"""A worker on a cluster: one process, in which several cases are under way on one event loop."""
+"""A worker on a Ray cluster: one process that runs several cases on one event loop."""
 
 import asyncio
 import tempfile
@@ -8,7 +8,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from typing import Any
 
-import jinja2  # noqa: F401  used when somebody speaks, and to be missed before
+import jinja2  # noqa: F401  imported here so that a missing package shows at once
 from langgraph.checkpoint.memory import InMemorySaver
 
 from llm.limits import Limits, Meter
@@ -34,16 +34,16 @@ class Courier:
     """Sends the calls of a case from the trace file on this machine to the writer of the run."""
 
     def __init__(self, file: Path, known: bytes, send: Callable[[bytes], Awaitable[None]]) -> None:
-        """Begin the file with what is known already."""
+        """Start the file with what is known already."""
         file.write_bytes(known)
         self._file = file
         self._send = send
         self._sent = len(known)
-        self._turn = asyncio.Lock()
+        self._lock = asyncio.Lock()
 
     async def go(self) -> None:
-        """Send what is new, in whole lines."""
-        async with self._turn:
+        """Send new whole lines."""
+        async with self._lock:
             with self._file.open("rb") as trace:
                 trace.seek(self._sent)
                 new = trace.read()
@@ -55,17 +55,18 @@ class Courier:
 class Worker:
     """A Ray actor that runs cases.
 
-    An actor and not a task for each case: cases wait for models nearly all the time, so that one process plays many,
-    and opens its memory, its connections and its clients once.
+    An actor rather than a task per case: cases mostly wait for models, so one process runs many, and opens the memory,
+    connections and clients only once.
 
-    No checkpoint is written before the calls it rests on are in the run directory: after a kill, none lacks the other.
+    A checkpoint is written only after the calls it rests on are in the run directory, so that after a kill neither
+    lacks the other.
     """
 
     def __init__(self, experiment: Experiment, context: Context, writer: Any) -> None:
         self.begin(experiment, context, writer)
 
     def begin(self, experiment: Experiment, context: Context, writer: Any) -> None:
-        """Take up a run; that before it must be closed."""
+        """Start a run; the previous one must be closed."""
         load_plugins(experiment.plugins)
         if experiment.prompts is not None:
             add_prompts(experiment.prompts)
@@ -79,22 +80,22 @@ class Worker:
         self._graph: Any = None
 
     async def look(self, pictures: Sequence[str]) -> dict[str, Any]:
-        """Try, before anything is written, whether the cases can be run here; what their results depend on.
+        """Check, before anything is written, that the cases can be run here, and return what their results depend on.
 
         Raises:
             ModelSpecError: a model cannot be used here.
             CaseMemoryError: the memory cannot be opened here.
             EmbeddingModelError: the embedding model cannot be loaded here.
-            FileNotFoundError: a picture is not here.
+            FileNotFoundError: a picture is missing here.
         """
-        _find(pictures)
+        _check_pictures(pictures)
         await check_servers(self._context)
         if self._context.retrieval or self._context.grow != "off":
             await asyncio.to_thread(open_memory, self._context.memory, self._context.embedding)
         return environment()
 
     async def run(self, attempt: Attempt, run: str, trace: str) -> Outcome:
-        """Run a case, or go on with it. ``trace`` is the name of the case's trace file."""
+        """Run a case, or resume it. ``trace`` is the name of the case's trace file."""
         await self._ready()
         limits = self._experiment.limits.run
         meter = Meter("run") if limits == Limits() else SharedMeter(self._writer, limits)
@@ -108,56 +109,56 @@ class Worker:
         return outcome
 
     async def close(self) -> None:
-        """Leave nothing behind on this machine."""
+        """Close all resources and delete the files on this machine."""
         await self._open.aclose()
         self._folder.cleanup()
 
     @asynccontextmanager
     async def _sending(self, file: Path, thread: str) -> AsyncIterator[None]:
-        """Start a case with its trace so far, and keep the run directory's trace as new as this machine's."""
+        """Start a case from its recorded trace, and send new lines to the run directory every moment."""
         ticket = uuid.uuid4().hex
         known: bytes = await self._writer.begin.remote(file.name, ticket)
         courier = Courier(file, known, lambda lines: self._writer.append.remote(file.name, ticket, lines))
         self._couriers[thread] = courier
-        rounds = asyncio.create_task(_each_moment(courier.go))
+        sender = asyncio.create_task(_repeat(courier.go))
         try:
             yield
         finally:
-            rounds.cancel()
+            sender.cancel()
         await courier.go()
         del self._couriers[thread]
 
     async def _ready(self) -> None:
-        """Open the checkpoints; cases may come before that is done."""
+        """Open the checkpoints once; several cases may ask for them at the same time."""
         async with self._opening:
             if self._graph is None:
                 url = self._experiment.run.checkpoints
                 opened = open_postgres(url, serializer()) if url else _in_memory()
                 checkpointer = await self._open.enter_async_context(opened)
-                _send_before_writing(checkpointer, self._couriers)
+                _send_before_saving(checkpointer, self._couriers)
                 self._graph = TASKS[self._experiment.graph].compiled(checkpointer, self._experiment.context)
 
 
-def _find(pictures: Sequence[str]) -> None:
+def _check_pictures(pictures: Sequence[str]) -> None:
     for picture in pictures:
         if not Path(picture).is_file():
             raise FileNotFoundError(f"no picture at {picture}; put the cases' folder at the same path on every machine")
 
 
 def environment() -> dict[str, Any]:
-    """What results depend on besides the experiment; the same on every machine of a run."""
+    """Return what results depend on besides the experiment; it must be the same on every machine of a run."""
     return {"versions": versions(_PACKAGES), "prompts": prompt_hashes(), "plugins": record_plugins()}
 
 
-def _send_before_writing(checkpointer: Any, couriers: dict[str, Courier]) -> None:
-    """Let each write of a checkpoint wait until the calls of its case have been sent."""
+def _send_before_saving(checkpointer: Any, couriers: dict[str, Courier]) -> None:
+    """Delay each write of a checkpoint until the calls of its case have been sent."""
 
     def after_the_calls(write: Callable[..., Awaitable[Any]]) -> Callable[..., Awaitable[Any]]:
-        async def waiting(config: Any, *rest: Any) -> Any:
+        async def send_then_write(config: Any, *rest: Any) -> Any:
             await couriers[config["configurable"]["thread_id"]].go()
             return await write(config, *rest)
 
-        return waiting
+        return send_then_write
 
     checkpointer.aput = after_the_calls(checkpointer.aput)
     checkpointer.aput_writes = after_the_calls(checkpointer.aput_writes)
@@ -165,11 +166,11 @@ def _send_before_writing(checkpointer: Any, couriers: dict[str, Courier]) -> Non
 
 @asynccontextmanager
 async def _in_memory() -> AsyncIterator[InMemorySaver]:
-    """Checkpoints that end with the process: a lost case is run anew, with the answers that its trace holds."""
+    """Open checkpoints that end with the process: a lost case is run again, with the answers in its trace."""
     yield InMemorySaver(serde=serializer())
 
 
-async def _each_moment(do: Callable[[], Awaitable[None]]) -> None:
+async def _repeat(do: Callable[[], Awaitable[None]]) -> None:
     while True:
         await asyncio.sleep(_PAUSE)
         await do()
