@@ -152,7 +152,7 @@ class _Bar(Progress):
         within = sum(min(_MOST_OF_A_CASE, steps / steps_per_case) for steps in self._cases.values())
         parts = [f"{self._done - self._failed} scored", f"{self._failed} failed" if self._failed else ""]
         parts += [f"{self._tokens:,} tokens" if self._tokens else "", f"${self._cost:.2f}" if self._cost else ""]
-        parts.append(f"{self._calls / max(time.monotonic() - self._began, 1e-9):.1f} calls/s")
+        parts.append(f"{self._calls / max(time.monotonic() - self._started, 1e-9):.1f} calls/s")
         completed = max(self._done + within, self.tasks[0].completed)  # a falling estimate must not move the bar back
         count = "" if self._total is None else f"{self._done}/{self._total}"
         description = self._title + ", ".join(filter(None, parts))
@@ -163,8 +163,8 @@ class _Bar(Progress):
         yield from super().get_renderables()
         stages = Counter(list(self._stages.values()))
         where = [f"{name} {count}" for name, count in stages.most_common()]
-        asking = [f"{len(self._asked)} calls in flight"] * bool(self._in_flight)
-        asking += [f"{self._again} requests failed"] * bool(self._failed_requests)
+        asking = [f"{len(self._in_flight)} calls in flight"] * bool(self._in_flight)
+        asking += [f"{self._failed_requests} requests failed"] * bool(self._failed_requests)
         servers = [
             f"{server}: {now.in_flight} of {now.allowance} requests, {now.waiting} waiting"
             for server, now in throttles().items()

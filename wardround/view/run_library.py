@@ -104,7 +104,7 @@ class ViewedRun:
         run, (cases, _), until = self.run, self.cases(), time.monotonic() + _PATIENCE
         found, unsearched = set[Key](), 0
         for key, text in self._index.each_text():
-            all_text = f"{text.lower()}\n{self._text_of(cases.get(key[0]))}"
+            all_text = f"{text.lower()}\n{self._case_text(cases.get(key[0]))}"
             missing = [word for word in words if word not in all_text]
             if missing and in_calls:
                 if time.monotonic() > until:
