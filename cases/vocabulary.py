@@ -119,10 +119,10 @@ def data_file(package: str, name: str) -> dict[str, Any]:
 
 
 class Patterns(dict[str, re.Pattern[str]]):
-    """Patterns by their names, each compiled when it is first asked for; a line that ends within one is no part of it.
+    """Regular expressions by name, compiled on first use; line feeds within them are removed.
 
     Args:
-        texts: the patterns as they are written.
+        texts: the sources of the patterns.
     """
 
     def __init__(self, texts: Mapping[str, str]) -> None:
@@ -130,7 +130,7 @@ class Patterns(dict[str, re.Pattern[str]]):
         self._texts = texts
 
     def __missing__(self, name: str) -> re.Pattern[str]:
-        """Compile the pattern of a name."""
+        """Compile the pattern of a name and store it."""
         found = self[name] = re.compile(self._texts[name].replace("\n", ""))
         return found
 

@@ -205,10 +205,10 @@ class ChatClient:
         messages = question.messages
         if self.forms.blind and question.pictures:
             messages = [_without_pictures(message) for message in messages]
-        told = form in TOLD or question.told
-        if question.schema and (told or self.block.schema_in_prompt):
+        spelt_out = form in TOLD or question.told
+        if question.schema and (spelt_out or self.block.schema_in_prompt):
             # With the schema sent as a parameter, the prompt repeats its descriptions only if asked to.
-            instruction = question.bare if told and form != PLAIN else question.instruction
+            instruction = question.bare if spelt_out and form != PLAIN else question.instruction
             messages = [*messages[:-1], _with_text(messages[-1], instruction)]
         if not self.block.chat_roles or ROLES in without:
             messages = [in_one(messages)]

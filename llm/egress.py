@@ -81,6 +81,6 @@ def stay_with_host(response: Any) -> None:
     nobody named.
     """
     if "location" in response.headers:
-        here, there = response.url, response.url.join(response.headers["location"])
-        if (here.host, here.port) != (there.host, there.port) or here.scheme != there.scheme:
+        source, target = response.url, response.url.join(response.headers["location"])
+        if (source.host, source.port) != (target.host, target.port) or source.scheme != target.scheme:
             del response.headers["location"]

@@ -186,11 +186,11 @@ def what_is_wrong(error: ValueError) -> str:
 
 def _answer_format(schema: dict[str, Any], language: Language) -> str:
     form = load_prompt("ask/answer_format", language)
-    return _told(json.dumps(schema, ensure_ascii=False), language, form.hash)
+    return _instruction(json.dumps(schema, ensure_ascii=False), language, form.hash)
 
 
 @lru_cache(_CACHE_SIZE)
-def _told(schema: str, language: Language, _: str) -> str:
+def _instruction(schema: str, language: Language, _: str) -> str:
     return _words("answer_format", language, {"schema": json.dumps(json.loads(schema), ensure_ascii=False, indent=1)})
 
 

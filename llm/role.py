@@ -129,10 +129,10 @@ class Role(Generic[Answer]):
             if not closed and isinstance(given, dict) and own.keys() <= given.keys():
                 given = {name: value for name, value in given.items() if name in own}
             answer = self.answer.model_validate(given, context={"closed": closed, "terms": self.terms})
-        said: str = getattr(answer, "text", "some")
-        if self.speech and not has_words(said):
+        text: str = getattr(answer, "text", "some")
+        if self.speech and not has_words(text):
             raise ValueError(f"text: {NO_WORDS}")
-        if closed and self.speech and self.speech.heard and says_back(said, self.speech.heard(view)):
+        if closed and self.speech and self.speech.heard and says_back(text, self.speech.heard(view)):
             raise ValueError("text: it only says back what was just said to it; it is to be answered")
         return self.checked(view, answer)
 
@@ -144,9 +144,9 @@ class Role(Generic[Answer]):
             answer: its answer type there, if it differs by stage.
             others: other fields that differ there.
         """
-        there: Role[Any] = copy(self)
-        vars(there).update(stage=stage, answer=answer or self.answer, **others)
-        return there
+        role: Role[Any] = copy(self)
+        vars(role).update(stage=stage, answer=answer or self.answer, **others)
+        return role
 
 
 def has_words(text: str) -> bool:

@@ -117,16 +117,16 @@ def _images(sections: Sections) -> Iterator[dict[str, str]]:
 
 def _imaging_reports(sections: Sections) -> dict[str, str]:
     reports: dict[str, str] = {}
-    for here, content in sections.contents("imaging_reports"):
+    for at, content in sections.contents("imaging_reports"):
         if not isinstance(content, Mapping):
             if texts(content):
-                sections.record.expected(here, "an object {image class: report}", content)
+                sections.record.expected(at, "an object {image class: report}", content)
             continue
         for name, report in content.items():
-            sections.record.check_text(f"{here}.{name}", report)
+            sections.record.check_text(f"{at}.{name}", report)
             if (item := AUXILIARY_ITEMS.canonical(name)) is None:
                 expected = f"expected {AUXILIARY_ITEMS.choices}"
-                sections.record.warn(f"{here}.{name}", f"unknown image class, left out; {expected}")
+                sections.record.warn(f"{at}.{name}", f"unknown image class, left out; {expected}")
             elif text := prose(report):
                 reports[item] = paragraph(reports.get(item, ""), text)
     return reports

@@ -48,35 +48,35 @@ class Sections:
 
     def _walk(self, value: Mapping[str, Any], path: str, holder: str) -> None:
         for key, content in value.items():
-            here = f"{path}.{key}" if path else key
+            at = f"{path}.{key}" if path else key
             section = _SECTION_OF.get(_fold(key))
             if section in _KEYS["holders"] or section in _KEYS["examinations"]:
-                self._open(section or "", content, here)
+                self._open(section or "", content, at)
             elif section:
                 if section not in ("ignored", "images"):
-                    self.record.check_text(here, content)
-                self._contents.setdefault(section, []).append((here, content))
+                    self.record.check_text(at, content)
+                self._contents.setdefault(section, []).append((at, content))
             elif item := EXAMINATION_ITEMS.canonical(key):
                 # By item, not by position: some cases list an X-ray among the physical items.
-                self._result(item, content, here)
+                self._result(item, content, at)
             elif holder in _KEYS["examinations"]:
-                self.record.warn(here, f"unknown examination item, left out; expected {EXAMINATION_ITEMS.choices}")
+                self.record.warn(at, f"unknown examination item, left out; expected {EXAMINATION_ITEMS.choices}")
             else:
-                self.record.warn(here, "unknown section, left out")
+                self.record.warn(at, "unknown section, left out")
 
-    def _open(self, section: str, content: object, here: str) -> None:
+    def _open(self, section: str, content: object, at: str) -> None:
         for part in content if isinstance(content, list) else [content]:
             if isinstance(part, Mapping):
-                self._walk(part, here, section)
+                self._walk(part, at, section)
             elif texts(part) and section in ("examination", "physical"):
-                self.record.warn(here, f"names no examination item; it stands under {GENERAL}")
-                self._result(GENERAL, part, here)
+                self.record.warn(at, f"names no examination item; it stands under {GENERAL}")
+                self._result(GENERAL, part, at)
             elif texts(part):
-                self.record.expected(here, "an object", part)
+                self.record.expected(at, "an object", part)
 
-    def _result(self, item: str, content: object, here: str) -> None:
-        self.record.check_text(here, content)
+    def _result(self, item: str, content: object, at: str) -> None:
+        self.record.check_text(at, content)
         if text := prose(content):
             self.findings.by_item.setdefault(item, []).append(text)
         else:
-            self.record.warn(here, "has no text; the item is left out")
+            self.record.warn(at, "has no text; the item is left out")

@@ -93,9 +93,9 @@ def _sex(text: str, brief: bool) -> Sex | None:
     for pattern in _AGES:
         for match in pattern.finditer(text):
             if not _PATTERNS["not_the_patient_now"].search(text[: match.start()]):
-                beside = _PATTERNS["sex"].search(text, match.end(), match.end() + 40)
+                after = _PATTERNS["sex"].search(text, match.end(), match.end() + 40)
                 before = _STATED["sex_before"].search(text[: match.start("n")])
-                return _sex_of(before or beside or _PATTERNS["pronoun"].search(text[match.end() :]))
+                return _sex_of(before or after or _PATTERNS["pronoun"].search(text[match.end() :]))
     return None
 
 

@@ -62,8 +62,8 @@ def stated_numbers(text: str, language: Language) -> dict[float, str]:
     found = {float(match.group().replace(",", "")): match.group() for match in _STATED.finditer(text)}
     if language == "zh":
         pairs = ((chinese_number(match.group()), match.group()) for match in _COUNTED.finditer(text))
-        return {**found, **{value: said for value, said in pairs if value is not None and value > 1}}
-    return {**found, **{value: said for value, said in _english(text) if value > 1}}
+        return {**found, **{value: wording for value, wording in pairs if value is not None and value > 1}}
+    return {**found, **{value: wording for value, wording in _english(text) if value > 1}}
 
 
 def spoken_numbers(text: str) -> list[tuple[str, list[set[float]]]]:

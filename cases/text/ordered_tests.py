@@ -74,9 +74,9 @@ def with_mark(words: str) -> str:
 
 
 def without_told_back(words: str) -> str:
-    """The doctor's own part of the words: without what the patient has said, unless nothing else is left."""
-    left = _PATTERNS["told_back"].sub("", words)
-    return left.lstrip(" .,;?!。，；？！") or words
+    """Return the doctor's own words, without repetitions of the patient's, unless nothing else is left."""
+    rest = _PATTERNS["told_back"].sub("", words)
+    return rest.lstrip(" .,;?!。，；？！") or words
 
 
 def left_of(words: str) -> str:

@@ -31,7 +31,7 @@ _WRITTEN = word_list("statements")
 _SIDES = {word: frozenset(sides) for word, sides in _WRITTEN["sides"].items()}
 _UNITS = {"cm": (10, "mm"), "厘米": (10, "mm"), "mm": (1, "mm"), "毫米": (1, "mm"), "%": (1, "%")}
 
-# Without a meaning of their own in a report.
+# Function words of reports.
 _EMPTY = frozenset(word_list("function_words")["report"].split())
 
 _CLAUSE_END = re.compile(
@@ -119,10 +119,10 @@ class _Reader:
     def _add_unless_empty(self, word: str) -> None:
         if word not in _EMPTY:
             opposite = _WRITTEN["opposite"].get(word)
-            self._add(stem(opposite or _WRITTEN["same"].get(word, word)), turned=opposite is not None)
+            self._add(stem(opposite or _WRITTEN["same"].get(word, word)), flipped=opposite is not None)
 
-    def _add(self, word: str, *, turned: bool = False) -> None:
-        self._clause.append((word, (self._negating or self._negating_next) != turned))
+    def _add(self, word: str, *, flipped: bool = False) -> None:
+        self._clause.append((word, (self._negating or self._negating_next) != flipped))
         self._negating_next = False
 
     def _end_clause(self, *, still_negating: bool = False) -> None:

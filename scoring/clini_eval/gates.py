@@ -13,8 +13,8 @@ async def score(case: Case, answers: ReconstructionAnswers, settings: ModelSetti
     dialogue = answers.reconstructed
     if dialogue is None:
         return CaseScores.none_of(GATES, "no dialogue was written")
-    told = Told(dialogue)
-    values: dict[str, float | None] = {name: 0.0 if any(gate(told)) else 1.0 for name, gate in GATES.items()}
+    content = Told(dialogue)
+    values: dict[str, float | None] = {name: 0.0 if any(gate(content)) else 1.0 for name, gate in GATES.items()}
     if dialogue.objections is not None:
         return CaseScores(values)
     unchecked = entailed_by_the_note.__name__

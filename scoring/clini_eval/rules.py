@@ -124,8 +124,8 @@ def is_urgent(note: str, language: Language) -> bool:
     sections = read_sections(note, language)
 
     def alarming(names: Sequence[str]) -> bool:
-        told = (sentence for name in names for sentence in sections.get(name, ()))
-        parts = (part for sentence in told for part in re.split("[,;，；]", sentence))
+        lines = (sentence for name in names for sentence in sections.get(name, ()))
+        parts = (part for sentence in lines for part in re.split("[,;，；]", sentence))
         return any(alarm.search(part) and not denied.search(part) for part in parts)
 
     lasting = _word("lasting", language).search(" ".join(sections.get(_COMPLAINT, ())))
@@ -182,12 +182,12 @@ def _plain(interview: Interview) -> float:
 
 def _unexplained(text: str, interview: Interview) -> list[str]:
     """Return the terms of a text that are not explained in their sentence or the next."""
-    said, language = sentences(text), interview.language
+    lines, language = sentences(text), interview.language
     named = normalise("; ".join(interview.diseases))
     supposes, explained = _word("supposes", language), _word("explained", language)
     return [
         term
-        for sentence, after in zip(said, [*said[1:], ""], strict=False)  # empty if nothing is said
+        for sentence, after in zip(lines, [*lines[1:], ""], strict=False)  # empty if nothing is said
         if not (supposes.search(sentence) or explained.search(sentence) or explained.match(after))
         for term in [*jargon_in(sentence, language), *_word("technical", language).findall(sentence)]
         if normalise(term) not in named
@@ -210,17 +210,17 @@ def _urges_care(interview: Interview) -> float | str:
     if not is_urgent(interview.note, interview.language):
         return "the note tells of nothing urgent that a rule recognises"
     urgent, care, reserved = (_word(name, interview.language) for name in ("urgent", "care", "reserved"))
-    told = [sentence for turn in interview.turns for sentence in turn.told]
-    return float(any(urgent.search(one) and care.search(one) and not reserved.search(one) for one in told))
+    statements = [sentence for turn in interview.turns for sentence in turn.told]
+    return float(any(urgent.search(one) and care.search(one) and not reserved.search(one) for one in statements))
 
 
 def _findings_told(interview: Interview) -> float | str:
     """Return the share of the note's findings that the physician states, or was told upon asking for results."""
     findings = findings_of(interview.note, interview.language)
     results = _word("results", interview.language)
-    said = [turn.text for turn in interview.turns]
-    said += [turn.after for turn in interview.turns if any(map(results.search, turn.questions))]
-    known = entailed(findings, "\n".join(said))
+    texts = [turn.text for turn in interview.turns]
+    texts += [turn.after for turn in interview.turns if any(map(results.search, turn.questions))]
+    known = entailed(findings, "\n".join(texts))
     return sum(known) / len(known) if known else "the note tells of no examination that a rule recognises"
 
 

@@ -112,15 +112,15 @@ def judge_patient_offline(seen: MedPmcView) -> PatientScores:
     Communication: replies that do not repeat an earlier one. All 0 without a turn.
     """
     case, turns = seen.case, seen.case.turns_before_end
-    said = [turn.told for turn in turns if turn.told.strip()]
+    replies = [turn.told for turn in turns if turn.told.strip()]
     record, _ = inquiry_pair(case)
     record = f"{record} {case.examinations}"
     return PatientScores(
-        description=2 * _share(len(words(text)) <= _CLEAR for text in said),
-        completeness=2 * stated_share("\n".join(said), record),
+        description=2 * _share(len(words(text)) <= _CLEAR for text in replies),
+        completeness=2 * stated_share("\n".join(replies), record),
         cooperation=2 * _share(bool(turn.told.strip()) for turn in turns),
         understanding=2 * _share(_fits(turn.state, turn.told, record) for turn in turns),
-        communication=2 * _share(text not in said[:place] for place, text in enumerate(said)),
+        communication=2 * _share(text not in replies[:place] for place, text in enumerate(replies)),
     )
 
 
@@ -130,9 +130,9 @@ def judge_persona_offline(seen: MedPmcView) -> PersonaScores:
     Consistency: how much of the intended words is stated in the spoken ones. Features: how much the words differ,
     ``min(1, 2 x (1 - similarity ratio))``, so that unchanged words show no character.
     """
-    kept = mean([stated_share(said, meant) for meant, said in seen.replies]) or 0.0
-    changed = mean([1 - levenshtein_ratio(words(meant), words(said)) for meant, said in seen.replies]) or 0.0
-    return PersonaScores(semantic_consistency=5 * kept, character_features=5 * min(1.0, 2 * changed))
+    consistency = mean([stated_share(said, meant) for meant, said in seen.replies]) or 0.0
+    difference = mean([1 - levenshtein_ratio(words(meant), words(said)) for meant, said in seen.replies]) or 0.0
+    return PersonaScores(semantic_consistency=5 * consistency, character_features=5 * min(1.0, 2 * difference))
 
 
 consultation_judge = Role(
@@ -143,8 +143,8 @@ persona_judge = Role("persona_judge", "evaluation", "judges/persona", PersonaSco
 
 
 def _share_named(report: str, diagnosis: str) -> float:
-    said = [{*name_words(sentence)} for sentence in statements(report)]
-    return _share(any(words >= {*name_words(name)} for words in said) for name in split_diseases(diagnosis))
+    stated = [{*name_words(sentence)} for sentence in statements(report)]
+    return _share(any(words >= {*name_words(name)} for words in stated) for name in split_diseases(diagnosis))
 
 
 def _share_on_record(case: MedPmcTranscript) -> float:

@@ -85,10 +85,10 @@ def imaging_pair(
     shown = next((place for place, turn in enumerate(case.history) if turn.images and not turn.ends), None)
     if definition == "sound":
         if window == "next":
-            said = [after.doctor for turn, after in pairwise(case.history) if turn.images and not turn.ends]
+            texts = [after.doctor for turn, after in pairwise(case.history) if turn.images and not turn.ends]
         else:
-            said = [] if shown is None else [turn.doctor for turn in case.history[shown + 1 :]] + [case.report]
-        return " ".join(case.images.values()), " ".join(said)
+            texts = [] if shown is None else [turn.doctor for turn in case.history[shown + 1 :]] + [case.report]
+        return " ".join(case.images.values()), " ".join(texts)
     if shown is None:
         return "image", ""
     if table == 9:

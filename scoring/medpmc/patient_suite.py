@@ -24,24 +24,24 @@ async def score(case: Case, answers: ConsultationAnswers, settings: ModelSetting
     unscored.
     """
     made = MedPmcTranscript.model_validate(medpmc_transcript(case, answers.dialogue, answers.report))
-    said = [turn.patient for turn in made.turns_before_end if turn.patient]
-    if not said:
+    spoken = [turn.patient for turn in made.turns_before_end if turn.patient]
+    if not spoken:
         return CaseScores.none_of(suite.published, _SILENT)
     plain = [turn.model_copy(update={"patient": turn.told, "standard_patient": None}) for turn in made.history]
-    meant = view(made.model_copy(update={"history": plain}), case.language)
-    heard = view(made, case.language)
-    acted = bool(heard.replies)
+    intended = view(made.model_copy(update={"history": plain}), case.language)
+    with_persona = view(made, case.language)
+    acted = bool(with_persona.replies)
     values: dict[str, float | None] = dict.fromkeys(suite.published)
     unscored = {} if acted else {_CONSISTENCY: _PLAIN}
     try:
-        patient = await ask(patient_judge, meant, settings, language=case.language)
+        patient = await ask(patient_judge, intended, settings, language=case.language)
         values |= {column: getattr(patient, aspect) for column, aspect in ASPECTS.items()}
         values[_TOTAL] = sum(getattr(patient, aspect) for aspect in ASPECTS.values())
     except UNANSWERED as error:
         unscored |= dict.fromkeys((*ASPECTS, _TOTAL), f"{JUDGE_FAILED}: {error.reason}: {error}")
     try:
-        pairs = heard.replies or [(words, words) for words in said]
-        persona = await ask(persona_judge, replace(heard, replies=pairs), settings, language=case.language)
+        pairs = with_persona.replies or [(words, words) for words in spoken]
+        persona = await ask(persona_judge, replace(with_persona, replies=pairs), settings, language=case.language)
         values[_CONSISTENCY] = persona.semantic_consistency if acted else None
         values[_CHARACTER] = persona.character_features
     except UNANSWERED as error:

@@ -134,11 +134,11 @@ def entailed(claims: Iterable[str], report: str) -> list[bool]:
     ]
 
 
-def _is_told(mention: Mention, told: Collection[Mention], wanted: Collection[Mention]) -> bool:
-    ways = {each.negated for each in _agreeing(mention, told)}
+def _is_stated(mention: Mention, told: Collection[Mention], wanted: Collection[Mention]) -> bool:
+    polarities = {each.negated for each in _agreeing(mention, told)}
     if mention.exact:
-        return bool(ways)
-    return mention.negated in ways and ways <= {each.negated for each in _agreeing(mention, wanted)}
+        return bool(polarities)
+    return mention.negated in polarities and polarities <= {each.negated for each in _agreeing(mention, wanted)}
 
 
 def stated_share(report: str, reference: str, beside: str = "") -> float:
@@ -148,9 +148,9 @@ def stated_share(report: str, reference: str, beside: str = "") -> float:
     word that the report both asserts and denies is not stated, unless the reference or the further truth in ``beside``
     does so too.
     """
-    told, wanted = dict.fromkeys(stated(report)), dict.fromkeys(stated(reference))
+    found, wanted = dict.fromkeys(stated(report)), dict.fromkeys(stated(reference))
     true = dict.fromkeys([*wanted, *stated(beside)])
-    met = [_is_told(mention, told, true) for mention in wanted]
+    met = [_is_stated(mention, found, true) for mention in wanted]
     return sum(met) / len(met) if met else 0.0
 
 
@@ -211,8 +211,8 @@ def _contradicts(window: list[Mention], claim: list[Mention]) -> bool:
     others = [mention for mention in claim if mention.word not in _terms()[-1]]
     if len(found) != 1 or not others or not all(_agreeing(mention, window) for mention in others):
         return False
-    ways = {each.negated for each in _agreeing(found[0], window)}
-    return bool(ways) and found[0].negated not in ways
+    polarities = {each.negated for each in _agreeing(found[0], window)}
+    return bool(polarities) and found[0].negated not in polarities
 
 
 def _agreeing(mention: Mention, window: Collection[Mention]) -> list[Mention]:
@@ -225,8 +225,8 @@ def _agreeing(mention: Mention, window: Collection[Mention]) -> list[Mention]:
     ]
     if not alike or not mention.sides:
         return alike
-    told = {side for each in window for side in each.sides}
-    anywhere = not told or mention.sides <= told
+    sides = {side for each in window for side in each.sides}
+    anywhere = not sides or mention.sides <= sides
     return [each for each in alike if (mention.sides <= each.sides if each.sides else anywhere)]
 
 

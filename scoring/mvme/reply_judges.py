@@ -119,19 +119,19 @@ def judge_consistency_offline(view: ReplyView) -> Consistency:
     (``cases.text.fact_preservation``); questions are ignored. Denying what is not on record is consistent, and so is
     repeating the doctor's terms.
     """
-    known, heard = _facts(view.record, view.language), _facts(view.question, view.language)
+    known, from_doctor = _facts(view.record, view.language), _facts(view.question, view.language)
     stating = [sentence for sentence in sentences(view.reply) if not sentence.endswith(("?", "？"))]
     facts = _facts("\n".join(stating), view.language)
     denied = {fact.removeprefix(_NO) for fact in facts if fact.startswith(_NO)}
     stated = {fact for fact in facts if not fact.startswith(_NO)} - _SAYS_NOTHING
     against = {fact for fact in denied - _SAYS_NOTHING if fact in known and f"{_NO}{fact}" not in known}
-    return Consistency(consistent=stated <= known | {fact.removeprefix(_NO) for fact in heard} and not against)
+    return Consistency(consistent=stated <= known | {fact.removeprefix(_NO) for fact in from_doctor} and not against)
 
 
 def judge_examination_offline(view: ReplyView) -> ExaminationAccuracy:
     """Judge accuracy: every due result is stated, and the remaining sentences state no other result."""
     due = view.played.item.expected
-    rest = "\n".join(said for said in statements(view.reply) if not any(_is_told(said, fact) for fact in due))
+    rest = "\n".join(line for line in statements(view.reply) if not any(_is_told(line, fact) for fact in due))
     others = [fact for fact in view.results if fact not in due]
     return ExaminationAccuracy(accurate=all(entailed(due, view.reply)) and not any(entailed(others, rest)))
 
