@@ -20,7 +20,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from retrieval.vector_cache import SHIPPED, Half, ShippedVectors, StoredVectors, cache_folder
+from cases.user_cache import cache_folder
+from retrieval.vector_cache import SHIPPED, Half, ShippedVectors, StoredVectors
 
 DEFAULT_MODEL = "all-MiniLM-L6-v2"
 MULTILINGUAL_MODEL = "use-multilingual-v3"

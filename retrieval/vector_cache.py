@@ -5,7 +5,6 @@ unwritable, locked or corrupt returns nothing and never fails a run.
 """
 
 import logging
-import os
 import sqlite3
 from collections.abc import Iterable, Mapping
 from contextlib import closing
@@ -14,8 +13,9 @@ from importlib.resources import files
 from pathlib import Path
 
 import numpy as np
-import platformdirs
 from numpy.typing import NDArray
+
+from cases.user_cache import cache_folder
 
 Half = NDArray[np.float16]
 
@@ -116,8 +116,3 @@ class StoredVectors:
         if not self._warned:
             self._warned = True
             _log.warning("the embedding cache %s is not used: %s; if it is damaged, delete it", self._path, error)
-
-
-def cache_folder() -> Path:
-    """Return the user's cache folder: ``WARDROUND_CACHE``, or the system's default."""
-    return Path(os.environ.get("WARDROUND_CACHE") or platformdirs.user_cache_dir("wardround"))

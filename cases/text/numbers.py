@@ -31,7 +31,7 @@ _FIRST = (
     *("first", "second", "third", "fourth", "fifth", "sixth"),
     *("seventh", "eighth", "ninth", "tenth", "eleventh", "twelfth"),
 )
-_ORDINALS = {f"{word}th": n for word, n in NUMBER_WORDS.items()} | {"twentieth": 20, "thirtieth": 30}
+_ORDINALS = {f"{re.sub('y$', 'ie', word)}th": n for word, n in NUMBER_WORDS.items()}
 _ORDINALS |= {word: n for n, word in enumerate(_FIRST, 1)}
 _RUN_VALUES = {**NUMBER_WORDS, **_ORDINALS, **dict.fromkeys(("oh", "o"), 0)}
 _PART = rf"(?:{'|'.join(sorted((*_RUN_VALUES, *_SCALES, 'point'), key=len, reverse=True))}|\d+(?:\.\d+)?)"

@@ -2,12 +2,11 @@
 
 import marshal
 import re
-import tempfile
 from contextlib import suppress
 from functools import cache, lru_cache
-from pathlib import Path
 from types import ModuleType
 
+from cases.user_cache import cache_folder
 from cases.vocabulary import Language
 
 HAN = "\u3400-\u9fff\uf900-\ufaff"  # Chinese characters, as the inside of a character class
@@ -69,12 +68,20 @@ def stem(word: str) -> str:
 
 @cache
 def jieba() -> ModuleType:
-    """Return jieba with its dictionary, loaded once."""
+    """Return jieba with its dictionary, loaded once.
+
+    Its parsed dictionary is kept in the user's own cache folder; in the temporary folder, which is jieba's default, any
+    user of the machine could replace it.
+    """
     import jieba as loaded
 
     loaded.setLogLevel(60)  # silence its messages about loading the dictionary
+    folder = cache_folder() / f"jieba-{loaded.__version__}"
+    with suppress(OSError):
+        folder.mkdir(parents=True, exist_ok=True)
+    loaded.dt.tmp_dir = str(folder)
     with suppress(OSError, EOFError, TypeError, ValueError):
-        dictionary = Path(tempfile.gettempdir(), "jieba.cache").read_bytes()  # jieba's own loading is slow
+        dictionary = (folder / "jieba.cache").read_bytes()  # jieba's own loading is slow
         loaded.dt.FREQ, loaded.dt.total = marshal.loads(dictionary)
         loaded.dt.initialized = True
     module: ModuleType = loaded

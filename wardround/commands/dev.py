@@ -174,7 +174,7 @@ def _configuration(origins: list[str]) -> Path:
 
     from filelock import FileLock
 
-    from retrieval.vector_cache import cache_folder
+    from cases.user_cache import cache_folder
     from wardround.store.provenance import write_whole
 
     file = cache_folder() / "langgraph.json"
@@ -189,7 +189,7 @@ def _configuration(origins: list[str]) -> Path:
 
 def _own_state() -> None:
     """Refuse runs kept here by somebody else: the server would load them, and a pickle can hold code."""
-    from retrieval.vector_cache import cache_folder
+    from cases.user_cache import cache_folder
 
     here, known = str(Path.cwd()), cache_folder() / "served_folders.txt"
     folders = known.read_text("utf-8").splitlines() if known.is_file() else []

@@ -46,12 +46,28 @@ def test_the_dictionary_that_jieba_has_kept_is_read_if_it_is_whole(
 ) -> None:
     cutter = jieba().Tokenizer()
     monkeypatch.setattr(jieba(), "dt", cutter)
-    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    monkeypatch.setenv("WARDROUND_CACHE", str(tmp_path))
     if kept:
-        (tmp_path / "jieba.cache").write_bytes(kept)
+        (folder := tmp_path / f"jieba-{jieba().__version__}").mkdir()
+        (folder / "jieba.cache").write_bytes(kept)
     jieba.__wrapped__()
     assert cutter.initialized == read
     assert list(cutter.FREQ) == ["胸部"] * read
+
+
+def test_the_dictionary_is_neither_read_from_nor_kept_in_the_folder_that_all_users_share(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shared, own = tmp_path / "tmp", tmp_path / "own"
+    shared.mkdir()
+    (shared / "jieba.cache").write_bytes(marshal.dumps(({"胸部": 3}, 3)))
+    monkeypatch.setattr(tempfile, "tempdir", str(shared))
+    monkeypatch.setenv("WARDROUND_CACHE", str(own))
+    monkeypatch.setattr(jieba(), "dt", cutter := jieba().Tokenizer())
+    jieba.__wrapped__()
+    assert len(cutter.lcut("右下腹部疼痛")) > 1 and len(cutter.FREQ) > 1000
+    assert [file.name for file in shared.iterdir()] == ["jieba.cache"]
+    assert (own / f"jieba-{jieba().__version__}" / "jieba.cache").is_file()
 
 
 @pytest.mark.parametrize("read", [words, sentences], ids=["words", "sentences"])
