@@ -30,6 +30,7 @@ from scoring.aie.export import aie_record
 from scoring.aie.simulator_set import record_of
 from scoring.aie.transcripts import CODES, SimulatorReply, SimulatorTest
 from scoring.asking import ask_each
+from scoring.metrics.samples import EPOCH
 from scoring.mvme.replies import exchanges, heard
 from wardround.analysis.simulators import Trial, reply_to
 from wardround.store.provenance import write_json
@@ -163,7 +164,7 @@ def tests_of_run(run: RecordedRun) -> list[SimulatorTest]:
             }
         if rounds:
             record = aie_record(case, dialogue)
-            name = case.id if result.epoch == 1 else f"{case.id}/epoch{result.epoch}"
+            name = f"{case.id}{EPOCH}{result.epoch}" if result.epoch else case.id
             found.append(SimulatorTest.model_validate({**record, "id": name, "patient_test": rounds}))
     return found
 

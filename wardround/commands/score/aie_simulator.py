@@ -17,7 +17,7 @@ from nodes.context import Context
 from scoring.aie.simulator import LENGTH, beside_people, keyword_precision, replies, score_simulator
 from scoring.aie.transcripts import SimulatorTest, read_simulator_tests
 from scoring.metrics.comparison import spearman
-from scoring.metrics.samples import PERCENT, Definition, estimates
+from scoring.metrics.samples import EPOCH, PERCENT, Definition, estimates
 from scoring.metrics.statistics import Estimate
 from wardround.analysis.simulator_tests import (
     cases_of,
@@ -148,12 +148,12 @@ def played_runs(
 ) -> Scores:
     """The doctor's turns in the dialogues of runs, with the replies that were given, or those of another patient."""
     runs = find_runs(paths)
-    recorded = without([tests_of_run(run) for run in runs], options.leave_out, lambda one: one.id)
+    recorded = without([tests_of_run(run) for run in runs], options.leave_out, lambda one: one.id.partition(EPOCH)[0])
     named: dict[str, Sequence[SimulatorTest]] = {}
     notes = [BY_RULE]
     for run, tests in zip(runs, recorded, strict=True):
         if patient is not None:
-            trial = Trial({test.id: run.cases[test.id.partition("/epoch")[0]] for test in tests}, context)
+            trial = Trial({test.id: run.cases[test.id.partition(EPOCH)[0]] for test in tests}, context)
             tests = anyio.run(play_tests, trial, tests, patient)
             notes += [f"{run.name}, {place}: no answer: {reason}" for place, reason in trial.failures.items()]
         if tests:

@@ -144,6 +144,7 @@ def test_the_replies_of_a_run_are_scored_as_they_were_given_or_as_another_patien
     assert "nobody has labelled them" in told.stdout and "[Human]" not in told.stdout
     assert found["FOCUS_PRECISION"] == found["FOCUS"] and found["FOCUS"]["n"] == 0, "no reply was to recall anything"
     assert "FOCUS_PRECISION: unscored, as nothing of the kind was asked" in " ".join(told.stdout.split())
+    assert "--leave-out: no case is left" in run(place, "--leave-out", case.id).stderr, "by its own name"
     again = run(place, "--patient", "saps", "--json", tmp_path / "s.json")
     assert again.exit_code == 0, again.output
     assert json.loads((tmp_path / "s.json").read_text("utf-8"))["metrics"]["TRACKING"]["mean"] == 100.0
