@@ -31,19 +31,18 @@ def build(runs: Sequence[RecordedRun]) -> list[Table]:
 
 def _suite_table(runs: Sequence[RecordedRun], suite: Suite, name: str) -> Table:
     # For each run, the p value of every score's paired difference to the first run, Holm-corrected over all.
-    found = differences(runs) if len(runs) > 1 else None
-    tested = None if found is None else [{}, *({name: one.p_holm for name, one in each.items()} for each in found)]
+    found = differences(runs) if len(runs) > 1 else []
+    tested = [{}, *({name: one.p_holm for name, one in each.items()} for each in found)]
     rows: list[dict[str, Any]] = []
     bounds: list[int] = []
     for place, run in enumerate(runs):
         counts = {"scored": len(run.scored), "failed": len(run.results) - len(run.scored)}
-        p_values = {} if tested is None else {"p": tested[place]}
+        p_values = {"p": tested[place]} if found else {}
         rows.append({"run": run.name, **measured(run.estimates, **p_values), **counts})
         if bound := run.failed_as_wrong:
-            no_p = {"p": dict[str, float | None]()} if tested is not None else {}
             bounds.append(len(rows))
-            rows.append({"run": f"{run.name}{AS_WRONG}", **measured(bound, **no_p), **counts})
-    floor_rows, floor_texts = _floor_rows(runs, suite, tested is not None)
+            rows.append({"run": f"{run.name}{AS_WRONG}", **measured(bound), **counts})
+    floor_rows, floor_texts = _floor_rows(runs, suite)
     caption = f"Scores by {suite.name}: mean and 95 % interval."
     notes, unranked = [*_notes(runs, suite), *floor_texts], [*bounds, *range(len(rows), len(rows) + len(floor_rows))]
     return Table(
@@ -69,18 +68,17 @@ def _columns(suite: Suite) -> list[Column]:
     return [Column("run", "Run", key=True), *scores, Column("scored", "Scored"), Column("failed", "Failed")]
 
 
-def _floor_rows(runs: Sequence[RecordedRun], suite: Suite, tested: bool) -> tuple[list[dict[str, Any]], list[str]]:
+def _floor_rows(runs: Sequence[RecordedRun], suite: Suite) -> tuple[list[dict[str, Any]], list[str]]:
     """Return floor and ceiling rows for each set of cases of the runs, and notes on them."""
     runs_by_data: dict[str, list[RecordedRun]] = {}
     for run in runs:
         runs_by_data.setdefault(run.manifest["data"]["fingerprint"], []).append(run)
     rows: list[dict[str, Any]] = []
     notes: list[str] = []
-    no_p = {"p": dict[str, float | None]()} if tested else {}
     for same_data in runs_by_data.values():
         found, why = floors_of(next((run for run in same_data if (run.path / FILE).is_file()), same_data[0]))
         note_place = "" if len(runs_by_data) == 1 else f", cases of {same_data[0].name}"
-        rows += [{"run": f"[{name}]{note_place}", **_floor_row(scores, **no_p)} for name, scores in found.items()]
+        rows += [{"run": f"[{name}]{note_place}", **_floor_row(scores)} for name, scores in found.items()]
         notes += [why] if why else missing_floors(found, suite) if found else []
         if found and OFFLINE not in found:
             notes.append(f"`wardround floors {same_data[0].path}` adds the offline baseline.")
@@ -94,8 +92,8 @@ def missing_floors(floors: Floors, suite: Suite) -> list[str]:
     return [] if "constant" in floors else ["No constant answer: no other case is of split train (`cases split`)."]
 
 
-def _floor_row(scores: Mapping[str, Estimate], **more: Mapping[str, float | None]) -> dict[str, Any]:
-    return {**measured(scores, **more), "scored": max((one.n for one in scores.values()), default=0), "failed": 0}
+def _floor_row(scores: Mapping[str, Estimate]) -> dict[str, Any]:
+    return {**measured(scores), "scored": max((one.n for one in scores.values()), default=0), "failed": 0}
 
 
 def floor_notes(names: Collection[str]) -> list[str]:
