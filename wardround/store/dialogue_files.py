@@ -16,6 +16,7 @@ from scoring.clini_eval.dialogue import ReconstructionAnswers
 from wardround.analysis.summary import summed
 from wardround.config.experiment import ConfigurationError
 from wardround.store.durable_lines import append_line, whole_lines, writing
+from wardround.store.manifest import is_run
 from wardround.store.provenance import write_whole
 from wardround.store.run_directory import Result, RunDirectory
 
@@ -74,7 +75,7 @@ class DialogueFiles:
         self.failed = output.with_name(f"{output.stem}.failed{output.suffix or '.jsonl'}")
         self.sheet = output.with_name(f"{output.name}.sheet.json")
         self.directory = RunDirectory(output.with_name(f"{output.name}.work"))
-        if output.exists() and output.stat().st_size and not self.directory.exists:
+        if output.exists() and output.stat().st_size and not is_run(self.directory.path):
             raise ConfigurationError(f"{output}: exists and was not made here; name another file with -o")
         self._left_out = left_out
         self._rewritten = False
