@@ -51,7 +51,7 @@ def case_section(run: RecordedRun, result: Result, case: Case | None, anchor: st
     return CaseSection(
         anchor=anchor,
         result=result,
-        file=kept_at(run.trace_file(result)).name,
+        file=kept_at(run.trace_file(*result.key)).name,
         trace=trace,
         dialogue=dialogue,
         judged=list(_judged_rows(run, result, case, _analyses(trace.calls))),

@@ -48,7 +48,7 @@ def write_report(run: RecordedRun, shown: int = 20) -> Path:
     """
     sections, key_problem = _case_sections(run, shown)
     findings = go_through(run)
-    files = {run.trace_file(result).stem: result.key for result in run.results}
+    files = {run.trace_file(*result.key).stem: result.key for result in run.results}
     anchors = {one.result.key: one.anchor for one in sections}
     listed = _listed(run.results)
     text = environment().get_template("run.html.jinja").render(

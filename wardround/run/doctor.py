@@ -211,7 +211,7 @@ def _summary(directory: RunDirectory, mend: bool) -> list[str]:
 
 def _summarised(directory: RunDirectory, manifest: Mapping[str, Any]) -> dict[str, Any] | None:
     """Summarise a finished run; None if it is unfinished, or its configuration is of another version."""
-    results = directory.results(answers=False)
+    results = directory.results()
     try:
         experiment = Experiment.model_validate(manifest["configuration"])
     except ValidationError:

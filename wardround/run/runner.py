@@ -105,7 +105,7 @@ async def _run(experiment: Experiment, out: Path, on_result: OnResult | None) ->
                 await run_cases(directory, context, left, finish)
             except RunStoppedError as error:
                 stopped = error  # summarise what was done, if it can still be written
-            summary = summarise_results(directory.results(answers=False), SUITES[experiment.scored_by])
+            summary = summarise_results(directory.results(), SUITES[experiment.scored_by])
             summary["not_attempted"] = total - summary["attempted"]
             directory.write_summary(summary)
             counts = ("attempted", "scored", "failed", "not_attempted")

@@ -48,8 +48,7 @@ class RecordedRun:
     @cached_property
     def results(self) -> list[Result]:
         """The results so far, by case and epoch, without their answers, which make up most of them."""
-        results = self._directory.results(answers=False)
-        return sorted(results, key=lambda result: result.key)
+        return sorted(self._directory.results(), key=lambda result: result.key)
 
     @property
     def scored(self) -> list[Result]:
@@ -91,13 +90,13 @@ class RecordedRun:
         for file in self._directory.trace_files():
             yield file, read_trace(file).calls
 
-    def trace_file(self, result: Result) -> Path:
-        """Return the trace file of a result."""
-        return self._directory.trace_file(result.case_id, result.epoch)
+    def trace_file(self, case_id: str, epoch: int) -> Path:
+        """Return the trace file of a case in an epoch."""
+        return self._directory.trace_file(case_id, epoch)
 
     def trace(self, result: Result) -> Trace:
         """Return the trace of a result: its calls and events."""
-        return read_trace(self.trace_file(result))
+        return read_trace(self.trace_file(*result.key))
 
     @cached_property
     def cases(self) -> dict[str, Case]:

@@ -159,11 +159,6 @@ class RunDirectory:
             yield self
 
     @property
-    def exists(self) -> bool:
-        """Whether a run was started here."""
-        return (self.path / MANIFEST).is_file()
-
-    @property
     def has_records(self) -> bool:
         """Whether there are results or traces, which need a manifest."""
         files = (self.results_file, self._pseudo_cases, *self.trace_files())
@@ -185,12 +180,9 @@ class RunDirectory:
             seen.add(result.key)
             yield result
 
-    def results(self, *, answers: bool = True) -> list[Result]:
-        """Return the results so far as a list.
-
-        Without ``answers``, the answers are dropped, which make up most of a result.
-        """
-        return [one if answers else one.model_copy(update={"answers": None}) for one in self.each_result()]
+    def results(self) -> list[Result]:
+        """Return the results so far without their answers, which make up most of them."""
+        return [one.model_copy(update={"answers": None}) for one in self.each_result()]
 
     def resume(self, *, growing: bool = False, retry_failed: bool = False) -> set[tuple[str, int]]:
         """Return the finished cases (id, epoch), and remove the results of the others, which are tried again.
@@ -199,7 +191,7 @@ class RunDirectory:
             growing: whether each case leaves a pseudo-case; if a case's own is lost, it is run again, from its trace.
             retry_failed: whether to retry also cases that failed for good, or whose judges did.
         """
-        results = self.results(answers=False)
+        results = self.results()
         good = {result.key for result in results if result.scored and not result.judges_failed}
         finished = {result.key for result in results if result.final and (not retry_failed or result.key in good)}
         if growing:
@@ -358,7 +350,7 @@ class RunDirectory:
         self.run = ""
         try:
             before = recorded_manifest(self.path)
-            if before is not None and (self.exists or self.has_records):
+            if before is not None and ((self.path / MANIFEST).is_file() or self.has_records):
                 self.run = before["run"]
         except ValueError as error:
             raise ConfigurationError(f"{error}; choose another --out") from error

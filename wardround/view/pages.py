@@ -132,7 +132,7 @@ class Pages:
         left = viewed.go_on()
         run, findings = viewed.run, viewed.findings
         table = roles_table([(viewed.name, findings.tallies)]) if findings.tallies else None
-        files = {run.trace_file(result).stem: result.key for result in run.results} if findings.flagged else {}
+        files = {run.trace_file(*result.key).stem: result.key for result in run.results} if findings.flagged else {}
         return self._draw(
             "calls.html.jinja",
             f"{findings.begun}",

@@ -83,7 +83,7 @@ class ViewedRun:
             result = self._index.answered(key)
         else:
             result = Result(case_id=key[0], epoch=key[1], termination="not_ended")
-            if not kept_at(run.trace_file(result)).is_file():
+            if not kept_at(run.trace_file(*key)).is_file():
                 raise KeyError(key)
         return case_section(run, result, cases.get(key[0]), "case")
 
@@ -92,7 +92,7 @@ class ViewedRun:
         run = self.run
         parts = [len(run.results), len(self.faults)]
         if key is not None:
-            file = kept_at(run.trace_file(Result(case_id=key[0], epoch=key[1], termination="")))
+            file = kept_at(run.trace_file(*key))
             parts.append(file.stat().st_size if file.is_file() else 0)
         return "-".join(map(str, parts))
 
@@ -110,8 +110,7 @@ class ViewedRun:
                 if time.monotonic() > until:
                     unsearched += 1
                     continue
-                trace_file = run.trace_file(self._index.results[key])
-                missing = [word for word in missing if word not in _in_trace(trace_file, missing)]
+                missing = [word for word in missing if word not in _in_trace(run.trace_file(*key), missing)]
             if not missing:
                 found.add(key)
         return found, unsearched
@@ -124,7 +123,7 @@ class ViewedRun:
             for index, result in enumerate(left):
                 if time.monotonic() > until:
                     return len(left) - index
-                file = run.trace_file(result)
+                file = run.trace_file(*result.key)
                 self.findings.add(file.stem, read_trace(file).calls)
                 self._traces_read.add(result.key)
             return 0

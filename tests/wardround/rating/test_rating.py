@@ -317,7 +317,7 @@ def test_people_sort_the_diagnoses_graded_lowest_and_are_held_against_the_judge(
     run = consulted(tmp_path / "one", grade=1.0)
     said = call("scoring/misdiagnosis_judge", "misdiagnosis_judge", answer={"reason": "", "type": "wrong_judgement"})
     for result in run.results:
-        run.trace_file(result).write_text(said.model_dump_json() + "\n", "utf-8")
+        run.trace_file(*result.key).write_text(said.model_dump_json() + "\n", "utf-8")
     assert len(items_of([run], "misdiagnosis")) == 2
     with pytest.raises(ConfigurationError, match="no diagnosis graded D"):
         items_of([consulted(tmp_path / "two", grade=2.0)], "misdiagnosis")
