@@ -79,7 +79,7 @@ def load_plugin(name: str | Path, folder: Path | None = None) -> Plugin:
     return _loaded.setdefault(source, plugin)
 
 
-def load_plugins(names: Iterable[str | Path], folder: Path | None = None) -> list[Plugin]:
+def load_plugins(names: Iterable[str | Path]) -> list[Plugin]:
     """Load the installed plug-ins, then the named ones.
 
     Raises:
@@ -88,7 +88,7 @@ def load_plugins(names: Iterable[str | Path], folder: Path | None = None) -> lis
     for point in _installed(tuple(sys.path)):
         if point.module not in _importing_now:
             _load_installed(point)
-    return [load_plugin(name, folder) for name in names]
+    return [load_plugin(name) for name in names]
 
 
 def load_plugins_of_environment() -> None:
