@@ -54,11 +54,7 @@ def _copy_pictures(out: Path, dialogue: Sequence[Turn]) -> dict[str, str]:
 
 
 def _lines(
-    dialogue: Sequence[Turn],
-    thoughts: Mapping[str, str],
-    case: Case,
-    pictures: Mapping[str, str],
-    language: Language,
+    dialogue: Sequence[Turn], thoughts: Mapping[str, str], case: Case, pictures: Mapping[str, str], language: Language
 ) -> Iterator[str]:
     thought = load_words("consultation/words", language)["example"]["thought"]
     for turn in dialogue:

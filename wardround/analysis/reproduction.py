@@ -98,12 +98,7 @@ class _Found:
 
 
 def reproduce(
-    paper: Paper,
-    source: Path,
-    terms: Path | None = None,
-    *,
-    by_turn: bool = False,
-    leave_out: Collection[str] = (),
+    paper: Paper, source: Path, terms: Path | None = None, *, by_turn: bool = False, leave_out: Collection[str] = ()
 ) -> Reproduction:
     """Compute every printed cell of a paper's tables for which a clone of its release has the files.
 
@@ -324,10 +319,7 @@ def _ai_hospital(source: Path, published: Mapping[str, Any], out: Reproduction, 
             out.notes.append(f"{file.name}: Table 3 is not computed: no reference for every patient in the source.")
             continue
         linked[row] = _linked_terms([(one, wanted) for one, wanted in reports if wanted], listed)
-    for table, columns, computed, digits in (
-        ("Table 2", PARTS, graded, 3),
-        ("Table 3", _TERM_COLUMNS, linked, 2),
-    ):
+    for table, columns, computed, digits in (("Table 2", PARTS, graded, 3), ("Table 3", _TERM_COLUMNS, linked, 2)):
         printed = {
             (row, name): value
             for row, values in published[table].items()

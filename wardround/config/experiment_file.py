@@ -15,12 +15,7 @@ from graphs.contexts import CONTEXTS
 from llm import ModelSpecError
 from llm.specs import OFFLINE, check_models
 from wardround.config.cast import JUDGES, PATIENT, check_rows, keys_of, patients_side
-from wardround.config.experiment import (
-    NAME,
-    ConfigurationError,
-    Experiment,
-    judging_roles,
-)
+from wardround.config.experiment import NAME, ConfigurationError, Experiment, judging_roles
 from wardround.config.refusals import known_keys, refusal
 from wardround.config.setting_places import (
     COMMAND_LINE,

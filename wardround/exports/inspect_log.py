@@ -71,11 +71,7 @@ def inspect_log(run: RecordedRun) -> Any:
             packages={"wardround": version("wardround")},
             metadata={"models": models, "configuration": run.manifest["configuration"]},
         ),
-        results=EvalResults(
-            total_samples=run.planned,
-            completed_samples=len(run.scored),
-            scores=list(_means(run)),
-        ),
+        results=EvalResults(total_samples=run.planned, completed_samples=len(run.scored), scores=list(_means(run))),
         stats=EvalStats(
             started_at=min(started, default=""),
             completed_at=max(ended, default=""),

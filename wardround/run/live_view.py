@@ -8,14 +8,7 @@ from contextlib import ExitStack, contextmanager
 from typing import IO, Any
 
 from rich.console import Console, Group, RenderableType
-from rich.progress import (
-    BarColumn,
-    Progress,
-    SpinnerColumn,
-    TextColumn,
-    TimeElapsedColumn,
-    TimeRemainingColumn,
-)
+from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.text import Text
 
 from llm.events import Watcher, watching
