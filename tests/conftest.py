@@ -59,6 +59,14 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=lambda item: (_group(item.nodeid) is None, item.path not in slow))
 
 
+def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
+    """Three processes for two cores, since many tests wait; two for those that only compute.
+
+    Each takes 25 seconds of a processor by itself, for imports and for what is read once.
+    """
+    return 2 if config.getoption("markexpr") == "not slow" else 3
+
+
 class _FilesByProcess(LoadFileScheduling):
     def _split_scope(self, nodeid: str) -> str:
         return _group(nodeid) or super()._split_scope(nodeid)
