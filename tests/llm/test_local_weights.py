@@ -25,6 +25,8 @@ from llm.trace import collecting_calls
 from tests.llm.examinee import OFFLINE_OPINION, Opinion, View, fail
 from wardround.tuning.smoke import make_base
 
+pytestmark = pytest.mark.slow  # PyTorch is imported
+
 
 @pytest.fixture(scope="module")
 def base(tmp_path_factory: pytest.TempPathFactory) -> Path:
@@ -86,7 +88,6 @@ def test_an_adapter_whose_base_is_not_on_this_machine_is_refused_before_it_is_lo
         model(tmp_path)
 
 
-@pytest.mark.slow
 def test_an_adapter_without_its_package_is_refused_with_what_to_install(
     adapter: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -98,7 +99,6 @@ def test_an_adapter_without_its_package_is_refused_with_what_to_install(
 # Reading and writing
 
 
-@pytest.mark.slow
 def test_a_reply_has_its_counts_and_ends_at_the_length_asked_for(base: Path) -> None:
     reply = model(base, max_tokens=5).invoke(TALK)
     loaded = load_model(str(base))

@@ -88,6 +88,7 @@ def test_a_model_that_is_not_there_is_one_error_that_names_it(model: str) -> Non
         embed(["text of no cache"], model)
 
 
+@pytest.mark.slow  # PyTorch is imported
 def test_a_folder_that_holds_no_model_is_one_error_that_says_what_to_give(tmp_path: Path) -> None:
     (tmp_path / "config.json").write_text("{}")
     with pytest.raises(EmbeddingModelError, match=r"cannot be loaded[\s\S]*all-MiniLM-L6-v2"):
@@ -190,6 +191,7 @@ class TellsItsThreads:
         return np.full((len(texts), 2), torch.get_num_threads())
 
 
+@pytest.mark.slow  # PyTorch is imported
 def test_a_text_is_embedded_by_one_thread_and_who_else_computes_keeps_theirs(monkeypatch: pytest.MonkeyPatch) -> None:
     import torch
 

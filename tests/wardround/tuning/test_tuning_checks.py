@@ -27,7 +27,7 @@ def test_the_loss_must_be_on_record_a_number_and_falling(
     assert loss_faults(steps(*losses), wanted) == said
 
 
-@pytest.mark.slow
+@pytest.mark.slow  # PyTorch is imported
 def test_a_base_weight_that_moved_or_is_missing_is_named() -> None:
     import torch  # not for every process that collects
 
@@ -36,6 +36,7 @@ def test_a_base_weight_that_moved_or_is_missing_is_named() -> None:
     assert frozen_faults(before, {"a": torch.tensor([0.0, 1e-7])}) == ["b stands only in one of them", "a has changed"]
 
 
+@pytest.mark.slow  # PyTorch is imported
 def test_a_reload_must_give_the_very_same_logits_and_others_than_the_base() -> None:
     import torch
 

@@ -12,6 +12,8 @@ from wardround.tuning import checks
 from wardround.tuning.examples import UNLABELLED, Counts, Example, examples_of
 from wardround.tuning.smoke import make_base
 
+pytestmark = pytest.mark.slow  # PyTorch is imported
+
 CHAT_TEMPLATE = (
     "{% for m in messages %}"
     "{% if loop.index0 % 2 != (m.role == 'assistant') %}{{ raise_exception('turns') }}{% endif %}"
@@ -64,7 +66,6 @@ def said(example: Example, tokenizer: Any) -> str:
     return text
 
 
-@pytest.mark.slow
 def test_each_turn_of_the_physician_is_one_example_that_has_read_the_dialogue_so_far(tokenizer: Any) -> None:
     examples, counts = made(tokenizer, dialogue("I cough.", "Since when?", "A week.", "Any fever?"))
     assert [said(example, tokenizer) for example in examples] == ["Since when?</s>", "Any fever?</s>"]
