@@ -98,7 +98,7 @@ class _Bar(Progress):
 
     def __init__(self, console: Console, title: str) -> None:
         self._title = title
-        self._started = time.monotonic()
+        self._start_time = time.monotonic()
         self._drawn = 0.0
         self._done = self._failed = self._calls = self._tokens = self._failed_requests = self._ended = self._steps = 0
         self._cost: float | None = 0.0
