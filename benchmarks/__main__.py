@@ -1,9 +1,9 @@
-"""All figures of speed in one go, each a ratio to a yardstick that is measured beside it.
+"""Run all performance benchmarks; each figure is a ratio to a yardstick measured alongside, where there is one.
 
     python -m benchmarks [--only calls --only start] [--cases 24] [--json FILE]
 
-Seconds say something of a machine and of what else it does, ratios of the program; time on a processor is taken where
-it can be. ``docs/performance.md`` tells what was found, what it bought, and how each figure grows.
+Ratios describe the program, while seconds depend on the machine and its load; CPU time is used where possible.
+``docs/performance.md`` has the results, what they brought, and how each figure grows.
 """
 
 import asyncio
@@ -34,7 +34,7 @@ from wardround.store.traces import read_trace
 
 
 class Figure(NamedTuple):
-    """One figure: what it is, what it is measured beside, and what it should be at most or at least."""
+    """One figure: what it is, its yardstick, and the value it should not exceed or fall below."""
 
     what: str
     beside: str
@@ -43,7 +43,7 @@ class Figure(NamedTuple):
 
 
 def calls(folder: Path, cases: int) -> list[Figure]:
-    """The pace and the price of a call of the clinical workflow, beside the same calls by ChatOpenAI alone."""
+    """Measure the rate and CPU time of the clinical workflow's calls, against the same calls by ChatOpenAI alone."""
     with throughput.served(0.05) as url:
         ours, bare = throughput.compared(folder, url, cases, 64, 2)
         path = critical_path(folder / "run-0" / "traces")
@@ -59,23 +59,25 @@ def calls(folder: Path, cases: int) -> list[Figure]:
 
 
 def critical_path(traces: Path) -> float:
-    """How many steps the calls of a case take, one after the other, over the calls; the mean of the cases.
+    """Return the number of sequential steps of a case's calls over the number of calls, as a mean over cases.
 
-    What overlaps is one step. The dialogue and the judges of the score are left out.
+    Overlapping calls are one step. The dialogue and the judges are left out.
     """
     shares = []
     for file in traces.iterdir():
-        own = [call for call in read_trace(file).calls if call.stage != "history_taking" and not is_judging(call.stage)]
+        calls_in_order = [
+            call for call in read_trace(file).calls if call.stage != "history_taking" and not is_judging(call.stage)
+        ]
         steps, ended = 0, 0.0
-        for call in sorted(own, key=lambda call: call.started):
+        for call in sorted(calls_in_order, key=lambda call: call.started):
             if call.started >= ended:
                 steps, ended = steps + 1, call.started + call.seconds
-        shares.append(steps / len(own))
+        shares.append(steps / len(calls_in_order))
     return sum(shares) / len(shares)
 
 
 def recall(folder: Path, cases: int) -> list[Figure]:
-    """The three nearest of as many records as MedChain has, and of a million, beside an exact scan."""
+    """Measure the search for the three nearest of as many cases as MedChain has, and of a million, against a scan."""
     return [
         Figure(f"three nearest of {records:,} {label}, {share:.2%} found", "an exact scan by NumPy", times, goal)
         for records, number, goal in ((12_163, 200, "at most 2"), (1_000_000, 40, "at most 0.5"))
@@ -84,7 +86,7 @@ def recall(folder: Path, cases: int) -> list[Figure]:
 
 
 def offline(folder: Path, cases: int) -> list[Figure]:
-    """A run without a model, its report, its resume, and the room that it takes on the disk and in memory."""
+    """Measure a run without a model, its report, its resume, and its use of disk and memory."""
     number = 10 * cases
     write_cases(folder / "cases.jsonl", number)
     experiment = Experiment.model_validate({"data": {"cases": str(folder / "cases.jsonl")}})
@@ -94,32 +96,34 @@ def offline(folder: Path, cases: int) -> list[Figure]:
         if done in (total // 2, total):
             memory.append(int(Path("/proc/self/statm").read_text("ascii").split()[1]) * 4096 / 2**20)
 
-    took = on_processor(lambda: asyncio.run(run_experiment(experiment, folder / "run", watch)))
-    again = on_processor(lambda: asyncio.run(run_experiment(experiment, folder / "run")))
-    plain = on_processor(lambda: [json.loads(line) for line in (folder / "run" / "results.jsonl").open()])
-    report = on_processor(lambda: write_report(open_run(folder / "run")))
-    room = sum(file.stat().st_size for file in (folder / "run" / "traces").iterdir())
+    run_seconds = on_processor(lambda: asyncio.run(run_experiment(experiment, folder / "run", watch)))
+    resume_seconds = on_processor(lambda: asyncio.run(run_experiment(experiment, folder / "run")))
+    parse_seconds = on_processor(lambda: [json.loads(line) for line in (folder / "run" / "results.jsonl").open()])
+    report_seconds = on_processor(lambda: write_report(open_run(folder / "run")))
+    trace_bytes = sum(file.stat().st_size for file in (folder / "run" / "traces").iterdir())
     return [
-        Figure("cases for a second on a processor, offline", "nothing", number / took, "at least 20"),
-        Figure("resume of a finished run", "json.loads of its results", again / plain, "none"),
-        Figure("report of the run", "the run", report / took, "none"),
-        Figure("report, seconds on a processor for 1,000 cases", "nothing", 1000 * report / number, "at most 20"),
-        Figure("MB of trace for a case", "nothing", room / number / 1e6, "at most 0.1"),
+        Figure("cases for a second on a processor, offline", "nothing", number / run_seconds, "at least 20"),
+        Figure("resume of a finished run", "json.loads of its results", resume_seconds / parse_seconds, "none"),
+        Figure("report of the run", "the run", report_seconds / run_seconds, "none"),
+        Figure(
+            "report, seconds on a processor for 1,000 cases", "nothing", 1000 * report_seconds / number, "at most 20"
+        ),
+        Figure("MB of trace for a case", "nothing", trace_bytes / number / 1e6, "at most 0.1"),
         Figure("MiB of memory that the second half of the cases adds", "nothing", memory[1] - memory[0], "at most 50"),
     ]
 
 
 def start(folder: Path, cases: int) -> list[Figure]:
-    """What is loaded before anything happens."""
-    helped = "import sys; sys.argv[1:] = ['--help']; from wardround.cli import main; main()"
+    """Measure the start-up time."""
+    help_code = "import sys; sys.argv[1:] = ['--help']; from wardround.cli import main; main()"
     return [
         Figure("import graphs", "import langgraph.graph", started("import graphs", "import langgraph.graph"), "1.2"),
-        Figure("wardround --help", "import typer, rich", started(helped, "import typer, rich"), "none"),
+        Figure("wardround --help", "import typer, rich", started(help_code, "import typer, rich"), "none"),
     ]
 
 
 def started(ours: str, yardstick: str) -> float:
-    """How much longer one piece of Python takes in a process of its own: the least of five each, by turns."""
+    """Return how much longer one piece of Python takes in its own process: the minimum of five alternating runs."""
     least = {ours: float("inf"), yardstick: float("inf")}
     for _ in range(5):
         for code in least:
@@ -132,10 +136,10 @@ def started(ours: str, yardstick: str) -> float:
 
 
 def on_processor(work: Callable[[], object]) -> float:
-    """The seconds that this process spends on it."""
-    began = time.process_time()
+    """Return the CPU seconds of some work in this process."""
+    start_time = time.process_time()
     work()
-    return time.process_time() - began
+    return time.process_time() - start_time
 
 
 GROUPS: dict[str, Callable[[Path, int], list[Figure]]] = {

@@ -1,10 +1,10 @@
-"""Fuzz the readers of files and words of others, guided by coverage, with a corpus that grows.
+"""Fuzz the readers of foreign files and texts, guided by coverage, with a growing corpus.
 
     pip install 'wardround[fuzz]'
     python -m benchmarks.fuzz cases corpus/cases -max_total_time=600
 
-What is new to the reader is kept in the corpus, from where the next run goes on. An input that makes a reader raise
-what it has not promised ends the run and lies in ``crash-...``; it belongs into a test. Options are libFuzzer's.
+Inputs that reach new code are added to the corpus, where the next run continues. An input that makes a reader raise an
+undocumented error ends the run and is saved as ``crash-...``; add it to the tests. Options are libFuzzer's.
 """
 
 import sys

@@ -1,13 +1,13 @@
-"""Kill a run at random moments, again and again, and hold its end against an uninterrupted one.
+"""Kill a run at random moments, repeatedly, and compare its result with that of an uninterrupted run.
 
     python -m benchmarks.kills --kills 300 --cases 40 --seed 1
     python -m benchmarks.kills --kills 300 --aim scoring     # or manifest, or sweep
 
-Each round starts ``wardround run`` as a process of its own in the same directory and kills it (SIGKILL) at a moment
-that is drawn: of an uninterrupted run's length, of its judges' calls, or of the first moments of the run directory. A
-run that came to its end is checked, also by ``wardround doctor``, and the next one starts in a new directory. Printed:
-the kills, the finished runs, the differences found (none is expected), and how many requests a kill costs: those that
-were under way. Processes are forked from one that has imported everything, which is most of what a start takes.
+Each round starts ``wardround run`` as a process in the same directory and kills it (SIGKILL) at a random moment: during
+the length of an uninterrupted run, during its judges' calls, or while the run directory is created. A run that finishes
+is checked, also by ``wardround doctor``, and the next one starts in a new directory. The output has the kills, the
+finished runs, the differences (none are expected), and the requests that a kill costs: those in flight. Processes are
+forked from one that has imported everything, as imports take most of the start-up time.
 """
 
 import json
@@ -46,41 +46,41 @@ def main(
 def kill_runs(
     server: FakeServer, folder: Path, kills: int, cases: int, concurrency: int, seed: int, aim: Aim = "run"
 ) -> dict[str, Any]:
-    """Kill runs until there were so many kills, then let the last one come to its end."""
+    """Kill runs until the given number of kills, then let the last one finish."""
     ids = [case.id for case in load_cases()][:cases]
     command = command_of(server, ids, concurrency, folder if aim == "sweep" else None)
-    killed([*command, "--limit", "1"], folder / "warm", None)  # the one that all are forked from imports
-    already = len(server.requests)
-    began = time.monotonic()
+    killed([*command, "--limit", "1"], folder / "warm", None)  # imports everything in the process that is forked
+    requests_before = len(server.requests)
+    start_time = time.monotonic()
     killed(command, folder / "whole", None)
-    length, whole = time.monotonic() - began, len(server.requests) - already
-    judged = sum(request.model == "judge" for request in server.requests[already:])
+    length, run_requests = time.monotonic() - start_time, len(server.requests) - requests_before
+    judge_requests = sum(request.model == "judge" for request in server.requests[requests_before:])
     expected = outcome(folder / "whole")
-    draw = random.Random(seed)
+    generator = random.Random(seed)
     done, finished, differences, number = 0, 0, [], 1
     while done < kills or number:
         out = folder / f"killed-{number}"
-        moment = moment_of(aim, draw, server, out, length, judged) if done < kills else None
+        moment = moment_of(aim, generator, server, out, length, judge_requests) if done < kills else None
         if killed(command, out, moment):
             done += 1
             continue
         finished += 1
-        differences += [f"run {number}: {told}" for told in compared(expected, outcome(out), ids)]
+        differences += [f"run {number}: {difference}" for difference in compared(expected, outcome(out), ids)]
         number = number + 1 if done < kills else 0
-    more = len(server.requests) - already - whole * (finished + 1)
+    extra_requests = len(server.requests) - requests_before - run_requests * (finished + 1)
     return {
         "aim": aim,
         "kills": done,
         "seconds of an uninterrupted run": round(length, 2),
-        "requests of an uninterrupted run": whole,
+        "requests of an uninterrupted run": run_requests,
         "finished runs": finished,
         "differences": differences,
-        "requests more per kill": round(more / max(1, done), 3),
+        "requests more per kill": round(extra_requests / max(1, done), 3),
     }
 
 
 def command_of(server: FakeServer, ids: list[str], concurrency: int, sweep: Path | None) -> list[str]:
-    """The command line of the run, or of a sweep whose file is put into a folder."""
+    """Return the command line of the run, or of a sweep whose file is written into a folder."""
     command = ["run"]
     if sweep is not None:
         (sweep / "sweep.toml").write_text(SWEEP, "utf-8")
@@ -98,19 +98,19 @@ def command_of(server: FakeServer, ids: list[str], concurrency: int, sweep: Path
 def moment_of(
     aim: Aim, draw: random.Random, server: FakeServer, out: Path, length: float, judged: int
 ) -> Moment | None:
-    """When to kill: asked again and again, it tells whether the moment has come; None lets the run come to its end."""
+    """Return a function that tells whether the moment to kill has come; None lets the run finish."""
     if aim == "scoring":
-        already, last = len(server.requests), draw.randrange(max(1, judged // 4))
-        return lambda: sum(request.model == "judge" for request in server.requests[already:]) > last
+        requests_before, last = len(server.requests), draw.randrange(max(1, judged // 4))
+        return lambda: sum(request.model == "judge" for request in server.requests[requests_before:]) > last
     if aim == "manifest":
-        if out.exists():  # each directory is killed once while it is begun
+        if out.exists():  # each directory is killed once while it is created
             return None
-        pause, seen = draw.uniform(0, 0.03), []
+        pause, moments = draw.uniform(0, 0.03), []
 
         def just_begun() -> bool:
-            if not seen and any(out.glob("*manifest.json*")) | any(out.glob(".*manifest.json*")):
-                seen.append(time.monotonic() + pause)
-            return bool(seen) and time.monotonic() > seen[0]
+            if not moments and any(out.glob("*manifest.json*")) | any(out.glob(".*manifest.json*")):
+                moments.append(time.monotonic() + pause)
+            return bool(moments) and time.monotonic() > moments[0]
 
         return just_begun
     ends = time.monotonic() + draw.uniform(0, length)
@@ -118,11 +118,11 @@ def moment_of(
 
 
 def killed(command: list[str], out: Path, moment: Moment | None) -> bool:
-    """Start the run and kill it at a moment; False if it came to its end before."""
+    """Start the run and kill it at a moment; return False if it finished before."""
     with Forked([*command, "--out", out]) as process:
         while process.poll() is None:
             if moment is not None and moment():
-                return True  # leaving kills it
+                return True  # leaving the block kills it
             time.sleep(0.001)
         ended = process.ended()
     if ended.returncode not in (0, 1):
@@ -131,43 +131,48 @@ def killed(command: list[str], out: Path, moment: Moment | None) -> bool:
 
 
 def outcome(out: Path) -> dict[str, Any]:
-    """By run: the summary's scores and every result line without its seconds; and what a doctor finds."""
-    looked = [examine(directory, mend=False) for directory in find_damaged_runs(out)]
-    found: dict[str, Any] = {"doctor": [told for findings in looked for told in (*findings.mended, *findings.left)]}
+    """Return the summary's scores and all result lines without times, by run, and what the doctor finds."""
+    findings_of_runs = [examine(directory, mend=False) for directory in find_damaged_runs(out)]
+    found: dict[str, Any] = {
+        "doctor": [finding for findings in findings_of_runs for finding in (*findings.mended, *findings.left)]
+    }
     for file in sorted(out.rglob("results.jsonl")):
         lines = [json.loads(line) for line in file.read_text("utf-8").splitlines()]
         scores = json.loads(file.with_name("summary.json").read_text("utf-8"))["scores"]
-        kept = [
+        results = [
             {key: value for key, value in line.items() if key not in ("seconds", "checksum", "run")} for line in lines
         ]
-        found[str(file.parent.relative_to(out))] = {"scores": scores, "results": kept}
+        found[str(file.parent.relative_to(out))] = {"scores": scores, "results": results}
     return found
 
 
 def compared(expected: dict[str, Any], found: dict[str, Any], ids: list[str]) -> list[str]:
-    """What differs from the uninterrupted run."""
+    """Describe the differences to the uninterrupted run."""
     if damage := found.pop("doctor"):
         return [f"the doctor finds damage: {damage}"]
     runs = expected.keys() - {"doctor"}
     if found.keys() != runs:
         return [f"other runs: {sorted(found)}"]
-    return [f"{run} {told}" for run in sorted(runs) for told in differing(expected[run], found[run], ids)]
+    return [f"{run} {difference}" for run in sorted(runs) for difference in differing(expected[run], found[run], ids)]
 
 
 def differing(expected: dict[str, Any], found: dict[str, Any], ids: list[str]) -> list[str]:
-    """What differs of one run."""
-    told = []
+    """Describe the differences in one run."""
+    differences = []
     attempted = sorted(result["case_id"] for result in found["results"])
     if attempted != sorted(ids):
-        told.append(f"cases lost or doubled: {attempted}")
+        differences.append(f"cases lost or doubled: {attempted}")
     if found["scores"] != expected["scores"]:
-        told.append("other scores")
+        differences.append("other scores")
     by_case = {result["case_id"]: result for result in expected["results"]}
     for one in found["results"]:
-        whole = by_case.get(one["case_id"], {})
-        fields = [key for key in one if one[key] != whole.get(key)]
-        told += [f"{one['case_id']}, {key}: {str(one[key])[:300]} not {str(whole.get(key))[:300]}" for key in fields]
-    return told
+        expected_result = by_case.get(one["case_id"], {})
+        fields = [key for key in one if one[key] != expected_result.get(key)]
+        differences += [
+            f"{one['case_id']}, {key}: {str(one[key])[:300]} not {str(expected_result.get(key))[:300]}"
+            for key in fields
+        ]
+    return differences
 
 
 if __name__ == "__main__":

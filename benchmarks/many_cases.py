@@ -1,4 +1,4 @@
-"""As many cases as a benchmark wants, made of the built-in ones."""
+"""Make any number of cases from the built-in ones."""
 
 from itertools import cycle, islice
 from pathlib import Path
@@ -7,11 +7,11 @@ from cases import load_cases, save_cases
 
 
 def write_cases(file: Path, number: int) -> None:
-    """Write cases without pictures under new ids, each with a number in its complaint: no two are embedded alike."""
+    """Write cases without pictures under new ids; a number in each complaint gives every case a different embedding."""
     plain = [case for case in load_cases() if not case.examinations.images]
-    made = []
+    cases = []
     for place, case in enumerate(islice(cycle(plain), number)):
         complaint = {"chief_complaint": f"{case.patient.chief_complaint} ({place})"}
         patient = case.patient.model_copy(update=complaint)
-        made.append(case.model_copy(update={"id": f"{place:05}-{case.id}", "patient": patient}))
-    save_cases(made, file)
+        cases.append(case.model_copy(update={"id": f"{place:05}-{case.id}", "patient": patient}))
+    save_cases(cases, file)

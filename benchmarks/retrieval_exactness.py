@@ -1,11 +1,11 @@
-"""Whether the case memory finds the true nearest cases, and what it takes: beside an exact NumPy scan.
+"""Measure whether the case memory finds the true nearest cases, and its time against an exact NumPy scan.
 
     python -m benchmarks --only recall
 
-As many records as MedChain has cases, or a million (4 GB), 384 dimensions, in clusters within 19 departments of unequal
-size. What is measured is the search, so that the records come from a stand-in for Chroma: writing a million into Chroma
-takes most of an hour. Times are those of one processor, as ratios to the scan (one matrix product and a partition
-over the same vectors), which is what a database is measured against here, not seconds of some machine.
+The records are as many as MedChain has cases, or a million (4 GB), with 384 dimensions, in clusters within 19
+departments of unequal size. Only the search is measured, so the records come from a stand-in for Chroma: writing a
+million into Chroma takes most of an hour. Times are for one core, as ratios to the scan (one matrix product and a
+partition of the same vectors), and not seconds of a particular machine.
 """
 
 import re
@@ -28,7 +28,7 @@ class Clusters:
     """Unit vectors in clusters within 19 departments."""
 
     def __init__(self, seed: int) -> None:
-        """Choose the centres, and how large each department is."""
+        """Draw the centres and the size of each department."""
         self._rng = np.random.default_rng(seed)
         self._centres = (
             self._rng.normal(size=(19, CLUSTERS, DIMENSIONS)) + self._rng.normal(size=(19, 1, DIMENSIONS)) / 2
@@ -36,54 +36,54 @@ class Clusters:
         self._shares = self._rng.dirichlet(np.full(19, 2.0))
 
     def sizes(self, n: int) -> list[int]:
-        """How many of n records each department has."""
+        """Return the number of records in each department, of n in total."""
         sizes: list[int] = self._rng.multinomial(n, self._shares).tolist()
         return sizes
 
     def fill(self, vectors: Vectors, department: int) -> None:
-        """Draw the vectors of a department, in place; in single precision, for there may be a million."""
+        """Draw the vectors of a department in place; in single precision, as there may be a million."""
         vectors[:] = self._rng.standard_normal(vectors.shape, np.float32) / 2
         vectors += self._centres.astype(np.float32)[department, self._rng.integers(0, CLUSTERS, len(vectors))]
         vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
 
 
 class StandIn:
-    """What a memory asks of a Chroma client and of its collections, answered from arrays."""
+    """A stand-in for a Chroma client and its collections, backed by arrays."""
 
     def __init__(self, vectors: Vectors | None = None, told: list[str] | None = None, first: int = 0) -> None:
-        """A collection of some records, of which the first has this number; or a client."""
+        """Make a collection of records, numbered from ``first``; or a client."""
         self.vectors, self.told, self.first = vectors, told, first
         self.collections: dict[str, StandIn] = {}
 
     def list_collections(self) -> list[Any]:
-        """None that was made with another model."""
+        """Return no collection made with another model."""
         return []
 
     def get_collection(self, name: str, **_: Any) -> "StandIn | None":
-        """The collection of this name, if there is one."""
+        """Return the collection of this name, if there is one."""
         return self.collections.get(name)
 
     def get(self, **_: Any) -> dict[str, Any]:
-        """All records."""
+        """Return all records."""
         assert self.told is not None
         ids = [str(self.first + row) for row in range(len(self.told))]
         return {"ids": ids, "embeddings": self.vectors, "metadatas": [{"case": case} for case in self.told]}
 
 
 def scan(vectors: Vectors, first: int, query: Vectors) -> set[int]:
-    """Of some vectors, the first of which has this number, the numbers of the K nearest, exactly."""
+    """Return the numbers of the K nearest vectors, exactly; vectors are numbered from ``first``."""
     return set((first + np.argpartition(-(vectors @ query), K - 1)[:K]).tolist())
 
 
 def remembered(memory: Memory, department: str | None, query: Vectors) -> set[int]:
-    """The numbers of the cases that the memory finds."""
+    """Return the numbers of the cases that the memory finds."""
     return {int(neighbour.case.id) for neighbour in memory.recall(query, department, k=K)}
 
 
 def measure(
     ask: Callable[[int, Vectors], set[int]], queries: list[tuple[int, Vectors]]
 ) -> tuple[list[set[int]], float]:
-    """The answers, and the median seconds of one on a processor."""
+    """Return the answers, and the median CPU seconds of one."""
     answers, seconds = [], []
     for department, query in queries:
         start = time.thread_time()
@@ -93,19 +93,19 @@ def measure(
 
 
 def compared(records: int, number: int, seed: int) -> list[tuple[str, float, float]]:
-    """For each way of asking: its name, the recall found, and its time over the scan's."""
+    """Return for each kind of query: its name, the recall, and its time relative to the scan."""
     clusters, client = Clusters(seed), StandIn()
     vectors = np.empty((records, DIMENSIONS), np.float32)
     shelves: list[tuple[Vectors, int]] = []
     first = 0
     for department, size in enumerate(clusters.sizes(records)):
-        name, own = DEPARTMENTS.names[department], vectors[first : first + size]
-        clusters.fill(own, department)
-        shelves.append((own, first))
+        name, department_vectors = DEPARTMENTS.names[department], vectors[first : first + size]
+        clusters.fill(department_vectors, department)
+        shelves.append((department_vectors, first))
         case = RememberedCase(id="@", verified=True, department=name).model_dump_json(exclude_defaults=True)
-        told = [case.replace("@", str(row)) for row in range(first, first + size)]
-        named = f"wardround-{re.sub('[^a-z]+', '-', name.lower())}-verified"
-        client.collections[named] = StandIn(own, told, first)
+        metadata = [case.replace("@", str(row)) for row in range(first, first + size)]
+        collection_name = f"wardround-{re.sub('[^a-z]+', '-', name.lower())}-verified"
+        client.collections[collection_name] = StandIn(department_vectors, metadata, first)
         first += size
     queries = []
     for department in [department for department, size in enumerate(clusters.sizes(number)) for _ in range(size)]:
@@ -128,9 +128,11 @@ def compared(records: int, number: int, seed: int) -> list[tuple[str, float, flo
     found = []
     with threadpool_limits(1, "blas"):
         for label, exact, ours in ways:
-            ours(*queries[0])  # what is read once
-            turns = [(measure(exact, queries), measure(ours, queries)) for _ in range(ROUNDS)]
-            truth, answers = turns[0][0][0], turns[0][1][0]
+            ours(*queries[0])  # loads what is read once
+            rounds = [(measure(exact, queries), measure(ours, queries)) for _ in range(ROUNDS)]
+            truth, answers = rounds[0][0][0], rounds[0][1][0]
             share = sum(len(a & b) for a, b in zip(truth, answers, strict=True)) / sum(map(len, truth))
-            found.append((label, share, min(taken for _, (_, taken) in turns) / min(taken for (_, taken), _ in turns)))
+            found.append(
+                (label, share, min(seconds for _, (_, seconds) in rounds) / min(seconds for (_, seconds), _ in rounds))
+            )
     return found

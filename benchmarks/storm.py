@@ -1,10 +1,10 @@
-"""Run many cases against a server in a storm: nothing is lost, and the pace comes back when it is over.
+"""Run many cases against a server with a period of faults: no case is lost, and the rate recovers.
 
     python -m benchmarks.storm --cases 500 --seed 1
 
-The middle third of the requests meets 30 % of 429 (with Retry-After), 10 % of 500, 5 % of time-outs and 5 % of broken
-JSON. Printed: attempted, scored and failed cases by termination, the answers a second before, in and after the storm,
-and the share of the pace before it that came back.
+The middle third of the requests gets 30 % of 429 (with Retry-After), 10 % of 500, 5 % of time-outs and 5 % of broken
+JSON. The output has attempted, scored and failed cases by termination, the answers per second before, during and after
+the faults, and the ratio of the rate after to the rate before.
 """
 
 import asyncio
@@ -40,7 +40,7 @@ def main(cases: int = 500, seed: int = 1, concurrency: int = 32) -> None:
 
 
 def weather(folder: Path, cases: int, concurrency: int, seed: int) -> dict[str, Any]:
-    """Run the cases; the storm begins after a third of the expected requests and lasts for another third."""
+    """Run the cases; the faults start after a third of the expected requests and last for another third."""
     with FakeServer() as calm:
         asyncio.run(run_experiment(experiment(folder, calm, 5, concurrency), folder / "calm"))
         expected = len(calm.requests) / 5 * cases
@@ -51,25 +51,29 @@ def weather(folder: Path, cases: int, concurrency: int, seed: int) -> dict[str, 
 
     with FakeServer(faults=fault) as server:
         summary = asyncio.run(run_experiment(experiment(folder, server, cases, concurrency), folder / "run"))
-        times = [request.time_out for request in server.requests if request.time_out and request.status == 200]
-        first = [request.time_in for request in server.requests]
-    storm = first[int(expected / 3)], first[min(int(2 * expected / 3), len(first) - 1)]
-    # The last tenth is left out: there, fewer cases are under way.
-    spans = {"before": (first[0], storm[0]), "in": storm, "after": (storm[1], first[int(len(first) * 0.95)])}
+        answer_times = [request.time_out for request in server.requests if request.time_out and request.status == 200]
+        arrival_times = [request.time_in for request in server.requests]
+    storm_span = arrival_times[int(expected / 3)], arrival_times[min(int(2 * expected / 3), len(arrival_times) - 1)]
+    # The last part is left out, where fewer cases are running.
+    spans = {
+        "before": (arrival_times[0], storm_span[0]),
+        "in": storm_span,
+        "after": (storm_span[1], arrival_times[int(len(arrival_times) * 0.95)]),
+    }
     pace = {
-        name: sum(start <= time < end for time in times) / max(end - start, 1e-9)
+        name: sum(start <= time < end for time in answer_times) / max(end - start, 1e-9)
         for name, (start, end) in spans.items()
     }
     return {
         **{key: summary[key] for key in ("attempted", "scored", "failed", "terminations")},
-        "requests": len(first),
+        "requests": len(arrival_times),
         "answers a second": {name: round(value, 1) for name, value in pace.items()},
         "pace after / before": round(pace["after"] / pace["before"], 2),
     }
 
 
 def experiment(folder: Path, server: FakeServer, cases: int, concurrency: int) -> Experiment:
-    """A short run of so many cases, made of the built-in ones without pictures."""
+    """Return a short run of the given number of cases, made from built-in ones without pictures."""
     file = folder / f"{cases}.jsonl"
     write_cases(file, cases)
     return Experiment.model_validate(

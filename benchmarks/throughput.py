@@ -1,10 +1,10 @@
-"""How near a run comes to what the wire allows: its calls beside the same calls made by ChatOpenAI alone.
+"""Compare a run's calls with the same calls made by ChatOpenAI alone: how close it is to what the connection allows.
 
     python -m benchmarks --only calls --cases 24
 
-A server in a process of its own answers after a fixed time. One process runs the clinical workflow, graph, state,
-trace, journal and checkpoints included; another sends the very messages of that run's trace through one ChatOpenAI, as
-many at once. Both are warm, and they take turns.
+A server in its own process answers after a fixed time. One process runs the clinical workflow, with graph, state,
+trace, journal and checkpoints; another sends the same messages, taken from that run's trace, through one ChatOpenAI,
+with the same number in flight. Both are warm, and they alternate.
 """
 
 import asyncio
@@ -38,7 +38,7 @@ class Took(NamedTuple):
 
 
 def compared(folder: Path, url: str, cases: int, in_flight: int, rounds: int) -> tuple[Took, Took]:
-    """A run and ChatOpenAI, the best of several rounds by turns."""
+    """Return the best of several alternating rounds: of a run, and of ChatOpenAI."""
     write_cases(folder / "cases.jsonl", cases)
     ours, theirs = [], []
     for number in range(rounds):
@@ -50,55 +50,57 @@ def compared(folder: Path, url: str, cases: int, in_flight: int, rounds: int) ->
 
 
 def run(cases: Path, url: str, out: Path, in_flight: int) -> Took:
-    """The clinical workflow over the cases, after three cases that import what is needed."""
+    """Run the clinical workflow over the cases, after three cases that trigger all imports."""
     settings = {
         "name": "throughput",
         "models": {"default": f"openai:fake-model@{url}"},
         "workflow": {"retrieval": False},
     }
-    pace = {"concurrency": in_flight, "max_connections": in_flight}
-    first = Experiment.model_validate({**settings, "data": {"cases": str(cases), "limit": 3}, "run": pace})
-    whole = Experiment.model_validate({**settings, "data": {"cases": str(cases)}, "run": pace})
-    asyncio.run(run_experiment(first, out.with_name(f"{out.name}-warm")))
+    concurrency = {"concurrency": in_flight, "max_connections": in_flight}
+    warm_up = Experiment.model_validate({**settings, "data": {"cases": str(cases), "limit": 3}, "run": concurrency})
+    all_cases = Experiment.model_validate({**settings, "data": {"cases": str(cases)}, "run": concurrency})
+    asyncio.run(run_experiment(warm_up, out.with_name(f"{out.name}-warm")))
     with measured() as took:
-        asyncio.run(run_experiment(whole, out))
+        asyncio.run(run_experiment(all_cases, out))
     return took(sum(len(read_trace(file).calls) for file in (out / "traces").iterdir()))
 
 
 def bare(out: Path, url: str, in_flight: int) -> Took:
-    """The same messages through one ChatOpenAI, after one that connects."""
+    """Send the same messages through one ChatOpenAI, after one that opens the connection."""
     from langchain_openai import ChatOpenAI
     from pydantic import SecretStr
 
     model = ChatOpenAI(model="fake-model", base_url=url, api_key=SecretStr("none"), max_retries=0)
-    asked = [call.messages for file in sorted((out / "traces").iterdir()) for call in read_trace(file).calls]
+    messages_of_calls = [
+        call.messages for file in sorted((out / "traces").iterdir()) for call in read_trace(file).calls
+    ]
 
     async def ask_all() -> Took:
-        places = asyncio.Semaphore(in_flight)
+        semaphore = asyncio.Semaphore(in_flight)
 
         async def ask(messages: Any) -> None:
-            async with places:
+            async with semaphore:
                 json.loads(str((await model.ainvoke(messages, response_format=FORM)).content))
 
-        await ask(asked[0])
+        await ask(messages_of_calls[0])
         with measured() as took:
-            await asyncio.gather(*(ask(messages) for messages in asked))
-        return took(len(asked))
+            await asyncio.gather(*(ask(messages) for messages in messages_of_calls))
+        return took(len(messages_of_calls))
 
     return asyncio.run(ask_all())
 
 
 @contextmanager
 def measured() -> Iterator[Callable[[int], Took]]:
-    """What this process takes inside the block, for so many calls."""
-    began = time.perf_counter(), _cpu(), _written()
-    ended: list[Any] = []
+    """Measure what this process takes inside the block; the yielded function takes the number of calls."""
+    start = time.perf_counter(), _cpu(), _written()
+    end: list[Any] = []
 
     def took(calls: int) -> Took:
-        return Took(calls, *(after - before for before, after in zip(began, ended, strict=True)))
+        return Took(calls, *(after - before for before, after in zip(start, end, strict=True)))
 
     yield took
-    ended += [time.perf_counter(), _cpu(), _written()]
+    end += [time.perf_counter(), _cpu(), _written()]
 
 
 def _cpu() -> float:
@@ -113,14 +115,14 @@ def _written() -> int:
 
 
 def apart(work: Callable[..., Took], *arguments: Any) -> Took:
-    """Do it in a process of its own."""
+    """Do the work in a new process."""
     with multiprocessing.get_context("spawn").Pool(1) as pool:
         return pool.apply(work, arguments)
 
 
 @contextmanager
 def served(latency: float) -> Iterator[str]:
-    """The server's address."""
+    """Start the server, and yield its address."""
     command = [sys.executable, "-m", "tests.support.fake_server", "--latency", str(latency), "--models", ""]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=dict(os.environ)) as server:
         try:

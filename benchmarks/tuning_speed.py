@@ -1,10 +1,10 @@
-"""How fast an interviewer is trained, and in how much memory: a random model of a usual shape, some steps, no data.
+"""Measure how fast an interviewer is trained, and its memory: a random model of a usual shape, a few steps, no data.
 
     python -m benchmarks.tuning_speed [--shape tiny|0.5b|1.5b|7b] [--method prefix|lora] [--batch 48] [--accumulate 16]
                                       [--source 2048] [--target 128] [--steps 5] [--precision bfloat16]
 
-The shapes are those of Qwen2.5. Each example is as long as source and target allow, which no real dialogue is: what is
-printed is the worst case. The first step, which warms up, is not timed. Peak memory is told on CUDA alone.
+The shapes are those of Qwen2.5. Each example has the maximum length, unlike any real dialogue, so the output is the
+worst case. The first step, which warms up, is not timed. Peak memory is measured on CUDA only.
 """
 
 import tempfile
@@ -35,7 +35,7 @@ SHAPES = {
 
 
 def write_base(folder: Path, shape: str, precision: str) -> int:
-    """Write a random model, and tell how many parameters it has."""
+    """Write a random model, and return its number of parameters."""
     hidden, intermediate, layers, heads, shared, vocabulary = SHAPES[shape]
     config = Qwen2Config(
         hidden_size=hidden,
@@ -61,24 +61,24 @@ def write_base(folder: Path, shape: str, precision: str) -> int:
 
 
 class Clock(transformers.TrainerCallback):
-    """When each step ended."""
+    """Records when each step ended."""
 
     def __init__(self) -> None:
         self.ends: list[float] = []
 
     def on_step_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
-        """Wait for the device and look at the clock."""
+        """Wait for the device and record the time."""
         if GPU:
             torch.cuda.synchronize()
         self.ends.append(time.perf_counter())
 
 
 def timed(tuning: Tuning, vocabulary: int, steps: int, folder: Path) -> tuple[float, float]:
-    """Seconds a step, and gibibytes at the peak (0 without CUDA)."""
+    """Return the seconds per step, and the peak memory in GiB (0 without CUDA)."""
     model = load_adapted(tuning)
     model.print_trainable_parameters()
-    draw = torch.Generator().manual_seed(tuning.seed)
-    tokens = torch.randint(vocabulary, (tuning.batch * (steps + 1), tuning.longest), generator=draw).tolist()
+    generator = torch.Generator().manual_seed(tuning.seed)
+    tokens = torch.randint(vocabulary, (tuning.batch * (steps + 1), tuning.longest), generator=generator).tolist()
     labels = [[*[UNLABELLED] * tuning.source, *row[tuning.source :]] for row in tokens]
     examples = [Example(array("q", row), array("q", label)) for row, label in zip(tokens, labels, strict=True)]
     clock = Clock()
@@ -109,8 +109,8 @@ def main(
         tuning = read_tuning({"base": str(folder / "base"), "method": method, "precision": precision, **sizes})
         seconds, peak = timed(tuning, SHAPES[shape][-1], steps, folder)
     tokens = tuning.batch * tuning.longest
-    place = torch.cuda.get_device_name() if GPU else "CPU"
-    print(f"{shape} ({parameters / 1e6:.1f} M parameters), {tuning.method}, {tuning.precision}, on {place}")
+    device = torch.cuda.get_device_name() if GPU else "CPU"
+    print(f"{shape} ({parameters / 1e6:.1f} M parameters), {tuning.method}, {tuning.precision}, on {device}")
     print(f"{seconds:.2f} s a step of {tuning.batch} examples; {tokens / seconds:.0f} tokens a second")
     print(f"peak memory: {peak:.2f} GiB" if GPU else "peak memory: not told without CUDA")
 

@@ -34,7 +34,7 @@ from graphs.catalogue import Graph, served  # noqa: E402  their forms list what 
 
 
 class _Served(ModelSettings):
-    """What a context is held to on a server: it may come from anybody, and names files, servers and models."""
+    """A context on a server, where it may come from anybody: it may name only allowed files, servers and models."""
 
     @classmethod
     def __get_pydantic_json_schema__(cls, core_schema: Any, handler: GetJsonSchemaHandler) -> dict[str, Any]:

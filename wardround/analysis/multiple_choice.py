@@ -140,20 +140,20 @@ async def _options_of(
     """Return the options of the cases (their own, stored or newly written ones), and why a case has none."""
     reasons = {case.id: "no diagnosis in the answer key" for case in cases if not case.key.diagnosis}
     own = {case.id: found for case in cases if (found := own_options(case))}
-    kept = kept_options(directory) | own
-    if all(case.id in kept or case.id in reasons for case in cases):
-        return kept, reasons
+    by_case = kept_options(directory) | own
+    if all(case.id in by_case or case.id in reasons for case in cases):
+        return by_case, reasons
     with directory.adding_options() as add:
-        kept = kept_options(directory) | own
+        by_case = kept_options(directory) | own
 
         async def write(case: Case) -> None:
             written = await _write(case, settings)
             add(written)
-            kept[case.id] = written
+            by_case[case.id] = written
 
-        left = [case for case in cases if case.id not in kept and case.id not in reasons]
+        left = [case for case in cases if case.id not in by_case and case.id not in reasons]
         reasons |= {case.id: reason for case, reason in (await ask_each(left, write)).failures}
-    return kept, dict(sorted(reasons.items()))
+    return by_case, dict(sorted(reasons.items()))
 
 
 def own_options(case: Case) -> KeptOptions | None:

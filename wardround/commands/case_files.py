@@ -1,4 +1,4 @@
-"""What every command of cases does: a file read with each problem named, cases written with their pictures beside."""
+"""Shared by the commands on cases: read a file, naming each problem, and write cases with their pictures."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def read(file: str, ids: "Sequence[str] | None" = None) -> "list[Case]":
-    """The cases of a file, only some if they are named; ends the command, with what is wrong with file or ids."""
+    """Read the cases of a file, or those with the given ids; exits naming what is wrong with the file or an id."""
     from cases import CaseFileError, load_cases
 
     try:
@@ -29,7 +29,7 @@ def read(file: str, ids: "Sequence[str] | None" = None) -> "list[Case]":
 
 
 def save(cases: "Iterable[Case]", out: Path, *sources: Path | None) -> None:
-    """Write cases with their pictures beside them; ends the command rather than overwrite a source."""
+    """Write cases with their pictures; exits instead of overwriting a source."""
     from cases import save_cases
 
     not_over(out, *filter(None, sources))
@@ -37,13 +37,13 @@ def save(cases: "Iterable[Case]", out: Path, *sources: Path | None) -> None:
 
 
 def not_over(out: Path, *sources: str | Path) -> None:
-    """End the command rather than write over what is read."""
+    """Exit if the output would overwrite an input."""
     if out.resolve() in [Path(source).resolve() for source in sources]:
         refuse(f"{out} would be overwritten while it is read; name another file with -o")
 
 
 def keep(*files: Path) -> None:
-    """End the command rather than write over files that a person may have worked on."""
+    """Exit if a file exists, as a person may have worked on it."""
     if present := next((file for file in files if file.exists()), None):
         refuse(f"{present} is there, and may hold what a person decided; move it, or name another file with -o")
 
@@ -55,10 +55,10 @@ def ask_about(
     cache: Path | None,
     question: "Callable[[Case, ModelSettings], Awaitable[Found]]",
 ) -> "Asked[Case, Found]":
-    """What a model answers about each case; ends the command if it is a person.
+    """Ask a model about each case; exits if the model is a person.
 
-    ``who`` are the option that names the model, and the role that it answers as; the cache keeps answers, so that none
-    is paid twice.
+    ``who`` gives the option that names the model, and the role in which it answers. Answers are cached in ``cache``, so
+    that none is paid for twice.
     """
     import anyio
 
@@ -75,7 +75,7 @@ def ask_about(
 
 
 def report(problems: "Iterable[Problem]") -> None:
-    """Name each problem; an error that many records have, by the first few."""
+    """Print each problem; of a frequent one, only the first few."""
     from cases.files import shortened
 
     for problem in shortened(problems):

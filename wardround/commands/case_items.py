@@ -1,4 +1,4 @@
-"""``wardround cases import --reader`` and ``cases confirm``: a model proposes the items of keys, a person checks."""
+"""``wardround cases import --reader`` and ``cases confirm``: a model proposes key items, a person checks them."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def with_items_read(cases: "list[Case]", reader: str | None, cache: Path | None, out: Path) -> "tuple[list[Case], int]":
-    """The cases with the items that a model reads in them, and how many it gave no answer for; writes the list."""
+    """Have a model read items in cases, and write the checklist; return the cases and how many got no answer."""
     if reader is None:
         if cache is not None:
             refuse("--cache keeps the reader's answers: name --reader too")
@@ -26,15 +26,15 @@ def with_items_read(cases: "list[Case]", reader: str | None, cache: Path | None,
 
     checklist = out.with_name(f"{out.name}.checklist.csv")
     keep(checklist)
-    lacking = [case for case in cases if open_parts(case)]
-    asked = ask_about(lacking, ("--reader", "item_reader"), reader, cache, read_items)
+    with_open_parts = [case for case in cases if open_parts(case)]
+    asked = ask_about(with_open_parts, ("--reader", "item_reader"), reader, cache, read_items)
     found = {case.id: items for case, items in asked.answers}
     name = "rule" if reader == OFFLINE else ModelSpec.parse(reader).name
     read_cases, lines = [], []
     for case in cases:
-        changed, listed = proposed(case, found.get(case.id), name)
+        changed, item_lines = proposed(case, found.get(case.id), name)
         read_cases.append(changed)
-        lines += listed
+        lines += item_lines
     for case, reason in asked.failures:
         echo(f"{case.id}: items as found by rule ({reason})", err=True)
     write_checklist(checklist, ItemLine, lines)

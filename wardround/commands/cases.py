@@ -80,17 +80,19 @@ def import_(
     lacking = {case.id: parts for case in result.cases if (parts := missing(case, required))}
     for name, parts in lacking.items():
         echo(f"left out: {name}: no {', '.join(parts)}", err=True)
-    kept = [case for case in result.cases if case.id not in lacking]
-    if lacking and not kept:
+    complete = [case for case in result.cases if case.id not in lacking]
+    if lacking and not complete:
         refuse(f"nothing written: no case of {source} has all of {', '.join(required)}")
     if licence:
         terms = {"licence": licence.strip()}
-        kept = [case.model_copy(update={"provenance": case.provenance.model_copy(update=terms)}) for case in kept]
-    kept, unread = with_items_read(kept, reader, cache, out)
-    save(kept, out, source, departments)
+        complete = [
+            case.model_copy(update={"provenance": case.provenance.model_copy(update=terms)}) for case in complete
+        ]
+    complete, unread = with_items_read(complete, reader, cache, out)
+    save(complete, out, source, departments)
     warned = f", with {counted(len(result.warnings), 'warning')}" if result.warnings else ""
     left_out = f", {len(lacking)} left out as incomplete" if required else ""
-    echo(f"{counted(len(kept), 'case')} written to {out}{left_out}{warned}")
+    echo(f"{counted(len(complete), 'case')} written to {out}{left_out}{warned}")
     if unread:
         raise typer.Exit(SOME_FAILED)
 
@@ -217,8 +219,8 @@ def sample(
         if parts:
             echo(f"{name} lacks {', '.join(parts)}")
     counts = Counter(part for parts in lacks.values() for part in parts)
-    each = "".join(f", {count} without {part}" for part, count in counts.most_common())
-    echo(f"{sum(not parts for parts in lacks.values())} of {len(lacks)} tell complaint, history and results{each}")
+    missing = "".join(f", {count} without {part}" for part, count in counts.most_common())
+    echo(f"{sum(not parts for parts in lacks.values())} of {len(lacks)} tell complaint, history and results{missing}")
     if out:
         write_json_lines(out, ({"id": name, "lacks": parts} for name, parts in lacks.items()))
 
@@ -278,9 +280,9 @@ def _print_summary(cases: "list[Case]") -> None:
 
 
 def _stated(part: str, keys: "list[AnswerKey]") -> str:
-    """How many keys state this part, and how many have one that an importer inferred."""
-    held = [part in key.inferred for key in keys if getattr(key, part)]
-    return str(held.count(False)) + (f" ({held.count(True)} inferred)" if any(held) else "")
+    """Return how many keys state a part, and in how many an importer inferred it."""
+    is_inferred = [part in key.inferred for key in keys if getattr(key, part)]
+    return str(is_inferred.count(False)) + (f" ({is_inferred.count(True)} inferred)" if any(is_inferred) else "")
 
 
 def _ages(years: "list[float]") -> dict[str, int]:
@@ -322,7 +324,7 @@ def _print_case(case: "Case", with_key: bool) -> None:
         table = Table.grid("", "", padding=(0, 2))
         for name, value in entries.items():
             if shown := printable(_text(value)):
-                # As Text, so that brackets in a record are no markup.
+                # As Text, so that brackets in a record are not taken for markup.
                 table.add_row(Text(name, "dim"), Text(shown, overflow="fold"))
         if table.row_count:
             console.print(Text(printable(title), "bold"), table, "", sep="\n")

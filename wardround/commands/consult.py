@@ -1,4 +1,4 @@
-"""``wardround consult``: a person as doctor or patient in a consultation, at a terminal or in a browser."""
+"""``wardround consult``: a person plays doctor or patient in a consultation, at a terminal or in a browser."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -46,7 +46,7 @@ def consult(
         _serve(found, seat, context, directory, port, browser)
         return
     try:
-        _hold(found, seat, context, directory)
+        _run_in_terminal(found, seat, context, directory)
     except (EOFError, KeyboardInterrupt):
         echo("\nLeft. The same command goes on from here.")
     except AskError as error:
@@ -54,7 +54,7 @@ def consult(
         raise typer.Exit(SOME_FAILED) from None
 
 
-def _hold(case: "Case", seat: Literal["doctor", "patient"], context: "Context", directory: Path) -> None:
+def _run_in_terminal(case: "Case", seat: Literal["doctor", "patient"], context: "Context", directory: Path) -> None:
     import asyncio
 
     from rich.console import Console
@@ -99,7 +99,7 @@ def _serve(
 
 
 def _read_line(prompt: str) -> str:
-    """A line of piped input, which is not a terminal's to edit."""
+    """Read a line of piped input, and echo it."""
     echo(prompt, nl=False)
     line = input()
     echo(line)
@@ -107,7 +107,7 @@ def _read_line(prompt: str) -> str:
 
 
 def _case(wanted: str, source: str, seat: str) -> "Case":
-    """The case by id or number. A doctor gets no hint of other ids, which may name what is to be found."""
+    """Return a case by id or number. A doctor sees no other ids in the error, as an id may name the diagnosis."""
     import difflib
 
     from cases import load_cases
@@ -119,8 +119,8 @@ def _case(wanted: str, source: str, seat: str) -> "Case":
         return by_id[wanted]
     if wanted.isdecimal() and 1 <= int(wanted) <= len(cases):
         return cases[int(wanted) - 1]
-    close = difflib.get_close_matches(wanted, by_id, n=3) if seat == "patient" else []
-    hint = f"; close: {', '.join(close)}" if close else f"; by number, the cases are 1 to {len(cases)}"
+    similar = difflib.get_close_matches(wanted, by_id, n=3) if seat == "patient" else []
+    hint = f"; close: {', '.join(similar)}" if similar else f"; by number, the cases are 1 to {len(cases)}"
     raise ConfigurationError(f"there is no case {wanted!r} in {source}{hint}")
 
 
@@ -132,29 +132,29 @@ def _context(models: list[str], settings: list[str], seat: str) -> "Context":
     from wardround.config.experiment_file import parse_models, parse_settings, read_experiment
 
     parsed = parse_models(models)
-    if taken := [role for role in parsed if role.rpartition(".")[2] == seat]:
-        raise ConfigurationError(f"--models {taken[0]}=...: that seat is yours")
+    if conflicting := [role for role in parsed if role.rpartition(".")[2] == seat]:
+        raise ConfigurationError(f"--models {conflicting[0]}=...: that seat is yours")
     if "human" in parsed.values():
         raise ConfigurationError("--models: one person sits here, at the seat of --as")
-    # A person remembers for himself; a doctor of the machine is reminded of similar cases.
+    # A person needs no retrieval; a model doctor gets similar cases.
     defaults = {"workflow.patient": "ai_hospital", "workflow.retrieval": seat != "doctor"}
     overrides = {**defaults, **parse_settings(settings)}
-    if foreign := [key for key in overrides if not key.startswith("workflow.") and key != "seed"]:
-        raise ConfigurationError(f"--set {foreign[0]}: no setting of a consultation")
+    if invalid := [key for key in overrides if not key.startswith("workflow.") and key != "seed"]:
+        raise ConfigurationError(f"--set {invalid[0]}: no setting of a consultation")
     context = read_experiment(None, {"graph": "consultation", **overrides}, {"default": "offline", **parsed}).context
     if seat == "doctor":
         return context.model_copy(update={"models": {**context.models, seat: "human"}})
-    # The person speaks for the patient whoever else would; nobody says a person's words in another manner.
+    # The person speaks for the patient, whatever the patient system, and their words are not rephrased.
     speaker = PATIENTS[context.patient].speaker
-    asked = {key.rpartition(".")[2] for key in keys_asked(PATIENTS[context.patient].graph, context)}
-    if speaker not in asked:
+    roles = {key.rpartition(".")[2] for key in keys_asked(PATIENTS[context.patient].graph, context)}
+    if speaker not in roles:
         raise ConfigurationError(
             f"patient {context.patient!r} asks no role {speaker!r} that a person could speak as "
-            f"({nearest(speaker, asked) if asked else 'it asks none'}); its decorator says which, speaker='ROLE'"
+            f"({nearest(speaker, roles) if roles else 'it asks none'}); its decorator says which, speaker='ROLE'"
         )
     return context.model_copy(update={"models": {**context.models, speaker: "human"}, "actor": False})
 
 
 def _folder(case: str) -> str:
-    """The case as the person named it, as the name of a folder."""
+    """Turn the case, as the person named it, into a folder name."""
     return "".join(letter if letter.isalnum() or letter in "-_." else "_" for letter in case).strip(".") or "_"

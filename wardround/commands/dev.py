@@ -14,19 +14,19 @@ from wardround.commands.printing import echo
 if TYPE_CHECKING:
     from wardround.serving.allowed import Allowed
 
-# What the server and its command line would send by themselves: usage statistics, a look for newer versions on PyPI,
-# and, where a key of LangSmith is set for tracing, the number of runs every five minutes.
+# Off, as the server and its command line would send: usage statistics, a check for newer versions on PyPI and, if a
+# LangSmith key is set for tracing, the number of runs every five minutes.
 SILENT = {
     "LANGGRAPH_CLI_NO_ANALYTICS": "1",
     "LANGGRAPH_NO_VERSION_CHECK": "true",
     "LANGSMITH_CONTROL_PLANE_API_KEY": "",
     "LANGGRAPH_CLOUD_LICENSE_KEY": "",
 }
-# Nobody is sent what runs hold because a shell says so: `run --tracing` is what switches it on.
+# Tracing is only switched on with `run --tracing`, never by an environment variable.
 UNTRACED = {f"{brand}_TRACING{version}": "false" for brand in ("LANGSMITH", "LANGCHAIN") for version in ("", "_V2")}
 
 
-# Runs LangGraph's command without its banner: the address there lacks the token, and ours is printed.
+# Runs LangGraph's command without its banner, whose address lacks the token.
 _START = """import logging
 from langgraph_cli.cli import cli
 logging.getLogger("langgraph_api.cli").setLevel(logging.WARNING)
@@ -73,11 +73,11 @@ def dev(
     allowed = _allowed(allow or [], allow_origin or [], browser)
     if experiment is not None:
         allowed = _with_models_of(experiment, plugin or [], allowed)
-    _own_state()
-    free = _free(port)
+    _check_state()
+    free = _check_port(port)
     config = _configuration(list(allowed.origins))
     os.environ.update({**UNTRACED, **SILENT, SERVER: allowed.model_dump_json()})
-    # The server looks for modules in the current directory too: ours come first, whatever folders are there.
+    # The server also looks for modules in the current directory, so put our own first.
     ours = str(Path(__file__).resolve().parents[2])
     os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, (ours, os.environ.get("PYTHONPATH"))))
     echo(
@@ -86,15 +86,15 @@ def dev(
         err=True,
     )
     arguments = ["--config", str(config), "--host", "127.0.0.1", "--port", str(free), "--no-reload", "--no-browser"]
-    arguments += ["--n-jobs-per-worker", str(_AT_ONCE)]
+    arguments += ["--n-jobs-per-worker", str(_JOBS)]
     os.execv(sys.executable, [sys.executable, "-P", "-c", _START, "dev", *arguments])
 
 
-_AT_ONCE = 8  # runs; LangGraph's own choice is one, so that a slow one holds up all others
+_JOBS = 8  # runs at once; LangGraph's default of one lets a slow run block all others
 
 
 def served(origins: list[str]) -> dict[str, object]:
-    """What tells the server which graphs there are and who stands before them: what ``langgraph.json`` says too."""
+    """Return the server's configuration (graphs and access control), as in ``langgraph.json``."""
     from graphs import catalogue
 
     return {
@@ -103,7 +103,7 @@ def served(origins: list[str]) -> dict[str, object]:
             name: {"path": f"wardround.served:{name}", "description": one.description}
             for name, one in catalogue.served().items()
         },
-        "env": {**UNTRACED, **SILENT},  # also for who starts LangGraph's own command in a clone
+        "env": {**UNTRACED, **SILENT},  # also for LangGraph's own command in a clone
         "http": {
             "app": "wardround.serving.guard:app",
             "cors": {"allow_origins": origins, "allow_methods": ["*"], "allow_headers": ["*"], "expose_headers": ["*"]},
@@ -116,7 +116,7 @@ def served(origins: list[str]) -> dict[str, object]:
 
 
 def _allowed(allow: list[str], origins: list[str], browser: bool) -> "Allowed":
-    """What the server lets runs reach for and pages ask; each entry is checked."""
+    """Return what the server allows runs and pages, after checking each entry."""
     from pydantic import ValidationError
 
     from llm.errors import ModelSpecError
@@ -146,30 +146,30 @@ def _allowed(allow: list[str], origins: list[str], browser: bool) -> "Allowed":
 
 
 def _with_models_of(file: Path, plugins: list[str], allowed: "Allowed") -> "Allowed":
-    """Let runs also name the models of an experiment file; their keys stay in this process's environment."""
+    """Allow the models of an experiment file too; their keys stay in this process's environment."""
     from wardround.config.experiment_file import read_sweep
     from wardround.library import find_file
 
     runs = read_sweep(find_file(file), {}, {}, plugins).runs.values()
     blocks = {name: block for run in runs for name, block in run.context.model.items()}
-    named = {spec for run in runs for spec in {**run.models, **run.judges}.values()} - blocks.keys()
-    models = [*allowed.values.get("models", ()), *sorted(named)]
+    specs = {spec for run in runs for spec in {**run.models, **run.judges}.values()} - blocks.keys()
+    models = [*allowed.values.get("models", ()), *sorted(specs)]
     return allowed.model_copy(update={"blocks": blocks, "values": {**allowed.values, "models": tuple(models)}})
 
 
 def _doors(plugins: list[str], prompts: str | None) -> dict[str, str]:
-    """What hands plug-ins and prompts on to the server's process."""
+    """Return the environment variables that pass plug-ins and prompts on to the server's process."""
     import os
 
     from wardround.config.overlay import check_overlay
     from wardround.plugins import VARIABLE, locate
 
-    laid = {"WARDROUND_PROMPTS": check_overlay(prompts)} if prompts else {}
-    return {**laid, **({VARIABLE: os.pathsep.join(map(locate, plugins))} if plugins else {})}
+    prompt_variables = {"WARDROUND_PROMPTS": check_overlay(prompts)} if prompts else {}
+    return {**prompt_variables, **({VARIABLE: os.pathsep.join(map(locate, plugins))} if plugins else {})}
 
 
 def _configuration(origins: list[str]) -> Path:
-    """A file of the user's cache that holds it, for an installation brings no ``langgraph.json``."""
+    """Write the server's configuration into the user's cache, as an installation has no ``langgraph.json``."""
     import json
 
     from filelock import FileLock
@@ -180,15 +180,15 @@ def _configuration(origins: list[str]) -> Path:
     file = cache_folder() / "langgraph.json"
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
-        with FileLock(f"{file}.lock"):  # two servers may be started in the same moment
+        with FileLock(f"{file}.lock"):  # two servers may be started at the same moment
             write_whole(file, json.dumps(served(origins), indent=2))
     except OSError as error:
         refuse(f"{file} cannot be written ({error.strerror}); name another folder in WARDROUND_CACHE")
     return file
 
 
-def _own_state() -> None:
-    """Refuse runs kept here by somebody else: the server would load them, and a pickle can hold code."""
+def _check_state() -> None:
+    """Refuse foreign runs in this folder: the server would unpickle them, which can execute code."""
     from cases.user_cache import cache_folder
 
     here, known = str(Path.cwd()), cache_folder() / "served_folders.txt"
@@ -205,8 +205,8 @@ def _own_state() -> None:
         refuse(f"{known} cannot be written ({error.strerror}); name another folder in WARDROUND_CACHE")
 
 
-def _free(port: int) -> int:
-    """The port, if nobody listens there: the server itself would quietly take another."""
+def _check_port(port: int) -> int:
+    """Return the port if it is free; the server itself would silently take another."""
     import socket
 
     from wardround.serving.loopback import binding

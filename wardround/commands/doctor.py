@@ -1,4 +1,4 @@
-"""``wardround doctor``: a damaged run checked and mended."""
+"""``wardround doctor``: check run directories, and repair them."""
 
 from typing import Annotated
 
@@ -21,10 +21,10 @@ def doctor(
 
     found = [examine(directory, mend=not check) for path in runs for directory in find_damaged_runs(path)]
     for findings in found:
-        for told in findings.mended:
-            echo(f"{'found' if check else 'mended'}: {told}")
-        for told in findings.left:
-            echo(f"left: {told}")
+        for finding in findings.mended:
+            echo(f"{'found' if check else 'mended'}: {finding}")
+        for finding in findings.left:
+            echo(f"left: {finding}")
         if not findings.mended and not findings.left:
             echo(f"{findings.path}: nothing is damaged")
         elif findings.mended and not check:

@@ -1,4 +1,4 @@
-"""``wardround cases draft-tests``: a model drafts a test set of patient simulators, for a person to correct."""
+"""``wardround cases draft-tests``: a model drafts tests of patient simulators, for a person to correct."""
 
 from pathlib import Path
 from typing import Annotated

@@ -1,4 +1,4 @@
-"""``--dry-run``: what a run will take, before anybody is asked."""
+"""``--dry-run``: project what a run will take, before any model is asked."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -19,7 +19,7 @@ Like = Annotated[
 
 
 def check_like(dry_run: bool, like: Path | None) -> None:
-    """Refuse what would be passed over.
+    """Refuse an option that would have no effect.
 
     Raises:
         ConfigurationError: ``--like`` without ``--dry-run``.

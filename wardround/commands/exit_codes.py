@@ -1,4 +1,4 @@
-"""How every command ends: bad input and faults as one line, with the exit code that scripts know."""
+"""How every command ends: errors as one line, with exit codes for scripts."""
 
 import signal
 from collections.abc import Iterator
@@ -15,32 +15,32 @@ from wardround.commands.printing import echo
 SOME_FAILED = 1
 BAD_INPUT = 2
 INTERRUPTED = 130
-_SAID = (typer.Exit, typer.Abort, *typer.BadParameter.__bases__)  # the last: typer's own words for a wrong usage
+_TYPER_ERRORS = (typer.Exit, typer.Abort, *typer.BadParameter.__bases__)  # the last are typer's own usage errors
 
 
 def end_gently() -> None:
-    """Take the end of a session or of a machine's time (SIGTERM, SIGHUP) as Ctrl-C; what was told to ignore it does.
+    """Treat the end of a session or of a machine's time (SIGTERM, SIGHUP) like Ctrl-C, unless the signal is ignored.
 
-    Behind a shell Ctrl-C is ignored. It still is, but by being held back: asyncio, which lets its tasks come to their
-    ends, looks for Python's own handler, and an error raised in the middle of its loop may leave one waiting for ever.
+    In the background of a shell, SIGINT is ignored. Here it is blocked instead: asyncio, which lets its tasks finish,
+    looks for Python's own handler, and an exception raised inside its loop may leave a task waiting for ever.
     """
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN and hasattr(signal, "pthread_sigmask"):
         signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
         signal.signal(signal.SIGINT, signal.default_int_handler)
     for name in ("SIGTERM", "SIGHUP"):
-        sign = getattr(signal, name, None)
-        if sign is not None and signal.getsignal(sign) is signal.SIG_DFL:
-            signal.signal(sign, _interrupt)
+        signal_number = getattr(signal, name, None)
+        if signal_number is not None and signal.getsignal(signal_number) is signal.SIG_DFL:
+            signal.signal(signal_number, _interrupt)
 
 
 def _interrupt(_: int, frame: FrameType | None) -> None:
-    """As Ctrl-C does, also where that is held back."""
+    """Act like Ctrl-C, even where SIGINT is blocked."""
     control_c = signal.getsignal(signal.SIGINT)
     (control_c if callable(control_c) else signal.default_int_handler)(signal.SIGINT, frame)
 
 
 def refuse(*messages: str) -> NoReturn:
-    """End with code 2: one line on standard error for each thing that is wrong."""
+    """Exit with code 2, printing each message as a line on standard error."""
     from llm.masking import masked
 
     for message in messages:
@@ -49,42 +49,42 @@ def refuse(*messages: str) -> NoReturn:
 
 
 class Commands(WithPlugins, TyperGroup):
-    """Commands of which each says what stopped it, without a traceback.
+    """A command group that reports errors in one line, without a traceback.
 
-    It ends with 2 if the input, the configuration or a file is bad and nothing was run; 1 if a run could not be kept on
-    the disk any more, or a server takes no question; 130 if it was interrupted.
+    Exit codes: 2 if input, configuration or a file is bad and nothing was run; 1 if a run could no longer be written,
+    or a server refuses all questions; 130 if interrupted.
     """
 
     def make_context(self, *given: Any, **more: Any) -> Any:
-        """Read the command line as far as the name of a command; plug-ins may stand before it."""
-        with _one_line_of_each_error():
+        """Parse the command line up to the command's name, which may follow ``--plugin`` options."""
+        with _errors_in_one_line():
             return super().make_context(*given, **more)
 
     def invoke(self, ctx: Any) -> Any:
-        """Run the command that was asked for."""
-        with _one_line_of_each_error():
+        """Run the command."""
+        with _errors_in_one_line():
             return super().invoke(ctx)
 
 
 @contextmanager
-def _one_line_of_each_error() -> Iterator[None]:
+def _errors_in_one_line() -> Iterator[None]:
     try:
         yield
     except KeyboardInterrupt:
         echo("interrupted; run the same command again to go on", err=True)
         raise typer.Exit(INTERRUPTED) from None
-    except BrokenPipeError:  # who reads what is printed (`head`) has read enough: typer ends with 1, without a word
+    except BrokenPipeError:  # the reader of the output (`head`) has read enough; typer exits silently with 1
         raise
     except OSError as error:
         refuse(f"{error.filename} cannot be used: {error.strerror}" if error.filename else str(error))
     except Exception as error:
-        if isinstance(error, _SAID):
+        if isinstance(error, _TYPER_ERRORS):
             raise
-        # Imported now, as a command that is only asked for its help must not wait for them.
+        # Imported only now, so that `--help` need not wait for them.
         from cases.registry import RegistryError
         from prompts import PromptError
 
-        if isinstance(error, (RegistryError, PromptError)):  # without what may have raised it when it was imported
+        if isinstance(error, (RegistryError, PromptError)):  # before the imports below, which may have raised it
             refuse(str(error))
         from cases import CaseFileError
         from cases.files import shortened
@@ -100,8 +100,8 @@ def _one_line_of_each_error() -> Iterator[None]:
 
         if isinstance(error, CaseFileError):
             refuse(*map(str, shortened(error.problems)))
-        bad = (ConfigurationError, ModelSpecError, CaseMemoryError, EmbeddingModelError)
-        if isinstance(error, (*bad, PluginError, MissingBackendError, TermListError, TuningError)):
+        input_errors = (ConfigurationError, ModelSpecError, CaseMemoryError, EmbeddingModelError)
+        if isinstance(error, (*input_errors, PluginError, MissingBackendError, TermListError, TuningError)):
             refuse(str(error))
         if not isinstance(error, RunStoppedError | RefusedError):
             raise

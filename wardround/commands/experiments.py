@@ -1,4 +1,4 @@
-"""``wardround experiments``: the experiment files that come along, and the schema that editors check them by."""
+"""``wardround experiments``: the built-in experiment files, and the JSON schema for editors."""
 
 import json
 from itertools import takewhile
@@ -21,8 +21,8 @@ def list_files() -> None:
 
     for name, file in library_files().items():
         lines = takewhile(lambda line: line.startswith("# "), file.read_text("utf-8").splitlines())
-        told, stop, _ = " ".join(line.removeprefix("# ") for line in lines).partition(". ")
-        echo(f"{name:32}{told}{stop.strip()}")
+        description, stop, _ = " ".join(line.removeprefix("# ") for line in lines).partition(". ")
+        echo(f"{name:32}{description}{stop.strip()}")
 
 
 @experiments_app.command()

@@ -1,4 +1,4 @@
-"""``wardround export``: runs in the formats of others."""
+"""``wardround export``: runs in the formats of other tools."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -26,8 +26,8 @@ Runs = Annotated[list[Path], typer.Argument(metavar="RUN...", help="Run director
 
 
 @contextmanager
-def _writing(extra: str) -> Iterator[None]:
-    """Say what stopped an export; a missing package by the extra that brings it."""
+def _needs_extra(extra: str) -> Iterator[None]:
+    """Exit naming the extra to install if an export's package is missing."""
     try:
         yield
     except ImportError as error:
@@ -54,9 +54,11 @@ def transcripts(
     echo(f"{counted(len(records), 'transcript')}: {out}")
     others = {one.experiment.context.patient for one in find_runs([run])} - {FORMS[format].patient}
     if others:
-        own = next((f"; {name} is the form of its authors" for name, one in FORMS.items() if one.patient in others), "")
-        told = f"The patient is {', '.join(sorted(others))}, not {FORMS[format].patient}"
-        echo(f"{told}: only the form is theirs{own}.")
+        own_form = next(
+            (f"; {name} is the form of its authors" for name, one in FORMS.items() if one.patient in others), ""
+        )
+        mismatch = f"The patient is {', '.join(sorted(others))}, not {FORMS[format].patient}"
+        echo(f"{mismatch}: only the form is theirs{own_form}.")
 
 
 @export_app.command()
@@ -155,7 +157,7 @@ def inspect(
     from wardround.exports.inspect_log import write_inspect_logs
     from wardround.store.recorded_run import find_runs
 
-    with _writing("inspect"):
+    with _needs_extra("inspect"):
         files = write_inspect_logs(find_runs(runs), out)
     echo(f"{counted(len(files), 'log')}: inspect view --log-dir {out}")
 
@@ -169,7 +171,7 @@ def parquet(
     from wardround.exports.frames import write_parquet
     from wardround.store.recorded_run import find_runs
 
-    with _writing("parquet"):
+    with _needs_extra("parquet"):
         files = write_parquet(find_runs(runs), out)
     echo(f"{', '.join(file.name for file in files)}: {out}")
 
@@ -185,7 +187,7 @@ def mlflow(
     from wardround.exports.mlflow_runs import write_mlflow
     from wardround.store.recorded_run import find_runs
 
-    with _writing("mlflow"):
+    with _needs_extra("mlflow"):
         found = find_runs(runs)
         write_mlflow(found, out)
     echo(f"{counted(len(found), 'run')}: {out}")
@@ -203,7 +205,7 @@ def otel(
     from wardround.exports.spans import write_spans
     from wardround.store.recorded_run import find_runs
 
-    with _writing("otel"):
+    with _needs_extra("otel"):
         cases = write_spans(find_runs(runs), out, content=content)
     echo(f"{counted(cases, 'trace')}: {out}")
 
@@ -217,10 +219,10 @@ def _preferences(runs: "list[Path]", marks: "list[Path] | None") -> "Iterable[Li
 
 
 def _write_lines(out: Path, lines: "Iterable[Line]", nothing: str) -> int:
-    """Write one JSON object a line; how many there are.
+    """Write JSON Lines; return the number of lines.
 
     Raises:
-        ConfigurationError: there is none; it says ``nothing``.
+        ConfigurationError: there are none; the message is ``nothing``.
     """
     from wardround.config.experiment import ConfigurationError
     from wardround.store.provenance import write_json_lines

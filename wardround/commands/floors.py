@@ -1,4 +1,4 @@
-"""``wardround floors``: what the scores of a set of cases are worth."""
+"""``wardround floors``: floor and ceiling scores of a set of cases."""
 
 from pathlib import Path
 from typing import Annotated

@@ -1,4 +1,4 @@
-"""``wardround graph``: a graph as Mermaid, SVG or PNG."""
+"""``wardround graph``: draw a graph as Mermaid, SVG or PNG."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -50,14 +50,14 @@ def graph(
 
 
 def known_graphs() -> dict[str, list[str]]:
-    """What can be drawn."""
+    """Return the graphs that can be drawn."""
     from graphs.catalogue import graph_names
 
     return {"Graphs": graph_names()}
 
 
 def _png(drawn: "Graph") -> bytes:
-    """The picture, with the names of subgraphs on their boxes."""
+    """Draw the PNG, with the names of subgraphs on their boxes."""
     from langchain_core.runnables.graph import LabelsDict
     from langchain_core.runnables.graph_png import PngDrawer
 

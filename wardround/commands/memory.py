@@ -1,4 +1,4 @@
-"""``wardround memory build | query | stats``: the store of earlier cases."""
+"""``wardround memory build | query | stats``: the memory of earlier cases."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -52,17 +52,17 @@ def build(
     from cases import load_cases
     from retrieval import build_memory, warn_of_languages
 
-    wanted, cases = split or ["train", "validation"], load_cases(source)
+    splits, cases = split or ["train", "validation"], load_cases(source)
     if unsplit := [case.id for case in cases if case.split is None and not every_split]:
         refuse(
             f"{source}: {len(unsplit)} of {len(cases)} cases have no split ({unsplit[0]}, ...), so that test "
             f"cases would be remembered: `wardround cases split {source}` first, or --every-split"
         )
-    cases = [case for case in cases if every_split or case.split in wanted]
+    cases = [case for case in cases if every_split or case.split in splits]
     if not cases:
-        refuse(f"{source} has no case of split {' or '.join(wanted)}")
+        refuse(f"{source} has no case of split {' or '.join(splits)}")
     warn_of_languages(embedding, {case.language for case in cases})
-    keys, unanswered = _described(cases, refiner, cache)
+    keys, unanswered = _describe_cases(cases, refiner, cache)
     with Progress(console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task("embedding", total=len(cases))
 
@@ -77,10 +77,10 @@ def build(
         raise typer.Exit(SOME_FAILED)
 
 
-def _described(
+def _describe_cases(
     cases: "list[Case]", refiner: str | None, cache: Path | None
 ) -> "tuple[dict[str, str], list[tuple[Case, str]]]":
-    """The refiner's descriptions by case, and whom it gave none; nothing without a refiner."""
+    """Return the refiner's descriptions by case, and its failures; nothing without a refiner."""
     if refiner is None:
         if cache is not None:
             refuse("--cache keeps the refiner's answers: name --refiner too")

@@ -1,4 +1,4 @@
-"""Options that several commands have in common."""
+"""Options shared by several commands."""
 
 from pathlib import Path
 from typing import Annotated, Literal
@@ -9,7 +9,7 @@ from wardround.commands.exit_codes import refuse
 
 
 def a_file(given: Path | None) -> Path | None:
-    """Refuse `-` before anybody is asked: on standard output stand the tables, and no program could read both."""
+    """Refuse `-`: standard output has the tables, so that no program could parse both."""
     if given == Path("-"):
         refuse("--json -: expected the name of a file, since the tables for people are printed here")
     return given

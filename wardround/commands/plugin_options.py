@@ -1,4 +1,4 @@
-"""``--plugin``, ``--prompts`` and ``--no-egress``: the options that every command has, and the names in its help."""
+"""``--plugin``, ``--prompts`` and ``--no-egress``: options of every command, and names listed in its help."""
 
 import contextlib
 import functools
@@ -13,12 +13,12 @@ from typer.core import TyperCommand
 
 
 def _load(ctx: typer.Context, names: list[str] | None) -> list[str] | None:
-    """Load plug-ins before anything else on the command line is looked at; a command has those of its group too."""
+    """Load plug-ins before the rest of the command line is parsed; a command also has those of its group."""
     from wardround.plugins import load_plugins
 
     load_plugins(names or ())
-    of_the_group = ctx.parent.params.get("plugin") if ctx.parent else None
-    return [*(of_the_group or ()), *(names or ())] or None
+    of_group = ctx.parent.params.get("plugin") if ctx.parent else None
+    return [*(of_group or ()), *(names or ())] or None
 
 
 PluginOption = Annotated[
@@ -33,8 +33,8 @@ PromptsOption = Annotated[
 NO_EGRESS = "--no-egress"
 
 
-def _close(wanted: bool) -> None:
-    """Shut the one door that leads out."""
+def _close_network(wanted: bool) -> None:
+    """Refuse connections to other machines."""
     if wanted:
         from llm.egress import close_egress
 
@@ -42,7 +42,10 @@ def _close(wanted: bool) -> None:
 
 
 NoEgressOption = Annotated[
-    bool, typer.Option(NO_EGRESS, help="Refuse every connection beyond this machine.", callback=_close, is_eager=True)
+    bool,
+    typer.Option(
+        NO_EGRESS, help="Refuse every connection beyond this machine.", callback=_close_network, is_eager=True
+    ),
 ]
 
 
@@ -50,14 +53,14 @@ _OPTIONS = {"no_egress": NoEgressOption, "plugin": PluginOption, "prompts": Prom
 
 
 class WithPlugins:
-    """A command or group whose help has what plug-ins add, also where ``--plugin`` stands behind ``--help``."""
+    """A command or group whose help lists what plug-ins add, also if ``--plugin`` follows ``--help``."""
 
-    names: Callable[[], Mapping[str, Iterable[str]]] = dict  # that its help ends with, by title
+    names: Callable[[], Mapping[str, Iterable[str]]] = dict  # listed at the end of its help, by title
     epilog: str | None
-    light = False  # whether they can be told without a plug-in: the others take a second to import
+    light = False  # whether the names are listed without a plug-in too; others take a second to import
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Read the command line: help that is asked for first would be given before plug-ins are loaded."""
+        """Parse the command line, loading plug-ins first: ``--help`` would otherwise be printed before."""
         if any(each.startswith("--plugin") for each in args):
             given, _, _ = self.make_parser(ctx).parse_args([*args])  # type: ignore[attr-defined]
             _load(ctx, given.get("plugin"))
@@ -65,17 +68,17 @@ class WithPlugins:
         return parsed
 
     def format_epilog(self, ctx: Any, formatter: Any) -> None:
-        """The names, and what each plug-in adds."""
+        """List the names, and what each plug-in adds."""
         if entry_points(group="wardround.plugins"):
             from wardround.plugins import PluginError, load_plugins
 
-            with contextlib.suppress(PluginError):  # the command itself will say it
+            with contextlib.suppress(PluginError):  # the command itself will report it
                 load_plugins(())
         plugins = sys.modules.get("wardround.plugins")
         added = plugins.record_plugins() if plugins else None
-        told = {**(self.names() if self.light or added else {})}
-        told |= {f"Plug-in {name} adds": plugin["adds"] for name, plugin in (added or {}).items()}
-        self.epilog = ". ".join(f"{title}: {', '.join(known)}" for title, known in told.items())
+        listed = {**(self.names() if self.light or added else {})}
+        listed |= {f"Plug-in {name} adds": plugin["adds"] for name, plugin in (added or {}).items()}
+        self.epilog = ". ".join(f"{title}: {', '.join(known)}" for title, known in listed.items())
         super().format_epilog(ctx, formatter)  # type: ignore[misc]
 
 
@@ -84,32 +87,32 @@ class OpenCommand(WithPlugins, TyperCommand):
 
 
 def names_in_help(names: Callable[[], Mapping[str, Iterable[str]]], *, light: bool = False) -> type[TyperCommand]:
-    """A kind of command whose help ends with names, by title: always if that is `light`, else with a plug-in."""
+    """Return a command class whose help lists names by title: always if `light`, otherwise only with a plug-in."""
     return type("WithNames", (OpenCommand,), {"names": staticmethod(names), "light": light})
 
 
 def open_doors(app: typer.Typer) -> None:
-    """Give the options to every command of an application that does not take them itself, and ``--plugin`` to groups.
+    """Add the options to every command of an application that lacks them, and ``--plugin`` to its groups.
 
-    What a group is given holds for the command that is named behind it.
+    A group's plug-ins also apply to the command named after it.
     """
     callback = app.registered_callback.callback if app.registered_callback else None
-    app.callback()(_with_doors(callback or (lambda: None), "plugin"))
+    app.callback()(_with_options(callback or (lambda: None), "plugin"))
     for command in app.registered_commands:
         if command.callback is not None:
-            command.callback = _with_doors(command.callback, *_OPTIONS)
+            command.callback = _with_options(command.callback, *_OPTIONS)
         command.cls = OpenCommand if command.cls in (None, TyperCommand) else command.cls
     for group in app.registered_groups:
         if group.typer_instance is not None:
             open_doors(group.typer_instance)
 
 
-def _with_doors(command: Callable[..., Any], *names: str) -> Callable[..., Any]:
+def _with_options(command: Callable[..., Any], *names: str) -> Callable[..., Any]:
     signature = inspect.signature(command)
     added = {name: _OPTIONS[name] for name in names if name not in signature.parameters}
 
     @functools.wraps(command)
-    def opened(*arguments: Any, **options: Any) -> Any:
+    def with_options(*arguments: Any, **options: Any) -> Any:
         given = {name: options.pop(name, None) for name in added}
         if not given.get("prompts"):
             return command(*arguments, **options)
@@ -120,12 +123,12 @@ def _with_doors(command: Callable[..., Any], *names: str) -> Callable[..., Any]:
         with laid_over(check_overlay(given["prompts"])):
             return command(*arguments, **options)
 
-    more = [
+    extra = [
         inspect.Parameter(
             name, inspect.Parameter.KEYWORD_ONLY, default=False if option is NoEgressOption else None, annotation=option
         )
         for name, option in added.items()
     ]
-    opened.__signature__ = signature.replace(parameters=[*signature.parameters.values(), *more])  # type: ignore[attr-defined]
-    opened.__annotations__ = {**command.__annotations__, **added}
-    return opened
+    with_options.__signature__ = signature.replace(parameters=[*signature.parameters.values(), *extra])  # type: ignore[attr-defined]
+    with_options.__annotations__ = {**command.__annotations__, **added}
+    return with_options

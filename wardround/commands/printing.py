@@ -1,4 +1,4 @@
-"""Text on a terminal: of others, and how many of a thing."""
+"""Print text on a terminal safely, and counts in words."""
 
 import logging
 
@@ -6,23 +6,23 @@ import typer
 
 
 def printable(text: str) -> str:
-    """Text without control characters, which a terminal would obey."""
+    """Remove control characters, which a terminal would obey."""
     return "".join(letter for letter in text if letter in "\n\t" or letter.isprintable())
 
 
 def echo(text: str = "", *, err: bool = False, nl: bool = True) -> None:
-    """Print what may hold words of others."""
+    """Print text that may come from cases, models or plug-ins."""
     typer.echo(printable(text), err=err, nl=nl)
 
 
 def counted(number: int, thing: str) -> str:
-    """A number of things, in words."""
+    """Return a number with its noun."""
     return f"{number} {thing}{'' if number == 1 else 's'}"
 
 
 class Plain(logging.Formatter):
-    """Writes what libraries and ours log, in which words of others may stand."""
+    """Formats log messages, which may contain foreign text."""
 
     def format(self, record: logging.LogRecord) -> str:
-        """The line as a terminal may have it."""
+        """Return the message without control characters."""
         return printable(super().format(record))

@@ -1,4 +1,4 @@
-"""``wardround rate`` and ``wardround cases rate``: people judge consultations, blinded, and physicians rate cases."""
+"""``wardround rate`` and ``wardround cases rate``: people rate consultations blind, and physicians rate cases."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -92,20 +92,20 @@ def rate_cases(
 
     name: Name = "medchain_cases" if scale == "medchain" else "ai_hospital_cases"
     cases = load_cases(file)
-    kept = marks or (Path() if file == "builtin" else Path(file).resolve().parent) / "case_ratings.jsonl"
+    marks_file = marks or (Path() if file == "builtin" else Path(file).resolve().parent) / "case_ratings.jsonl"
     if not summary:
-        _serve(case_items(cases, per_department, seed), name, kept, "Ratings", port, browser)
-    tables = tables_of(cases, name, read_marks(kept))
+        _serve(case_items(cases, per_department, seed), name, marks_file, "Ratings", port, browser)
+    tables = tables_of(cases, name, read_marks(marks_file))
     if not tables:
-        echo(f"{kept}: nothing of scale {scale} has been rated yet")
+        echo(f"{marks_file}: nothing of scale {scale} has been rated yet")
     tell(tables, csv, json_file)
 
 
-def _serve(items: "list[Item]", scale: "Name", kept: Path, what: str, port: int, browser: bool) -> None:
-    """Serve the page until Ctrl-C."""
+def _serve(items: "list[Item]", scale: "Name", marks_file: Path, what: str, port: int, browser: bool) -> None:
+    """Serve the rating page until Ctrl-C."""
     from wardround.rating.marks import Marks
     from wardround.rating.server import Rating
 
-    server = Rating(items, scale, Marks(kept), port)
-    echo(f"Page: {server.address}\n{what}: {kept}\nCtrl-C ends it.", err=True)
+    server = Rating(items, scale, Marks(marks_file), port)
+    echo(f"Page: {server.address}\n{what}: {marks_file}\nCtrl-C ends it.", err=True)
     server.serve_until_interrupted(browser=browser)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from wardround.config.experiment import Experiment
     from wardround.store.dialogue_files import DialogueFiles
 
-_OF_A_RECONSTRUCTION = ("workflow.", "run.", "limits.")
+_SETTING_PREFIXES = ("workflow.", "run.", "limits.")
 
 
 def reconstruct(
@@ -75,12 +75,12 @@ def reconstruct(
 
     settings = parse_settings(set_ or [])
     for key in settings:
-        if not key.startswith(_OF_A_RECONSTRUCTION) and key != "seed":
+        if not key.startswith(_SETTING_PREFIXES) and key != "seed":
             raise ConfigurationError(f"--set {key}: no setting of a reconstruction; SRC and --limit name the notes")
     source = sources[0] if len(sources) == 1 else sources
     fixed = {"graph": "reconstruction", "suite": "gates", "data.notes": source}
-    given = {key: value for key, value in options.items() if value is not None}
-    experiment = read_experiment(None, {**fixed, **settings, **given}, parse_models(models or []), plugin or [])
+    set_options = {key: value for key, value in options.items() if value is not None}
+    experiment = read_experiment(None, {**fixed, **settings, **set_options}, parse_models(models or []), plugin or [])
     not_over(out, *sources)
     warnings: list[Problem] = []
     read_notes(source, warnings)
@@ -111,7 +111,7 @@ def reconstruct(
 
 
 def _run(experiment: "Experiment", files: "DialogueFiles", progress: str) -> int:
-    """Reconstruct what is left of the notes; how many the run's limits kept from being begun."""
+    """Reconstruct what is left of the notes; return how many were not started because of the run's limits."""
     import asyncio
 
     from rich.console import Console
@@ -138,7 +138,7 @@ def _print_sheet(sheet: "DataSheet") -> None:
     from rich.table import Table
     from rich.text import Text
 
-    def shown(value: Any) -> str:
+    def as_text(value: Any) -> str:
         return "-" if value is None else f"{value:.1f}" if isinstance(value, float) else str(value)
 
     console = Console(highlight=False)
@@ -156,14 +156,14 @@ def _print_sheet(sheet: "DataSheet") -> None:
         "US dollars": None if sheet.cost is None else f"{sheet.cost:.2f}",
     }
     for name, value in rows.items():
-        table.add_row(name, shown(value))
+        table.add_row(name, as_text(value))
     console.print(table)
     for title, counts in (("Departments", sheet.departments), ("Notes without a dialogue", sheet.failed)):
         if counts:
             bars = Table(title=title, title_justify="left", show_header=False)
-            most = max(counts.values())
+            highest = max(counts.values())
             for name, count in counts.items():
-                bars.add_row(Text(printable(name)), str(count), "█" * max(1, round(30 * count / most)))
+                bars.add_row(Text(printable(name)), str(count), "█" * max(1, round(30 * count / highest)))
             console.print(bars)
     if sheet.rare:
         echo(f"Under 2 % of the dialogues, too few to learn from: {', '.join(map(printable, sheet.rare))}")

@@ -1,4 +1,4 @@
-"""``wardround reproduce``: the published tables again, cell by cell, from the authors' released files."""
+"""``wardround reproduce``: recompute the published tables, cell by cell, from the authors' released files."""
 
 from pathlib import Path
 from typing import Annotated, Literal

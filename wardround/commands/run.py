@@ -1,4 +1,4 @@
-"""``wardround run``: many cases through the workflow, into a run directory."""
+"""``wardround run``: run many cases through a workflow, into a run directory."""
 
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
@@ -86,7 +86,7 @@ def run(
     if dry_run:
         _project(sweep, out, like)
         return
-    with _traced(sweep) if tracing else nullcontext():
+    with _tracing(sweep) if tracing else nullcontext():
         failed = _run(sweep, out, Console(stderr=True), progress)
     if failed:
         raise typer.Exit(SOME_FAILED)
@@ -101,8 +101,8 @@ def _project(sweep: "Sweep", out: Path | None, like: Path | None) -> None:
 
 
 @contextmanager
-def _traced(sweep: "Sweep") -> "Iterator[None]":
-    """Post what the runs ask, where that can be done without the answer key."""
+def _tracing(sweep: "Sweep") -> "Iterator[None]":
+    """Trace the runs to LangSmith, if that cannot leak the answer key."""
     import os
 
     from langchain_core.tracers.langchain import wait_for_all_tracers
@@ -127,7 +127,7 @@ def _traced(sweep: "Sweep") -> "Iterator[None]":
 
 
 def _run(sweep: "Sweep", out: Path | None, console: "Console", progress: str) -> int:
-    """Run every run of the file, one after the other; the number of failed cases."""
+    """Run every run of the file, one after the other; return the number of failed cases."""
     import asyncio
 
     from rich.console import Console
@@ -154,14 +154,14 @@ def _run(sweep: "Sweep", out: Path | None, console: "Console", progress: str) ->
     runs = [(name, one, root / name) for name, one in sweep.runs.items()]  # a single run has no name
     check_keys([experiment.context for experiment in sweep.runs.values()])
     if not sweep.single:
-        for _, experiment, _ in runs:  # all of them before the first is run
+        for _, experiment, _ in runs:  # check all of them before the first is run
             select(experiment.data)
             asyncio.run(check_servers(experiment.context))
         try:
             write_order(sweep, root)
         except OSError as error:
             raise ConfigurationError(f"--out {root}: cannot be written: {error}") from error
-    with _one_cluster([experiment for _, experiment, _ in runs]):
+    with _shared_cluster([experiment for _, experiment, _ in runs]):
         for name, experiment, directory in runs:
             with live_view(console, f"{name}: " if name else "", progress):
                 summary = asyncio.run(run_experiment(experiment, directory))
@@ -180,8 +180,8 @@ def _run(sweep: "Sweep", out: Path | None, console: "Console", progress: str) ->
     return failed
 
 
-def _one_cluster(runs: "Sequence[Experiment]") -> "AbstractContextManager[object]":
-    """One cluster for all runs of a sweep that are to be on the same: its workers start once."""
+def _shared_cluster(runs: "Sequence[Experiment]") -> "AbstractContextManager[object]":
+    """Open one cluster for all runs of a sweep that use the same address, so that its workers start once."""
     addresses = {one.run.address for one in runs if one.run.engine == "ray"}
     if len(runs) == 1 or len(addresses) != 1:
         return nullcontext()
@@ -191,7 +191,7 @@ def _one_cluster(runs: "Sequence[Experiment]") -> "AbstractContextManager[object
 
 
 def known_names() -> "Mapping[str, Sequence[str]]":
-    """What settings of a run take, with what plug-ins have brought."""
+    """Return the names that settings of a run accept, including those of plug-ins."""
     from graphs.catalogue import SERVED
     from nodes.patients.systems import PATIENTS
     from nodes.strategies.registry import STRATEGIES

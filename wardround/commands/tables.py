@@ -34,27 +34,27 @@ def tables(
 
     if unknown := [name for name in table or [] if name not in TABLE_NAMES]:
         raise ConfigurationError(f"--table {unknown[0]}: unknown; known are {', '.join(TABLE_NAMES)}")
-    made = make_tables(find_runs(runs), table or USUAL)
-    if refused := [one for one in made if one.reason and table]:
+    results = make_tables(find_runs(runs), table or USUAL)
+    if refused := [one for one in results if one.reason and table]:
         raise ConfigurationError(f"--table {refused[0].name}: {refused[0].reason}")
-    show_tables([one for one in made if one.tables], out)
+    show_tables([one for one in results if one.tables], out)
 
 
 def tables_of_sweep(directories: Sequence[Path], names: Sequence[str], out: Path) -> None:
-    """Print and write the tables at the end of a sweep; one that does not fit its runs says why."""
+    """Print and write the tables at the end of a sweep; a table that does not fit its runs gives the reason."""
     from wardround.store.recorded_run import find_runs
     from wardround.tables.making import make_tables
 
-    made = make_tables(find_runs(directories), names)
+    results = make_tables(find_runs(directories), names)
     echo("")
-    show_tables([one for one in made if one.tables], out)
-    for one in made:
+    show_tables([one for one in results if one.tables], out)
+    for one in results:
         if one.reason:
             echo(f"No table {one.name}: {one.reason}")
 
 
 def show_tables(made: "Sequence[Made]", out: Path | None) -> None:
-    """Print tables, and write them if a place is named.
+    """Print tables, and write them if a folder is given.
 
     Raises:
         OSError: they cannot be written.

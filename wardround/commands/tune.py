@@ -1,4 +1,4 @@
-"""``wardround tune``: trains an interviewer on dialogues (CliniChatGLM)."""
+"""``wardround tune``: train an interviewer on dialogues (CliniChatGLM)."""
 
 import tempfile
 from functools import partial
@@ -71,7 +71,7 @@ def tune(
         from wardround.tuning.base import require_extra
 
         require_extra()
-        _quiet()
+        _silence_libraries()
         if smoke:
             if given or dialogues is not None or out is not None or evaluate is not None:
                 raise TuningError("--smoke takes no other option")
@@ -119,8 +119,8 @@ def _report(step: "Step", steps: int) -> None:
     echo(f"step {step.step}/{steps}: loss {step.loss:.4f}", err=True)
 
 
-def _quiet() -> None:
-    """What the libraries below say of themselves is not said; errors are."""
+def _silence_libraries() -> None:
+    """Silence the libraries' warnings and progress bars; errors are still shown."""
     import os
     import warnings
 

@@ -1,4 +1,4 @@
-"""``wardround view``: many runs in the browser."""
+"""``wardround view``: browse many runs in a browser."""
 
 from pathlib import Path
 from typing import Annotated

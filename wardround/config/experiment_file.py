@@ -92,7 +92,10 @@ def read_sweep(
         except ModelSpecError as error:
             raise ConfigurationError(f"{origin}: {error}") from error
     settings = _run_settings(base, given, list(_combinations(variants or {"": {}}, grid, file)), file)
-    runs = {name: _validate(laid, file) for name, laid in _with_fixed(settings, sweeping.fixed, file).items()}
+    runs = {
+        name: _validate(run_settings, file)
+        for name, run_settings in _with_fixed(settings, sweeping.fixed, file).items()
+    }
     models_given = {*fixed.values()}.union(*map(given_models, (base, *settings.values())))
     for place, (_, origin) in base.items():
         if (block := block_at(place)) and block not in models_given and origin == str(file):
@@ -195,8 +198,10 @@ def _read(file: Path | None, seen: tuple[Path, ...]) -> Settings:
     shipped = library_files().get(extended.removesuffix(".toml"))
     base = _read(beside if beside.exists() or shipped is None else shipped, (*seen, file.resolve()))
     # An empty section overrides nothing.
-    own = {at: kept for at, kept in own.items() if kept[0] != {} or not any(within(place, at) for place in base)}
-    return {**{at: kept for at, kept in base.items() if at not in own}, **own}
+    own = {
+        at: setting for at, setting in own.items() if setting[0] != {} or not any(within(place, at) for place in base)
+    }
+    return {**{at: setting for at, setting in base.items() if at not in own}, **own}
 
 
 def _resolve_beside(settings: dict[str, Any], file: Path) -> None:
@@ -260,18 +265,18 @@ def _run_settings(
     base: Settings, given: Mapping[Place, Any], combinations: Sequence[tuple[str, Settings]], file: Path | None
 ) -> dict[str, Settings]:
     """Return the settings of each run by name: command line over the run's own over the file's."""
-    base_of = _shared_settings(base, [laid for _, laid in combinations])
+    base_of = _shared_settings(base, [run_settings for _, run_settings in combinations])
     found: dict[str, Settings] = {}
-    for name, laid in combinations:
+    for name, run_settings in combinations:
         if name in _RESERVED:
             raise ConfigurationError(f"{file}: variants.{name}: is no name for a run's directory; choose another")
         if name in found:
             raise ConfigurationError(f"{file}: two runs would be named {name!r}; tell them apart with [variants]")
-        over = {**laid, **{place: (value, COMMAND_LINE) for place, value in given.items()}}
+        over = {**run_settings, **{place: (value, COMMAND_LINE) for place, value in given.items()}}
         if name:
             over[("name",)] = (name, str(file))
-        kept = {place: setting for place, setting in base_of(over).items() if place not in over}
-        found[name] = {**kept, **over}
+        inherited = {place: setting for place, setting in base_of(over).items() if place not in over}
+        found[name] = {**inherited, **over}
     return found
 
 
@@ -298,17 +303,17 @@ def _labels(values: Sequence[Any]) -> list[str]:
 def _shared_settings(base: Settings, runs: Sequence[Settings]) -> Callable[[Settings], Settings]:
     """Return a function that gives a run the file's settings, without those that only other runs' graphs have."""
 
-    def context_of(laid: Settings) -> set[str]:
-        graph = {**base, **laid}.get(("graph",), (Experiment().graph, ""))[0]
+    def context_of(run_settings: Settings) -> set[str]:
+        graph = {**base, **run_settings}.get(("graph",), (Experiment().graph, ""))[0]
         return set(CONTEXTS[graph].model_fields) if isinstance(graph, str) and graph in CONTEXTS else set()
 
-    obeyed = set().union(*(context_of(laid) for laid in runs))
+    known_settings = set().union(*(context_of(run_settings) for run_settings in runs))
 
-    def of(laid: Settings) -> Settings:
-        ignored = obeyed - context_of(laid)
-        return {place: kept for place, kept in base.items() if place[0] != "workflow" or place[-1] not in ignored}
+    def without_ignored(run_settings: Settings) -> Settings:
+        ignored = known_settings - context_of(run_settings)
+        return {place: setting for place, setting in base.items() if place[0] != "workflow" or place[-1] not in ignored}
 
-    return of
+    return without_ignored
 
 
 def _validate(settings: Settings, file: Path | None) -> Experiment:
@@ -327,38 +332,44 @@ def _validate(settings: Settings, file: Path | None) -> Experiment:
 
 def _with_fixed(runs: Mapping[str, Settings], fixed: Mapping[str, str], file: Path | None) -> dict[str, Settings]:
     """Add the fixed models to each run that uses models; a model goes only to runs that ask its role."""
-    if not fixed and len(runs) == 1 and not any(("models", PATIENT) in laid for laid in runs.values()):
+    if not fixed and len(runs) == 1 and not any(("models", PATIENT) in run_settings for run_settings in runs.values()):
         return dict(runs)
-    bare = {name: {at: kept for at, kept in laid.items() if at[0] not in MODEL_MAPS} for name, laid in runs.items()}
-    plain = {name: _validate(laid, file) for name, laid in bare.items()}
-    asked = {name: {*keys_of(run), *judging_roles()} for name, run in plain.items()}
-    by_anybody = set().union(*asked.values())
+    without_models = {
+        name: {at: setting for at, setting in run_settings.items() if at[0] not in MODEL_MAPS}
+        for name, run_settings in runs.items()
+    }
+    unfixed_runs = {name: _validate(run_settings, file) for name, run_settings in without_models.items()}
+    asked = {name: {*keys_of(run), *judging_roles()} for name, run in unfixed_runs.items()}
+    asked_by_any = set().union(*asked.values())
     of_file: Settings = {
         (JUDGES, "default") if role == JUDGES else ("models", role): (spec, f"{file}: fixed")
         for role, spec in fixed.items()
     }
     found: dict[str, Settings] = {}
-    for name, laid in runs.items():
+    for name, run_settings in runs.items():
         keys = asked[name] | {"default"}
-        side = patients_side(plain[name])
-        own = {
-            at: kept
-            for at, kept in _with_patient_roles(laid, side).items()
-            if at[0] != "models" or {at[-1]} & keys or at[-1] not in by_anybody
+        patient_roles = patients_side(unfixed_runs[name])
+        chosen_models = {
+            at: setting
+            for at, setting in _with_patient_roles(run_settings, patient_roles).items()
+            if at[0] != "models" or {at[-1]} & keys or at[-1] not in asked_by_any
         }
-        if any(value != OFFLINE for (section, *_), (value, _) in own.items() if section == "models"):
-            same = _with_patient_roles(of_file, side)
-            own = {**{at: kept for at, kept in same.items() if at[0] == JUDGES or at[-1] in keys}, **own}
-        found[name] = own
+        if any(value != OFFLINE for (section, *_), (value, _) in chosen_models.items() if section == "models"):
+            fixed_models = _with_patient_roles(of_file, patient_roles)
+            chosen_models = {
+                **{at: setting for at, setting in fixed_models.items() if at[0] == JUDGES or at[-1] in keys},
+                **chosen_models,
+            }
+        found[name] = chosen_models
     return found
 
 
-def _with_patient_roles(laid: Settings, side: Collection[str]) -> Settings:
+def _with_patient_roles(settings: Settings, patient_roles: Collection[str]) -> Settings:
     """Replace a model for `patient` by one for each role of the patient's side, if none of them has that name."""
-    if not side or PATIENT in side or ("models", PATIENT) not in laid:
-        return laid
-    rest = {at: kept for at, kept in laid.items() if at != ("models", PATIENT)}
-    return {**{("models", role): laid["models", PATIENT] for role in sorted(side)}, **rest}
+    if not patient_roles or PATIENT in patient_roles or ("models", PATIENT) not in settings:
+        return settings
+    rest = {at: setting for at, setting in settings.items() if at != ("models", PATIENT)}
+    return {**{("models", role): settings["models", PATIENT] for role in sorted(patient_roles)}, **rest}
 
 
 def _toml_value(text: str) -> Any:

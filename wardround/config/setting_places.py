@@ -67,8 +67,8 @@ def nested(settings: Settings) -> dict[str, Any]:
 
 def origin_of(settings: Settings, place: Place, file: Path | None) -> str:
     """Return where a value, or its section, was written; without a file, also a section by one of its values."""
-    candidates = [(laid, origin) for laid, (_, origin) in reversed(settings.items())]
-    found = [origin for laid, origin in candidates if within(place, laid) or (file is None and within(laid, place))]
+    candidates = [(known, origin) for known, (_, origin) in reversed(settings.items())]
+    found = [origin for known, origin in candidates if within(place, known) or (file is None and within(known, place))]
     return found[0] if found else str(file or COMMAND_LINE)
 
 

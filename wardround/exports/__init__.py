@@ -1,1 +1,1 @@
-"""Runs as data frames, and in the formats of other tools."""
+"""Export runs as data frames, and to the formats of other tools."""

@@ -1,7 +1,7 @@
-"""Runs as logs of Inspect (inspect_ai), by its own types: for its viewer, its data frames and its analysis.
+"""Export runs as logs of Inspect (inspect_ai), for its viewer, data frames and analysis.
 
-A case and epoch is a sample: the dialogue its messages, each score with the reason where it is missing, each call a
-model event under the span of its stage, with prompt, answer, tokens and seconds.
+Each case and epoch is a sample: its dialogue becomes messages, each score comes with the reason if it is missing, and
+each call becomes a model event in the span of its stage, with prompt, answer, tokens and seconds.
 """
 
 import hashlib
@@ -23,7 +23,7 @@ from wardround.store.run_directory import Result
 
 
 def write_inspect_logs(runs: Sequence[RecordedRun], out: Path) -> list[Path]:
-    """Write ``RUN.eval`` into a folder, a file a run; gives them.
+    """Write ``RUN.eval`` into a folder, one file per run; return the files.
 
     Raises:
         ImportError: inspect_ai is not installed.
@@ -41,7 +41,7 @@ def write_inspect_logs(runs: Sequence[RecordedRun], out: Path) -> list[Path]:
 
 
 def inspect_log(run: RecordedRun) -> Any:
-    """A run as an ``inspect_ai.log.EvalLog``."""
+    """Return a run as an ``inspect_ai.log.EvalLog``."""
     from inspect_ai.log import EvalConfig, EvalDataset, EvalLog, EvalResults, EvalSpec, EvalStats
 
     cases, _ = run.known_cases()
@@ -126,22 +126,22 @@ def _sample(run: RecordedRun, result: Result, case: Case | None) -> Any:
 
 
 def _events(calls: Sequence[Call]) -> Iterator[Any]:
-    """Each call under the span of its stage."""
+    """Yield each call in the span of its stage."""
     from inspect_ai.event import SpanBeginEvent, SpanEndEvent
 
-    first = min((call.started for call in calls), default=0.0)
+    run_start = min((call.started for call in calls), default=0.0)
     for number, (stage, group) in enumerate(groupby(calls, key=lambda call: call.stage)):
-        made, span = list(group), f"{number}-{stage}"
-        begun, ended = made[0].started, max(call.started + call.seconds for call in made)
+        stage_calls, span = list(group), f"{number}-{stage}"
+        start, ended = stage_calls[0].started, max(call.started + call.seconds for call in stage_calls)
         yield SpanBeginEvent(
-            id=span, span_id=span, name=stage, type="stage", timestamp=_time(begun), working_start=begun - first
+            id=span, span_id=span, name=stage, type="stage", timestamp=_time(start), working_start=start - run_start
         )
-        for call in made:
-            yield _event(call, span, first)
-        yield SpanEndEvent(id=span, span_id=span, timestamp=_time(ended), working_start=ended - first)
+        for call in stage_calls:
+            yield _event(call, span, run_start)
+        yield SpanEndEvent(id=span, span_id=span, timestamp=_time(ended), working_start=ended - run_start)
 
 
-def _event(call: Call, span: str, first: float) -> Any:
+def _event(call: Call, span: str, run_start: float) -> Any:
     from inspect_ai.event import ModelEvent
     from inspect_ai.model import GenerateConfig, ModelOutput
 
@@ -153,7 +153,7 @@ def _event(call: Call, span: str, first: float) -> Any:
         uuid=hashlib.sha256(f"{span}/{call.id}".encode()).hexdigest()[:22],
         span_id=span,
         timestamp=_time(call.started),
-        working_start=call.started - first,
+        working_start=call.started - run_start,
         completed=_time(call.started + call.seconds),
         working_time=call.seconds,
         model=call.model,
@@ -179,20 +179,20 @@ def _message(message: Mapping[str, Any]) -> Any:
 
 
 def _usage(calls: Iterable[Call], by: str) -> dict[str, Any]:
-    """What was used, by model or by role."""
+    """Return the token usage by model or by role."""
     from inspect_ai.model import ModelUsage
 
-    used: dict[str, Any] = {}
+    total: dict[str, Any] = {}
     for call in calls:
-        one = ModelUsage(
+        usage = ModelUsage(
             input_tokens=call.input_tokens,
             output_tokens=call.output_tokens,
             total_tokens=call.input_tokens + call.output_tokens,
             total_cost=call.cost,
         )
         name = getattr(call, by)
-        used[name] = used[name] + one if name in used else one
-    return used
+        total[name] = total[name] + usage if name in total else usage
+    return total
 
 
 def _summed(usages: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
@@ -206,15 +206,15 @@ def _summed(usages: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
 def _means(run: RecordedRun) -> Iterator[Any]:
     from inspect_ai.log import EvalMetric, EvalScore
 
-    for name, found in sorted(run.estimates.items(), key=lambda each: each[0] != AVERAGE):  # the first is the headline
+    for name, found in sorted(run.estimates.items(), key=lambda each: each[0] != AVERAGE):  # the headline comes first
         ends = found.ci95 or (None, None)
-        told = {"mean": found.mean, "stderr": found.se, "ci95_low": ends[0], "ci95_high": ends[1]}
+        metrics = {"mean": found.mean, "stderr": found.se, "ci95_low": ends[0], "ci95_high": ends[1]}
         yield EvalScore(
             name=name,
             scorer=run.suite.name,
             scored_samples=found.n,
             unscored_samples=len(run.scored) - found.n,
-            metrics={key: EvalMetric(name=key, value=value) for key, value in told.items() if value is not None},
+            metrics={key: EvalMetric(name=key, value=value) for key, value in metrics.items() if value is not None},
         )
 
 

@@ -1,4 +1,4 @@
-"""Runs as runs of MLflow: settings as parameters, means as metrics, the summary as an artefact."""
+"""Export runs to MLflow: settings as parameters, means as metrics, the summary as an artefact."""
 
 import os
 from collections.abc import Sequence
@@ -15,16 +15,16 @@ _NOT_MEASURED = ("seed",)
 
 
 def write_mlflow(runs: Sequence[RecordedRun], to: str) -> None:
-    """Log runs; one that was logged before is put in its place.
+    """Log runs; a run that was logged before is replaced.
 
-    ``to`` is an SQLite file, made if need be, or the address of a tracking server; an experiment's runs stand under its
-    name.
+    ``to`` is an SQLite file, created if missing, or the address of a tracking server. Runs are grouped by the name of
+    their experiment.
 
     Raises:
         ImportError: MLflow is not installed.
         ConfigurationError: the server or the file cannot be used.
     """
-    os.environ.setdefault("MLFLOW_DISABLE_TELEMETRY", "true")  # before it is imported
+    os.environ.setdefault("MLFLOW_DISABLE_TELEMETRY", "true")  # must be set before the import
     from mlflow import MlflowClient
     from mlflow.exceptions import MlflowException
 
@@ -43,19 +43,19 @@ def _log(client: Any, run: RecordedRun, artifacts: Path | None) -> None:
     key = experiment.experiment_id if experiment else client.create_experiment(name, artifacts and artifacts.as_uri())
     for earlier in client.search_runs([key], f"tags.`{_TAG}` = '{run.manifest['run']}'"):
         client.delete_run(earlier.info.run_id)
-    begun, ended = (_milliseconds(run.path / file) for file in (MANIFEST, "results.jsonl"))
-    logged = client.create_run(key, begun, {_TAG: run.manifest["run"]}, run.name).info.run_id
+    started, ended = (_milliseconds(run.path / file) for file in (MANIFEST, "results.jsonl"))
+    run_id = client.create_run(key, started, {_TAG: run.manifest["run"]}, run.name).info.run_id
     for setting, value in flat(run.manifest["configuration"]).items():
         if value not in (None, []):
-            client.log_param(logged, setting, value)
+            client.log_param(run_id, setting, value)
     for column, value in next(runs_of(run)).items():
         if isinstance(value, int | float) and column not in _NOT_MEASURED:
-            client.log_metric(logged, column, value)
+            client.log_metric(run_id, column, value)
     summary = run.path / "summary.json"
     if summary.is_file():
-        client.log_artifact(logged, str(summary))
+        client.log_artifact(run_id, str(summary))
     finished = len(run.results) >= run.planned
-    client.set_terminated(logged, "FINISHED" if finished else "KILLED", ended)
+    client.set_terminated(run_id, "FINISHED" if finished else "KILLED", ended)
 
 
 def _milliseconds(file: Path) -> int:

@@ -1,4 +1,4 @@
-"""What runs hold, as rows of five levels: runs, cases, turns of dialogues, calls, and verdicts on what was decided."""
+"""The rows that runs export, in five levels: runs, cases, turns of dialogues, calls, and verdicts."""
 
 import json
 import re
@@ -18,7 +18,7 @@ _ROUND = re.compile(r"/round(\d+)(?:/|$)")
 
 
 class Place(TypedDict):
-    """Which case of which run a row is of."""
+    """The run, case and epoch of a row."""
 
     run: str
     case_id: str
@@ -26,7 +26,7 @@ class Place(TypedDict):
 
 
 class TurnRow(Place):
-    """One utterance, and what the patient's side knows of it; facts and pictures are one a line."""
+    """One utterance, with what the patient's side recorded for it; facts and pictures are one per line."""
 
     number: int
     speaker: str
@@ -38,7 +38,7 @@ class TurnRow(Place):
 
 
 class CallRow(Place):
-    """One question put to one role; messages and answer are JSON."""
+    """One call of a role; the answer is JSON."""
 
     call: str
     role: str
@@ -60,7 +60,7 @@ class CallRow(Place):
 
 
 class VerdictRow(Place):
-    """One judgement: of a physician on a decision (`feedback`), or of a judge on the answers of a case (`score`)."""
+    """One judgement: a physician's on a decision (`feedback`), or a judge's on the answers of a case (`score`)."""
 
     call: str
     kind: str
@@ -74,7 +74,7 @@ class VerdictRow(Place):
 
 
 def runs_of(run: RecordedRun) -> Iterator[Row]:
-    """The run itself: what was run, how many cases, each mean with its standard error, interval and number."""
+    """Yield the run's row: what was run, how many cases, and each mean with standard error, interval and number."""
     results = run.results
     means = {
         column: value
@@ -106,7 +106,7 @@ def runs_of(run: RecordedRun) -> Iterator[Row]:
 
 
 def cases_of(run: RecordedRun) -> Iterator[Row]:
-    """One row a case and epoch, by their order."""
+    """Yield one row per case and epoch, in order."""
     known, _ = run.known_cases()
     for result in _answered(run):
         department = _department(result, known.get(result.case_id))
@@ -114,7 +114,7 @@ def cases_of(run: RecordedRun) -> Iterator[Row]:
 
 
 def turns_of(run: RecordedRun) -> Iterator[TurnRow]:
-    """Every utterance of every dialogue; of several doctors' dialogues, the first one's."""
+    """Yield every utterance of every dialogue; with several doctors, of the first one's."""
     for result in _answered(run):
         for number, turn in enumerate(dialogue_of(run, result), start=1):
             yield {
@@ -130,16 +130,16 @@ def turns_of(run: RecordedRun) -> Iterator[TurnRow]:
 
 
 def calls_of(run: RecordedRun) -> Iterator[CallRow]:
-    """Every call of every case that has ended, without the messages, which are the bulk of it."""
+    """Yield every call of every case that has ended, without the messages, which are the bulk of it."""
     for result in run.results:
         for call in run.trace(result).calls:
-            told = call.model_dump(include=CallRow.__annotations__.keys() - {"answer"})
+            fields = call.model_dump(include=CallRow.__annotations__.keys() - {"answer"})
             answer = None if call.answer is None else _json(call.answer)
-            yield cast(CallRow, {**_place(run, result), "call": call.id, **told, "answer": answer})
+            yield cast(CallRow, {**_place(run, result), "call": call.id, **fields, "answer": answer})
 
 
 def verdicts_of(run: RecordedRun) -> Iterator[VerdictRow]:
-    """Every judgement that was given."""
+    """Yield every judgement that was given."""
     for result in run.results:
         for call in run.trace(result).calls:
             answer = call.answer
@@ -169,7 +169,7 @@ LEVELS: Mapping[Level, Callable[[RecordedRun], Iterator[Any]]] = {
     "calls": calls_of,
     "verdicts": verdicts_of,
 }
-# The columns of the levels that have the same ones in every run, with their types.
+# The columns, with types, of the levels whose columns are the same in every run.
 COLUMNS: Mapping[Level, Mapping[str, Any]] = {
     "turns": TurnRow.__annotations__,
     "calls": CallRow.__annotations__,

@@ -1,7 +1,7 @@
-"""Runs as OpenTelemetry spans by its conventions for generative AI: for Jaeger, Grafana, Langfuse, Phoenix and others.
+"""Export runs as OpenTelemetry spans (GenAI semantic conventions), for Jaeger, Grafana, Langfuse, Phoenix and others.
 
-A case is a trace: stages under it, calls under them, each score an event. What was asked and answered is left out
-unless asked for. Ids are made of the run's and the case's, so that what is sent twice is the same trace.
+Each case is a trace: stages are its spans, calls are spans below them, each score is an event. Prompts and answers are
+left out unless asked for. Ids are derived from the run's and the case's, so that sending twice gives the same trace.
 """
 
 import base64
@@ -25,19 +25,19 @@ if TYPE_CHECKING:
 
 
 def write_spans(runs: Sequence[RecordedRun], to: str, *, content: bool = False) -> int:
-    """Write spans into a file, or send them to a server; the file is OTLP's JSON lines, as collectors read them.
+    """Write spans to a file, or send them to a server; return the number of cases.
 
-    To the ``http`` address of a collector without a path ``/v1/traces`` is added. Prompts and answers are among the
-    ``content``. Gives the number of cases.
+    The file is OTLP in JSON Lines, as collectors read it. If the ``http`` address of a collector has no path,
+    ``/v1/traces`` is added. With ``content``, prompts and answers are included.
 
     Raises:
         ImportError: OpenTelemetry is not installed.
-        ConfigurationError: the collector does not take them.
+        ConfigurationError: the collector does not accept them.
         OSError: the file cannot be written.
     """
     cases = ((run, result) for run in runs for result in run.results)
-    each = (_spans(run, result, content) for run, result in cases)
-    return _send(each, to) if "://" in to else _write(each, Path(to))
+    spans_by_case = (_spans(run, result, content) for run, result in cases)
+    return _send(spans_by_case, to) if "://" in to else _write(spans_by_case, Path(to))
 
 
 def _write(cases: Iterator[Sequence["ReadableSpan"]], file: Path) -> int:
@@ -49,14 +49,14 @@ def _write(cases: Iterator[Sequence["ReadableSpan"]], file: Path) -> int:
     return len(lines)
 
 
-def _hex(told: Any) -> Any:
-    """OTLP's JSON has ids in hexadecimal digits where Protobuf's has base64."""
-    if isinstance(told, list):
-        return [_hex(one) for one in told]
-    if not isinstance(told, dict):
-        return told
+def _hex(content: Any) -> Any:
+    """Convert ids from base64, as in Protobuf's JSON, to hexadecimal, as in OTLP's."""
+    if isinstance(content, list):
+        return [_hex(one) for one in content]
+    if not isinstance(content, dict):
+        return content
     ids = ("traceId", "spanId", "parentSpanId")
-    return {key: base64.b64decode(one).hex() if key in ids else _hex(one) for key, one in told.items()}
+    return {key: base64.b64decode(one).hex() if key in ids else _hex(one) for key, one in content.items()}
 
 
 def _send(cases: Iterator[Sequence["ReadableSpan"]], to: str) -> int:
@@ -65,7 +65,7 @@ def _send(cases: Iterator[Sequence["ReadableSpan"]], to: str) -> int:
     from opentelemetry.sdk.trace.export import SpanExportResult
 
     session = requests.Session()
-    session.max_redirects = 0  # what was meant for one server goes to no other
+    session.max_redirects = 0  # data meant for one server must not go to another
     address = to.rstrip("/")
     exporter = OTLPSpanExporter(address if address.count("/") > 2 else f"{address}/v1/traces", session=session)
     sent = 0
@@ -85,35 +85,37 @@ def _spans(run: RecordedRun, result: Result, content: bool) -> Sequence["Readabl
     from opentelemetry.sdk.trace.id_generator import IdGenerator
     from opentelemetry.sdk.trace.sampling import ALWAYS_ON
 
-    place = f"{run.manifest['run']}/{result.case_id}/{result.epoch}"
+    case_key = f"{run.manifest['run']}/{result.case_id}/{result.epoch}"
 
     class Ids(IdGenerator):
         def __init__(self) -> None:
             self._numbers = count()
 
         def generate_trace_id(self) -> int:
-            return _id(place, 16)
+            return _id(case_key, 16)
 
         def generate_span_id(self) -> int:
-            return _id(f"{place}#{next(self._numbers)}", 8)
+            return _id(f"{case_key}#{next(self._numbers)}", 8)
 
-    kept = InMemorySpanExporter()
-    named = Resource({"service.name": "wardround", "wardround.run": run.name})
-    provider = TracerProvider(sampler=ALWAYS_ON, resource=named, id_generator=Ids(), shutdown_on_exit=False)
-    provider.add_span_processor(SimpleSpanProcessor(kept))
+    exporter = InMemorySpanExporter()
+    resource = Resource({"service.name": "wardround", "wardround.run": run.name})
+    provider = TracerProvider(sampler=ALWAYS_ON, resource=resource, id_generator=Ids(), shutdown_on_exit=False)
+    provider.add_span_processor(SimpleSpanProcessor(exporter))
     tracer = provider.get_tracer("wardround")
     calls = run.trace(result).calls
 
-    def open_span(stack: ExitStack, name: str, made: Sequence[Call], attributes: Mapping[str, Any], **more: Any) -> Any:
-        begun = min((call.started for call in made), default=0.0)
-        span = tracer.start_span(name, start_time=_nanoseconds(begun), attributes=attributes, **more)
-        ended = max((call.started + call.seconds for call in made), default=begun)
+    def open_span(
+        stack: ExitStack, name: str, span_calls: Sequence[Call], attributes: Mapping[str, Any], **more: Any
+    ) -> Any:
+        start = min((call.started for call in span_calls), default=0.0)
+        span = tracer.start_span(name, start_time=_nanoseconds(start), attributes=attributes, **more)
+        ended = max((call.started + call.seconds for call in span_calls), default=start)
         stack.callback(span.end, _nanoseconds(ended))
         stack.enter_context(trace.use_span(span))
         return span
 
     with ExitStack() as case:
-        about = {
+        case_attributes = {
             "gen_ai.operation.name": "invoke_agent",
             "gen_ai.agent.name": run.experiment.graph,
             "gen_ai.conversation.id": f"{result.case_id}/{result.epoch}",
@@ -121,7 +123,7 @@ def _spans(run: RecordedRun, result: Result, content: bool) -> Sequence["Readabl
             "wardround.epoch": result.epoch,
             "wardround.termination": result.termination,
         }
-        span = open_span(case, f"invoke_agent {run.experiment.graph}", calls, about)
+        span = open_span(case, f"invoke_agent {run.experiment.graph}", calls, case_attributes)
         ended = _nanoseconds(max((call.started + call.seconds for call in calls), default=0.0))
         for name, value in result.scores.items():
             if value is not None:
@@ -130,21 +132,21 @@ def _spans(run: RecordedRun, result: Result, content: bool) -> Sequence["Readabl
         if not result.scored:
             span.set_status(trace.StatusCode.ERROR, result.error or result.termination)
         for stage, group in groupby(calls, key=lambda call: call.stage):
-            with ExitStack() as under:
-                made = list(group)
-                open_span(under, stage, made, {"wardround.stage": stage})
-                for call in made:
+            with ExitStack() as stage_stack:
+                stage_calls = list(group)
+                open_span(stage_stack, stage, stage_calls, {"wardround.stage": stage})
+                for call in stage_calls:
                     _call(call, content, open_span)
-    return kept.get_finished_spans()
+    return exporter.get_finished_spans()
 
 
 def _call(call: Call, content: bool, open_span: Any) -> None:
     from opentelemetry.trace import SpanKind, StatusCode
 
-    asked = call.model not in WITHOUT_MODEL
-    provider, _, model = call.model.partition(":") if asked else ("wardround", "", call.model)
-    about: dict[str, Any] = {
-        "gen_ai.operation.name": "chat" if asked else "invoke_agent",
+    is_model = call.model not in WITHOUT_MODEL
+    provider, _, model = call.model.partition(":") if is_model else ("wardround", "", call.model)
+    attributes: dict[str, Any] = {
+        "gen_ai.operation.name": "chat" if is_model else "invoke_agent",
         "gen_ai.provider.name": provider,
         "gen_ai.request.model": model.partition("@")[0],
         "gen_ai.agent.name": call.role,
@@ -157,18 +159,20 @@ def _call(call: Call, content: bool, open_span: Any) -> None:
         "wardround.cached": call.cached,
     }
     if call.cost is not None:
-        about["wardround.cost"] = call.cost
+        attributes["wardround.cost"] = call.cost
     if content:
         answer = call.answer if isinstance(call.answer, str) else json.dumps(call.answer, ensure_ascii=False)
-        about["gen_ai.input.messages"] = json.dumps([_message(one) for one in call.messages or ()], ensure_ascii=False)
-        told = {"role": "assistant", "parts": [{"type": "text", "content": answer}], "finish_reason": "stop"}
-        about["gen_ai.output.messages"] = json.dumps([told], ensure_ascii=False)
+        attributes["gen_ai.input.messages"] = json.dumps(
+            [_message(one) for one in call.messages or ()], ensure_ascii=False
+        )
+        message = {"role": "assistant", "parts": [{"type": "text", "content": answer}], "finish_reason": "stop"}
+        attributes["gen_ai.output.messages"] = json.dumps([message], ensure_ascii=False)
     if call.error is not None:
-        about["error.type"] = call.error.partition(":")[0]
+        attributes["error.type"] = call.error.partition(":")[0]
     with ExitStack() as stack:
-        kind = SpanKind.CLIENT if asked else SpanKind.INTERNAL
-        name = f"chat {about['gen_ai.request.model']}" if asked else f"invoke_agent {call.role}"
-        span = open_span(stack, name, [call], about, kind=kind)
+        kind = SpanKind.CLIENT if is_model else SpanKind.INTERNAL
+        name = f"chat {attributes['gen_ai.request.model']}" if is_model else f"invoke_agent {call.role}"
+        span = open_span(stack, name, [call], attributes, kind=kind)
         if call.error is not None:
             span.set_status(StatusCode.ERROR, call.error)
 

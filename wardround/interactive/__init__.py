@@ -1,1 +1,1 @@
-"""People in seats: a consultation at a terminal."""
+"""Interactive consultations: a person plays a role at a terminal or in a browser."""

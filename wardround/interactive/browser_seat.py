@@ -1,6 +1,7 @@
-"""A person's seat in a browser: one session on pages for this machine alone, without a script.
+"""A browser interface for one session: local pages without scripts.
 
-What is sent names the question that it answers (``at``): a second click, another tab or an old page changes nothing.
+A submitted form names the question that it answers (``at``), so that a second click, another tab or an old page has no
+effect.
 """
 
 import asyncio
@@ -40,17 +41,17 @@ from wardround.serving.loopback import GuardedHandler, LoopbackServer, as_data
 from wardround.store.provenance import write_whole
 
 FEEDBACK = "feedback.json"
-MOST = 10_000  # characters of one field
-_LARGEST = 400_000  # bytes of all of them, as a browser writes them
-_FIELDS = 20
-_PATIENCE = 1.5  # seconds, after which who looks while the others are at work is told so
-_WIDEST = 1_200  # pixels of a picture
+MOST = 10_000  # characters per field
+_MAX_BYTES = 400_000  # bytes per form, as a browser encodes it
+_MAX_FIELDS = 20
+_PATIENCE = 1.5  # seconds; a page request that waits longer, because agents are working, gets a waiting page
+_MAX_PIXELS = 1_200  # pixels of a picture's longer side
 
 Done = TypeVar("Done")
 
 
 class Refused(Exception):
-    """What was sent cannot be taken; the message is for the person."""
+    """A submission that is refused; the message is for the person."""
 
     def __init__(self, status: HTTPStatus, message: str) -> None:
         super().__init__(message)
@@ -58,7 +59,7 @@ class Refused(Exception):
 
 
 class BrowserSeat(LoopbackServer):
-    """A server of one session, for whoever sits in its seat."""
+    """A server for one session."""
 
     def __init__(self, session: Session, port: int = 0) -> None:
         self.session = session
@@ -69,16 +70,16 @@ class BrowserSeat(LoopbackServer):
         super().__init__(_Handler, port)
 
     def page(self, wrong: str = "", given: Mapping[str, str] | None = None) -> str:
-        """The page as the session stands, after the others have done what they can.
+        """Render the page for the session's state, after letting the agents work as far as they can.
 
-        It says what was ``wrong`` with what was sent, and has what was ``given``, so that nobody types it again.
+        ``wrong`` says why the last submission was refused, and ``given`` refills the form with it.
         """
         session = self.session
         if not self._failed:
             self._try(session.go_on)
         question, feedback = session.question(), None
         if session.finished and not self._failed:
-            feedback = self._try(self._told)
+            feedback = self._try(self._load_feedback)
         state = session.state
         return self._render(
             opening=opening(session) if {"presentation", "patient_record"} & state.keys() else [],
@@ -100,14 +101,14 @@ class BrowserSeat(LoopbackServer):
         )
 
     def waiting(self) -> str:
-        """The page of who looks while the others are at work; it looks again."""
+        """Render the waiting page, which reloads itself."""
         return self._render(waits=True)
 
     def take(self, at: str, given: Mapping[str, str]) -> None:
-        """Go on with what the person has sent.
+        """Continue the session with what the person has submitted.
 
         Raises:
-            Refused: it is no answer, or not one to what is asked now.
+            Refused: it is not a valid answer, or does not answer the current question.
         """
         session, page = self.session, words_of(self.session)["page"]
         question = session.question()
@@ -115,7 +116,7 @@ class BrowserSeat(LoopbackServer):
             self._failed = ""
             return
         if question is None or at != self.at(question):
-            if self._was_taken(given):
+            if self._is_repeated(given):
                 return
             raise Refused(HTTPStatus.CONFLICT, page["answered"])
         if any(len(text) > MOST for text in given.values()):
@@ -125,19 +126,19 @@ class BrowserSeat(LoopbackServer):
         self._try(lambda: session.answer(answer))
 
     def at(self, question: Mapping[str, Any] | None) -> str:
-        """Which question this is; one that is asked again since its answer was none is another."""
-        told = (len(self.session.heard()), question)
-        return hashlib.sha256(repr(told).encode()).hexdigest()[:12]
+        """Return a hash that identifies the question; a repeated question after an invalid answer has another one."""
+        asked_state = (len(self.session.heard()), question)
+        return hashlib.sha256(repr(asked_state).encode()).hexdigest()[:12]
 
     def _words(self, question: Mapping[str, Any], given: Mapping[str, str]) -> dict[str, Any]:
-        text, does = given.get("text", "").strip(), given.get("do", "")
-        ends = does == "end" and may(question, "finished")
+        text, action = given.get("text", "").strip(), given.get("do", "")
+        ends = action == "end" and may(question, "finished")
         if not text and not ends:
             raise Refused(HTTPStatus.BAD_REQUEST, words_of(self.session)["page"]["empty"])
-        more: dict[str, Any] = {"finished": True} if ends else {}
-        if does == "examiner" and may(question, "addressee"):
-            more["addressee"] = "examiner"
-        return said(text, question, self.session, **more)
+        extra: dict[str, Any] = {"finished": True} if ends else {}
+        if action == "examiner" and may(question, "addressee"):
+            extra["addressee"] = "examiner"
+        return said(text, question, self.session, **extra)
 
     def _form(self, question: Mapping[str, Any], given: Mapping[str, str]) -> dict[str, Any]:
         fields: Mapping[str, Mapping[str, Any]] = question["schema"]["properties"]
@@ -146,27 +147,27 @@ class BrowserSeat(LoopbackServer):
             text = given.get(name, "").strip()
             answer[name] = entries(text) if field.get("type") == "array" else text
         words = words_of(self.session)
-        needed = [name for name, field in fields.items() if field.get("minItems") or field.get("minLength")]
-        if lacking := [words["report"].get(name, name) for name in needed if not answer[name]]:
-            parts = mark("listed", self.session.language).join(lacking)
+        required = [name for name, field in fields.items() if field.get("minItems") or field.get("minLength")]
+        if missing := [words["report"].get(name, name) for name in required if not answer[name]]:
+            parts = mark("listed", self.session.language).join(missing)
             raise Refused(HTTPStatus.BAD_REQUEST, words["page"]["lacking"].format(parts=parts))
         return answer
 
-    def _was_taken(self, given: Mapping[str, str]) -> bool:
-        """Whether the very same was taken before: the second of two clicks is no other answer."""
+    def _is_repeated(self, given: Mapping[str, str]) -> bool:
+        """Whether the same submission was accepted before, as with the second of two clicks."""
         text = given.get("text", "").strip()
-        mine = [turn.text for turn in self.session.heard() if turn.speaker == self.session.seat]
+        own_turns = [turn.text for turn in self.session.heard() if turn.speaker == self.session.seat]
         report = self.session.state.get("report")
-        handed_in = report is not None and given.get("basis", "").strip() == report.basis and "diagnosis" in given
-        return handed_in or bool(text and text in mine[-1:]) or (not text and given.get("do") == "end")
+        is_report = report is not None and given.get("basis", "").strip() == report.basis and "diagnosis" in given
+        return is_report or bool(text and text in own_turns[-1:]) or (not text and given.get("do") == "end")
 
-    def _told(self) -> Feedback:
-        """The feedback, made once: a model that judges is paid once."""
+    def _load_feedback(self) -> Feedback:
+        """Return the feedback, computed once, as judging models may cost money."""
         file = self.session.directory / FEEDBACK
         if self._feedback is None and file.exists():
             try:
                 self._feedback = Feedback.model_validate_json(file.read_text("utf-8"))
-            except ValidationError:  # of another version
+            except ValidationError:  # written by another version
                 file.unlink()
         if self._feedback is None:
             session = self.session
@@ -175,7 +176,7 @@ class BrowserSeat(LoopbackServer):
         return self._feedback
 
     def _try(self, work: Callable[[], Done]) -> Done | None:
-        """Do what a model may fail at; what it failed at is on the page, with a button."""
+        """Do work in which a model call may fail; a failure is shown on the page, with a button to retry."""
         try:
             return work()
         except AskError as error:
@@ -183,9 +184,9 @@ class BrowserSeat(LoopbackServer):
             return None
 
     def _pictures(self, turn: Any) -> list[tuple[str, str, str]]:
-        """Each picture's name, and its address or why there is none."""
+        """Return each picture's name, and its data URL or why there is none."""
         language = self.session.language
-        return [(label(one.item, language), *as_data(one.file, _WIDEST)) for one in turn.pictures]
+        return [(label(one.item, language), *as_data(one.file, _MAX_PIXELS)) for one in turn.pictures]
 
     def _render(self, **shown: Any) -> str:
         session, language = self.session, self.session.language
@@ -205,12 +206,12 @@ class _Handler(GuardedHandler):
     server: BrowserSeat
 
     def do_POST(self) -> None:
-        """Take what the person gives, and show the page anew."""
-        body = self.posted("", "application/x-www-form-urlencoded", _LARGEST, "the page's form")
+        """Process a submission, and redirect to the page."""
+        body = self.posted("", "application/x-www-form-urlencoded", _MAX_BYTES, "the page's form")
         if body is None:
             return
         try:
-            fields = parse_qs(body.decode("ascii"), keep_blank_values=True, errors="strict", max_num_fields=_FIELDS)
+            fields = parse_qs(body.decode("ascii"), keep_blank_values=True, errors="strict", max_num_fields=_MAX_FIELDS)
         except ValueError:
             self.answer(HTTPStatus.BAD_REQUEST, "expected the page's form")
             return
@@ -229,7 +230,7 @@ class _Handler(GuardedHandler):
             self.end_headers()
 
     def show(self, refused: Refused | None = None, given: Mapping[str, str] | None = None) -> None:
-        """Show the page as the session stands."""
+        """Send the page for the session's state."""
         if not self.server.busy.acquire(timeout=_PATIENCE if refused is None else -1):
             self.answer(HTTPStatus.OK, self.server.waiting(), "text/html", policy(served=True))
             return
@@ -243,7 +244,7 @@ class _Handler(GuardedHandler):
             self.server.busy.release()
 
     def _fail(self, error: Exception) -> None:
-        """A fault of ours is said, with its place on the terminal; the session stands as it was kept."""
+        """Report a bug of ours, with its traceback on the terminal; the saved session is unaffected."""
         traceback.print_exc()
-        told = f"this cannot be done ({type(error).__name__}: {error}); the session is kept; please report it"
-        self.answer(HTTPStatus.INTERNAL_SERVER_ERROR, told)
+        message = f"this cannot be done ({type(error).__name__}: {error}); the session is kept; please report it"
+        self.answer(HTTPStatus.INTERNAL_SERVER_ERROR, message)

@@ -1,4 +1,4 @@
-"""One consultation with a person in a seat, kept in a directory so that it can be left and gone on with."""
+"""One consultation with a person in a role, saved in a directory so that it can be resumed."""
 
 import hashlib
 import json
@@ -23,7 +23,7 @@ from wardround.store.durable_lines import only_writer
 from wardround.store.provenance import write_whole
 
 Seat = Literal["doctor", "patient"]
-_OWN = {"trace_file", "run", "position"}  # where something is kept, not what is done
+_LOCATIONS = {"trace_file", "run", "position"}  # where data is stored, which does not change the session
 
 
 class Session:
@@ -40,76 +40,78 @@ class Session:
 
     @property
     def language(self) -> Language:
-        """What is spoken."""
+        """The language of the consultation."""
         return self.context.language or self.case.language
 
     def go_on(self) -> None:
-        """Work until the person is asked, or to the end; nothing to do if one of both is reached."""
-        reached = self._graph.get_state(self._config)
+        """Run until the person is asked, or to the end; do nothing at either."""
+        snapshot = self._graph.get_state(self._config)
         if self.question() is None and not self.finished:
-            self._run(None if has_begun(reached) else {"case": self.case})
+            self._run(None if has_begun(snapshot) else {"case": self.case})
 
     def answer(self, given: Mapping[str, Any]) -> None:
-        """Give the person's answer, and work until the next question or the end."""
+        """Give the person's answer, and run until the next question or the end."""
         self._run(Command(resume=dict(given)))
 
     def question(self) -> dict[str, Any] | None:
-        """What the person is asked now: role, stage, messages and schema; None if nothing."""
-        return _asked(self._graph.get_state(self._config, subgraphs=True))
+        """Return the person's current question (role, stage, messages and schema); None if there is none."""
+        return _pending_question(self._graph.get_state(self._config, subgraphs=True))
 
     @property
     def finished(self) -> bool:
         """Whether the report is written."""
-        reached = self._graph.get_state(self._config)
-        return "report" in reached.values and not reached.next
+        snapshot = self._graph.get_state(self._config)
+        return "report" in snapshot.values and not snapshot.next
 
     @property
     def state(self) -> dict[str, Any]:
-        """What the outer graph has so far."""
+        """The state of the outer graph."""
         return dict(self._graph.get_state(self._config).values)
 
     def heard(self) -> list[Turn]:
-        """What the person has said and heard so far."""
-        known = _dialogue(self._graph.get_state(self._config, subgraphs=True))
-        # A graph that the run has chosen by name is seen by nobody above it: its checkpoint is the newest.
+        """Return what the person has said and heard so far."""
+        dialogue = _dialogue(self._graph.get_state(self._config, subgraphs=True))
+        # The state of a subgraph called by name is not visible from outside, but its checkpoint is the newest.
         for newest in self._saver.list(self._config, limit=1):
-            known = max(known, newest.checkpoint["channel_values"].get("dialogue", []), key=len)
-        return heard_by(self.seat, known)
+            dialogue = max(dialogue, newest.checkpoint["channel_values"].get("dialogue", []), key=len)
+        return heard_by(self.seat, dialogue)
 
     def show(self, picture: Picture) -> Path:
-        """A copy of a picture under a name that tells nothing of the case."""
+        """Copy a picture to a file name that reveals nothing about the case."""
         folder = self.directory / "pictures"
         folder.mkdir(exist_ok=True)
         source = Path(picture.file)
         number = hashlib.sha256(picture.file.encode()).hexdigest()[:6]
-        shown = folder / f"{picture.item.casefold().replace(' ', '-')}-{number}{source.suffix}"
-        if not shown.exists():
-            shutil.copyfile(source, shown)
-        return shown
+        copy = folder / f"{picture.item.casefold().replace(' ', '-')}-{number}{source.suffix}"
+        if not copy.exists():
+            shutil.copyfile(source, copy)
+        return copy
 
-    def _run(self, entry: Any) -> None:
-        self._graph.invoke(entry, self._config, context=self.context, durability="sync")
+    def _run(self, graph_input: Any) -> None:
+        self._graph.invoke(graph_input, self._config, context=self.context, durability="sync")
 
 
 @contextmanager
 def open_session(case: Case, seat: Seat, context: Context, directory: Path) -> Iterator[Session]:
-    """Open a session, or resume the one that the directory holds.
+    """Open a session, or resume the one in the directory.
 
     Raises:
         ConfigurationError: the directory is open elsewhere, holds another session or something else, or cannot be
             written.
     """
-    wanted = _outline(case, seat, context)
+    outline = _outline(case, seat, context)
     file = directory / "session.json"
     if directory.is_dir() and not file.exists() and any(one.name != ".lock" for one in directory.iterdir()):
         raise ConfigurationError(f"{directory} holds something else than a consultation; choose another with --out")
-    taken = f"{directory} is open in another terminal or browser page; go on there, or end that command first (Ctrl-C)"
-    with only_writer(directory, "", ConfigurationError, taken):
+    refusal = (
+        f"{directory} is open in another terminal or browser page; go on there, or end that command first (Ctrl-C)"
+    )
+    with only_writer(directory, "", ConfigurationError, refusal):
         try:
             if file.exists():
-                _compare(json.loads(file.read_text("utf-8")), wanted, directory)
+                _compare(json.loads(file.read_text("utf-8")), outline, directory)
             else:
-                write_whole(file, json.dumps(wanted, ensure_ascii=False, indent=1))
+                write_whole(file, json.dumps(outline, ensure_ascii=False, indent=1))
             connection = sqlite3.connect(directory / "checkpoints.sqlite", check_same_thread=False)
         except (OSError, json.JSONDecodeError, sqlite3.Error) as error:
             raise ConfigurationError(f"{directory} cannot be used for a consultation: {error}") from error
@@ -118,31 +120,31 @@ def open_session(case: Case, seat: Seat, context: Context, directory: Path) -> I
 
 
 def _outline(case: Case, seat: Seat, context: Context) -> dict[str, Any]:
-    """What makes a session this one. The case stands as a fingerprint: its id may tell what a doctor is to find."""
+    """Return what identifies a session. The case is a hash, as its id may give the diagnosis away."""
     return {
         "case": hashlib.sha256(case.model_dump_json().encode()).hexdigest()[:16],
         "as": seat,
-        "context": context.model_dump(mode="json", exclude=_OWN),
+        "context": context.model_dump(mode="json", exclude=_LOCATIONS),
     }
 
 
-def _compare(kept: Any, wanted: dict[str, Any], directory: Path) -> None:
-    if not isinstance(kept, dict) or kept.keys() != wanted.keys():
+def _compare(saved: Any, expected: dict[str, Any], directory: Path) -> None:
+    if not isinstance(saved, dict) or saved.keys() != expected.keys():
         raise ConfigurationError(f"{directory}/session.json is not of a consultation")
-    differing = [name for name in ("case", "as") if kept[name] != wanted[name]]
-    context = kept["context"] if isinstance(kept["context"], dict) else {}
-    differing += [name for name, value in wanted["context"].items() if context.get(name) != value]
+    differing = [name for name in ("case", "as") if saved[name] != expected[name]]
+    context = saved["context"] if isinstance(saved["context"], dict) else {}
+    differing += [name for name, value in expected["context"].items() if context.get(name) != value]
     if differing:
         raise ConfigurationError(
             f"{directory} holds another consultation (it differs in {', '.join(differing)}); choose another with --out"
         )
 
 
-def _asked(snapshot: Any) -> dict[str, Any] | None:
-    """What the innermost graph waits for: an outer one still names what was answered before a later step failed."""
+def _pending_question(snapshot: Any) -> dict[str, Any] | None:
+    """Return what the innermost graph waits for; an outer graph may still name a question answered before an error."""
     for task in snapshot.tasks:
         if hasattr(task.state, "values"):
-            return _asked(task.state)
+            return _pending_question(task.state)
         if task.interrupts:
             asked: dict[str, Any] = task.interrupts[0].value
             return asked
@@ -150,7 +152,7 @@ def _asked(snapshot: Any) -> dict[str, Any] | None:
 
 
 def _dialogue(snapshot: Any) -> list[Turn]:
-    """The dialogue as the innermost graph has it: an outer one learns of it when the inner one is done."""
+    """Return the dialogue from the innermost graph; an outer graph only has it once the inner one has finished."""
     found: list[Turn] = snapshot.values.get("dialogue", []) if isinstance(snapshot.values, dict) else []
     for task in snapshot.tasks:
         if hasattr(task.state, "values"):

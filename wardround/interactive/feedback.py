@@ -1,4 +1,4 @@
-"""What a trainer says at the end: facts missed and what would have told them, orders, technique, diagnosis, report."""
+"""A trainer's feedback at the end: missed facts and questions for them, orders, technique, diagnosis, report."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -31,27 +31,27 @@ from scoring.metrics.diagnosis_grade import DiagnosisGrade
 from scoring.metrics.diagnosis_names import ComparedName, compare_names, grade_names
 from scoring.mvme.judges import director
 
-_TOLD = 0.6  # share of a fact's content words from which it was told, whatever the wording
-_AT_THE_DOOR = ("person", "chief_complaint")
-_TO_THE_POINT = 3  # facts of the story that a question may bring up and still be as good as one for a single fact
-_GROWN = 14.0  # years, from which nobody is asked how the birth was
-_NO = re.compile(r"(?:no|not|none|never|nothing|neither)\b|[没无不否未]", re.IGNORECASE)
-# Whose question finds nothing in the story is told how it begins (`relevance`): here it begins with nothing.
-_NOTHING = (RecordSentence("present_illness", "-"), RecordSentence("present_illness", "--"))
+_TOLD_SHARE = 0.6  # share of a fact's content words that counts as told, whatever the wording
+_KNOWN_SECTIONS = ("person", "chief_complaint")
+_MAX_FACTS = 3  # facts of the present illness that a question may bring up and still count as specific
+_ADULT_YEARS = 14.0  # from this age on, no questions about birth are suggested
+_DENIAL = re.compile(r"(?:no|not|none|never|nothing|neither)\b|[没无不否未]", re.IGNORECASE)
+# A question that matches no sentence gets the first ones (`relevance`); these placeholders take that place.
+_PLACEHOLDERS = (RecordSentence("present_illness", "-"), RecordSentence("present_illness", "--"))
 
-_MAINS = ("Medical History", "Interview Techniques")
+_HISTORY_METRICS = ("Medical History", "Interview Techniques")
 _JUDGES: tuple[Role[Any], ...] = (diagnosis_judge, director, scoring)
 
 
 class MissedFacts(Strict):
-    """Facts of the record that never came up, and a question that brings them up."""
+    """Facts of the record that never came up, with a question that brings them up."""
 
     question: str = Field(description="Empty if none of ours does.")
     facts: list[str]
 
 
 class Feedback(Strict):
-    """One consultation as a trainer sees it; None where the key or the dialogue has nothing to say it of."""
+    """One consultation as a trainer sees it; None where key or dialogue give no basis."""
 
     diagnosis: DiagnosisGrade | None = Field(description="1 to 5: of a judge's model, else by names and synonyms.")
     judged: list[str] = Field(description="The judges that were models: what they say is worth reading.")
@@ -66,17 +66,21 @@ class Feedback(Strict):
 
 
 async def feedback_on(case: Case, state: Mapping[str, Any], settings: ModelSettings) -> Feedback:
-    """The feedback on a finished consultation.
+    """Return the feedback on a finished consultation.
 
     Raises:
-        AskError: a judge's model could not be asked, or gave no valid answer; offline these are rules.
+        AskError: a judge's model could not be asked, or gave no valid answer; offline judges are rules.
     """
     language = settings.language or case.language
     key = case.key
-    given, reference = state["report"].diagnosis, key.diagnosis
+    diagnosis, reference = state["report"].diagnosis, key.diagnosis
     judged = [role.name for role in _JUDGES if model_of(role.name, role.stage, settings.models) != OFFLINE]
     by_model = reference and diagnosis_judge.name in judged
-    grade = await judge_diagnosis(given, reference, settings, language) if by_model else grade_names(given, reference)
+    grade = (
+        await judge_diagnosis(diagnosis, reference, settings, language)
+        if by_model
+        else grade_names(diagnosis, reference)
+    )
     scores = await score_consultation(case, state, settings)
     record = state.get("patient_record") or case.patient
     facts, missed, withheld = _facts(record, state.get("dialogue", []), language)
@@ -87,7 +91,7 @@ async def feedback_on(case: Case, state: Mapping[str, Any], settings: ModelSetti
     return Feedback(
         diagnosis=grade,
         judged=judged,
-        names=compare_names(given, reference),
+        names=compare_names(diagnosis, reference),
         facts=facts,
         missed=missed,
         withheld=withheld,
@@ -103,36 +107,36 @@ def _asked_as(dialogue: Sequence[Turn]) -> dict[str, list[str]]:
     for turn in dialogue:
         if turn.speaker == "doctor" and wants_examination(turn.text):
             for test in named_tests(turn.text):
-                if test.spellings:  # else the item itself was named
+                if test.spellings:  # otherwise the item itself was named
                     names.setdefault(test.item, {})[test.spelling] = None
-    return {item: list(told) for item, told in names.items()}
+    return {item: list(spellings) for item, spellings in names.items()}
 
 
 def _technique(scores: CliniEvalScores) -> CliniEvalScores:
-    """The points of history and technique: examinations and diagnosis have sections of their own."""
-    own = {key for key, leaf in LEAVES.items() if leaf.main in _MAINS}
-    leaves = {key: points for key, points in scores.leaves.items() if key in own}
-    unscored = {key: why for key, why in scores.unscored.items() if key in own}
+    """Keep the points for history and technique: examinations and diagnosis have their own sections."""
+    history_leaves = {key for key, leaf in LEAVES.items() if leaf.main in _HISTORY_METRICS}
+    leaves = {key: points for key, points in scores.leaves.items() if key in history_leaves}
+    unscored = {key: why for key, why in scores.unscored.items() if key in history_leaves}
     return scores.model_copy(update={"leaves": leaves, "unscored": unscored})
 
 
 def _facts(
     record: PatientRecord, dialogue: Sequence[Turn], language: Language
 ) -> tuple[int, list[MissedFacts], list[str]]:
-    """How many facts there are, those that never came up, and those that were asked for and not told."""
+    """Return the number of facts, those that never came up, and those asked for but not told."""
     facts = [
-        fact for fact in record_sentences(record, ExaminationRecord(), language) if fact.section not in _AT_THE_DOOR
+        fact for fact in record_sentences(record, ExaminationRecord(), language) if fact.section not in _KNOWN_SECTIONS
     ]
-    untold = [fact for fact in facts if not _is_told(fact, record, dialogue, language)]
-    asked = list(_asked_for(facts, dialogue, language)) if untold else []
-    untold = [fact for fact in untold if (fact, True) not in asked]
-    missed = [fact for fact in untold if (fact, False) not in asked]
-    withheld = [fact.text for fact in untold if (fact, False) in asked]
+    not_told = [fact for fact in facts if not _is_told(fact, record, dialogue, language)]
+    asked_for = list(_asked_for(facts, dialogue, language)) if not_told else []
+    not_told = [fact for fact in not_told if (fact, True) not in asked_for]
+    missed = [fact for fact in not_told if (fact, False) not in asked_for]
+    withheld = [fact.text for fact in not_told if (fact, False) in asked_for]
     return len(facts), list(_by_question(missed, facts, record, language)), withheld
 
 
 def _is_told(fact: RecordSentence, record: PatientRecord, dialogue: Sequence[Turn], language: Language) -> bool:
-    """Whether the doctor heard it: filed as released, word for word, or most of its words with their polarity."""
+    """Whether the doctor heard a fact: recorded as released, word for word, or most of its words and polarity."""
     heard = [turn for turn in heard_by("doctor", dialogue) if turn.speaker != "doctor"]
     if any(fact.text in turn.facts for turn in dialogue):
         return True
@@ -140,45 +144,50 @@ def _is_told(fact: RecordSentence, record: PatientRecord, dialogue: Sequence[Tur
     plain = [turn.model_copy(update={"text": turn.plain}) for turn in dialogue if turn.plain]
     if not unsaid(in_own_words([fact], voice_of(record, language)), [*spoken, *plain]):
         return True
-    return stated_share("\n".join(turn.text for turn in [*spoken, *plain]), fact.text) >= _TOLD
+    return stated_share("\n".join(turn.text for turn in [*spoken, *plain]), fact.text) >= _TOLD_SHARE
 
 
 def _asked_for(
     facts: Sequence[RecordSentence], dialogue: Sequence[Turn], language: Language
 ) -> Iterator[tuple[RecordSentence, bool]]:
-    """What the doctor's questions were about, and whether it was denied at once; vague ones ask for nothing of it."""
+    """Yield what the doctor's questions were about, and whether it was denied; vague questions do not count."""
     for turn, reply in zip(dialogue, [*dialogue[1:], None], strict=True):
         if turn.speaker == "doctor" and not is_vague(turn.text, language):
-            denied = reply is not None and reply.speaker != "doctor" and _NO.match(reply.text.strip()) is not None
+            denied = reply is not None and reply.speaker != "doctor" and _DENIAL.match(reply.text.strip()) is not None
             for fact in _answers(turn.text, facts, language):
                 yield fact, denied and any(mention.negated for mention in mentions(fact.text))
 
 
 def _answers(question: str, facts: Sequence[RecordSentence], language: Language) -> list[RecordSentence]:
-    """The facts that answer a question; not those that are told for want of any, as of the story the beginning."""
-    return [fact for fact in facts_for(question, [*_NOTHING, *facts], language) if fact not in _NOTHING]
+    """Return the facts that answer a question, but not those given for lack of a match."""
+    return [fact for fact in facts_for(question, [*_PLACEHOLDERS, *facts], language) if fact not in _PLACEHOLDERS]
 
 
 def _by_question(
     missed: Sequence[RecordSentence], facts: Sequence[RecordSentence], record: PatientRecord, language: Language
 ) -> Iterator[MissedFacts]:
-    """The missed facts, each under the first question to the point by which the offline patient tells it."""
+    """Yield the missed facts, each under the first specific question for which the offline patient tells it."""
     words = load_words("consultation/seat", language)["trainer"]
-    asked = words["questions"]
-    young = record.age_years is not None and record.age_years < _GROWN
-    own = asked["of_a_child"] if young else asked["of_a_woman"] if record.sex == "female" else []
-    suited = {**asked, "personal_history": [*asked["personal_history"], *own]}
+    by_section = words["questions"]
+    is_child = record.age_years is not None and record.age_years < _ADULT_YEARS
+    extra_questions = (
+        by_section["of_a_child"] if is_child else by_section["of_a_woman"] if record.sex == "female" else []
+    )
+    suitable = {
+        **by_section,
+        "personal_history": [*by_section["personal_history"], *extra_questions],
+    }
     found = {
         question: _answers(question, facts, language)
         for section in dict.fromkeys(fact.section for fact in missed)
-        for question in suited[section]
-        if not is_vague(question, language)  # as the offline patient hears it
+        for question in suitable[section]
+        if not is_vague(question, language)  # as the offline patient would take it
     }
     questions: dict[RecordSentence, str] = {}
     for fact in missed:
-        revealing = [question for question in suited[fact.section] if fact in found.get(question, ())]
-        few = _TO_THE_POINT if fact.section == "present_illness" else 1
+        revealing = [question for question in suitable[fact.section] if fact in found.get(question, ())]
+        enough = _MAX_FACTS if fact.section == "present_illness" else 1
         last = words["more"] if fact.section == "present_illness" else ""
-        questions[fact] = min(revealing, key=lambda question: max(few, len(found[question])), default=last)
+        questions[fact] = min(revealing, key=lambda question: max(enough, len(found[question])), default=last)
     for question in dict.fromkeys(questions.values()):
         yield MissedFacts(question=question, facts=[fact.text for fact in missed if questions[fact] == question])

@@ -1,4 +1,4 @@
-"""What a person in a seat is shown and gives, whether at a terminal or in a browser; all in the case's language."""
+"""What a person in a role is shown and submits, at a terminal or in a browser, in the case's language."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -19,16 +19,18 @@ _SECTIONS = ("chief_complaint", "present_illness", "past_history", "personal_his
 
 
 def words_of(session: Session) -> Mapping[str, Any]:
-    """The words of the seats, in the language of the consultation."""
+    """Return the interface texts, in the language of the consultation."""
     return load_words("consultation/seat", session.language)
 
 
 def opening(session: Session) -> list[tuple[str, list[tuple[str, str]]]]:
-    """What the person knows from the start, under headings: the patient at the door, or the record and the manner."""
+    """Return what the person knows at the start, by heading: the presentation, or the patient's record and manner."""
     words, state = words_of(session), session.state
     if session.seat == "doctor":
-        door: Presentation = state["presentation"]
-        record = PatientRecord.model_validate(door.model_dump(include={*PatientRecord.model_fields} - {*_SECTIONS[1:]}))
+        presentation: Presentation = state["presentation"]
+        record = PatientRecord.model_validate(
+            presentation.model_dump(include={*PatientRecord.model_fields} - {*_SECTIONS[1:]})
+        )
         return [(words["page"]["door"], _lines(record, session))]
     known = [(words["page"]["record"], _lines(state["patient_record"], session))]
     if profile := state.get("profile"):
@@ -37,19 +39,19 @@ def opening(session: Session) -> list[tuple[str, list[tuple[str, str]]]]:
 
 
 def help_for(session: Session) -> str:
-    """What the person is to do."""
+    """Return the instructions for the person."""
     page, context = words_of(session)["page"], session.context
     if session.seat == "patient":
         return str(page["patient_help"])
-    told = page["doctor_help" if PATIENTS[context.patient].examines else "doctor_help_after"]
-    spoken = sum(turn.speaker == "doctor" for turn in session.heard())
+    help_text = page["doctor_help" if PATIENTS[context.patient].examines else "doctor_help_after"]
+    turns_taken = sum(turn.speaker == "doctor" for turn in session.heard())
     return mark("space", session.language).join(
-        [told, page["turns"].format(left=max(0, context.max_turns - spoken), all=context.max_turns)]
+        [help_text, page["turns"].format(left=max(0, context.max_turns - turns_taken), all=context.max_turns)]
     )
 
 
 def speaker_of(turn: Turn, session: Session) -> str:
-    """Who said something, as the person sees it."""
+    """Return who spoke a turn, as the person sees it."""
     page = words_of(session)["page"]
     if turn.speaker != session.seat:
         return str(load_words("judges/words", session.language)[turn.speaker])
@@ -57,19 +59,19 @@ def speaker_of(turn: Turn, session: Session) -> str:
 
 
 def talks(question: Mapping[str, Any]) -> bool:
-    """Whether the person is asked to say something, and not to fill in a form."""
+    """Whether the person is asked to speak, rather than to fill in a form."""
     return "text" in question["schema"]["properties"]
 
 
 def may(question: Mapping[str, Any], what: str) -> bool:
-    """Whether what is said can do this besides: end the conversation (``finished``), or go to an ``addressee``."""
+    """Whether the answer may also end the conversation (``finished``), or have an ``addressee``."""
     return what in question["schema"]["properties"]
 
 
 def said(text: str, question: Mapping[str, Any], session: Session, **more: Any) -> dict[str, Any]:
-    """Words as the typed answer: they are for the doctor, end nothing and explain nothing, unless told otherwise.
+    """Return words as a typed answer: to the doctor, with default values for the other fields unless given in ``more``.
 
-    Who ends without a word takes leave.
+    An answer that ends the conversation without words becomes a farewell.
     """
     empty = {"boolean": False, "string": "", "array": []}
     fields = question["schema"]["properties"]
@@ -80,28 +82,28 @@ def said(text: str, question: Mapping[str, Any], session: Session, **more: Any) 
 
 
 def reference_of(case: Case, language: Language) -> dict[str, str]:
-    """What the records and the answer key say to each part of a report, in the marks of the language."""
+    """Return what the records and the answer key have for each part of a report, punctuated in the language."""
     results = case.examinations.results.items()
-    told = "\n".join(f"{label(item, language)}{mark('label', language)}{text}" for item, text in results)
+    results_text = "\n".join(f"{label(item, language)}{mark('label', language)}{text}" for item, text in results)
     reference = reference_parts(case)
-    return {**{part: reference[part] for part in PARTS}, "examinations": told}
+    return {**{part: reference[part] for part in PARTS}, "examinations": results_text}
 
 
 def ordered(items: Sequence[str], feedback: Feedback, language: Language) -> str:
-    """Closed items with the names under which they were asked for: an electrocardiogram is filed under the chest."""
+    """Return items with the names by which they were asked for: an electrocardiogram is recorded under the chest."""
     words = load_words("consultation/seat", language)["trainer"]
     listed = mark("listed", language)
-    shown = [
+    names_shown = [
         words["asked_as"].format(item=label(item, language), names=listed.join(feedback.asked_as[item]))
         if item in feedback.asked_as
         else label(item, language)
         for item in items
     ]
-    return listed.join(shown) or str(words["none"])
+    return listed.join(names_shown) or str(words["none"])
 
 
 def entries(typed: str) -> list[str]:
-    """The entries of a list as somebody wrote it: by lines or semicolons."""
+    """Split a list as typed by a person, at line breaks or semicolons."""
     return [
         entry.strip() for line in typed.splitlines() for entry in line.replace("；", ";").split(";") if entry.strip()
     ]
@@ -109,11 +111,11 @@ def entries(typed: str) -> list[str]:
 
 def _lines(record: PatientRecord, session: Session) -> list[tuple[str, str]]:
     headings = words_of(session)["record"]
-    about = [
+    person_facts = [
         fact.text
         for fact in record_sentences(record, ExaminationRecord(), session.language)
         if fact.section == "person"
     ]
-    told = [(headings[section], getattr(record, section)) for section in _SECTIONS]
-    person = mark("space", session.language).join(about)
-    return [(heading, text) for heading, text in [(headings["person"], person), *told] if text]
+    facts = [(headings[section], getattr(record, section)) for section in _SECTIONS]
+    person = mark("space", session.language).join(person_facts)
+    return [(heading, text) for heading, text in [(headings["person"], person), *facts] if text]

@@ -1,4 +1,4 @@
-"""A person's seat at a terminal: what is asked is shown readably, what is typed becomes the typed answer."""
+"""A terminal interface for a person: shows questions, and turns typed text into typed answers."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
@@ -42,15 +42,15 @@ class TerminalSeat:
         self._words = words_of(session)
 
     def welcome(self) -> None:
-        """The part that the person plays, with all that belongs to it."""
+        """Show the person's role, with the information that belongs to it."""
         for title, lines in opening(self._session):
-            shown = [self._labelled(name, text) if name else text for name, text in lines]
-            text = Text("\n".join(printable(line) for line in shown))
+            lines_shown = [self._labelled(name, text) if name else text for name, text in lines]
+            text = Text("\n".join(printable(line) for line in lines_shown))
             self._console.print(Panel(text, title=printable(title), title_align="left"))
         self._help()
 
     def show_news(self) -> None:
-        """What was said since the last time; at first all of it, then without what the person has just typed."""
+        """Show what was said since the last call: the first time everything, then without the person's own words."""
         heard = self._session.heard()
         for turn in heard[self._shown :]:
             if not self._shown or turn.speaker != self._session.seat:
@@ -58,27 +58,27 @@ class TerminalSeat:
         self._shown = len(heard)
 
     def ask(self, question: Mapping[str, Any]) -> dict[str, Any]:
-        """One typed answer; asked again until it is one.
+        """Read one typed answer, asking again until it is valid.
 
         Raises:
             EOFError: the person leaves.
         """
         if wrong := question.get("wrong"):
-            told = self._words["page"]["refused"]
-            self._console.print(Text(f"{told} ({printable(wrong)})", style="bold"))
+            refusal = self._words["page"]["refused"]
+            self._console.print(Text(f"{refusal} ({printable(wrong)})", style="bold"))
         if talks(question):
             return self._speech(question)
         self._console.print(Text(f"\n{self._words['page']['report_intro']}", style="bold"))
         return {name: self._field(name, field) for name, field in question["schema"]["properties"].items()}
 
     def show_report(self, report: FinalReport) -> None:
-        """The doctor's report in its five parts."""
+        """Show the doctor's report in its five parts."""
         title = self._words["page"]["report" if self._session.seat == "doctor" else "report_of_doctor"]
         rows = [(name, "\n".join(value) if isinstance(value, list) else value) for name, value in report]
         self._table(title, [], [(self._words["report"][name], text) for name, text in rows])
 
     def show_feedback(self, feedback: Feedback) -> None:
-        """What a trainer says, with the answer key, which may be seen now."""
+        """Show the trainer's feedback, with the answer key, which may be revealed now."""
         words, seat = self._words["trainer"], self._session.seat
         if grade := feedback.diagnosis:
             level = words["level"].format(level=grade.level, meaning=words["levels"][grade.level - 1])
@@ -86,16 +86,16 @@ class TerminalSeat:
             headings = [words["given"], words["reference"], words["how"]]
             self._table(self._labelled(words["diagnosis"], level), headings, names)
             judged = "diagnosis_judge" in feedback.judged
-            self._soft(words["said"].format(analysis=grade.reason) if judged else words["by_names"])
-        lost = sum(len(one.facts) for one in feedback.missed) + len(feedback.withheld)
-        self._console.print(Text(f"\n{words['told'].format(told=feedback.facts - lost, all=feedback.facts)}"))
+            self._print_dim(words["said"].format(analysis=grade.reason) if judged else words["by_names"])
+        not_told = sum(len(one.facts) for one in feedback.missed) + len(feedback.withheld)
+        self._console.print(Text(f"\n{words['told'].format(told=feedback.facts - not_told, all=feedback.facts)}"))
         missed = [(one.question or words["no_question"], "\n".join(one.facts)) for one in feedback.missed]
         self._table(words["missed" if seat == "doctor" else "missed_of_doctor"], [], missed)
         withheld = [(fact,) for fact in feedback.withheld]
         self._table(words["withheld" if seat == "doctor" else "withheld_by_you"], [], withheld)
         if feedback.orders:
             self._table(words["orders"], [], list(self._orders(feedback.orders, feedback)))
-            self._soft(words["overlap"].format(overlap=f"{feedback.scores.examinations:.2f}"))
+            self._print_dim(words["overlap"].format(overlap=f"{feedback.scores.examinations:.2f}"))
         if feedback.technique:
             self._technique(feedback.technique)
         key = reference_of(self._session.case, self._session.language)
@@ -107,24 +107,27 @@ class TerminalSeat:
         ]
         self._table(words["report"], [words["part"], words["reference"], *([words["grade"]] if grades else [])], rows)
         if not grades:
-            self._soft(words["ungraded"])
+            self._print_dim(words["ungraded"])
 
     def _orders(self, orders: Orders, feedback: Feedback) -> Iterator[tuple[str, str]]:
         words, language = self._words["trainer"], self._session.language
         results = self._session.case.examinations.results
         yield words["wanted"], ordered(orders.wanted, feedback, language)
-        would = {
+        would_show = {
             item: f" {words['would_show'].format(result=results[item])}" for item in orders.missing if item in results
         }
-        missing = [f"{label(item, language)}{would.get(item, '')}" for item in orders.missing]
+        missing = [f"{label(item, language)}{would_show.get(item, '')}" for item in orders.missing]
         yield words["missing"], "\n".join(missing) or words["none"]
         yield words["needless"], ordered(orders.needless, feedback, language)
 
     def _technique(self, technique: CliniEvalScores) -> None:
         words, language = self._words["trainer"], self._session.language
         points = words["points"].format(points=f"{technique.assessed:.3g}", most=f"{technique.assessable:g}")
-        short = {key: got for key, got in technique.leaves.items() if got < LEAVES[key].maximum}
-        rows = [(LEAVES[key].criterion(language), f"{got:.2g}/{LEAVES[key].maximum:g}") for key, got in short.items()]
+        below_maximum = {key: got for key, got in technique.leaves.items() if got < LEAVES[key].maximum}
+        rows = [
+            (LEAVES[key].criterion(language), f"{got:.2g}/{LEAVES[key].maximum:g}")
+            for key, got in below_maximum.items()
+        ]
         self._table(self._labelled(words["technique"], points), [words["improvable"], words["score"]], rows)
 
     def _speech(self, question: Mapping[str, Any]) -> dict[str, Any]:
@@ -142,35 +145,35 @@ class TerminalSeat:
             self._help()
 
     def _field(self, name: str, field: Mapping[str, Any]) -> Any:
-        many = field.get("type") == "array"
+        is_list = field.get("type") == "array"
         title = self._words["report"].get(name, name)
-        self._soft(f"{title} ({self._words['page']['separate']})" if many else title)
+        self._print_dim(f"{title} ({self._words['page']['separate']})" if is_list else title)
         while True:
             typed = self._read(f"{title}> ").strip()
-            if not many and (typed or not field.get("minLength")):
+            if not is_list and (typed or not field.get("minLength")):
                 return typed
-            if many and (given := entries(typed)):
+            if is_list and (given := entries(typed)):
                 return given
 
     def _show(self, turn: Turn) -> None:
         who = speaker_of(turn, self._session)
         self._console.print(Text.assemble((self._labelled(who, ""), "bold"), printable(turn.text)))
         for picture in turn.pictures:
-            shown = f"[{label(picture.item, self._session.language)}: {self._session.show(picture)}]"
-            self._console.print(Text(printable(shown), style="dim"), soft_wrap=True)
+            caption = f"[{label(picture.item, self._session.language)}: {self._session.show(picture)}]"
+            self._console.print(Text(printable(caption), style="dim"), soft_wrap=True)
 
     def _help(self) -> None:
-        self._soft(help_for(self._session))
-        self._soft(self._words["terminal"][self._session.seat])
+        self._print_dim(help_for(self._session))
+        self._print_dim(self._words["terminal"][self._session.seat])
 
     def _labelled(self, name: str, text: str) -> str:
         return f"{name}{mark('label', self._session.language)}{text}"
 
-    def _soft(self, text: str) -> None:
+    def _print_dim(self, text: str) -> None:
         self._console.print(Text(printable(text), style="dim"))
 
     def _table(self, title: str, headings: Sequence[str], rows: Sequence[tuple[str, ...]]) -> None:
-        """A table, if it has a row."""
+        """Print a table, if it has rows."""
         if not rows:
             return
         table = Table(title=Text(printable(title)), show_header=bool(headings), title_justify="left")

@@ -1,4 +1,4 @@
-"""Experiment files that come along, one for each table of the papers; find them by name."""
+"""The built-in experiment files, one for each table of the papers, found by name."""
 
 from pathlib import Path
 
@@ -6,12 +6,12 @@ FOLDER = Path(__file__).parent
 
 
 def library_files() -> dict[str, Path]:
-    """The files by name."""
+    """Return the built-in files by name."""
     return {file.stem: file for file in sorted(FOLDER.glob("*.toml"))}
 
 
 def find_file(file: Path | None) -> Path | None:
-    """A file that comes along, where a name of the library was given and no file of that name lies here."""
+    """Return the built-in file of this name, unless a file with that path exists."""
     if file is None or file.exists():
         return file
     return library_files().get(str(file).removesuffix(".toml"), file)

@@ -75,7 +75,7 @@ def _shown_results(run: RecordedRun, scale: Name) -> Iterator[tuple[tuple[str, i
         if result.answers is not None and result.scored and (is_misdiagnosis or scale != "misdiagnosis"):
             parts = pairs_of(result.answers, run.cases[result.case_id])
             shown = Shown(
-                [(said.speaker, said.text) for said in dialogue_of(run, result)],
+                [(utterance.speaker, utterance.text) for utterance in dialogue_of(run, result)],
                 {part: given for part, (given, _) in parts.items()},
             )
             if shown.dialogue or any(shown.report.values()):

@@ -33,12 +33,10 @@ def sorted_by_people(runs: Sequence[RecordedRun], votes: Mapping[str, Mapping[Ke
             types: dict[Key, str] = {
                 item: ERROR_TYPES[values[rater] - 1] for item, values in rated.items() if rater in values
             }
-            type_pairs = [(one, other) for item, one in types.items() if (other := judged.get(item))]
-            counts, alike = Counter(types.values()), mean([float(one == other) for one, other in type_pairs])
+            pairs = [(one, other) for item, one in types.items() if (other := judged.get(item))]
+            counts, agreed = Counter(types.values()), mean([float(one == other) for one, other in pairs])
             row: dict[str, Any] = {"run": run.name, "who": rater, **{name: counts[name] for name in ERROR_TYPES}}
-            rows += (
-                [{**row, "alike": alike, "kappa": cohen_kappa(type_pairs), "both": len(type_pairs)}] if types else []
-            )
+            rows += [{**row, "alike": agreed, "kappa": cohen_kappa(pairs), "both": len(pairs)}] if types else []
         if rated:
             counts = Counter(found for item in rated if (found := judged.get(item)))
             rows.append({"run": run.name, "who": "(the judge)", **{name: counts[name] for name in ERROR_TYPES}})

@@ -59,7 +59,7 @@ def case_section(run: RecordedRun, result: Result, case: Case | None, anchor: st
         orders=_orders(answers, case),
         collaboration=answers.collaboration if isinstance(answers, ConsultationAnswers) else None,
         case=case,
-        pictures=_handed_over_pictures(case, {file for said in dialogue for file in said.files}),
+        pictures=_handed_over_pictures(case, {file for utterance in dialogue for file in utterance.files}),
         recalled=list(_recalled_cases(trace.events)),
     )
 

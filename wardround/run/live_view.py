@@ -91,7 +91,7 @@ class _Bar(Progress):
 
     def __init__(self, console: Console, title: str) -> None:
         self._title = title
-        self._started = time.monotonic()
+        self._start_time = time.monotonic()
         self._drawn = 0.0
         self._done = self._failed = self._calls = self._tokens = self._failed_requests = self._ended = self._steps = 0
         self._cost: float | None = 0.0
@@ -145,7 +145,7 @@ class _Bar(Progress):
         within = sum(min(_MOST_OF_A_CASE, steps / steps_per_case) for steps in self._cases.values())
         parts = [f"{self._done - self._failed} scored", f"{self._failed} failed" if self._failed else ""]
         parts += [f"{self._tokens:,} tokens" if self._tokens else "", f"${self._cost:.2f}" if self._cost else ""]
-        parts.append(f"{self._calls / max(time.monotonic() - self._started, 1e-9):.1f} calls/s")
+        parts.append(f"{self._calls / max(time.monotonic() - self._start_time, 1e-9):.1f} calls/s")
         completed = max(self._done + within, self.tasks[0].completed)  # a falling estimate must not move the bar back
         count = "" if self._total is None else f"{self._done}/{self._total}"
         description = self._title + ", ".join(filter(None, parts))

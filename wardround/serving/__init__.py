@@ -1,1 +1,1 @@
-"""The served graphs: who may speak to the server, and what a run there may name."""
+"""Serving the graphs: who may call the server, and what a run there may use."""

@@ -1,7 +1,7 @@
-"""What a server was started with: its token, the pages that may call it, and what a run there may reach for.
+"""What a server was started with: its token, the pages that may call it, and what its runs may use.
 
-The server is a process of its own: `wardround dev` hands this on in one variable of the environment, which other users
-of the machine cannot read, as they could a command line.
+The server is a separate process: `wardround dev` passes this on in one environment variable, which other users of the
+machine cannot read, unlike a command line.
 """
 
 import os
@@ -18,9 +18,9 @@ from llm.specs import WITHOUT_MODEL, ModelSpec
 VARIABLE = "WARDROUND_SERVER"
 TOKEN_VARIABLE = "WARDROUND_TOKEN"
 STUDIO = "https://smith.langchain.com"  # the page that LangGraph's server is made for
-# Settings of a graph by which a run reaches for a file, a server or a model, beside what is built in.
+# Graph settings that name a file, a server or a model; built-in ones are always allowed.
 REACHING = ("models", "case_source", "memory", "embedding", "cache", "trace_file", "example")
-_EVERY_NAME = "*"
+_ANY_NAME = "*"
 
 
 class Allowed(BaseModel):
@@ -39,7 +39,7 @@ class Allowed(BaseModel):
     open_page: bool = False
 
     def admits(self, setting: str, value: str) -> bool:
-        """Whether a run may give a setting this value, where it is not the setting's default."""
+        """Whether a run may give a setting this value, if it is not the default."""
         listed = self.values.get(setting, ())
         if setting == "models":
             return value in WITHOUT_MODEL or any(_is_covered(value, entry) for entry in listed)
@@ -47,34 +47,34 @@ class Allowed(BaseModel):
 
     @property
     def choices(self) -> list[str]:
-        """What a form offers for a role: no more than runs may name, for servers of which any model may be named."""
+        """The choices of a form for a role: what runs may name; of a server with any model allowed, not all models."""
         return list(dict.fromkeys([*WITHOUT_MODEL, *self.blocks, *self.values.get("models", ())]))
 
     @property
     def any_of_a_server(self) -> bool:
-        """Whether a server's models are allowed whatever they are called."""
-        return any(ModelSpec.parse(entry).name == _EVERY_NAME for entry in self.values.get("models", ()))
+        """Whether any model of some server is allowed, whatever its name."""
+        return any(ModelSpec.parse(entry).name == _ANY_NAME for entry in self.values.get("models", ()))
 
     @property
     def picture_folders(self) -> list[str]:
-        """The folders of the case files, and of the examples, that runs may name."""
+        """The folders of the case files and examples that runs may name."""
         files = [*self.values.get("case_source", ()), *self.values.get("example", ())]
         return [str(Path(file).resolve().parent) for file in files]
 
 
 @cache
 def allowed() -> Allowed:
-    """What stands in the environment; where the server was started without us, what is built in and a new token."""
+    """Read the environment variable; without it, only what is built in is allowed, with a new token."""
     given = os.environ.get(VARIABLE)
     return Allowed.model_validate_json(given) if given else Allowed()
 
 
 def _is_covered(spec: str, entry: str) -> bool:
-    """Whether an entry is the spec, or all models of the same provider at the same server."""
+    """Whether an entry equals the spec, or covers all models of its provider and server."""
     if spec == entry:
         return True
     try:
-        asked, listed = ModelSpec.parse(spec), ModelSpec.parse(entry)
+        requested, listed = ModelSpec.parse(spec), ModelSpec.parse(entry)
     except ModelSpecError:
         return False
-    return listed.name == _EVERY_NAME and (asked.provider, asked.base_url) == (listed.provider, listed.base_url)
+    return listed.name == _ANY_NAME and (requested.provider, requested.base_url) == (listed.provider, listed.base_url)

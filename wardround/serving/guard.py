@@ -1,8 +1,8 @@
-"""Who may speak to LangGraph's server: stands before everything that it answers.
+"""Access control in front of LangGraph's server.
 
-A page that is open in a browser reaches servers on the same machine, by their address or by a name of its own that it
-has moved there; so does every program of the machine. What is asked must therefore name the loopback interface as its
-host, come from a page of the list (or from no page), and begin with this server's token.
+A page that is open in a browser can reach servers on the same machine, by address or by a DNS name pointed at it; so
+can every local program. A request must therefore name the loopback interface as its host, come from a listed page (or
+from no page), and have this server's token at the start of its path.
 """
 
 import contextlib
@@ -19,19 +19,19 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from wardround.serving.allowed import STUDIO, allowed
 
 _LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
-# What Studio and the SDK ask for. Left out: uploads to LangGraph's cloud, agents' protocols, and a page (`/docs`) that
-# runs a script of another host with all rights of our own pages.
+# What Studio and the SDK use. Left out are uploads to LangGraph's cloud, agents' protocols, and the page `/docs`, which
+# runs a script of another host with the rights of our own pages.
 _SERVED = {"", "assistants", "threads", "runs", "store", "info", "ok", "openapi.json"}
 
 
 class Guard:
-    """Refuses what nobody who may has asked for, and takes the token off what is let through."""
+    """Refuses unauthorised requests, and removes the token from the path of the others."""
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer, or let the server."""
+        """Refuse a request, or pass it on to the server."""
         if scope["type"] not in ("http", "websocket"):
             await self.app(scope, receive, send)
             return
@@ -47,7 +47,7 @@ class Guard:
 
 
 def _refusal(scope: Scope) -> str | None:
-    """Why something is not answered."""
+    """Return why a request is refused; None if it is allowed."""
     headers = Headers(scope=scope)
     hosts = {f"{name}:{scope['server'][1]}" for name in _LOOPBACK}
     if len(given := headers.getlist("host")) != 1 or given[0].lower() not in hosts:
@@ -64,8 +64,8 @@ def _refusal(scope: Scope) -> str | None:
 
 
 @contextlib.asynccontextmanager
-async def _announced(app: Starlette) -> AsyncIterator[None]:
-    """Say where the server is, token and all: LangGraph's own lines don't know of it."""
+async def _announce(app: Starlette) -> AsyncIterator[None]:
+    """Print the server's address with the token, which LangGraph's own messages lack."""
     address = f"{os.environ['LANGGRAPH_API_URL']}/{allowed().token}"
     page = f"{STUDIO}/studio/?baseUrl={address}"
     print(f"Server, for programs: {address}\nStudio: {page}\nWho has the address may run graphs: keep it.", flush=True)
@@ -77,4 +77,4 @@ async def _announced(app: Starlette) -> AsyncIterator[None]:
     yield
 
 
-app = Starlette(middleware=[Middleware(Guard)], lifespan=_announced)
+app = Starlette(middleware=[Middleware(Guard)], lifespan=_announce)

@@ -1,4 +1,4 @@
-"""A page for people at this machine: served on the loopback interface, to whoever has the address with its token."""
+"""Local web pages: served on the loopback interface, to those who have the address with its token."""
 
 import base64
 import io
@@ -18,10 +18,10 @@ _HEADERS = {"Cache-Control": "no-store", "Referrer-Policy": "no-referrer", "X-Co
 
 @contextmanager
 def binding(port: int) -> Iterator[None]:
-    """Say of a port that cannot be had which it is, and what to do.
+    """Name the port and a remedy in the error of a port that cannot be bound.
 
     Raises:
-        OSError: with those words.
+        OSError: with that message.
     """
     try:
         yield
@@ -30,15 +30,15 @@ def binding(port: int) -> Iterator[None]:
 
 
 class LoopbackServer(ThreadingHTTPServer):
-    """A server that only this machine reaches, and on it only who was told the token."""
+    """A server that only this machine can reach, and only with the token."""
 
     daemon_threads = True
 
     def __init__(self, handler: "type[GuardedHandler]", port: int = 0) -> None:
-        """Bind it; port 0 takes any that is free.
+        """Bind the server; port 0 takes any free port.
 
         Raises:
-            OSError: the port cannot be had; it says so in words.
+            OSError: the port cannot be bound; the message gives a remedy.
         """
         self.token = secrets.token_urlsafe(16)
         with binding(port):
@@ -46,11 +46,11 @@ class LoopbackServer(ThreadingHTTPServer):
 
     @property
     def address(self) -> str:
-        """Where it is, for browsers."""
+        """The URL for browsers."""
         return f"http://127.0.0.1:{self.server_port}/{self.token}/"
 
     def serve_until_interrupted(self, *, browser: bool) -> None:
-        """Answer until Ctrl-C."""
+        """Serve until Ctrl-C."""
         if browser:
             import threading
             import webbrowser
@@ -61,18 +61,18 @@ class LoopbackServer(ThreadingHTTPServer):
 
 
 class GuardedHandler(BaseHTTPRequestHandler):
-    """Answers nobody but a page of its own, under one of the interface's names, with the token."""
+    """Answers only requests from its own page or none, to a loopback name, with the token."""
 
     server: LoopbackServer
     server_version, sys_version = "wardround", ""
     timeout = 30
 
     def do_HEAD(self) -> None:
-        """Answer as to GET, without what would be shown."""
+        """Answer as to GET, without a body."""
         self.do_GET()
 
     def do_GET(self) -> None:
-        """Show a page, if it is asked for by who may; there is one address, and what is asked of it is a query."""
+        """Send the page, if the request is allowed; there is one path, with a query."""
         path = self.asked_for()
         if path:
             self.answer(HTTPStatus.NOT_FOUND, "there is no such page")
@@ -80,21 +80,21 @@ class GuardedHandler(BaseHTTPRequestHandler):
             self.show()
 
     def show(self) -> None:
-        """Show a page."""
+        """Send a page."""
         raise NotImplementedError
 
     def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
-        """Say in a line what was wrong with a request; one of another method is told which there are."""
+        """Explain a bad request in one line; for an unknown method, list the known ones."""
         if code == HTTPStatus.NOT_IMPLEMENTED and self.command:
             known = sorted(name.removeprefix("do_") for name in dir(self) if name.startswith("do_"))
-            told = f"{self.command} is not answered here; {', '.join(known)} are"
-            self.answer(HTTPStatus.METHOD_NOT_ALLOWED, told, allow=", ".join(known))
+            explanation = f"{self.command} is not answered here; {', '.join(known)} are"
+            self.answer(HTTPStatus.METHOD_NOT_ALLOWED, explanation, allow=", ".join(known))
         else:
             self.answer(HTTPStatus(code), message or HTTPStatus(code).phrase)
         self.close_connection = True
 
     def asked_for(self) -> str | None:
-        """What stands behind the token; None if the request was refused."""
+        """Return the path after the token; None if the request was refused."""
         hosts = {f"{name}:{self.server.server_port}" for name in ("127.0.0.1", "localhost")}
         origins = self.headers.get_all("origin") or []
         token, _, path = urlsplit(self.path).path.lstrip("/").partition("/")
@@ -110,14 +110,15 @@ class GuardedHandler(BaseHTTPRequestHandler):
         return None
 
     def posted(self, path: str, kind: str, largest: int, wanted: str) -> bytes | None:
-        """What a page has sent to a path behind the token; None if the request was refused.
+        """Return the body posted to a path after the token; None if the request was refused.
 
-        It is of one content type and of so many bytes at most; who sent something else is told what was ``wanted``.
+        It must have the content type ``kind`` and at most ``largest`` bytes; otherwise the error says that ``wanted``
+        was expected.
         """
-        if (asked := self.asked_for()) is None:
+        if (requested_path := self.asked_for()) is None:
             return None
         length = self.headers.get("content-length", "")
-        if asked != path or self.headers.get_content_type() != kind or not length.isdecimal():
+        if requested_path != path or self.headers.get_content_type() != kind or not length.isdecimal():
             self.answer(HTTPStatus.BAD_REQUEST, f"expected {wanted}")
         elif int(length) > largest:
             self.answer(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, f"expected {wanted}")
@@ -133,7 +134,7 @@ class GuardedHandler(BaseHTTPRequestHandler):
         policy: str = "default-src 'none'",
         allow: str = "",
     ) -> None:
-        """Send a text; a page with what it may load and run; a refused method with those that are answered."""
+        """Send a text, with the content security policy of a page, or the methods allowed after a bad one."""
         body = text.encode("utf-8", "replace")
         self.send_response(status)
         self.send_header("Content-Type", f"{kind}; charset=utf-8")
@@ -148,24 +149,24 @@ class GuardedHandler(BaseHTTPRequestHandler):
             self.wfile.write(body)
 
     def log_message(self, format: str, *args: Any) -> None:
-        """Say nothing: the address holds the token."""
+        """Log nothing: the address contains the token."""
 
 
 def as_data(file: str | Path, longest: int | None = None) -> tuple[str, str]:
-    """A picture as an address that holds it, or why it cannot be shown, with nothing in the other's place.
+    """Return a picture as a data URL, or why it cannot be shown; the other value is empty.
 
-    A picture that has more pixels on its longer side than ``longest`` is held as a small copy.
+    A picture with a longer side of more than ``longest`` pixels is scaled down.
     """
     try:
         content, mime = read_picture(file)
     except PictureError as error:
         return "", str(error)
     if longest is not None:
-        content, mime = _small(content, mime, longest)
+        content, mime = _shrunk(content, mime, longest)
     return f"data:{mime};base64,{base64.b64encode(content).decode()}", ""
 
 
-def _small(content: bytes, mime: str, longest: int) -> tuple[bytes, str]:
+def _shrunk(content: bytes, mime: str, longest: int) -> tuple[bytes, str]:
     from PIL import Image as Raster
 
     with Raster.open(io.BytesIO(content)) as raster:
@@ -173,6 +174,6 @@ def _small(content: bytes, mime: str, longest: int) -> tuple[bytes, str]:
             return content, mime
         copy = raster.convert("RGB")
         copy.thumbnail((longest, longest))
-    small = io.BytesIO()
-    copy.save(small, "JPEG", quality=80)
-    return small.getvalue(), "image/jpeg"
+    buffer = io.BytesIO()
+    copy.save(buffer, "JPEG", quality=80)
+    return buffer.getvalue(), "image/jpeg"

@@ -1,4 +1,4 @@
-"""What a run on a server is given, by hand or by a program: refused in one sentence before anybody is asked."""
+"""Check the input of a run on a server, and refuse it in one sentence before any model is asked."""
 
 from collections.abc import Collection, Mapping
 from functools import cache
@@ -12,12 +12,12 @@ from cases.validation import faults, in_a_line
 
 
 class NotStartedError(ValueError):
-    """A run that cannot start from what it was given; names the field and what would mend it."""
+    """A run that cannot start from its input; names the field and a remedy."""
 
 
 @cache
 def types_of(*schemas: type) -> dict[str, Any]:
-    """What each field of a state is declared as, by whoever sees it."""
+    """Return the declared type of each field of the state schemas."""
     return {name: hint for schema in schemas for name, hint in get_type_hints(schema).items()}
 
 
@@ -27,12 +27,12 @@ def _adapter(hint: Any) -> TypeAdapter[Any]:
 
 
 def check_context(given: Mapping[str, Any], schema: type[BaseModel], offered: Collection[str], graph: str) -> None:
-    """Refuse a context that LangGraph's server would have passed on without what is in no form, or in a long message.
+    """Refuse, in a short message, a context with unknown fields (LangGraph's server would drop them) or invalid values.
 
-    ``offered`` are the names of the form.
+    ``offered`` are the field names of the published schema.
 
     Raises:
-        NotStartedError: a setting is not the graph's, or has a value that it does not take.
+        NotStartedError: a setting is not the graph's, or its value is invalid.
     """
     try:
         schema(**given)
@@ -46,32 +46,32 @@ def check_context(given: Mapping[str, Any], schema: type[BaseModel], offered: Co
 
 
 def input_of(given: Any, types: Mapping[str, Any], graph: str) -> dict[str, Any]:
-    """What a run starts from, each field as its type.
+    """Return a run's input, each field as its type.
 
     Raises:
-        NotStartedError: it is no object, or has a field that the graph does not start from or that is no such thing.
+        NotStartedError: it is not an object, or has a field that is unknown or of the wrong type.
     """
-    starts = f"{graph!r} starts from {', '.join(types)}"
+    expected_fields = f"{graph!r} starts from {', '.join(types)}"
     if not isinstance(given, Mapping):
-        raise NotStartedError(f"input: expected an object with fields, not {given!r:.60}; {starts}")
+        raise NotStartedError(f"input: expected an object with fields, not {given!r:.60}; {expected_fields}")
     for name in given:
         if name not in types:
             for field, hint in types.items():
                 if _is_model(hint) and set(_needed(hint)) <= given.keys() <= hint.model_fields.keys():
                     raise NotStartedError(f'input: these are the fields of a {field}: give it as {{"{field}": ...}}')
-            raise NotStartedError(f"input: {name!r} is no field of it; {starts}")
+            raise NotStartedError(f"input: {name!r} is no field of it; {expected_fields}")
     found = fields_of({name: value for name, value in given.items() if value is not None}, types, "input")
     if (case := found.get("case")) is not None and found.get("case_id", case.id) != case.id:
-        two = f"case_id {found['case_id']!r} and case {case.id!r}"
-        raise NotStartedError(f"input: {two} are two cases; give one of them")
+        both_cases = f"case_id {found['case_id']!r} and case {case.id!r}"
+        raise NotStartedError(f"input: {both_cases} are two cases; give one of them")
     return found
 
 
 def fields_of(given: Mapping[str, Any], types: Mapping[str, Any], place: str) -> dict[str, Any]:
-    """Fields of a state, each as its type. ``place`` is where they were given, for the sentence.
+    """Return fields of a state, each as its type. ``place`` is where they were given, for messages.
 
     Raises:
-        NotStartedError: the state has no such field, or it is no such thing.
+        NotStartedError: the state has no such field, or a value is of the wrong type.
     """
     typed = {}
     for name, value in given.items():
@@ -83,8 +83,8 @@ def fields_of(given: Mapping[str, Any], types: Mapping[str, Any], place: str) ->
             if _is_model(types[name]) and not isinstance(value, Mapping | BaseModel):
                 needed = f"expected an object with {', '.join(_needed(types[name]))}"
                 raise NotStartedError(f"{place}: {name}: {needed}, not {value!r:.60}") from None
-            told = [f"{'.'.join(map(str, (name, *each['loc'])))}: {each['msg']}" for each in faults(error)]
-            raise NotStartedError(f"{place}: {'; '.join(told[:8])}") from None
+            fault_texts = [f"{'.'.join(map(str, (name, *each['loc'])))}: {each['msg']}" for each in faults(error)]
+            raise NotStartedError(f"{place}: {'; '.join(fault_texts[:8])}") from None
     return typed
 
 

@@ -1,4 +1,4 @@
-"""Graphs as a server runs them: each input begins a course of its own, and Studio can fork it at any checkpoint."""
+"""Graphs as a server runs them: each input starts a new run, and Studio can fork it at any checkpoint."""
 
 import copy
 from collections.abc import AsyncIterator, Mapping, Sequence
@@ -14,74 +14,76 @@ from langgraph.types import Command, StateUpdate
 from nodes.patients.address import AddressState
 from wardround.serving.run_input import NotStartedError, fields_of, input_of, types_of
 
-# LangGraph hands the run's context to a choice at an edge here; to an edit it hands none.
+# LangGraph passes the run's context to conditional edges under this key, but not for a state edit.
 _RUNTIME = "__pregel_runtime"
 
 
 class ServedGraph(CompiledStateGraph[Any, Any, Any, Any]):
-    """A graph that begins anew with each input, and is given an edit of its state as JSON.
+    """A graph that starts anew with each input, and accepts edits of its state as JSON.
 
-    After an edit it chooses its way on as the run that was edited would.
+    After an edit, its conditional edges see the context of the edited run.
     """
 
     @classmethod
     def of(cls, graph: CompiledStateGraph[Any, Any, Any, Any], context_schema: type) -> "ServedGraph":
-        """The graph, with another type of its context."""
+        """Return the graph with another context type."""
         return cls(**{**vars(graph), "context_schema": context_schema})
 
     async def astream(self, input: Any, config: RunnableConfig | None = None, **options: Any) -> AsyncIterator[Any]:
-        """Play a course: with an input from its beginning, whatever the thread holds, else on from there.
+        """Run the graph: an input starts it anew, whatever the thread holds; without input it resumes.
 
-        A patient that is spoken to goes on with the thread's dialogue, unless another case is named. What goes on
-        without a context, as with an answer to a question, goes on with that of the run.
+        A patient graph continues the thread's dialogue, unless another case is named. A run that resumes without a
+        context, as with an answer to a question, uses its earlier one.
 
         Raises:
-            NotStartedError: the input is not what the graph starts from, or there is nothing to go on from.
+            NotStartedError: the input does not fit the graph, or there is nothing to resume.
         """
         config = config or {}
         saved = await self._saved(config)
-        begins = input is not None and not isinstance(input, Command)
-        if begins:
-            input = input_of(input, self._starts_from(), self.name)
+        starts = input is not None and not isinstance(input, Command)
+        if starts:
+            input = input_of(input, self._input_types(), self.name)
         elif saved is None:
-            begin = ", ".join(self._starts_from())
-            raise NotStartedError(f"input: this thread has nothing to go on from; {self.name!r} starts from {begin}")
+            fields = ", ".join(self._input_types())
+            raise NotStartedError(f"input: this thread has nothing to go on from; {self.name!r} starts from {fields}")
         elif not options.get("context"):
             options["context"] = self._settings_of(saved)
             config = {**config, "metadata": {**options["context"], **config.get("metadata", {})}}
         if isinstance(input, Command) and isinstance(input.update, Mapping):
             input = replace(input, update=_typed(input.update, await self._types_at(config)))
-        anew = begins and saved is not None and not self._goes_on(input, saved.checkpoint["channel_values"])
-        async for part in super(ServedGraph, self._anew() if anew else self).astream(input, config, **options):
+        restart = starts and saved is not None and not self._continues(input, saved.checkpoint["channel_values"])
+        async for part in super(ServedGraph, self._without_history() if restart else self).astream(
+            input, config, **options
+        ):
             yield part
 
     async def _saved(self, config: RunnableConfig) -> CheckpointTuple | None:
-        """What the thread holds, if anything."""
+        """Return the thread's last checkpoint, if any."""
         saver: Any = self.checkpointer
         return await saver.aget_tuple(config) if saver else None
 
     def _settings_of(self, saved: CheckpointTuple) -> dict[str, Any]:
-        """The context of the run that left a checkpoint, as far as its metadata keep it."""
+        """Return the context of the run that left a checkpoint, as far as its metadata contain it."""
         schema: Any = self.context_schema
-        kept: Mapping[str, Any] = saved.metadata
-        return {name: kept[name] for name in schema.model_fields.keys() & kept.keys()}
+        metadata: Mapping[str, Any] = saved.metadata
+        return {name: metadata[name] for name in schema.model_fields.keys() & metadata.keys()}
 
-    def _goes_on(self, given: Mapping[str, Any], kept: Mapping[str, Any]) -> bool:
-        """Whether it is a dialogue that goes on with the same patient."""
+    def _continues(self, given: Mapping[str, Any], kept: Mapping[str, Any]) -> bool:
+        """Whether the input continues a dialogue with the same patient."""
         named = {given["case"].id if "case" in given else given.get("case_id", kept.get("case_id"))}
-        return self._starts_from().keys() >= AddressState.__annotations__.keys() and named == {kept.get("case_id")}
+        return self._input_types().keys() >= AddressState.__annotations__.keys() and named == {kept.get("case_id")}
 
-    def _starts_from(self) -> Mapping[str, Any]:
+    def _input_types(self) -> Mapping[str, Any]:
         schema: type = self.builder.input_schema
         return types_of(schema)
 
-    def _anew(self) -> "ServedGraph":
-        """The graph with a saver that knows of no earlier course of the thread, and keeps this one there."""
+    def _without_history(self) -> "ServedGraph":
+        """Return the graph with a saver that hides the thread's earlier runs, but saves this one in it."""
         saver: Any = copy.copy(self.checkpointer)
-        asked = saver.aget_tuple
+        original = saver.aget_tuple
 
         async def aget_tuple(config: RunnableConfig) -> Any:
-            return await asked(config) if config["configurable"].get("checkpoint_ns") else None
+            return await original(config) if config["configurable"].get("checkpoint_ns") else None
 
         saver.aget_tuple = aget_tuple
         return self.copy({"checkpointer": saver})
@@ -92,23 +94,27 @@ class ServedGraph(CompiledStateGraph[Any, Any, Any, Any]):
         """Edit the state.
 
         Raises:
-            ValueError: a value is not what the state has there.
+            ValueError: a value is not of the field's type.
         """
         types = await self._types_at(config)
         typed = [[update._replace(values=_typed(update.values, types)) for update in step] for step in supersteps]
-        return await super().abulk_update_state(await self._as_in_the_run(config), typed)
+        return await super().abulk_update_state(await self._with_run_context(config), typed)
 
     async def _types_at(self, config: RunnableConfig) -> Mapping[str, Any]:
-        """The state of the graph, or of the one in it that the checkpoint belongs to."""
+        """Return the field types of the graph, or of the subgraph that the checkpoint belongs to."""
         namespace = str(config.get("configurable", {}).get("checkpoint_ns", ""))
-        place = "|".join(part.partition(":")[0] for part in namespace.split("|") if part and not part.isdigit())
-        within = dict(self.get_subgraphs(namespace=place, recurse=True)).get(place) if place else None
-        builder = (within if isinstance(within, CompiledStateGraph) else self).builder
-        seen: list[type] = list(builder.schemas)  # what only some nodes see belongs to it too
-        return types_of(*seen)
+        subgraph_path = "|".join(part.partition(":")[0] for part in namespace.split("|") if part and not part.isdigit())
+        subgraph = (
+            dict(self.get_subgraphs(namespace=subgraph_path, recurse=True)).get(subgraph_path)
+            if subgraph_path
+            else None
+        )
+        builder = (subgraph if isinstance(subgraph, CompiledStateGraph) else self).builder
+        schemas: list[type] = list(builder.schemas)  # includes schemas of single nodes
+        return types_of(*schemas)
 
-    async def _as_in_the_run(self, config: RunnableConfig) -> RunnableConfig:
-        """The config with the settings of the run that left the checkpoint, as far as its metadata keep them."""
+    async def _with_run_context(self, config: RunnableConfig) -> RunnableConfig:
+        """Return the config with the context of the run that left the checkpoint, as far as its metadata contain it."""
         saved = await self._saved(config)
         schema: Any = self.context_schema
         context = schema(**(self._settings_of(saved) if saved else {}))

@@ -76,15 +76,15 @@ def draw_error_propagation(table: Table) -> "Figure":
     width = 0.8 / len(runs)
     accuracy = table.points("accuracy")
     for number, (name, rows) in enumerate(runs):
-        beside = number - (len(runs) - 1) / 2
+        shift = number - (len(runs) - 1) / 2
         at = np.arange(len(rows))
-        bars = left.bar(at + beside * width, rows["still_right"], width * 0.92, color=_colour(number), label=name)
+        bars = left.bar(at + shift * width, rows["still_right"], width * 0.92, color=_colour(number), label=name)
         left.bar_label(bars, fontsize=7, padding=1)
         left.bar(
-            at + beside * width, rows["unscored"], width * 0.92, bottom=rows["still_right"],
+            at + shift * width, rows["unscored"], width * 0.92, bottom=rows["still_right"],
             color="none", edgecolor=_colour(number), hatch="///", linewidth=0.6,
         )  # fmt: skip
-        _line(right, accuracy.reindex(rows.index).set_axis(at).dropna(), number, str(name), 0.05 * beside)
+        _line(right, accuracy.reindex(rows.index).set_axis(at).dropna(), number, str(name), 0.05 * shift)
     left.set_title("Cases still right (hatched: unscored)", loc="left")
     right.set_title("Accuracy, all earlier stages right", loc="left")
     for panel in (left, right):

@@ -1,1 +1,1 @@
-"""Training of an interviewer on dialogues (CliniChatGLM)."""
+"""Fine-tuning of an interviewer on dialogues (CliniChatGLM)."""

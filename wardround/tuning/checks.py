@@ -1,4 +1,4 @@
-"""What must hold of a training; each check says what is wrong, and nothing if all is well."""
+"""Checks of a training; each returns what is wrong, and an empty list if nothing is."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -9,28 +9,28 @@ from wardround.tuning.examples import UNLABELLED
 
 
 def mask_faults(batch: Mapping[str, Any], words: Sequence[str], tokenizer: Any, target: int) -> list[str]:
-    """Whether the labels are the physician's words with their end, each at its place, and nothing else.
+    """Check that the labels are the physician's words with their end, in place, and nothing else.
 
-    ``words`` are what the physician says in each row, cut at the target's length.
+    ``words`` is what the physician says in each row, cut at the target length.
     """
     faults = []
     rows = zip(*(batch[name].tolist() for name in ("input_ids", "attention_mask", "labels")), words, strict=True)
-    for number, (tokens, read, labels, said) in enumerate(rows):
-        labelled = [place for place, label in enumerate(labels) if label != UNLABELLED]
-        given = tokenizer(said, add_special_tokens=False).input_ids
-        wanted = [*given, tokenizer.eos_token_id] if len(given) <= target else given[:target]
-        if [labels[place] for place in labelled] != wanted:
-            text = tokenizer.decode([labels[place] for place in labelled])
-            faults.append(f"row {number}: the labels say {text!r}, the physician said {said!r}")
-        if any(labels[place] != tokens[place] or not read[place] for place in labelled):
+    for number, (tokens, attended, labels, spoken) in enumerate(rows):
+        labelled = [index for index, label in enumerate(labels) if label != UNLABELLED]
+        spoken_tokens = tokenizer(spoken, add_special_tokens=False).input_ids
+        expected = [*spoken_tokens, tokenizer.eos_token_id] if len(spoken_tokens) <= target else spoken_tokens[:target]
+        if [labels[index] for index in labelled] != expected:
+            text = tokenizer.decode([labels[index] for index in labelled])
+            faults.append(f"row {number}: the labels say {text!r}, the physician said {spoken!r}")
+        if any(labels[index] != tokens[index] or not attended[index] for index in labelled):
             faults.append(f"row {number}: a label is not of the token at its place")
-        if labelled and (labelled[-1] != sum(read) - 1 or labelled[-1] - labelled[0] != len(labelled) - 1):
+        if labelled and (labelled[-1] != sum(attended) - 1 or labelled[-1] - labelled[0] != len(labelled) - 1):
             faults.append(f"row {number}: the labels are not the end of what is read")
     return faults
 
 
 def base_weights(adapted: Any) -> dict[str, Any]:
-    """The weights of an adapted model without those of its adapter, under the names that they have in the base."""
+    """Return the base weights of an adapted model, under their names in the base."""
     return {
         name.replace(".base_layer.", "."): weight
         for name, weight in adapted.get_base_model().named_parameters()
@@ -39,16 +39,16 @@ def base_weights(adapted: Any) -> dict[str, Any]:
 
 
 def frozen_faults(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[str]:
-    """Whether the base's weights are what they were."""
+    """Check that the base weights are unchanged."""
     import torch
 
-    lost = [f"{name} stands only in one of them" for name in sorted(before.keys() ^ after.keys())]
+    missing = [f"{name} stands only in one of them" for name in sorted(before.keys() ^ after.keys())]
     changed = [name for name in before.keys() & after.keys() if not torch.equal(before[name], after[name])]
-    return lost + [f"{name} has changed" for name in sorted(changed)]
+    return missing + [f"{name} has changed" for name in sorted(changed)]
 
 
 def loss_faults(steps: Sequence[Step], wanted: int) -> list[str]:
-    """Whether the loss of each step is on record, is a number, and has fallen."""
+    """Check that the loss of each step was recorded, is finite, and has fallen."""
     if [step.step for step in steps] != list(range(1, wanted + 1)):
         return [f"{len(steps)} steps are on record, not 1 to {wanted}"]
     faults = [f"step {step.step}: the loss is {step.loss}" for step in steps if not math.isfinite(step.loss)]
@@ -58,7 +58,7 @@ def loss_faults(steps: Sequence[Step], wanted: int) -> list[str]:
 
 
 def reload_faults(base: Any, trained: Any, reloaded: Any) -> list[str]:
-    """Whether the reloaded adapter predicts exactly what the trained one did, and not what the base does."""
+    """Check that the reloaded adapter predicts exactly as the trained one, and not as the base."""
     import torch
 
     faults = []

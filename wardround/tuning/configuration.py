@@ -1,4 +1,4 @@
-"""How an interviewer is trained: the settings, CliniChat's Table 5 by default."""
+"""The settings for training an interviewer; the defaults are CliniChat's Table 5."""
 
 from pathlib import Path
 from typing import Any, Literal
@@ -10,15 +10,15 @@ from cases.validation import faults
 
 Method = Literal["prefix", "lora"]
 Unit = Literal["turn", "dialogue"]
-LEARNING_RATES: dict[Method, float] = {"prefix": 1e-2, "lora": 2e-4}  # the second is no number of the paper
+LEARNING_RATES: dict[Method, float] = {"prefix": 1e-2, "lora": 2e-4}  # the second is not from the paper
 
 
 class TuningError(ValueError):
-    """Something that cannot be trained as it was asked for; nothing was trained."""
+    """Settings that cannot be used; nothing was trained."""
 
 
 class TrainingStoppedError(RuntimeError):
-    """The training could not go on; the last checkpoint is kept."""
+    """The training could not continue; the last checkpoint is kept."""
 
 
 class Tuning(Strict):
@@ -42,13 +42,13 @@ class Tuning(Strict):
 
     @property
     def longest(self) -> int:
-        """Tokens of an example at most: what is read, what is said, and its end."""
+        """Maximum tokens of an example: what is read, what is said, and its end."""
         return self.source + self.target + 1
 
     @field_validator("base")
     @classmethod
     def _address(cls, base: str) -> str:
-        """A folder by its whole path: an adapter must find it from wherever it is loaded later."""
+        """Make a folder absolute, so that the adapter finds it wherever it is loaded."""
         folder = Path(base).expanduser()
         return str(folder.resolve()) if folder.is_dir() else base
 
@@ -73,20 +73,20 @@ class Tuning(Strict):
 
 
 def read_tuning(options: dict[str, Any]) -> Tuning:
-    """The settings given; the others are the defaults.
+    """Validate the given settings; the others have their defaults.
 
     Raises:
-        TuningError: naming the setting and what is wrong with it.
+        TuningError: names the setting and the fault.
     """
     try:
         tuning = Tuning.model_validate(options)
     except ValidationError as error:
-        wrong = [
+        fault_texts = [
             ": ".join([*(f"--{str(part).replace('_', '-')}" for part in detail["loc"]), detail["msg"]])
             for detail in faults(error)
         ]
-        raise TuningError("; ".join(wrong)) from None
-    idle = "rank" if tuning.method == "prefix" else "prefix"
-    if idle in options:
-        raise TuningError(f"--{idle}: is no setting of --method {tuning.method}")
+        raise TuningError("; ".join(fault_texts)) from None
+    unused = "rank" if tuning.method == "prefix" else "prefix"
+    if unused in options:
+        raise TuningError(f"--{unused}: is no setting of --method {tuning.method}")
     return tuning

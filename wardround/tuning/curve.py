@@ -1,4 +1,4 @@
-"""The loss of each step, as a table and as a picture."""
+"""The loss of each step, as a table and as a figure."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -11,7 +11,7 @@ from wardround.tables.figures import as_svg, panels_of
 
 
 class Step(NamedTuple):
-    """One step of the training."""
+    """One training step."""
 
     step: int
     epoch: float
@@ -20,24 +20,24 @@ class Step(NamedTuple):
 
 
 def steps_of(history: Sequence[dict[str, Any]]) -> list[Step]:
-    """The steps in a trainer's log; its last line, a summary, is none."""
+    """Return the steps in a trainer's log, without its last line, which is a summary."""
     return [Step(*(entry[column] for column in Step._fields)) for entry in history if "loss" in entry]
 
 
 def write_table(path: Path, steps: Sequence[Step], *, more: bool = False) -> None:
-    """Write the table anew, or add steps to it."""
+    """Write the table, or append steps to it."""
     pd.DataFrame(steps, columns=list(Step._fields)).to_csv(
         path, mode="a" if more else "w", header=not more, index=False, na_rep="nan"
     )
 
 
 def read_table(path: Path) -> list[Step]:
-    """The steps of a table."""
+    """Read the steps of a table."""
     return [Step(*row) for row in pd.read_csv(path).itertuples(index=False)]
 
 
 def write_picture(path: Path, steps: Sequence[Step]) -> None:
-    """Draw the loss over the steps, and its running mean where there are many."""
+    """Draw the loss over the steps, with a running mean if there are many."""
     figure, (panel,) = panels_of(1, 1, (7, 4))
     numbers, losses = [step.step for step in steps], [step.loss for step in steps]
     panel.plot(numbers, losses, linewidth=1, color="#9ab", label="each step", marker="." if len(steps) < 50 else "")

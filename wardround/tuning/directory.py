@@ -1,4 +1,4 @@
-"""The directory of a training: what it rests on, its checkpoints, its loss, and what came out."""
+"""The directory of a training: its manifest, checkpoints, loss and result."""
 
 import contextlib
 import hashlib
@@ -17,11 +17,11 @@ from wardround.tuning.configuration import Tuning, TuningError
 from wardround.tuning.examples import Counts
 
 _PACKAGES = ("wardround", "torch", "transformers", "trl", "peft", "accelerate", "tokenizers")
-_FIXED = ("configuration", "data")  # what a training that is taken up must have in common with its beginning
+_COMPARED = ("configuration", "data")  # what a resumed training must have in common with its start
 
 
 class TuningDirectory:
-    """The files of one training. Only one process writes it at a time."""
+    """The files of one training. Only one process writes them at a time."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -34,22 +34,22 @@ class TuningDirectory:
         self.card = path / "README.md"
 
     def held(self) -> contextlib.AbstractContextManager[None]:
-        """Hold the directory, made if new.
+        """Lock the directory, which is created if missing.
 
         Raises:
             TuningError: it cannot be written, or another process trains here.
         """
-        taken = f"--out {self.path}: another process is training here"
-        return only_writer(self.path, "checkpoints", TuningError, taken)
+        refusal = f"--out {self.path}: another process is training here"
+        return only_writer(self.path, "checkpoints", TuningError, refusal)
 
     def check(self, manifest: dict[str, Any]) -> bool:
-        """Hold what is to be trained against what was begun here.
+        """Compare a training's manifest with the one in the directory.
 
         Returns:
             Whether this training is already finished here.
 
         Raises:
-            TuningError: something else was begun here (differences named).
+            TuningError: the directory holds another training; names the differences.
         """
         if not self.manifest.exists():
             if any((self.path / name).exists() for name in ("config.json", ADAPTER_FILE)):
@@ -57,7 +57,7 @@ class TuningDirectory:
             return False
         try:
             before = json.loads(self.manifest.read_text("utf-8"))
-            changes = [change for part in _FIXED for change in differences(before[part], manifest[part], part)]
+            changes = [change for part in _COMPARED for change in differences(before[part], manifest[part], part)]
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise TuningError(f"{self.manifest}: is not a manifest ({error!r}); choose another --out") from None
         if changes:
@@ -68,21 +68,23 @@ class TuningDirectory:
         return before.get("finished") is not None
 
     def begin(self, manifest: dict[str, Any]) -> None:
-        """Write down what is trained, once."""
+        """Write the manifest, once."""
         if not self.manifest.exists():
             write_json(self.manifest, manifest, indent=2)
 
     def last_checkpoint(self) -> Path | None:
-        """The newest checkpoint that was written to its end; its state is written last."""
+        """Return the newest complete checkpoint; its state file is written last."""
         found = [path for path in self.checkpoints.glob("checkpoint-*") if _is_whole(path)]
         return max(found, key=lambda path: int(path.name.rpartition("-")[2]), default=None)
 
     def describe(self, dialogues: Sequence[Dialogue], manifest: dict[str, Any], losses: Sequence[float]) -> None:
-        """Write the card: what it was trained on, what it is not for. The library's own has the head and no words."""
+        """Write the model card: training data and limits. The card of the library only gives the front matter."""
         sheet, settings = data_sheet(dialogues), manifest["configuration"]
-        head = self.card.read_text("utf-8").split("---", 2)[1] if self.card.exists() else "\nlibrary_name: peft\n"
-        told = Path(__file__).with_name("card.md").read_text("utf-8")
-        told = told.format(
+        front_matter = (
+            self.card.read_text("utf-8").split("---", 2)[1] if self.card.exists() else "\nlibrary_name: peft\n"
+        )
+        card_text = Path(__file__).with_name("card.md").read_text("utf-8")
+        card_text = card_text.format(
             version=manifest["versions"]["wardround"],
             method=settings["method"],
             base=settings["base"],
@@ -91,19 +93,19 @@ class TuningDirectory:
             steps=len(losses),
             first=losses[0],
             last=losses[-1],
-            sources=_named(dialogue.source for dialogue in dialogues),
-            models=_named(name for dialogue in dialogues for name in dialogue.models or [""]),
+            sources=_listed(dialogue.source for dialogue in dialogues),
+            models=_listed(name for dialogue in dialogues for name in dialogue.models or [""]),
             rare=", ".join(sheet.rare) or "none",
         )
-        write_whole(self.card, f"---{head}---\n{told}")
+        write_whole(self.card, f"---{front_matter}---\n{card_text}")
 
     def finish(self, outcome: dict[str, Any]) -> None:
-        """Write down how the training ended."""
+        """Record how the training ended."""
         write_json(self.manifest, {**json.loads(self.manifest.read_text("utf-8")), "finished": outcome}, indent=2)
 
 
 def manifest_of(tuning: Tuning, dialogues: Sequence[Dialogue], counts: Counts) -> dict[str, Any]:
-    """What a training rests on."""
+    """Return everything that the result of a training depends on."""
     text = "\n".join(dialogue.model_dump_json() for dialogue in dialogues)
     return {
         "configuration": tuning.model_dump(),
@@ -114,7 +116,7 @@ def manifest_of(tuning: Tuning, dialogues: Sequence[Dialogue], counts: Counts) -
     }
 
 
-def _named(names: Iterable[str]) -> str:
+def _listed(names: Iterable[str]) -> str:
     return ", ".join(sorted({name or "not recorded" for name in names}))
 
 

@@ -1,4 +1,4 @@
-"""Dialogues as training examples: one a physician's turn, or a dialogue at once; the physician's words are labels."""
+"""Training examples from dialogues, per turn of the physician or per dialogue; the labels are the physician's words."""
 
 from array import array
 from collections.abc import Sequence
@@ -9,36 +9,36 @@ from cases.dialogues import PHYSICIAN, Dialogue
 from llm.conversation import in_turns, source_tokens
 from wardround.tuning.configuration import Unit
 
-UNLABELLED = -100  # what the loss passes over
+UNLABELLED = -100  # ignored by the loss
 
 
 @dataclass(frozen=True)
 class Example:
-    """What is read, as tokens, and what of it is to be predicted: the physician's words with their end."""
+    """The tokens that are read, and their labels: the physician's words with their end."""
 
     tokens: "array[int]"
     labels: "array[int]"
 
     @property
     def row(self) -> dict[str, list[int]]:
-        """As a row of a data set."""
+        """The example as a row of a data set."""
         return {"input_ids": self.tokens.tolist(), "labels": self.labels.tolist()}
 
     def goes_on_as(self, tokens: Sequence[int]) -> bool:
-        """Whether what is read later begins with all of this."""
+        """Whether a later source starts with all of this."""
         return self.tokens.tolist() == list(tokens[: len(self.tokens)])
 
     def followed_by(self, source: Sequence[int], said: Sequence[int]) -> "Example":
-        """The same with what was read since, and the words that answer it."""
+        """Append what was read since, and the words that answer it."""
         read = [*self.labels, *[UNLABELLED] * (len(source) - len(self.labels))]
         return Example(array("i", [*source, *said]), array("i", [*read, *said]))
 
     def ended_by(self, end: int) -> "Example":
-        """The same, where the words that were said last are predicted to end."""
+        """Append the label of the end to the last words."""
         return Example(self.tokens, array("i", [*self.labels, end]))
 
     def closed(self) -> "Example":
-        """The same, with all that is to be predicted as part of what is read."""
+        """Append the labels beyond the tokens, so that all predicted tokens are also read."""
         return Example(array("i", [*self.tokens, *self.labels[len(self.tokens) :]]), self.labels)
 
 
@@ -46,33 +46,33 @@ class Example:
 class Counts:
     """What became of the physician's turns."""
 
-    dialogues: int = 0  # that were read
-    examples: int = 0  # that were made of them
-    turns: int = 0  # of the physician that are taught in them
-    shortened_sources: int = 0  # turns before which the oldest turns are missing
-    cut_targets: int = 0  # turns whose words are cut, and taught without an end
-    openings: int = 0  # no example: said before the patient's first words
-    unanswerable: int = 0  # no example: the patient's last turn alone is too long
-    empty: int = 0  # no example: a turn without words
+    dialogues: int = 0  # read
+    examples: int = 0  # made from them
+    turns: int = 0  # of the physician, in these examples
+    shortened_sources: int = 0  # turns whose oldest context was dropped
+    cut_targets: int = 0  # turns whose words were cut, and so have no end label
+    openings: int = 0  # left out: said before the patient's first words
+    unanswerable: int = 0  # left out: the patient's last turn alone is too long
+    empty: int = 0  # left out: turns without words
 
 
 def examples_of(
     dialogues: Sequence[Dialogue], tokenizer: Any, source: int, target: int, unit: Unit = "turn"
 ) -> tuple[list[Example], Counts]:
-    """One example for each turn of the physician that answers the patient, or one for all that can be read at once.
+    """Make an example per turn in which the physician answers the patient, or (``unit="dialogue"``) as few as possible.
 
-    A dialogue is encoded once where each turn's source goes on where the one before and its words ended: the loss of
-    its labels is then the sum of that of its turns. A turn whose source was shortened begins an example of its own,
-    and so does each where a chat template changes what was said earlier.
+    Turns share an example if each turn's source starts with the previous source and words: the loss of its labels is
+    then the sum of the turns' losses. A turn whose source was shortened starts a new example, and so does each turn if
+    a chat template rewrites earlier ones.
 
     The words are followed by the tokenizer's end-of-sequence token, labelled too: a model that never learns to stop
-    would speak the patient's part as well. Words beyond the target length are cut and get no end, as they have none.
+    would also speak the patient's part. Words beyond the target length are cut and get no end.
 
     Args:
-        dialogues: of which only what was spoken is taken; system messages are left out.
+        dialogues: only spoken turns are used; system messages are left out.
         tokenizer: of the base.
-        source: tokens of the dialogue so far at most; the newest turns are kept.
-        target: tokens of the words at most, their end not counted.
+        source: maximum tokens of the dialogue so far; the newest turns are kept.
+        target: maximum tokens of the words, without their end.
         unit: what is encoded as one example.
     """
     examples: list[Example] = []
@@ -80,28 +80,28 @@ def examples_of(
     for dialogue in dialogues:
         turns = in_turns(dialogue.spoken)
         counts.openings += bool(dialogue.spoken) and dialogue.spoken[0].role == PHYSICIAN
-        so_far: Example | None = None
-        for place, turn in enumerate(turns):
+        current: Example | None = None
+        for index, turn in enumerate(turns):
             if turn.role != PHYSICIAN:
                 continue
             words = tokenizer(turn.content.strip(), add_special_tokens=False).input_ids
             if not words:
                 counts.empty += 1
                 continue
-            read = source_tokens(tokenizer, turns[:place], source)
+            read = source_tokens(tokenizer, turns[:index], source)
             if read is None:
                 counts.unanswerable += 1
                 continue
-            whole = len(words) <= target
-            counts.cut_targets += not whole
+            is_complete = len(words) <= target
+            counts.cut_targets += not is_complete
             counts.shortened_sources += read.shortened
             counts.turns += 1
-            if so_far is not None and not (unit == "dialogue" and so_far.goes_on_as(read.tokens)):
-                examples.append(so_far.closed())
-                so_far = None
-            so_far = (so_far or Example(array("i"), array("i"))).followed_by(read.tokens, words[:target])
-            so_far = so_far.ended_by(tokenizer.eos_token_id) if whole else so_far
-        if so_far is not None:
-            examples.append(so_far.closed())
+            if current is not None and not (unit == "dialogue" and current.goes_on_as(read.tokens)):
+                examples.append(current.closed())
+                current = None
+            current = (current or Example(array("i"), array("i"))).followed_by(read.tokens, words[:target])
+            current = current.ended_by(tokenizer.eos_token_id) if is_complete else current
+        if current is not None:
+            examples.append(current.closed())
     counts.examples = len(examples)
     return examples, counts

@@ -1,4 +1,4 @@
-"""How an interviewer does while it learns: each checkpoint takes the doctor's seat of an experiment."""
+"""Evaluate an interviewer during training: each checkpoint plays the doctor in an experiment."""
 
 import json
 from collections.abc import Callable
@@ -23,10 +23,10 @@ SEAT = "clinichat.doctor"
 
 
 def check_interviews(experiment: Path) -> None:
-    """Refuse an experiment that no checkpoint could take part in.
+    """Refuse an experiment in which no checkpoint could take part.
 
     Raises:
-        TuningError: naming the file and what is wrong with it.
+        TuningError: names the file and the fault.
     """
     try:
         read_experiment(find_file(experiment), {}, {SEAT: "offline"})
@@ -35,28 +35,27 @@ def check_interviews(experiment: Path) -> None:
 
 
 class Interviews(TrainerCallback):
-    """Runs an experiment with each checkpoint in the doctor's seat, and keeps the means of its scores.
+    """Runs an experiment with each checkpoint as the doctor, and tabulates the mean scores.
 
-    The model is the one in memory; what is trained does not change by it. A run that was broken off goes on when the
-    training does.
+    The model in memory is used, and training is not affected. An interrupted run is resumed when the training is.
     """
 
     def __init__(self, experiment: Path, directory: TuningDirectory, tokenizer: Any, told: Callable[[str], None]):
         self._experiment = experiment
         self._directory = directory
         self._tokenizer = tokenizer
-        self._told = told
+        self._report = told
 
     def on_train_begin(self, args: Any, state: Any, control: Any, model: Any = None, **_: Any) -> None:
-        """At the checkpoint that a training is taken up at."""
+        """Run at the checkpoint from which training resumes."""
         if state.global_step:
-            self._hold(state.global_step, model)
+            self._run_interviews(state.global_step, model)
 
     def on_save(self, args: Any, state: Any, control: Any, model: Any = None, **_: Any) -> None:
-        """At each checkpoint that was written."""
-        self._hold(state.global_step, model)
+        """Run at each new checkpoint."""
+        self._run_interviews(state.global_step, model)
 
-    def _hold(self, step: int, model: Any) -> None:
+    def _run_interviews(self, step: int, model: Any) -> None:
         checkpoint = self._directory.checkpoints / f"checkpoint-{step}"
         run = self._directory.interviews / checkpoint.name
         try:
@@ -67,7 +66,7 @@ class Interviews(TrainerCallback):
         self._write()
         means = {name: score["mean"] for name, score in summary["scores"].items() if score["mean"] is not None}
         listed = ", ".join(f"{name} {mean:.2f}" for name, mean in means.items())
-        self._told(f"step {step}: {summary['scored']} of {summary['attempted']} interviews scored; {listed}")
+        self._report(f"step {step}: {summary['scored']} of {summary['attempted']} interviews scored; {listed}")
 
     def _write(self) -> None:
         rows = []

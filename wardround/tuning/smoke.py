@@ -1,6 +1,6 @@
-"""A whole training in small: a random model and a tokenizer made on the spot, and whether what must hold does.
+"""A complete training in small: a random model and a new tokenizer, with checks of the result.
 
-Needs nothing that is not in the installation: no network, no GPU, no data.
+It needs no network, GPU or data beyond the installation.
 """
 
 from collections.abc import Callable, Iterator
@@ -16,14 +16,14 @@ _POSITIONS = 512
 
 
 class Check(NamedTuple):
-    """One thing that must hold, and what is wrong with it."""
+    """One check, and what is wrong."""
 
     name: str
     faults: list[str]
 
 
 def smoke_dialogues() -> list[Dialogue]:
-    """A few short dialogues, in both languages."""
+    """Return a few short dialogues, in both languages."""
     return read_dialogues(Path(__file__).with_name("smoke_dialogues.jsonl"))[0]
 
 
@@ -33,12 +33,12 @@ def make_base(folder: Path) -> None:
     from tokenizers import ByteLevelBPETokenizer
     from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
 
-    learner = ByteLevelBPETokenizer()
+    byte_level = ByteLevelBPETokenizer()
     texts = [message.content for dialogue in smoke_dialogues() for message in dialogue.messages]
-    learner.train_from_iterator(texts, vocab_size=420, special_tokens=["<pad>", "</s>"], show_progress=False)
+    byte_level.train_from_iterator(texts, vocab_size=420, special_tokens=["<pad>", "</s>"], show_progress=False)
     wrapped: Any = PreTrainedTokenizerFast
     tokenizer = wrapped(
-        tokenizer_object=learner._tokenizer, pad_token="<pad>", eos_token="</s>", model_max_length=_POSITIONS
+        tokenizer_object=byte_level._tokenizer, pad_token="<pad>", eos_token="</s>", model_max_length=_POSITIONS
     )
     with torch.random.fork_rng():
         torch.manual_seed(0)
@@ -51,7 +51,7 @@ def make_base(folder: Path) -> None:
                 num_attention_heads=4,
                 num_key_value_heads=2,
                 max_position_embeddings=_POSITIONS,
-                initializer_range=0.1,  # enough for its attention to heed a prefix
+                initializer_range=0.1,  # large enough for attention to respond to a prefix
                 bos_token_id=None,
                 eos_token_id=tokenizer.eos_token_id,
                 pad_token_id=tokenizer.pad_token_id,
@@ -62,14 +62,14 @@ def make_base(folder: Path) -> None:
 
 
 def smoke_tuning(base: Path, method: Method) -> Tuning:
-    """Settings under which some sources are shortened, some words cut, and batches come in parts."""
+    """Return settings under which some sources are shortened, some words cut, and batches are accumulated."""
     sizes = {"epochs": 8, "batch": 4, "accumulate": 2, "prefix": 8, "source": 200, "target": 40}
     rate = {"prefix": 0.3, "lora": 1e-2}[method]
     return Tuning.model_validate({"base": str(base), "method": method, "learning_rate": rate, **sizes})
 
 
 def smoke(folder: Path, told: Callable[[str], None]) -> Iterator[Check]:
-    """Train by both methods in a folder, and check each training as soon as it is done."""
+    """Train by both methods in a folder, and yield each check when its training is done."""
     import torch
     from transformers import AutoModelForCausalLM, AutoTokenizer
     from trl.trainer.sft_trainer import DataCollatorForLanguageModeling

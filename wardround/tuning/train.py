@@ -1,4 +1,4 @@
-"""Training: the dialogues through the base, its adapter out; taken up at the last checkpoint if it was broken off."""
+"""Train an adapter on dialogues; an interrupted training resumes at its last checkpoint."""
 
 import math
 import time
@@ -21,16 +21,16 @@ from wardround.tuning.directory import TuningDirectory, manifest_of
 from wardround.tuning.examples import Counts, Example, examples_of
 from wardround.tuning.interviews import Interviews, check_interviews
 
-Report = Callable[[Step, int], None]  # one step, and how many there are
+Report = Callable[[Step, int], None]  # called with a step and the number of steps
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a training came to."""
+    """The result of a training."""
 
     counts: Counts
     steps: list[Step]
-    model: Any = None  # the adapted model; None if all had been done before
+    model: Any = None  # the adapted model; None if everything was done before
 
 
 def train(
@@ -43,21 +43,21 @@ def train(
     evaluate: Path | None = None,
     told: Callable[[str], None] = print,
 ) -> Outcome:
-    """Train an adapter on dialogues, or go on where an earlier call was broken off.
+    """Train an adapter on dialogues, or resume an interrupted training.
 
     Args:
         tuning: the settings.
-        dialogues: of which each physician's turn that answers the patient is taught.
-        out: where the adapter, the loss and the manifest go.
+        dialogues: each turn of the physician that answers the patient is learnt.
+        out: directory for the adapter, the loss and the manifest.
         report: called after each step.
-        save_every: steps between two checkpoints; changes nothing in what comes out.
-        keep: how many of them are kept.
-        evaluate: an experiment in which each checkpoint takes the doctor's seat; changes nothing in what comes out.
-        told: what comes of that.
+        save_every: steps between two checkpoints; does not affect the result.
+        keep: number of checkpoints kept.
+        evaluate: an experiment in which each checkpoint plays the doctor; does not affect the result.
+        told: called with a line about each such evaluation.
 
     Raises:
-        TuningError: nothing can be trained like that, or the directory holds another training.
-        TrainingStoppedError: it could not go on; what a checkpoint holds is kept.
+        TuningError: the settings or dialogues cannot be used, or the directory holds another training.
+        TrainingStoppedError: the training could not continue; its checkpoints are kept.
     """
     if evaluate is not None:
         check_interviews(evaluate)
@@ -71,7 +71,7 @@ def train(
         if directory.check(manifest):
             return Outcome(counts, read_table(directory.table))
         model = load_adapted(tuning)
-        start = time.monotonic()
+        started = time.monotonic()
         try:
             directory.begin(manifest)
             trainer = trainer_of(model, tokenizer, examples, tuning, directory.checkpoints, save_every, keep)
@@ -85,8 +85,8 @@ def train(
             tokenizer.save_pretrained(out)
             write_picture(directory.picture, steps)
             directory.describe(dialogues, manifest, [step.loss for step in steps])
-            # Of this call alone: what was trained before a kill took its own time.
-            seconds = round(time.monotonic() - start, 1)
+            # Of this call only: time spent before an interruption is not included.
+            seconds = round(time.monotonic() - started, 1)
             directory.finish({"steps": len(steps), "last_loss": steps[-1].loss, "seconds": seconds})
         except OSError as error:
             raise TrainingStoppedError(f"{out}: cannot be written: {error}") from error
@@ -104,23 +104,23 @@ def trainer_of(
     save_every: int = 100,
     keep: int = 2,
 ) -> SFTTrainer:
-    """TRL's trainer of an adapted model on examples that are already tokens and labels."""
+    """Return TRL's trainer of an adapted model for examples that are already tokens and labels."""
     arguments = SFTConfig(
         output_dir=str(checkpoints),
         num_train_epochs=tuning.epochs,
         per_device_train_batch_size=tuning.batch // tuning.accumulate,
         gradient_accumulation_steps=tuning.accumulate,
         packing=tuning.packing,
-        packing_strategy="bfd",  # whole examples side by side, each read as if it stood alone
+        packing_strategy="bfd",  # packs whole examples, each attended to separately
         max_length=tuning.longest if tuning.packing else None,  # nothing is cut: no example is longer
         gradient_checkpointing=tuning.checkpointing,
-        bf16=False,  # the base has its precision; the adapter is float32
+        bf16=False,  # the base has its own precision; the adapter is float32
         learning_rate=tuning.learning_rate,
         lr_scheduler_type="linear",
         seed=tuning.seed,
         data_seed=tuning.seed,
         logging_steps=1,
-        logging_nan_inf_filter=False,  # a loss that is no number is to be seen
+        logging_nan_inf_filter=False,  # so that a NaN loss is visible
         save_strategy="steps",
         save_steps=save_every,
         save_total_limit=keep,
@@ -128,7 +128,7 @@ def trainer_of(
         disable_tqdm=True,
         dataloader_pin_memory=torch.cuda.is_available(),
     )
-    arguments._n_gpu = min(arguments.n_gpu, 1)  # several would each take a batch, and none can share a prefix
+    arguments._n_gpu = min(arguments.n_gpu, 1)  # several would each take a batch, and cannot share a prefix
     trainer = _AdapterTrainer(
         model=model,
         args=arguments,
@@ -140,20 +140,20 @@ def trainer_of(
 
 
 class _AdapterTrainer(SFTTrainer):  # type: ignore[misc]
-    """TRL's trainer, which takes a prefix up again, as peft itself does not, and tells nobody that it trains."""
+    """TRL's trainer, which also resumes a prefix (peft does not), and sends no telemetry."""
 
     def _load_from_checkpoint(self, resume_from_checkpoint: str, model: Any = None) -> None:
         set_peft_model_state_dict(self.model, load_peft_weights(resume_from_checkpoint, device="cpu"))
 
     def _send_telemetry(self) -> None:
-        """Nothing leaves the machine, whatever the environment says."""
+        """Send nothing, whatever the environment says."""
 
     def create_model_card(self, *_: Any, **__: Any) -> None:
-        """The card is ours, and stands beside what comes out."""
+        """Write nothing: the card is ours."""
 
 
 class _Recorder(TrainerCallback):
-    """Writes each step down as it is done; a training that is taken up begins with the steps of its checkpoint."""
+    """Records each step when it is done; a resumed training starts with the steps of its checkpoint."""
 
     def __init__(self, table: Path, report: Report | None) -> None:
         self._table = table

@@ -92,8 +92,8 @@ class Pages:
         return self._draw("trouble.html.jinja", "", why=why)
 
     def _draw(self, template: str, stamp: str, *, unfinished: bool = False, **given: Any) -> str:
-        again = _REFRESH_SECONDS if unfinished or self._follow else 0
-        return self._templates.get_template(template).render(**given, link=_link, stamp=stamp, again=again)
+        refresh = _REFRESH_SECONDS if unfinished or self._follow else 0
+        return self._templates.get_template(template).render(**given, link=_link, stamp=stamp, again=refresh)
 
     def _run(self, name: str) -> ViewedRun:
         if name not in self._shelf.runs:
@@ -178,7 +178,7 @@ class Pages:
         judged = [{title: answer for title, answer, *_ in section.judged if answer} for section in sections]
         for title in judged[0] | judged[1]:
             parts.append((title, *differing(judged[0].get(title, ""), judged[1].get(title, ""))))
-        dialogues = ["\n".join(f"{said.speaker}: {said.text}" for said in section.dialogue) for section in sections]
+        dialogues = ["\n".join(f"{turn.speaker}: {turn.text}" for turn in section.dialogue) for section in sections]
         if any(dialogues):
             parts.append(("Dialogue", *differing(*dialogues)))
         return self._draw(

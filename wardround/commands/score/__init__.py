@@ -1,6 +1,6 @@
-"""``wardround score SUITE SRC``: scores of transcripts and outputs made anywhere.
+"""``wardround score SUITE SRC``: score transcripts and outputs, whatever made them.
 
-One file per family of suites; they are imported when a command is asked for, and with them all that scores.
+There is one file per family of suites; they are imported, with the scoring code, only when a command is called.
 """
 
 from typing import Any
@@ -12,7 +12,7 @@ from wardround.commands.exit_codes import Commands
 
 
 class _Scores(Commands):
-    """The commands of :mod:`wardround.commands.score.catalogue`, which is imported when one is asked for."""
+    """The commands of :mod:`wardround.commands.score.catalogue`, which is imported on first use."""
 
     @property
     def _known(self) -> dict[str, TyperCommand]:
@@ -21,11 +21,11 @@ class _Scores(Commands):
         return commands()
 
     def list_commands(self, ctx: Any) -> list[str]:
-        """The names, in the order of the help."""
+        """Return the names, in the order of the help."""
         return list(self._known)
 
     def get_command(self, ctx: Any, cmd_name: str) -> TyperCommand | None:
-        """A command by its name."""
+        """Return a command by name."""
         return self._known.get(cmd_name)
 
 

@@ -96,75 +96,75 @@ def aie(
             parts = [{name: values for name, values in part.items() if name != "DIAGNOSIS"} for part in parts]
         return Scored(files, parts)
 
-    here = scored(transcripts)
-    samples = here.samples
-    by_doctor = dict(zip(doctors, here.files, strict=True))
-    of_doctors = dict(zip(doctors, here.parts, strict=True))
-    tables = _tables(here.dialogues, mode)
-    drawn = [paper_table(of_doctors, language or language_of_all(by_doctor), mode)]
-    if (actions := actions_table(by_doctor)).rows:  # where a choice is from records alone nobody has played
+    own = scored(transcripts)
+    samples = own.samples
+    by_doctor = dict(zip(doctors, own.files, strict=True))
+    samples_by_doctor = dict(zip(doctors, own.parts, strict=True))
+    tables = _tables(own.dialogues, mode)
+    drawn = [paper_table(samples_by_doctor, language or language_of_all(by_doctor), mode)]
+    if (actions := actions_table(by_doctor)).rows:  # not if only records were asked and no dialogue was played
         drawn.append(actions)
     if against:
-        tables.append(here.minus(scored(against), notes))
+        tables.append(own.minus(scored(against), notes))
     if human:
-        tables.append(correlated(samples, human, by_either_name(here.files)))
+        tables.append(correlated(samples, human, by_either_name(own.files)))
     if each_round and diagnose:
         drawn.append(by_round(by_doctor, diagnose, mode))
     if "DIAGNOSIS" in samples:
-        tables.append(coverage_and_diagnosis(of_doctors))
+        tables.append(coverage_and_diagnosis(samples_by_doctor))
     if mode == "sound":
-        tables.append(_partner(here.dialogues))
-    estimated = partial(estimates, clustered=mode == "sound", ends=PERCENT, neither=suite.neither)
-    metrics, files = estimated(samples), of_each(of_doctors, estimated)
+        tables.append(_distinct_by_length_table(own.dialogues))
+    estimate_all = partial(estimates, clustered=mode == "sound", ends=PERCENT, neither=suite.neither)
+    metrics, files = estimate_all(samples), of_each(samples_by_doctor, estimate_all)
     notes += by_rules
-    n, more = counts(here.dialogues)
-    failed = diagnose is not None and bool(unanswered(here.dialogues))
+    n, more = counts(own.dialogues)
+    failed = diagnose is not None and bool(unanswered(own.dialogues))
     found = Scores("aie", mode, n, metrics, tables, notes, failed, drawn=drawn, files=files, more=more)
     if mcq:
-        found = _beside_mcq(found, here, mcq)
+        found = _with_mcq(found, own, mcq)
     if out is not None:
         write_drawn(found.drawn, out, by_rules)
     if len(doctors) == 1:
         found = replace(found, drawn=found.drawn[1:])
-    return _with_silent(found, here) if "DIAGNOSIS" in samples else found
+    return _with_silent_notes(found, own) if "DIAGNOSIS" in samples else found
 
 
-def _beside_mcq(found: Scores, here: Scored[AieTranscript], spec: str) -> Scores:
-    """With each case asked as a multiple-choice question too, and both formats side by side."""
-    again = ask_again_as_mcq(here.dialogues, spec)
-    without = len(again.answered) < len(again.samples)
+def _with_mcq(found: Scores, own: Scored[AieTranscript], spec: str) -> Scores:
+    """Add the cases asked as multiple-choice questions, and compare both formats."""
+    mcq_result = ask_again_as_mcq(own.dialogues, spec)
+    has_failures = len(mcq_result.answered) < len(mcq_result.samples)
     tables, drawn = [*found.tables], [*found.drawn]
-    if (interactive := here.samples.get("DIAGNOSIS")) is not None:
-        tables.append(formats_compared(again.answered, interactive))
-        of_case = {one.case: one.dataset or "" for one in here.dialogues}
-        if len(subsets := list(dict.fromkeys(of_case.values()))) > 1:  # the examinations of MedicalExam
-            drawn.append(formats_table(again.samples, interactive, of_case, subsets))
+    if (interactive := own.samples.get("DIAGNOSIS")) is not None:
+        tables.append(formats_compared(mcq_result.answered, interactive))
+        dataset_of_case = {one.case: one.dataset or "" for one in own.dialogues}
+        if len(subsets := list(dict.fromkeys(dataset_of_case.values()))) > 1:  # the examinations of MedicalExam
+            drawn.append(formats_table(mcq_result.samples, interactive, dataset_of_case, subsets))
     return replace(
         found,
-        metrics={**found.metrics, **estimates({METRIC: again.samples}, clustered=True, ends=PERCENT)},
-        answered=estimates({METRIC: again.answered}, clustered=True, ends=PERCENT) if without else {},
-        failed=found.failed or without,
+        metrics={**found.metrics, **estimates({METRIC: mcq_result.samples}, clustered=True, ends=PERCENT)},
+        answered=estimates({METRIC: mcq_result.answered}, clustered=True, ends=PERCENT) if has_failures else {},
+        failed=found.failed or has_failures,
         tables=tables,
         drawn=drawn,
-        notes=[*found.notes, *again.notes],
+        notes=[*found.notes, *mcq_result.notes],
     )
 
 
-def _with_silent(found: Scores, here: Scored[AieTranscript]) -> Scores:
-    """With what a reader of DIAGNOSIS must know: who had nothing to choose, and who chose nothing."""
-    dialogues, chosen = here.dialogues, here.samples["DIAGNOSIS"]
+def _with_silent_notes(found: Scores, own: Scored[AieTranscript]) -> Scores:
+    """Add notes to DIAGNOSIS: which dialogues had nothing to choose from, and which chose nothing."""
+    dialogues, chosen = own.dialogues, own.samples["DIAGNOSIS"]
     notes, answered = [*found.notes], {**found.answered}
-    if lacking := len(dialogues) - len(chosen):
-        notes.append(f"{lacking} of {len(dialogues)} dialogues have no right option to choose: no DIAGNOSIS.")
-    if found.mode == "sound" and (silent := unanswered(dialogues)):
-        given = [one for one in dialogues if one.answer_idx and one not in silent]
-        right = {"DIAGNOSIS": [Sample(one.case, 100.0 * (diagnosis_is_right(one) or 0)) for one in given]}
+    if without_option := len(dialogues) - len(chosen):
+        notes.append(f"{without_option} of {len(dialogues)} dialogues have no right option to choose: no DIAGNOSIS.")
+    if found.mode == "sound" and (without_choice := unanswered(dialogues)):
+        answered_dialogues = [one for one in dialogues if one.answer_idx and one not in without_choice]
+        right = {"DIAGNOSIS": [Sample(one.case, 100.0 * (diagnosis_is_right(one) or 0)) for one in answered_dialogues]}
         answered |= estimates(right, clustered=True, ends=PERCENT)
-        notes.append(f"{len(silent)} diagnoses choose no option, and are wrong in DIAGNOSIS.")
+        notes.append(f"{len(without_choice)} diagnoses choose no option, and are wrong in DIAGNOSIS.")
     return replace(found, notes=notes, answered=answered)
 
 
-def _partner(transcripts: list[AieTranscript]) -> ExtraTable:
+def _distinct_by_length_table(transcripts: list[AieTranscript]) -> ExtraTable:
     found = estimates({DISTINCT_BY_LENGTH: distinct_by_length(transcripts)}, clustered=True, ends=PERCENT)
     low, high = found[DISTINCT_BY_LENGTH].ci95 or (None, None)
     row = [DISTINCT_BY_LENGTH, *map(cell, (found[DISTINCT_BY_LENGTH].mean, low, high)), str(len(transcripts))]

@@ -1,4 +1,4 @@
-"""``wardround score aie-simulator``, and AIE's simulator metrics of what ``score simulator`` plays."""
+"""``wardround score aie-simulator``, and AIE's simulator metrics for ``score simulator``."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -59,7 +59,7 @@ BY_RULE = (
 
 @dataclass(frozen=True)
 class TestOptions:
-    """What is left out of tests, what is printed and written of them, and where their cases may stand."""
+    """What to leave out of tests, what to print and write, and where their cases are."""
 
     by: Literal["turn"] | None = None
     leave_out: Sequence[str] | None = None
@@ -89,25 +89,29 @@ def aie_simulator(
     for file, records in zip(files, tests, strict=True):
         if not any(replies(records)):
             refuse(f"{file}: holds no reply (prediction); `wardround score simulator {file} -o FILE` plays it")
-    acted = [test for records in read_files(read_simulator_tests, [people]) for test in records] if people else None
-    named = dict(zip(names_of(files), tests, strict=True))
-    return _scores("aie-simulator", named, mode, TestOptions(by, leave_out, None, out), acted, beside=True)
+    human_tests = (
+        [test for records in read_files(read_simulator_tests, [people]) for test in records] if people else None
+    )
+    tests_by_name = dict(zip(names_of(files), tests, strict=True))
+    return _scores(
+        "aie-simulator", tests_by_name, mode, TestOptions(by, leave_out, None, out), human_tests, beside=True
+    )
 
 
 def kind_of_source(path: Path) -> Literal["items", "tests", "runs"]:
-    """What a path holds that a simulator can be tried on; ends the command if it is a file that cannot be read."""
+    """Return what a path holds for testing simulators; exits if it is a file that cannot be read."""
     if path.is_dir():
         return "runs"
     source = Source(path)
-    of_tests = "patient_test" in source.first
+    is_test_file = "patient_test" in source.first
     refuse_records(source.problems)
-    return "tests" if of_tests else "items"
+    return "tests" if is_test_file else "items"
 
 
 def played_tests(
     files: Sequence[Path], patient: str | None, context: Context, mode: Definition, options: TestOptions
 ) -> Scores:
-    """AIE's test files, played by a patient."""
+    """Play AIE's test files with a patient, and score its replies."""
     writable(options.out)
     if options.replies is not None:
         not_over(options.replies, *files, options.cases)
@@ -120,8 +124,8 @@ def played_tests(
         refuse_records(problems)
         cases |= found
     if len(cases) < len(tests):
-        twice = next(name for name, count in Counter(test.id for test in tests).items() if count > 1)
-        refuse(f"patient {twice} stands twice in {', '.join(map(str, files))}; give each patient once")
+        repeated = next(name for name, count in Counter(test.id for test in tests).items() if count > 1)
+        refuse(f"patient {repeated} stands twice in {', '.join(map(str, files))}; give each patient once")
     if not questions_of(tests):
         refuse(f"{files[0]}: no test has a question (patient_test.ROUND.ACTION.question) that could be put")
     trial = Trial(cases, context)
@@ -131,14 +135,16 @@ def played_tests(
     if options.replies is not None:
         write_tests(options.replies, files[0], played)
     notes = [f"{place}: no answer: {reason}" for place, reason in trial.failures.items()]
-    if lacking := lacking_dialogue(tests):
-        patient_id, turn, _ = lacking[0]
+    if short := lacking_dialogue(tests):
+        patient_id, turn, _ = short[0]
         notes.append(
-            f"{len(lacking)} questions are put with less said before than their round says, the first to patient "
+            f"{len(short)} questions are put with less said before than their round says, the first to patient "
             f"{patient_id} in round {turn}: `history` is shorter, as where the authors' file has none."
         )
-    put = [one for test in tests for by_kind in test.patient_test.values() for one in by_kind.values() if one.question]
-    if unchecked := sum(one.human_state is one.human_answer is None for one in put):
+    asked = [
+        one for test in tests for by_kind in test.patient_test.values() for one in by_kind.values() if one.question
+    ]
+    if unchecked := sum(one.human_state is one.human_answer is None for one in asked):
         notes.append(f"{unchecked} questions are a model's drafts that nobody has checked (`wardround cases confirm`).")
     return _scores("simulator", {name: played}, mode, options, beside=True, notes=notes, failed=bool(trial.failures))
 
@@ -146,10 +152,10 @@ def played_tests(
 def played_runs(
     paths: Sequence[Path], patient: str | None, context: Context, mode: Definition, options: TestOptions
 ) -> Scores:
-    """The doctor's turns in the dialogues of runs, with the replies that were given, or those of another patient."""
+    """Score the doctor's turns in runs' dialogues with the recorded replies, or with those of another patient."""
     runs = find_runs(paths)
     recorded = without([tests_of_run(run) for run in runs], options.leave_out, lambda one: one.id.partition(EPOCH)[0])
-    named: dict[str, Sequence[SimulatorTest]] = {}
+    tests_by_name: dict[str, Sequence[SimulatorTest]] = {}
     notes = [BY_RULE]
     for run, tests in zip(runs, recorded, strict=True):
         if patient is not None:
@@ -158,70 +164,73 @@ def played_runs(
             notes += [f"{run.name}, {place}: no answer: {reason}" for place, reason in trial.failures.items()]
         if tests:
             player = patient if patient is None or context.tracker else f"{patient}{WITHOUT_TRACKER}"
-            named[run.name if player is None else f"{player}, {run.name}"] = tests
-    if not named:
+            tests_by_name[run.name if player is None else f"{player}, {run.name}"] = tests
+    if not tests_by_name:
         refuse(f"{paths[0]}: holds no dialogue with a reply (graphs consultation and dispute_resolution)")
-    return _scores("simulator", named, mode, options, notes=notes, failed=len(notes) > 1)
+    return _scores("simulator", tests_by_name, mode, options, notes=notes, failed=len(notes) > 1)
 
 
 def _scores(
     suite: str,
-    named: Mapping[str, Sequence[SimulatorTest]],
+    tests_by_name: Mapping[str, Sequence[SimulatorTest]],
     mode: Definition,
     options: TestOptions,
-    acted: Sequence[SimulatorTest] | None = None,
+    human_tests: Sequence[SimulatorTest] | None = None,
     *,
     beside: bool = False,
     notes: Sequence[str] = (),
     failed: bool = False,
 ) -> Scores:
-    """The metrics of all simulators together, what people said beside them, and a table by simulator and round."""
-    tests = [test for records in named.values() for test in records]
-    tables = list(_beside_people(named, mode, acted)) if suite == "aie-simulator" else []
-    told = list(notes)
+    """Return the metrics over all simulators, correlations with people's, and a table by simulator and round."""
+    tests = [test for records in tests_by_name.values() for test in records]
+    tables = list(_human_correlations(tests_by_name, mode, human_tests)) if suite == "aie-simulator" else []
+    all_notes = list(notes)
     if mode == "sound":
-        told.append("PRECISION, ours: of the replies with a metric's keyword, the share that were to have it.")
-    metrics, files = _metrics(tests, mode), of_each(named, partial(_metrics, mode=mode))
+        all_notes.append("PRECISION, ours: of the replies with a metric's keyword, the share that were to have it.")
+    metrics, files = _metrics(tests, mode), of_each(tests_by_name, partial(_metrics, mode=mode))
     if empty := [name for name, one in metrics.items() if one.mean is None]:
-        told.append(f"{', '.join(empty)}: unscored, as nothing of the kind was asked or, for TRACKING, tracked.")
-    figure = simulators_table(named, mode, beside=beside)
-    tracked = [*([] if (agreed := tracking_table(named)) is None else [agreed]), *confusion_tables(named)]
+        all_notes.append(f"{', '.join(empty)}: unscored, as nothing of the kind was asked or, for TRACKING, tracked.")
+    figure = simulators_table(tests_by_name, mode, beside=beside)
+    tracked = [
+        *([] if (tracking := tracking_table(tests_by_name)) is None else [tracking]),
+        *confusion_tables(tests_by_name),
+    ]
     if options.out is not None:
         write_drawn([figure, *tracked], options.out)
-    shown = figure if options.by else _over_rounds(figure)
+    printed = figure if options.by else _over_rounds(figure)
     n = len({test.id for test in tests})
-    return Scores(suite, mode, n, metrics, tables, told, failed, drawn=[shown, *tracked], files=files)
+    return Scores(suite, mode, n, metrics, tables, all_notes, failed, drawn=[printed, *tracked], files=files)
 
 
 def _metrics(tests: Sequence[SimulatorTest], mode: Definition) -> dict[str, Estimate]:
-    """AIE's metrics; in sound mode with the precision of the keywords."""
+    """Return AIE's metrics; in sound mode, with the precision of the keywords."""
     is_sound = mode == "sound"
     samples = score_simulator(tests, mode) | (keyword_precision(tests) if is_sound else {})
     return estimates(samples, clustered=is_sound, ends=PERCENT, neither=(LENGTH,))
 
 
-def _beside_people(
-    named: Mapping[str, Sequence[SimulatorTest]], mode: Definition, acted: Sequence[SimulatorTest] | None
+def _human_correlations(
+    tests_by_name: Mapping[str, Sequence[SimulatorTest]], mode: Definition, human_tests: Sequence[SimulatorTest] | None
 ) -> Iterator[ExtraTable]:
-    """How far what simulators do and what people do go together; no table if no people did anything."""
+    """Yield a table of correlations between simulators and people; none if there is nothing of people."""
     rows = []
-    for simulator, tests in named.items():
-        if tests == acted:  # people's file beside itself
+    for simulator, tests in tests_by_name.items():
+        if tests == human_tests:  # the people's own file
             continue
-        for name, pairs in beside_people(tests, mode, acted).items():
+        for name, pairs in beside_people(tests, mode, human_tests).items():
             one = spearman(pairs)
             pearson = None if one.rho is None else correlation(*zip(*pairs, strict=True))
-            told = [name, cell(one.rho), p_cell(one.p), cell(pearson), str(one.n)]
-            rows.append([simulator, *told] if len(named) > 1 else told)
+            cells = [name, cell(one.rho), p_cell(one.p), cell(pearson), str(one.n)]
+            rows.append([simulator, *cells] if len(tests_by_name) > 1 else cells)
     if rows:
-        header = [*(["simulator"] if len(named) > 1 else []), "", "Spearman's rho", "p", "Pearson's r", "n"]
+        header = [*(["simulator"] if len(tests_by_name) > 1 else []), "", "Spearman's rho", "p", "Pearson's r", "n"]
         yield ExtraTable("Correlation with people, reply by reply (AIE, Figure 3b)", header, rows)
 
 
 def _over_rounds(table: Table) -> Table:
-    """The rows over all rounds alone."""
-    kept = [(row, place in table.beside) for place, row in enumerate(table.rows) if row["round"] == ALL]
-    beside = [place for place, (_, theirs) in enumerate(kept) if theirs]
+    """Return only the rows over all rounds."""
+    rows = [(row, place in table.beside) for place, row in enumerate(table.rows) if row["round"] == ALL]
+    beside = [place for place, (_, is_published) in enumerate(rows) if is_published]
     columns = [column for column in table.columns if column.name != "round"]
     notes = [note for note in table.notes if not note.startswith("A round:")]
-    return Table(table.name, table.title.replace(" by round", ""), columns, [row for row, _ in kept], notes, "", beside)
+    return Table(table.name, table.title.replace(" by round", ""), columns, [row for row, _ in rows], notes, "", beside)

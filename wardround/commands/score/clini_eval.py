@@ -81,42 +81,43 @@ def clini_eval(
     settings = asking(parse_models(judge or ["offline"]))
     dialogues = _read(sources)
 
-    async def score(place: int) -> CliniEvalScores:
-        told: dict[str, Any] = {} if mode == "sound" else {"diseases": [], "inferred": ""}
-        return await score_clini_eval(dialogues[place].model_copy(update=told), settings)
+    async def score(index: int) -> CliniEvalScores:
+        overrides: dict[str, Any] = {} if mode == "sound" else {"diseases": [], "inferred": ""}
+        return await score_clini_eval(dialogues[index].model_copy(update=overrides), settings)
 
     asked = anyio.run(ask_each, range(len(dialogues)), score)
     judged = dict(asked.answers)
-    scores = [judged.get(place) for place in range(len(dialogues))]
-    failures = [f"Dialogue {dialogues[place].id}: no judgement: {reason}" for place, reason in asked.failures]
+    scores = [judged.get(index) for index in range(len(dialogues))]
+    failures = [f"Dialogue {dialogues[index].id}: no judgement: {reason}" for index, reason in asked.failures]
     if details is not None:
-        told = zip(dialogues, scores, strict=True)
+        scored = zip(dialogues, scores, strict=True)
         write_json_lines(
-            details, [{"id": of.id, "total": one.total, **one.model_dump(mode="json")} for of, one in told if one]
+            details,
+            [{"id": dialogue.id, "total": one.total, **one.model_dump(mode="json")} for dialogue, one in scored if one],
         )
     metrics = estimates_of(dialogues, scores)
-    tables = [*_assessed(scores), *([_by(list(dict.fromkeys(by)), dialogues, scores, over)] if by else [])]
+    tables = [*_assessed_table(scores), *([_means_by(list(dict.fromkeys(by)), dialogues, scores, over)] if by else [])]
     notes = _notes(scores, failures)
-    if over is not None and (lacking := [name for name in _GAINS if f"{name}, gain" not in tables[-1].header]):
-        notes.append(f"No gain over {over} in {', '.join(lacking)}: not assessed, or 0 there.")
+    if over is not None and (faulty := [name for name in _GAINS if f"{name}, gain" not in tables[-1].header]):
+        notes.append(f"No gain over {over} in {', '.join(faulty)}: not assessed, or 0 there.")
     return Scores("clini-eval", mode, len(dialogues), metrics, tables, notes, failed=bool(failures))
 
 
 def _read(sources: Sequence[Path]) -> list[Dialogue]:
-    """The dialogues; ends the command if a line cannot be used or there is nothing to score in it."""
+    """Read the dialogues; exits if a line cannot be used or has nothing to score."""
     dialogues: list[Dialogue] = []
     problems: list[Problem] = []
     for source in sources:
-        read, faults = (_of_runs(source), []) if source.is_dir() else read_dialogues(source)
-        lacking = [(dialogue, why_not(dialogue)) for dialogue in read]
-        problems += [*faults, *(Problem(str(source), f"dialogue {one.id}", "", why) for one, why in lacking if why)]
+        read, faults = (_read_runs(source), []) if source.is_dir() else read_dialogues(source)
+        faulty = [(dialogue, why_not(dialogue)) for dialogue in read]
+        problems += [*faults, *(Problem(str(source), f"dialogue {one.id}", "", why) for one, why in faulty if why)]
         dialogues += read
     refuse_records(problems)
     return dialogues
 
 
-def _of_runs(directory: Path) -> list[Dialogue]:
-    """The dialogues of a run or a sweep; each run is a strategy."""
+def _read_runs(directory: Path) -> list[Dialogue]:
+    """Return the dialogues of a run or a sweep, with each run as a strategy."""
     found: list[Dialogue] = []
     for run in find_runs([directory]):
         if not {"dialogue"} <= GIVES[run.experiment.graph]:
@@ -135,54 +136,54 @@ def _of_runs(directory: Path) -> list[Dialogue]:
     return found
 
 
-def _assessed(scores: Sequence[CliniEvalScores | None]) -> list[ExtraTable]:
-    """Where not all was assessed: the points of what was, of the most that it could have, by main metric."""
-    known = [score for score in scores if score is not None]
-    if not any(score.unscored for score in known):
+def _assessed_table(scores: Sequence[CliniEvalScores | None]) -> list[ExtraTable]:
+    """If not everything was assessed, tabulate the points reached and the maximum for what was, by main metric."""
+    present = [score for score in scores if score is not None]
+    if not any(score.unscored for score in present):
         return []
     rows = []
     for name, leaves in {**MAINS, "all": tuple(LEAVES.values())}.items():
-        counted = [[leaf for leaf in leaves if leaf.key in score.leaves] for score in known]
-        points = [sum(score.leaves[leaf.key] for leaf in found) for score, found in zip(known, counted, strict=True)]
-        most = [sum(leaf.maximum for leaf in found) for found in counted]
-        reached = [cell(mean(points)), cell(mean(most))] if any(counted) else ["not assessed", ""]
+        counted = [[leaf for leaf in leaves if leaf.key in score.leaves] for score in present]
+        points = [sum(score.leaves[leaf.key] for leaf in found) for score, found in zip(present, counted, strict=True)]
+        maximum = [sum(leaf.maximum for leaf in found) for found in counted]
+        reached = [cell(mean(points)), cell(mean(maximum))] if any(counted) else ["not assessed", ""]
         rows.append([name, *reached, f"{sum(leaf.maximum for leaf in leaves):g}"])
     return [
         ExtraTable("What was assessed: mean points, of the most it could have", ["", "points", "of", "in all"], rows)
     ]
 
 
-def _by(
+def _means_by(
     by: Sequence[Factor], dialogues: Sequence[Dialogue], scores: Sequence[CliniEvalScores | None], over: str | None
 ) -> ExtraTable:
-    """The means of each group (CliniChat, tables 2 and 3); what was not assessed stays empty.
+    """Tabulate the means of each group (CliniChat, Tables 2 and 3); what was not assessed is empty.
 
-    With ``over``, the gain in percent over the dialogues of that strategy that agree in the other factor.
+    With ``over``, add the gain in percent over that strategy's dialogues with the same other factor.
     """
     groups: dict[tuple[str, ...], list[int]] = {}
-    for place, dialogue in enumerate(dialogues):
-        groups.setdefault(tuple(getattr(dialogue, name) or f"(no {name})" for name in by), []).append(place)
+    for index, dialogue in enumerate(dialogues):
+        groups.setdefault(tuple(getattr(dialogue, name) or f"(no {name})" for name in by), []).append(index)
     columns = [*STATISTICS, *MAINS, TOTAL]
     if any(score is not None and score.unscored for score in scores):
         columns += [ASSESSED, ASSESSABLE]
     means: dict[tuple[str, ...], dict[str, float | None]] = {}
-    for group, places in groups.items():
-        found = estimates_of([dialogues[place] for place in places], [scores[place] for place in places])
+    for group, indices in groups.items():
+        found = estimates_of([dialogues[index] for index in indices], [scores[index] for index in indices])
         means[group] = {name: one.mean for name, one in found.items()}
     gains = [name for name in (*_GAINS, ASSESSED) if name in columns] if over is not None else []
     if over is not None and not any(over in group for group in groups):
         raise ConfigurationError(f"--over {over}: no dialogue of that strategy was read")
     rows: list[dict[str, str]] = []
-    for group, own in sorted(means.items(), key=lambda each: each[0]):
+    for group, group_means in sorted(means.items(), key=lambda each: each[0]):
         factors: dict[str, str] = dict(zip(by, group, strict=True))
         base = means.get(tuple((factors | {"strategy": over}).values()), {}) if over is not None else {}
-        row = {**factors, "n": str(sum(scores[place] is not None for place in groups[group]))}
-        row |= {name: cell(own.get(name)) for name in columns}
-        for name in gains:  # how much more it is than the base, in percent of the base
-            value, of = own.get(name), base.get(name)
+        row = {**factors, "n": str(sum(scores[index] is not None for index in groups[group]))}
+        row |= {name: cell(group_means.get(name)) for name in columns}
+        for name in gains:  # the difference to the base, in percent of it
+            value, of = group_means.get(name), base.get(name)
             row[f"{name}, gain"] = "" if value is None or not of else f"{100 * (value / of - 1):+.1f} %"
         rows.append(row)
-    shown = dict.fromkeys(name for row in rows for name, told in row.items() if told)
+    shown = dict.fromkeys(name for row in rows for name, cell_text in row.items() if cell_text)
     header = [name for name in rows[0] if name in shown] if rows else []
     title = f"Means by {' and '.join(by)}, of what was assessed (n: dialogues)"
     return ExtraTable(title, header, [[row[name] for name in header] for row in rows])

@@ -44,11 +44,11 @@ def consensus(
         run = find_run(source)
         found = discussions_of(run.scored)
         rounds = run.experiment.context.max_rounds if rounds is None else rounds
-        if found and (most := max(one.rounds for one in found)) > rounds:
-            refuse(f"--rounds {rounds}: a discussion of {source} had {most}")
-        if without := len(run.scored) - len(found):
+        if found and (highest := max(one.rounds for one in found)) > rounds:
+            refuse(f"--rounds {rounds}: a discussion of {source} had {highest}")
+        if no_discussion := len(run.scored) - len(found):
             notes.append(
-                f"{without} cases had no discussion (one doctor alone, or stopped before it) and are left out."
+                f"{no_discussion} cases had no discussion (one doctor alone, or stopped before it) and are left out."
             )
     else:
         rounds = ROUNDS if rounds is None else rounds
@@ -71,7 +71,7 @@ def consensus(
 
 
 def _of_file(source: Path, rounds: int) -> list[Discussion]:
-    """The discussions of a file of collaborations."""
+    """Read the discussions in a file of collaborations."""
     found: list[Discussion] = []
     problems: list[Problem] = []
     for record in read_files(read_collaborations, [source])[0]:

@@ -17,7 +17,7 @@ from wardround.commands.score.output import ExtraTable, ModeOption, Scores
 from wardround.commands.score.reports import ReferenceOption, ReportCase, ReportSource, read_report_cases
 from wardround.commands.score.transcripts import JudgeOption, asking
 
-Splitter = Literal["rule", "standard", "llm"]  # who finds the diseases in a diagnosis
+Splitter = Literal["rule", "standard", "llm"]  # how the diseases in a diagnosis are found
 
 
 def icd10(
@@ -39,34 +39,34 @@ def icd10(
     on, in percent. Sound: a report without a diagnosis misses all that the reference names; paper: it is left out.
     """
     cases = read_report_cases(source, reference)
-    given = [case for case in cases if _has_diagnosis(case, mode)]
-    if not given:
+    with_diagnosis = [case for case in cases if _has_diagnosis(case, mode)]
+    if not with_diagnosis:
         refuse(f"{source}: no report has a diagnosis; expected a heading such as #诊断结果# or # Diagnosis in each")
-    if terms == ICD10CM and sum(case.language == "zh" for case in given) * 2 > len(given):
+    if terms == ICD10CM and sum(case.language == "zh" for case in with_diagnosis) * 2 > len(with_diagnosis):
         refuse(f"{source}: the reports are Chinese and {ICD10CM} is English; name a Chinese list with --terms FILE")
-    listed = load_terms(terms)
-    diseases, failures = _split(given if mode == "paper" else cases, splitter, listed, judge)
-    own: Rule = "published" if mode == "paper" else "code"
-    rules = {rule: agreement(diseases, listed, rule) for rule in RULES}
+    term_list = load_terms(terms)
+    diseases, failures = _split(with_diagnosis if mode == "paper" else cases, splitter, term_list, judge)
+    mode_rule: Rule = "published" if mode == "paper" else "code"
+    rules = {rule: agreement(diseases, term_list, rule) for rule in RULES}
     answered: dict[str, Estimate] = {}
     notes = []
-    if len(given) < len(cases):
+    if len(with_diagnosis) < len(cases):
         sound = mode == "sound"
         what = "count as naming none" if sound else "are left out"
-        notes = [f"{len(cases) - len(given)} of {len(cases)} reports have no diagnosis and {what}."]
-        spoken = {case.case_id for case in given}
-        heard = [case for case in diseases if case.predicted or case.case_id in spoken]
-        answered = _named(agreement(heard, listed, own)) if sound else {}
-    metrics = {"#": predicted_entities(diseases), **_named(rules[own])}
+        notes = [f"{len(cases) - len(with_diagnosis)} of {len(cases)} reports have no diagnosis and {what}."]
+        with_diagnosis_ids = {case.case_id for case in with_diagnosis}
+        answered_cases = [case for case in diseases if case.predicted or case.case_id in with_diagnosis_ids]
+        answered = _metrics(agreement(answered_cases, term_list, mode_rule)) if sound else {}
+    metrics = {"#": predicted_entities(diseases), **_metrics(rules[mode_rule])}
     for rule, found in rules.items():
-        metrics |= _named(found, f".{rule}")
+        metrics |= _metrics(found, f".{rule}")
     notes += [f"{len(failures)} cases are left out: the splitter failed ({failures[0]})."] if failures else []
-    table = _summary(rules.items(), splitter, len(listed))
+    table = _summary(rules.items(), splitter, len(term_list))
     return Scores("icd10", mode, len(diseases), metrics, [table], notes, bool(failures), answered)
 
 
 def _has_diagnosis(case: ReportCase, mode: Definition) -> bool:
-    """Whether the report has a diagnosis; the authors also want a basis, and both headings spelt just so."""
+    """Whether the report has a diagnosis; the authors also require a basis, and two exact headings."""
     if mode == "paper" and case.text:
         return all(heading in case.text for heading in ("#诊断结果#", "#诊断依据#"))
     return "diagnosis" in case.report
@@ -81,27 +81,29 @@ def _split(
 
     texts = [(case, case.report.get("diagnosis", ""), case.reference["diagnosis"]) for case in cases]
     if splitter != "llm":
-        return [DiseaseCase(case.case_id, by_rule(said), by_rule(wanted)) for case, said, wanted in texts], []
+        return [
+            DiseaseCase(case.case_id, by_rule(reported), by_rule(expected)) for case, reported, expected in texts
+        ], []
     if judge == "offline":
         refuse("--splitter llm: name the model, for example --judge openai:gpt-4o-mini")
     settings = asking({"default": judge})
 
     async def by_model(item: tuple[ReportCase, str, str]) -> DiseaseCase:
-        case, said, wanted = item
+        case, reported, expected = item
         place = f"{case.case_id}/report"
         return DiseaseCase(
             case.case_id,
-            await disease_entities.ask_for_diseases(said, settings, case.language, place) if said else [],
-            await disease_entities.ask_for_diseases(wanted, settings, case.language, f"{case.case_id}/reference"),
+            await disease_entities.ask_for_diseases(reported, settings, case.language, place) if reported else [],
+            await disease_entities.ask_for_diseases(expected, settings, case.language, f"{case.case_id}/reference"),
         )
 
     asked = anyio.run(ask_each, texts, by_model)
     return [found for _, found in asked.answers], [reason for _, reason in asked.failures]
 
 
-def _named(found: Agreement, suffix: str = "") -> dict[str, Estimate]:
-    named = {"R": found.recall, "P": found.precision, "F1": found.f1}
-    return {f"{name}{suffix}": value for name, value in named.items()}
+def _metrics(found: Agreement, suffix: str = "") -> dict[str, Estimate]:
+    means_by_name = {"R": found.recall, "P": found.precision, "F1": found.f1}
+    return {f"{name}{suffix}": value for name, value in means_by_name.items()}
 
 
 def _summary(rules: Iterable[tuple[str, Agreement]], splitter: Splitter, terms: int) -> ExtraTable:

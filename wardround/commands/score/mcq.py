@@ -1,4 +1,4 @@
-"""``wardround score mcq``: a finished run's cases as multiple-choice questions, beside its interactive diagnoses."""
+"""``wardround score mcq``: a run's cases as multiple-choice questions, compared with its interactive diagnoses."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -48,14 +48,14 @@ def mcq(
 
 
 def formats_compared(mcq: list[Sample], interactive: list[Sample]) -> ExtraTable:
-    """The paired difference of the two formats, over the cases that have an answer in both."""
+    """Compare the two formats, over the cases that have an answer in both, paired by case."""
     title = "Multiple choice minus interactive, paired by case"
     return compared({"DIAGNOSIS": mcq}, {"DIAGNOSIS": interactive}, title)
 
 
 @dataclass(frozen=True)
 class AskedAgain:
-    """MCQ_DIAGNOSIS of transcripts: what failed counted as wrong, what was answered, and what failed in words."""
+    """MCQ_DIAGNOSIS of transcripts: values with failures as wrong, values without failures, and notes on failures."""
 
     samples: list[Sample]
     answered: list[Sample]
@@ -63,29 +63,31 @@ class AskedAgain:
 
 
 def ask_again_as_mcq(transcripts: list[AieTranscript], spec: str) -> AskedAgain:
-    """MCQ_DIAGNOSIS of the cases of transcripts, each asked once.
+    """Ask each case of the transcripts once as a multiple-choice question.
 
     Raises:
-        typer.Exit: with code 2 if the model spec cannot be used.
+        typer.Exit: with code 2 if the model cannot be used.
     """
     if spec == HUMAN:
         refuse("--mcq: a person cannot be asked here; name a model or 'offline'")
     questions, reasons = questions_of(transcripts)
     answered = anyio.run(answer_questions, questions, asking({mcq_doctor.name: spec}, "--mcq"))
     notes = [f"Case {case}: no {METRIC} ({reason})." for case, reason in (reasons | answered.failures).items()]
-    given = [question for question in questions if question.case in answered.letters]
-    return AskedAgain(mcq_diagnosis(questions, answered.letters), mcq_diagnosis(given, answered.letters), notes)
+    answered_questions = [question for question in questions if question.case in answered.letters]
+    return AskedAgain(
+        mcq_diagnosis(questions, answered.letters), mcq_diagnosis(answered_questions, answered.letters), notes
+    )
 
 
 def diagnosed(transcripts: list[AieTranscript], spec: str, notes: list[str]) -> list[AieTranscript]:
-    """The transcripts with the letter that a model chooses from each dialogue; nothing of the record is before it."""
+    """Return the transcripts with the letter that a model chooses from each dialogue, without seeing the record."""
     if spec == HUMAN:
         refuse("--diagnose: a person cannot be asked here; name a model or 'offline'")
-    told = []
+    dialogue_records = []
     for one in transcripts:
-        said = Consultation.of(one, language_of(one.record)).text
-        told.append(one.model_copy(update={"record": said, "question": one.asked}))
-    questions, reasons = questions_of(told)
+        dialogue_text = Consultation.of(one, language_of(one.record)).text
+        dialogue_records.append(one.model_copy(update={"record": dialogue_text, "question": one.asked}))
+    questions, reasons = questions_of(dialogue_records)
     if not questions:
         refuse(
             "--diagnose: a file or run has no case with options; `wardround score mcq RUN` writes them, for each run"
@@ -97,28 +99,28 @@ def diagnosed(transcripts: list[AieTranscript], spec: str, notes: list[str]) -> 
 
 
 def by_round(doctors: Mapping[str, list[AieTranscript]], spec: str, definition: Definition) -> Table:
-    """The diagnosis chosen from each doctor's dialogues as far as each round, and their coverage there (figure 6d).
+    """Tabulate the diagnosis chosen from each doctor's dialogues up to each round, with the coverage (Figure 6d).
 
-    What was chosen of a dialogue as a whole is not asked again.
+    A choice already made from a whole dialogue is not asked for again.
     """
     rows = []
     for doctor, transcripts in doctors.items():
-        known: dict[str, AieTranscript] = {}
+        records: dict[str, AieTranscript] = {}
         for last in range(1, max((len(one.history) for one in transcripts), default=0) + 1):
             going = [one for one in transcripts if len(one.history) >= last]
-            whole = [one for one in going if len(one.history) == last]
+            complete = [one for one in going if len(one.history) == last]
             cut = [one.model_copy(update={"history": one.history[:last]}) for one in going if len(one.history) > last]
-            known |= {one.case: one for one in [*whole, *(diagnosed(cut, spec, []) if cut else ())]}
-            rows.append(rounds_row(doctor, last, score_aie(known.values(), definition), len(going)))
+            records |= {one.case: one for one in [*complete, *(diagnosed(cut, spec, []) if cut else ())]}
+            rows.append(rounds_row(doctor, last, score_aie(records.values(), definition), len(going)))
     return rounds_table(rows)
 
 
 def coverage_and_diagnosis(parts: Mapping[str, Samples]) -> ExtraTable:
-    """How far the dialogues that cover more are those with the right diagnosis, by doctor (section 2.10)."""
+    """Correlate coverage with right diagnoses over dialogues, by doctor (section 2.10)."""
     rows = []
     for doctor, samples in parts.items():
-        covered, right = (case_means(samples[name]) for name in ("COVERAGE", "DIAGNOSIS"))
-        one = spearman([(covered[case], right[case]) for case in covered if case in right])
+        covered, correct = (case_means(samples[name]) for name in ("COVERAGE", "DIAGNOSIS"))
+        one = spearman([(covered[case], correct[case]) for case in covered if case in correct])
         rows.append([doctor, cell(one.rho), interval_cell(one.ci95), p_cell(one.p), str(one.n)])
     title = "Coverage with diagnosis, over dialogues (Spearman)"
     return ExtraTable(title, ["doctor", "rho", "95 % interval", "p", "n"], rows)

@@ -95,12 +95,12 @@ def medpmc(
             ]
         return Scored(files, parts)
 
-    here = scored(transcripts)
-    cases, samples = here.dialogues, here.samples
+    own = scored(transcripts)
+    cases, samples = own.dialogues, own.samples
     tables: list[ExtraTable] = []
     notes: list[str] = []
     if against:
-        tables.append(here.minus(scored(against), notes))
+        tables.append(own.minus(scored(against), notes))
     if mode == "sound":
         notes.append("Support, ours: how much of the report is the case's; a recall alone is won by length.")
     judged_columns = {f"Judge: {aspect}": aspect for aspect in _JUDGES[judged].answer.model_fields}
@@ -113,102 +113,102 @@ def medpmc(
         notes += [*_not_judged(cases, verdicts), *asked_of_rules(*(("--judge", spec) for spec in judge))]
         failed = any(verdict.failures for _, verdict in verdicts)
     if human:
-        tables.append(correlated(samples, human, by_either_name(here.files)))
-    estimated = partial(_columns, judged=judged_columns, clustered=mode == "sound")
-    metrics, files = estimated(samples), of_each(dict(zip(names, here.parts, strict=True)), estimated)
+        tables.append(correlated(samples, human, by_either_name(own.files)))
+    estimate_all = partial(_columns, judged=judged_columns, clustered=mode == "sound")
+    metrics, files = estimate_all(samples), of_each(dict(zip(names, own.parts, strict=True)), estimate_all)
     tables = [*by_file(files), *tables]
     if mode == "paper":
         tables.insert(0, _as_printed(metrics))
-    tables += _rounds(dict(zip(transcripts, here.files, strict=True)))
+    tables += _rounds(dict(zip(transcripts, own.files, strict=True)))
     notes += _unscored(cases, metrics, judged_columns)
     if entities == "rules":
         notes.append("Examination counts entities found by rules; the paper's are spaCy's (--entities spacy).")
     n, more = counts(cases)
-    how = {"recall": recall, **({"model": model} if model else {}), "entities": entities}
-    how |= {"mma": mma} if mma != "all" else {}
-    return Scores("medpmc", mode, n, metrics, tables, notes, failed, files=files, more=more, how=how)
+    choices = {"recall": recall, **({"model": model} if model else {}), "entities": entities}
+    choices |= {"mma": mma} if mma != "all" else {}
+    return Scores("medpmc", mode, n, metrics, tables, notes, failed, files=files, more=more, how=choices)
 
 
 def _columns(samples: Samples, judged: Collection[str], *, clustered: bool) -> dict[str, Estimate]:
-    """The columns in the order of the paper, the averages among them."""
+    """Return the columns in the paper's order, with the averages."""
     columns = estimates(samples, clustered=clustered, ends=PERCENT, neither=[*suite.neither, *judged])
     columns |= {name: _average(samples, parts, clustered=clustered) for name, (_, parts) in AVERAGES.items()}
     return {name: columns[name] for name in dict.fromkeys([*suite.titles, *columns]) if name in columns}
 
 
 def _samples(values: Iterable[tuple[MedPmcTranscript, float | None]], scale: float = 100) -> list[Sample]:
-    """The known values of cases."""
+    """Return the known values of cases."""
     return [Sample(case.case, scale * value) for case, value in values if value is not None]
 
 
 def _judge(
     cases: Sequence[MedPmcTranscript], judges: Sequence[str], role: Role[Any]
 ) -> list[tuple[MedPmcTranscript, Verdict[Any]]]:
-    """What a panel says of each case; one without a persona's words is not put before the judges of a persona."""
+    """Have a panel judge each case; persona judges only see cases in which a persona spoke."""
     for spec in judges:
         settings = asking({role.name: spec})
     views = [(case, language := language_of(case.present_illness, case.report), view(case, language)) for case in cases]
 
-    async def one(item: tuple[MedPmcTranscript, Any, Any]) -> Verdict[Any]:
+    async def ask_about_case(item: tuple[MedPmcTranscript, Any, Any]) -> Verdict[Any]:
         case, language, seen = item
         return await ask_panel(role, seen, judges, settings, language=language, place=case.case)
 
     judged = [item for item in views if role is not persona_judge or item[2].replies]
-    return [(case, verdict) for (case, _, _), verdict in anyio.run(ask_each, judged, one).answers]
+    return [(case, verdict) for (case, _, _), verdict in anyio.run(ask_each, judged, ask_about_case).answers]
 
 
 def _not_judged(
     cases: Sequence[MedPmcTranscript], verdicts: Sequence[tuple[MedPmcTranscript, Verdict[Any]]]
 ) -> Iterator[str]:
-    """Which cases nobody judged, and which a judge did not."""
-    if left := len(cases) - len(verdicts):
-        yield f"{left} of {len(cases)} not judged: no reply is a persona's (none was put before an actor)."
+    """Yield which cases nobody judged, and where a single judge failed."""
+    if not_asked := len(cases) - len(verdicts):
+        yield f"{not_asked} of {len(cases)} not judged: no reply is a persona's (none was put before an actor)."
     for case, verdict in verdicts:
         for seat, reason in verdict.failures.items():
             yield f"Case {case.case}: no judgement by {seat}: {reason}"
 
 
-def _each_judge(role: Role[Any], given: Sequence[Verdict[Any]]) -> Iterator[ExtraTable]:
-    """Each judge's own means, and how far they agree; no table if nothing was judged."""
-    if not given:
+def _each_judge(role: Role[Any], verdicts: Sequence[Verdict[Any]]) -> Iterator[ExtraTable]:
+    """Tabulate each judge's own means, and their agreement; none if nothing was judged."""
+    if not verdicts:
         return
-    seats = sorted({seat for verdict in given for seat in verdict.answers})
+    seats = sorted({seat for verdict in verdicts for seat in verdict.answers})
     rows = []
     for aspect in role.answer.model_fields:
-        votes = [verdict.votes(aspect) for verdict in given]
-        own = [mean([float(vote[seat]) for vote in votes if vote.get(seat) is not None]) for seat in seats]
-        rows.append([aspect, *map(cell, own), *([cell(agreement(given, aspect))] if seats[1:] else [])])
-    agreed = (", and Krippendorff's alpha", ["alpha"]) if seats[1:] else ("", [])
-    yield ExtraTable(f"Each judge's means{agreed[0]}", ["", *seats, *agreed[1]], rows)
+        votes = [verdict.votes(aspect) for verdict in verdicts]
+        own_means = [mean([float(vote[seat]) for vote in votes if vote.get(seat) is not None]) for seat in seats]
+        rows.append([aspect, *map(cell, own_means), *([cell(agreement(verdicts, aspect))] if seats[1:] else [])])
+    agreement_heading = (", and Krippendorff's alpha", ["alpha"]) if seats[1:] else ("", [])
+    yield ExtraTable(f"Each judge's means{agreement_heading[0]}", ["", *seats, *agreement_heading[1]], rows)
 
 
 def _average(samples: Mapping[str, Sequence[Sample]], columns: Sequence[str], *, clustered: bool) -> Estimate:
-    """The mean of the columns' means; unscored where one of them is."""
+    """Return the mean of the columns' means; unscored if one of them is."""
     if not all(samples[name] for name in columns):
         return Estimate(n=0)
-    values: dict[tuple[str, int], dict[str, float]] = {}  # by dialogue: a case may stand several times
+    values: dict[tuple[str, int], dict[str, float]] = {}  # by dialogue: a case may occur several times
     for name in columns:
         for case, found in by_case(samples[name]).items():
-            for place, value in enumerate(found):
-                values.setdefault((case, place), {})[name] = value
+            for index, value in enumerate(found):
+                values.setdefault((case, index), {})[name] = value
     rows = {name: [row.get(name) for row in values.values()] for name in columns}
     cases = [case.partition(EPOCH)[0] for case, _ in values] if clustered else None
     return estimate_columns(rows, cases, dict.fromkeys(columns, PERCENT)).average
 
 
 def _as_printed(metrics: Mapping[str, Estimate]) -> ExtraTable:
-    """The row of Tables 8 and 9, which are cut to two decimals."""
-    shown = [name for name in suite.titles if name in metrics and name not in ("Info", *suite.metrics)]
-    return ExtraTable("As printed, cut to two decimals", shown, [[_cut(metrics[name].mean) for name in shown]])
+    """Return the row of Tables 8 and 9, where numbers are truncated to two decimals."""
+    columns = [name for name in suite.titles if name in metrics and name not in ("Info", *suite.metrics)]
+    return ExtraTable("As printed, cut to two decimals", columns, [[_cut(metrics[name].mean) for name in columns]])
 
 
 def _cut(value: float | None) -> str:
-    # The hundredth that the binary number falls short of by rounding alone is not cut off.
+    # Do not lose a hundredth to binary rounding alone.
     return "-" if value is None else f"{math.floor(value * 100 + 1e-9) / 100:.2f}"
 
 
 def _rounds(files: Mapping[Path, Sequence[MedPmcTranscript]]) -> Iterator[ExtraTable]:
-    """What is gathered in each file; the same case is in several."""
+    """Tabulate what is gathered in each file; files share cases."""
     for path, cases in files.items():
         title = "Information gathered by round (ROUGE-1)" + (f", {path.name}" if len(files) > 1 else "")
         rows = [[str(number), *map(cell, shares)] for number, *shares in information_by_round(cases)]
@@ -218,7 +218,7 @@ def _rounds(files: Mapping[Path, Sequence[MedPmcTranscript]]) -> Iterator[ExtraT
 def _unscored(
     cases: Sequence[MedPmcTranscript], metrics: Mapping[str, Estimate], judged: Collection[str]
 ) -> Iterator[str]:
-    """Why a column has no value, or fewer than there are consultations."""
+    """Yield why a column has no value, or fewer than there are consultations."""
     bare = sum(not case.images for case in cases)
     withheld = sum(case.withheld and bool(case.images) for case in cases)
     why = [f"{bare} without a picture"] * bool(bare) + [f"{withheld} whose pictures may not be shown"] * bool(withheld)

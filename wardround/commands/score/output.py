@@ -1,4 +1,4 @@
-"""The one driver of the commands: what a suite's function finds is printed as tables and written as JSON."""
+"""The driver shared by the score commands: prints a suite's result as tables, and writes it as JSON."""
 
 import functools
 import inspect
@@ -35,7 +35,7 @@ ModeOption = Annotated[
 
 @dataclass(frozen=True)
 class ExtraTable:
-    """A table beside the scores, for people only: it is printed, not written."""
+    """A table besides the scores, for people only: it is printed, not written."""
 
     title: str
     header: Sequence[str]
@@ -44,47 +44,47 @@ class ExtraTable:
 
 @dataclass(frozen=True)
 class Scores:
-    """What a suite found."""
+    """The result of a suite."""
 
     suite: str  # its name on the command line
     mode: Definition  # the definitions that were used
     n: int  # cases read
-    metrics: Mapping[str, Estimate]  # the scores under the names that the papers print, in the order to show them
+    metrics: Mapping[str, Estimate]  # the scores by the names that the papers print, in display order
     tables: Sequence[ExtraTable] = ()  # further tables to print
     notes: Sequence[str] = ()  # what a reader must know to read the numbers, one sentence each
-    failed: bool = False  # whether something that was asked has no answer: the command ends with 1
-    # of the metrics that count what was not answered as wrong, the mean over what was answered; empty if everything was
+    failed: bool = False  # whether something asked has no answer: the command then exits with 1
+    # for metrics that count unanswered cases as wrong: the mean over answered ones; empty if all were answered
     answered: Mapping[str, Estimate] = field(default_factory=dict)
     drawn: Sequence[Table] = ()  # tables of the papers, which can also be written
-    # the same metrics of each file or run, if there are several
+    # the same metrics for each file or run, if there are several
     files: Mapping[str, Mapping[str, Estimate]] = field(default_factory=dict)
-    # whether the scores are printed one below the other; if not, what is drawn holds them, and comes first
+    # whether the scores are printed as a list; otherwise `drawn` contains them, and is printed first
     listed: bool = True
-    more: Sequence[str] = ()  # what else was counted, in words, where a case stands several times
-    # further choices that the metrics depend on, by name; printed with the title, and written
+    more: Sequence[str] = ()  # other counts in words, if cases occur several times
+    # further choices that the metrics depend on, by name; printed in the title, and written
     how: Mapping[str, str] = field(default_factory=dict)
 
     def share(self, name: str) -> float:
-        """Of the values of such a metric, how many were answered."""
+        """Return the share of a metric's values that were answered."""
         return self.answered[name].n / self.metrics[name].n
 
 
 def command(score: Callable[..., Scores]) -> Callable[..., None]:
-    """A command of what scores a source: its arguments are the function's, and ``--json``.
+    """Make a command of a scoring function: its parameters become options, and ``--json`` is added.
 
-    What cannot be used (a file, a model, a run, a list of terms) ends it with code 2, before anything is printed.
+    Unusable input (a file, model, run or term list) exits with code 2 before anything is printed.
     """
     signature = inspect.signature(score)
-    written = inspect.Parameter("json_file", inspect.Parameter.KEYWORD_ONLY, default=None, annotation=JsonScores)
+    json_option = inspect.Parameter("json_file", inspect.Parameter.KEYWORD_ONLY, default=None, annotation=JsonScores)
     parameters = [
-        each.replace(kind=inspect.Parameter.KEYWORD_ONLY) for each in (*signature.parameters.values(), written)
+        each.replace(kind=inspect.Parameter.KEYWORD_ONLY) for each in (*signature.parameters.values(), json_option)
     ]
 
     @functools.wraps(score)
     def run(*, json_file: Path | None, **options: Any) -> None:
         try:
             scores = score(**options)
-        except RunStoppedError as error:  # no run to go on with: a judge's server takes no question
+        except RunStoppedError as error:  # there is no run to resume: a judge's server refuses all questions
             refuse(str(error))
         show(scores, json_file)
         if scores.failed:
@@ -96,11 +96,12 @@ def command(score: Callable[..., Scores]) -> Callable[..., None]:
 
 
 def show(scores: Scores, json_file: Path | None = None) -> None:
-    """Write the scores to ``json_file``, if one is named, and print them.
+    """Write the scores to ``json_file``, if given, and print them.
 
-    Written is ``{"suite", "mode", "n", "metrics": {name: {"mean", "se", "ci95", "n"}}}``, whole or not at all; of
-    several files also ``files``, with the metrics of each; where something was not answered, also ``answered``, with
-    the mean over what was and its ``share``; and the choices beside the mode that the metrics depend on.
+    The file has ``{"suite", "mode", "n", "metrics": {name: {"mean", "se", "ci95", "n"}}}`` and the choices besides the
+    mode that the metrics depend on. With several files there is also ``files``, with the metrics of each; with
+    unanswered questions, ``answered``, with the mean over answered ones and their ``share``. It is written whole or not
+    at all.
 
     Raises:
         OSError: the file cannot be written; then nothing is printed.
@@ -119,7 +120,7 @@ def show(scores: Scores, json_file: Path | None = None) -> None:
 def of_each(
     named: Mapping[str, Source], estimated: Callable[[Source], dict[str, Estimate]]
 ) -> dict[str, dict[str, Estimate]]:
-    """The metrics of each file or run by its name, if there are several; of one they are those of all."""
+    """Return the metrics of each file or run by name; empty if there is only one."""
     return {name: estimated(source) for name, source in named.items()} if len(named) > 1 else {}
 
 
@@ -128,7 +129,7 @@ def _written(metrics: Mapping[str, Estimate]) -> dict[str, dict[str, object]]:
 
 
 def refuse_records(problems: "Iterable[Problem]") -> None:
-    """End with code 2 if there are problems, named in lines; go on if there are none."""
+    """Exit with code 2 if there are problems, printing them; otherwise do nothing."""
     from cases.files import shortened
 
     if found := list(problems):
@@ -137,8 +138,8 @@ def refuse_records(problems: "Iterable[Problem]") -> None:
 
 def _print(scores: Scores) -> None:
     console = Console(highlight=False)
-    how = (f"{name} {chosen}" for name, chosen in scores.how.items())
-    title = ", ".join([scores.suite, f"{scores.mode} mode", *how, counted(scores.n, "case"), *scores.more])
+    choices = (f"{name} {chosen}" for name, chosen in scores.how.items())
+    title = ", ".join([scores.suite, f"{scores.mode} mode", *choices, counted(scores.n, "case"), *scores.more])
     rows = {name: _cells(found) for name, found in scores.metrics.items()}
     shown = [place for place in range(5) if place != 1 or any(cells[place] for cells in rows.values())]
     if scores.listed:
@@ -146,21 +147,23 @@ def _print(scores: Scores) -> None:
         print_rows(title, headings, [[name, *(cells[place] for place in shown)] for name, cells in rows.items()])
     else:
         console.print(Text(title))
-        for paper in scores.drawn:
-            print_table(paper)
-    used = [words for how, words in INTERVALS.items() if any(one.interval == how for one in scores.metrics.values())]
-    if used:
-        console.print(Text(f"95 % intervals: {'; '.join(used)}."))
-    for extra in [*_answered(scores), *scores.tables]:
+        for table in scores.drawn:
+            print_table(table)
+    explanations = [
+        words for method, words in INTERVALS.items() if any(one.interval == method for one in scores.metrics.values())
+    ]
+    if explanations:
+        console.print(Text(f"95 % intervals: {'; '.join(explanations)}."))
+    for extra in [*_answered_tables(scores), *scores.tables]:
         print_rows(extra.title, extra.header, extra.rows)
-    for paper in scores.drawn if scores.listed else ():
-        print_table(paper)
+    for table in scores.drawn if scores.listed else ():
+        print_table(table)
     for note in scores.notes:
         console.print(Text(printable(note)))
 
 
-def _answered(scores: Scores) -> list[ExtraTable]:
-    """The means over what was answered, beside which what was not counts as wrong."""
+def _answered_tables(scores: Scores) -> list[ExtraTable]:
+    """Return a table of the means over answered cases; the main scores count unanswered ones as wrong."""
     rows = []
     for name, found in scores.answered.items():
         mean, _, interval, _, n = _cells(found)
@@ -171,29 +174,29 @@ def _answered(scores: Scores) -> list[ExtraTable]:
 
 
 def _cells(found: Estimate) -> tuple[str, str, str, str, str]:
-    """A row's numbers; ± is half the interval's width, where it is as wide on both sides or made as the papers' is."""
+    """Format a row; ± is half the interval's width, if the interval is symmetric or computed as in the papers."""
     mean = "unscored" if found.mean is None else f"{found.mean:z.3f}"
-    half = interval = ""
+    half_width = interval = ""
     if found.ci95 is not None:
         low, high = found.ci95
         below, above = f"{(found.mean or 0) - low:z.3f}", f"{high - (found.mean or 0):z.3f}"
-        half = f"{(high - low) / 2:z.3f}" if below == above or found.interval == "percentile" else ""
+        half_width = f"{(high - low) / 2:z.3f}" if below == above or found.interval == "percentile" else ""
         interval = f"{low:z.3f} to {high:z.3f}"
-    return mean, half, interval, "" if found.se is None else f"{found.se:z.3f}", str(found.n)
+    return mean, half_width, interval, "" if found.se is None else f"{found.se:z.3f}", str(found.n)
 
 
 def writable(folder: Path | None) -> None:
-    """Make the folder of ``--out`` before anybody is asked for what will be written there.
+    """Create the folder of ``--out`` before any model is asked for what goes there.
 
     Raises:
-        OSError: it cannot be made.
+        OSError: it cannot be created.
     """
     if folder is not None:
         folder.mkdir(parents=True, exist_ok=True)
 
 
 def asked_of_rules(*asked: tuple[str, str | None]) -> list[str]:
-    """Which options, each with the model that it named, had rules asked and no model: a sentence, if any had."""
+    """Note which of these options, each with its model, were answered by rules; empty if none."""
     from wardround.tables.scores import said_by_rules
 
     options = dict.fromkeys(option for option, spec in asked if spec == OFFLINE)
@@ -201,7 +204,7 @@ def asked_of_rules(*asked: tuple[str, str | None]) -> list[str]:
 
 
 def write_drawn(tables: Iterable[Table], folder: Path, by_rules: Sequence[str] = ()) -> None:
-    """Write tables with their figures; sentences on what rules answered and no model go with each of them.
+    """Write tables with their figures, each with the notes on what was answered by rules.
 
     Raises:
         OSError: they cannot be written.

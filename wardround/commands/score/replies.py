@@ -1,4 +1,4 @@
-"""``wardround score replies``: the replies of patient and examiner in the dialogues of runs (AI Hospital, Table 4)."""
+"""``wardround score replies``: the replies of patient and examiner in runs' dialogues (AI Hospital, Table 4)."""
 
 import random
 from collections.abc import Mapping, Sequence
@@ -47,31 +47,31 @@ def replies(
     `--sheet` writes the four questions of each round, and `--marks` reads two or three marked sheets.
     """
     found = find_runs(runs)
-    drawn = {run.name: draw(run, sample, seed) for run in found}
-    if not any(drawn.values()):
+    rounds_by_run = {run.name: draw(run, sample, seed) for run in found}
+    if not any(rounds_by_run.values()):
         refuse("no run kept a dialogue (graphs consultation and dispute_resolution)")
     if sheet is not None:
-        rows = [row for run in found for row in _sheet(run, drawn[run.name])]
+        rows = [row for run in found for row in _sheet(run, rounds_by_run[run.name])]
         write_whole(sheet, Table("replies", "", [], rows).csv)
-        return Scores("replies", "sound", _dialogues(drawn), {}, notes=[f"{len(rows)} rounds to mark: {sheet}"])
+        return Scores("replies", "sound", _dialogues(rounds_by_run), {}, notes=[f"{len(rows)} rounds to mark: {sheet}"])
     if marks:
-        return _marked(drawn, marks)
+        return _marked(rounds_by_run, marks)
     samples: dict[str, Samples] = {}
     failures: dict[str, str] = {}
     for run in found:
         context = anyio.run(context_for, run, parse_models(models or []))
         trial = Trial(run.cases, context)
-        played = [labelled(one, run.cases[key[1]], "/".join(key)) for key, one in drawn[run.name].items()]
+        played = [labelled(one, run.cases[key[1]], "/".join(key)) for key, one in rounds_by_run[run.name].items()]
         anyio.run(judge_played, trial, played)
         samples[run.name] = trial.samples
         failures |= trial.failures
     notes = [] if models else ["By rules that compare words and facts, for ranking similar systems only."]
     notes += [f"{len(failures)} questions had no answer ({next(iter(failures.values()))})."] if failures else []
-    return _scores(drawn, samples, notes, failed=bool(failures))
+    return _scores(rounds_by_run, samples, notes, failed=bool(failures))
 
 
 def draw(run: RecordedRun, size: int, seed: int) -> dict[Key, Exchange]:
-    """The rounds of so many dialogues of a run, drawn by a seed; of all, if there are no more."""
+    """Draw the rounds of ``size`` dialogues of a run at random; all dialogues if there are no more."""
     dialogues = {
         (run.name, result.case_id, str(result.epoch)): exchanges(answers.dialogue)
         for result, answers in run.each_dialogue()
@@ -85,16 +85,21 @@ def _sheet(run: RecordedRun, rounds: Rounds) -> list[dict[str, Any]]:
     for key, one in rounds.items():
         case = run.cases[key[1]]
         facts = record_sentences(case.patient, case.examinations, case.language)
-        said = "\n".join(f"{turn.speaker}: {turn.text}" for turn in [one.doctor, *one.reply])
+        conversation = "\n".join(f"{turn.speaker}: {turn.text}" for turn in [one.doctor, *one.reply])
         record = "\n".join(fact.text for fact in facts)
         rows.append(
-            {**dict(zip(KEY, key, strict=True)), **dict.fromkeys(QUESTIONS, ""), "conversation": said, "record": record}
+            {
+                **dict(zip(KEY, key, strict=True)),
+                **dict.fromkeys(QUESTIONS, ""),
+                "conversation": conversation,
+                "record": record,
+            }
         )
     return rows
 
 
-def _marked(drawn: Mapping[str, Rounds], files: Sequence[Path]) -> Scores:
-    """People's marks: the final ones, and how often the first two agree on each question."""
+def _marked(rounds_by_run: Mapping[str, Rounds], files: Sequence[Path]) -> Scores:
+    """Score people's marks: the final ones, and how often the first two annotators agree on each question."""
     if len(files) not in (2, 3):
         refuse(f"--marks: {len(files)} sheets; expected those of two annotators, and of a third who decides")
     sheets: list[Marks] = []
@@ -107,10 +112,10 @@ def _marked(drawn: Mapping[str, Rounds], files: Sequence[Path]) -> Scores:
         sheets.append(read)
         problems += faults
     refuse_records(problems)
-    rounds = {key: one for of_run in drawn.values() for key, one in of_run.items()}
-    if strange := [key for key in sheets[0] if key not in rounds]:
+    rounds = {key: one for of_run in rounds_by_run.values() for key, one in of_run.items()}
+    if unknown := [key for key in sheets[0] if key not in rounds]:
         refuse(
-            f"{files[0]}: {'/'.join(strange[0])} is no round of these runs; name the runs, --sample and --seed again"
+            f"{files[0]}: {'/'.join(unknown[0])} is no round of these runs; name the runs, --sample and --seed again"
         )
     final, undecided = settle(*sheets)
     if undecided:
@@ -118,39 +123,43 @@ def _marked(drawn: Mapping[str, Rounds], files: Sequence[Path]) -> Scores:
             f"--marks: the first two differ on {len(undecided)} rounds ({'/'.join(undecided[0])}) that nobody decides; "
             "add the sheet of a third"
         )
-    same = estimates(agreement(sheets[0], sheets[1]), clustered=True)
+    agreed = estimates(agreement(sheets[0], sheets[1]), clustered=True)
     table = ExtraTable(
         "Agreement of the first two annotators, percent",
         ["question", "agreed", "rounds"],
-        [[name, "-" if one.mean is None else f"{one.mean:.1f}", str(one.n)] for name, one in same.items()],
+        [[name, "-" if one.mean is None else f"{one.mean:.1f}", str(one.n)] for name, one in agreed.items()],
     )
-    by_run = {name: human_scores({key: marks for key, marks in final.items() if key[0] == name}) for name in drawn}
-    metrics = {f"agreement: {name}": one for name, one in same.items()}
-    found = _scores(drawn, by_run, [f"Marked by {len(files)} people."])
+    by_run = {
+        name: human_scores({key: marks for key, marks in final.items() if key[0] == name}) for name in rounds_by_run
+    }
+    metrics = {f"agreement: {name}": one for name, one in agreed.items()}
+    found = _scores(rounds_by_run, by_run, [f"Marked by {len(files)} people."])
     return Scores(found.suite, found.mode, found.n, {**found.metrics, **metrics}, [*found.tables, table], found.notes)
 
 
 def _scores(
-    drawn: Mapping[str, Rounds], samples: Mapping[str, Samples], notes: Sequence[str], failed: bool = False
+    rounds_by_run: Mapping[str, Rounds], samples: Mapping[str, Samples], notes: Sequence[str], failed: bool = False
 ) -> Scores:
-    """Table 4: a row per run, which is to say per doctor."""
+    """Return Table 4, with a row per run (that is, per doctor)."""
     metrics: dict[str, Estimate] = {}
     rows = []
     for name, of_run in samples.items():
         found = estimates(of_run, clustered=True)
         metrics |= {f"{name}: {metric}" if len(samples) > 1 else metric: one for metric, one in found.items()}
-        rounds = drawn[name].values()
+        rounds = rounds_by_run[name].values()
         shares = [
             "-" if (one := found.get(metric)) is None or one.mean is None else f"{one.mean:.1f}" for metric in _SHARES
         ]
         tests = str(sum(one.examined for one in rounds))
-        rows.append([name, str(len({key[:3] for key in drawn[name]})), str(len(rounds)), *shares[:2], tests, shares[2]])
+        rows.append(
+            [name, str(len({key[:3] for key in rounds_by_run[name]})), str(len(rounds)), *shares[:2], tests, shares[2]]
+        )
     table = ExtraTable("AI Hospital, Table 4", ["run", "dialogues", "#QA", "Rel", "Con", "#Test", "Acc"], rows)
-    return Scores("replies", "sound", _dialogues(drawn), metrics, [table], notes, failed)
+    return Scores("replies", "sound", _dialogues(rounds_by_run), metrics, [table], notes, failed)
 
 
 _SHARES = ("Rel", "Con", "Acc")
 
 
-def _dialogues(drawn: Mapping[str, Rounds]) -> int:
-    return len({key[:3] for rounds in drawn.values() for key in rounds})
+def _dialogues(rounds_by_run: Mapping[str, Rounds]) -> int:
+    return len({key[:3] for rounds in rounds_by_run.values() for key in rounds})

@@ -1,4 +1,4 @@
-"""``wardround score simulator``: a patient system on our labelled set."""
+"""``wardround score simulator``: a patient system on our labelled items."""
 
 import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -45,14 +45,14 @@ Judged = Literal["medpmc", "ai_hospital"]
 
 @dataclass(frozen=True)
 class Judgement:
-    """A paper's way to say how good a patient system is."""
+    """A paper's way of judging a patient system."""
 
-    region: str  # what the page of the docs calls the place of its tables
-    patient: str  # who is tried if nobody is named
-    # has the items played, and fills the trial; gives the replies where they are to be shown
+    region: str  # the name of its tables' region in the docs page
+    patient: str  # the patient system tested by default
+    # plays the items and fills the trial; returns the replies if they are to be shown
     of: Callable[[Trial, Sequence[SimulatorItem], str, Definition], Awaitable[list[Played] | None]]
-    judges: tuple[Role[Any], ...] = ()  # the roles that are asked about the replies
-    ends: Ends | None = PERCENT  # the least and the most that a score can be
+    judges: tuple[Role[Any], ...] = ()  # the roles that judge the replies
+    ends: Ends | None = PERCENT  # lowest and highest possible score
 
 
 JUDGEMENTS: Mapping[Judged | None, Judgement] = {
@@ -134,26 +134,26 @@ def simulator(
             refuse("-o: the replies to one of AIE's test files are written; name one")
         return (played_tests if kinds == {"tests"} else played_runs)(files, patient, context, mode, options)
     if by or leave_out or replies or out:
-        lacking = f"{files[0]}: has no patient_test; " if files else ""
-        refuse(f"{lacking}--by, --leave-out, -o and --out are for AIE's test files and for runs")
+        complaint = f"{files[0]}: has no patient_test; " if files else ""
+        refuse(f"{complaint}--by, --leave-out, -o and --out are for AIE's test files and for runs")
     items = [item for found in read_files(read_items, files or shipped_files()) for item in found]
     trial = Trial(_cases_of(items, cases), context)
     played = anyio.run(judgement.of, trial, items, patient or judgement.patient, mode)
     tables = _tracked(played or [], trial.cases)
     metrics = estimates(trial.samples, clustered=mode == "sound", ends=judgement.ends, neither=(LENGTH,))
     rows = [[name, _cell(found, 1), str(found.n)] for name, found in metrics.items() if name != LENGTH]
-    shown = [ExtraTable("Scores", ["metric", "percent", "n"], rows), *tables[:1]]
+    page_tables = [ExtraTable("Scores", ["metric", "percent", "n"], rows), *tables[:1]]
     if judged == "medpmc":
-        shown = tables = [_judgement_table(metrics)]
+        page_tables = tables = [_judgement_table(metrics)]
     if page is not None and region is not None:
-        _write_page(page, region, shown)
+        _write_page(page, region, page_tables)
     notes = _notes(patient, judgement, context)
     notes += [f"{item}: no answer: {reason}" for item, reason in trial.failures.items()]
     return Scores("simulator", mode, len(trial.cases), metrics, tables, notes, failed=bool(trial.failures))
 
 
 def _check_patient(patient: str | None, judged: Judged | None, usual: str, tracker: bool, *, on_page: bool) -> None:
-    """End the command if this patient is none, or not one of those that the judgement and the page are of."""
+    """Exit if this patient does not exist, or does not fit the judgement or the page."""
     if patient is not None and patient not in PATIENTS:
         refuse(f"--patient {patient}: {nearest(patient, PATIENTS)}")
     if judged == "medpmc" and patient is not None:
@@ -180,7 +180,7 @@ def _cases_of(items: Sequence[SimulatorItem], source: str) -> dict[str, Case]:
 
 
 def _tracked(played: Sequence[Played], cases: Mapping[str, Case]) -> list[ExtraTable]:
-    """How often each labelled action was tracked as which, and each miss; nothing if the patient tracks none."""
+    """Tabulate labelled against tracked actions, and each miss; empty if the patient tracks none."""
     matrix = confusion(as_tests(played, cases))
     if not matrix:
         return []
@@ -201,7 +201,7 @@ def _tracked(played: Sequence[Played], cases: Mapping[str, Case]) -> list[ExtraT
 
 
 def _judgement_table(metrics: Mapping[str, Estimate]) -> ExtraTable:
-    """Med-PMC's Tables 4 and 5 in one: a setting a row, an aspect a column."""
+    """Return Med-PMC's Tables 4 and 5 as one: settings as rows, aspects as columns."""
     columns = [*ASPECTS, "Total", "Semantic Consistency", "Character Feature"]
     rows = []
     for setting in ("w S-T", "w/o S-T", "w Actor", "w/o Actor"):
@@ -212,7 +212,7 @@ def _judgement_table(metrics: Mapping[str, Estimate]) -> ExtraTable:
 
 
 def _region(page: Path, name: str) -> re.Pattern[str]:
-    """Where the tables stand in a Markdown page; ends the command if it cannot be read, or lacks the marks."""
+    """Return a pattern for a region of a Markdown page; exits if the page cannot be read, or lacks the markers."""
     opening, closing = f"<!-- {name} -->", f"<!-- end of {name} -->"
     marked = re.compile(f"({re.escape(opening)}\n).*?({re.escape(closing)})", re.DOTALL)
     try:

@@ -1,4 +1,4 @@
-"""What the commands read (files of others, runs of ours), whom they ask, and what stands beside the scores."""
+"""What the score commands share: reading files and runs, model settings, comparisons and correlations."""
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -25,7 +25,7 @@ from wardround.commands.score.output import ExtraTable, refuse_records
 from wardround.store.recorded_run import RecordedRun, find_runs
 
 _WARNINGS_SHOWN = 20
-_SAME_PATIENT = 0.7  # of the words of the shorter record
+_SAME_PATIENT = 0.7  # share of the words of the shorter record
 Model = TypeVar("Model")
 
 Transcripts = Annotated[
@@ -53,40 +53,43 @@ Dialogue = TypeVar("Dialogue", bound=Played)
 
 
 def by_either_name(files: Iterable[Iterable[Played]]) -> dict[str, str]:
-    """The case that a name means, where it means one: the number in the authors' files, or what a run calls it."""
-    means: dict[str, set[str]] = {}
+    """Map each unambiguous name to its case: the number in the authors' files, or the id in a run."""
+    cases_by_name: dict[str, set[str]] = {}
     for records in files:
         for one in records:
             for name in (one.id, one.case):
-                means.setdefault(name, set()).add(one.case)
-    return {name: next(iter(cases)) for name, cases in means.items() if len(cases) == 1}
+                cases_by_name.setdefault(name, set()).add(one.case)
+    return {name: next(iter(cases)) for name, cases in cases_by_name.items() if len(cases) == 1}
 
 
 def pairing(named: Mapping[str, Sequence[Played]]) -> list[str]:
-    """What does not pair among files and runs of the same cases, as a sentence.
+    """Return a note on cases that do not pair among files and runs.
 
     Raises:
-        typer.Exit: with code 2, if nothing pairs, or one number is two patients: records that do not share even seven
-            words in ten (the same record, parted into sections and put together again, shares nine).
+        typer.Exit: with code 2 if nothing pairs, or if a number belongs to two patients: records that share less than
+        70 % of
+            their words (the same record, split into sections and joined again, shares 90 %).
     """
     found: dict[str, list[tuple[str, list[str]]]] = {}
     for name, records in named.items():
         for one in records:
             found.setdefault(one.case, []).append((name, words(one.findings)))
-    for case, ((first, told), *others) in found.items():
+    for case, ((first, first_words), *others) in found.items():
         for name, text in others:
-            if max(rouge_1(text, told)) < _SAME_PATIENT:
+            if max(rouge_1(text, first_words)) < _SAME_PATIENT:
                 refuse(
                     f"case {case}: {first} and {name} have different patients under this number; give files of one set"
                 )
-    alone = [f"{case} ({told[0][0]})" for case, told in found.items() if len({name for name, _ in told}) == 1]
-    if len(alone) == len(found):
+    unpaired = [
+        f"{case} ({entries[0][0]})" for case, entries in found.items() if len({name for name, _ in entries}) == 1
+    ]
+    if len(unpaired) == len(found):
         examples = " and ".join(f"{name} has {records[0].case}" for name, records in [*named.items()][:2] if records)
         refuse(
             f"no case in common: {examples}; a run pairs with the authors' files if `cases import` brought its cases in"
         )
-    shown = ", ".join(alone[:3]) + (", ..." if len(alone) > 3 else "")
-    return [f"Nothing to pair with, and left out: {len(alone)} of {len(found)} cases, {shown}."] if alone else []
+    shown = ", ".join(unpaired[:3]) + (", ..." if len(unpaired) > 3 else "")
+    return [f"Nothing to pair with, and left out: {len(unpaired)} of {len(found)} cases, {shown}."] if unpaired else []
 
 
 def without(
@@ -95,26 +98,26 @@ def without(
     name: Callable[[Model], str],
     others: Mapping[str, str] = MappingProxyType({}),
 ) -> list[list[Model]]:
-    """The records of each file without these cases, also several by commas; ends the command if one is in no file.
+    """Return the records of each file without the given cases; exits if a case is in no file.
 
     Args:
         files: the records of each file.
-        ids: those to leave out.
-        name: what a record is called.
-        others: other names that a record goes by.
+        ids: ids to leave out; each entry may contain several, separated by commas.
+        name: returns a record's id.
+        others: maps other names of records to their ids.
     """
-    given = {each.strip() for given in ids or () for each in given.split(",") if each.strip()}
-    left_out = {others.get(each, each) for each in given}
+    ids_given = {each.strip() for ids_given in ids or () for each in ids_given.split(",") if each.strip()}
+    left_out = {others.get(each, each) for each in ids_given}
     if unknown := sorted(left_out - {name(record) for records in files for record in records}):
         refuse(f"--leave-out {unknown[0]}: no such case in these files")
-    kept = [[record for record in records if name(record) not in left_out] for records in files]
-    if left_out and not any(kept):
+    remaining = [[record for record in records if name(record) not in left_out] for records in files]
+    if left_out and not any(remaining):
         refuse("--leave-out: no case is left")
-    return kept
+    return remaining
 
 
 def asking(models: Mapping[str, str], option: str = "--judge") -> ModelSettings:
-    """Settings with these models; ends the command if one cannot be used."""
+    """Return settings with these models; exits if one cannot be used."""
     try:
         check_models(models)
     except ModelSpecError as error:
@@ -123,10 +126,10 @@ def asking(models: Mapping[str, str], option: str = "--judge") -> ModelSettings:
 
 
 def read_files(read: Callable[[Path], Reading[Any]], paths: Sequence[Path]) -> list[list[Any]]:
-    """The records of each file.
+    """Read the records of each file.
 
     Raises:
-        typer.Exit: with code 2, every fault named, if any record cannot be used.
+        typer.Exit: with code 2, naming every fault, if a record cannot be used.
     """
     readings = [read(path) for path in paths]
     refuse_records([problem for reading in readings for problem in reading.errors])
@@ -139,7 +142,7 @@ def read_files(read: Callable[[Path], Reading[Any]], paths: Sequence[Path]) -> l
 
 
 def read_played(paths: Sequence[Path], format: Format, *, played: bool = True) -> list[list[Any]]:
-    """The dialogues of each file or run; ends the command where they must be played and one has none that was."""
+    """Read the dialogues of each file or run; exits if they must be played and none is."""
     files = read_files(lambda path: read_transcripts(path, format), paths)
     for path, cases in zip(paths, files, strict=True):
         if played and cases and not any(case.history or getattr(case, "report", "") for case in cases):
@@ -148,55 +151,55 @@ def read_played(paths: Sequence[Path], format: Format, *, played: bool = True) -
 
 
 def each_doctor(paths: Sequence[Path]) -> tuple[list[str], list[Path], list[RecordedRun]]:
-    """Files, and the runs of sweeps one by one: what each is called, none twice, and where it lies; and the runs."""
-    runs = find_runs([path for path in paths if path.is_dir()])  # all at once, which tells their names apart
+    """Return unique names and paths for files and the runs of sweeps, and the runs."""
+    runs = find_runs([path for path in paths if path.is_dir()])  # all at once, so that their names are unique
     found: list[tuple[str, Path]] = []
-    left = iter(runs)
+    remaining_runs = iter(runs)
     for path, name in zip(paths, names_of(paths), strict=True):
-        of_path = islice(left, len(find_runs([path]))) if path.is_dir() else ()
-        found += [(run.name, run.path) for run in of_path] or [(name, path)]
+        runs_of_path = islice(remaining_runs, len(find_runs([path]))) if path.is_dir() else ()
+        found += [(run.name, run.path) for run in runs_of_path] or [(name, path)]
     names = [name for name, _ in found]
     return (
-        [name if place == names.index(name) else f"{name} ({place + 1})" for place, name in enumerate(names)],
+        [name if index == names.index(name) else f"{name} ({index + 1})" for index, name in enumerate(names)],
         [path for _, path in found],
         runs,
     )
 
 
 def counts(dialogues: Collection[Played]) -> tuple[int, list[str]]:
-    """How many cases were played, and in words how many dialogues, where these are more."""
+    """Return the number of cases, and the number of dialogues in words if it differs."""
     cases = len({one.case.partition(EPOCH)[0] for one in dialogues})
     return cases, [f"{len(dialogues)} dialogues"] if len(dialogues) != cases else []
 
 
 @dataclass(frozen=True)
 class Scored(Generic[Dialogue]):
-    """Files and runs that were read and scored: the dialogues of each, and their values by metric."""
+    """Files and runs with their scores: the dialogues of each, and their values by metric."""
 
     files: Sequence[list[Dialogue]]
     parts: Sequence[Samples]
 
     @property
     def dialogues(self) -> list[Dialogue]:
-        """Those of all files."""
+        """The dialogues of all files."""
         return [one for records in self.files for one in records]
 
     @property
     def samples(self) -> dict[str, list[Sample]]:
-        """The values of several files as those of one set."""
+        """The values of all files as one set."""
         return {name: [sample for part in self.parts for sample in part[name]] for name in self.parts[0]}
 
     def minus(self, others: "Scored[Dialogue]", notes: list[str]) -> ExtraTable:
-        """The differences to other transcripts, paired by case; what does not pair, or is the same, is noted."""
+        """Return the differences to other transcripts, paired by case; notes what does not pair or is identical."""
         notes += pairing({"here": self.dialogues, "--against": others.dialogues})
         theirs = [(one.case, [*one.history]) for one in others.dialogues]
-        if same := sum((one.case, [*one.history]) in theirs for one in self.dialogues):
-            notes.append(f"--against has the very same dialogue as here {same} of {len(self.dialogues)} times.")
+        if identical := sum((one.case, [*one.history]) in theirs for one in self.dialogues):
+            notes.append(f"--against has the very same dialogue as here {identical} of {len(self.dialogues)} times.")
         return compared(self.samples, others.samples)
 
 
 def by_file(files: Mapping[str, Mapping[str, Estimate]]) -> list[ExtraTable]:
-    """The means of each file with their standard errors, in the order of the metrics; nothing of none."""
+    """Tabulate the means of each file with standard errors, in the order of the metrics; empty without files."""
     if not files:
         return []
     names = list(dict.fromkeys(name for metrics in files.values() for name in metrics))
@@ -211,7 +214,7 @@ def by_file(files: Mapping[str, Mapping[str, Estimate]]) -> list[ExtraTable]:
 def compared(
     samples: Samples, others: Samples, title: str = "Minus the other transcripts, paired by case"
 ) -> ExtraTable:
-    """The differences to another run (or format), paired by case."""
+    """Tabulate the differences to another run (or format), paired by case."""
     differences = {name: paired_difference(by_case(values), by_case(others[name])) for name, values in samples.items()}
     corrected = holm({name: found.permutation_p for name, found in differences.items()})
     rows = []
@@ -224,9 +227,9 @@ def compared(
 
 
 def correlated(samples: Samples, human: Path | None, names: Mapping[str, str] = MappingProxyType({})) -> ExtraTable:
-    """Spearman's correlations between all metrics, and with people's scores if a CSV file of them is given.
+    """Correlate all metrics (Spearman), and people's scores if a CSV file is given.
 
-    Ends the command if these are of no case here; ``names`` tells which case a name in their file means.
+    Exits if the file has none of the cases here; ``names`` maps names in the file to cases.
     """
     columns: dict[str, Mapping[str, float]] = {name: case_means(values) for name, values in samples.items()}
     if human is not None:
@@ -251,21 +254,21 @@ def correlated(samples: Samples, human: Path | None, names: Mapping[str, str] = 
 
 
 def cell(value: float | None) -> str:
-    """A number of a table, or a dash."""
+    """Format a number, or a dash."""
     return "-" if value is None else f"{value:.3f}"
 
 
 def interval_cell(interval: tuple[float, float] | None) -> str:
-    """An interval of a table, or nothing."""
+    """Format an interval, or nothing."""
     return "" if interval is None else f"{interval[0]:.3f} to {interval[1]:.3f}"
 
 
 def p_cell(p: float | None) -> str:
-    """A p-value of a table, or nothing; one too small to be written so is not 0."""
+    """Format a p value, or a dash; a very small one is not shown as 0."""
     return "<0.001" if p is not None and p < 0.0005 else cell(p)
 
 
 def names_of(files: Sequence[Path]) -> list[str]:
-    """The files' names, with their folder's where two have the same."""
+    """Return the files' names, with the folder's if two are equal."""
     stems = [file.stem for file in files]
     return [file.stem if stems.count(file.stem) == 1 else f"{file.parent.name}/{file.stem}" for file in files]

@@ -275,9 +275,9 @@ async def _check_workers(workers: Sequence[Any], items: Sequence[Item]) -> None:
             "same installation, data and keys as this one"
         ) from error
     for theirs in found:
-        if unlike := differences(ours, theirs, "here against a worker"):
+        if unequal := differences(ours, theirs, "here against a worker"):
             raise ConfigurationError(
-                "--engine ray: a machine of the cluster has another installation:\n  " + "\n  ".join(unlike[:12])
+                "--engine ray: a machine of the cluster has another installation:\n  " + "\n  ".join(unequal[:12])
             )
 
 
