@@ -1,6 +1,6 @@
-"""``wardround score SUITE SRC``: scores of transcripts and outputs made anywhere.
+"""``wardround score SUITE SRC``: score transcripts and outputs from any source.
 
-One file per family of suites; they are imported when a command is asked for, and with them all that scores.
+One file per family of suites. The files, and the scoring code, are imported only when a command is needed.
 """
 
 from typing import Any
@@ -11,8 +11,8 @@ from typer.core import TyperCommand
 from wardround.commands.exit_codes import Commands
 
 
-class _Scores(Commands):
-    """The commands of :mod:`wardround.commands.score.catalogue`, which is imported when one is asked for."""
+class _ScoreCommands(Commands):
+    """The commands of :mod:`wardround.commands.score.catalogue`, imported on first use."""
 
     @property
     def _known(self) -> dict[str, TyperCommand]:
@@ -21,15 +21,15 @@ class _Scores(Commands):
         return commands()
 
     def list_commands(self, ctx: Any) -> list[str]:
-        """The names, in the order of the help."""
+        """Return the names in the order of the help."""
         return list(self._known)
 
     def get_command(self, ctx: Any, cmd_name: str) -> TyperCommand | None:
-        """A command by its name."""
+        """Return a command by its name."""
         return self._known.get(cmd_name)
 
 
-score_app = typer.Typer(cls=_Scores, no_args_is_help=True, rich_markup_mode=None)
+score_app = typer.Typer(cls=_ScoreCommands, no_args_is_help=True, rich_markup_mode=None)
 
 
 @score_app.callback()

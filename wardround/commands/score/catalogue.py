@@ -1,4 +1,4 @@
-"""Every command of ``wardround score``: of each family of suites, and of each suite that is scored on runs alone."""
+"""All commands of ``wardround score``: one for each family of suites, and one for each suite that only scores runs."""
 
 import typer
 from typer.core import TyperCommand
@@ -24,7 +24,7 @@ FOREIGN = (mcq, mvme, icd10, consensus, aie, aie_simulator, aie_pairwise, medpmc
 
 
 def commands() -> dict[str, TyperCommand]:
-    """The commands by name; a suite that somebody registers is among them."""
+    """Return the commands by name, including those of registered suites."""
     of_files = {score.__name__: score for score in FOREIGN}
     of_runs = {name: rescoring_by(suite) for name, suite in SUITES.items() if name not in of_files}
     app = typer.Typer(rich_markup_mode=None)

@@ -1,4 +1,4 @@
-"""The one driver of the commands: what a suite's function finds is printed as tables and written as JSON."""
+"""The driver of the score commands: prints a suite's scores as tables and writes them as JSON."""
 
 import functools
 import inspect
@@ -35,7 +35,7 @@ ModeOption = Annotated[
 
 @dataclass(frozen=True)
 class ExtraTable:
-    """A table beside the scores, for people only: it is printed, not written."""
+    """An additional table, which is printed but not written."""
 
     title: str
     header: Sequence[str]
@@ -44,35 +44,35 @@ class ExtraTable:
 
 @dataclass(frozen=True)
 class Scores:
-    """What a suite found."""
+    """The result of a score command."""
 
-    suite: str  # its name on the command line
-    mode: Definition  # the definitions that were used
+    suite: str  # name on the command line
+    mode: Definition  # definitions used
     n: int  # cases read
-    metrics: Mapping[str, Estimate]  # the scores under the names that the papers print, in the order to show them
+    metrics: Mapping[str, Estimate]  # scores by their name in the paper, in display order
     tables: Sequence[ExtraTable] = ()  # further tables to print
-    notes: Sequence[str] = ()  # what a reader must know to read the numbers, one sentence each
-    failed: bool = False  # whether something that was asked has no answer: the command ends with 1
-    # of the metrics that count what was not answered as wrong, the mean over what was answered; empty if everything was
+    notes: Sequence[str] = ()  # what is needed to read the numbers, one sentence each
+    failed: bool = False  # whether a question has no answer: the command ends with 1
+    # for metrics that count a missing answer as wrong: the mean over the answered; empty if all were answered
     answered: Mapping[str, Estimate] = field(default_factory=dict)
-    drawn: Sequence[Table] = ()  # tables of the papers, which can also be written
-    # the same metrics of each file or run, if there are several
+    drawn: Sequence[Table] = ()  # the papers' tables, which can also be written
+    # the metrics of each file or run, if there are several
     files: Mapping[str, Mapping[str, Estimate]] = field(default_factory=dict)
-    # whether the scores are printed one below the other; if not, what is drawn holds them, and comes first
+    # whether to print the scores as a list; otherwise ``drawn`` contains them, and is printed first
     listed: bool = True
-    more: Sequence[str] = ()  # what else was counted, in words, where a case stands several times
-    # further choices that the metrics depend on, by name; printed with the title, and written
+    more: Sequence[str] = ()  # further counts in words, if cases occur several times
+    # further settings that affect the metrics, by name; printed in the title, and written
     how: Mapping[str, str] = field(default_factory=dict)
 
     def share(self, name: str) -> float:
-        """Of the values of such a metric, how many were answered."""
+        """Return the share of a metric's values that were answered, in [0, 1]."""
         return self.answered[name].n / self.metrics[name].n
 
 
 def command(score: Callable[..., Scores]) -> Callable[..., None]:
-    """A command of what scores a source: its arguments are the function's, and ``--json``.
+    """Make a command of a scoring function, with the function's arguments and ``--json``.
 
-    What cannot be used (a file, a model, a run, a list of terms) ends it with code 2, before anything is printed.
+    An unusable input (file, model, run, list of terms) ends it with code 2 before anything is printed.
     """
     signature = inspect.signature(score)
     written = inspect.Parameter("json_file", inspect.Parameter.KEYWORD_ONLY, default=None, annotation=JsonScores)
@@ -84,7 +84,7 @@ def command(score: Callable[..., Scores]) -> Callable[..., None]:
     def run(*, json_file: Path | None, **options: Any) -> None:
         try:
             scores = score(**options)
-        except RunStoppedError as error:  # no run to go on with: a judge's server takes no question
+        except RunStoppedError as error:  # a judge's server rejects requests
             refuse(str(error))
         show(scores, json_file)
         if scores.failed:
@@ -96,21 +96,21 @@ def command(score: Callable[..., Scores]) -> Callable[..., None]:
 
 
 def show(scores: Scores, json_file: Path | None = None) -> None:
-    """Write the scores to ``json_file``, if one is named, and print them.
+    """Print the scores, and write them to ``json_file`` first if one is given.
 
-    Written is ``{"suite", "mode", "n", "metrics": {name: {"mean", "se", "ci95", "n"}}}``, whole or not at all; of
-    several files also ``files``, with the metrics of each; where something was not answered, also ``answered``, with
-    the mean over what was and its ``share``; and the choices beside the mode that the metrics depend on.
+    The file is written atomically: ``{"suite", "mode", "n", "metrics": {name: {"mean", "se", "ci95", "n"}}}``. It also
+    has ``files``, the metrics of each of several files; ``answered``, the mean over answered cases and its ``share``,
+    if answers are missing; and the settings in ``how``.
 
     Raises:
         OSError: the file cannot be written; then nothing is printed.
     """
     if json_file is not None:
         content: dict[str, object] = {"suite": scores.suite, "mode": scores.mode, **scores.how, "n": scores.n}
-        content["metrics"] = _written(scores.metrics)
+        content["metrics"] = _as_json(scores.metrics)
         if scores.files:
-            content["files"] = {name: _written(metrics) for name, metrics in scores.files.items()}
-        if answered := _written(scores.answered):
+            content["files"] = {name: _as_json(metrics) for name, metrics in scores.files.items()}
+        if answered := _as_json(scores.answered):
             content["answered"] = {name: {**one, "share": scores.share(name)} for name, one in answered.items()}
         write_json(json_file, content)
     _print(scores)
@@ -119,16 +119,16 @@ def show(scores: Scores, json_file: Path | None = None) -> None:
 def of_each(
     named: Mapping[str, Source], estimated: Callable[[Source], dict[str, Estimate]]
 ) -> dict[str, dict[str, Estimate]]:
-    """The metrics of each file or run by its name, if there are several; of one they are those of all."""
+    """Return the metrics of each file or run by name, if there are several; otherwise nothing."""
     return {name: estimated(source) for name, source in named.items()} if len(named) > 1 else {}
 
 
-def _written(metrics: Mapping[str, Estimate]) -> dict[str, dict[str, object]]:
+def _as_json(metrics: Mapping[str, Estimate]) -> dict[str, dict[str, object]]:
     return {name: one.model_dump(mode="json") for name, one in metrics.items()}
 
 
 def refuse_records(problems: "Iterable[Problem]") -> None:
-    """End with code 2 if there are problems, named in lines; go on if there are none."""
+    """End the command with code 2, listing the problems, if there are any."""
     from cases.files import shortened
 
     if found := list(problems):
@@ -148,10 +148,10 @@ def _print(scores: Scores) -> None:
         console.print(Text(title))
         for paper in scores.drawn:
             print_table(paper)
-    used = [words for how, words in INTERVALS.items() if any(one.interval == how for one in scores.metrics.values())]
-    if used:
-        console.print(Text(f"95 % intervals: {'; '.join(used)}."))
-    for extra in [*_answered(scores), *scores.tables]:
+    kinds = [words for how, words in INTERVALS.items() if any(one.interval == how for one in scores.metrics.values())]
+    if kinds:
+        console.print(Text(f"95 % intervals: {'; '.join(kinds)}."))
+    for extra in [*_answered_table(scores), *scores.tables]:
         print_rows(extra.title, extra.header, extra.rows)
     for paper in scores.drawn if scores.listed else ():
         print_table(paper)
@@ -159,8 +159,8 @@ def _print(scores: Scores) -> None:
         console.print(Text(printable(note)))
 
 
-def _answered(scores: Scores) -> list[ExtraTable]:
-    """The means over what was answered, beside which what was not counts as wrong."""
+def _answered_table(scores: Scores) -> list[ExtraTable]:
+    """Return a table of the means over answered cases, for metrics that count a missing answer as wrong."""
     rows = []
     for name, found in scores.answered.items():
         mean, _, interval, _, n = _cells(found)
@@ -171,7 +171,7 @@ def _answered(scores: Scores) -> list[ExtraTable]:
 
 
 def _cells(found: Estimate) -> tuple[str, str, str, str, str]:
-    """A row's numbers; ± is half the interval's width, where it is as wide on both sides or made as the papers' is."""
+    """Return a row's numbers; ± is half the interval's width, if the interval is symmetric or a percentile one."""
     mean = "unscored" if found.mean is None else f"{found.mean:z.3f}"
     half = interval = ""
     if found.ci95 is not None:
@@ -183,17 +183,17 @@ def _cells(found: Estimate) -> tuple[str, str, str, str, str]:
 
 
 def writable(folder: Path | None) -> None:
-    """Make the folder of ``--out`` before anybody is asked for what will be written there.
+    """Create the folder of ``--out`` before any model is asked.
 
     Raises:
-        OSError: it cannot be made.
+        OSError: it cannot be created.
     """
     if folder is not None:
         folder.mkdir(parents=True, exist_ok=True)
 
 
 def asked_of_rules(*asked: tuple[str, str | None]) -> list[str]:
-    """Which options, each with the model that it named, had rules asked and no model: a sentence, if any had."""
+    """Return a sentence naming the options that were answered by rules instead of a model, if any."""
     from wardround.tables.scores import said_by_rules
 
     options = dict.fromkeys(option for option, spec in asked if spec == OFFLINE)
@@ -201,7 +201,7 @@ def asked_of_rules(*asked: tuple[str, str | None]) -> list[str]:
 
 
 def write_drawn(tables: Iterable[Table], folder: Path, by_rules: Sequence[str] = ()) -> None:
-    """Write tables with their figures; sentences on what rules answered and no model go with each of them.
+    """Write tables with their figures, each with notes on what rules answered.
 
     Raises:
         OSError: they cannot be written.

@@ -1,4 +1,4 @@
-"""The reports that a suite scores, and the expert's parts to score them against: files of others, or a run of ours."""
+"""The reports to score and their reference parts, from files or from one of our runs."""
 
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -35,7 +35,7 @@ ReferenceOption = Annotated[
 
 @dataclass(frozen=True)
 class ReportCase:
-    """One report and the expert's parts of the same case."""
+    """A report, and the expert's parts for the same case."""
 
     case_id: str
     report: dict[Part, str]
@@ -45,12 +45,12 @@ class ReportCase:
 
     @property
     def language(self) -> Language:
-        """The language that the case is written in; guessed from the reference where nothing says it."""
+        """The language of the case; if not recorded, guessed from the reference."""
         return self.written_in or language_of(*self.reference.values())
 
 
 def read_report_cases(source: Path, reference: Path | None) -> list[ReportCase]:
-    """Every case of the source, with its reference; ends the command if a record is faulty or has no reference."""
+    """Read every case with its reference; ends the command if a record is invalid or has no reference."""
     return _cases_of_run(source) if source.is_dir() else _cases_of_file(source, reference)
 
 
@@ -60,21 +60,21 @@ def _cases_of_file(source: Path, reference: Path | None) -> list[ReportCase]:
     refuse_records([*reading.errors, *problems])
     if reference is None and any(report.reference is None for report in reading.records):
         refuse(f"{source}: the records hold no reference; name a file that does with --reference")
-    cases, lacking = [], []
+    cases, missing = [], []
     for report in reading.records:
         expert = references.get(report.patient_id, report.reference)
         if expert is None:
             message = f"has no reference in {reference}; expected one for every patient"
-            lacking.append(Problem(str(source), f"patient {report.patient_id}", "patient_id", message))
+            missing.append(Problem(str(source), f"patient {report.patient_id}", "patient_id", message))
             continue
         parts: dict[Part, str] = {part: getattr(expert, part) or "" for part in PARTS}
         cases.append(ReportCase(report.patient_id, sections(report.report), parts, report.report))
-    refuse_records(lacking)
+    refuse_records(missing)
     return cases
 
 
 def _cases_of_run(directory: Path) -> list[ReportCase]:
-    """The answers of a finished run, each epoch a case of its own, against the answer keys."""
+    """Return the answers of a finished run with the answer keys as references; each epoch is a case."""
     cases = [case for case, _ in reports_of_run(find_run(directory)) if case.reference["diagnosis"]]
     if not cases:
         refuse(f"{directory}: no case has ended with answers and has a diagnosis to compare with")
@@ -82,19 +82,19 @@ def _cases_of_run(directory: Path) -> list[ReportCase]:
 
 
 def reports_of_run(run: RecordedRun) -> list[tuple[ReportCase, Result]]:
-    """The answers of every scored case: a consultation's report in five parts, a workflow's diagnoses alone."""
+    """Return the answers of all scored cases: a consultation's report in five parts, or a workflow's diagnoses."""
     found = []
     for result in run.each_answered():
         if not result.scored:
             continue
         case, answers = run.cases[result.case_id], result.answers
-        wanted = reference_parts(case)
+        expected = reference_parts(case)
         if isinstance(answers, ConsultationAnswers):
-            written = report_parts(answers.report) if answers.report else None
-            report: dict[Part, str] = {part: written[part] if written else "" for part in PARTS}
-            reference: dict[Part, str] = {part: wanted[part] for part in PARTS}
+            parts = report_parts(answers.report) if answers.report else None
+            report: dict[Part, str] = {part: parts[part] if parts else "" for part in PARTS}
+            reference: dict[Part, str] = {part: expected[part] for part in PARTS}
         else:
             report = {"diagnosis": "\n".join(answers.diagnosis if answers else [])}
-            reference = {"diagnosis": wanted["diagnosis"]}
+            reference = {"diagnosis": expected["diagnosis"]}
         found.append((ReportCase(result.case_id, report, reference, written_in=case.language), result))
     return found

@@ -1,4 +1,4 @@
-"""``wardround score SUITE RUN``: a finished run, scored by any suite that fits it."""
+"""``wardround score SUITE RUN``: score a finished run by any suite that fits it."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -25,7 +25,7 @@ RunDirectory = Annotated[Path, typer.Argument(metavar="RUN", help="A run directo
 
 
 def rescoring_by(suite: Suite) -> Callable[..., Scores]:
-    """What scores runs by a suite; no doctor is asked again."""
+    """Make the function that scores runs by a suite; no doctor is asked again."""
 
     def score(
         run: RunDirectory,
@@ -44,10 +44,10 @@ def rescoring_by(suite: Suite) -> Callable[..., Scores]:
 
 
 def scores_of_run(run: Path, suite: str, mode: Definition, models: Mapping[str, str] | None = None) -> Scores:
-    """A run's recorded answers scored by a suite; errors carried over, where the suite's columns are stages.
+    """Score a run's recorded answers by a suite, with error propagation if the suite's columns are stages.
 
     Raises:
-        ConfigurationError: no run, its cases are no longer what they were, or the suite does not fit.
+        ConfigurationError: there is no run, its cases have changed, or the suite does not fit.
         ModelSpecError: a judge's model cannot be used.
     """
     results, summary = anyio.run(rescore, run, models or {}, suite)
@@ -75,13 +75,13 @@ def scores_of_run(run: Path, suite: str, mode: Definition, models: Mapping[str, 
 
 
 def _claim_precision(path: Path, results: Sequence[Result]) -> Estimate | None:
-    """How much of what the reports on pictures state the references state; None if there was nothing to report on."""
+    """Return the share of imaging reports' claims that the references entail; None if nothing was to be reported."""
     run = open_run(path)
     found: list[tuple[str, float]] = []
     for result in results:
         if isinstance(result.answers, Answers):
-            wanted = run.experiment.to_score(run.cases[result.case_id]).key.imaging_reports
-            pairs = [(result.answers.reports.get(item, ""), text) for item, text in wanted.items()]
+            references = run.experiment.to_score(run.cases[result.case_id]).key.imaging_reports
+            pairs = [(result.answers.reports.get(item, ""), text) for item, text in references.items()]
             if (value := claim_precision(pairs)) is not None:
                 found.append((result.case_id, value))
     return estimate((value for _, value in found), (case for case, _ in found), ends=(0.0, 1.0)) if found else None

@@ -1,4 +1,4 @@
-"""What the commands read (files of others, runs of ours), whom they ask, and what stands beside the scores."""
+"""Shared by the score commands: reading inputs, model settings, and comparisons printed beside the scores."""
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -25,7 +25,7 @@ from wardround.commands.score.output import ExtraTable, refuse_records
 from wardround.store.recorded_run import RecordedRun, find_runs
 
 _WARNINGS_SHOWN = 20
-_SAME_PATIENT = 0.7  # of the words of the shorter record
+_SAME_PATIENT = 0.7  # share of the words of the shorter record
 Model = TypeVar("Model")
 
 Transcripts = Annotated[
@@ -53,40 +53,42 @@ Dialogue = TypeVar("Dialogue", bound=Played)
 
 
 def by_either_name(files: Iterable[Iterable[Played]]) -> dict[str, str]:
-    """The case that a name means, where it means one: the number in the authors' files, or what a run calls it."""
-    means: dict[str, set[str]] = {}
+    """Map each unambiguous name to its case: the number in the authors' files, or the id in a run."""
+    cases_by_name: dict[str, set[str]] = {}
     for records in files:
         for one in records:
             for name in (one.id, one.case):
-                means.setdefault(name, set()).add(one.case)
-    return {name: next(iter(cases)) for name, cases in means.items() if len(cases) == 1}
+                cases_by_name.setdefault(name, set()).add(one.case)
+    return {name: next(iter(cases)) for name, cases in cases_by_name.items() if len(cases) == 1}
 
 
 def pairing(named: Mapping[str, Sequence[Played]]) -> list[str]:
-    """What does not pair among files and runs of the same cases, as a sentence.
+    """Return a note on cases that do not pair among files and runs.
 
     Raises:
-        typer.Exit: with code 2, if nothing pairs, or one number is two patients: records that do not share even seven
-            words in ten (the same record, parted into sections and put together again, shares nine).
+        typer.Exit: with code 2, if nothing pairs, or if one number stands for different patients: their records share
+            less than 70 % of their words (a record that was split into sections and joined again shares 90 %).
     """
-    found: dict[str, list[tuple[str, list[str]]]] = {}
+    entries: dict[str, list[tuple[str, list[str]]]] = {}
     for name, records in named.items():
         for one in records:
-            found.setdefault(one.case, []).append((name, words(one.findings)))
-    for case, ((first, told), *others) in found.items():
+            entries.setdefault(one.case, []).append((name, words(one.findings)))
+    for case, ((first, recorded), *others) in entries.items():
         for name, text in others:
-            if max(rouge_1(text, told)) < _SAME_PATIENT:
+            if max(rouge_1(text, recorded)) < _SAME_PATIENT:
                 refuse(
                     f"case {case}: {first} and {name} have different patients under this number; give files of one set"
                 )
-    alone = [f"{case} ({told[0][0]})" for case, told in found.items() if len({name for name, _ in told}) == 1]
-    if len(alone) == len(found):
+    alone = [
+        f"{case} ({recorded[0][0]})" for case, recorded in entries.items() if len({name for name, _ in recorded}) == 1
+    ]
+    if len(alone) == len(entries):
         examples = " and ".join(f"{name} has {records[0].case}" for name, records in [*named.items()][:2] if records)
         refuse(
             f"no case in common: {examples}; a run pairs with the authors' files if `cases import` brought its cases in"
         )
     shown = ", ".join(alone[:3]) + (", ..." if len(alone) > 3 else "")
-    return [f"Nothing to pair with, and left out: {len(alone)} of {len(found)} cases, {shown}."] if alone else []
+    return [f"Nothing to pair with, and left out: {len(alone)} of {len(entries)} cases, {shown}."] if alone else []
 
 
 def without(
@@ -95,26 +97,26 @@ def without(
     name: Callable[[Model], str],
     others: Mapping[str, str] = MappingProxyType({}),
 ) -> list[list[Model]]:
-    """The records of each file without these cases, also several by commas; ends the command if one is in no file.
+    """Return the records of each file without some cases; ends the command if a case is in no file.
 
     Args:
         files: the records of each file.
-        ids: those to leave out.
-        name: what a record is called.
-        others: other names that a record goes by.
+        ids: the cases to leave out, each also several separated by commas.
+        name: returns a record's name.
+        others: maps alternative names to names.
     """
     given = {each.strip() for given in ids or () for each in given.split(",") if each.strip()}
-    left_out = {others.get(each, each) for each in given}
-    if unknown := sorted(left_out - {name(record) for records in files for record in records}):
+    excluded = {others.get(each, each) for each in given}
+    if unknown := sorted(excluded - {name(record) for records in files for record in records}):
         refuse(f"--leave-out {unknown[0]}: no such case in these files")
-    kept = [[record for record in records if name(record) not in left_out] for records in files]
-    if left_out and not any(kept):
+    remaining = [[record for record in records if name(record) not in excluded] for records in files]
+    if excluded and not any(remaining):
         refuse("--leave-out: no case is left")
-    return kept
+    return remaining
 
 
 def asking(models: Mapping[str, str], option: str = "--judge") -> ModelSettings:
-    """Settings with these models; ends the command if one cannot be used."""
+    """Return settings with these models; ends the command if one cannot be used."""
     try:
         check_models(models)
     except ModelSpecError as error:
@@ -123,10 +125,10 @@ def asking(models: Mapping[str, str], option: str = "--judge") -> ModelSettings:
 
 
 def read_files(read: Callable[[Path], Reading[Any]], paths: Sequence[Path]) -> list[list[Any]]:
-    """The records of each file.
+    """Read the records of each file.
 
     Raises:
-        typer.Exit: with code 2, every fault named, if any record cannot be used.
+        typer.Exit: with code 2, naming all problems, if any record is invalid.
     """
     readings = [read(path) for path in paths]
     refuse_records([problem for reading in readings for problem in reading.errors])
@@ -139,7 +141,7 @@ def read_files(read: Callable[[Path], Reading[Any]], paths: Sequence[Path]) -> l
 
 
 def read_played(paths: Sequence[Path], format: Format, *, played: bool = True) -> list[list[Any]]:
-    """The dialogues of each file or run; ends the command where they must be played and one has none that was."""
+    """Read the dialogues of each file or run; if ``played``, ends the command for one without any dialogue."""
     files = read_files(lambda path: read_transcripts(path, format), paths)
     for path, cases in zip(paths, files, strict=True):
         if played and cases and not any(case.history or getattr(case, "report", "") for case in cases):
@@ -148,13 +150,13 @@ def read_played(paths: Sequence[Path], format: Format, *, played: bool = True) -
 
 
 def each_doctor(paths: Sequence[Path]) -> tuple[list[str], list[Path], list[RecordedRun]]:
-    """Files, and the runs of sweeps one by one: what each is called, none twice, and where it lies; and the runs."""
-    runs = find_runs([path for path in paths if path.is_dir()])  # all at once, which tells their names apart
+    """Return unique names and paths of the files and runs, with sweeps expanded, and the runs themselves."""
+    runs = find_runs([path for path in paths if path.is_dir()])  # all at once, so that their names are unique
     found: list[tuple[str, Path]] = []
-    left = iter(runs)
+    remaining_runs = iter(runs)
     for path, name in zip(paths, names_of(paths), strict=True):
-        of_path = islice(left, len(find_runs([path]))) if path.is_dir() else ()
-        found += [(run.name, run.path) for run in of_path] or [(name, path)]
+        runs_of_path = islice(remaining_runs, len(find_runs([path]))) if path.is_dir() else ()
+        found += [(run.name, run.path) for run in runs_of_path] or [(name, path)]
     names = [name for name, _ in found]
     return (
         [name if place == names.index(name) else f"{name} ({place + 1})" for place, name in enumerate(names)],
@@ -164,30 +166,30 @@ def each_doctor(paths: Sequence[Path]) -> tuple[list[str], list[Path], list[Reco
 
 
 def counts(dialogues: Collection[Played]) -> tuple[int, list[str]]:
-    """How many cases were played, and in words how many dialogues, where these are more."""
+    """Return the number of cases, and a note on the number of dialogues if it differs."""
     cases = len({one.case.partition(EPOCH)[0] for one in dialogues})
     return cases, [f"{len(dialogues)} dialogues"] if len(dialogues) != cases else []
 
 
 @dataclass(frozen=True)
 class Scored(Generic[Dialogue]):
-    """Files and runs that were read and scored: the dialogues of each, and their values by metric."""
+    """Scored files and runs: the dialogues of each, and their values by metric."""
 
     files: Sequence[list[Dialogue]]
     parts: Sequence[Samples]
 
     @property
     def dialogues(self) -> list[Dialogue]:
-        """Those of all files."""
+        """The dialogues of all files."""
         return [one for records in self.files for one in records]
 
     @property
     def samples(self) -> dict[str, list[Sample]]:
-        """The values of several files as those of one set."""
+        """The values of all files, joined by metric."""
         return {name: [sample for part in self.parts for sample in part[name]] for name in self.parts[0]}
 
     def minus(self, others: "Scored[Dialogue]", notes: list[str]) -> ExtraTable:
-        """The differences to other transcripts, paired by case; what does not pair, or is the same, is noted."""
+        """Return the differences to other transcripts, paired by case; notes unpaired and identical dialogues."""
         notes += pairing({"here": self.dialogues, "--against": others.dialogues})
         theirs = [(one.case, [*one.history]) for one in others.dialogues]
         if same := sum((one.case, [*one.history]) in theirs for one in self.dialogues):
@@ -196,7 +198,7 @@ class Scored(Generic[Dialogue]):
 
 
 def by_file(files: Mapping[str, Mapping[str, Estimate]]) -> list[ExtraTable]:
-    """The means of each file with their standard errors, in the order of the metrics; nothing of none."""
+    """Return a table of each file's means with standard errors; none without files."""
     if not files:
         return []
     names = list(dict.fromkeys(name for metrics in files.values() for name in metrics))
@@ -211,7 +213,7 @@ def by_file(files: Mapping[str, Mapping[str, Estimate]]) -> list[ExtraTable]:
 def compared(
     samples: Samples, others: Samples, title: str = "Minus the other transcripts, paired by case"
 ) -> ExtraTable:
-    """The differences to another run (or format), paired by case."""
+    """Return the differences to another run or format, paired by case."""
     differences = {name: paired_difference(by_case(values), by_case(others[name])) for name, values in samples.items()}
     corrected = holm({name: found.permutation_p for name, found in differences.items()})
     rows = []
@@ -224,9 +226,9 @@ def compared(
 
 
 def correlated(samples: Samples, human: Path | None, names: Mapping[str, str] = MappingProxyType({})) -> ExtraTable:
-    """Spearman's correlations between all metrics, and with people's scores if a CSV file of them is given.
+    """Return Spearman correlations between all metrics, and with people's scores if given as a CSV file.
 
-    Ends the command if these are of no case here; ``names`` tells which case a name in their file means.
+    Ends the command if these are all for other cases; ``names`` maps the names in their file to cases.
     """
     columns: dict[str, Mapping[str, float]] = {name: case_means(values) for name, values in samples.items()}
     if human is not None:
@@ -251,21 +253,21 @@ def correlated(samples: Samples, human: Path | None, names: Mapping[str, str] = 
 
 
 def cell(value: float | None) -> str:
-    """A number of a table, or a dash."""
+    """Format a number of a table, or a dash."""
     return "-" if value is None else f"{value:.3f}"
 
 
 def interval_cell(interval: tuple[float, float] | None) -> str:
-    """An interval of a table, or nothing."""
+    """Format an interval of a table; empty if None."""
     return "" if interval is None else f"{interval[0]:.3f} to {interval[1]:.3f}"
 
 
 def p_cell(p: float | None) -> str:
-    """A p-value of a table, or nothing; one too small to be written so is not 0."""
+    """Format a p-value of a table; one too small for the format is not shown as 0."""
     return "<0.001" if p is not None and p < 0.0005 else cell(p)
 
 
 def names_of(files: Sequence[Path]) -> list[str]:
-    """The files' names, with their folder's where two have the same."""
+    """Return the files' names, with their folder's if two have the same."""
     stems = [file.stem for file in files]
     return [file.stem if stems.count(file.stem) == 1 else f"{file.parent.name}/{file.stem}" for file in files]
