@@ -1,4 +1,4 @@
-"""``wardround score aie``."""
+"""``wardround score aie``: AIE's doctor metrics."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -87,7 +87,7 @@ def aie(
     by_rules = [*offline_notes(runs), *asked_of_rules(("--diagnose", diagnose), ("--mcq", mcq))]
 
     def scored(paths: Sequence[Path]) -> Scored[AieTranscript]:
-        read = read_played(paths, "aie", played=mcq is None)  # a choice from the record needs no dialogue
+        read = read_played(paths, "aie", played=mcq is None)  # multiple choice needs only the record
         files = without(read, leave_out, lambda one: one.case, by_either_name(read))
         if diagnose:
             files = [diagnosed(records, diagnose, notes) for records in files]
@@ -102,7 +102,7 @@ def aie(
     of_doctors = dict(zip(doctors, here.parts, strict=True))
     tables = _tables(here.dialogues, mode)
     drawn = [paper_table(of_doctors, language or language_of_all(by_doctor), mode)]
-    if (actions := actions_table(by_doctor)).rows:  # where a choice is from records alone nobody has played
+    if (actions := actions_table(by_doctor)).rows:  # empty if only multiple choice was asked
         drawn.append(actions)
     if against:
         tables.append(here.minus(scored(against), notes))
@@ -113,7 +113,7 @@ def aie(
     if "DIAGNOSIS" in samples:
         tables.append(coverage_and_diagnosis(of_doctors))
     if mode == "sound":
-        tables.append(_partner(here.dialogues))
+        tables.append(_distinct_by_length_table(here.dialogues))
     estimated = partial(estimates, clustered=mode == "sound", ends=PERCENT, neither=suite.neither)
     metrics, files = estimated(samples), of_each(of_doctors, estimated)
     notes += by_rules
@@ -121,50 +121,50 @@ def aie(
     failed = diagnose is not None and bool(unanswered(here.dialogues))
     found = Scores("aie", mode, n, metrics, tables, notes, failed, drawn=drawn, files=files, more=more)
     if mcq:
-        found = _beside_mcq(found, here, mcq)
+        found = _with_mcq(found, here, mcq)
     if out is not None:
         write_drawn(found.drawn, out, by_rules)
     if len(doctors) == 1:
         found = replace(found, drawn=found.drawn[1:])
-    return _with_silent(found, here) if "DIAGNOSIS" in samples else found
+    return _with_unanswered(found, here) if "DIAGNOSIS" in samples else found
 
 
-def _beside_mcq(found: Scores, here: Scored[AieTranscript], spec: str) -> Scores:
-    """With each case asked as a multiple-choice question too, and both formats side by side."""
+def _with_mcq(found: Scores, here: Scored[AieTranscript], spec: str) -> Scores:
+    """Add the multiple-choice scores, and the comparison of both formats."""
     again = ask_again_as_mcq(here.dialogues, spec)
-    without = len(again.answered) < len(again.samples)
+    incomplete = len(again.answered) < len(again.samples)
     tables, drawn = [*found.tables], [*found.drawn]
     if (interactive := here.samples.get("DIAGNOSIS")) is not None:
         tables.append(formats_compared(again.answered, interactive))
-        of_case = {one.case: one.dataset or "" for one in here.dialogues}
-        if len(subsets := list(dict.fromkeys(of_case.values()))) > 1:  # the examinations of MedicalExam
-            drawn.append(formats_table(again.samples, interactive, of_case, subsets))
+        subset_of = {one.case: one.dataset or "" for one in here.dialogues}
+        if len(subsets := list(dict.fromkeys(subset_of.values()))) > 1:  # several examinations of MedicalExam
+            drawn.append(formats_table(again.samples, interactive, subset_of, subsets))
     return replace(
         found,
         metrics={**found.metrics, **estimates({METRIC: again.samples}, clustered=True, ends=PERCENT)},
-        answered=estimates({METRIC: again.answered}, clustered=True, ends=PERCENT) if without else {},
-        failed=found.failed or without,
+        answered=estimates({METRIC: again.answered}, clustered=True, ends=PERCENT) if incomplete else {},
+        failed=found.failed or incomplete,
         tables=tables,
         drawn=drawn,
         notes=[*found.notes, *again.notes],
     )
 
 
-def _with_silent(found: Scores, here: Scored[AieTranscript]) -> Scores:
-    """With what a reader of DIAGNOSIS must know: who had nothing to choose, and who chose nothing."""
+def _with_unanswered(found: Scores, here: Scored[AieTranscript]) -> Scores:
+    """Add what a reader of DIAGNOSIS must know: cases without a right option, and dialogues without a choice."""
     dialogues, chosen = here.dialogues, here.samples["DIAGNOSIS"]
     notes, answered = [*found.notes], {**found.answered}
-    if lacking := len(dialogues) - len(chosen):
-        notes.append(f"{lacking} of {len(dialogues)} dialogues have no right option to choose: no DIAGNOSIS.")
-    if found.mode == "sound" and (silent := unanswered(dialogues)):
-        given = [one for one in dialogues if one.answer_idx and one not in silent]
+    if no_key := len(dialogues) - len(chosen):
+        notes.append(f"{no_key} of {len(dialogues)} dialogues have no right option to choose: no DIAGNOSIS.")
+    if found.mode == "sound" and (no_choice := unanswered(dialogues)):
+        given = [one for one in dialogues if one.answer_idx and one not in no_choice]
         right = {"DIAGNOSIS": [Sample(one.case, 100.0 * (diagnosis_is_right(one) or 0)) for one in given]}
         answered |= estimates(right, clustered=True, ends=PERCENT)
-        notes.append(f"{len(silent)} diagnoses choose no option, and are wrong in DIAGNOSIS.")
+        notes.append(f"{len(no_choice)} diagnoses choose no option, and are wrong in DIAGNOSIS.")
     return replace(found, notes=notes, answered=answered)
 
 
-def _partner(transcripts: list[AieTranscript]) -> ExtraTable:
+def _distinct_by_length_table(transcripts: list[AieTranscript]) -> ExtraTable:
     found = estimates({DISTINCT_BY_LENGTH: distinct_by_length(transcripts)}, clustered=True, ends=PERCENT)
     low, high = found[DISTINCT_BY_LENGTH].ci95 or (None, None)
     row = [DISTINCT_BY_LENGTH, *map(cell, (found[DISTINCT_BY_LENGTH].mean, low, high)), str(len(transcripts))]

@@ -1,4 +1,4 @@
-"""``wardround score aie-simulator``, and AIE's simulator metrics of what ``score simulator`` plays."""
+"""``wardround score aie-simulator``, and AIE's simulator metrics for ``score simulator``."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -59,7 +59,7 @@ BY_RULE = (
 
 @dataclass(frozen=True)
 class TestOptions:
-    """What is left out of tests, what is printed and written of them, and where their cases may stand."""
+    """What to leave out of tests, to print and to write, and where to find their cases."""
 
     by: Literal["turn"] | None = None
     leave_out: Sequence[str] | None = None
@@ -95,7 +95,7 @@ def aie_simulator(
 
 
 def kind_of_source(path: Path) -> Literal["items", "tests", "runs"]:
-    """What a path holds that a simulator can be tried on; ends the command if it is a file that cannot be read."""
+    """Return what kind of simulator input a path holds; ends the command if the file cannot be read."""
     if path.is_dir():
         return "runs"
     source = Source(path)
@@ -107,7 +107,7 @@ def kind_of_source(path: Path) -> Literal["items", "tests", "runs"]:
 def played_tests(
     files: Sequence[Path], patient: str | None, context: Context, mode: Definition, options: TestOptions
 ) -> Scores:
-    """AIE's test files, played by a patient."""
+    """Score AIE's test files as played by a patient."""
     writable(options.out)
     if options.replies is not None:
         not_over(options.replies, *files, options.cases)
@@ -120,8 +120,8 @@ def played_tests(
         refuse_records(problems)
         cases |= found
     if len(cases) < len(tests):
-        twice = next(name for name, count in Counter(test.id for test in tests).items() if count > 1)
-        refuse(f"patient {twice} stands twice in {', '.join(map(str, files))}; give each patient once")
+        duplicate = next(name for name, count in Counter(test.id for test in tests).items() if count > 1)
+        refuse(f"patient {duplicate} stands twice in {', '.join(map(str, files))}; give each patient once")
     if not questions_of(tests):
         refuse(f"{files[0]}: no test has a question (patient_test.ROUND.ACTION.question) that could be put")
     trial = Trial(cases, context)
@@ -131,10 +131,10 @@ def played_tests(
     if options.replies is not None:
         write_tests(options.replies, files[0], played)
     notes = [f"{place}: no answer: {reason}" for place, reason in trial.failures.items()]
-    if lacking := lacking_dialogue(tests):
-        patient_id, turn, _ = lacking[0]
+    if shorter := lacking_dialogue(tests):
+        patient_id, turn, _ = shorter[0]
         notes.append(
-            f"{len(lacking)} questions are put with less said before than their round says, the first to patient "
+            f"{len(shorter)} questions are put with less said before than their round says, the first to patient "
             f"{patient_id} in round {turn}: `history` is shorter, as where the authors' file has none."
         )
     put = [one for test in tests for by_kind in test.patient_test.values() for one in by_kind.values() if one.question]
@@ -146,7 +146,7 @@ def played_tests(
 def played_runs(
     paths: Sequence[Path], patient: str | None, context: Context, mode: Definition, options: TestOptions
 ) -> Scores:
-    """The doctor's turns in the dialogues of runs, with the replies that were given, or those of another patient."""
+    """Score the replies to the doctor's turns in recorded dialogues, or those of another patient to the same turns."""
     runs = find_runs(paths)
     recorded = without([tests_of_run(run) for run in runs], options.leave_out, lambda one: one.id)
     named: dict[str, Sequence[SimulatorTest]] = {}
@@ -175,26 +175,26 @@ def _scores(
     notes: Sequence[str] = (),
     failed: bool = False,
 ) -> Scores:
-    """The metrics of all simulators together, what people said beside them, and a table by simulator and round."""
+    """Score all simulators together, with people's replies beside them and a table by simulator and round."""
     tests = [test for records in named.values() for test in records]
     tables = list(_beside_people(named, mode, acted)) if suite == "aie-simulator" else []
-    told = list(notes)
+    all_notes = list(notes)
     if mode == "sound":
-        told.append("PRECISION, ours: of the replies with a metric's keyword, the share that were to have it.")
+        all_notes.append("PRECISION, ours: of the replies with a metric's keyword, the share that were to have it.")
     metrics, files = _metrics(tests, mode), of_each(named, partial(_metrics, mode=mode))
     if empty := [name for name, one in metrics.items() if one.mean is None]:
-        told.append(f"{', '.join(empty)}: unscored, as nothing of the kind was asked or, for TRACKING, tracked.")
+        all_notes.append(f"{', '.join(empty)}: unscored, as nothing of the kind was asked or, for TRACKING, tracked.")
     figure = simulators_table(named, mode, beside=beside)
-    tracked = [*([] if (agreed := tracking_table(named)) is None else [agreed]), *confusion_tables(named)]
+    tracked = [*([] if (tracking := tracking_table(named)) is None else [tracking]), *confusion_tables(named)]
     if options.out is not None:
         write_drawn([figure, *tracked], options.out)
     shown = figure if options.by else _over_rounds(figure)
     n = len({test.id for test in tests})
-    return Scores(suite, mode, n, metrics, tables, told, failed, drawn=[shown, *tracked], files=files)
+    return Scores(suite, mode, n, metrics, tables, all_notes, failed, drawn=[shown, *tracked], files=files)
 
 
 def _metrics(tests: Sequence[SimulatorTest], mode: Definition) -> dict[str, Estimate]:
-    """AIE's metrics; in sound mode with the precision of the keywords."""
+    """Return AIE's metrics; in sound mode, also the precision of the keywords."""
     is_sound = mode == "sound"
     samples = score_simulator(tests, mode) | (keyword_precision(tests) if is_sound else {})
     return estimates(samples, clustered=is_sound, ends=PERCENT, neither=(LENGTH,))
@@ -203,25 +203,25 @@ def _metrics(tests: Sequence[SimulatorTest], mode: Definition) -> dict[str, Esti
 def _beside_people(
     named: Mapping[str, Sequence[SimulatorTest]], mode: Definition, acted: Sequence[SimulatorTest] | None
 ) -> Iterator[ExtraTable]:
-    """How far what simulators do and what people do go together; no table if no people did anything."""
+    """Yield the correlation of simulators with people; nothing if people gave no replies."""
     rows = []
     for simulator, tests in named.items():
-        if tests == acted:  # people's file beside itself
+        if tests == acted:  # the people's own file
             continue
         for name, pairs in beside_people(tests, mode, acted).items():
             one = spearman(pairs)
             pearson = None if one.rho is None else correlation(*zip(*pairs, strict=True))
-            told = [name, cell(one.rho), p_cell(one.p), cell(pearson), str(one.n)]
-            rows.append([simulator, *told] if len(named) > 1 else told)
+            cells = [name, cell(one.rho), p_cell(one.p), cell(pearson), str(one.n)]
+            rows.append([simulator, *cells] if len(named) > 1 else cells)
     if rows:
         header = [*(["simulator"] if len(named) > 1 else []), "", "Spearman's rho", "p", "Pearson's r", "n"]
         yield ExtraTable("Correlation with people, reply by reply (AIE, Figure 3b)", header, rows)
 
 
 def _over_rounds(table: Table) -> Table:
-    """The rows over all rounds alone."""
-    kept = [(row, place in table.beside) for place, row in enumerate(table.rows) if row["round"] == ALL]
-    beside = [place for place, (_, theirs) in enumerate(kept) if theirs]
+    """Keep only the rows over all rounds."""
+    rows = [(row, place in table.beside) for place, row in enumerate(table.rows) if row["round"] == ALL]
+    beside = [place for place, (_, is_beside) in enumerate(rows) if is_beside]
     columns = [column for column in table.columns if column.name != "round"]
     notes = [note for note in table.notes if not note.startswith("A round:")]
-    return Table(table.name, table.title.replace(" by round", ""), columns, [row for row, _ in kept], notes, "", beside)
+    return Table(table.name, table.title.replace(" by round", ""), columns, [row for row, _ in rows], notes, "", beside)

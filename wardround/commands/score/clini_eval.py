@@ -1,4 +1,4 @@
-"""``wardround score clini-eval``: how well the physician of a dialogue interviews, in 100 points."""
+"""``wardround score clini-eval``: how well a physician interviews, in 100 points."""
 
 from collections.abc import Sequence
 from enum import StrEnum
@@ -42,7 +42,7 @@ Sources = Annotated[
 
 
 class Factor(StrEnum):
-    """What the means may be grouped by."""
+    """A factor to group means by."""
 
     DEPARTMENT = "department"
     STRATEGY = "strategy"
@@ -95,7 +95,7 @@ def clini_eval(
             details, [{"id": of.id, "total": one.total, **one.model_dump(mode="json")} for of, one in told if one]
         )
     metrics = estimates_of(dialogues, scores)
-    tables = [*_assessed(scores), *([_by(list(dict.fromkeys(by)), dialogues, scores, over)] if by else [])]
+    tables = [*_assessed_table(scores), *([_means_by(list(dict.fromkeys(by)), dialogues, scores, over)] if by else [])]
     notes = _notes(scores, failures)
     if over is not None and (lacking := [name for name in _GAINS if f"{name}, gain" not in tables[-1].header]):
         notes.append(f"No gain over {over} in {', '.join(lacking)}: not assessed, or 0 there.")
@@ -103,20 +103,20 @@ def clini_eval(
 
 
 def _read(sources: Sequence[Path]) -> list[Dialogue]:
-    """The dialogues; ends the command if a line cannot be used or there is nothing to score in it."""
+    """Read the dialogues; ends the command if a line is invalid or has nothing to score."""
     dialogues: list[Dialogue] = []
     problems: list[Problem] = []
     for source in sources:
-        read, faults = (_of_runs(source), []) if source.is_dir() else read_dialogues(source)
-        lacking = [(dialogue, why_not(dialogue)) for dialogue in read]
-        problems += [*faults, *(Problem(str(source), f"dialogue {one.id}", "", why) for one, why in lacking if why)]
-        dialogues += read
+        found, faults = (_dialogues_of_runs(source), []) if source.is_dir() else read_dialogues(source)
+        checked = [(dialogue, why_not(dialogue)) for dialogue in found]
+        problems += [*faults, *(Problem(str(source), f"dialogue {one.id}", "", why) for one, why in checked if why)]
+        dialogues += found
     refuse_records(problems)
     return dialogues
 
 
-def _of_runs(directory: Path) -> list[Dialogue]:
-    """The dialogues of a run or a sweep; each run is a strategy."""
+def _dialogues_of_runs(directory: Path) -> list[Dialogue]:
+    """Return the dialogues of a run or a sweep, with the run's name as their strategy."""
     found: list[Dialogue] = []
     for run in find_runs([directory]):
         if not {"dialogue"} <= GIVES[run.experiment.graph]:
@@ -135,29 +135,29 @@ def _of_runs(directory: Path) -> list[Dialogue]:
     return found
 
 
-def _assessed(scores: Sequence[CliniEvalScores | None]) -> list[ExtraTable]:
-    """Where not all was assessed: the points of what was, of the most that it could have, by main metric."""
-    known = [score for score in scores if score is not None]
-    if not any(score.unscored for score in known):
+def _assessed_table(scores: Sequence[CliniEvalScores | None]) -> list[ExtraTable]:
+    """Return a table of the points reached and possible by main metric, if not everything was assessed."""
+    judged = [score for score in scores if score is not None]
+    if not any(score.unscored for score in judged):
         return []
     rows = []
     for name, leaves in {**MAINS, "all": tuple(LEAVES.values())}.items():
-        counted = [[leaf for leaf in leaves if leaf.key in score.leaves] for score in known]
-        points = [sum(score.leaves[leaf.key] for leaf in found) for score, found in zip(known, counted, strict=True)]
-        most = [sum(leaf.maximum for leaf in found) for found in counted]
-        reached = [cell(mean(points)), cell(mean(most))] if any(counted) else ["not assessed", ""]
+        counted = [[leaf for leaf in leaves if leaf.key in score.leaves] for score in judged]
+        points = [sum(score.leaves[leaf.key] for leaf in found) for score, found in zip(judged, counted, strict=True)]
+        maxima = [sum(leaf.maximum for leaf in found) for found in counted]
+        reached = [cell(mean(points)), cell(mean(maxima))] if any(counted) else ["not assessed", ""]
         rows.append([name, *reached, f"{sum(leaf.maximum for leaf in leaves):g}"])
     return [
         ExtraTable("What was assessed: mean points, of the most it could have", ["", "points", "of", "in all"], rows)
     ]
 
 
-def _by(
+def _means_by(
     by: Sequence[Factor], dialogues: Sequence[Dialogue], scores: Sequence[CliniEvalScores | None], over: str | None
 ) -> ExtraTable:
-    """The means of each group (CliniChat, tables 2 and 3); what was not assessed stays empty.
+    """Return the means of each group (CliniChat, tables 2 and 3); what was not assessed stays empty.
 
-    With ``over``, the gain in percent over the dialogues of that strategy that agree in the other factor.
+    With ``over``, add the gain in percent over the dialogues of that strategy with the same other factor.
     """
     groups: dict[tuple[str, ...], list[int]] = {}
     for place, dialogue in enumerate(dialogues):
@@ -167,20 +167,20 @@ def _by(
         columns += [ASSESSED, ASSESSABLE]
     means: dict[tuple[str, ...], dict[str, float | None]] = {}
     for group, places in groups.items():
-        found = estimates_of([dialogues[place] for place in places], [scores[place] for place in places])
-        means[group] = {name: one.mean for name, one in found.items()}
+        estimates = estimates_of([dialogues[place] for place in places], [scores[place] for place in places])
+        means[group] = {name: one.mean for name, one in estimates.items()}
     gains = [name for name in (*_GAINS, ASSESSED) if name in columns] if over is not None else []
     if over is not None and not any(over in group for group in groups):
         raise ConfigurationError(f"--over {over}: no dialogue of that strategy was read")
     rows: list[dict[str, str]] = []
-    for group, own in sorted(means.items(), key=lambda each: each[0]):
+    for group, group_means in sorted(means.items(), key=lambda each: each[0]):
         factors: dict[str, str] = dict(zip(by, group, strict=True))
         base = means.get(tuple((factors | {"strategy": over}).values()), {}) if over is not None else {}
         row = {**factors, "n": str(sum(scores[place] is not None for place in groups[group]))}
-        row |= {name: cell(own.get(name)) for name in columns}
-        for name in gains:  # how much more it is than the base, in percent of the base
-            value, of = own.get(name), base.get(name)
-            row[f"{name}, gain"] = "" if value is None or not of else f"{100 * (value / of - 1):+.1f} %"
+        row |= {name: cell(group_means.get(name)) for name in columns}
+        for name in gains:  # gain over the base, in percent of the base
+            value, base_value = group_means.get(name), base.get(name)
+            row[f"{name}, gain"] = "" if value is None or not base_value else f"{100 * (value / base_value - 1):+.1f} %"
         rows.append(row)
     shown = dict.fromkeys(name for row in rows for name, told in row.items() if told)
     header = [name for name in rows[0] if name in shown] if rows else []

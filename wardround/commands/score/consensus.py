@@ -52,7 +52,7 @@ def consensus(
             )
     else:
         rounds = ROUNDS if rounds is None else rounds
-        found = _of_file(source, rounds)
+        found = _discussions_in(source, rounds)
     numbers = range(rounds + 1)
     metrics = {f"ended_after_{number}": share_ended_at(found, number) for number in numbers}
     if mode == "sound":
@@ -70,8 +70,8 @@ def consensus(
     return Scores("consensus", mode, len(found), metrics, [table], [*notes, note] if unknown else notes)
 
 
-def _of_file(source: Path, rounds: int) -> list[Discussion]:
-    """The discussions of a file of collaborations."""
+def _discussions_in(source: Path, rounds: int) -> list[Discussion]:
+    """Read the discussions of a collaboration file."""
     found: list[Discussion] = []
     problems: list[Problem] = []
     for record in read_files(read_collaborations, [source])[0]:

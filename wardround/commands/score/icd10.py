@@ -1,4 +1,4 @@
-"""``wardround score icd10``: the diagnoses of reports, linked to ICD-10 terms."""
+"""``wardround score icd10``: diagnoses of reports, linked to ICD-10 terms."""
 
 from collections.abc import Iterable
 from typing import Annotated, Literal
@@ -17,7 +17,7 @@ from wardround.commands.score.output import ExtraTable, ModeOption, Scores
 from wardround.commands.score.reports import ReferenceOption, ReportCase, ReportSource, read_report_cases
 from wardround.commands.score.transcripts import JudgeOption, asking
 
-Splitter = Literal["rule", "standard", "llm"]  # who finds the diseases in a diagnosis
+Splitter = Literal["rule", "standard", "llm"]  # what splits a diagnosis into diseases
 
 
 def icd10(
@@ -45,7 +45,7 @@ def icd10(
     if terms == ICD10CM and sum(case.language == "zh" for case in given) * 2 > len(given):
         refuse(f"{source}: the reports are Chinese and {ICD10CM} is English; name a Chinese list with --terms FILE")
     listed = load_terms(terms)
-    diseases, failures = _split(given if mode == "paper" else cases, splitter, listed, judge)
+    diseases, failures = _split_diagnoses(given if mode == "paper" else cases, splitter, listed, judge)
     own: Rule = "published" if mode == "paper" else "code"
     rules = {rule: agreement(diseases, listed, rule) for rule in RULES}
     answered: dict[str, Estimate] = {}
@@ -56,23 +56,23 @@ def icd10(
         notes = [f"{len(cases) - len(given)} of {len(cases)} reports have no diagnosis and {what}."]
         spoken = {case.case_id for case in given}
         heard = [case for case in diseases if case.predicted or case.case_id in spoken]
-        answered = _named(agreement(heard, listed, own)) if sound else {}
-    metrics = {"#": predicted_entities(diseases), **_named(rules[own])}
+        answered = _by_name(agreement(heard, listed, own)) if sound else {}
+    metrics = {"#": predicted_entities(diseases), **_by_name(rules[own])}
     for rule, found in rules.items():
-        metrics |= _named(found, f".{rule}")
+        metrics |= _by_name(found, f".{rule}")
     notes += [f"{len(failures)} cases are left out: the splitter failed ({failures[0]})."] if failures else []
     table = _summary(rules.items(), splitter, len(listed))
     return Scores("icd10", mode, len(diseases), metrics, [table], notes, bool(failures), answered)
 
 
 def _has_diagnosis(case: ReportCase, mode: Definition) -> bool:
-    """Whether the report has a diagnosis; the authors also want a basis, and both headings spelt just so."""
+    """Return whether a report has a diagnosis; paper mode also wants a basis, and both headings verbatim."""
     if mode == "paper" and case.text:
         return all(heading in case.text for heading in ("#诊断结果#", "#诊断依据#"))
     return "diagnosis" in case.report
 
 
-def _split(
+def _split_diagnoses(
     cases: list[ReportCase], splitter: Splitter, terms: TermList, judge: str
 ) -> tuple[list[DiseaseCase], list[str]]:
     def by_rule(text: str) -> list[str]:
@@ -81,25 +81,25 @@ def _split(
 
     texts = [(case, case.report.get("diagnosis", ""), case.reference["diagnosis"]) for case in cases]
     if splitter != "llm":
-        return [DiseaseCase(case.case_id, by_rule(said), by_rule(wanted)) for case, said, wanted in texts], []
+        return [DiseaseCase(case.case_id, by_rule(written), by_rule(expected)) for case, written, expected in texts], []
     if judge == "offline":
         refuse("--splitter llm: name the model, for example --judge openai:gpt-4o-mini")
     settings = asking({"default": judge})
 
     async def by_model(item: tuple[ReportCase, str, str]) -> DiseaseCase:
-        case, said, wanted = item
+        case, written, expected = item
         place = f"{case.case_id}/report"
         return DiseaseCase(
             case.case_id,
-            await disease_entities.ask_for_diseases(said, settings, case.language, place) if said else [],
-            await disease_entities.ask_for_diseases(wanted, settings, case.language, f"{case.case_id}/reference"),
+            await disease_entities.ask_for_diseases(written, settings, case.language, place) if written else [],
+            await disease_entities.ask_for_diseases(expected, settings, case.language, f"{case.case_id}/reference"),
         )
 
     asked = anyio.run(ask_each, texts, by_model)
     return [found for _, found in asked.answers], [reason for _, reason in asked.failures]
 
 
-def _named(found: Agreement, suffix: str = "") -> dict[str, Estimate]:
+def _by_name(found: Agreement, suffix: str = "") -> dict[str, Estimate]:
     named = {"R": found.recall, "P": found.precision, "F1": found.f1}
     return {f"{name}{suffix}": value for name, value in named.items()}
 

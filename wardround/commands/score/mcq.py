@@ -1,4 +1,4 @@
-"""``wardround score mcq``: a finished run's cases as multiple-choice questions, beside its interactive diagnoses."""
+"""``wardround score mcq``: a finished run's cases as multiple-choice questions, compared with its diagnoses."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -48,14 +48,14 @@ def mcq(
 
 
 def formats_compared(mcq: list[Sample], interactive: list[Sample]) -> ExtraTable:
-    """The paired difference of the two formats, over the cases that have an answer in both."""
+    """Return the paired difference of the two formats, over the cases answered in both."""
     title = "Multiple choice minus interactive, paired by case"
     return compared({"DIAGNOSIS": mcq}, {"DIAGNOSIS": interactive}, title)
 
 
 @dataclass(frozen=True)
 class AskedAgain:
-    """MCQ_DIAGNOSIS of transcripts: what failed counted as wrong, what was answered, and what failed in words."""
+    """MCQ_DIAGNOSIS of transcripts: with failures counted as wrong, over answered cases only, and notes on failures."""
 
     samples: list[Sample]
     answered: list[Sample]
@@ -63,7 +63,7 @@ class AskedAgain:
 
 
 def ask_again_as_mcq(transcripts: list[AieTranscript], spec: str) -> AskedAgain:
-    """MCQ_DIAGNOSIS of the cases of transcripts, each asked once.
+    """Ask each case of the transcripts once as a multiple-choice question, and score MCQ_DIAGNOSIS.
 
     Raises:
         typer.Exit: with code 2 if the model spec cannot be used.
@@ -78,14 +78,14 @@ def ask_again_as_mcq(transcripts: list[AieTranscript], spec: str) -> AskedAgain:
 
 
 def diagnosed(transcripts: list[AieTranscript], spec: str, notes: list[str]) -> list[AieTranscript]:
-    """The transcripts with the letter that a model chooses from each dialogue; nothing of the record is before it."""
+    """Return the transcripts with the option that a model chooses from each dialogue, without seeing the record."""
     if spec == HUMAN:
         refuse("--diagnose: a person cannot be asked here; name a model or 'offline'")
-    told = []
+    masked = []
     for one in transcripts:
-        said = Consultation.of(one, language_of(one.record)).text
-        told.append(one.model_copy(update={"record": said, "question": one.asked}))
-    questions, reasons = questions_of(told)
+        dialogue = Consultation.of(one, language_of(one.record)).text
+        masked.append(one.model_copy(update={"record": dialogue, "question": one.asked}))
+    questions, reasons = questions_of(masked)
     if not questions:
         refuse(
             "--diagnose: a file or run has no case with options; `wardround score mcq RUN` writes them, for each run"
@@ -97,24 +97,24 @@ def diagnosed(transcripts: list[AieTranscript], spec: str, notes: list[str]) -> 
 
 
 def by_round(doctors: Mapping[str, list[AieTranscript]], spec: str, definition: Definition) -> Table:
-    """The diagnosis chosen from each doctor's dialogues as far as each round, and their coverage there (figure 6d).
+    """Return the diagnosis chosen from each doctor's dialogues up to each round, and their coverage (figure 6d).
 
-    What was chosen of a dialogue as a whole is not asked again.
+    The choice from a whole dialogue is not asked for again.
     """
     rows = []
     for doctor, transcripts in doctors.items():
-        known: dict[str, AieTranscript] = {}
+        diagnosed_cases: dict[str, AieTranscript] = {}
         for last in range(1, max((len(one.history) for one in transcripts), default=0) + 1):
-            going = [one for one in transcripts if len(one.history) >= last]
-            whole = [one for one in going if len(one.history) == last]
-            cut = [one.model_copy(update={"history": one.history[:last]}) for one in going if len(one.history) > last]
-            known |= {one.case: one for one in [*whole, *(diagnosed(cut, spec, []) if cut else ())]}
-            rows.append(rounds_row(doctor, last, score_aie(known.values(), definition), len(going)))
+            reached = [one for one in transcripts if len(one.history) >= last]
+            complete = [one for one in reached if len(one.history) == last]
+            cut = [one.model_copy(update={"history": one.history[:last]}) for one in reached if len(one.history) > last]
+            diagnosed_cases |= {one.case: one for one in [*complete, *(diagnosed(cut, spec, []) if cut else ())]}
+            rows.append(rounds_row(doctor, last, score_aie(diagnosed_cases.values(), definition), len(reached)))
     return rounds_table(rows)
 
 
 def coverage_and_diagnosis(parts: Mapping[str, Samples]) -> ExtraTable:
-    """How far the dialogues that cover more are those with the right diagnosis, by doctor (section 2.10)."""
+    """Return the correlation of coverage with right diagnoses over dialogues, by doctor (section 2.10)."""
     rows = []
     for doctor, samples in parts.items():
         covered, right = (case_means(samples[name]) for name in ("COVERAGE", "DIAGNOSIS"))

@@ -1,4 +1,4 @@
-"""``wardround score medpmc``."""
+"""``wardround score medpmc``: Med-PMC's recalls and judgements."""
 
 import math
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -130,46 +130,46 @@ def medpmc(
 
 
 def _columns(samples: Samples, judged: Collection[str], *, clustered: bool) -> dict[str, Estimate]:
-    """The columns in the order of the paper, the averages among them."""
+    """Return the columns in the order of the paper, including the averages."""
     columns = estimates(samples, clustered=clustered, ends=PERCENT, neither=[*suite.neither, *judged])
     columns |= {name: _average(samples, parts, clustered=clustered) for name, (_, parts) in AVERAGES.items()}
     return {name: columns[name] for name in dict.fromkeys([*suite.titles, *columns]) if name in columns}
 
 
 def _samples(values: Iterable[tuple[MedPmcTranscript, float | None]], scale: float = 100) -> list[Sample]:
-    """The known values of cases."""
+    """Return the samples of the cases that have a value."""
     return [Sample(case.case, scale * value) for case, value in values if value is not None]
 
 
 def _judge(
     cases: Sequence[MedPmcTranscript], judges: Sequence[str], role: Role[Any]
 ) -> list[tuple[MedPmcTranscript, Verdict[Any]]]:
-    """What a panel says of each case; one without a persona's words is not put before the judges of a persona."""
+    """Ask the panel about each case; judges of a persona skip cases without a persona's words."""
     for spec in judges:
         settings = asking({role.name: spec})
     views = [(case, language := language_of(case.present_illness, case.report), view(case, language)) for case in cases]
 
-    async def one(item: tuple[MedPmcTranscript, Any, Any]) -> Verdict[Any]:
+    async def judge_case(item: tuple[MedPmcTranscript, Any, Any]) -> Verdict[Any]:
         case, language, seen = item
         return await ask_panel(role, seen, judges, settings, language=language, place=case.case)
 
     judged = [item for item in views if role is not persona_judge or item[2].replies]
-    return [(case, verdict) for (case, _, _), verdict in anyio.run(ask_each, judged, one).answers]
+    return [(case, verdict) for (case, _, _), verdict in anyio.run(ask_each, judged, judge_case).answers]
 
 
 def _not_judged(
     cases: Sequence[MedPmcTranscript], verdicts: Sequence[tuple[MedPmcTranscript, Verdict[Any]]]
 ) -> Iterator[str]:
-    """Which cases nobody judged, and which a judge did not."""
-    if left := len(cases) - len(verdicts):
-        yield f"{left} of {len(cases)} not judged: no reply is a persona's (none was put before an actor)."
+    """Yield notes about cases that were not judged, or not by every judge."""
+    if not_judged := len(cases) - len(verdicts):
+        yield f"{not_judged} of {len(cases)} not judged: no reply is a persona's (none was put before an actor)."
     for case, verdict in verdicts:
         for seat, reason in verdict.failures.items():
             yield f"Case {case.case}: no judgement by {seat}: {reason}"
 
 
 def _each_judge(role: Role[Any], given: Sequence[Verdict[Any]]) -> Iterator[ExtraTable]:
-    """Each judge's own means, and how far they agree; no table if nothing was judged."""
+    """Yield a table of each judge's means and their agreement; nothing if nothing was judged."""
     if not given:
         return
     seats = sorted({seat for verdict in given for seat in verdict.answers})
@@ -183,13 +183,13 @@ def _each_judge(role: Role[Any], given: Sequence[Verdict[Any]]) -> Iterator[Extr
 
 
 def _average(samples: Mapping[str, Sequence[Sample]], columns: Sequence[str], *, clustered: bool) -> Estimate:
-    """The mean of the columns' means; unscored where one of them is."""
+    """Return the mean of the columns' means; unscored if one of them is."""
     if not all(samples[name] for name in columns):
         return Estimate(n=0)
-    values: dict[tuple[str, int], dict[str, float]] = {}  # by dialogue: a case may stand several times
+    values: dict[tuple[str, int], dict[str, float]] = {}  # by dialogue: a case may occur several times
     for name in columns:
-        for case, found in by_case(samples[name]).items():
-            for place, value in enumerate(found):
+        for case, scores in by_case(samples[name]).items():
+            for place, value in enumerate(scores):
                 values.setdefault((case, place), {})[name] = value
     rows = {name: [row.get(name) for row in values.values()] for name in columns}
     cases = [case.partition(EPOCH)[0] for case, _ in values] if clustered else None
@@ -197,18 +197,18 @@ def _average(samples: Mapping[str, Sequence[Sample]], columns: Sequence[str], *,
 
 
 def _as_printed(metrics: Mapping[str, Estimate]) -> ExtraTable:
-    """The row of Tables 8 and 9, which are cut to two decimals."""
+    """Return the row as in Tables 8 and 9, which are truncated to two decimals."""
     shown = [name for name in suite.titles if name in metrics and name not in ("Info", *suite.metrics)]
     return ExtraTable("As printed, cut to two decimals", shown, [[_cut(metrics[name].mean) for name in shown]])
 
 
 def _cut(value: float | None) -> str:
-    # The hundredth that the binary number falls short of by rounding alone is not cut off.
+    # The tolerance keeps a hundredth that binary rounding alone would lose.
     return "-" if value is None else f"{math.floor(value * 100 + 1e-9) / 100:.2f}"
 
 
 def _rounds(files: Mapping[Path, Sequence[MedPmcTranscript]]) -> Iterator[ExtraTable]:
-    """What is gathered in each file; the same case is in several."""
+    """Yield a table of the information gathered by round for each file, since files share cases."""
     for path, cases in files.items():
         title = "Information gathered by round (ROUGE-1)" + (f", {path.name}" if len(files) > 1 else "")
         rows = [[str(number), *map(cell, shares)] for number, *shares in information_by_round(cases)]
@@ -218,7 +218,7 @@ def _rounds(files: Mapping[Path, Sequence[MedPmcTranscript]]) -> Iterator[ExtraT
 def _unscored(
     cases: Sequence[MedPmcTranscript], metrics: Mapping[str, Estimate], judged: Collection[str]
 ) -> Iterator[str]:
-    """Why a column has no value, or fewer than there are consultations."""
+    """Yield why a column has no value, or fewer values than consultations."""
     bare = sum(not case.images for case in cases)
     withheld = sum(case.withheld and bool(case.images) for case in cases)
     why = [f"{bare} without a picture"] * bool(bare) + [f"{withheld} whose pictures may not be shown"] * bool(withheld)

@@ -1,4 +1,4 @@
-"""``wardround score mvme``: the five parts of a report, as the medical director graded them or grades them now."""
+"""``wardround score mvme``: grades of a report's five parts, as recorded or given anew by the medical director."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -78,7 +78,7 @@ def mvme(
 
 
 def _released(source: Path, mode: Definition) -> tuple[list[tuple[ReportCase, Grades]], dict[str, Estimate]]:
-    """The grades of an evaluation file."""
+    """Return the grades of an evaluation file."""
     if kind_of(source) not in (Evaluation, None):
         refuse(f"{source}: holds reports without grades; expected evaluations, or --grade to have the reports graded")
     by_doctor: dict[str, list[Grades]] = {}
@@ -90,7 +90,7 @@ def _released(source: Path, mode: Definition) -> tuple[list[tuple[ReportCase, Gr
 
 
 def _recorded(directory: Path, mode: Definition) -> tuple[list[tuple[ReportCase, Grades]], dict[str, Estimate]]:
-    """The grades that the director gave in a run of ours; epochs of a case are one case to the intervals."""
+    """Return the director's grades in one of our runs; intervals treat the epochs of a case as one case."""
     run = find_run(directory)
     if run.suite.name != "mvme":
         refuse(f"{directory}: was scored by {run.suite.name}; expected mvme, or --grade to have the reports graded")
@@ -111,7 +111,7 @@ def _recorded(directory: Path, mode: Definition) -> tuple[list[tuple[ReportCase,
 
 
 def _metrics(by_doctor: Mapping[str, list[Grades]], mode: Definition) -> dict[str, Estimate]:
-    """The parts by name; under the doctor's name too if there are several."""
+    """Return the scores by part, prefixed by the doctor's name if there are several."""
     named = {doctor: score_parts(grades, published=mode == "paper") for doctor, grades in by_doctor.items()}
     return {
         f"{doctor}: {part}" if len(named) > 1 else part: found

@@ -1,4 +1,4 @@
-"""``wardround score aie-pairwise``: doctors on the same cases, pair by pair, compared by a judge."""
+"""``wardround score aie-pairwise``: a judge compares doctors pair by pair on the same cases."""
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -50,7 +50,7 @@ from wardround.tables.table import Table
 from wardround.tables.tournament import Columns, agreement, matrix, win_rates
 
 _VIEWS: Mapping[str, tuple[View, ...]] = {"doctor": ("doctor",), "patient": ("patient",), "both": ("doctor", "patient")}
-_PAIRS = {"all": None, "closed": 2, "mixed": 1, "open": 0}  # of how many closed doctors
+_PAIRS = {"all": None, "closed": 2, "mixed": 1, "open": 0}  # number of closed-model doctors in a pair
 
 Duels = Mapping[tuple[str, str, str], Duel]  # by case and the two doctors
 Verdicts = Mapping[View, Mapping[Source, list[Verdict]]]
@@ -101,37 +101,37 @@ def aie_pairwise(
     names, places, _ = each_doctor(doctors)
     if len(places) < 2:
         refuse(f"{places[0]}: is one doctor; name two or more, or a sweep")
-    if twice := [path for path, count in Counter(path.resolve() for path in places).items() if count > 1]:
-        refuse(f"{twice[0]}: is named twice; a doctor is held against another")
+    if duplicates := [path for path, count in Counter(path.resolve() for path in places).items() if count > 1]:
+        refuse(f"{duplicates[0]}: is named twice; a doctor is held against another")
     read = read_played(places, "aie")
     read = without(read, leave_out, lambda one: one.case, by_either_name(read))
-    kept_out = _closed(closed, names)
+    closed_names = _closed_doctors(closed, names)
     notes = pairing(dict(zip(names, read, strict=True)))
     judges = {each: asking({ROLES[each]: judge}) for each in (_VIEWS[view] if judge != "none" else ())}
     by_rules = asked_of_rules(("--judge", judge), ("--diagnose", diagnose))
     known = by_either_name(read)
     choices = [replace(one, case=known.get(one.case, one.case)) for one in _choices(people or (), names)]
-    if diagnose:  # after all that can be refused, which no answer is paid for
+    if diagnose:  # only after all checks, since model calls cost money
         read = [diagnosed(records, diagnose, notes) for records in read]
     by_case = {name: {one.case: one for one in records} for name, records in zip(names, read, strict=True)}
     judged = {
         each: _duels(by_case, each, settings, sees == "record", orders == "one") for each, settings in judges.items()
     }
     notes += [*_not_played(choices, by_case), *by_rules]
-    told = _verdicts(judged, choices, tuple(judges) or _VIEWS["both"])
-    figures = _of_views(told, lambda each, given: win_rates(_settled(given), each, names))
-    raters = _of_views(
-        told,
+    by_view = _verdicts(judged, choices, tuple(judges) or _VIEWS["both"])
+    figures = _view_tables(by_view, lambda each, given: win_rates(_with_majority(given), each, names))
+    raters = _view_tables(
+        by_view,
         lambda view, given: agreement_table(
             votes(given.get("people", ())), f"aie-raters-{view}", f"How far people agree, the {view}'s view"
         ),
     )
     agreed: list[Table] = []
     if people:
-        agreed = list(_agreement(_columns(told, _metrics(dict(zip(names, read, strict=True)), notes)), kept_out))
+        agreed = list(_agreement(_columns(by_view, _metrics(dict(zip(names, read, strict=True)), notes)), closed_names))
     if out is not None:
         write_drawn([*figures, *raters, *agreed], out, by_rules)
-    metrics = estimates(_samples(told, names), clustered=True, ends=PERCENT)
+    metrics = estimates(_samples(by_view, names), clustered=True, ends=PERCENT)
     tables = [_outcomes(of_view, each, len(judged) > 1) for each, of_view in judged.items()]
     cases = {case for of_view in judged.values() for case, _, _ in of_view} | {one.case for one in choices}
     drawn = [*(figures if len(names) > 2 or people else []), *raters, *(one for one in agreed if "5b" in one.name)]
@@ -144,8 +144,8 @@ def aie_pairwise(
     return Scores("aie-pairwise", "sound", len(cases), metrics, tables, notes, drawn=drawn, listed=not drawn)
 
 
-def _closed(given: str | None, names: Sequence[str]) -> list[str]:
-    """The doctors of closed models; ends the command if one is none of those here."""
+def _closed_doctors(given: str | None, names: Sequence[str]) -> list[str]:
+    """Return the doctors of closed models; ends the command if a name is unknown."""
     closed = [name.strip() for name in (given or "").split(",") if name.strip()]
     if unknown := [name for name in closed if name not in names]:
         refuse(f"--closed {unknown[0]}: no such doctor; known are {', '.join(names)}")
@@ -153,21 +153,21 @@ def _closed(given: str | None, names: Sequence[str]) -> list[str]:
 
 
 def _not_played(choices: Sequence[Verdict], by_case: Mapping[str, Collection[str]]) -> Iterator[str]:
-    """How many of people's choices are on cases that no transcripts here are of."""
-    if strange := [one.case for one in choices if any(one.case not in by_case[name] for name in (one.one, one.other))]:
+    """Yield a note about people's choices on cases that the doctors did not play."""
+    if unplayed := [one.case for one in choices if any(one.case not in by_case[name] for name in (one.one, one.other))]:
         yield (
-            f"{len(strange)} of people's {len(choices)} choices are on cases that the two doctors here did not play, "
-            f"such as {strange[0]!r}: they count in people's win rates alone."
+            f"{len(unplayed)} of people's {len(choices)} choices are on cases that the two doctors here did not play, "
+            f"such as {unplayed[0]!r}: they count in people's win rates alone."
         )
 
 
-def _of_views(told: Verdicts, draw: Callable[[View, Mapping[Source, list[Verdict]]], Table]) -> list[Table]:
-    """A table of each view that anybody judged."""
-    return [table for view, given in told.items() if (table := draw(view, given)).rows]
+def _view_tables(verdicts: Verdicts, draw: Callable[[View, Mapping[Source, list[Verdict]]], Table]) -> list[Table]:
+    """Return a table for each view with verdicts."""
+    return [table for view, given in verdicts.items() if (table := draw(view, given)).rows]
 
 
 def _metrics(doctors: Mapping[str, list[AieTranscript]], notes: list[str]) -> dict[str, Samples]:
-    """The automatic metrics of each doctor; that nobody chose a diagnosis is added to the notes."""
+    """Return the automatic metrics of each doctor; adds a note if there is no diagnosis."""
     scores: dict[str, Samples] = {name: score_aie(records, "sound") for name, records in doctors.items()}
     if not any(record.diagnosis for records in doctors.values() for record in records):
         scores = {name: {**samples, "DIAGNOSIS": []} for name, samples in scores.items()}
@@ -182,7 +182,7 @@ def _duels(
     sees_record: bool,
     once: bool,
 ) -> Duels:
-    """Every two doctors on each case that both played, as the judge sees them."""
+    """Let the judge compare every two doctors on each case that both played."""
     doctors = combinations(by_case, 2)
     pairs = [(case, one, other) for one, other in doctors for case in by_case[one] if case in by_case[other]]
 
@@ -206,7 +206,7 @@ def _duels(
 
 
 def _choices(files: Sequence[Path], names: Sequence[str]) -> Iterator[Verdict]:
-    """People's choices, under the names of the doctors here."""
+    """Yield people's choices under the names of the doctors here."""
     for file in files:
         if file.suffix == ".jsonl":
             marks = [mark for mark in read_marks(file) if mark.scale == "pairwise"]
@@ -220,19 +220,19 @@ def _choices(files: Sequence[Path], names: Sequence[str]) -> Iterator[Verdict]:
         else:
             found, problems = read_choices(file)
             refuse_records(problems)
-        kept, strangers = named(found, names)
-        if strangers:
-            refuse(f"{file}: {strangers[0]}: is none of the doctors {', '.join(names)}")
+        renamed, unknown = named(found, names)
+        if unknown:
+            refuse(f"{file}: {unknown[0]}: is none of the doctors {', '.join(names)}")
         seen: Counter[tuple[str, ...]] = Counter()
-        for one in kept:
+        for one in renamed:
             pair = (one.case, one.view, *sorted((one.one, one.other)), one.rater, *one.outcomes)
             seen[pair] += 1
             again = f" ({seen[pair]})" if seen[pair] > 1 else ""
             yield replace(one, rater=f"{one.rater or file.stem}{again}")
 
 
-def _settled(given: Mapping[Source, list[Verdict]]) -> dict[Source, list[Verdict]]:
-    """With the majority of people beside their single choices, where several judged the same."""
+def _with_majority(given: Mapping[Source, list[Verdict]]) -> dict[Source, list[Verdict]]:
+    """Add the majority of people's choices, if several people judged the same item."""
     people = given.get("people", [])
     several = any(len(given) > 1 for by_item in votes(people).values() for given in by_item.values())
     return {
@@ -243,7 +243,7 @@ def _settled(given: Mapping[Source, list[Verdict]]) -> dict[Source, list[Verdict
 
 
 def _verdicts(judged: Mapping[View, Duels], choices: Sequence[Verdict], views: Collection[View]) -> Verdicts:
-    """What people and the judge say, by view; a view of which nobody says anything is left out."""
+    """Return the verdicts of people and of the judge by view; views without any are left out."""
     sides = {"one": 1, "other": -1, "tie": 0}
     found: dict[View, dict[Source, list[Verdict]]] = {}
     for view in views:
@@ -259,7 +259,7 @@ def _verdicts(judged: Mapping[View, Duels], choices: Sequence[Verdict], views: C
 
 
 def _columns(verdicts: Verdicts, scores: Mapping[str, Samples]) -> dict[str, dict[tuple[str, ...], float]]:
-    """The columns of Figure 5: people's outcomes, the judge's, and the differences of the automatic metrics."""
+    """Return the columns of Figure 5: people's outcomes, the judge's, and the differences of the automatic metrics."""
     sources: tuple[Source, ...] = ("people", "judge")
     columns: dict[str, dict[tuple[str, ...], float]] = {}
     for source in sources:
@@ -270,18 +270,21 @@ def _columns(verdicts: Verdicts, scores: Mapping[str, Samples]) -> dict[str, dic
 
 def _agreement(columns: Columns, closed: Collection[str]) -> Iterator[Table]:
     methods: tuple[Literal["spearman"], Literal["pearson"]] = ("spearman", "pearson")
-    for kind, how_many in _PAIRS.items():
-        if how_many is not None and not closed:
+    for kind, n_closed in _PAIRS.items():
+        if n_closed is not None and not closed:
             continue
-        kept = columns if how_many is None else of_pairs(columns, closed, how_many)
-        if any(column for name, column in kept.items() if name.startswith("people: ")):
+        selected = columns if n_closed is None else of_pairs(columns, closed, n_closed)
+        if any(column for name, column in selected.items() if name.startswith("people: ")):
             for method in methods:
-                yield agreement(kept, method, kind)
-                yield matrix(kept, method, kind)
+                yield agreement(selected, method, kind)
+                yield matrix(selected, method, kind)
 
 
 def _samples(verdicts: Verdicts, names: Sequence[str]) -> Samples:
-    """Of two doctors how often the first wins, by aspect; of more by doctor; views and sources named where several."""
+    """Return how often the first of two doctors wins by aspect, or each of several doctors.
+
+    Names include the source and the view if there are several.
+    """
     found = {}
     for view, by_source in verdicts.items():
         for source, given in by_source.items():

@@ -1,4 +1,4 @@
-"""``wardround score replies``: the replies of patient and examiner in the dialogues of runs (AI Hospital, Table 4)."""
+"""``wardround score replies``: replies of patient and examiner in recorded dialogues (AI Hospital, Table 4)."""
 
 import random
 from collections.abc import Mapping, Sequence
@@ -53,9 +53,9 @@ def replies(
     if sheet is not None:
         rows = [row for run in found for row in _sheet(run, drawn[run.name])]
         write_whole(sheet, Table("replies", "", [], rows).csv)
-        return Scores("replies", "sound", _dialogues(drawn), {}, notes=[f"{len(rows)} rounds to mark: {sheet}"])
+        return Scores("replies", "sound", _count_dialogues(drawn), {}, notes=[f"{len(rows)} rounds to mark: {sheet}"])
     if marks:
-        return _marked(drawn, marks)
+        return _score_marks(drawn, marks)
     samples: dict[str, Samples] = {}
     failures: dict[str, str] = {}
     for run in found:
@@ -71,7 +71,7 @@ def replies(
 
 
 def draw(run: RecordedRun, size: int, seed: int) -> dict[Key, Exchange]:
-    """The rounds of so many dialogues of a run, drawn by a seed; of all, if there are no more."""
+    """Draw the rounds of ``size`` dialogues of a run by a seed; of all, if there are no more."""
     dialogues = {
         (run.name, result.case_id, str(result.epoch)): exchanges(answers.dialogue)
         for result, answers in run.each_dialogue()
@@ -93,8 +93,8 @@ def _sheet(run: RecordedRun, rounds: Rounds) -> list[dict[str, Any]]:
     return rows
 
 
-def _marked(drawn: Mapping[str, Rounds], files: Sequence[Path]) -> Scores:
-    """People's marks: the final ones, and how often the first two agree on each question."""
+def _score_marks(drawn: Mapping[str, Rounds], files: Sequence[Path]) -> Scores:
+    """Score people's marks: the final ones, and how often the first two annotators agree on each question."""
     if len(files) not in (2, 3):
         refuse(f"--marks: {len(files)} sheets; expected those of two annotators, and of a third who decides")
     sheets: list[Marks] = []
@@ -108,9 +108,9 @@ def _marked(drawn: Mapping[str, Rounds], files: Sequence[Path]) -> Scores:
         problems += faults
     refuse_records(problems)
     rounds = {key: one for of_run in drawn.values() for key, one in of_run.items()}
-    if strange := [key for key in sheets[0] if key not in rounds]:
+    if unknown := [key for key in sheets[0] if key not in rounds]:
         refuse(
-            f"{files[0]}: {'/'.join(strange[0])} is no round of these runs; name the runs, --sample and --seed again"
+            f"{files[0]}: {'/'.join(unknown[0])} is no round of these runs; name the runs, --sample and --seed again"
         )
     final, undecided = settle(*sheets)
     if undecided:
@@ -118,22 +118,22 @@ def _marked(drawn: Mapping[str, Rounds], files: Sequence[Path]) -> Scores:
             f"--marks: the first two differ on {len(undecided)} rounds ({'/'.join(undecided[0])}) that nobody decides; "
             "add the sheet of a third"
         )
-    same = estimates(agreement(sheets[0], sheets[1]), clustered=True)
+    agreed = estimates(agreement(sheets[0], sheets[1]), clustered=True)
     table = ExtraTable(
         "Agreement of the first two annotators, percent",
         ["question", "agreed", "rounds"],
-        [[name, "-" if one.mean is None else f"{one.mean:.1f}", str(one.n)] for name, one in same.items()],
+        [[name, "-" if one.mean is None else f"{one.mean:.1f}", str(one.n)] for name, one in agreed.items()],
     )
-    by_run = {name: human_scores({key: marks for key, marks in final.items() if key[0] == name}) for name in drawn}
-    metrics = {f"agreement: {name}": one for name, one in same.items()}
-    found = _scores(drawn, by_run, [f"Marked by {len(files)} people."])
+    scores = {name: human_scores({key: marks for key, marks in final.items() if key[0] == name}) for name in drawn}
+    metrics = {f"agreement: {name}": one for name, one in agreed.items()}
+    found = _scores(drawn, scores, [f"Marked by {len(files)} people."])
     return Scores(found.suite, found.mode, found.n, {**found.metrics, **metrics}, [*found.tables, table], found.notes)
 
 
 def _scores(
     drawn: Mapping[str, Rounds], samples: Mapping[str, Samples], notes: Sequence[str], failed: bool = False
 ) -> Scores:
-    """Table 4: a row per run, which is to say per doctor."""
+    """Return Table 4, with a row per run, that is, per doctor."""
     metrics: dict[str, Estimate] = {}
     rows = []
     for name, of_run in samples.items():
@@ -146,11 +146,11 @@ def _scores(
         tests = str(sum(one.examined for one in rounds))
         rows.append([name, str(len({key[:3] for key in drawn[name]})), str(len(rounds)), *shares[:2], tests, shares[2]])
     table = ExtraTable("AI Hospital, Table 4", ["run", "dialogues", "#QA", "Rel", "Con", "#Test", "Acc"], rows)
-    return Scores("replies", "sound", _dialogues(drawn), metrics, [table], notes, failed)
+    return Scores("replies", "sound", _count_dialogues(drawn), metrics, [table], notes, failed)
 
 
 _SHARES = ("Rel", "Con", "Acc")
 
 
-def _dialogues(drawn: Mapping[str, Rounds]) -> int:
+def _count_dialogues(drawn: Mapping[str, Rounds]) -> int:
     return len({key[:3] for rounds in drawn.values() for key in rounds})

@@ -45,14 +45,14 @@ Judged = Literal["medpmc", "ai_hospital"]
 
 @dataclass(frozen=True)
 class Judgement:
-    """A paper's way to say how good a patient system is."""
+    """A paper's method to evaluate a patient system."""
 
-    region: str  # what the page of the docs calls the place of its tables
-    patient: str  # who is tried if nobody is named
-    # has the items played, and fills the trial; gives the replies where they are to be shown
+    region: str  # name of the region with its tables in a page of the docs
+    patient: str  # patient system if none is named
+    # plays the items and fills the trial; returns the replies if they are to be shown
     of: Callable[[Trial, Sequence[SimulatorItem], str, Definition], Awaitable[list[Played] | None]]
-    judges: tuple[Role[Any], ...] = ()  # the roles that are asked about the replies
-    ends: Ends | None = PERCENT  # the least and the most that a score can be
+    judges: tuple[Role[Any], ...] = ()  # roles that judge the replies
+    ends: Ends | None = PERCENT  # lowest and highest score
 
 
 JUDGEMENTS: Mapping[Judged | None, Judgement] = {
@@ -134,12 +134,12 @@ def simulator(
             refuse("-o: the replies to one of AIE's test files are written; name one")
         return (played_tests if kinds == {"tests"} else played_runs)(files, patient, context, mode, options)
     if by or leave_out or replies or out:
-        lacking = f"{files[0]}: has no patient_test; " if files else ""
-        refuse(f"{lacking}--by, --leave-out, -o and --out are for AIE's test files and for runs")
+        prefix = f"{files[0]}: has no patient_test; " if files else ""
+        refuse(f"{prefix}--by, --leave-out, -o and --out are for AIE's test files and for runs")
     items = [item for found in read_files(read_items, files or shipped_files()) for item in found]
     trial = Trial(_cases_of(items, cases), context)
     played = anyio.run(judgement.of, trial, items, patient or judgement.patient, mode)
-    tables = _tracked(played or [], trial.cases)
+    tables = _confusion_tables(played or [], trial.cases)
     metrics = estimates(trial.samples, clustered=mode == "sound", ends=judgement.ends, neither=(LENGTH,))
     rows = [[name, _cell(found, 1), str(found.n)] for name, found in metrics.items() if name != LENGTH]
     shown = [ExtraTable("Scores", ["metric", "percent", "n"], rows), *tables[:1]]
@@ -152,15 +152,15 @@ def simulator(
     return Scores("simulator", mode, len(trial.cases), metrics, tables, notes, failed=bool(trial.failures))
 
 
-def _check_patient(patient: str | None, judged: Judged | None, usual: str, tracker: bool, *, on_page: bool) -> None:
-    """End the command if this patient is none, or not one of those that the judgement and the page are of."""
+def _check_patient(patient: str | None, judged: Judged | None, default: str, tracker: bool, *, on_page: bool) -> None:
+    """End the command if the patient is unknown, or does not fit the judgement or the page."""
     if patient is not None and patient not in PATIENTS:
         refuse(f"--patient {patient}: {nearest(patient, PATIENTS)}")
     if judged == "medpmc" and patient is not None:
         refuse("--judged medpmc plays its own patients, medpmc and medchain: leave out --patient")
-    if on_page and patient not in (None, usual):
-        refuse(f"--page shows the figures of {usual}: leave out --patient {patient}")
-    if not tracker and (judged == "medpmc" or "tracker" not in PATIENTS[patient or usual].settings):
+    if on_page and patient not in (None, default):
+        refuse(f"--page shows the figures of {default}: leave out --patient {patient}")
+    if not tracker and (judged == "medpmc" or "tracker" not in PATIENTS[patient or default].settings):
         refuse("--no-tracker is for patients that have a tracker, saps and medpmc")
 
 
@@ -179,8 +179,8 @@ def _cases_of(items: Sequence[SimulatorItem], source: str) -> dict[str, Case]:
     return {item.case_id: found[item.case_id] for item in items}
 
 
-def _tracked(played: Sequence[Played], cases: Mapping[str, Case]) -> list[ExtraTable]:
-    """How often each labelled action was tracked as which, and each miss; nothing if the patient tracks none."""
+def _confusion_tables(played: Sequence[Played], cases: Mapping[str, Case]) -> list[ExtraTable]:
+    """Return the confusion of labelled and tracked actions, and each miss; nothing if the patient tracks none."""
     matrix = confusion(as_tests(played, cases))
     if not matrix:
         return []
@@ -201,7 +201,7 @@ def _tracked(played: Sequence[Played], cases: Mapping[str, Case]) -> list[ExtraT
 
 
 def _judgement_table(metrics: Mapping[str, Estimate]) -> ExtraTable:
-    """Med-PMC's Tables 4 and 5 in one: a setting a row, an aspect a column."""
+    """Return Med-PMC's Tables 4 and 5 in one: a row per setting, a column per aspect."""
     columns = [*ASPECTS, "Total", "Semantic Consistency", "Character Feature"]
     rows = []
     for setting in ("w S-T", "w/o S-T", "w Actor", "w/o Actor"):
@@ -212,23 +212,23 @@ def _judgement_table(metrics: Mapping[str, Estimate]) -> ExtraTable:
 
 
 def _region(page: Path, name: str) -> re.Pattern[str]:
-    """Where the tables stand in a Markdown page; ends the command if it cannot be read, or lacks the marks."""
+    """Return the pattern of a page's tables; ends the command if the page is unreadable or lacks the marks."""
     opening, closing = f"<!-- {name} -->", f"<!-- end of {name} -->"
-    marked = re.compile(f"({re.escape(opening)}\n).*?({re.escape(closing)})", re.DOTALL)
+    region = re.compile(f"({re.escape(opening)}\n).*?({re.escape(closing)})", re.DOTALL)
     try:
         text = page.read_text("utf-8")
     except UnicodeDecodeError as error:
         refuse(f"{page} is not text in UTF-8 ({error.reason} at byte {error.start})")
-    if not marked.search(text):
+    if not region.search(text):
         refuse(f"{page} lacks the marks {opening} and {closing}")
-    return marked
+    return region
 
 
 def _write_page(page: Path, region: re.Pattern[str], tables: Sequence[ExtraTable]) -> None:
     """Write tables into a region of a Markdown page."""
-    drawn = "\n\n".join(as_markdown(table.header, table.rows) for table in tables)
+    markdown = "\n\n".join(as_markdown(table.header, table.rows) for table in tables)
     text = page.read_text("utf-8")
-    page.write_text(region.sub(lambda marks: f"{marks[1]}\n{drawn}\n\n{marks[2]}", text), "utf-8")
+    page.write_text(region.sub(lambda match: f"{match[1]}\n{markdown}\n\n{match[2]}", text), "utf-8")
 
 
 def _cell(found: Estimate, digits: int) -> str:
