@@ -54,7 +54,7 @@ def _group(nodeid: str) -> str | None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Groups of files come first, then those with slow tests, so that none is begun when the others have ended."""
+    """Run groups of files first, then files with slow tests, so that no long one starts last."""
     slow = {item.path for item in items if item.get_closest_marker("slow")}
     items.sort(key=lambda item: (_group(item.nodeid) is None, item.path not in slow))
 
