@@ -16,9 +16,9 @@ _WORDS = data_file("nodes.reconstruction", "answers")
 _FITS = tuple(tuple(map(re.compile, pair)) for pair in _WORDS["fits"])
 _PARTS = {part["name"]: (re.compile(part["asked"]), part["sections"]) for part in _WORDS["part"]}
 _PATTERNS = patterns("nodes.reconstruction", "particulars")
-ANSWER = 8  # most words of an answer that speakers give to their own question
-EVADED = 2  # evasive replies, at least
-OF_ANOTHER = 3  # words of an answer, at least, that only another part of the note contains
+ANSWER = 8  # maximum words of an answer to one's own question
+EVADED = 2  # minimum of evasive replies
+OF_ANOTHER = 3  # minimum words of an answer that only another part of the note contains
 
 
 def no_answer(told: Told) -> Iterator[Finding]:

@@ -23,9 +23,9 @@ from cases.vocabulary import Language, data_file, patterns, word_list
 
 _PATTERNS = patterns("nodes.reconstruction", "content")
 _LISTS = data_file("nodes.reconstruction", "content")["list"]
-COVERED = 0.1  # least share of the note's words, if it has enough of them
+COVERED = 0.1  # minimum share of the note's words, if it has ENOUGH of them
 ENOUGH = 10
-OF_MATTER = 0.5  # least words a turn beyond courtesies, if none is from the note
+OF_MATTER = 0.5  # minimum words per turn beyond courtesies, if none is from the note
 SPOKEN = frozenset(_LISTS["spoken"].split(", "))
 SHORTEST, LONGEST, ROOM = 0.75, 12.0, 500  # dialogue length / note length; words always allowed
 PLAYED = 0.55  # SHORTEST for a role-play, which ends when its turns are used up
@@ -33,11 +33,11 @@ LONGEST_REPLY, RECITED = 200, 60  # words of a reply; over RECITED it must not b
 INVENTED = 3  # complaints not in the note; one is enough if the patient volunteers it
 _ENGLISH = frozenset((*word_list("function_words")["between_phrases"].split(), *NUMBER_WORDS))
 REASON_TOLD = 3  # turns after which the patient has replied once, whoever begins
-KNOWN = 0.2  # least share of a turn's words that are common, in the note or in another turn, if it has FEWEST
+KNOWN = 0.2  # minimum share of a turn's words that are common, in the note or in another turn, from FEWEST words on
 FEWEST = 5
-MISPLACED = 0.05  # highest share of misplaced words in a turn, from two on
-SIGNS, SINGLE = 12, 0.7  # least Chinese characters of a turn; highest share that are words alone
-SAID_AGAIN = 5  # least words of a repeated sentence: people say "yes, I do" twice
+MISPLACED = 0.05  # maximum share of misplaced words in a turn, from two on
+SIGNS, SINGLE = 12, 0.7  # minimum Chinese characters of a turn; maximum share that are words by themselves
+SAID_AGAIN = 5  # minimum words of a repeated sentence: people say "yes, I do" twice
 _GREETINGS = 4  # first turns, in which people may greet each other
 FOREIGN = 3  # words of another script that reject a turn
 
@@ -86,7 +86,7 @@ class Told:
     def of_note(self) -> tuple[set[str], set[str], set[str]]:
         """The note's terms: all, those only affirmed, and those only denied.
 
-        Terms in a list after a denial are in neither of the last two.
+        Affirmed terms of a sentence with a denial, which may cover them too, are in neither of the last two.
         """
         terms, affirmed, denied, uncertain = set[str](), set[str](), set[str](), set[str]()
         for sentence in statements(self.note) or [self.note]:
@@ -211,16 +211,16 @@ def other_number(told: Told) -> Iterator[Finding]:
             stated = {float(value.replace(",", "")): value for value in values}
         else:
             stated = stated_numbers(own, language)
-        for value, said in stated.items():
-            spoken = said[0].isalpha()
-            if value in known or (spoken and (value in parts or not _counts_the_same(own, said, counted))):
+        for value, wording in stated.items():
+            in_words = wording[0].isalpha()
+            if value in known or (in_words and (value in parts or not _counts_the_same(own, wording, counted))):
                 continue
-            yield f"{said!r} is not in the note", number
-        for said, readings in spoken_numbers(message.content) if unsaid else ():
+            yield f"{wording!r} is not in the note", number
+        for wording, readings in spoken_numbers(message.content) if unsaid else ():
             in_place = {one for one in unsaid if any(_is_year(one) == _is_year(value) for value in readings[0])}
             if in_place and not any(each <= known | parts | {0, 1} for each in readings):
                 yield (
-                    f"{said!r}, and nobody says the note's {', '.join(f'{one:g}' for one in sorted(in_place))}",
+                    f"{wording!r}, and nobody says the note's {', '.join(f'{one:g}' for one in sorted(in_place))}",
                     number,
                 )
 
@@ -228,11 +228,11 @@ def other_number(told: Told) -> Iterator[Finding]:
 def _unsaid_numbers(told: Told, known: set[float]) -> set[float]:
     """Return the note's numbers that nobody says in digits or words; 1 is left out ("one" is often no number)."""
     text = " ".join(message.content for message in told.dialogue.spoken)
-    said = known_numbers(text)
+    spoken = known_numbers(text)
     for _, readings in spoken_numbers(text):
-        said |= next((each for each in readings if each <= known), readings[0])
+        spoken |= next((each for each in readings if each <= known), readings[0])
     parts = [value for _, readings in spoken_numbers(told.dialogue.note) for each in readings for value in each]
-    return {value for value in {*parts} & known if value > 1 and not said & {value, value % 100}}
+    return {value for value in {*parts} & known if value > 1 and not spoken & {value, value % 100}}
 
 
 def _is_year(value: float) -> bool:
@@ -435,7 +435,7 @@ def sides_in(text: str) -> set[str]:
     return {side for mention in mentions(_PATTERNS["no_side"].sub(" ", text)) for side in mention.sides}
 
 
-def _counts_the_same(text: str, said: str, counted: set[str]) -> bool:
-    after = re.search(rf"\b{re.escape(said)}[ -]([a-z]+)", text, re.IGNORECASE)
-    age = re.search(rf"\bI(?:'m| am) {re.escape(said)}", text, re.IGNORECASE)
+def _counts_the_same(text: str, number: str, counted: set[str]) -> bool:
+    after = re.search(rf"\b{re.escape(number)}[ -]([a-z]+)", text, re.IGNORECASE)
+    age = re.search(rf"\bI(?:'m| am) {re.escape(number)}", text, re.IGNORECASE)
     return (after is not None and stem(after[1].casefold()) in counted) or (age is not None and "year" in counted)

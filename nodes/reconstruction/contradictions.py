@@ -25,17 +25,17 @@ _KIN, _OF_YOU, _OF_ONESELF = (
 )
 _SAME_KIN = data_file("nodes.reconstruction", "contradictions")["same_kin"]
 _DENIAL, _NO_SIDE = (patterns("nodes.reconstruction", "content")[name] for name in ("denial", "no_side"))
-SHORT_NO, SHORT_YES = 6, 7  # most words of a bare no or yes; a longer reply says more
-MOST_ASKED, MOST_CONFIRMED = 3, 7  # most content words of a question, or of a request for confirmation
+SHORT_NO, SHORT_YES = 6, 7  # maximum words of a bare no or yes; a longer reply says more
+MOST_ASKED, MOST_CONFIRMED = 3, 7  # maximum content words of a question, or of a request to confirm
 CONFIRMED, NEVER = 0.8, 2.0  # the share of them that a clause must contain; over 1: none can
 ASKED_BEFORE = 4  # turns back to the question before the last
-MEANT, OF_ITS_WORDS, MOST_OF_THEM = 2, 0.3, 0.5  # shared words with a clause; least share from so many on, and below
+MEANT, OF_ITS_WORDS, MOST_OF_THEM = 2, 0.3, 0.5  # words shared with a clause; minimum share from MEANT on, and below
 
 
 class _Clause(NamedTuple):
     """A clause of the note: its content words, also in everyday words; whether it denies, or concerns relatives."""
 
-    matter: frozenset[str]
+    stems: frozenset[str]
     denies: bool
     kin: bool
     text: str
@@ -57,22 +57,20 @@ def other_answer(told: Told) -> Iterator[Finding]:
         if len(reply.split()) > (SHORT_NO if no else SHORT_YES) or (no and _PATTERNS["hedges"].search(reply)):
             continue
         things = list(_things_asked(asked))
-        if any(_says_opposite(told, number, matter, no) for matter, _ in things):
+        if any(_says_opposite(told, number, stems, no) for stems, _ in things):
             continue
         clauses = [one for one in _clauses(told.dialogue.note) if one.kin == _mentions_kin(asked)]
-        matching = [
-            [one for one in clauses if len(matter & one.matter) >= share * len(matter)] for matter, share in things
-        ]
+        matching = [[one for one in clauses if len(stems & one.stems) >= share * len(stems)] for stems, share in things]
         # A no denies all the things asked about, a yes affirms at least one of them.
         contradicted = [group for group in matching if group and {one.denies for one in group} == {yes}]
         if contradicted and (no or len(contradicted) == len(matching)):
             yield f"{asked!r}, {reply!r}: the note has {contradicted[0][0].text!r}", number
 
 
-def _says_opposite(told: Told, number: int, matter: frozenset[str], no: bool) -> bool:
+def _says_opposite(told: Told, number: int, stems: frozenset[str], no: bool) -> bool:
     """Return whether the patient says the opposite elsewhere, so that this answer is about another time."""
     return any(
-        role == PATIENT and at != number and (_DENIAL.search(text) is None) is no and matter <= _content(text)
+        role == PATIENT and at != number and (_DENIAL.search(text) is None) is no and stems <= _content(text)
         for at, role, text in told.statements
     )
 
@@ -87,9 +85,9 @@ def _things_asked(question: str) -> Iterator[tuple[frozenset[str], float]]:
     if question[-1:] != "?" or any(_PATTERNS[name].search(question) for name in ("of_another_time", "denying")):
         return
     for part in _PATTERNS["between"].split(asked):
-        if matter := _content(part):
-            most, share = (MOST_CONFIRMED, CONFIRMED) if confirms and len(matter) > 2 else (MOST_ASKED, 1.0)
-            yield matter, NEVER if len(matter) > most or (len(matter) == 1 and matter <= _stems("general")) else share
+        if stems := _content(part):
+            most, share = (MOST_CONFIRMED, CONFIRMED) if confirms and len(stems) > 2 else (MOST_ASKED, 1.0)
+            yield stems, NEVER if len(stems) > most or (len(stems) == 1 and stems <= _stems("general")) else share
 
 
 def of_a_relative(told: Told) -> Iterator[Finding]:
@@ -116,8 +114,8 @@ def _own_clause(note: str, sentence: str) -> str | None:
     if not (found := _PATTERNS["of_a_relative"].search(sentence)):
         return None
     content = _content(sentence[found.end() :])
-    nearest = max(_clauses(note), key=lambda one: (len(one.matter & content), one.kin), default=None)
-    shared = len(nearest.matter & content) if nearest and not nearest.kin else 0
+    nearest = max(_clauses(note), key=lambda one: (len(one.stems & content), one.kin), default=None)
+    shared = len(nearest.stems & content) if nearest and not nearest.kin else 0
     matches = shared >= (OF_ITS_WORDS if shared >= MEANT else MOST_OF_THEM) * len(content)
     return nearest.text if nearest and shared and matches else None
 
@@ -127,8 +125,8 @@ def _is_unknown_relative(told: Told, number: int, other: re.Match[str]) -> bool:
     in_note = re.search(_SAME_KIN.get(other[1].casefold(), other[1]), told.dialogue.note, re.IGNORECASE)
     asked_before = number > ASKED_BEFORE and _mentions_kin(told.dialogue.spoken[number - ASKED_BEFORE].content)
     rest = other.string[other.end() :]
-    own = {word for one in _clauses(told.dialogue.note) if not one.kin for word in one.matter}
-    of_kin = {word for one in _clauses(told.dialogue.note) if one.kin for word in one.matter}
+    own = {word for one in _clauses(told.dialogue.note) if not one.kin for word in one.stems}
+    of_kin = {word for one in _clauses(told.dialogue.note) if one.kin for word in one.stems}
     ill = bool(_content(rest) & own) or any(name in complaints() for name, _ in terms_in(rest, "en"))
     return ill and not (in_note or asked_before or _content(rest) & of_kin or _OF_ONESELF.search(rest))
 

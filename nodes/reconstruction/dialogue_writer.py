@@ -28,7 +28,7 @@ from nodes.reconstruction.role_setting import RoleSetting, roles_of
 from nodes.reconstruction.script import script
 
 Part = TypeVar("Part")
-_SECTION_AT_ONCE = 6  # most sentences of an offline turn without a plan
+_SECTION_AT_ONCE = 6  # maximum sentences of an offline turn without a plan
 
 
 class WritingState(PlanState, total=False):

@@ -20,7 +20,7 @@ from nodes.reconstruction.content import Finding, Rule, Told, only_where
 
 MOST_QUESTIONS = 2
 TOLERATED = 1  # technical terms: real speakers use one
-ENDED = 0.8  # least share of the other turns that end like a sentence
+ENDED = 0.8  # minimum share of the other turns that end like a sentence
 SENTENCE = 5  # words from which a turn needs a full stop
 _GREETING = 60  # characters of a mere greeting
 _CLOSING = ("initial_diagnosis", "confirmatory_tests")

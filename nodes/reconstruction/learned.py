@@ -45,16 +45,16 @@ from retrieval import MULTILINGUAL_MODEL, embed
 
 WEIGHTS = Path(str(files("nodes.reconstruction") / "learned.npz"))
 ALIKE = 0.85  # cosine similarity of two exchanges with the same meaning
-SAME_MATTER, STATED, OF_MATTER = 0.6, 4, 2  # similarity; least statements; their least words
+SAME_MATTER, STATED, OF_MATTER = 0.6, 4, 2  # similarity of repeats; minimum statements; their minimum words
 GRAMS = 4096  # hash buckets for words and pairs of words
 DOUBT = 0.3  # score below which a turn does not count as the other speaker's
-TELLS, SHORTEST = 3, 3  # least words of an answer, and of a sentence, to be scored
-NO_GREETING = 8  # least words of question and answer together
+TELLS, SHORTEST = 3, 3  # minimum words of an answer, and of a sentence, to be scored
+NO_GREETING = 8  # minimum words of question and answer together
 ASKED = 200  # last characters of a question that are embedded with the answer
-LONG_NOTE = 20  # least words of a note to be checked for missing parts
-TOLD_AT_ALL = 2  # least informative words of a note
+LONG_NOTE = 20  # minimum words of a note to be checked for missing parts
+TOLD_AT_ALL = 2  # minimum of informative words in a note
 ILLNESS = 2.5  # added to the score of a complaint or finding, which people rarely add to a note
-UNLIKE = 0.45  # highest similarity of a part of the note that is not said
+UNLIKE = 0.45  # similarity below which a part of the note counts as unsaid
 _PATTERNS = patterns("nodes.reconstruction", "learned")
 _DENIAL = patterns("nodes.reconstruction", "content")["denial"]
 _SIGNS = ("of_oneself", "of_you", "begins_as_answer")
@@ -156,7 +156,7 @@ def strange_rows(told: Told) -> Rows:
         elsewhere = set[str]().union(*(turn_words[at] for at in beside))
         named = {name for text in one[1:] for name, _ in terms_in(text, "en")}
         new, old, first = min(len(named - terms), 2), min(len(named & terms), 2), one.number <= 2
-        told_alone = not own & known and not denies(one.answer) and len(one.answer.split()) >= TELLS and not first
+        only_here = not own & known and not denies(one.answer) and len(one.answer.split()) >= TELLS and not first
         answer = turns[one.number]
         rows.append(
             [
@@ -174,9 +174,9 @@ def strange_rows(told: Told) -> Rows:
                 denies(one.answer),
                 first,
                 log(1 + len(one.answer.split())),
-                told_alone,
-                told_alone and new and not old,
-                told_alone and not own & elsewhere,
+                only_here,
+                only_here and new and not old,
+                only_here and not own & elsewhere,
             ]
         )
     return np.array(rows, np.float32)
@@ -274,10 +274,10 @@ def question_exchanged(told: Told, weights: Rows) -> Iterator[Weighed]:
     A patient who asks back is not such a pair, and greetings are skipped as too short.
     """
     both = list(zip(told.dialogue.spoken, _scores_as_other(told.dialogue.spoken, weights), strict=True))
-    for number, ((said, one), (reply, other)) in enumerate(pairwise(both), 1):
-        length = [len(message.content.split()) for message in (said, reply)]
-        if said.role == PHYSICIAN and reply.role == PATIENT and min(length) >= TELLS and sum(length) >= NO_GREETING:
-            yield min(one, other), f"{said.content!r}, {reply.content!r}: each sounds as if the other said it", number
+    for number, ((turn, one), (reply, other)) in enumerate(pairwise(both), 1):
+        length = [len(message.content.split()) for message in (turn, reply)]
+        if turn.role == PHYSICIAN and reply.role == PATIENT and min(length) >= TELLS and sum(length) >= NO_GREETING:
+            yield min(one, other), f"{turn.content!r}, {reply.content!r}: each sounds as if the other said it", number
 
 
 def _scores_as_other(spoken: Sequence[Message], weights: Rows) -> list[float]:
@@ -316,8 +316,8 @@ def of_nobody_else(told: Told, weights: Rows) -> Iterator[Weighed]:
 
 def unfounded(told: Told, weights: Rows) -> Iterator[Weighed]:
     """Score how little each statement is founded on the note; none if the note says too little."""
-    said = claims(told)
-    for one, score in zip(said, _scores(claim_rows(told, said), weights) if said else (), strict=False):
+    found = claims(told)
+    for one, score in zip(found, _scores(claim_rows(told, found), weights) if found else (), strict=False):
         yield score + ILLNESS * _tells_of_illness(told, one), f"{one.text!r}: the note has nothing of it", one.number
 
 

@@ -19,7 +19,7 @@ from nodes.reconstruction.content import REASON_TOLD, Finding, Rule, Told, affir
 
 _PATTERNS = patterns("nodes.reconstruction", "particulars")
 _PHYSICAL = frozenset(data_file("nodes.reconstruction", "particulars")["physical_units"])
-ORDERED, SUPPORTED = 3, 1 / 3  # least words of an order; least share of them in the note
+ORDERED, SUPPORTED = 3, 1 / 3  # minimum words of an order; minimum share of them in the note
 AT_ONCE = 2  # complaints of one reply that are not in the note
 TURNED = 2  # words that the note only denies and a reply affirms
 

@@ -26,9 +26,9 @@ from prompts import load_words, mark
 
 _PLACEHOLDER = re.compile(r"\{(\w+)\}")
 _PRONOUN: dict[Any, int] = {"male": 1, "female": 2, None: 3}
-_FINDINGS_AT_ONCE = 4  # most sentences of one turn, to stay easy to follow
+_FINDINGS_AT_ONCE = 4  # maximum sentences of one turn, to stay easy to follow
 _LONGEST_TURN = 45  # words
-_LISTED = 2  # most symptoms or conditions in one question
+_LISTED = 2  # maximum symptoms or conditions in one question
 
 Techniques = Literal["open", "closed", "reassure", "inform"]
 

@@ -52,7 +52,7 @@ class Reading(Strict):
 
     @property
     def objections(self) -> list[Objection]:
-        """What the note knows nothing of, or contradicts by what it has; where that is empty it contradicts nothing."""
+        """The objections: all invented turns, and contradicted ones for which the reader quotes the note."""
         return [
             Objection(turn=one.turn, kind=one.kind, reason=f"{one.says!r}: {one.note or 'the note has nothing of it'}")
             for one in self.turns

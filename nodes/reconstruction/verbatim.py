@@ -33,7 +33,7 @@ _TOLD_BY_PHYSICIAN = {"physical_examination", "test_results"}
 _TOLD_BY_PATIENT = {"person", "past_history", "medications", "allergies", "personal_history", "family_history"}
 _SIDES = frozenset({"left", "right"})
 LONG: Mapping[Language, int] = {"en": 4, "zh": 8}  # words (Chinese: pairs of characters) that do not coincide by chance
-COPIED, SHARE = 3, 0.3  # least long statements from the note, and least share of all long ones
+COPIED, SHARE = 3, 0.3  # minimum of long statements from the note; their minimum share of all long ones
 
 
 @dataclass(frozen=True)
@@ -50,11 +50,11 @@ class _Part:
         return in_lay_words(self.text, self.language)
 
     @cached_property
-    def said(self) -> frozenset[str]:
+    def stems(self) -> frozenset[str]:
         return _content_words(self.text, self.language)
 
     @cached_property
-    def matter(self) -> frozenset[str]:
+    def all_stems(self) -> frozenset[str]:
         """The content words, including those of the version in everyday words."""
         return _content_words(f"{self.text} {self.lay}", self.language)
 
@@ -81,18 +81,18 @@ def changed(told: Told) -> Iterator[Finding]:
     """Report each statement that no sentence of the note says, in a dialogue that uses the note's own words."""
     note = [_Part(text, told.language) for text in sentences(told.dialogue.note)]
     clauses = [clause for sentence in note for clause in sentence.clauses]
-    stated = [(number, part) for number, _, text in told.statements if (part := _Part(text, told.language)).said]
-    matches = [[one for one in note if part.said <= one.matter] for _, part in stated]
+    stated = [(number, part) for number, _, text in told.statements if (part := _Part(text, told.language)).stems]
+    matches = [[one for one in note if part.stems <= one.all_stems] for _, part in stated]
     of_note = [
-        bool(found) for (_, part), found in zip(stated, matches, strict=True) if len(part.said) >= LONG[told.language]
+        bool(found) for (_, part), found in zip(stated, matches, strict=True) if len(part.stems) >= LONG[told.language]
     ]
     by_rules = told.dialogue.models == [OFFLINE]  # which only use the note's words
     if not by_rules and sum(of_note) < max(COPIED, SHARE * len(of_note)):
         return
     for (number, part), found in zip(stated, matches, strict=True):
         if not found:
-            nearest = max(note, key=lambda one: len(one.matter & part.said))
-            new_words = ", ".join(sorted(part.said - nearest.matter))
+            nearest = max(note, key=lambda one: len(one.all_stems & part.stems))
+            new_words = ", ".join(sorted(part.stems - nearest.all_stems))
             yield f"{part.text!r}: no sentence of the note says that with {new_words}", number
         elif new := min((stated_numbers(part.text, told.language).keys() - one.numbers for one in found), key=len):
             numbers = ", ".join(f"{value:g}" for value in sorted(new))
@@ -118,8 +118,8 @@ def by_the_other(told: Told) -> Iterator[Finding]:
     )
     for number, role, text in told.statements:
         part = _Part(text, told.language)
-        found = [(section, one) for section, one in note if part.said and part.said <= one.matter]
-        sections, long = {section for section, _ in found}, len(part.said) >= LONG[told.language]
+        found = [(section, one) for section, one in note if part.stems and part.stems <= one.all_stems]
+        sections, long = {section for section, _ in found}, len(part.stems) >= LONG[told.language]
         others = _TOLD_BY_PHYSICIAN if role == PATIENT else _TOLD_BY_PATIENT if by_rules else set[str]()
         if long and found and sections <= others:
             yield f"{text!r} is of {', '.join(sorted(sections))}, and the other tells that", number
@@ -128,12 +128,12 @@ def by_the_other(told: Told) -> Iterator[Finding]:
             yield f"{text!r}: the note has {found[0][1].text!r}", number
 
 
-def _is_reversed(said: _Part, clauses: list[_Part]) -> bool:
+def _is_reversed(clause: _Part, clauses: list[_Part]) -> bool:
     """Return whether a clause has the opposite polarity of all clauses of the note with its words."""
-    if said.denies is None or not said.said:
+    if clause.denies is None or not clause.stems:
         return False
-    found = [one.denies for one in clauses if said.said <= one.matter]
-    return bool(found) and set(found) == {not said.denies}
+    found = [one.denies for one in clauses if clause.stems <= one.all_stems]
+    return bool(found) and set(found) == {not clause.denies}
 
 
 def _content_words(text: str, language: Language) -> frozenset[str]:
