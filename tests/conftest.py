@@ -1,4 +1,4 @@
-"""Hypothesis without deadlines, since a time limit tests the load of the machine and not the code; slow files first."""
+"""Pytest settings: Hypothesis without deadlines, which would measure the machine's load, and slow files first."""
 
 import gc
 import os
@@ -11,20 +11,20 @@ from hypothesis import settings
 from typer import testing
 from xdist.scheduler import LoadFileScheduling
 
-gc.disable()  # until all is imported and collected, of which nothing is garbage: the search took a tenth of the time
-os.environ.setdefault("OMP_NUM_THREADS", "1")  # several processes share the cores; threads that wait would take them
-for size in ("COLUMNS", "LINES"):  # of the terminal that a worker of pytest-xdist pretends to have
+gc.disable()  # until collection ends: looking for garbage took a tenth of its time
+os.environ.setdefault("OMP_NUM_THREADS", "1")  # several processes share the cores; waiting threads would block them
+for size in ("COLUMNS", "LINES"):  # set by pytest-xdist workers to a fake terminal's size
     os.environ.pop(size, None)
-testing._get_command = cache(testing._get_command)  # the commands are put together once, not for each test
-# Tests stop programs with Ctrl-C; a shell has what it starts behind it ignore that, and all that is started by it.
+testing._get_command = cache(testing._get_command)  # build the commands once instead of for each test
+# Tests stop programs with Ctrl-C, which a shell's background processes and their children ignore.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 settings.register_profile("local", settings.get_profile("default"), deadline=None)
-# Hypothesis' own: the same examples every time, and none kept between runs.
+# Hypothesis' own profile: the same examples every time, and none saved between runs.
 settings.register_profile("ci", settings.get_profile("ci"), deadline=None)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE") or ("ci" if os.environ.get("CI") else "local"))
-# What goes to one process, so that it is paid once: the import of PyTorch, eight seconds; that of the program in a
-# process which commands are forked from (`tests/support/processes.py`), six.
-_TOGETHER = {
+# Files that share a process to pay once for importing PyTorch (8 s), or the program into the process from which
+# commands are forked (`tests/support/processes.py`, 6 s).
+_GROUPS = {
     "forked": (
         "tests/docs/test_commands.py",
         "tests/docs/test_site.py",
@@ -50,11 +50,11 @@ _TOGETHER = {
 
 
 def _group(nodeid: str) -> str | None:
-    return next((group for group, files in _TOGETHER.items() if nodeid.startswith(files)), None)
+    return next((group for group, files in _GROUPS.items() if nodeid.startswith(files)), None)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Groups of files come first, then those with slow tests, so that none is begun when the others have ended."""
+    """Run groups of files first, then files with slow tests, so that no long one starts last."""
     slow = {item.path for item in items if item.get_closest_marker("slow")}
     items.sort(key=lambda item: (_group(item.nodeid) is None, item.path not in slow))
 
@@ -73,19 +73,19 @@ class _FilesByProcess(LoadFileScheduling):
 
 
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> LoadFileScheduling | None:
-    """A file goes to one process, and all of a group to the same."""
+    """Assign each file, and all files of a group, to one process."""
     return _FilesByProcess(config, log) if config.getoption("dist") == "loadfile" else None
 
 
 def pytest_collection_finish() -> None:
-    """What was imported and collected stays: looking through it for garbage took a tenth of the time."""
+    """Freeze imported and collected objects, since searching them for garbage took a tenth of the time."""
     gc.freeze()
     gc.set_threshold(10_000, 20, 20)
     gc.enable()
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """What `tests/real_model` has seen, from whichever process; nothing where it was not run."""
+    """Print what `tests/real_model` recorded in any process; nothing if it did not run."""
     reports = [report for kind in ("passed", "failed") for report in terminalreporter.getreports(kind)]
     if rows := [value for report in reports for name, value in report.user_properties if name == "seen"]:
         from tests.real_model.seen import table

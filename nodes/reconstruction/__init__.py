@@ -1,1 +1,1 @@
-"""The persons of CliniChat's Clini-Recon: who turns a clinical note into an interview."""
+"""The roles of CliniChat's Clini-Recon, which turn a clinical note into an interview dialogue."""

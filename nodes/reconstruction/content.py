@@ -1,7 +1,7 @@
-"""What a dialogue says, held against its note by rules: what is missing, denied, changed, invented.
+"""Rules that check what a dialogue says against its note: missing, denied, changed and invented content.
 
-Rules know words. They pass at least 95 of 100 dialogues that people had about real notes, and settle what can be
-settled so; the rest is the reader's (``entailment``).
+Rules compare words. They pass at least 95 of 100 real dialogues about real notes; what words cannot decide is left to
+the reader (``entailment``).
 """
 
 import itertools
@@ -23,47 +23,47 @@ from cases.vocabulary import Language, data_file, patterns, word_list
 
 _PATTERNS = patterns("nodes.reconstruction", "content")
 _LISTS = data_file("nodes.reconstruction", "content")["list"]
-COVERED = 0.1  # of the note's words, at least, if it has enough of them
+COVERED = 0.1  # minimum share of the note's words, if it has ENOUGH of them
 ENOUGH = 10
-OF_MATTER = 0.5  # words a turn that are no courtesies, at least, where none is the note's
+OF_MATTER = 0.5  # minimum words per turn beyond courtesies, if none is from the note
 SPOKEN = frozenset(_LISTS["spoken"].split(", "))
-SHORTEST, LONGEST, ROOM = 0.75, 12.0, 500  # words of the dialogue by words of the note, and how many are always free
-PLAYED = 0.55  # the shortest of a role-play, which ends where its turns are used up
-LONGEST_REPLY, RECITED = 200, 60  # words; more at once is recited, from the second on if it is most of the note
-INVENTED = 3  # complaints that the note does not know; one is enough if it is added of itself
+SHORTEST, LONGEST, ROOM = 0.75, 12.0, 500  # dialogue length / note length; words always allowed
+PLAYED = 0.55  # SHORTEST for a role-play, which ends when its turns are used up
+LONGEST_REPLY, RECITED = 200, 60  # words of a reply; over RECITED it must not be most of the note
+INVENTED = 3  # complaints not in the note; one is enough if the patient volunteers it
 _ENGLISH = frozenset((*word_list("function_words")["between_phrases"].split(), *NUMBER_WORDS))
-REASON_TOLD = 3  # turns: whoever begins, the patient has replied once
-KNOWN = 0.2  # of a turn's words, at least, are common, the note's or said elsewhere, if it has enough of them
+REASON_TOLD = 3  # turns after which the patient has replied once, whoever begins
+KNOWN = 0.2  # minimum share of a turn's words that are common, in the note or in another turn, from FEWEST words on
 FEWEST = 5
-MISPLACED = 0.05  # of the words of a turn: more is no order; it takes two
-SIGNS, SINGLE = 12, 0.7  # Chinese signs of a turn, at least, and their share that is a word by itself
-SAID_AGAIN = 5  # words of a sentence, at least: people say "yes, I do" twice
-_GREETINGS = 4  # turns in which people may greet each other
-FOREIGN = 3  # words of another script in a turn
+MISPLACED = 0.05  # maximum share of misplaced words in a turn, from two on
+SIGNS, SINGLE = 12, 0.7  # minimum Chinese characters of a turn; maximum share that are words by themselves
+SAID_AGAIN = 5  # minimum words of a repeated sentence: people say "yes, I do" twice
+_GREETINGS = 4  # first turns, in which people may greet each other
+FOREIGN = 3  # words of another script that reject a turn
 
 
-Finding = tuple[str, int | None]  # what is wrong, and at which turn
+Finding = tuple[str, int | None]  # the problem, and its turn (from 1; None: the whole dialogue)
 
 
 @dataclass(frozen=True)
 class Told:
-    """A dialogue taken apart: who said what of which term, number and side."""
+    """A dialogue parsed for the rules: its statements and the terms that note and patient affirm or deny."""
 
     dialogue: Dialogue
 
     @property
     def language(self) -> Language:
-        """By whose rules it is read."""
+        """The language whose rules apply."""
         return rules_of(self.dialogue.language)
 
     @cached_property
     def note(self) -> str:
-        """The note with its terms in everyday words beside them."""
+        """The note, followed by a version in everyday words."""
         return f"{self.dialogue.note}\n{in_lay_words(self.dialogue.note, self.dialogue.language)}"
 
     @cached_property
     def statements(self) -> list[tuple[int, str, str]]:
-        """What was stated and not asked: the number of the turn, who, the sentence."""
+        """All sentences that are not questions: turn number (from 1), role, sentence."""
         return [
             (number, message.role, sentence)
             for number, message in enumerate(self.dialogue.spoken, 1)
@@ -73,7 +73,7 @@ class Told:
 
     @cached_property
     def asserted(self) -> list[tuple[int, str]]:
-        """What was stated, and what was asked and is confirmed by a yes, each with its turn."""
+        """All statements, and questions that the patient confirms with a yes, each with its turn number."""
         confirmed = [
             (number, sentence)
             for number, (asked, reply) in enumerate(itertools.pairwise(self.dialogue.spoken), 1)
@@ -84,19 +84,22 @@ class Told:
 
     @cached_property
     def of_note(self) -> tuple[set[str], set[str], set[str]]:
-        """The note's terms: all, those it only affirms, those it only denies; lists after a denial are neither."""
-        every, affirmed, denied, unsure = set[str](), set[str](), set[str](), set[str]()
+        """The note's terms: all, those only affirmed, and those only denied.
+
+        Affirmed terms of a sentence with a denial, which may cover them too, are in neither of the last two.
+        """
+        terms, affirmed, denied, uncertain = set[str](), set[str](), set[str](), set[str]()
         for sentence in statements(self.note) or [self.note]:
             found = terms_in(sentence, self.language)
-            every |= {name for name, _ in found}
+            terms |= {name for name, _ in found}
             denied |= {name for name, negated in found if negated}
             open_list = _PATTERNS["denial"].search(sentence) is not None
-            (unsure if open_list else affirmed).update(name for name, negated in found if not negated)
-        return every, affirmed - denied - unsure, denied - affirmed - unsure
+            (uncertain if open_list else affirmed).update(name for name, negated in found if not negated)
+        return terms, affirmed - denied - uncertain, denied - affirmed - uncertain
 
     @cached_property
     def of_patient(self) -> tuple[dict[str, int], dict[str, int]]:
-        """The terms that the patient affirms and those denied, each with the first turn; short answers count."""
+        """The terms that the patient affirms and denies, with their first turn; a yes or no to a question counts."""
         affirmed: dict[str, int] = {}
         denied: dict[str, int] = {}
         asked: frozenset[tuple[str, bool]] = frozenset()
@@ -108,7 +111,7 @@ class Told:
             found = set()
             for at, _, text in self.statements:
                 if at == number:
-                    open_list = _PATTERNS["denial"].search(text) is not None  # what follows may be denied too
+                    open_list = _PATTERNS["denial"].search(text) is not None  # the denial may cover the following terms
                     found |= {one for one in terms_in(text, self.language) if one[1] or not open_list}
             if len(asked) <= 2 and not any(negated for _, negated in asked):
                 if denies(message.content):
@@ -121,20 +124,20 @@ class Told:
 
 
 def missing(told: Told) -> Iterator[Finding]:
-    """Too little of the note comes up, or nothing is said but what people say in every conversation."""
+    """Report that too little of the note comes up, or that nothing is said beyond courtesies."""
     note = content_words(told.dialogue.note, told.language)
     lay = content_words(in_lay_words(told.dialogue.note, told.dialogue.language), told.language)
-    said = content_words(" ".join(message.content for message in told.dialogue.spoken), told.language)
-    share = max(len(every & said) / len(every) for every in (note, lay)) if note and lay else 1.0
+    spoken_words = content_words(" ".join(message.content for message in told.dialogue.spoken), told.language)
+    share = max(len(every & spoken_words) / len(every) for every in (note, lay)) if note and lay else 1.0
     if len(note) >= ENOUGH and share < COVERED:
         yield f"only {share:.0%} of the note's words come up; at least {COVERED:.0%}", None
-    matter = said - courtesies()
-    if told.language == "en" and len(matter) < (1 if matter & (note | lay) else OF_MATTER * len(told.dialogue.spoken)):
+    stems = spoken_words - courtesies()
+    if told.language == "en" and len(stems) < (1 if stems & (note | lay) else OF_MATTER * len(told.dialogue.spoken)):
         yield "nothing is said but courtesies", None
 
 
 def out_of_proportion(told: Told) -> Iterator[Finding]:
-    """The dialogue is clearly shorter than the note, many times as long, or one reply recites it."""
+    """Report a dialogue much shorter or longer than its note, or a reply that recites the note."""
     note, words_of_note = _length(told.dialogue.note), content_words(told.dialogue.note, told.language)
     lengths = [_length(message.content) for message in told.dialogue.spoken]
     least = PLAYED if told.dialogue.strategy == "interactive" else SHORTEST
@@ -150,7 +153,7 @@ def out_of_proportion(told: Told) -> Iterator[Finding]:
 
 
 def contradicted(told: Told) -> Iterator[Finding]:
-    """The patient denies what the note records, or affirms what it denies, and never says otherwise."""
+    """Report what the patient denies against the note, or affirms against it, without ever saying the opposite."""
     _, recorded, excluded = told.of_note
     affirmed, denied = told.of_patient
     for name, turn in denied.items():
@@ -165,39 +168,42 @@ def contradicted(told: Told) -> Iterator[Finding]:
                 if negated and name in recorded:
                     yield f"{name} is denied, and the note records it", number
     if told.language == "en":
-        yield from _denied_in_its_words(told)
+        yield from _unlisted_denials(told)
 
 
-def _denied_in_its_words(told: Told) -> Iterator[Finding]:
-    """What the patient says never to have had, and the note has, by whatever word: "I have never had eczema"."""
+def _unlisted_denials(told: Told) -> Iterator[Finding]:
+    """Report denials of what the note affirms, beyond the listed terms, as in "I have never had eczema" (English)."""
     note = [(content_words(f"{text} {in_lay_words(text, 'en')}", "en"), text) for text in sentences(told.note)]
-    said = [(content_words(text, "en"), number, text) for number, role, text in told.statements if role == PATIENT]
+    replies = [(content_words(text, "en"), number, text) for number, role, text in told.statements if role == PATIENT]
     denied = _PATTERNS["denial"].search
-    for _, number, text in said:
+    for _, number, text in replies:
         for found in _PATTERNS["denied_thing"].finditer(text):
             thing = content_words("".join(filter(None, found.groups())), "en")
-            recorded = [not denied(sentence) for matter, sentence in note if thing and thing <= matter]
-            affirmed = any(thing <= matter and not denied(other) for matter, _, other in said)
+            recorded = [not denied(sentence) for stems, sentence in note if thing and thing <= stems]
+            affirmed = any(thing <= stems and not denied(other) for stems, _, other in replies)
             if recorded and all(recorded) and not affirmed:
                 yield f"{found[0].strip()!r}, and the note records it", number
 
 
 def other_side(told: Told) -> Iterator[Finding]:
-    """A side is stated where the note knows only the other."""
+    """Report a side if the note mentions only the other one."""
     known = sides_in(told.dialogue.note)
     if known not in ({"left"}, {"right"}):
         return
     for number, sentence in told.asserted:
-        if (said := sides_in(sentence)) and not said & known:
-            yield f"the {said.pop()} side, where the note has the {next(iter(known))}", number
+        if (sides := sides_in(sentence)) and not sides & known:
+            yield f"the {sides.pop()} side, where the note has the {next(iter(known))}", number
 
 
 def other_number(told: Told) -> Iterator[Finding]:
-    """A number in digits, or one of what the note counts too, is not the note's, or stands for one that is not said."""
+    """Report numbers that are not in the note, or that replace a number of the note that nobody says.
+
+    Digits always count. The patient's number words count for an age, or with a noun that the note counts too.
+    """
     known, language = known_numbers(told.dialogue.note), told.language
     counted = {stem(found[1].casefold()) for found in _PATTERNS["counted"].finditer(told.dialogue.note)}
-    parts = {number % 10**digits for number in known for digits in (1, 2)}  # two thousand and four, spoken
-    unsaid = _unsaid(told, known) if language == "en" else set()
+    parts = {number % 10**digits for number in known for digits in (1, 2)}  # spoken as "two thousand and four"
+    unsaid = _unsaid_numbers(told, known) if language == "en" else set()
     for number, message in enumerate(told.dialogue.spoken, 1):
         own = " ".join(text for at, _, text in told.statements if at == number)
         if message.role == PHYSICIAN:
@@ -205,28 +211,28 @@ def other_number(told: Told) -> Iterator[Finding]:
             stated = {float(value.replace(",", "")): value for value in values}
         else:
             stated = stated_numbers(own, language)
-        for value, said in stated.items():
-            spoken = said[0].isalpha()
-            if value in known or (spoken and (value in parts or not _of_the_same(own, said, counted))):
+        for value, wording in stated.items():
+            in_words = wording[0].isalpha()
+            if value in known or (in_words and (value in parts or not _counts_the_same(own, wording, counted))):
                 continue
-            yield f"{said!r} is not in the note", number
-        for said, readings in spoken_numbers(message.content) if unsaid else ():
+            yield f"{wording!r} is not in the note", number
+        for wording, readings in spoken_numbers(message.content) if unsaid else ():
             in_place = {one for one in unsaid if any(_is_year(one) == _is_year(value) for value in readings[0])}
             if in_place and not any(each <= known | parts | {0, 1} for each in readings):
                 yield (
-                    f"{said!r}, and nobody says the note's {', '.join(f'{one:g}' for one in sorted(in_place))}",
+                    f"{wording!r}, and nobody says the note's {', '.join(f'{one:g}' for one in sorted(in_place))}",
                     number,
                 )
 
 
-def _unsaid(told: Told, known: set[float]) -> set[float]:
-    """The numbers of the note that nobody says, in whatever writing; "one" is often none."""
+def _unsaid_numbers(told: Told, known: set[float]) -> set[float]:
+    """Return the note's numbers that nobody says in digits or words; 1 is left out ("one" is often no number)."""
     text = " ".join(message.content for message in told.dialogue.spoken)
-    said = known_numbers(text)
+    spoken = known_numbers(text)
     for _, readings in spoken_numbers(text):
-        said |= next((each for each in readings if each <= known), readings[0])
+        spoken |= next((each for each in readings if each <= known), readings[0])
     parts = [value for _, readings in spoken_numbers(told.dialogue.note) for each in readings for value in each]
-    return {value for value in {*parts} & known if value > 1 and not said & {value, value % 100}}
+    return {value for value in {*parts} & known if value > 1 and not spoken & {value, value % 100}}
 
 
 def _is_year(value: float) -> bool:
@@ -234,7 +240,7 @@ def _is_year(value: float) -> bool:
 
 
 def invented(told: Told) -> Iterator[Finding]:
-    """The patient has complaints, or the physician findings, of which the note knows nothing."""
+    """Report complaints of the patient, or findings of the physician, that are not in the note."""
     every, _, _ = told.of_note
     affirmed, _ = told.of_patient
     new = {name: turn for name, turn in affirmed.items() if name not in every and name in complaints()}
@@ -257,7 +263,7 @@ def invented(told: Told) -> Iterator[Finding]:
 
 
 def other_person(told: Told) -> Iterator[Finding]:
-    """The patient is of another sex than the note's."""
+    """Report that the patient's sex is not that of the note (English)."""
     if told.language != "en":
         return
     sex = demographics(told.dialogue.note, brief=True).sex
@@ -268,7 +274,7 @@ def other_person(told: Told) -> Iterator[Finding]:
 
 
 def repeated(told: Told) -> Iterator[Finding]:
-    """Somebody says a sentence of his own again, word for word."""
+    """Report a sentence that a speaker repeats word for word."""
     seen: dict[tuple[str, str], int] = {}
     for number, message in enumerate(told.dialogue.spoken, 1):
         for sentence in sentences(message.content):
@@ -279,7 +285,7 @@ def repeated(told: Told) -> Iterator[Finding]:
 
 
 def roles_swapped(told: Told) -> Iterator[Finding]:
-    """The patient asks, and the physician is asked."""
+    """Report a patient who asks while the physician is asked, or who speaks like a case report."""
     asked = {PATIENT: 0, PHYSICIAN: 0}
     for message in told.dialogue.spoken:
         asked[message.role] += message.content.rstrip().endswith(("?", "？"))
@@ -293,23 +299,23 @@ def roles_swapped(told: Told) -> Iterator[Finding]:
 
 
 def begun_again(told: Told) -> Iterator[Finding]:
-    """Somebody greets in the middle: the parts are in another order, or two conversations are one."""
+    """Report a greeting in the middle: the turns are out of order, or two dialogues are joined."""
     for number, message in enumerate(told.dialogue.spoken, 1):
         if _GREETINGS < number < len(told.dialogue.spoken) and _PATTERNS["greets"].search(message.content):
             yield "the conversation begins again", number
 
 
 def no_language(told: Told) -> Iterator[Finding]:
-    """The words, or those of one turn, are no sentences of the language."""
+    """Report a dialogue, or a turn, that is not in the note's language or has its words in no order."""
     if told.dialogue.language not in ("en", "zh"):
         return
     text = " ".join(message.content for message in told.dialogue.spoken)
-    found, english = words(text), told.language == "en"
+    spoken_words, english = words(text), told.language == "en"
     if english:
-        share = sum(word in common_words() for word in found) / max(1, len(found))
+        share = sum(word in common_words() for word in spoken_words) / max(1, len(spoken_words))
     else:
         share = len(re.findall(r"[\u4e00-\u9fff]", text)) / max(1, len(re.findall(r"\w", text)))
-    if len(found) >= 8 and share < 0.2:
+    if len(spoken_words) >= 8 and share < 0.2:
         yield "is not written in the language of the note", None
     turns = [{stem(word) for word in words(message.content)} for message in told.dialogue.spoken]
     said_in = Counter(itertools.chain.from_iterable(turns))
@@ -318,15 +324,15 @@ def no_language(told: Told) -> Iterator[Finding]:
     }
     for number, (turn, message) in enumerate(zip(turns, told.dialogue.spoken, strict=True), 1):
         foreign = _PATTERNS["foreign_to_english" if english else "foreign_to_chinese"].findall(message.content)
-        unlike = sum(word in known or "'" in word for word in turn) < KNOWN * len(turn)
+        unknown = sum(word in known or "'" in word for word in turn) < KNOWN * len(turn)
         if scrambled(message.content, told.language):
             yield "the words are in no order", number
-        if len(foreign) >= FOREIGN or (english and len(turn) >= FEWEST and unlike):
+        if len(foreign) >= FOREIGN or (english and len(turn) >= FEWEST and unknown):
             yield "is not written in the language of the note", number
 
 
 def scrambled(text: str, language: Language) -> bool:
-    """Whether the words of a text stand as if drawn by lot; Chinese then has hardly a word of two signs."""
+    """Return whether a text's words are in random order; random Chinese has hardly any two-character words."""
     if language == "en":
         found = len(_PATTERNS["scrambled"].findall(text))
         return found >= 2 and found > MISPLACED * len(text.split())
@@ -336,21 +342,21 @@ def scrambled(text: str, language: Language) -> bool:
 
 
 def supposes(text: str, diseases: Sequence[str], language: Language) -> bool:
-    """Whether a text supposes one of the diseases under any of its everyday names."""
+    """Return whether a text suspects one of the diseases under any of its everyday names."""
     supposed = [sentence for sentence in sentences(text) if _PATTERNS["supposes"].search(sentence)]
     if not supposed:
         return False
-    meant = {name for disease in diseases for name, _ in terms_in(disease, rules_of(language))}
-    meant &= illnesses(vague=True)
+    names = {name for disease in diseases for name, _ in terms_in(disease, rules_of(language))}
+    names &= illnesses(vague=True)
     found = (one for sentence in supposed for one in terms_in(sentence, rules_of(language)))
-    return any(name in meant and not negated for name, negated in found)
+    return any(name in names and not negated for name, negated in found)
 
 
 Rule = Callable[[Told], Iterator[Finding]]
 
 
 def only_where(holds: Callable[[Told], bool], rule: Rule) -> Rule:
-    """A rule that has nothing to say of other dialogues."""
+    """Restrict a rule to dialogues for which ``holds`` is true; it reports nothing for others."""
 
     @wraps(rule)
     def gate(told: Told) -> Iterator[Finding]:
@@ -376,21 +382,21 @@ RULES: Mapping[str, Rule] = {
 
 @cache
 def complaints() -> frozenset[str]:
-    """The terms of complaints and diseases, but for those that every conversation brings up."""
+    """Return the terms of complaints and diseases, without those that come up in every conversation."""
     terms = list(word_list("medical_terms")["terms"])
     return frozenset(terms[: terms.index("operation")]) - set(_LISTS["vague"].split(", "))
 
 
 @cache
 def illnesses(*, vague: bool = False) -> frozenset[str]:
-    """The terms of diseases alone; those that every conversation brings up only if ``vague``."""
+    """Return the terms of diseases; those that come up in every conversation only if ``vague``."""
     terms = list(word_list("medical_terms")["terms"])
     found = frozenset(terms[terms.index("hypertension") : terms.index("operation")])
     return found if vague else found & complaints()
 
 
 def content_words(text: str, language: Language) -> set[str]:
-    """The stems of what a text is about; of Chinese the pairs of signs."""
+    """Return the stems of a text's content words; for Chinese, pairs of adjacent characters."""
     if language == "zh":
         signs = re.findall(r"[\u4e00-\u9fff]|\d+", text)
         return {one + other for one, other in itertools.pairwise(signs)}
@@ -399,24 +405,24 @@ def content_words(text: str, language: Language) -> set[str]:
 
 
 def denies(reply: str) -> bool:
-    """Whether a reply begins with a no."""
+    """Return whether a reply begins with a no."""
     return _PATTERNS["no"].match(reply) is not None
 
 
 def affirms(reply: str) -> bool:
-    """Whether a reply begins with a yes."""
+    """Return whether a reply begins with a yes."""
     return _PATTERNS["yes"].match(reply) is not None
 
 
 @cache
 def courtesies() -> frozenset[str]:
-    """The stems of what people say of no matter at all."""
+    """Return the stems of words of courtesy, which carry no content."""
     return frozenset(map(stem, _LISTS["courtesies"].split()))
 
 
 @cache
 def common_words() -> frozenset[str]:
-    """The words of every conversation."""
+    """Return the words that are common to all conversations."""
     return frozenset(_LISTS["common"].split())
 
 
@@ -425,11 +431,11 @@ def _length(text: str) -> int:
 
 
 def sides_in(text: str) -> set[str]:
-    """The sides of which a text says something."""
+    """Return the sides that a text mentions."""
     return {side for mention in mentions(_PATTERNS["no_side"].sub(" ", text)) for side in mention.sides}
 
 
-def _of_the_same(text: str, said: str, counted: set[str]) -> bool:
-    after = re.search(rf"\b{re.escape(said)}[ -]([a-z]+)", text, re.IGNORECASE)
-    age = re.search(rf"\bI(?:'m| am) {re.escape(said)}", text, re.IGNORECASE)
+def _counts_the_same(text: str, number: str, counted: set[str]) -> bool:
+    after = re.search(rf"\b{re.escape(number)}[ -]([a-z]+)", text, re.IGNORECASE)
+    age = re.search(rf"\bI(?:'m| am) {re.escape(number)}", text, re.IGNORECASE)
     return (after is not None and stem(after[1].casefold()) in counted) or (age is not None and "year" in counted)

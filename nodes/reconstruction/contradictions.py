@@ -1,6 +1,6 @@
-"""What is said against a clause of the note: a no or a yes in the words of the question, another's illness, a side.
+"""Rules that compare a dialogue with single clauses of its note: yes/no answers, relatives and sides of the body.
 
-English alone, for words that people choose freely; what keeps the note's own words is held to them in `verbatim`.
+They cover English dialogues that are worded freely; `verbatim` covers those that keep the note's own words.
 """
 
 import re
@@ -25,17 +25,17 @@ _KIN, _OF_YOU, _OF_ONESELF = (
 )
 _SAME_KIN = data_file("nodes.reconstruction", "contradictions")["same_kin"]
 _DENIAL, _NO_SIDE = (patterns("nodes.reconstruction", "content")[name] for name in ("denial", "no_side"))
-SHORT_NO, SHORT_YES = 6, 7  # words of either, at most: a longer reply says more than that
-MOST_ASKED, MOST_CONFIRMED = 3, 7  # words of what is asked, or said to be confirmed
-CONFIRMED, NEVER = 0.8, 2.0  # the share of them that a clause has
-ASKED_BEFORE = 4  # turns back: the question before the last
-MEANT, OF_ITS_WORDS, MOST_OF_THEM = 2, 0.3, 0.5  # words told of a relative that a clause has; their share; of fewer
+SHORT_NO, SHORT_YES = 6, 7  # maximum words of a bare no or yes; a longer reply says more
+MOST_ASKED, MOST_CONFIRMED = 3, 7  # maximum content words of a question, or of a request to confirm
+CONFIRMED, NEVER = 0.8, 2.0  # the share of them that a clause must contain; over 1: none can
+ASKED_BEFORE = 4  # turns back to the question before the last
+MEANT, OF_ITS_WORDS, MOST_OF_THEM = 2, 0.3, 0.5  # words shared with a clause; minimum share from MEANT on, and below
 
 
 class _Clause(NamedTuple):
-    """A clause of the note: its matter, in everyday words too, whether it denies, whether it tells of kin."""
+    """A clause of the note: its content words, also in everyday words; whether it denies, or concerns relatives."""
 
-    matter: frozenset[str]
+    stems: frozenset[str]
     denies: bool
     kin: bool
     text: str
@@ -43,12 +43,12 @@ class _Clause(NamedTuple):
 
 @cache
 def _stems(name: str) -> frozenset[str]:
-    """The words of a list, without their endings."""
+    """Return the stems of a word list."""
     return frozenset(map(stem, data_file("nodes.reconstruction", "contradictions")[name].split()))
 
 
 def other_answer(told: Told) -> Iterator[Finding]:
-    """A no to what the note affirms, or a yes to what it denies."""
+    """Report a no to what the note affirms, or a yes to what it denies."""
     for number, (before, message) in enumerate(pairwise(told.dialogue.spoken), 2):
         asked, reply = (sentences(before.content) or [""])[-1], message.content
         no, yes = denies(reply), bool(_PATTERNS["says_yes"].match(reply))
@@ -56,29 +56,27 @@ def other_answer(told: Told) -> Iterator[Finding]:
             continue
         if len(reply.split()) > (SHORT_NO if no else SHORT_YES) or (no and _PATTERNS["hedges"].search(reply)):
             continue
-        asked_for = list(_asked_whether(asked))
-        if any(_says_otherwise(told, number, matter, no) for matter, _ in asked_for):
+        things = list(_things_asked(asked))
+        if any(_says_opposite(told, number, stems, no) for stems, _ in things):
             continue
-        clauses = [one for one in _clauses(told.dialogue.note) if one.kin == _is_of_kin(asked)]
-        met = [
-            [one for one in clauses if len(matter & one.matter) >= share * len(matter)] for matter, share in asked_for
-        ]
-        # A no denies each of several matters, a yes affirms one of them.
-        turned = [found for found in met if found and {one.denies for one in found} == {yes}]
-        if turned and (no or len(turned) == len(met)):
-            yield f"{asked!r}, {reply!r}: the note has {turned[0][0].text!r}", number
+        clauses = [one for one in _clauses(told.dialogue.note) if one.kin == _mentions_kin(asked)]
+        matching = [[one for one in clauses if len(stems & one.stems) >= share * len(stems)] for stems, share in things]
+        # A no denies all the things asked about, a yes affirms at least one of them.
+        contradicted = [group for group in matching if group and {one.denies for one in group} == {yes}]
+        if contradicted and (no or len(contradicted) == len(matching)):
+            yield f"{asked!r}, {reply!r}: the note has {contradicted[0][0].text!r}", number
 
 
-def _says_otherwise(told: Told, number: int, matter: frozenset[str], no: bool) -> bool:
-    """Whether the patient tells elsewhere what is now denied, or denies what is now told: of another time."""
+def _says_opposite(told: Told, number: int, stems: frozenset[str], no: bool) -> bool:
+    """Return whether the patient says the opposite elsewhere, so that this answer is about another time."""
     return any(
-        role == PATIENT and at != number and (_DENIAL.search(text) is None) is no and matter <= _matter(text)
+        role == PATIENT and at != number and (_DENIAL.search(text) is None) is no and stems <= _content(text)
         for at, role, text in told.statements
     )
 
 
-def _asked_whether(question: str) -> Iterator[tuple[frozenset[str], float]]:
-    """Each matter of which a question asks whether it is so, and the share of its words that a clause must have."""
+def _things_asked(question: str) -> Iterator[tuple[frozenset[str], float]]:
+    """Yield each thing that a yes/no question asks about, with the share of its words that a clause must contain."""
     bare = _PATTERNS["confirms"].sub("", question)
     confirms, found = bare != question, _PATTERNS["whether"].search(bare)
     asked = bare if confirms else found[1] if found else ""
@@ -87,53 +85,54 @@ def _asked_whether(question: str) -> Iterator[tuple[frozenset[str], float]]:
     if question[-1:] != "?" or any(_PATTERNS[name].search(question) for name in ("of_another_time", "denying")):
         return
     for part in _PATTERNS["between"].split(asked):
-        if matter := _matter(part):
-            most, share = (MOST_CONFIRMED, CONFIRMED) if confirms and len(matter) > 2 else (MOST_ASKED, 1.0)
-            yield matter, NEVER if len(matter) > most or (len(matter) == 1 and matter <= _stems("general")) else share
+        if stems := _content(part):
+            most, share = (MOST_CONFIRMED, CONFIRMED) if confirms and len(stems) > 2 else (MOST_ASKED, 1.0)
+            yield stems, NEVER if len(stems) > most or (len(stems) == 1 and stems <= _stems("general")) else share
 
 
 def of_a_relative(told: Told) -> Iterator[Finding]:
-    """What is the patient's becomes another's, unless a relative speaks, or is asked for.
+    """Report statements about a relative that nobody asked about.
 
-    Either the note tells it of the patient, or it has nothing of this person, of whom the reply begins to tell.
+    The note tells the same of the patient, or has no such relative. Dialogues in which a relative speaks for the
+    patient are skipped.
     """
     heard = " ".join(message.content for message in told.dialogue.spoken if message.role == PHYSICIAN)
     if len(_PATTERNS["he_or_she"].findall(heard)) > len(_OF_YOU.findall(heard)):
         return
     for number, role, sentence in told.statements:
-        asked_for = number > 1 and _is_of_kin(told.dialogue.spoken[number - 2].content)
+        asked_for = number > 1 and _mentions_kin(told.dialogue.spoken[number - 2].content)
         if role != PATIENT or asked_for:
             continue
-        if own := _told_of_oneself_in_the_note(told.dialogue.note, sentence):
+        if own := _own_clause(told.dialogue.note, sentence):
             yield f"{sentence!r}: the note has {own!r}", number
-        elif (other := _PATTERNS["begins_with_another"].search(sentence)) and _is_unknown(told, number, other):
+        elif (other := _PATTERNS["begins_with_another"].search(sentence)) and _is_unknown_relative(told, number, other):
             yield f"{sentence!r}: nobody asked for the {other[1]}, of whom the note has nothing", number
 
 
-def _told_of_oneself_in_the_note(note: str, sentence: str) -> str | None:
-    """The clause of the note that tells of the patient what a sentence tells of a relative."""
+def _own_clause(note: str, sentence: str) -> str | None:
+    """Return the clause of the note that tells of the patient what a sentence tells of a relative, or None."""
     if not (found := _PATTERNS["of_a_relative"].search(sentence)):
         return None
-    said = _matter(sentence[found.end() :])
-    nearest = max(_clauses(note), key=lambda one: (len(one.matter & said), one.kin), default=None)
-    shared = len(nearest.matter & said) if nearest and not nearest.kin else 0
-    is_meant = shared >= (OF_ITS_WORDS if shared >= MEANT else MOST_OF_THEM) * len(said)
-    return nearest.text if nearest and shared and is_meant else None
+    content = _content(sentence[found.end() :])
+    nearest = max(_clauses(note), key=lambda one: (len(one.stems & content), one.kin), default=None)
+    shared = len(nearest.stems & content) if nearest and not nearest.kin else 0
+    matches = shared >= (OF_ITS_WORDS if shared >= MEANT else MOST_OF_THEM) * len(content)
+    return nearest.text if nearest and shared and matches else None
 
 
-def _is_unknown(told: Told, number: int, other: re.Match[str]) -> bool:
-    """Whether a person to whom something happens stands nowhere: not in the note, nor in what was asked before."""
+def _is_unknown_relative(told: Told, number: int, other: re.Match[str]) -> bool:
+    """Return whether an ill relative is neither in the note nor in an earlier question."""
     in_note = re.search(_SAME_KIN.get(other[1].casefold(), other[1]), told.dialogue.note, re.IGNORECASE)
-    asked_before = number > ASKED_BEFORE and _is_of_kin(told.dialogue.spoken[number - ASKED_BEFORE].content)
+    asked_before = number > ASKED_BEFORE and _mentions_kin(told.dialogue.spoken[number - ASKED_BEFORE].content)
     rest = other.string[other.end() :]
-    own = {word for one in _clauses(told.dialogue.note) if not one.kin for word in one.matter}
-    of_kin = {word for one in _clauses(told.dialogue.note) if one.kin for word in one.matter}
-    ill = bool(_matter(rest) & own) or any(name in complaints() for name, _ in terms_in(rest, "en"))
-    return ill and not (in_note or asked_before or _matter(rest) & of_kin or _OF_ONESELF.search(rest))
+    own = {word for one in _clauses(told.dialogue.note) if not one.kin for word in one.stems}
+    of_kin = {word for one in _clauses(told.dialogue.note) if one.kin for word in one.stems}
+    ill = bool(_content(rest) & own) or any(name in complaints() for name, _ in terms_in(rest, "en"))
+    return ill and not (in_note or asked_before or _content(rest) & of_kin or _OF_ONESELF.search(rest))
 
 
 def other_side_of_a_part(told: Told) -> Iterator[Finding]:
-    """A side of a part of the body of which the note has only the other."""
+    """Report a body part with a side if the note has only its other side."""
     note = _sides_of_parts(told.note)
     for number, sentence in told.asserted:
         for part, sides in _sides_of_parts(sentence).items():
@@ -149,7 +148,7 @@ def _sides_of_parts(text: str) -> dict[str, set[str]]:
     return found
 
 
-def _is_of_kin(text: str) -> bool:
+def _mentions_kin(text: str) -> bool:
     return _KIN.search(text) is not None
 
 
@@ -158,9 +157,9 @@ def _clauses(note: str) -> list[_Clause]:
     family = " ".join(read_sections(note, "en").get("family_history", ()))
     return [
         _Clause(
-            _matter(f"{text}. {in_lay_words(text, 'en')}"),
+            _content(f"{text}. {in_lay_words(text, 'en')}"),
             _DENIAL.search(text) is not None,
-            _is_of_kin(statement) or text in family,
+            _mentions_kin(statement) or text in family,
             text,
         )
         for statement in statements(note)
@@ -168,7 +167,7 @@ def _clauses(note: str) -> list[_Clause]:
     ]
 
 
-def _matter(text: str) -> frozenset[str]:
+def _content(text: str) -> frozenset[str]:
     return frozenset(one for one in content_words(text, "en") - _stems("beside") if not one.isdigit())
 
 

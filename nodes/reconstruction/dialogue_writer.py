@@ -1,7 +1,7 @@
-"""Dialogue generation: one author who carries out the plan, section by section or all at once (CliniChat, Figure 4).
+"""Dialogue generation: one author follows the plan, section by section or all at once (CliniChat, Figure 4).
 
-Each section is held against the gates; what they object to is put to the author again, as often as the settings allow.
-The direct role-play of the comparison (Figure 10) has neither plan nor knowledge.
+The gates check each section, and the author revises it up to ``section_revisions`` times. The direct role-play used as
+a comparison (Figure 10) has neither plan nor knowledge.
 """
 
 import asyncio
@@ -28,11 +28,11 @@ from nodes.reconstruction.role_setting import RoleSetting, roles_of
 from nodes.reconstruction.script import script
 
 Part = TypeVar("Part")
-_SECTION_AT_ONCE = 6  # sentences of a turn, offline, where no plan parts them
+_SECTION_AT_ONCE = 6  # maximum sentences of an offline turn without a plan
 
 
 class WritingState(PlanState, total=False):
-    """What the author works from, and what is written already."""
+    """The author's input and what is written so far."""
 
     plan: list[PlannedSection]
     sections: list[WrittenSection]
@@ -49,7 +49,7 @@ class DirectDialogue(Strict):
 
 @dataclass(frozen=True)
 class WholeView:
-    """What the author sees when all is written at once."""
+    """What the author sees when writing the whole dialogue at once."""
 
     note: Note
     roles: RoleSetting
@@ -60,7 +60,7 @@ class WholeView:
 
 @dataclass(frozen=True)
 class SectionView(WholeView):
-    """What the author sees when a section is due."""
+    """What the author sees when writing one section."""
 
     section: PlannedSection
     before: list[Exchange]
@@ -77,7 +77,7 @@ class DirectView:
 
 
 def section_of_the_script(view: SectionView) -> SectionDialogue:
-    """Offline: what the note tells of the section."""
+    """Offline: return the section's exchanges, made from the note."""
     written = _script(view)
     return SectionDialogue(
         exchanges=[e for part in written if part.section == view.section.name for e in part.exchanges]
@@ -85,22 +85,22 @@ def section_of_the_script(view: SectionView) -> SectionDialogue:
 
 
 def whole_script(view: WholeView) -> WholeDialogue:
-    """Offline: the same for all sections."""
-    return WholeDialogue(sections=_told(_script(view)))
+    """Offline: return all sections, made from the note; AnswerError if there are none."""
+    return WholeDialogue(sections=_nonempty(_script(view)))
 
 
 def what_the_note_tells(view: DirectView) -> DirectDialogue:
-    """Offline: a section of the note in each exchange."""
-    return DirectDialogue(exchanges=[*_told(short_script(view.note, _SECTION_AT_ONCE))])
+    """Offline: return the exchanges of the short script; AnswerError if there are none."""
+    return DirectDialogue(exchanges=[*_nonempty(short_script(view.note, _SECTION_AT_ONCE))])
 
 
 def short_script(note: Note, at_once: int = 3) -> list[Exchange]:
-    """The interview in fewer and longer turns."""
+    """Return the offline interview in fewer and longer turns of at most ``at_once`` sentences."""
     disease = knowledge_of_the_note(KnowledgeView(note)).diagnostic.most_likely_disease
     return [exchange for part in script(note, roles_of(note), disease, at_once) for exchange in part.exchanges]
 
 
-def _told(parts: list[Part]) -> list[Part]:
+def _nonempty(parts: list[Part]) -> list[Part]:
     if not parts:
         raise AnswerError("the note tells nothing of a patient")
     return parts
@@ -119,7 +119,7 @@ direct_author = Role("dialogue_writer", "reconstruction", "reconstruction/direct
 
 @node
 async def write_section(state: WritingState, runtime: Runtime[Context]) -> dict[str, Any]:
-    """The next section of the plan, or the last one again if the gates object to it or it could not be read."""
+    """Write the next section of the plan, or rewrite the last if gates object to it or it could not be parsed."""
     context, note, plan = runtime.context, state["note"], state["plan"]
     section, revisions, written = plan[state["section"]], state["revisions"], list(state["sections"])
     draft = written.pop().exchanges if state["objections"] else []
@@ -142,7 +142,7 @@ async def write_section(state: WritingState, runtime: Runtime[Context]) -> dict[
             raise
         return {"sections": written, "revisions": revisions + 1, "objections": []}
     written.append(WrittenSection(section=section.name, exchanges=answer.exchanges))
-    by_rule = model_of(section_author.name, section_author.stage, context.models) == OFFLINE  # writes the same again
+    by_rule = model_of(section_author.name, section_author.stage, context.models) == OFFLINE  # would repeat itself
     objections = [] if by_rule else await asyncio.to_thread(_objections, state, written, view.language)
     if objections and revisions < context.section_revisions:
         return {"sections": written, "revisions": revisions + 1, "objections": objections}
@@ -151,7 +151,7 @@ async def write_section(state: WritingState, runtime: Runtime[Context]) -> dict[
 
 @node
 async def write_whole(state: WritingState, runtime: Runtime[Context]) -> dict[str, Any]:
-    """The whole dialogue in one answer, as in the paper."""
+    """Write the whole dialogue in one answer, as in the paper."""
     context, note = runtime.context, state["note"]
     language = context.language or note.language
     view = WholeView(note, state["roles"], state["knowledge"], state["plan"], language)
@@ -161,7 +161,7 @@ async def write_whole(state: WritingState, runtime: Runtime[Context]) -> dict[st
 
 @node
 async def write_directly(state: WritingState, runtime: Runtime[Context]) -> dict[str, Any]:
-    """The whole dialogue from the note alone: the comparison of Figure 10."""
+    """Write the whole dialogue from the note alone, as in the comparison of Figure 10."""
     context, note = runtime.context, state["note"]
     view = DirectView(note, context.language or note.language)
     answer = await ask(direct_author, view, context, language=note.language, place="direct")
@@ -169,7 +169,7 @@ async def write_directly(state: WritingState, runtime: Runtime[Context]) -> dict
 
 
 def _objections(state: WritingState, written: list[WrittenSection], language: Language) -> list[str]:
-    """What the gates find in the section written last; some of them embed what was said."""
+    """Return the gates' objections to the last section. Slow: some gates compute embeddings."""
     dialogue = assemble(state["note"], state["roles"], written, inferred_by(state["knowledge"]), language)
     earlier = 1 + 2 * sum(len(part.exchanges) for part in written[:-1])
     return [

@@ -1,4 +1,4 @@
-"""What dialogues are made of: a physician's turn with the reply; direct role-play alone may ask three questions."""
+"""The exchanges of a dialogue: a physician's turn with its reply. Only direct role-play may ask over two questions."""
 
 from functools import cache
 from typing import Annotated, Any, Literal, Self
@@ -24,7 +24,7 @@ SectionName = Literal[
 ]
 
 
-def _few_questions(text: str) -> str:
+def _check_questions(text: str) -> str:
     if (count := questions_in(text)) > MOST_QUESTIONS:
         raise ValueError(f"asks {count} questions at once; at most two, so spread them over several exchanges")
     return text
@@ -34,20 +34,20 @@ _SPEAKERS = ("doctor", "physician", "patient")
 
 
 @cache
-def _called() -> frozenset[str]:
-    """What speakers are called in each language, which nobody says for a turn."""
-    named = {speaker(who, language).strip(" :：") for who in _SPEAKERS for language in languages()}
-    return frozenset(name.casefold() for name in named)
+def _speaker_names() -> frozenset[str]:
+    """Return the speakers' names in each language, which are no valid turn by themselves."""
+    names = {speaker(who, language).strip(" :：") for who in _SPEAKERS for language in languages()}
+    return frozenset(name.casefold() for name in names)
 
 
-def _in_words(text: str) -> str:
-    if not has_words(text) or text.casefold() in _called():
+def _check_words(text: str) -> str:
+    if not has_words(text) or text.casefold() in _speaker_names():
         raise ValueError(NO_WORDS)
     return text
 
 
-Utterance = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1), AfterValidator(_in_words)]
-PhysicianUtterance = Annotated[Utterance, AfterValidator(_few_questions)]
+Utterance = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1), AfterValidator(_check_words)]
+PhysicianUtterance = Annotated[Utterance, AfterValidator(_check_questions)]
 
 
 class FreeExchange(Strict):
@@ -69,17 +69,17 @@ class Exchange(FreeExchange):
     physician: PhysicianUtterance = Field(description="At most two questions.")
 
 
-def _spoken(exchanges: Any) -> Any:
-    """Without those in which nobody says anything, as a weak model gives where it has nothing to say."""
+def _drop_silent(exchanges: Any) -> Any:
+    """Drop exchanges without words, which weak models return if they have nothing to say."""
     if not isinstance(exchanges, list):
         return exchanges
-    return [one for one in exchanges if not isinstance(one, dict) or any(str(said).strip() for said in one.values())]
+    return [one for one in exchanges if not isinstance(one, dict) or any(str(text).strip() for text in one.values())]
 
 
 class SectionDialogue(Strict):
     """The exchanges of one section of the interview."""
 
-    exchanges: Annotated[list[Exchange], BeforeValidator(_spoken)] = Field(
+    exchanges: Annotated[list[Exchange], BeforeValidator(_drop_silent)] = Field(
         description="In their order; empty only if nothing of the section applies."
     )
 

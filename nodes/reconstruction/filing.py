@@ -1,4 +1,4 @@
-"""The record clerk: takes the note in, and files what was written as a dialogue of chat messages. Asks nobody."""
+"""The record clerk: takes the note in, and files the written dialogue as chat messages. No model calls."""
 
 import asyncio
 from collections.abc import Sequence
@@ -30,7 +30,7 @@ class NoteInput(TypedDict, total=False):
 
 
 class FilingState(TypedDict, total=False):
-    """What was written, by either way of writing."""
+    """What either way of writing has produced."""
 
     note: Note
     roles: RoleSetting
@@ -38,12 +38,15 @@ class FilingState(TypedDict, total=False):
     sections: list[WrittenSection]
     exchanges: list[FreeExchange]
     last_words: str
-    diseases: list[str]  # of the answer key; no writer sees them
+    diseases: list[str]  # from the answer key; hidden from the writers
 
 
 @node
 async def take_note(state: NoteInput, runtime: Runtime[Context]) -> dict[str, Any]:
-    """The note as it came, or that of the case; what an answer key says is for the file alone, unless it is told."""
+    """Take the given note, or write that of the case.
+
+    Content from the answer key is kept for the file, and hidden from the writers unless ``answer_key`` is ``told``.
+    """
     given: Any = state.get("note")
     if given is None:
         case: Any = state.get("case")
@@ -51,17 +54,17 @@ async def take_note(state: NoteInput, runtime: Runtime[Context]) -> dict[str, An
             case = await asyncio.to_thread(find_case, state.get("case_id"), runtime.context.case_source)
         given = note_of(Case.model_validate(case) if not isinstance(case, Case) else case)
     note = given if isinstance(given, Note) else Note.model_validate(given)
-    begun = {"sections": [], "exchanges": [], "section": 0, "revisions": 0, "objections": []}
-    return {"note": note.shown(runtime.context.answer_key == "told"), "diseases": note.diseases, **begun}
+    start = {"sections": [], "exchanges": [], "section": 0, "revisions": 0, "objections": []}
+    return {"note": note.shown(runtime.context.answer_key == "told"), "diseases": note.diseases, **start}
 
 
 @node
 async def file_dialogue(state: FilingState, runtime: Runtime[Context]) -> dict[str, Any]:
-    """The finished dialogue."""
+    """File the finished dialogue."""
     context, note = runtime.context, state["note"]
     sections = state.get("sections", [])
     at_once = context.whole_dialogue and context.reconstruction == "clini_recon"
-    way = f"{context.reconstruction}{'_whole' if at_once else ''}"
+    strategy = f"{context.reconstruction}{'_whole' if at_once else ''}"
     knowledge = state.get("knowledge")
     inferred = inferred_by(knowledge)
     dialogue = assemble(
@@ -73,11 +76,11 @@ async def file_dialogue(state: FilingState, runtime: Runtime[Context]) -> dict[s
         last_words=state.get("last_words", ""),
     ).model_copy(update={"diseases": state.get("diseases") or note.diseases})
     department = note.department or (knowledge.diagnostic.department if knowledge else None)
-    return {"dialogue": dialogue.model_copy(update={"strategy": way, "department": department})}
+    return {"dialogue": dialogue.model_copy(update={"strategy": strategy, "department": department})}
 
 
 def inferred_by(knowledge: ClinicalKnowledge | None) -> str:
-    """The disease that the physician comes to; empty if none."""
+    """Return the disease that the physician infers; empty if none."""
     return knowledge.diagnostic.most_likely_disease.strip() if knowledge else ""
 
 
@@ -89,9 +92,9 @@ def assemble(
     language: Language,
     last_words: str = "",
 ) -> Dialogue:
-    """Exchanges as chat messages: the patient's greeting first, the physician's farewell last.
+    """Convert exchanges to chat messages, from the patient's greeting to the physician's farewell.
 
-    ``last_words``: what the physician said last, if that was not the farewell of the plan.
+    ``last_words`` replaces the farewell of the plan.
     """
     messages = [Message(role=PATIENT, content=opening_words(roles, language))]
     starts: dict[str, int] = {}

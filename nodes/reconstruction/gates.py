@@ -1,8 +1,8 @@
-"""What a reconstructed dialogue must satisfy before it is kept: pure functions that name what is wrong.
+"""The gates that a reconstructed dialogue must pass: pure functions that report problems.
 
-Each gate takes a dialogue, with its note, and returns its problems; none means passed. They are strict where the
-paper's rules are (CliniChat, Figures 4 to 6 and 11): nothing beyond the note, no omniscient patient, plain words, at
-most two questions at a time.
+Each gate takes a dialogue with its note and yields its problems; a dialogue without any has passed. Gates are strict
+where the paper's rules are (CliniChat, Figures 4 to 6 and 11): nothing beyond the note, no omniscient patient, plain
+words, and at most two questions at a time.
 """
 
 import re
@@ -19,12 +19,12 @@ from nodes.reconstruction import answers, content, contradictions, kinds, learne
 from nodes.reconstruction.content import Finding, Rule, Told, only_where
 
 MOST_QUESTIONS = 2
-TOLERATED = 1  # technical terms: people use one
-ENDED = 0.8  # of the other turns, at least, end as sentences do
-SENTENCE = 5  # words; what is shorter may stand without a full stop
-_GREETING = 60  # characters: no more than a greeting
+TOLERATED = 1  # technical terms: real speakers use one
+ENDED = 0.8  # minimum share of the other turns that end like a sentence
+SENTENCE = 5  # words from which a turn needs a full stop
+_GREETING = 60  # characters of a mere greeting
 _CLOSING = ("initial_diagnosis", "confirmatory_tests")
-_FINDINGS = ("physical_examination", "test_results")  # of a note
+_FINDINGS = ("physical_examination", "test_results")  # sections of a note
 _BEYOND_ASCII = re.compile(r"[^\x00-\x7f]{2,}")
 _IN_CAPITALS = re.compile(r"(?<![A-Za-z])[A-Z]{3,}(?![A-Za-z])")
 _PATTERNS = patterns("nodes.reconstruction", "patterns")
@@ -32,7 +32,7 @@ _PATTERNS = patterns("nodes.reconstruction", "patterns")
 
 @dataclass(frozen=True)
 class GateProblem:
-    """What is wrong with a dialogue, found by which gate, at which of its spoken turns."""
+    """A problem of a dialogue: the gate that found it, and the spoken turn."""
 
     gate: str
     message: str
@@ -44,20 +44,20 @@ class GateProblem:
 
 
 def check_dialogue(dialogue: Dialogue) -> list[GateProblem]:
-    """The problems of a dialogue under every gate, in their order."""
+    """Return the problems that all gates find in a dialogue, in the order of the gates."""
     told = Told(dialogue)
     return [GateProblem(name, message, turn) for name, gate in GATES.items() for message, turn in gate(told)]
 
 
 def not_empty(told: Told) -> Iterator[Finding]:
-    """Both speak, the patient in answer to the physician, and no turn is blank."""
+    """Require that both speak, that the patient answers the physician, and that no turn is blank."""
     dialogue = told.dialogue
     for role in (PATIENT, PHYSICIAN):
         if not any(message.role == role for message in dialogue.spoken):
-            yield f"there is no turn of the {_who(role)}", None
-    answered = any(before.role == PHYSICIAN and said.role == PATIENT for before, said in pairwise(dialogue.spoken))
+            yield f"there is no turn of the {_speaker(role)}", None
+    answered = any(turn.role == PHYSICIAN and reply.role == PATIENT for turn, reply in pairwise(dialogue.spoken))
     size = sum(len(message.content) for message in dialogue.spoken)
-    if not answered and (dialogue.strategy or size < _GREETING):  # ours opens with a greeting and ends with a farewell
+    if not answered and (dialogue.strategy or size < _GREETING):  # ours begin with a greeting
         yield "the patient answers nothing", None
     for number, message in enumerate(dialogue.spoken, 1):
         if not message.content.strip():
@@ -65,38 +65,37 @@ def not_empty(told: Told) -> Iterator[Finding]:
 
 
 def roles_alternate(told: Told) -> Iterator[Finding]:
-    """The patient (user) and the physician (assistant) speak strictly in turns; instructions stand before them."""
+    """Require that patient (user) and physician (assistant) alternate, with system messages only at the start."""
     dialogue = told.dialogue
     for number, (before, message) in enumerate(pairwise(dialogue.spoken), 2):
         if message.role == before.role:
             expected = PATIENT if message.role == PHYSICIAN else PHYSICIAN
-            yield f"expected the {_who(expected)}, found the {_who(message.role)}", number
+            yield f"expected the {_speaker(expected)}, found the {_speaker(message.role)}", number
             return
     if any(message.role == "system" for message in dialogue.messages[1:]):
         yield "a system message stands inside the dialogue", None
 
 
 def not_cut_off(told: Told) -> Iterator[Finding]:
-    """Every turn ends as the others do, not within a sentence; a few words before the last turn need no full stop.
+    """Require that no turn stops within a sentence, and that the dialogue does not end with a question.
 
-    Nor does the physician ask something last, which nobody answers.
+    A turn of a few words needs no full stop, except the last.
     """
     last = told.dialogue.spoken[-1:]
     if last and last[0].role == PHYSICIAN and last[0].content.rstrip().endswith(("?", "？")):
         yield "nobody answers the last question", len(told.dialogue.spoken)
     ends = [bool(_PATTERNS["end"].search(message.content)) for message in told.dialogue.spoken]
     for number, (message, ended) in enumerate(zip(told.dialogue.spoken, ends, strict=True), 1):
-        begun = number == len(ends) or len(message.content.split()) >= SENTENCE
-        if begun and not ended and sum(ends) >= ENDED * (len(ends) - 1):
+        needs_end = number == len(ends) or len(message.content.split()) >= SENTENCE
+        if needs_end and not ended and sum(ends) >= ENDED * (len(ends) - 1):
             yield "the last sentence has no end", number
 
 
 def diagnosis_not_leaked(told: Told) -> Iterator[Finding]:
-    """Nobody names the disease before the physician does, and the physician only in the closing sections.
+    """Require that the physician names the disease first, and only in the closing sections.
 
-    A result that names it in the note may be told with the findings before them.
-
-    Where the sections are not recorded, the physician may name it after the first third of the dialogue.
+    If a finding of the note names it, the physician may also name it with the findings. Without recorded sections, it
+    may come after the first third of the dialogue.
     """
     dialogue = told.dialogue
     known = [*dialogue.diseases[:1], dialogue.inferred]
@@ -119,7 +118,11 @@ def diagnosis_not_leaked(told: Told) -> Iterator[Finding]:
 
 
 def plain_words(told: Told) -> Iterator[Finding]:
-    """No jargon of the list: in the patient's words unless heard before, in the physician's until findings are told."""
+    """Require plain words: at most ``TOLERATED`` terms of the jargon list.
+
+    A term counts for the patient unless heard before or common in speech, and for the physician until the findings are
+    told.
+    """
     dialogue = told.dialogue
     starts = [dialogue.sections[name] for name in ("physical_examination", *_CLOSING) if name in dialogue.sections]
     findings = min(starts, default=len(dialogue.spoken) // 2)
@@ -130,13 +133,13 @@ def plain_words(told: Told) -> Iterator[Finding]:
         for term in jargon_in(message.content, dialogue.language):
             heard = any(term.casefold() in earlier.content.casefold() for earlier in dialogue.spoken[:number])
             if not (message.role == PATIENT and (heard or term.casefold() in content.SPOKEN)):
-                found.append((f"the {_who(message.role)} says {term!r}", number + 1))
+                found.append((f"the {_speaker(message.role)} says {term!r}", number + 1))
     if len(found) > TOLERATED:
         yield from found
 
 
 def few_questions(told: Told) -> Iterator[Finding]:
-    """At most two questions in a turn of the physician (CliniChat, Figure 6)."""
+    """Require at most two questions in a turn of the physician (CliniChat, Figure 6)."""
     for number, message in enumerate(told.dialogue.spoken, 1):
         count = questions_in(message.content)
         if message.role == PHYSICIAN and count > MOST_QUESTIONS:
@@ -144,20 +147,20 @@ def few_questions(told: Told) -> Iterator[Finding]:
 
 
 def no_placeholders(told: Told) -> Iterator[Finding]:
-    """Nothing of the plan's or a prompt's syntax is left over, and nothing is written that nobody would say."""
+    """Require that no syntax of plan or prompt is left over, and nothing that people write but do not say."""
     dialogue = told.dialogue
     for number, message in enumerate(dialogue.messages, 1):
-        left = [*_PATTERNS["placeholder"].findall(message.content), *_PATTERNS["sign"].findall(message.content)]
-        left += filter(_is_garbled, _BEYOND_ASCII.findall(message.content))
-        left = [found for found in dict.fromkeys(left) if found not in dialogue.note]
+        leftovers = [*_PATTERNS["placeholder"].findall(message.content), *_PATTERNS["sign"].findall(message.content)]
+        leftovers += filter(_is_garbled, _BEYOND_ASCII.findall(message.content))
+        leftovers = [found for found in dict.fromkeys(leftovers) if found not in dialogue.note]
         if message.role == PATIENT:
-            left += _PATTERNS["heading"].findall(message.content)
-        for found in left + _PATTERNS["not_said"].findall(message.content):
+            leftovers += _PATTERNS["heading"].findall(message.content)
+        for found in leftovers + _PATTERNS["not_said"].findall(message.content):
             yield f"{found.strip()!r} is left over", number
 
 
 def _is_garbled(signs: str) -> bool:
-    """Whether signs are the bytes of others, read in the encoding of Western Windows: "Â°" for "°"."""
+    """Return whether characters are UTF-8 bytes decoded as Windows-1252: "Â°" for "°"."""
     try:
         data = b"".join(sign.encode("latin-1" if "\x80" <= sign <= "\x9f" else "cp1252") for sign in signs)
         return len(data.decode("utf-8")) < len(signs)
@@ -166,7 +169,7 @@ def _is_garbled(signs: str) -> bool:
 
 
 def entailed_by_the_note(told: Told) -> Iterator[Finding]:
-    """A reader who held it against the note, if one did, objects to nothing."""
+    """Require that the reader who compared the dialogue with its note, if any, has no objections."""
     for objection in told.dialogue.objections or ():
         yield f"{objection.kind}: {objection.reason}", objection.turn
 
@@ -182,19 +185,19 @@ GATES: dict[str, Rule] = {
     "diagnosis_not_leaked": diagnosis_not_leaked,
     "plain_words": plain_words,
     "entailed_by_the_note": entailed_by_the_note,
-    # Of a dialogue without a note there is nothing to hold against what is said.
+    # These compare a dialogue with its note, so they skip one without a note.
     **{name: only_where(lambda told: bool(told.dialogue.note.strip()), rule) for name, rule in _RULES.items()},
 }
 
 
 def questions_in(text: str) -> int:
-    """How many questions a turn asks: a run of question marks is one, and so is each clause of a row that asks."""
+    """Count the questions of a turn: each run of question marks, and each asking clause before one."""
     asked = [part for part in text.replace("？", "?").split("?")[:-1] if re.search(r"\w", part)]
     return sum(max(1, len(_PATTERNS["asks"].findall(re.split(r"[.!。！]", part)[-1]))) for part in asked)
 
 
 def names_disease(text: str, diseases: Sequence[str]) -> bool:
-    """Whether a text names one of the diseases, by its name or the abbreviation beside it."""
+    """Return whether a text names one of the diseases, by name or abbreviation."""
     folded, capitals = normalise(text), set(_IN_CAPITALS.findall(text))
     return any(
         _initials(disease) in capitals or any(spelled(name).search(folded) for name in _spellings(disease) if name)
@@ -215,7 +218,7 @@ def _spellings(disease: str) -> tuple[str, ...]:
 
 
 def _initials(disease: str) -> str:
-    """In capitals, as they are written: acute lymphoblastic leukaemia is no "all"."""
+    """Return the initials of a disease in capitals, so that acute lymphoblastic leukaemia does not match "all"."""
     return "".join(word[0] for word in _without_brackets(disease).split()).upper()
 
 
@@ -223,5 +226,5 @@ def _without_brackets(disease: str) -> str:
     return normalise(re.sub(r"\s*[(（][^()（）]*[)）]", "", disease))
 
 
-def _who(role: str) -> str:
+def _speaker(role: str) -> str:
     return {PATIENT: "patient", PHYSICIAN: "physician"}.get(role, role)

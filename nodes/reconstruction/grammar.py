@@ -1,4 +1,4 @@
-"""The little grammar that turns "she takes" into "I take"; ``@I`` and ``@my`` mark the patient until the end."""
+"""The small grammar that turns "she takes" into "I take"; ``@I`` and ``@my`` mark the patient until `settled`."""
 
 import re
 from functools import cache
@@ -13,12 +13,12 @@ PATTERNS = patterns("nodes.reconstruction", "lay_speech")
 
 @cache
 def rewritings(step: str) -> tuple[tuple[re.Pattern[str], str], ...]:
-    """What is replaced by what at a step, in order."""
+    """Return the replacements of a step, in order."""
     return tuple((re.compile(one["from"].replace("\n", "")), one["say"]) for one in SPEECH["rewrite"][step])
 
 
 def rewritten(text: str, *steps: str) -> str:
-    """A text with the replacements of these steps made, one after the other."""
+    """Apply the replacements of several steps, one after the other."""
     for step in steps:
         for old, new in rewritings(step):
             text = old.sub(new, text)
@@ -26,7 +26,7 @@ def rewritten(text: str, *steps: str) -> str:
 
 
 def with_marks(text: str, section: str, voice: Voice) -> str:
-    """The patient's pronouns; a relative of the same sex who was named before in the sentence keeps them."""
+    """Mark the patient's pronouns; those after a relative of the same sex in the sentence stay the relative's."""
     if not voice.itself:
         return text
     for sex in [voice.sex] if voice.sex else ["female", "male"]:
@@ -41,7 +41,7 @@ def with_marks(text: str, section: str, voice: Voice) -> str:
 
 
 def settled(text: str, voice: Voice) -> str:
-    """Marks become words: "I" with its verbs, or the relative who is spoken of."""
+    """Replace the marks by words: "I" with its verbs, or the relative who is spoken of."""
     if not voice.itself:
         name = f"my {voice.kin}"
         pronoun = {"son": "he", "daughter": "she"}.get(
@@ -55,40 +55,40 @@ def settled(text: str, voice: Voice) -> str:
     text = PATTERNS["own_verb"].sub(lambda m: f"I {m[1]}{_first_person(m[2])}", text)
     text = re.sub(r"(?<=of )@my(?! \w)", "mine", text)
     text = text.replace("@I", "I").replace("@my", "my")
-    return PATTERNS["joined_verb"].sub(lambda m: m[1] + (_first_person(m[2]) if _is_of_i(m) else m[2]), text)
+    return PATTERNS["joined_verb"].sub(lambda m: m[1] + (_first_person(m[2]) if _belongs_to_i(m) else m[2]), text)
 
 
-def _is_of_i(joined: re.Match[str]) -> bool:
-    """Whether what is joined by "and" is a verb of "I": no plural, and no other subject between.
+def _belongs_to_i(joined: re.Match[str]) -> bool:
+    """Return whether the word joined by "and" is a verb of "I": no plural noun, and no other subject between.
 
     A clause within the sentence ("when I dry my face, then ...") ends at a comma. A plural noun is followed by a
-    preposition, a conjunction or a verb; what could be both is one after "no", "of" and their like.
+    preposition, a conjunction or a verb; an ambiguous word is a noun after "no", "of" and the like.
     """
     before, after = joined.string[: joined.start()], joined.string[joined.end() :]
-    ended = (before + joined[1]).rfind(",")
-    subjects = [each for each in PATTERNS["subject"].finditer(before) if not (each[1] and each.end() <= ended)]
+    clause_end = (before + joined[1]).rfind(",")
+    subjects = [each for each in PATTERNS["subject"].finditer(before) if not (each[1] and each.end() <= clause_end)]
     if not subjects or subjects[-1][2] != "I":
         return False
     if joined[2] in SPEECH["human"]["verbs"].split():
         return True
     if PATTERNS["verb_after"].match(after):
         return False  # "and exercises from a leaflet did not help"
-    either = joined[2] in SPEECH["human"]["verbs_or_things"].split() and not PATTERNS["things"].search(before)
-    return either or PATTERNS["may_follow_plural"].match(after) is None
+    ambiguous_verb = joined[2] in SPEECH["human"]["verbs_or_things"].split() and not PATTERNS["things"].search(before)
+    return ambiguous_verb or PATTERNS["may_follow_plural"].match(after) is None
 
 
 def _first_person(verb: str) -> str:
-    low = verb.casefold()
-    if low in SPEECH["first_person"]:
-        return str(SPEECH["first_person"][low])
-    if not low.endswith("s") or low.endswith(("ss", "us", "as")) or len(low) < 4:
+    lower = verb.casefold()
+    if lower in SPEECH["first_person"]:
+        return str(SPEECH["first_person"][lower])
+    if not lower.endswith("s") or lower.endswith(("ss", "us", "as")) or len(lower) < 4:
         return verb
-    if low.endswith("ies"):
+    if lower.endswith("ies"):
         return verb[:-3] + "y"
-    return verb[:-2] if low.endswith(("sses", "shes", "ches", "xes", "zzes", "oes")) else verb[:-1]
+    return verb[:-2] if lower.endswith(("sses", "shes", "ches", "xes", "zzes", "oes")) else verb[:-1]
 
 
 def lowered(text: str) -> str:
-    """The first letter small, unless the word is a name or an abbreviation."""
+    """Lower-case the first letter, unless the word is "I" or an abbreviation."""
     first = text.split(" ")[0] if text else ""
     return text if not text or sum(map(str.isupper, first)) > 1 or first == "I" else text[0].lower() + text[1:]

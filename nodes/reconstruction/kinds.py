@@ -1,4 +1,4 @@
-"""Words of a kind, of which another is another matter: a part of the body, a relative, a degree."""
+"""Check words of one kind, such as parts of the body, relatives or degrees: another word means something else."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -19,41 +19,41 @@ _KINDS = re.compile(
 )
 _ALONE = frozenset(_WORDS["alone"])
 _PATTERNS = patterns("nodes.reconstruction", "particulars")
-SAME = 2  # words shared with the sentence of the note that is meant
+SAME = 2  # words that a statement shares with its sentence of the note
 
 
 def other_of_its_kind(told: Told) -> Iterator[Finding]:
-    """Another part of the body, relative, degree, ...: the note has of the same matter one that the statement lacks."""
-    known, every = _of_kinds(told.note), _of_kinds(" ".join(message.content for message in told.dialogue.spoken))
+    """Report a body part, relative, degree, etc. other than that of the matching sentence of the note."""
+    known, used = _kinds_in(told.note), _kinds_in(" ".join(message.content for message in told.dialogue.spoken))
     of_note = [
         (found, _about(one, told.language), bool(_PATTERNS["denies"].search(one)))
         for one in sentences(told.note)
-        if (found := _of_kinds(one))
+        if (found := _kinds_in(one))
     ]
     for number, role, sentence in told.statements:
-        if not (new := _of_kinds(sentence).keys() - known.keys()):
+        if not (new := _kinds_in(sentence).keys() - known.keys()):
             continue
-        turn = _of_kinds(told.dialogue.spoken[number - 1].content)
-        # A mother who tells of "my son" has not put a son in place of herself.
+        turn = _kinds_in(told.dialogue.spoken[number - 1].content)
+        # A mother who speaks of "my son" does not replace herself by a son.
         kinds, parts = {_kind(one) for one in new if _part(one) != "relative_child"}, {_part(one) for one in new}
         asked = told.dialogue.spoken[number - 2].content if role == PATIENT and number > 1 else ""
         denied = bool(_PATTERNS["denies"].search(_PATTERNS["none_at_all"].sub("", sentence)))
         about = _about(sentence, told.language) | _about(asked, told.language)
         for found, matter, negated in of_note:
             alike = (denied or not negated) and len(matter & about) >= SAME
-            lost = [
+            missing = [
                 word
                 for one, word in found.items()
                 if (alike and _kind(one) in kinds and one not in turn)
-                or (_part(one) in _ALONE & parts and one not in every)
+                or (_part(one) in _ALONE & parts and one not in used)
             ]
-            if lost:
-                yield f"{sentence!r}: the note has {', '.join(lost)}", number
+            if missing:
+                yield f"{sentence!r}: the note has {', '.join(missing)}", number
                 break
 
 
 @lru_cache(maxsize=4096)
-def _of_kinds(text: str) -> Mapping[str, str]:
+def _kinds_in(text: str) -> Mapping[str, str]:
     return {str(found.lastgroup): found[0] for found in _KINDS.finditer(text)}
 
 
@@ -67,7 +67,7 @@ def _part(name: str) -> str:
 
 @cache
 def _about(text: str, language: Language) -> frozenset[str]:
-    """What a sentence is about but for its words of a kind."""
+    """Return the content words of a sentence, without those of a kind."""
     return frozenset(content_words(_KINDS.sub(" ", text), language))
 
 

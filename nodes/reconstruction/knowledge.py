@@ -1,4 +1,4 @@
-"""Knowledge preparation: what the note leaves out and the interview needs (CliniChat, section 3.2 and Figure 5)."""
+"""Knowledge preparation: what the interview needs beyond the note (CliniChat, section 3.2 and Figure 5)."""
 
 import re
 from dataclasses import dataclass
@@ -19,19 +19,19 @@ from nodes.reconstruction.role_setting import NoteState
 from prompts import mark
 
 _BRIEF = 100  # words, or Chinese characters (Figure 5)
-_LONGEST_NAME = 90  # characters; what is longer is an account, not the name of a disease
+_LONGEST_NAME = 90  # characters of a disease's name; longer text is prose
 _PATTERNS = patterns("nodes.reconstruction", "patterns")
 _REASONS = 3
 
 
-def _brief(text: str, info: ValidationInfo) -> str:
-    """A text of at most so many words; a longer one is asked for again once, then kept as it is."""
+def _check_length(text: str, info: ValidationInfo) -> str:
+    """Reject a text of more than ``_BRIEF`` words once; the second answer is kept as it is."""
     if (info.context or {}).get("closed") and (count := count_words(text)) > _BRIEF:
         raise ValueError(f"has {count} words; say it in under {_BRIEF}")
     return text
 
 
-Brief = Annotated[str, AfterValidator(_brief)]
+Brief = Annotated[str, AfterValidator(_check_length)]
 
 
 class DiagnosticKnowledge(Strict):
@@ -111,20 +111,20 @@ class KnowledgeView:
 
 
 def knowledge_of_the_note(view: KnowledgeView) -> ClinicalKnowledge:
-    """Offline: what the note itself says of the diagnosis; of the disease in general nothing is known."""
+    """Offline: return the note's own diagnosis; the knowledge of the disease in general is empty."""
     note = view.note
-    told = note.sections
-    disease = note.diseases[0] if note.diseases else _assessed(told.get("assessment", ()))
-    findings = [*told.get("test_results", ()), *told.get("physical_examination", ())]
-    telling = [_PATTERNS["label"].sub("", line) for line in findings if not _PATTERNS["says_little"].search(line)]
+    sections = note.sections
+    disease = note.diseases[0] if note.diseases else _assessed_disease(sections.get("assessment", ()))
+    findings = [*sections.get("test_results", ()), *sections.get("physical_examination", ())]
+    informative = [_PATTERNS["label"].sub("", line) for line in findings if not _PATTERNS["says_little"].search(line)]
     return ClinicalKnowledge(
         diagnostic=DiagnosticKnowledge(
             most_likely_disease=disease,
-            diagnosis_basis=mark("space", note.language).join(telling[:_REASONS]) if disease else "",
+            diagnosis_basis=mark("space", note.language).join(informative[:_REASONS]) if disease else "",
             basic_information="",
             department=note.department,
-            differential_diagnosis=_items(told.get("differentials", ())) if disease else [],
-            confirmation_tests=[item for item in _items(told.get("plan", ())) if _PATTERNS["test"].search(item)],
+            differential_diagnosis=_items(sections.get("differentials", ())) if disease else [],
+            confirmation_tests=[item for item in _items(sections.get("plan", ())) if _PATTERNS["test"].search(item)],
         ),
         disease=DiseaseKnowledge(
             signs_and_symptoms=[],
@@ -144,15 +144,15 @@ expert = Role("clinical_expert", "reconstruction", "reconstruction/knowledge", C
 
 @node
 async def prepare_knowledge(state: NoteState, runtime: Runtime[Context]) -> dict[str, Any]:
-    """Reason through the note once, before the interview is written; so that the interview itself need not know."""
+    """Infer the knowledge from the note once, before the interview is written, so that its author need not."""
     note = state["note"]
     role: Role[Any] = expert.at(expert.stage, _KNOWLEDGE[runtime.context.departments])
     found = await ask(role, KnowledgeView(note), runtime.context, language=note.language)
     return {"knowledge": ClinicalKnowledge.model_validate(found.model_dump())}
 
 
-def _assessed(lines: tuple[str, ...]) -> str:
-    """The first line of an assessment, if it is the name of a disease."""
+def _assessed_disease(lines: tuple[str, ...]) -> str:
+    """Return the first line of an assessment that is the name of a disease; empty if none."""
     for line in lines:
         name = phrase(re.sub(r"^\s*\d+[.)]\s*", "", line)).split(";")[0].split("；")[0].strip()
         if name and len(name) <= _LONGEST_NAME and not _PATTERNS["no_name"].search(name):

@@ -1,4 +1,4 @@
-"""The sentences of a chart as the patient, or the family, would say them; for the rules that work without a model."""
+"""Offline rules that reword the sentences of a chart as the patient, or the family, would say them."""
 
 import re
 from functools import lru_cache
@@ -7,16 +7,16 @@ from cases.text.jargon import in_lay_words
 from nodes.reconstruction.grammar import PATTERNS, SPEECH, lowered, rewritings, rewritten, settled, with_marks
 from nodes.reconstruction.voice import Voice
 
-_LONGEST_FRAGMENT = 14  # words; longer ones have a verb that we do not know
+_LONGEST_FRAGMENT = 14  # words; a longer one has an unknown verb
 
 
-@lru_cache(maxsize=4096)  # a story is told anew to each question that asks for all of it
+@lru_cache(maxsize=4096)  # questions repeat the same sentences
 def spoken(sentence: str, section: str, voice: Voice) -> str:
-    """A sentence of a note in the speaker's words; empty if it says nothing."""
+    """Reword a sentence of a note for the speaker; empty if it has nothing that the speaker would say."""
     text = re.sub(r"^\s*(?:\d+[.)]\s+|[-•*]\s*)", "", " ".join(sentence.split())).strip(' "“”')
-    if (turn := {"en": _in_english, "zh": _in_chinese}.get(voice.language)) is None:
-        return text  # as it is recorded
-    text = turn(text, section, voice)
+    if (reword := {"en": _in_english, "zh": _in_chinese}.get(voice.language)) is None:
+        return text  # other languages keep the note's words
+    text = reword(text, section, voice)
     text = in_lay_words(text, voice.language).strip()
     if not re.search(r"\w", text):
         return ""
@@ -28,7 +28,7 @@ def spoken(sentence: str, section: str, voice: Voice) -> str:
 
 
 def told_to(sentence: str, voice: Voice) -> str:
-    """A finding as the physician tells it: to the patient as "you", without a list's numbers and capitals."""
+    """Reword a finding as the physician says it to the patient ("you"), without list numbers and capitals."""
     text = re.sub(r"^\s*\d+[.)]\s+", "", " ".join(sentence.split()))
     if voice.language != "en":
         return text
@@ -41,7 +41,7 @@ def told_to(sentence: str, voice: Voice) -> str:
 
 
 def capitalised(text: str) -> str:
-    """With a capital, but for a first word that has its own further on, as pH has."""
+    """Capitalise the first letter, except of a word with a later capital, such as pH."""
     return text if re.match(r"[a-z]+[A-Z]", text) else text[:1].upper() + text[1:]
 
 
@@ -62,7 +62,7 @@ def _in_english(text: str, section: str, voice: Voice) -> str:
     if PATTERNS["starts_with_verb"].match(text):
         text = f"@I {text[0].lower()}{text[1:]}"
     if section == "person":
-        return settled(_work(text), voice)
+        return settled(_occupation(text), voice)
     text = with_marks(text, section, voice)
     if (voice.itself and PATTERNS["seen"].match(text)) or PATTERNS["unsaid"].search(text):
         return ""
@@ -74,19 +74,19 @@ def _in_english(text: str, section: str, voice: Voice) -> str:
     for turn in SPEECH["turn"]:
         if section in turn.get("sections", (section,)):
             text = re.sub(rf"(?<![\w@]){turn['en']}", turn["say"], text, flags=re.IGNORECASE)
-    return settled(_whole(rewritten(text, "verbs"), section), voice)
+    return settled(_completed(rewritten(text, "verbs"), section), voice)
 
 
 def _parent_says(match: re.Match[str]) -> str:
-    """What the speaker says of the child needs no "mother says"; a symptom alone becomes a sentence."""
+    """Drop "mother says" before a clause about the child; make a sentence of a mere symptom."""
     if match.string[: match.start()].rstrip()[-1:] not in ("", ".", ";"):
         return match[0]
     clause = match[0].endswith("that ") or PATTERNS["clause"].match(match.string[match.end() :])
     return "" if clause else "there has been "
 
 
-def _work(text: str) -> str:
-    """The occupation out of "35-year-old female, graphic designer"."""
+def _occupation(text: str) -> str:
+    """Extract the occupation from "35-year-old female, graphic designer"; empty if none."""
     work = text.partition(",")[2].strip(" .")
     if not work or PATTERNS["no_work"].search(work):
         return ""
@@ -95,12 +95,12 @@ def _work(text: str) -> str:
 
 
 def article_of(words: str) -> str:
-    """The indefinite article, by how the first word sounds: an engineer, a university student."""
+    """Return the indefinite article by the sound of the first word: an engineer, a university student."""
     return "an" if re.match("(?!uni(?!n)|eu|us[eu]|one)[aeiou]", words, re.IGNORECASE) else "a"
 
 
 def _listed(items: str, voice: Voice) -> str:
-    """A list of symptoms as a sentence: those that are there, then those that are not."""
+    """Turn a list of symptoms into sentences: first those present, then those absent."""
     items = settled(with_marks(items, "present_illness", voice), voice)
     items = re.sub(r"\bthe patient\b", "me" if voice.itself else "the patient", items, flags=re.IGNORECASE)
     parts = [re.sub(r"^(?:patient|mother|child) \w+s (?:that )?", "", part.strip(" .")) for part in items.split(";")]
@@ -110,26 +110,26 @@ def _listed(items: str, voice: Voice) -> str:
         if part and not PATTERNS["found"].search(part)
     ]
     absent = [part for part in parts if re.match(r"not?\b", part, re.IGNORECASE)]
-    did = [part for part in parts if part not in absent and PATTERNS["did"].match(part)]
-    parts = [part for part in parts if part not in did]
-    clauses = [_of_its_own(part) for part in parts if part not in absent and PATTERNS["clause_of_list"].match(part)]
-    there = [
+    actions = [part for part in parts if part not in absent and PATTERNS["did"].match(part)]
+    parts = [part for part in parts if part not in actions]
+    clauses = [_as_sentence(part) for part in parts if part not in absent and PATTERNS["clause_of_list"].match(part)]
+    present = [
         PATTERNS["one_of_many"].sub(r"a \1", lowered(part))
         for part in parts
         if not re.match(r"not?\b|denies|absence|without", part, re.IGNORECASE)
         and not PATTERNS["clause_of_list"].match(part)
     ]
-    told = (
-        [f"{'I have' if voice.itself else 'There has'} also {'had' if voice.itself else 'been'} {_joined(there)}"]
-        if there
+    symptoms = (
+        [f"{'I have' if voice.itself else 'There has'} also {'had' if voice.itself else 'been'} {_joined(present)}"]
+        if present
         else []
     )
-    acts = [settled(f"@I {lowered(part)}", voice) for part in did]
-    return ". ".join(part[:1].upper() + part[1:] for part in [*told, *acts, *clauses, *absent])
+    acts = [settled(f"@I {lowered(part)}", voice) for part in actions]
+    return ". ".join(part[:1].upper() + part[1:] for part in [*symptoms, *acts, *clauses, *absent])
 
 
-def _of_its_own(clause: str) -> str:
-    """A clause of a list as a sentence: "lesion has grown" with its article."""
+def _as_sentence(clause: str) -> str:
+    """Return a clause of a list as a sentence, with an article if needed: "The lesion has grown"."""
     return clause if PATTERNS["clause"].match(clause) else f"The {lowered(clause)}"
 
 
@@ -138,7 +138,7 @@ def _joined(parts: list[str]) -> str:
 
 
 def _without_opener(text: str) -> str:
-    """Age, sex and race go: the physician asks for them by themselves."""
+    """Drop age, sex and race, which the physician asks for separately."""
     match = PATTERNS["opener"].match(text)
     if not match:
         return PATTERNS["trade_opener"].sub(lambda m: f"@I is {article_of(m[1])} {m[1]} and @I {m[2]} ", text, count=1)
@@ -150,14 +150,14 @@ def _without_opener(text: str) -> str:
 
 
 def _and_comes(match: re.Match[str]) -> str:
-    """A second clause of the patient; what is told of a relative stays the relative's."""
+    """Start a second clause with the patient as subject, unless a relative is the subject."""
     before = match.string[: match.start()]
     kin = any(PATTERNS[f"kin_{sex}"].search(before) for sex in ("female", "male"))
     return match[0] if kin else f" and @I {match[0].strip(' ,').removeprefix('who ')} "
 
 
-def _whole(text: str, section: str) -> str:
-    """A sentence with a subject and a verb, as far as the fragments of charts allow."""
+def _completed(text: str, section: str) -> str:
+    """Complete a chart's fragment to a sentence with subject and verb, as far as possible."""
     if (
         not text
         or "@" in text

@@ -1,6 +1,6 @@
-"""Interview planning: the ten sections with their steps, filled with the prepared knowledge (CliniChat, Figure 4).
+"""Interview planning: ten sections of steps, filled with the prepared knowledge (CliniChat, Figure 4).
 
-The plan is data, written by people: the model only carries it out. Filling it is deterministic, and a step whose
+The plan is data written by people, which the model only carries out. Filling it is deterministic; a step whose
 knowledge is missing is left out, so that no placeholder can remain.
 """
 
@@ -26,9 +26,9 @@ from prompts import load_words, mark
 
 _PLACEHOLDER = re.compile(r"\{(\w+)\}")
 _PRONOUN: dict[Any, int] = {"male": 1, "female": 2, None: 3}
-_FINDINGS_AT_ONCE = 4  # sentences; more in one turn nobody can follow
+_FINDINGS_AT_ONCE = 4  # maximum sentences of one turn, to stay easy to follow
 _LONGEST_TURN = 45  # words
-_LISTED = 2  # symptoms or conditions that one question names
+_LISTED = 2  # maximum symptoms or conditions in one question
 
 Techniques = Literal["open", "closed", "reassure", "inform"]
 
@@ -51,7 +51,7 @@ class PlannedSection(Strict):
 
 
 class PlanState(TypedDict, total=False):
-    """What the plan is filled from."""
+    """The input of the plan."""
 
     note: Note
     roles: RoleSetting
@@ -60,7 +60,7 @@ class PlanState(TypedDict, total=False):
 
 @node
 async def plan_interview(state: PlanState, runtime: Runtime[Context]) -> dict[str, Any]:
-    """Lay out the whole interview for this patient; asks nobody."""
+    """Plan the whole interview for this patient; no model calls."""
     note = state["note"]
     language = runtime.context.language or note.language
     ours = runtime.context.plan == "ours"
@@ -70,7 +70,7 @@ async def plan_interview(state: PlanState, runtime: Runtime[Context]) -> dict[st
 def fill_plan(
     note: Note, roles: RoleSetting, knowledge: ClinicalKnowledge, language: Language, *, ours: bool = True
 ) -> list[PlannedSection]:
-    """The plan of one interview, with the steps that the paper's has not, or without them."""
+    """Return the plan of one interview; ``ours`` includes the steps that the paper's plan does not have."""
     single, lists = _values(note, knowledge, language)
     words = _words(language)
     return [
@@ -81,7 +81,7 @@ def fill_plan(
                 filled
                 for step in section["step"]
                 if ours or not step.get("ours")
-                for filled in _filled(step, words[section["name"]][step["name"]], single, lists, roles, language)
+                for filled in _filled_steps(step, words[section["name"]][step["name"]], single, lists, roles, language)
             ],
         )
         for section in plan_sections()
@@ -89,18 +89,18 @@ def fill_plan(
 
 
 def opening_words(roles: RoleSetting, language: Language) -> str:
-    """The patient's greeting: dialogues of chat messages begin with the user."""
+    """Return the patient's greeting, since chat dialogues begin with the user."""
     opening = "opening" if roles.speaker == "self" else "opening_family"
     return _addressed(_words(language)[opening], roles, language, mine=True)
 
 
 def farewell_words(language: Language) -> str:
-    """The physician's last words."""
+    """Return the physician's last words."""
     return str(_words(language)["farewell"])
 
 
 def plan_sections() -> list[dict[str, Any]]:
-    """The sections and their steps, without their words."""
+    """Return the sections and their steps, without their wording."""
     sections: list[dict[str, Any]] = data_file("nodes.reconstruction", "interview_plan")["section"]
     return sections
 
@@ -109,9 +109,9 @@ def _words(language: Language) -> Mapping[str, Any]:
     return load_words("reconstruction/interview_plan", language)
 
 
-def _filled(
+def _filled_steps(
     step: Mapping[str, Any],
-    said: Mapping[str, str],
+    wording: Mapping[str, str],
     single: Mapping[str, str],
     lists: Mapping[str, list[str]],
     roles: RoleSetting,
@@ -121,20 +121,20 @@ def _filled(
         return
     entries = lists[step["each"]] if "each" in step else [""]
     for number, entry in enumerate(entries):
-        first = number == 0 or "next" not in said
-        words = _addressed(said["says" if first else "next"], roles, language)
+        first = number == 0 or "next" not in wording
+        words = _addressed(wording["says" if first else "next"], roles, language)
         values = {name: single.get(name) or entry for name in _PLACEHOLDER.findall(words)}
         if all(values.values()):
             yield PlannedStep(
                 name=step["name"],
                 technique=step["technique"],
                 physician=_PLACEHOLDER.sub(lambda match, values=values: values[match[1]], words),  # type: ignore[misc]
-                patient=said.get("reply" if first else "next_reply", ""),
+                patient=wording.get("reply" if first else "next_reply", ""),
             )
 
 
 def _addressed(words: str, roles: RoleSetting, language: Language, mine: bool = False) -> str:
-    """The words with the patient addressed, or spoken of as the family's child or relative."""
+    """Fill in the forms of address: to the patient, or about the family's child or relative."""
     plan = _words(language)
     form = 0 if roles.speaker == "self" else _PRONOUN[roles.sex]
     kin = plan["kin"].get(roles.speaker, ["", ""])
@@ -147,29 +147,29 @@ def _addressed(words: str, roles: RoleSetting, language: Language, mine: bool = 
 def _values(
     note: Note, knowledge: ClinicalKnowledge, language: Language
 ) -> tuple[dict[str, str], dict[str, list[str]]]:
-    """What each placeholder stands for; what says nothing ("none mentioned") is empty."""
-    told, about, disease = note.sections, knowledge.diagnostic, knowledge.disease
+    """Return the value of each placeholder, and the lists of repeated steps; "none mentioned" etc. is empty."""
+    sections, diagnostic, disease = note.sections, knowledge.diagnostic, knowledge.disease
     risks = disease.risk_factors
     signs = _meaningful(
         f"{sign.name} ({sign.description})" if sign.description else sign.name for sign in disease.signs_and_symptoms
     )
     names = _meaningful(sign.name for sign in disease.signs_and_symptoms)
-    complaint = normalise("\n".join(told.get("chief_complaint", ())))
-    untold = [name for name in names if not spelled(normalise(name)).search(complaint)]
-    examined = _without(told.get("physical_examination", ()), about.most_likely_disease)
-    tested = _without(told.get("test_results", ()), about.most_likely_disease)
-    complains = any(told.get(section) for section in ("chief_complaint", "present_illness"))
+    complaint = normalise("\n".join(sections.get("chief_complaint", ())))
+    unmentioned = [name for name in names if not spelled(normalise(name)).search(complaint)]
+    examined = _without_disease(sections.get("physical_examination", ()), diagnostic.most_likely_disease)
+    tested = _without_disease(sections.get("test_results", ()), diagnostic.most_likely_disease)
+    complains = any(sections.get(section) for section in ("chief_complaint", "present_illness"))
     single = {
         "found": "yes" if examined or tested else "",
         "complaint": "yes" if complains else "",
-        "known": "yes" if complains or phrase(about.most_likely_disease) else "",
-        "disease": phrase(about.most_likely_disease),
-        "basis": about.diagnosis_basis.strip() if phrase(about.diagnosis_basis) else "",
-        "information": about.basic_information.strip() if phrase(about.basic_information) else "",
-        "differentials": _and(_meaningful(about.differential_diagnosis), language),
-        "tests": _and(_meaningful(about.confirmation_tests), language),
-        "symptoms": _and(untold[:_LISTED], language),
-        "conditions": _and(_meaningful(disease.associated_conditions)[:_LISTED], language),
+        "known": "yes" if complains or phrase(diagnostic.most_likely_disease) else "",
+        "disease": phrase(diagnostic.most_likely_disease),
+        "basis": diagnostic.diagnosis_basis.strip() if phrase(diagnostic.diagnosis_basis) else "",
+        "information": diagnostic.basic_information.strip() if phrase(diagnostic.basic_information) else "",
+        "differentials": _enumerated(_meaningful(diagnostic.differential_diagnosis), language),
+        "tests": _enumerated(_meaningful(diagnostic.confirmation_tests), language),
+        "symptoms": _enumerated(unmentioned[:_LISTED], language),
+        "conditions": _enumerated(_meaningful(disease.associated_conditions)[:_LISTED], language),
     }
     return single, {
         "signs": signs,
@@ -188,15 +188,15 @@ def _meaningful(entries: Any) -> list[str]:
     return list(dict.fromkeys(text for entry in entries if (text := phrase(entry))))
 
 
-def _without(lines: tuple[str, ...], disease: str) -> list[str]:
-    """Findings that do not give the diagnosis away before the physician comes to it."""
+def _without_disease(lines: tuple[str, ...], disease: str) -> list[str]:
+    """Drop findings that name the disease, which the physician reveals later."""
     return [line for line in lines if not names_disease(line, [disease])]
 
 
 def _grouped(lines: list[str], language: Language) -> list[str]:
-    """Findings in portions that one can follow."""
+    """Group findings into turns that are easy to follow."""
     groups: list[list[str]] = []
-    for line in [part for whole in lines for part in _portions(whole, language)]:
+    for line in [part for finding in lines for part in _portions(finding, language)]:
         full = not groups or len(groups[-1]) == _FINDINGS_AT_ONCE or _length([*groups[-1], line]) > _LONGEST_TURN
         groups.append([line]) if full else groups[-1].append(line)
     return [mark("space", language).join(group) for group in groups]
@@ -216,6 +216,6 @@ def _length(lines: list[str]) -> int:
     return sum(len(re.findall(r"[\w/.-]+", re.sub(r"[\u4e00-\u9fff]{2}", " x ", line))) for line in lines)
 
 
-def _and(items: list[str], language: Language) -> str:
+def _enumerated(items: list[str], language: Language) -> str:
     *others, last = items or [""]
     return f"{mark('listed', language).join(others)}{mark('last', language)}{last}" if others else last

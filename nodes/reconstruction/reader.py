@@ -1,6 +1,6 @@
-"""The reader of a finished dialogue: what it says that its note denies, or knows nothing of (an entailment).
+"""The reader of a finished dialogue, who finds what the note contradicts or does not have (entailment).
 
-Gates know words; who reads knows what is meant. Offline the gates' own rules of content answer.
+Gates compare words, the reader compares meaning. Offline, it uses the gates' content rules.
 """
 
 from dataclasses import dataclass
@@ -30,7 +30,7 @@ _BY_RULE: dict[str, Literal["contradicted", "invented"]] = {
 
 
 class ReadingState(TypedDict, total=False):
-    """The note, and the dialogue that was written of it."""
+    """A note, and the dialogue written from it."""
 
     note: Note
     dialogue: Dialogue
@@ -52,7 +52,7 @@ class Reading(Strict):
 
     @property
     def objections(self) -> list[Objection]:
-        """What the note knows nothing of, or contradicts by what it has; where that is empty it contradicts nothing."""
+        """The objections: all invented turns, and contradicted ones for which the reader quotes the note."""
         return [
             Objection(turn=one.turn, kind=one.kind, reason=f"{one.says!r}: {one.note or 'the note has nothing of it'}")
             for one in self.turns
@@ -62,16 +62,16 @@ class Reading(Strict):
 
 @dataclass(frozen=True)
 class ReadingView:
-    """What the reader sees: the note and every turn; no answer key."""
+    """What the reader sees: the note and every turn, but no answer key."""
 
     note: str
-    turns: list[tuple[str, str, bool]]  # who, the words, whether they only ask
+    turns: list[tuple[str, str, bool]]  # role, words, whether they are only questions
     dialogue: Dialogue
     language: Language
 
 
 def objections_by_rule(view: ReadingView) -> Reading:
-    """Offline: what the gates' rules of content find."""
+    """Offline: return the problems that the gates' content rules find."""
     told = content.Told(view.dialogue)
     found = [
         TurnReading(turn=turn, says=view.turns[turn - 1][1], note=message, kind=kind)
@@ -82,9 +82,9 @@ def objections_by_rule(view: ReadingView) -> Reading:
     return Reading(turns=found)
 
 
-def _in_the_dialogue(view: ReadingView, reading: Reading) -> str | None:
-    beyond = [one.turn for one in reading.turns if not 1 <= one.turn <= len(view.turns)]
-    return f"turn {beyond[0]}: there are turns 1 to {len(view.turns)}" if beyond else None
+def _check_turns(view: ReadingView, reading: Reading) -> str | None:
+    invalid = [one.turn for one in reading.turns if not 1 <= one.turn <= len(view.turns)]
+    return f"turn {invalid[0]}: there are turns 1 to {len(view.turns)}" if invalid else None
 
 
 reader = Role(
@@ -93,14 +93,14 @@ reader = Role(
     "reconstruction/reader",
     Reading,
     objections_by_rule,
-    check=_in_the_dialogue,
+    check=_check_turns,
     whole=True,
 )
 
 
 @node
 async def read_dialogue(state: ReadingState, runtime: Runtime[Context]) -> dict[str, Any]:
-    """Hold the finished dialogue against its note, turn by turn; what is objected to stands beside it."""
+    """Compare the finished dialogue with its note, turn by turn, and record the objections."""
     note, dialogue = state["note"], state["dialogue"]
     turns = [
         ("physician", one.content, all(said.endswith(("?", "？")) for said in sentences(one.content)))

@@ -19,11 +19,11 @@ from nodes.reconstruction.plan import farewell_words
 from nodes.reconstruction.role_setting import RoleSetting, roles_of
 from nodes.reconstruction.script import answer_to
 
-_CLOSING = 6  # of the last exchanges: they tell the diagnosis and the tests, however few turns there are
+_CLOSING = 6  # last exchanges kept when turns are few: they tell diagnosis and tests
 
 
 class PlayState(TypedDict, total=False):
-    """The note and what has been said; ``last_words`` once the physician has ended it."""
+    """The note and the exchanges so far; ``last_words`` is set once the physician has ended the dialogue."""
 
     note: Note
     roles: RoleSetting
@@ -67,9 +67,9 @@ class PatientView:
 
 
 def next_of_the_script(view: PhysicianView) -> PhysicianTurn:
-    """Offline: the next exchange of the interview, shortened to the turns that there are."""
+    """Offline: return the next exchange of the script, shortened to fit the turns."""
     planned, done = short_script(view.note), len(view.exchanges)
-    turns = done + view.turns_left - 1  # the last is the farewell
+    turns = done + view.turns_left - 1  # the last turn is the farewell
     if len(planned) > turns:
         closing = min(_CLOSING, turns)
         planned = [*planned[: turns - closing], *planned[len(planned) - closing :]]
@@ -79,7 +79,7 @@ def next_of_the_script(view: PhysicianView) -> PhysicianTurn:
 
 
 def reply_of_the_script(view: PatientView) -> PatientTurn:
-    """Offline: the reply that the script has for these words; to others, what of the note answers them."""
+    """Offline: reply as the script does to these words; otherwise with a matching sentence of the note."""
     for exchange in short_script(view.note):
         if exchange.physician == view.spoken:
             return PatientTurn(text=exchange.patient)
@@ -110,18 +110,18 @@ patient = Role(
 
 @node
 async def physician_speaks(state: PlayState, runtime: Runtime[Context]) -> dict[str, Any]:
-    """The physician's next turn; the last if the physician says so, or the turns are used up."""
+    """Take the physician's next turn; it is the last if the physician ends, or the turns are used up."""
     context, note, exchanges = runtime.context, state["note"], state["exchanges"]
     left = context.max_turns - len(exchanges)
     view = PhysicianView(note, exchanges, left, context.language or note.language)
     turn = await ask(physician, view, context, language=note.language, place=f"turn{len(exchanges)}")
-    ended = left == 1 or (turn.finished and bool(exchanges))  # a dialogue in which nobody has answered is none
+    ended = left == 1 or (turn.finished and bool(exchanges))  # the patient must have replied
     return {"spoken": turn.text, "last_words": turn.text if ended else ""}
 
 
 @node
 async def patient_replies(state: PlayState, runtime: Runtime[Context]) -> dict[str, Any]:
-    """The reply to it."""
+    """Take the patient's reply."""
     context, note, exchanges = runtime.context, state["note"], state["exchanges"]
     roles = state.get("roles") or roles_of(note)
     view = PatientView(note, roles, exchanges, state["spoken"], context.language or note.language)

@@ -1,7 +1,7 @@
 """Role setting: who speaks for the patient, and how the two are addressed (CliniChat, section 3.2 and Figure 6).
 
-A grown-up who can speak answers in person; for a child, or for somebody who cannot give a history, the family does.
-The rules of conduct themselves are words, and stand in the prompts.
+Adults who can speak answer themselves; the family answers for children and for those who cannot give a history. The
+rules of conduct are in the prompts.
 """
 
 import re
@@ -31,21 +31,21 @@ class RoleSetting(Strict):
     age_years: float | None = None
 
     def voice(self, language: Language) -> Voice:
-        """How the speaker talks of the patient."""
+        """Return how the speaker talks about the patient."""
         return Voice(language, self.speaker, self.sex)
 
 
 class NoteState(TypedDict, total=False):
-    """The note alone."""
+    """The note only."""
 
     note: Note
 
 
 def roles_of(note: Note) -> RoleSetting:
-    """Who speaks, as the note lets one see it."""
+    """Infer from the note who speaks."""
     sections = note.sections
     person = " ".join(sections.get("person", ()))
-    # A father who died at the age of 71 is not the patient.
+    # The family history may state a relative's age.
     about = " ".join(line for name, lines in sections.items() if name != "family_history" for line in lines)
     stated = demographics(person, brief=True) if person else demographics(about)
     sex = stated.sex or _sex_by_pronouns(note.text.partition("\nFamily history")[0])
@@ -63,7 +63,7 @@ def roles_of(note: Note) -> RoleSetting:
 
 @node
 async def set_roles(state: NoteState, runtime: Runtime[Context]) -> dict[str, Any]:
-    """Decide from the note who speaks; asks nobody."""
+    """Infer from the note who speaks; no model calls."""
     return {"roles": roles_of(state["note"])}
 
 

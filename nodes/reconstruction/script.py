@@ -1,7 +1,7 @@
-"""The interview without a model: what the note holds and nothing else, a question of each section and its sentences.
+"""The offline interview: only what the note has, one question for each section, and its sentences as replies.
 
-The patient says the history in the first person and in everyday words, the physician the findings and what the note
-itself concludes. What the note does not tell is not asked, so the length follows the note.
+The patient tells the history in the first person and in everyday words; the physician tells the findings and the note's
+conclusions. What is not in the note is not asked, so the length follows the note.
 """
 
 import hashlib
@@ -20,10 +20,10 @@ from nodes.reconstruction.role_setting import RoleSetting
 from nodes.reconstruction.voice import Voice
 from prompts import load_words, mark
 
-_LONGEST = 45  # words of a turn, about; the next sentence waits
-_NEARLY = 0.0006  # years by which a rounded age may be off
+_LONGEST = 45  # words after which a turn takes no further sentence
+_NEARLY = 0.0006  # years of rounding error of an age
 
-# Which sections of a note each section of the interview tells; the physician tells those of the second table.
+# The note's sections in each section of the interview: told by the patient, and reported by the physician.
 _TOLD: Mapping[SectionName, tuple[str, ...]] = {
     "chief_complaint": ("chief_complaint",),
     "general_condition": ("person",),
@@ -41,63 +41,63 @@ HISTORY = tuple(name for names in _TOLD.values() for name in names)
 
 
 def script(note: Note, roles: RoleSetting, disease: str, at_once: int = 2) -> list[WrittenSection]:
-    """The whole interview, section by section; a section of which the note tells nothing is left out."""
+    """Write the whole interview, section by section; sections without content in the note are left out."""
     words, voice = load_words("reconstruction/words", note.language), roles.voice(note.language)
     sections = _with_complaint(note.sections, voice)
-    more = cycle(_turned(words["more"], note.id))
+    more = cycle(_rotated(words["more"], note.id))
     written = []
-    said: set[str] = set()  # the work may stand among the habits too
+    replies_so_far: set[str] = set()  # the occupation may be listed with the habits too
     for name, parts in _TOLD.items():
         exchanges = []
         for part in parts:
             lines = [line for line in sections.get(part, ()) if not names_disease(line, [disease])]
             spoken_lines = dict.fromkeys(spoken(line, part, voice) for line in lines)
-            told = [each for each in spoken_lines if each and each not in said]
-            said.update(told)
+            replies = [each for each in spoken_lines if each and each not in replies_so_far]
+            replies_so_far.update(replies)
             if part == "person":
-                told = [*_age(roles, words, voice), *told]
-            for number, reply in enumerate(_together(told, at_once, note.language)):
+                replies = [*_age(roles, words, voice), *replies]
+            for number, reply in enumerate(_joined_turns(replies, at_once, note.language)):
                 of_child = roles.speaker not in ("self", "relative")
                 ways = words["ask_of_child" if of_child and part in words["ask_of_child"] else "ask"][part]
-                asked = next(more) if number else _addressed(_one(ways, note.id), roles, words)
+                asked = next(more) if number else _addressed(_choice(ways, note.id), roles, words)
                 exchanges.append(Exchange(physician=asked, patient=reply))
         if exchanges:
             written.append(WrittenSection(section=name, exchanges=exchanges))
-    listen, further = (cycle(_turned(words[name], note.id)) for name in ("listen", "further"))
+    listen, further = (cycle(_rotated(words[name], note.id)) for name in ("listen", "further"))
     for name, parts in _REPORTED.items():
         exchanges = []
         for part in parts:
             findings = filter(None, (told_to(line, voice) for line in sections.get(part, ())))
-            for number, told_now in enumerate(_together(findings, at_once, note.language)):
-                lead = next(further) if number else _one(words["tell"][part], note.id)
+            for number, findings_now in enumerate(_joined_turns(findings, at_once, note.language)):
+                lead = next(further) if number else _choice(words["tell"][part], note.id)
                 exchanges.append(
-                    Exchange(physician=f"{lead}{mark('space', note.language)}{told_now}", patient=next(listen))
+                    Exchange(physician=f"{lead}{mark('space', note.language)}{findings_now}", patient=next(listen))
                 )
         if exchanges:
             written.append(WrittenSection(section=name, exchanges=exchanges))
-    if written and not any(part.section in _TOLD for part in written):  # a check-up: nothing is complained of
+    if written and not any(part.section in _TOLD for part in written):  # a check-up without complaint
         reason = words["look_over" if voice.itself else "look_over_family"]
-        asked = _addressed(_one(words["ask"]["chief_complaint"], note.id), roles, words)
+        asked = _addressed(_choice(words["ask"]["chief_complaint"], note.id), roles, words)
         opening = WrittenSection(section="chief_complaint", exchanges=[Exchange(physician=asked, patient=reason)])
         written.insert(0, opening)
     return written
 
 
 def answer_to(question: str, note: Note, roles: RoleSetting, disease: str, heard: Iterable[str]) -> str:
-    """A reply to any question: a sentence of the history that shares its words and has not been said."""
-    voice, said = roles.voice(note.language), " ".join(heard)
+    """Answer any question with an unsaid sentence of the history that shares a word, or else with a no."""
+    voice, said_before = roles.voice(note.language), " ".join(heard)
     asked = set(re.findall(r"[a-z]{4,}|[\u4e00-\u9fff]{2}", question.casefold()))
     for part, lines in note.sections.items():
         for line in lines if part in HISTORY else ():
-            told = spoken(line, part, voice)
-            known = told and told not in said and not names_disease(line, [disease])
-            if known and any(word in f"{line} {told}".casefold() for word in asked):
-                return told
-    return str(_one(load_words("reconstruction/words", note.language)["no"], f"{note.id}{question}"))
+            reply = spoken(line, part, voice)
+            usable = reply and reply not in said_before and not names_disease(line, [disease])
+            if usable and any(word in f"{line} {reply}".casefold() for word in asked):
+                return reply
+    return str(_choice(load_words("reconstruction/words", note.language)["no"], f"{note.id}{question}"))
 
 
 def _with_complaint(sections: Mapping[str, tuple[str, ...]], voice: Voice) -> dict[str, tuple[str, ...]]:
-    """A note without a complaint opens with the first that the patient can tell of the illness."""
+    """Use the first sentence of the present illness as the complaint if the note has none."""
     if sections.get("chief_complaint"):
         return dict(sections)
     lines = [line for line in sections.get("present_illness", ()) if spoken(line, "present_illness", voice)]
@@ -107,17 +107,17 @@ def _with_complaint(sections: Mapping[str, tuple[str, ...]], voice: Voice) -> di
 
 
 def _age(roles: RoleSetting, words: Mapping[str, Any], voice: Voice) -> list[str]:
-    """The age in the longest unit of which it is some: a child under two speaks through others."""
+    """State the age in the largest unit in which it is a whole number; empty if there is no phrase for it."""
     for unit, per_year in (("years", 1.0), ("months", 12.0), ("weeks", 365.25 / 7), ("days", 365.25)):
         count = (roles.age_years or 0.0) * per_year
         if round(count) > (unit != "days") and abs(count - round(count)) < _NEARLY * per_year:
-            said = words["age"].get(unit if roles.speaker != "self" else "self" if unit == "years" else "")
-            return [capitalised(settled(said.format(round(count)), voice))] if said else []
+            phrase = words["age"].get(unit if roles.speaker != "self" else "self" if unit == "years" else "")
+            return [capitalised(settled(phrase.format(round(count)), voice))] if phrase else []
     return []
 
 
-def _together(lines: Iterable[str], at_once: int, language: Language) -> Iterator[str]:
-    """Sentences in turns that one can follow."""
+def _joined_turns(lines: Iterable[str], at_once: int, language: Language) -> Iterator[str]:
+    """Join sentences into turns that are easy to follow."""
     turn: list[str] = []
     for line in lines:
         if turn and (len(turn) >= at_once or sum(map(_length, (*turn, line))) > _LONGEST * max(1, at_once // 2)):
@@ -129,17 +129,17 @@ def _together(lines: Iterable[str], at_once: int, language: Language) -> Iterato
 
 
 def _addressed(text: str, roles: RoleSetting, words: Mapping[str, Any]) -> str:
-    """The question to the patient, or about the one for whom the family speaks."""
+    """Address the question to the patient, or phrase it about the person for whom the family speaks."""
     form = words["of"]["self" if roles.speaker == "self" else roles.speaker]
     return text.replace("<your>", form[1]).replace("<you>", form[0])
 
 
-def _one(ways: list[str], place: str) -> str:
-    """One of several ways to say it, always the same at the same place."""
-    return _turned(ways, place)[0]
+def _choice(ways: list[str], place: str) -> str:
+    """Choose one of several wordings, always the same for one place."""
+    return _rotated(ways, place)[0]
 
 
-def _turned(ways: list[str], place: str) -> list[str]:
+def _rotated(ways: list[str], place: str) -> list[str]:
     start = int(hashlib.sha256(place.encode()).hexdigest(), 16) % len(ways)
     return [*ways[start:], *ways[:start]]
 

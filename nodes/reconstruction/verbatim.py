@@ -1,9 +1,8 @@
-"""A dialogue in its note's own words, held against it sentence by sentence.
+"""Compare a dialogue in its note's own words with the note, sentence by sentence.
 
-Whoever takes the words from the note says in each sentence what one sentence of the note says: a word that is not
-there, another side, another number, or a denial too many or too few is a change. Dialogues that people had, and those
-that a model words freely, have other words throughout, of which no rule can tell what they mean: they are left to the
-reader (``entailment``).
+Each sentence must say what one sentence of the note says: another word, side, number or polarity is a change. Real
+dialogues, and those that a model words freely, use other words, whose meaning no rule can judge; the reader checks
+those (``entailment``).
 """
 
 import re
@@ -33,13 +32,13 @@ _BETWEEN = frozenset(_LISTS["between"])
 _TOLD_BY_PHYSICIAN = {"physical_examination", "test_results"}
 _TOLD_BY_PATIENT = {"person", "past_history", "medications", "allergies", "personal_history", "family_history"}
 _SIDES = frozenset({"left", "right"})
-LONG: Mapping[Language, int] = {"en": 4, "zh": 8}  # words (pairs of signs) that do not come together by chance
-COPIED, SHARE = 3, 0.3  # long statements that stand in the note, at least, and their share of all long ones
+LONG: Mapping[Language, int] = {"en": 4, "zh": 8}  # words (Chinese: pairs of characters) that do not coincide by chance
+COPIED, SHARE = 3, 0.3  # minimum of long statements from the note; their minimum share of all long ones
 
 
 @dataclass(frozen=True)
 class _Part:
-    """A sentence or clause: what it is about, and whether it denies (None: that is not sure)."""
+    """A sentence or clause: its content, and whether it denies (None if uncertain)."""
 
     text: str
     language: Language
@@ -47,17 +46,17 @@ class _Part:
 
     @cached_property
     def lay(self) -> str:
-        """With its terms in everyday words."""
+        """The text with its terms in everyday words."""
         return in_lay_words(self.text, self.language)
 
     @cached_property
-    def said(self) -> frozenset[str]:
-        return _matter(self.text, self.language)
+    def stems(self) -> frozenset[str]:
+        return _content_words(self.text, self.language)
 
     @cached_property
-    def matter(self) -> frozenset[str]:
-        """Of the note: with its terms in everyday words too."""
-        return _matter(f"{self.text} {self.lay}", self.language)
+    def all_stems(self) -> frozenset[str]:
+        """The content words, including those of the version in everyday words."""
+        return _content_words(f"{self.text} {self.lay}", self.language)
 
     @cached_property
     def numbers(self) -> set[float]:
@@ -73,39 +72,40 @@ class _Part:
         found, denied = [], False
         for text in _PATTERNS["clause"].split(self.text):
             found.append(_Part(text, self.language, after_denial=denied and self.language != "zh"))
-            # What follows may be denied too; a Chinese clause says so itself.
+            # A denial may cover the following clauses too; Chinese repeats it in each.
             denied = denied or found[-1].denies is True
         return found
 
 
 def changed(told: Told) -> Iterator[Finding]:
-    """Of a dialogue in the note's own words, each sentence that no sentence of the note says."""
+    """Report each statement that no sentence of the note says, in a dialogue that uses the note's own words."""
     note = [_Part(text, told.language) for text in sentences(told.dialogue.note)]
     clauses = [clause for sentence in note for clause in sentence.clauses]
-    stated = [(number, part) for number, _, text in told.statements if (part := _Part(text, told.language)).said]
-    meant = [[one for one in note if part.said <= one.matter] for _, part in stated]
+    stated = [(number, part) for number, _, text in told.statements if (part := _Part(text, told.language)).stems]
+    matches = [[one for one in note if part.stems <= one.all_stems] for _, part in stated]
     of_note = [
-        bool(found) for (_, part), found in zip(stated, meant, strict=True) if len(part.said) >= LONG[told.language]
+        bool(found) for (_, part), found in zip(stated, matches, strict=True) if len(part.stems) >= LONG[told.language]
     ]
-    by_rules = told.dialogue.models == [OFFLINE]  # who has no other words than the note's
+    by_rules = told.dialogue.models == [OFFLINE]  # which only use the note's words
     if not by_rules and sum(of_note) < max(COPIED, SHARE * len(of_note)):
         return
-    for (number, part), found in zip(stated, meant, strict=True):
+    for (number, part), found in zip(stated, matches, strict=True):
         if not found:
-            nearest = max(note, key=lambda one: len(one.matter & part.said))
-            new_words = ", ".join(sorted(part.said - nearest.matter))
+            nearest = max(note, key=lambda one: len(one.all_stems & part.stems))
+            new_words = ", ".join(sorted(part.stems - nearest.all_stems))
             yield f"{part.text!r}: no sentence of the note says that with {new_words}", number
         elif new := min((stated_numbers(part.text, told.language).keys() - one.numbers for one in found), key=len):
             numbers = ", ".join(f"{value:g}" for value in sorted(new))
             yield f"{part.text!r}: the note does not say {numbers} there", number
-        elif turned := next((one for one in part.clauses if _is_turned(one, clauses)), None):
-            yield f"{turned.text.strip()!r}: the note has {found[0].text!r}", number
+        elif reversed_clause := next((one for one in part.clauses if _is_reversed(one, clauses)), None):
+            yield f"{reversed_clause.text.strip()!r}: the note has {found[0].text!r}", number
 
 
 def by_the_other(told: Told) -> Iterator[Finding]:
-    """A finding in the patient's mouth, a history in the physician's, a relative's illness as one's own.
+    """Report a finding told by the patient, a history told by the physician, or a relative's illness as one's own.
 
-    A sentence is known by its words: the note has them in that part alone. A physician who words freely sums up.
+    A sentence is recognised by words that only that part of the note has. Physicians who word freely may sum up the
+    history.
     """
     note = [
         (section, _Part(line, told.language))
@@ -118,8 +118,8 @@ def by_the_other(told: Told) -> Iterator[Finding]:
     )
     for number, role, text in told.statements:
         part = _Part(text, told.language)
-        found = [(section, one) for section, one in note if part.said and part.said <= one.matter]
-        sections, long = {section for section, _ in found}, len(part.said) >= LONG[told.language]
+        found = [(section, one) for section, one in note if part.stems and part.stems <= one.all_stems]
+        sections, long = {section for section, _ in found}, len(part.stems) >= LONG[told.language]
         others = _TOLD_BY_PHYSICIAN if role == PATIENT else _TOLD_BY_PATIENT if by_rules else set[str]()
         if long and found and sections <= others:
             yield f"{text!r} is of {', '.join(sorted(sections))}, and the other tells that", number
@@ -128,23 +128,23 @@ def by_the_other(told: Told) -> Iterator[Finding]:
             yield f"{text!r}: the note has {found[0][1].text!r}", number
 
 
-def _is_turned(said: _Part, clauses: list[_Part]) -> bool:
-    """Whether a clause denies what all clauses of the note with its words affirm, or affirms what they deny."""
-    if said.denies is None or not said.said:
+def _is_reversed(clause: _Part, clauses: list[_Part]) -> bool:
+    """Return whether a clause has the opposite polarity of all clauses of the note with its words."""
+    if clause.denies is None or not clause.stems:
         return False
-    found = [one.denies for one in clauses if said.said <= one.matter]
-    return bool(found) and set(found) == {not said.denies}
+    found = [one.denies for one in clauses if clause.stems <= one.all_stems]
+    return bool(found) and set(found) == {not clause.denies}
 
 
-def _matter(text: str, language: Language) -> frozenset[str]:
-    """What a text is about, but for what everybody says in an interview.
+def _content_words(text: str, language: Language) -> frozenset[str]:
+    """Return the content words of a text, without stock phrases of interviews.
 
-    Stems, and sides with the word after them; of Chinese the pairs of signs.
+    They are stems, and sides with the word that follows; for Chinese, pairs of characters.
     """
     if language == "zh":
-        return frozenset(pair for pair in _pairs(text) - _stock(language) if _BETWEEN.isdisjoint(pair))
+        return frozenset(pair for pair in _pairs(text) - _stock_words(language) if _BETWEEN.isdisjoint(pair))
     text = _PATTERNS["owner"].sub("", text)
-    own = {one for one in content_words(text, language) - _stock(language) - _SIDES if not one[0].isdigit()}
+    own = {one for one in content_words(text, language) - _stock_words(language) - _SIDES if not one[0].isdigit()}
     row = [stem(word) for word in words(_NO_SIDE.sub(" ", text))]
     sides = {side for one, other in pairwise([*row, ""]) if one in _SIDES for side in (one, f"{one} {other}")}
     return frozenset(own | {side for side in sides if side in _SIDES or side.split()[-1] in own})
@@ -156,13 +156,13 @@ def _pairs(text: str) -> set[str]:
 
 
 @cache
-def _stock(language: Language) -> frozenset[str]:
-    """What the offline interview says by itself, but for its questions."""
-    said: list[Any] = [load_words(f"reconstruction/{name}", language) for name in ("words", "interview_plan")]
+def _stock_words(language: Language) -> frozenset[str]:
+    """Return the words of the offline interview's own statements, without its questions."""
+    phrases: list[Any] = [load_words(f"reconstruction/{name}", language) for name in ("words", "interview_plan")]
     speech = data_file("nodes.reconstruction", "lay_speech")
-    # Chinese: where the patient's own words too are no words of the list of common ones.
-    said.append(speech if language == "zh" else [f"{stock['say']}." for stock in speech["stock"]])
-    stated = " ".join(text for part in texts_in(said) for text in sentences(part) if not text.endswith(("?", "？")))
+    # Chinese: all phrases of the patient too, since the list of common words has none of their pairs.
+    phrases.append(speech if language == "zh" else [f"{stock['say']}." for stock in speech["stock"]])
+    stated = " ".join(text for part in texts_in(phrases) for text in sentences(part) if not text.endswith(("?", "？")))
     if language == "zh":
         return frozenset(_pairs(stated))
     return frozenset(content_words(stated, language)) | frozenset(map(stem, _LISTS["added"].split()))

@@ -1,4 +1,4 @@
-"""Who answers the physician."""
+"""Who answers the physician: the patient, or a family member."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -13,7 +13,7 @@ _PATTERNS = patterns("nodes.reconstruction", "patterns")
 
 @dataclass(frozen=True)
 class Voice:
-    """Who answers: the patient, or somebody of the family who speaks of the patient."""
+    """The speaker: the patient, or a family member who speaks about the patient."""
 
     language: Language
     kin: Kin = "self"
@@ -26,9 +26,9 @@ class Voice:
 
 
 def whose(complaint: str, young: bool, sex: Sex | None, language: Language) -> Kin:
-    """Whose complaint it is: one's own, or that of the child or relative whom its words name.
+    """Return whose complaint it is: the speaker's own, or that of the child or relative that it names.
 
-    A patient may be too ``young`` to tell it: then another does, unless it is told as "I".
+    If the patient is too ``young`` to tell it, another person does, unless it is told as "I".
     """
     another = _PATTERNS[f"of_another_{rules_of(language)}"].match(complaint)
     if another is None and not (young and not _PATTERNS["tells_of_oneself"].search(complaint)):
@@ -39,5 +39,5 @@ def whose(complaint: str, young: bool, sex: Sex | None, language: Language) -> K
 
 
 def child_of(sex: Sex | None) -> Kin:
-    """What a child is called by whoever speaks for it."""
+    """Return what a child is called by the family member who speaks for it."""
     return "son" if sex == "male" else "daughter" if sex == "female" else "child"

@@ -1,4 +1,4 @@
-"""Cases, memories and departments whose every free text tries to command the models."""
+"""Cases, memories and departments with prompt injections in every free text."""
 
 from typing import Any
 
@@ -19,16 +19,16 @@ _RECORD_TEXTS = (
 
 
 def all_attacks(language: Language) -> str:
-    """Every attack, one after the other."""
+    """Return all attacks, joined by line breaks."""
     return "\n".join(attack.text(language) for attack in attacks())
 
 
 def attacked(case: Case) -> Case:
-    """The case with every attack in every text of its records and of its key."""
-    said = all_attacks(case.language)
+    """Return the case with all attacks in every text of its records and key."""
+    injection = all_attacks(case.language)
 
     def with_attacks(text: str) -> str:
-        return f"{text}\n{said}".strip()
+        return f"{text}\n{injection}".strip()
 
     def each(texts: Any) -> dict[str, str]:
         return {item: with_attacks(text) for item, text in texts.items()}
@@ -49,11 +49,11 @@ def attacked(case: Case) -> Case:
 
 
 def attacked_neighbours(case: Case) -> list[Neighbour]:
-    """A memory that recalls a single case, in which every attack stands, also among its diagnoses."""
+    """Return a memory that recalls one case with all attacks in its texts and diagnoses."""
     earlier: RememberedCase = remember(attacked(case)).model_copy(update={"id": "earlier"})
     return [Neighbour(case=earlier, similarity=0.9)]
 
 
 def attacked_departments(language: Language) -> dict[str, list[str]]:
-    """A data set's own second-level departments, as its key would name them."""
+    """Return second-level departments of a data set whose names are attacks."""
     return {department: [all_attacks(language)] for department in DEPARTMENTS.names}

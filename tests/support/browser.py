@@ -1,4 +1,4 @@
-"""Chromium without a window, where the machine has one: it loads our own pages alone."""
+"""Headless Chromium, if installed, for our own pages."""
 
 import shutil
 from collections.abc import Iterator
@@ -16,20 +16,20 @@ WIDE = {"viewport": {"width": 1280, "height": 900}, "color_scheme": "light"}
 PHONE_IN_THE_DARK = {"viewport": {"width": 390, "height": 844}, "color_scheme": "dark"}
 
 
-_PATIENCE = 120_000  # milliseconds, for a machine that does much else
+_TIMEOUT = 120_000  # milliseconds, for a busy machine
 
 
 @contextmanager
 def page_in(browser: "Browser", look: Any, **more: Any) -> Iterator["Page"]:
-    """An empty page in a window of this look."""
+    """Open an empty page in a window with this viewport and colour scheme."""
     with browser.new_context(**look, **more) as context:
-        context.set_default_timeout(_PATIENCE)
+        context.set_default_timeout(_TIMEOUT)
         yield context.new_page()
 
 
 @contextmanager
 def browser_of_this_machine() -> Iterator["Browser"]:
-    """A browser; whoever asks for one is skipped, with the reason, where there is none."""
+    """Start a browser; skips the test, with the reason, if there is none."""
     api = pytest.importorskip("playwright.sync_api", reason="Playwright (the test extra) is not installed")
     program = next(filter(None, map(shutil.which, _NAMES)), None)
     if program is None:

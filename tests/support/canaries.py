@@ -1,4 +1,4 @@
-"""Words that occur nowhere else, planted in every field of a case, and the hunt for them in what others were told."""
+"""Unique words planted in every field of a case, and the search for them in what roles were shown."""
 
 import itertools
 import re
@@ -10,38 +10,38 @@ from cases.case import Plan
 from cases.vocabulary import AUXILIARY_ITEMS, IMAGE_CLASSES, PHYSICAL_ITEMS
 from nodes.state.chart import Turn
 
-# What stands behind each canary, by its first letters.
+# The prefix of a canary names where it was planted.
 KEY, RECORD, RESULT = "key", "record", "result"
 _CANARY = re.compile(rf"(?:{KEY}|{RECORD}|{RESULT})canary\d{{3}}")
 _TEXTS = ("occupation", "chief_complaint", "present_illness", "past_history", "personal_history", "family_history")
 _CLOSED = ("urgency", "department", "examination_items", "treatment_items", "option", "inferred")
 
-# Who has the patient's record, or the examination record, before their eyes; nobody has the key.
+# Roles that are shown the patient's record, or the examination record; none is shown the key.
 KNOWS: Mapping[str, frozenset[str]] = {
     KEY: frozenset(),
     RECORD: frozenset({"patient", "patient_profile", "state_tracker", "memory_bank"}),
     RESULT: frozenset({"state_tracker", "memory_bank"}),
 }
-# Who also hears what was released and not yet said.
+# Roles that are also shown what was released but not yet said.
 PATIENT_SIDE = frozenset({"patient", "examiner", "technician", "response_generator", "actor"})
 
 
 def canaries(text: str) -> set[str]:
-    """The canaries in a text."""
+    """Return the canaries in a text."""
     return set(_CANARY.findall(text))
 
 
 def planted(case: Case) -> Case:
-    """The case with a canary of its own in each text of both records and in each field of the key."""
+    """Return the case with a unique canary in each text of both records and in each field of the key."""
     return planted_key(_planted_records(case))
 
 
 def planted_key(case: Case, closed: bool = True) -> Case:
-    """The case with a canary of its own in each field of the key.
+    """Return the case with a unique canary in each field of the key.
 
     Args:
-        case: any.
-        closed: in fields of a closed vocabulary too; such a case can be run, but neither saved nor remembered.
+        case: any case.
+        closed: also plant in fields of a closed vocabulary; such a case can be run, but not saved or remembered.
     """
     fresh = _fresh(KEY)
     update = {name: _planted_like(name, fresh) for name in AnswerKey.model_fields if closed or name not in _CLOSED}
@@ -49,20 +49,20 @@ def planted_key(case: Case, closed: bool = True) -> Case:
 
 
 def told(result: Mapping[str, Any]) -> str:
-    """All that the patient's side said, and all results and pictures that were released, in a final state."""
+    """Return everything that the patient's side said, and all released results and pictures, from a final state."""
     consultations = [dict(each) for each in result.get("consultations", [])]
-    met = "dialogue" in result or "consultations" in result  # else the record was laid open
-    at_the_door = ("chief_complaint", "occupation") if met else _TEXTS
-    said = [getattr(result["presentation"], name) for name in at_the_door]
+    has_dialogue = "dialogue" in result or "consultations" in result  # otherwise the whole record is shown
+    shown_fields = ("chief_complaint", "occupation") if has_dialogue else _TEXTS
+    texts = [getattr(result["presentation"], name) for name in shown_fields]
     for state in (result, *consultations):
-        said += [turn.text for turn in state.get("dialogue", [])]
-        said += state.get("results", {}).values()
-    said += [confirmation.reply for confirmation in result.get("confirmations", [])]
-    return "\n".join(said)
+        texts += [turn.text for turn in state.get("dialogue", [])]
+        texts += state.get("results", {}).values()
+    texts += [confirmation.reply for confirmation in result.get("confirmations", [])]
+    return "\n".join(texts)
 
 
 def released(result: Mapping[str, Any]) -> str:
-    """What was taken from the records for the patient's side to say, besides what was said."""
+    """Return what was said, plus what was released from the records for the patient's side to say."""
     dialogues: Iterable[list[Turn]] = [
         result.get("dialogue", []),
         *(each.dialogue for each in result.get("consultations", [])),
@@ -72,17 +72,17 @@ def released(result: Mapping[str, Any]) -> str:
 
 
 def leaks(shown: Iterable[tuple[str, str]], result: Mapping[str, Any], knows_results: Iterable[str] = ()) -> set[str]:
-    """The canaries that somebody was shown who does not have that record and had not been told, with the role.
+    """Return the canaries shown to a role that neither has their record nor was told, with the role.
 
     Args:
         shown: role and text of each question.
         result: the final state of the case.
-        knows_results: roles that have the examination record too.
+        knows_results: further roles that have the examination record.
     """
-    heard, behind = canaries(told(result)), canaries(released(result))
+    heard, available = canaries(told(result)), canaries(released(result))
     found = set()
     for role, text in shown:
-        for canary in canaries(text) - (behind if role in PATIENT_SIDE else heard):
+        for canary in canaries(text) - (available if role in PATIENT_SIDE else heard):
             kind = canary.split("canary")[0]
             if role not in KNOWS[kind] and not (kind == RESULT and role in knows_results):
                 found.add(f"{role}: {canary}")
@@ -109,7 +109,7 @@ def _planted_records(case: Case) -> Case:
 
 
 def _planted_like(name: str, fresh: Iterator[str]) -> Any:
-    """A value of the field's shape that holds canaries."""
+    """Return a value of the field's shape with canaries."""
     if name == "alternative_plans":
         return [Plan(treatment_course=next(fresh)), Plan(treatment_course=next(fresh))]
     default = AnswerKey.model_fields[name].get_default(call_default_factory=True)

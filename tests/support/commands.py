@@ -1,4 +1,4 @@
-"""The command line within the process of a test."""
+"""Run the command line inside the test's process."""
 
 import json
 from pathlib import Path
@@ -10,13 +10,13 @@ from wardround.cli import app
 
 
 def wardround(*arguments: object) -> Result:
-    """What `wardround` prints with these arguments, and how it ends."""
+    """Run `wardround` with these arguments, and return its output and exit code."""
     return CliRunner().invoke(app, list(map(str, arguments)))
 
 
 def metrics(file: Path, *arguments: object) -> dict[str, Any]:
-    """The scores that a command writes with `--json`, which has to end well."""
-    told = wardround(*arguments, "--json", file)
-    assert told.exit_code == 0, told.output
+    """Return the scores that a command writes with `--json`; the command must succeed."""
+    result = wardround(*arguments, "--json", file)
+    assert result.exit_code == 0, result.output
     found: dict[str, Any] = json.loads(file.read_text("utf-8"))["metrics"]
     return found

@@ -1,4 +1,4 @@
-"""Every course that a case can take: each graph of a run, with each patient system and each strategy that it has."""
+"""All courses of a case: each graph of a run, with each of its patient systems and strategies."""
 
 import asyncio
 import dataclasses
@@ -24,10 +24,10 @@ from wardround.run.tasks import TASKS
 
 PATIENTS: tuple[str, ...] = tuple(SYSTEMS)
 STRATEGIES: tuple[str, ...] = tuple(REGISTERED)
-COMPLEXITIES = ("low", "moderate", "high")  # MDAgents' three ways
-JUDGED = {"evaluation", "clini_eval"}  # the stages of those who judge
+COMPLEXITIES = ("low", "moderate", "high")  # MDAgents' three levels
+JUDGED = {"evaluation", "clini_eval"}  # the stages of the judges
 
-# Short, but so that every role of the course is asked.
+# Short, but every role of the course is asked.
 SHORT: dict[str, Any] = {
     "retrieval": False,
     "general_agents": 2,
@@ -41,7 +41,7 @@ SHORT: dict[str, Any] = {
 
 @dataclasses.dataclass(frozen=True)
 class Course:
-    """One way through one graph."""
+    """One path through one graph."""
 
     graph: GraphName
     patient: str = "medchain"
@@ -52,18 +52,18 @@ class Course:
         return "-".join(part for part in (self.graph, self.patient, self.strategy, self.complexity) if part)
 
     def context(self, **more: Any) -> dict[str, Any]:
-        """The context of the graph."""
+        """Return the context of the graph."""
         own = {"reconstruction": self.strategy} if self.graph == "reconstruction" else {"strategy": self.strategy}
         given = {**SHORT, "patient": self.patient, **own, **more}
         kind = CONTEXTS[self.graph]
         context = {name: value for name, value in given.items() if name in kind.model_fields}
-        if "models" in context and kind.asks:  # of everybody who has a part in this course
+        if "models" in context and kind.asks:  # only roles of this course
             asked = {"default", *kind.asks(kind.model_validate({**context, "models": {}}).whole)}
             context["models"] = {role: model for role, model in context["models"].items() if role in asked}
         return context
 
     def run(self, case: Any, **more: Any) -> dict[str, Any]:
-        """The final state of a case on this course."""
+        """Run a case on this course, and return the final state."""
         context = self.context(**more)
         built_for = {name: context[name] for name in ("strategy",) if name in context}
         graph: Any = TASKS[self.graph].graph(Context.model_validate(built_for))
@@ -73,7 +73,7 @@ class Course:
 
     @contextmanager
     def scripted(self) -> Iterator[None]:
-        """With the complexity found that this course is for."""
+        """Make the complexity check find this course's complexity."""
         with pytest.MonkeyPatch.context() as patch:
             if self.complexity:
                 found: Any = ComplexityCheck.model_validate({"reason": "", "complexity": self.complexity})
@@ -98,23 +98,23 @@ def _courses() -> Iterator[Course]:
 
 
 COURSES = list(_courses())
-# A dialogue is written from the whole note, so that there is no record that anybody is not shown.
+# Dialogues are written from the whole note, so that no record is hidden from any role.
 WAYS: tuple[str, ...] = get_args(Context.model_fields["reconstruction"].annotation)
 WRITING = [Course("reconstruction", strategy=way) for way in WAYS]
 EACH_COURSE = pytest.mark.parametrize("course", COURSES, ids=str)
 
 
 def in_turn(courses: Iterable[Course], languages: Iterable[str]) -> pytest.MarkDecorator:
-    """Each course in one of the languages, by turns: graphs and patients come in both, since patients are five."""
-    told = [
+    """Parametrise courses with alternating languages; as there are five patients, each graph and patient gets both."""
+    parameters = [
         pytest.param(course, language, id=f"{course}-{language}")
         for course, language in zip(courses, cycle(languages), strict=False)
     ]
-    return pytest.mark.parametrize(("course", "language"), told)
+    return pytest.mark.parametrize(("course", "language"), parameters)
 
 
 def everybody(server: FakeServer, **models: str) -> dict[str, str]:
-    """A model map that asks the server for each role of a graph, under the role's own name as the model."""
+    """Return a model map that asks the server for each role of a graph, with the role's name as the model."""
     asked = {
         role for role, stages in known_roles().items() if not any(stage.startswith(tuple(JUDGED)) for stage in stages)
     }
@@ -122,7 +122,7 @@ def everybody(server: FakeServer, **models: str) -> dict[str, str]:
 
 
 def scored(suite: str, case: Case, answers: Any) -> dict[str, float | None]:
-    """The scores of answers by a suite, whose judges are rules."""
+    """Return the offline scores of answers by a suite."""
 
     async def score() -> CaseScores:
         return await SUITES[suite].score(case, answers, Context())

@@ -7,7 +7,7 @@ DAMAGES = ("flip", "cut", "double", "garbage", "unlink", "folder", "swap", "empt
 
 
 def damage(out: Path, kind: str, draw: random.Random) -> None:
-    """Damage a file of a run directory, its manifest's copy excepted."""
+    """Damage a random file of a run directory, except the copy of its manifest and its lock."""
     files = sorted(file for file in out.rglob("*") if file.is_file() and file.name not in (".manifest.json", ".lock"))
     if not files:
         return

@@ -1,4 +1,4 @@
-"""The batch interface of the fake server: files, batches, and answers by line, with the server's faults."""
+"""The batch API of the fake server: files, batches, and answers by line, with the server's faults."""
 
 import asyncio
 import json
@@ -6,25 +6,25 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-Answer = Callable[[Mapping[str, Any]], tuple[int, Mapping[str, Any]] | None]  # None: the batch ends without it
+Answer = Callable[[Mapping[str, Any]], tuple[int, Mapping[str, Any]] | None]  # None: no answer in the batch
 
 
 @dataclass
 class FakeBatches:
-    """What was uploaded, and what becomes of it.
+    """The batch API's state and its faults.
 
     Attributes:
-        answer: the status and body for the body of a request.
-        polls: looks at a batch before it is done.
-        status: how batches end.
-        full: batches that are refused as there are too many.
-        away: requests that find the server away.
-        lost: batches that are made, and the reply that tells of it is lost.
-        lag: listings in which a batch that was made does not stand yet.
-        cut: downloads of answers that end within their last line.
-        page: looks that get a page with a 200.
-        ascii: whether lines escape what is no ASCII.
-        batches: by id, the state of each.
+        answer: returns the status and body for the body of a request.
+        polls: how often a batch is polled before it is done.
+        status: the final status of batches.
+        full: number of batches to refuse as too many.
+        away: number of requests to answer with 503.
+        lost: number of created batches whose reply is lost.
+        lag: number of listings in which a new batch is still missing.
+        cut: number of downloads to truncate within their last line.
+        page: number of polls to answer with an HTML page and 200.
+        ascii: whether lines escape non-ASCII characters.
+        batches: the state of each batch by id.
     """
 
     answer: Answer
@@ -41,7 +41,7 @@ class FakeBatches:
     _files: dict[str, str] = field(default_factory=dict)
 
     async def route(self, method: str, path: str, body: bytes) -> tuple[int, dict[str, Any] | str]:
-        """The status and content of the reply to a request."""
+        """Return the status and content of the reply to a request."""
         await asyncio.sleep(0)
         if self.away:
             self.away -= 1
@@ -72,13 +72,13 @@ class FakeBatches:
                     batch["lag"] -= 1
                 return 200, {"data": listed[::-1], "has_more": False}
             case "GET", ["batches", name] if name in self.batches:
-                return 200, self._looked_at(self.batches[name])
+                return 200, self._polled(self.batches[name])
             case "GET", ["files", name, "content"] if name in self._files:
                 self.cut -= (cut := self.cut > 0)
                 return 200, self._files[name][: -9 if cut else None]
         return 404, {"error": {"message": f"no {path}"}}
 
-    def _looked_at(self, batch: dict[str, Any]) -> dict[str, Any]:
+    def _polled(self, batch: dict[str, Any]) -> dict[str, Any]:
         batch["looks"] += 1
         if batch["looks"] < self.polls or batch["status"] in (self.status, "failed"):
             return batch

@@ -34,31 +34,31 @@ from tests.support.schema_sampler import sample, violate
 
 Mode = Literal["json_schema", "json_object", "tools", "text"]
 Failure = Literal[
-    "401",  # the key is refused, and quoted in the refusal
+    "401",  # invalid key, quoted in the message
     "402",
     "403",
     "no_model",  # 404, naming the model
-    "no_quota",  # 429, for ever
+    "no_quota",  # 429 without end
     "too_long",  # 400: the prompt is longer than the model's context
-    "blind",  # 400: no pictures are taken
-    "no_room",  # 400: the same as too_long, in llama-server's words
-    "no_mmproj",  # 500: llama-server takes no pictures
-    "400_key",  # a proxy that passes on a refused key
+    "blind",  # 400: no image input
+    "no_room",  # 400: like too_long, in llama-server's words
+    "no_mmproj",  # 500: no image input, in llama-server's words
+    "400_key",  # an invalid key, reported by a proxy
     "429",  # too many requests, with Retry-After
     "500",
     "502",
     "503",
-    "page",  # a page with a 200
-    "trickle",  # the answer in drips, for as long as a timeout holds
-    "half_closed",  # half an answer, and the end of the connection
-    "streamed",  # as events, though nobody asked for it
+    "page",  # an HTML page with 200
+    "trickle",  # the answer byte by byte, for as long as `hold`
+    "half_closed",  # half an answer, then the connection is closed
+    "streamed",  # events, although not requested
     "timeout",  # the connection is held, then closed without an answer
     "disconnect",  # the connection is closed at once
     "cut_json",  # the answer stops half-way, finish_reason "length"
     "schema_violation",  # valid JSON with wrong types and a missing field
     "empty_choice",  # no choice at all
     "null_content",  # a choice without content
-    "chatter",  # the JSON inside prose and a code fence, also where a tool call was asked for
+    "chatter",  # JSON inside prose and a code fence, also instead of a tool call
     "refusal",
 ]
 Fault = Failure | Manner
@@ -70,15 +70,15 @@ _FENCE = re.compile(r"```(?:json)?\s*\n(.*?)```", re.DOTALL)
 
 @dataclass
 class ChatRequest:
-    """One request for a completion, and what became of it."""
+    """A request for a completion, and how it was answered."""
 
     index: int
     time_in: float
     model: str
     messages: list[dict[str, Any]]
     mode: Mode
-    schema: Mapping[str, Any] | None  # of the answer, wherever the request gives it
-    name: str  # of the answer type: the schema's or the tool's
+    schema: Mapping[str, Any] | None  # answer schema, wherever the request gives it
+    name: str  # answer type: name of the schema or the tool
     stream: bool
     body: Mapping[str, Any]
     headers: Mapping[str, str]  # names in lower case
@@ -88,17 +88,17 @@ class ChatRequest:
 
     @cached_property
     def text(self) -> str:
-        """The text of all messages; pictures are left out."""
+        """The text of all messages, without images."""
         return "\n".join(_texts(self.messages))
 
     @cached_property
     def digest(self) -> str:
-        """A fingerprint of the messages: the seed of the answer."""
+        """A hash of the messages, which seeds the answer."""
         return digest_of(self.messages)
 
 
 def digest_of(messages: Any) -> str:
-    """The fingerprint of a request's messages."""
+    """Return the hash of a request's messages."""
     return hashlib.sha256(json.dumps(messages, sort_keys=True).encode()).hexdigest()
 
 
@@ -108,10 +108,10 @@ Faults = Sequence[Fault | None] | Callable[[ChatRequest], Fault | None]
 
 @dataclass
 class FaultPlan:
-    """Faults in given shares, decided by the seed, the messages and how often they were sent before.
+    """Draw faults with given probabilities, seeded by the messages and how often they were sent before.
 
-    So they hit the same requests in any order and at any concurrency, and a retry is a new draw. A plan counts:
-    use a fresh one for each server.
+    The same requests get the same faults in any order and at any concurrency, and a retry is a new draw. A plan has
+    state: use a new one for each server.
     """
 
     seed: int
@@ -135,21 +135,21 @@ class FaultPlan:
 
 
 class FakeServer:
-    """The server, in a thread of its own; a context manager.
+    """The server, in its own thread; a context manager.
 
     Args:
-        answer: gives the answer to a request: a dict (sent as JSON or tool arguments), a string (sent as it is),
-            or None for the default, a sample of the requested schema drawn by a hash of the messages.
-        faults: the fault of each request that the server supports, in order of arrival, none after the list's end; or
-            a function of the request, such as a :class:`FaultPlan`.
-        supports: forms of typed answers; a request in another form is refused as vLLM or llama_cpp.server do it.
-        refuses_with: the status of such a refusal.
-        refusal: gives the status and the words, or the whole body, with which a request is refused, or None.
-        ignores: forms that are passed over: the answer is to the messages alone.
-        latency: seconds before each answer, or a function of the request that gives them.
-        retry_after: what a 429 asks the client to wait, in seconds.
-        hold: seconds that a "timeout" holds the connection.
-        models: names that ``/v1/models`` lists; None: that path does not exist. Any model may be asked.
+        answer: returns the answer to a request: a dict (sent as JSON or tool arguments), a string (sent unchanged), or
+            None for the default, a sample of the requested schema seeded by a hash of the messages.
+        faults: the faults of the supported requests in order of arrival, none after the end of the list; or a function
+            of the request, such as a :class:`FaultPlan`.
+        supports: supported forms of typed answers; other forms are rejected as by vLLM or llama_cpp.server.
+        refuses_with: the status of such a rejection.
+        refusal: returns the status and the message or whole body with which to reject a request, or None.
+        ignores: forms to ignore: the answer depends only on the messages.
+        latency: seconds before each answer, or a function of the request that returns them.
+        retry_after: the Retry-After of a 429, in seconds.
+        hold: seconds for which a "timeout" holds the connection.
+        models: names that ``/v1/models`` lists; None: that path does not exist. Requests may name any model.
         port: 0 for a free one.
     """
 
@@ -182,7 +182,7 @@ class FakeServer:
         self.models = models
         self.port = port
         self.requests: list[ChatRequest] = []
-        self.batches = FakeBatches(self._in_a_batch)
+        self.batches = FakeBatches(self._answer_batch_line)
         self.in_flight = 0
         self.max_in_flight = 0
         self._supported = 0
@@ -193,7 +193,7 @@ class FakeServer:
 
     @property
     def base_url(self) -> str:
-        """What a client takes as its base URL."""
+        """The base URL for clients."""
         return f"http://127.0.0.1:{self.port}/v1"
 
     def __enter__(self) -> Self:
@@ -206,14 +206,14 @@ class FakeServer:
         self.stop()
 
     def start(self) -> None:
-        """Listen; returns when connections are accepted."""
+        """Start listening; returns when connections are accepted."""
         listening: Future[int] = Future()
         self._thread = threading.Thread(target=lambda: asyncio.run(self._serve(listening)), daemon=True)
         self._thread.start()
         self.port = listening.result()
 
     def stop(self) -> None:
-        """Close every connection and the port."""
+        """Close all connections and the port."""
         if self._thread is None or self._loop is None or self._stopped is None:
             return
         self._loop.call_soon_threadsafe(self._stopped.set)
@@ -221,22 +221,22 @@ class FakeServer:
         self._thread = None
 
     def hold_answers(self, after: int) -> None:
-        """Let all answers but the next few wait, so that whoever asks is half-way for as long as a test needs."""
+        """Hold all answers except the next ``after``, to keep a client waiting half-way."""
         self._held_from = len(self.requests) + after
 
     def is_holding(self) -> bool:
-        """Whether as many were answered and another waits."""
+        """Return whether those were answered and another request is waiting."""
         return self._held_from is not None and len(self.requests) > self._held_from
 
     def release(self) -> None:
-        """Answer what waits, and all that comes."""
+        """Answer the waiting requests, and stop holding."""
         self.read_all()
         self._held_from = None
 
     def read_all(self) -> None:
-        """Read what was sent before, also by who has ended since: it lies in the sockets until the loop comes round."""
+        """Read all requests sent so far, including those still in the sockets from clients that have ended."""
         assert self._loop is not None
-        asyncio.run_coroutine_threadsafe(_rounds(), self._loop).result()
+        asyncio.run_coroutine_threadsafe(_run_loop(), self._loop).result()
 
     async def _serve(self, listening: "Future[int]") -> None:
         self._loop, self._stopped = asyncio.get_running_loop(), asyncio.Event()
@@ -260,7 +260,7 @@ class FakeServer:
         await asyncio.gather(*conversations, return_exceptions=True)
 
     async def _converse(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        """One connection, kept alive over any number of requests."""
+        """Serve one connection, kept alive for any number of requests."""
         try:
             while (received := await _receive(reader)) is not None:
                 method, path, headers, body = received
@@ -283,8 +283,8 @@ class FakeServer:
         else:
             await response.send(404, _error(404, "Not Found", "NotFoundError"))
 
-    def _in_a_batch(self, body: Mapping[str, Any]) -> tuple[int, Mapping[str, Any]] | None:
-        """The answer to a line of a batch: faults are statuses, and a lost connection is no answer at all."""
+    def _answer_batch_line(self, body: Mapping[str, Any]) -> tuple[int, Mapping[str, Any]] | None:
+        """Return the answer to a line of a batch: faults become statuses, and a lost connection means no answer."""
         request = _parse(body, {"batch": "yes"}, len(self.requests))
         self.requests.append(request)
         request.fault = self._next_fault(request)
@@ -317,8 +317,10 @@ class FakeServer:
             await response.send(self.refuses_with, _error(self.refuses_with, _UNSUPPORTED[request.mode]))
             return
         if self.refusal and (refused := self.refusal(request)):
-            request.status, said = refused
-            await response.send(request.status, _error(request.status, said) if isinstance(said, str) else said)
+            request.status, message = refused
+            await response.send(
+                request.status, _error(request.status, message) if isinstance(message, str) else message
+            )
             return
         request.fault = self._next_fault(request)
         while self._held_from is not None and request.index >= self._held_from:  # noqa: ASYNC110 - another thread ends it
@@ -330,8 +332,8 @@ class FakeServer:
                 refused = f"Incorrect API key provided: {request.headers.get('authorization')}"
                 await response.send(401, _error(401, refused, "AuthenticationError"))
             case "402" | "403" | "no_model" | "no_quota" | "too_long" | "blind" | "no_room" | "no_mmproj" | "400_key":
-                request.status, said = _SAID[request.fault]
-                await response.send(request.status, _error(request.status, said))
+                request.status, message = _MESSAGES[request.fault]
+                await response.send(request.status, _error(request.status, message))
             case "429" | "500" | "502" | "503":
                 request.status = int(request.fault)
                 headers = {"Retry-After": f"{self.retry_after:g}"} if request.fault == "429" else {}
@@ -348,7 +350,7 @@ class FakeServer:
     async def _answer(self, request: ChatRequest, response: "_Response") -> None:
         try:
             choices = self._choices(request)
-        except Exception as error:  # whatever the test's own answer function raises
+        except Exception as error:  # any error of the test's answer function
             request.status = 500
             await response.send(500, _error(500, f"the answer function raised {error!r}", "ServerError"))
             return
@@ -408,7 +410,7 @@ class FakeServer:
         return [choice]
 
 
-# What vLLM says when it was started without the feature, and llama_cpp.server of a format that it does not know.
+# Messages of vLLM without the feature, and of llama_cpp.server for an unknown format.
 _UNSUPPORTED: Mapping[Mode, str] = {
     "json_schema": "[{'loc': ('body', 'response_format', 'type'), 'msg': \"Input should be 'text' or 'json_object'\"}]",
     "json_object": "response_format of type 'json_object' is not supported by this server",
@@ -417,8 +419,8 @@ _UNSUPPORTED: Mapping[Mode, str] = {
 }
 
 
-# What OpenAI and others say.
-_SAID: Mapping[str, tuple[int, str]] = {
+# Messages of OpenAI and others.
+_MESSAGES: Mapping[str, tuple[int, str]] = {
     "402": (402, "Insufficient credits"),
     "403": (403, "Project does not have access"),
     "no_model": (404, "The model `fake-model` does not exist or you do not have access to it."),
@@ -435,7 +437,7 @@ _SAID: Mapping[str, tuple[int, str]] = {
 
 
 class _Response:
-    """Writes one HTTP response."""
+    """Writer of one HTTP response."""
 
     def __init__(self, writer: asyncio.StreamWriter) -> None:
         self._writer = writer
@@ -449,7 +451,7 @@ class _Response:
         await self._writer.drain()
 
     async def stream(self, events: Iterator[Mapping[str, Any]]) -> None:
-        """Server-sent events, in chunked transfer."""
+        """Send server-sent events in chunked transfer encoding."""
         self._head(200, {"Content-Type": "text/event-stream", "Transfer-Encoding": "chunked"})
         for data in (*(json.dumps(event) for event in events), "[DONE]"):
             line = f"data: {data}\n\n".encode()
@@ -459,7 +461,7 @@ class _Response:
         await self._writer.drain()
 
     async def drip(self, body: str, seconds: float) -> None:
-        """A body of which a byte comes now and then, for so long."""
+        """Send a body byte by byte over ``seconds``."""
         self._head(200, {"Content-Type": "application/json", "Content-Length": str(len(body))})
         for byte in body.encode():
             self._writer.write(bytes([byte]))
@@ -467,7 +469,7 @@ class _Response:
             await asyncio.sleep(seconds / len(body))
 
     async def half(self, body: str) -> None:
-        """Half of a body, and nothing more: this side of the connection is closed."""
+        """Send half of a body, then close this side of the connection."""
         self._head(200, {"Content-Type": "application/json", "Content-Length": str(len(body))})
         self._writer.write(body[: len(body) // 2].encode())
         self._writer.write_eof()
@@ -486,14 +488,14 @@ class _Response:
         self._writer.write(("\r\n".join(lines) + "\r\n\r\n").encode("latin-1"))
 
 
-async def _rounds() -> None:
-    """More rounds of the loop than a request takes from its socket to the list of requests."""
+async def _run_loop() -> None:
+    """Run the event loop more often than needed to read a request from its socket."""
     for _ in range(100):
         await asyncio.sleep(0)
 
 
 async def _receive(reader: asyncio.StreamReader) -> tuple[str, str, dict[str, str], bytes] | None:
-    """The next request's method, path, headers and body; None when the client has closed."""
+    """Return the next request's method, path, headers and body; None if the client has closed."""
     try:
         head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1")
     except asyncio.IncompleteReadError as error:
@@ -527,7 +529,7 @@ def _parse(body: Mapping[str, Any], headers: Mapping[str, str], index: int) -> C
 
 
 def _answer_form(body: Mapping[str, Any], messages: list[dict[str, Any]]) -> tuple[Mode, Mapping[str, Any] | None, str]:
-    """How a typed answer is asked for, with its schema and name."""
+    """Return the form in which a typed answer is requested, with its schema and name."""
     response_format = body.get("response_format") or {}
     if response_format.get("type") == "json_schema":
         return "json_schema", response_format["json_schema"]["schema"], response_format["json_schema"]["name"]
@@ -542,7 +544,7 @@ def _answer_form(body: Mapping[str, Any], messages: list[dict[str, Any]]) -> tup
 
 
 def _schema_in(text: str) -> Mapping[str, Any] | None:
-    """The last JSON schema in a code fence of the text."""
+    """Return the last JSON schema in a code fence of the text."""
     for block in reversed(_FENCE.findall(text)):
         try:
             found = json.loads(block)
@@ -567,14 +569,14 @@ def _default_answer(request: ChatRequest) -> Any:
 
 
 def _usage(request: ChatRequest, choices: list[dict[str, Any]]) -> dict[str, int]:
-    """A count of four characters a token, which is all that a test needs."""
+    """Estimate tokens as four characters each."""
     prompt = len(request.text) // 4 + 1
     completion = sum(len(json.dumps(choice["message"])) // 4 + 1 for choice in choices)
     return {"prompt_tokens": prompt, "completion_tokens": completion, "total_tokens": prompt + completion}
 
 
 def _chunks(request: ChatRequest, completion: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    """The completion as a stream: the role, the content in pieces, the end, and usage if it was asked for."""
+    """Yield the completion as a stream: role, content in pieces, end, and usage if requested."""
     frame = {**completion, "object": "chat.completion.chunk"}
     usage, choices = frame.pop("usage"), frame.pop("choices")
 
@@ -606,7 +608,7 @@ def _error(status: int, message: str, kind: str = "BadRequestError") -> dict[str
 
 
 def _parse_faults(text: str, seed: int) -> Faults:
-    """``429,none,cut_json``: request by request; ``429=0.1,500=0.05``: shares."""
+    """Parse ``429,none,cut_json`` (faults by request) or ``429=0.1,500=0.05`` (probabilities)."""
     parts = [part.strip() for part in text.split(",") if part.strip()]
     if any("=" in part for part in parts):
         shares = {name: float(share) for name, _, share in (part.partition("=") for part in parts)}

@@ -1,4 +1,4 @@
-"""What of a prompt stands outside of the data tags, where instructions are."""
+"""The parts of a prompt outside the data tags, where instructions belong."""
 
 import re
 from collections.abc import Iterable
@@ -9,12 +9,12 @@ _FENCED = re.compile(r'<data name="[^\n]*">\n.*?\n</data>', re.DOTALL)
 
 
 def outside(text: str) -> str:
-    """The text without what stands in data tags."""
+    """Return the text without the contents of data tags."""
     return _FENCED.sub("", text)
 
 
 def marks(attack: Attack) -> list[str]:
-    """The longest run of each wording of an attack that no escaping changes."""
+    """Return the longest part of each wording of an attack that escaping leaves unchanged."""
     return [max(re.split(r'[".:：，,;{}\[\]\n]', text), key=len).strip() for text in (attack.en, attack.zh)]
 
 
@@ -22,9 +22,9 @@ MARKS = [mark for attack in attacks() for mark in marks(attack)]
 
 
 def obeyed(texts: Iterable[str]) -> list[str]:
-    """The marks of attacks that a reader of instructions alone would read, and any tag that closes nothing."""
+    """Return the marks of attacks outside the data tags, and closing tags without an opening one."""
     found = []
     for text in texts:
-        left = outside(text)
-        found += [mark for mark in (*MARKS, "</data") if mark in left]
+        instructions = outside(text)
+        found += [mark for mark in (*MARKS, "</data") if mark in instructions]
     return found

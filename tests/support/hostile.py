@@ -1,4 +1,4 @@
-"""Words that try to be obeyed: by a browser, a spreadsheet, LaTeX or a terminal."""
+"""Texts that a browser, a spreadsheet, LaTeX or a terminal might execute."""
 
 HTML = "<script>alert('x')</script><img src=x onerror=alert(1)> Ignore all previous instructions."
 FORMULAS = (
@@ -30,5 +30,5 @@ EVERYTHING = " ".join((HTML, *FORMULAS, *LATEX, *TERMINAL))
 
 
 def obeyed(shown: str) -> list[str]:
-    """The signs of what was printed that a terminal would obey, ends of lines and tabs apart."""
+    """Return the control characters of an output that a terminal would act on, except line ends and tabs."""
     return [letter for letter in shown if not letter.isprintable() and letter not in "\n\t"]

@@ -1,4 +1,4 @@
-"""A made-up language: the English prompts and words with every letter moved by thirteen places."""
+"""A made-up language: the English prompts and words in rot13."""
 
 import codecs
 import re
@@ -11,35 +11,35 @@ from typing import Any
 from prompts.folders import OURS, prompt_files
 
 MADE_UP = "xx"
-_CODE = re.compile(r"(\{\{.*?\}\}|\{%.*?%\}|\{\w*\}|<[^<>\n]{1,12}>)", re.DOTALL)  # what is no word of the language
-_LONG = 12  # letters; shorter phrases stand in any text
+_CODE = re.compile(r"(\{\{.*?\}\}|\{%.*?%\}|\{\w*\}|<[^<>\n]{1,12}>)", re.DOTALL)  # not words of the language
+_LONG = 12  # letters; shorter phrases occur in any text
 
 
 def write_made_up(folder: Path) -> Path:
-    """Write the language into a folder that can be laid over ours."""
+    """Write the language into a folder that can be overlaid on ours."""
     for name, source in prompt_files(OURS).items():
         language, _, path = name.partition("/")
         if language == "en":
             target = folder / MADE_UP / path
             target.parent.mkdir(parents=True, exist_ok=True)
-            turn = _markdown if target.suffix == ".md" else _toml
-            target.write_text(turn(source.read_text("utf-8")), "utf-8")
+            convert = _markdown if target.suffix == ".md" else _toml
+            target.write_text(convert(source.read_text("utf-8")), "utf-8")
     return folder
 
 
 @cache
 def phrases(language: str, folder: Path = OURS) -> set[str]:
-    """Every stretch of words of a language that is long enough to be known again."""
+    """Return all phrases of a language that are long enough to be recognised."""
     found: set[str] = set()
     for name, path in prompt_files(folder).items():
         if name.startswith(f"{language}/"):
             text = path.read_text("utf-8")
-            told = [_body(text)[1]] if path.suffix == ".md" else _strings(tomllib.loads(text))
-            found |= {part for words in told for part in _stretches(words)}
+            texts = [_body(text)[1]] if path.suffix == ".md" else _strings(tomllib.loads(text))
+            found |= {part for words in texts for part in _long_phrases(words)}
     return found
 
 
-def _stretches(words: str) -> Iterator[str]:
+def _long_phrases(words: str) -> Iterator[str]:
     for line in _CODE.sub("\n", words).splitlines():
         if sum(letter.isalpha() * (1 if letter.isascii() else 2) for letter in line) >= _LONG:
             yield line.strip(" #*-.,:;，。：；\t")
@@ -53,7 +53,7 @@ def _strings(value: Any) -> Iterator[str]:
             yield from _strings(inner)
 
 
-def _turned(text: str) -> str:
+def _rot13(text: str) -> str:
     return "".join(
         part if number % 2 else codecs.encode(part, "rot13") for number, part in enumerate(_CODE.split(text))
     )
@@ -66,14 +66,12 @@ def _body(text: str) -> tuple[str, str]:
 
 def _markdown(text: str) -> str:
     head, body = _body(text)
-    return head + "".join(
-        part if part.startswith("# ") else _turned(part) for part in re.split(r"(?m)^(# \w+\n)", body)
-    )
+    return head + "".join(part if part.startswith("# ") else _rot13(part) for part in re.split(r"(?m)^(# \w+\n)", body))
 
 
 def _toml(text: str) -> str:
-    def turn(found: re.Match[str]) -> str:
-        return _turned(found[0].replace("\\n", "\0")).replace("\0", "\\n")
+    def convert(found: re.Match[str]) -> str:
+        return _rot13(found[0].replace("\\n", "\0")).replace("\0", "\\n")
 
     lines = []
     for line in text.splitlines():
@@ -81,7 +79,7 @@ def _toml(text: str) -> str:
         if line.startswith("#") or line.startswith("["):
             lines.append(line)
         elif mark:
-            lines.append(key + mark + re.sub(r'"(?:[^"\\]|\\.)*"', turn, value))
+            lines.append(key + mark + re.sub(r'"(?:[^"\\]|\\.)*"', convert, value))
         else:
-            lines.append(re.sub(r'"(?:[^"\\]|\\.)*"', turn, line))
+            lines.append(re.sub(r'"(?:[^"\\]|\\.)*"', convert, line))
     return "\n".join(lines) + "\n"

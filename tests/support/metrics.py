@@ -1,4 +1,4 @@
-"""Metrics of a test, which no other test is to meet."""
+"""Keep metrics that a test registers from reaching other tests."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -8,7 +8,7 @@ from scoring.suite import SUITES
 
 @contextmanager
 def suites_given_back() -> Iterator[None]:
-    """Forget at the end what was added to any suite."""
+    """Restore the metrics of all suites at the end."""
     before = {name: dict(suite.metrics) for name, suite in SUITES.items()}
     try:
         yield

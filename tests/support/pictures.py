@@ -1,4 +1,4 @@
-"""A picture, for tests that need one."""
+"""An image for tests."""
 
 from cases.files import builtin_folder
 

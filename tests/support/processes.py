@@ -1,4 +1,4 @@
-"""Processes of their own at a small price: forked from one that has imported the program and has done nothing else."""
+"""Separate processes at low cost: forked from one that has imported the program and done nothing else."""
 
 import multiprocessing
 import os
@@ -15,18 +15,18 @@ from wardround.cli import main
 
 _FORKS = multiprocessing.get_context("forkserver")
 _OURS = ["wardround.cli", "wardround.run.runner", "wardround.commands.run", "graphs", "scoring"]
-# What nearly every command comes to import, half a second each.
+# Imported by nearly every command, half a second each.
 _THEIRS = ["chromadb", "scipy.stats", "openai.resources.chat", "langchain_openai", "pandas", "PIL.PngImagePlugin"]
 _FORKS.set_forkserver_preload([*_OURS, *_THEIRS, "tests.support.processes", "tests.support.warm"])
 
-SECONDS = 120.0  # longer than anything takes that a test starts
+SECONDS = 120.0  # longer than any process of a test runs
 
 
 class Forked:
-    """A command of ours under way: what `subprocess.Popen` gives of it, as far as tests ask.
+    """A running command, with the part of `subprocess.Popen`'s interface that tests need.
 
-    A child has its own memory, environment, folder, output and signals; what it shares with others is that the program
-    was imported once, which takes longer than most of them run. Leaving the context kills it.
+    The child has its own memory, environment, folder, output and signals. It shares only the import of the program,
+    which takes longer than most commands run. Leaving the context kills it.
     """
 
     def __init__(
@@ -38,8 +38,8 @@ class Forked:
     ) -> None:
         self.arguments = [str(argument) for argument in arguments]
         self._output = [Path(tempfile.mkstemp(prefix="forked-")[1]) for _ in range(2)]
-        told = (program, self.arguments, dict(environment or os.environ), folder or Path.cwd(), self._output)
-        self._process = _FORKS.Process(target=_run, args=told)
+        args = (program, self.arguments, dict(environment or os.environ), folder or Path.cwd(), self._output)
+        self._process = _FORKS.Process(target=_run, args=args)
         self._process.start()
 
     def __enter__(self) -> "Forked":
@@ -52,16 +52,16 @@ class Forked:
             file.unlink(missing_ok=True)
 
     def poll(self) -> int | None:
-        """The exit code, below zero for a signal; None while it runs."""
+        """Return the exit code, negative for a signal; None while it runs."""
         return self._process.exitcode
 
     def stopped_when(self, moment: Callable[[], bool], sign: signal.Signals) -> "subprocess.CompletedProcess[str]":
-        """Send a signal at a moment and wait for the end."""
+        """Send a signal when ``moment`` is true, and wait for the end."""
         self.told_when(moment, sign)
         return self.ended()
 
     def told_when(self, moment: Callable[[], bool], sign: signal.Signals) -> None:
-        """Send a signal at a moment."""
+        """Send a signal when ``moment`` is true."""
         deadline = time.monotonic() + SECONDS
         while not moment():
             assert self.poll() is None, f"it ended before the moment: {self.ended().stderr}"
@@ -74,7 +74,7 @@ class Forked:
         """Wait for the end.
 
         Raises:
-            TimeoutError: it has not come.
+            TimeoutError: it is still running.
         """
         self._process.join(seconds)
         code = self.poll()
@@ -89,13 +89,13 @@ class Forked:
 def to_its_end(
     arguments: Sequence[object], environment: Mapping[str, str] | None = None, folder: Path | None = None
 ) -> "subprocess.CompletedProcess[str]":
-    """Run ``wardround`` with these arguments in a process of its own."""
+    """Run ``wardround`` with these arguments in a separate process."""
     with Forked(arguments, environment, folder) as process:
         return process.ended()
 
 
 def stopped_when(arguments: Sequence[object], moment: Callable[[], bool], sign: signal.Signals) -> tuple[int, str]:
-    """Start ``wardround`` and send it a signal at a moment; its exit code and error stream."""
+    """Start ``wardround``, send it a signal when ``moment`` is true, and return exit code and stderr."""
     with Forked(arguments) as process:
         ended = process.stopped_when(moment, sign)
         return ended.returncode, ended.stderr
@@ -106,7 +106,7 @@ def _run(
 ) -> None:
     for file, descriptor in zip(output, (1, 2), strict=True):
         os.dup2(os.open(file, os.O_WRONLY | os.O_APPEND), descriptor)
-    signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored in what a shell starts behind it
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored by a shell's background processes
     os.environ.clear()
     os.environ.update(environment)
     os.chdir(folder)

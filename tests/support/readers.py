@@ -1,4 +1,4 @@
-"""Every reader of files and words of others, and what it promises: a value, named faults, or a refusal of its own."""
+"""All readers of external files and texts; each returns a value, reports named problems, or raises its own error."""
 
 import json
 import random
@@ -28,13 +28,13 @@ from wardround.store.traces import read_trace
 
 @dataclass(frozen=True)
 class Reader:
-    """One reader.
+    """A reader to test.
 
     Attributes:
-        read: given the file.
-        seed: what it reads well, for a fuzzer to start from.
-        refusal: the one error that it may raise.
-        name: what the file is called.
+        read: reads the file.
+        seed: valid content for a fuzzer to start from.
+        refusal: the only error that it may raise.
+        name: the file's name.
     """
 
     read: Callable[[Path], object]
@@ -43,7 +43,7 @@ class Reader:
     name: str = "file.jsonl"
 
     def try_on(self, data: bytes, folder: Path) -> None:
-        """Let it read the data; whatever it raises and has not promised comes through."""
+        """Let it read the data; errors other than its refusal propagate."""
         file = folder / self.name
         file.write_bytes(data)
         try:
@@ -128,7 +128,7 @@ _ODD: tuple[object, ...] = (None, True, -1, 1e308, 10**30, "", "\x00", "\u2028",
 
 
 def changed(seed: str, draw: random.Random) -> bytes:
-    """The seed with a few changes: of letters, of bits, or of one value in its JSON."""
+    """Return the seed with a few changes to characters, bytes or one value of its JSON."""
     data = seed.encode()
     for _ in range(draw.randint(1, 4)):
         place = draw.randrange(len(data) + 1)

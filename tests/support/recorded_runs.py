@@ -1,4 +1,4 @@
-"""Run directories written as a runner would leave them, without running anything."""
+"""Write run directories as a runner would leave them, without running anything."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -21,34 +21,34 @@ def write_run(
     calls: Mapping[tuple[str, int], Sequence[Call]] | None = None,
     **experiment: Any,
 ) -> Path:
-    """A run directory with these results and calls."""
-    described = Experiment.model_validate({"graph": "dispute_resolution", **experiment})
+    """Write a run directory with these results and calls."""
+    configuration = Experiment.model_validate({"graph": "dispute_resolution", **experiment})
     directory = RunDirectory(path)
     directory.traces.mkdir(parents=True)
-    manifest = {**manifest_of(described, select_cases(described.data)), "run": "r"}
+    manifest = {**manifest_of(configuration, select_cases(configuration.data)), "run": "r"}
     (path / "manifest.json").write_text(json.dumps(manifest), "utf-8")
     for result in results:
         directory.add(result)
-    for key, made in (calls or {}).items():
-        lines = "".join(call.model_dump_json() + "\n" for call in made)
+    for key, recorded in (calls or {}).items():
+        lines = "".join(call.model_dump_json() + "\n" for call in recorded)
         directory.trace_file(*key).write_text(lines, "utf-8")
     return path
 
 
 def graded(case_id: str, grade: float = 2.0, **fields: Any) -> Result:
-    """A finished consultation with this grade in every part."""
+    """Return a finished consultation with this grade in every part."""
     return Result.model_validate(
         {"case_id": case_id, "epoch": 0, "termination": "completed", "scores": dict.fromkeys(PARTS, grade), **fields}
     )
 
 
 def discussed(case_id: str, rounds: int, ended: str = "agreed", **fields: Any) -> Result:
-    """A finished consultation of several doctors."""
+    """Return a finished consultation of several doctors."""
     return graded(case_id, stages={"discussion": ended}, rounds={"discussion": rounds}, **fields)
 
 
 def call(name: str = "doctor/turn1", role: str = "doctor", **fields: Any) -> Call:
-    """A recorded call."""
+    """Return a recorded call."""
     return Call.model_validate(
         {
             "id": name, "role": role, "stage": "history_taking", "model": "openai:m", "prompt": "en/x",

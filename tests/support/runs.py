@@ -1,4 +1,4 @@
-"""Short runs: an experiment with few calls a case, run in this process, and what its directory holds."""
+"""Short runs: experiments with few calls per case, run in this process, and the contents of their directories."""
 
 import asyncio
 import json
@@ -15,11 +15,11 @@ from wardround.run.runner import run_experiment
 from wardround.store.run_directory import Result, read_result
 from wardround.store.traces import traces_in
 
-# Built-in test cases, English and Chinese, with and without pictures; sorted, as results are.
+# Built-in test cases in English and Chinese, with and without images; sorted like results.
 CASES = sorted((case for case in load_cases() if case.split == "test"), key=lambda case: case.id)[:12]
 IDS = [case.id for case in CASES]
 
-# About twenty calls a case, and no memory to open.
+# About twenty calls per case, and no memory to open.
 SHORT: dict[str, Any] = {
     "retrieval": False,
     "general_agents": 1,
@@ -28,7 +28,7 @@ SHORT: dict[str, Any] = {
     "max_turns": 2,
 }
 
-JUDGES = {"Claims", "Support", "DiagnosisGrade"}  # the answer types of the judges of a short run
+JUDGES = {"Claims", "Support", "DiagnosisGrade"}  # answer types of a short run's judges
 
 
 def short(
@@ -41,7 +41,7 @@ def short(
     models: dict[str, str] | None = None,
     **workflow: Any,
 ) -> Experiment:
-    """A short experiment on the first few of `CASES`, or those named; played by the server, or else offline."""
+    """Return a short experiment on the first cases of `CASES`, or named ones; with the server's model, or offline."""
     return Experiment.model_validate(
         {
             "data": {"case_ids": case_ids or IDS[:limit]},
@@ -54,49 +54,52 @@ def short(
 
 
 def spec(server: FakeServer, name: str = "fake-model") -> str:
-    """The server's model as a model map names it."""
+    """Return the model spec of the server's model."""
     return f"openai:{name}@{server.base_url}"
 
 
 def run(experiment: Experiment, out: Path) -> dict[str, Any]:
-    """Run an experiment and give its summary."""
+    """Run an experiment, and return its summary."""
     return asyncio.run(run_experiment(experiment, out))
 
 
 def ended(case_id: str, done: int, total: int, **facts: Any) -> None:
-    """Tell whoever watches how a case ended."""
-    usual = {"epoch": 0, "termination": "completed", "error": None, "scored": True, "tokens": 0, "cost": 0.0}
-    tell("case_ended", **{**usual, "case_id": case_id, "done": done, "total": total, "scores_so_far": {}, **facts})
+    """Report to the listeners how a case ended."""
+    defaults = {"epoch": 0, "termination": "completed", "error": None, "scored": True, "tokens": 0, "cost": 0.0}
+    tell("case_ended", **{**defaults, "case_id": case_id, "done": done, "total": total, "scores_so_far": {}, **facts})
 
 
 def results(out: Path) -> list[Result]:
-    """The lines of ``results.jsonl``, by case and epoch."""
+    """Return the results in ``results.jsonl``, sorted by case and epoch."""
     lines = (out / "results.jsonl").read_text("utf-8").split("\n")[:-1]
     return sorted(map(read_result, lines), key=lambda result: result.key)
 
 
 def outcomes(out: Path) -> list[dict[str, Any]]:
-    """The results without their seconds and their run, which no two runs have in common."""
+    """Return the results without seconds and run, which differ between runs."""
     return [result.model_dump(exclude={"seconds", "run"}) for result in results(out)]
 
 
 def calls(out: Path, case_id: str, epoch: int = 0) -> list[dict[str, Any]]:
-    """The recorded calls of a case, without what the graph filed by itself."""
+    """Return the recorded calls of a case, without the graph's own events."""
     lines = trace_lines(out / "traces" / f"{case_id}-{epoch}.jsonl")
     return [entry for entry in map(json.loads, lines) if "event" not in entry]
 
 
 def asked(server: FakeServer) -> Counter[str]:
-    """How often each prompt came to the server, by digest. Not the judges': a scoring cut short is begun anew."""
+    """Count how often each prompt reached the server, by digest.
+
+    Prompts of judges are left out, since an interrupted scoring starts again.
+    """
     return Counter(request.digest for request in server.requests if request.name not in JUDGES)
 
 
 def answered(out: Path) -> Counter[str]:
-    """How often each prompt stands in the traces with its answer, by digest; what is only half written is left out."""
+    """Count each prompt recorded with its answer in the traces, by digest; without lines that are cut off."""
     lines = [line for file in traces_in(out / "traces") for line in trace_lines(file) if line.endswith("\n")]
     return Counter(digest_of(call["messages"]) for call in map(json.loads, lines) if call.get("attempts"))
 
 
 def again(whole: Counter[str], before: Counter[str], after: Counter[str]) -> set[str]:
-    """The prompts that a resumed run asked once more although their answers had been written."""
+    """Return the prompts that a resumed run asked again although their answers had been recorded."""
     return {digest for digest, times in after.items() if before[digest] + times > whole[digest]}

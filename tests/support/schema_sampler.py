@@ -1,4 +1,4 @@
-"""An instance of a JSON schema, drawn from a seeded generator: what the fake server answers by default."""
+"""Draw instances of a JSON schema with a seeded generator: the fake server's default answers."""
 
 import copy
 import math
@@ -8,20 +8,20 @@ from typing import Any
 
 Schema = Mapping[str, Any] | bool
 
-_DEEP = 6  # from this depth on, alternatives without further nesting are taken where there are any
+_DEEP = 6  # from this depth on, alternatives without nesting are preferred
 
 
 def sample(schema: Schema, rng: random.Random) -> Any:
-    """An instance of the schema.
+    """Return an instance of the schema.
 
-    Booleans are true, so that judges accept; of alternatives the first that is not null is taken; optional
-    properties are given. ``pattern`` and ``format`` are not honoured.
+    Booleans are true, so that judges accept. The first alternative that is not null is chosen, and optional properties
+    are included. ``pattern`` and ``format`` are ignored.
     """
     return _sample(schema, rng, schema, "answer", 0)
 
 
 def violate(value: Any, schema: Schema) -> Any:
-    """Valid JSON that does not satisfy the schema that ``value`` satisfies: wrong types, a field missing."""
+    """Return JSON that violates the schema that ``value`` satisfies: wrong types, and a missing field."""
     if not isinstance(value, dict):
         return {"unexpected": "an object"}
     required = [] if isinstance(schema, bool) else resolve(schema, schema).get("required", [])
@@ -30,7 +30,7 @@ def violate(value: Any, schema: Schema) -> Any:
 
 
 def resolve(schema: Mapping[str, Any], root: Schema) -> Mapping[str, Any]:
-    """The schema with a top-level reference followed and ``allOf`` merged."""
+    """Return the schema with a top-level reference resolved and ``allOf`` merged."""
     while "$ref" in schema:
         target: Any = root
         for part in schema["$ref"].lstrip("#/").split("/"):
@@ -94,7 +94,7 @@ def _type(schema: Mapping[str, Any], depth: int) -> str:
 
 
 def _alternative(alternatives: list[Schema], root: Schema, depth: int) -> Schema:
-    """The first alternative that is not null; once deep, the first that does not nest."""
+    """Return the first alternative that is not null; from ``_DEEP`` on, the first that does not nest."""
     kinds = [None if isinstance(each, bool) else _type(resolve(each, root), 0) for each in alternatives]
     if depth >= _DEEP:
         flat = [each for each, kind in zip(alternatives, kinds, strict=True) if kind not in ("object", "array")]
@@ -121,7 +121,7 @@ def _array(schema: Mapping[str, Any], rng: random.Random, root: Schema, name: st
     most = schema.get("maxItems", max(fewest, 2))
     length = fewest if depth >= _DEEP else rng.randint(max(fewest, min(1, most)), min(most, max(fewest, 2)))
     items: list[Any] = []
-    for _ in range(length * 20):  # tries, for the sake of uniqueItems
+    for _ in range(length * 20):  # retries for uniqueItems
         if len(items) == length:
             break
         item = _sample(schema.get("items", True), rng, root, name, depth + 1)

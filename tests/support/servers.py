@@ -1,4 +1,4 @@
-"""Real servers for tests, started on this machine and stopped again: Postgres and Chroma."""
+"""Real Postgres and Chroma servers for tests, started and stopped on this machine."""
 
 import os
 import socket
@@ -13,12 +13,12 @@ from pathlib import Path
 import pgserver
 import psycopg
 
-ROLE, PASSWORD = "guarded", "pepper-4711"  # a role that is let in with its password only
+ROLE, PASSWORD = "guarded", "pepper-4711"  # a role that needs its password
 
 
 @contextmanager
 def postgres(folder: Path) -> Iterator[str]:
-    """The address of a Postgres server whose data lie in a new folder; it listens on a socket there."""
+    """Start a Postgres server with its data and its socket in a new folder, and yield its URL."""
     server = pgserver.get_server(folder, cleanup_mode="delete")
     try:
         url: str = server.get_uri()
@@ -33,7 +33,7 @@ def postgres(folder: Path) -> Iterator[str]:
 
 
 def new_database(url: str, *, guarded: bool = False) -> str:
-    """The address of a new, empty database on a server; with a user and password if it is to be guarded."""
+    """Create an empty database, and return its URL; with user and password if ``guarded``."""
     name = f"test_{uuid.uuid4().hex}"
     with psycopg.connect(url, autocommit=True) as connection:
         connection.execute(f"CREATE DATABASE {name}")
@@ -42,7 +42,7 @@ def new_database(url: str, *, guarded: bool = False) -> str:
 
 
 def rows(url: str) -> dict[str, int]:
-    """How many rows each table of checkpoints has."""
+    """Return the number of rows of each checkpoint table."""
     tables = ("checkpoints", "checkpoint_blobs", "checkpoint_writes")
     with psycopg.connect(url) as connection:
         return {table: connection.execute(f"SELECT count(*) FROM {table}").fetchone()[0] for table in tables}  # type: ignore[index]
@@ -50,7 +50,7 @@ def rows(url: str) -> dict[str, int]:
 
 @contextmanager
 def chroma(folder: Path) -> Iterator[str]:
-    """The address of a Chroma server whose data lie in a folder."""
+    """Start a Chroma server with its data in a folder, and yield its URL."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]

@@ -1,4 +1,4 @@
-"""A server of this machine under way while a test asks it."""
+"""Run a local server while a test uses it."""
 
 import threading
 from collections.abc import Iterator
@@ -11,7 +11,7 @@ Server = TypeVar("Server", bound=BaseServer)
 
 @contextmanager
 def serving(server: Server) -> Iterator[Server]:
-    """The server, answering in a thread; closed at the end."""
+    """Serve from a thread, and close the server at the end."""
     threading.Thread(target=server.serve_forever, daemon=True).start()
     try:
         yield server

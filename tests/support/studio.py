@@ -1,4 +1,4 @@
-"""A running `wardround dev`, with a witness of every connection that leaves the machine."""
+"""A running `wardround dev`, with a log of every connection that leaves the machine."""
 
 import contextlib
 import os
@@ -16,7 +16,7 @@ ROOT = Path(__file__).parents[2]
 KEY = "sk-the-key-of-the-user"
 TOKEN = "a-token-of-the-tests-0123"
 
-# Loaded at the server's start: notes every look-up of a name and every connection that leaves the machine.
+# Loaded when the server starts: logs every name lookup and every connection that leaves the machine.
 WITNESS = """
 import sys
 
@@ -75,7 +75,7 @@ class Server:
 def serving(
     folder: Path, *options: str, program: str = "wardround", setting: Mapping[str, str] = {}
 ) -> Iterator[Server]:
-    """A server in a folder: ours, or LangGraph's own command; with more in its environment."""
+    """Start a server in a folder, ours or LangGraph's own command, with ``setting`` added to its environment."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
@@ -83,7 +83,7 @@ def serving(
     witness = folder / "witness"
     witness.mkdir()
     (witness / "sitecustomize.py").write_text(f"FILE = {str(contacts)!r}\n{WITNESS}", "utf-8")
-    # A folder of the user's with the name of one of ours, and a key that is meant for tracing alone.
+    # A user's folder with the name of one of ours, and a key that is only for tracing.
     (folder / "graphs").mkdir()
     (folder / "graphs" / "__init__.py").write_text("raise RuntimeError('the wrong graphs')", "utf-8")
     quiet = ("LANGSMITH_", "LANGCHAIN_", "LANGGRAPH_", "OTEL_")

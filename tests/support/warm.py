@@ -1,6 +1,6 @@
-"""Imported by the process that commands are forked from: what nearly each of them reads first is read there, once.
+"""Imported by the process that commands are forked from, to load once what nearly every command needs.
 
-Nothing here starts a thread, opens a connection or asks an embedding: a child could not go on with it.
+Nothing here may start a thread, open a connection or compute an embedding: these do not survive a fork.
 """
 
 import gc
@@ -28,4 +28,4 @@ for language, words in (("en", "Does your chest hurt? Please have an X-ray done.
     for subject in subjects():
         words_of(subject, language)
 gc.collect()
-gc.freeze()  # no child looks through it again
+gc.freeze()  # keeps it out of the children's garbage collection
