@@ -1,4 +1,4 @@
-"""``wardround score aie``."""
+"""``wardround score aie``: AIE's doctor metrics."""
 
 from collections.abc import Sequence
 from dataclasses import replace

@@ -98,8 +98,8 @@ def clini_eval(
     metrics = estimates_of(dialogues, scores)
     tables = [*_assessed_table(scores), *([_means_by(list(dict.fromkeys(by)), dialogues, scores, over)] if by else [])]
     notes = _notes(scores, failures)
-    if over is not None and (faulty := [name for name in _GAINS if f"{name}, gain" not in tables[-1].header]):
-        notes.append(f"No gain over {over} in {', '.join(faulty)}: not assessed, or 0 there.")
+    if over is not None and (missing := [name for name in _GAINS if f"{name}, gain" not in tables[-1].header]):
+        notes.append(f"No gain over {over} in {', '.join(missing)}: not assessed, or 0 there.")
     return Scores("clini-eval", mode, len(dialogues), metrics, tables, notes, failed=bool(failures))
 
 
@@ -109,8 +109,8 @@ def _read(sources: Sequence[Path]) -> list[Dialogue]:
     problems: list[Problem] = []
     for source in sources:
         read, faults = (_read_runs(source), []) if source.is_dir() else read_dialogues(source)
-        faulty = [(dialogue, why_not(dialogue)) for dialogue in read]
-        problems += [*faults, *(Problem(str(source), f"dialogue {one.id}", "", why) for one, why in faulty if why)]
+        checked = [(dialogue, why_not(dialogue)) for dialogue in read]
+        problems += [*faults, *(Problem(str(source), f"dialogue {one.id}", "", why) for one, why in checked if why)]
         dialogues += read
     refuse_records(problems)
     return dialogues
@@ -180,8 +180,8 @@ def _means_by(
         row = {**factors, "n": str(sum(scores[index] is not None for index in groups[group]))}
         row |= {name: cell(group_means.get(name)) for name in columns}
         for name in gains:  # the difference to the base, in percent of it
-            value, of = group_means.get(name), base.get(name)
-            row[f"{name}, gain"] = "" if value is None or not of else f"{100 * (value / of - 1):+.1f} %"
+            value, base_value = group_means.get(name), base.get(name)
+            row[f"{name}, gain"] = "" if value is None or not base_value else f"{100 * (value / base_value - 1):+.1f} %"
         rows.append(row)
     shown = dict.fromkeys(name for row in rows for name, cell_text in row.items() if cell_text)
     header = [name for name in rows[0] if name in shown] if rows else []

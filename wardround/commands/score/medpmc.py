@@ -1,4 +1,4 @@
-"""``wardround score medpmc``."""
+"""``wardround score medpmc``: Med-PMC's recalls and judgements."""
 
 import math
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
