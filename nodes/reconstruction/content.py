@@ -142,9 +142,9 @@ def out_of_proportion(told: Told) -> Iterator[Finding]:
     lengths = [_length(message.content) for message in told.dialogue.spoken]
     least = PLAYED if told.dialogue.strategy == "interactive" else SHORTEST
     if sum(lengths) < least * note:
-        yield f"{sum(lengths)} words for a note of {note}", None
+        yield f"too short: {sum(lengths)} words for a note of {note}", None
     if sum(lengths) > LONGEST * note + ROOM:
-        yield f"{sum(lengths)} words for a note of {note}", None
+        yield f"too long: {sum(lengths)} words for a note of {note}", None
     for number, (message, length) in enumerate(zip(told.dialogue.spoken, lengths, strict=True), 1):
         own = content_words(message.content, told.language) if length > RECITED else set()
         recites = bool(own) and len(own & words_of_note) > 0.6 * len(words_of_note)

@@ -149,7 +149,8 @@ def few_questions(told: Told) -> Iterator[Finding]:
 def no_placeholders(told: Told) -> Iterator[Finding]:
     """Require that no syntax of plan or prompt is left over, and nothing that people write but do not say."""
     dialogue = told.dialogue
-    for number, message in enumerate(dialogue.messages, 1):
+    instructions = [(None, message) for message in dialogue.messages if message.role == "system"]
+    for number, message in [*instructions, *enumerate(dialogue.spoken, 1)]:
         leftovers = [*_PATTERNS["placeholder"].findall(message.content), *_PATTERNS["sign"].findall(message.content)]
         leftovers += filter(_is_garbled, _BEYOND_ASCII.findall(message.content))
         leftovers = [found for found in dict.fromkeys(leftovers) if found not in dialogue.note]

@@ -85,7 +85,7 @@ def write_overview(runs: Sequence[RecordedRun], file: Path) -> Path:
     text = environment().get_template("overview.html.jinja").render(
         runs=runs,
         links={name: quote(report) for name, report in reports.items()},  # names may hold any character
-        results=[one for one in results if one.tables],
+        made=[one for one in results if one.tables],
         left_out=[one for one in results if one.reason],
         figures={
             name: f"data:image/svg+xml;base64,{b64encode(as_svg(figure).encode()).decode()}"

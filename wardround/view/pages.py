@@ -167,7 +167,7 @@ class Pages:
             note=note_of(case) if case else None,
             pictures=_pictures(section),
             problem=viewed.cases()[1],
-            neighbours=neighbours,
+            around=neighbours,
             others=others,
             timeline=_timeline(section),
         )

@@ -89,6 +89,13 @@ def test_signs_that_are_what_they_are_are_no_wrong_encoding(said: str) -> None:
     assert "no_placeholders" not in found(changed(2, said))
 
 
+def test_a_turn_is_counted_among_those_that_are_spoken() -> None:
+    asked = dialogue(*changed(1, "What about {symptom}?"))
+    told = asked.model_copy(update={"messages": [Message(role="system", content="Take a history."), *asked.messages]})
+    for each in (asked, told):
+        assert {problem.turn for problem in check_dialogue(each) if problem.gate == "no_placeholders"} == {2}
+
+
 def test_who_asks_how_the_patient_is_may_be_a_nurse() -> None:
     assert "roles_kept" not in found(changed(2, "How is the patient doing?"))
 

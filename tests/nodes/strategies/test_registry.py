@@ -141,7 +141,7 @@ def test_what_builds_no_graph_is_refused_at_once() -> None:
 @pytest.mark.usefixtures("own")
 @pytest.mark.parametrize("opens", [True, False])
 def test_a_patient_of_ones_own_speaks_when_it_is_its_turn(opens: bool) -> None:
-    def terse() -> StateGraph[Any, Any, Any, Any]:
+    def curt() -> StateGraph[Any, Any, Any, Any]:
         def say(state: PatientSideState) -> dict[str, Any]:
             said = state.get("dialogue", [])
             return {"dialogue": [*said, Turn(speaker="patient", text="Hm." if said else "Hello.")]}
@@ -152,8 +152,8 @@ def test_a_patient_of_ones_own_speaks_when_it_is_its_turn(opens: bool) -> None:
         builder.add_edge("say", END)
         return builder
 
-    patient("terse", examines=False, opens=opens)(terse)
-    dialogue = run(patient="terse", max_turns=3)["dialogue"]
+    patient("curt", examines=False, opens=opens)(curt)
+    dialogue = run(patient="curt", max_turns=3)["dialogue"]
     said = [turn.text for turn in dialogue if turn.speaker == "patient"]
     assert said == (["Hello.", "Hm.", "Hm."] if opens else ["Hm.", "Hm."])
     assert dialogue[0].speaker == ("patient" if opens else "doctor")
