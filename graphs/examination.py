@@ -1,6 +1,5 @@
 """The examination stage: one report per image class among the ordered examinations (MedChain, A.2.3)."""
 
-from functools import cache
 from typing import Any, Literal
 
 from langgraph.graph import END, START
@@ -27,7 +26,6 @@ def each_image_class(state: Findings, runtime: Runtime[Context]) -> list[Send] |
     ] or "nothing to report"
 
 
-@cache
 def build_examination(strategy: str = "group") -> StateGraph[ExaminationState, Context, Findings, Any]:
     """Build the examination, with every report decided by one strategy."""
     builder = StateGraph(
@@ -40,5 +38,5 @@ def build_examination(strategy: str = "group") -> StateGraph[ExaminationState, C
     return builder
 
 
-builder = build_examination("group")
+builder = build_examination()
 graph = builder.compile(name="Examination").with_config(callbacks=UNTRACED)

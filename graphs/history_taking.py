@@ -1,7 +1,6 @@
 """History-taking: the dialogue, the physical and auxiliary orders, and the results of the orders."""
 
 from collections.abc import Hashable
-from functools import cache
 from typing import Any
 
 from langgraph.graph import END, START
@@ -45,7 +44,6 @@ def auxiliary_in_turn(state: HistoryTakingState, runtime: Runtime[Context]) -> l
     return ["in turn"] if context_of(runtime).order_groups == "in_turn" else []
 
 
-@cache
 def build_history_taking(strategy: str = "group") -> StateGraph[Any, Context, Any, Any]:
     """Build history-taking, with both kinds of orders decided by one strategy."""
     builder = StateGraph(
@@ -70,5 +68,5 @@ def build_history_taking(strategy: str = "group") -> StateGraph[Any, Context, An
     return builder
 
 
-builder = build_history_taking("group")
+builder = build_history_taking()
 graph = builder.compile(name="History-taking").with_config(callbacks=UNTRACED)

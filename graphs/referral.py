@@ -1,7 +1,5 @@
 """Referral: urgency and first-level department, then the second-level departments (MedChain, A.2.1)."""
 
-from functools import cache
-
 from langgraph.graph import END, START
 
 from graphs.state_graph import StateGraph
@@ -13,7 +11,6 @@ from nodes.state.graph_states import ReferralOutput, ReferralState
 from nodes.workflow.stages import LEVEL1, LEVEL2
 
 
-@cache
 def build_referral(strategy: str = "group") -> StateGraph[ReferralState, Context, Findings, ReferralOutput]:
     """Build the referral, with both levels decided by one strategy."""
     builder = StateGraph(ReferralState, context_schema=Context, input_schema=Findings, output_schema=ReferralOutput)
@@ -26,5 +23,5 @@ def build_referral(strategy: str = "group") -> StateGraph[ReferralState, Context
     return builder
 
 
-builder = build_referral("group")
+builder = build_referral()
 graph = builder.compile(name="Referral").with_config(callbacks=UNTRACED)
