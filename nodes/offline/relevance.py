@@ -1,7 +1,7 @@
 """Which facts of the record answer a question: the rules without a model.
 
-A turn is heard question by question. Of each the sentences are told that are likely to answer it (`pairs.py`); what a
-result was is told only to who names the examination.
+The sentences are told that are likely to answer it (`pairs.py`); what a result was is told only to who names the
+examination.
 """
 
 from collections.abc import Collection, Sequence
@@ -11,9 +11,7 @@ from cases.vocabulary import Language, patterns
 from nodes.offline.consultation_words import concepts
 from nodes.offline.meaning import (
     clauses,
-    is_rather_of_a_subject,
     is_surely_heard,
-    kind_label,
     matters_told,
     subject_of,
     subjects,
@@ -26,9 +24,8 @@ from nodes.offline.topics import topic_of
 
 _PATTERNS = patterns("nodes.offline", "patterns")
 _ANSWERS = 0.3  # how likely a sentence must be to answer a question to be told
-_TELLS, _UNTOLD = 0.06, 0.65  # the same if it tells what is heard, and where it is clear what is asked and none does
+_TELLS, _UNTOLD = 0.06, 0.65  # the same if it tells what is only guessed at, and where that is clear and none tells it
 _RATHER = 0.5  # how likely that it tells it
-_OPENING = 0.25  # at least, of what the opening has said, which nothing else does
 _BESIDE = 0.5  # of the likeliest sentence's likelihood, and as likely another is one that is told with it
 
 
@@ -48,16 +45,12 @@ def answering(facts: Sequence[RecordSentence], words: str, language: Language) -
         return ordered
     told = [fact for fact in facts if fact.section in HISTORIES]
     person = [fact for fact in facts if fact.section == "person"]
-    said = clauses(words, language)
-    asked = [clause for clause in said if _PATTERNS["asks_sex"].search(clause)]
-    further = [clause for clause in said if clause not in asked or topic_of(clause, language).matters]
-    parts = [clause for clause in further if _asks(clause, language)]
-    found = {fact for part in parts for fact in _to_one(told, part, language)}
-    if not (found or asked) and _asks(words, language):
-        found = {*_to_one(told, words, language)}  # its parts alone may say too little
-    found |= {fact for fact in person if asked and _PATTERNS["sex"].match(fact.text)}
+    asks_sex = _PATTERNS["asks_sex"].search(words) is not None
+    is_of_results = subjects()[subject_of(words, language)].names == ("results",)  # and names none
     named = {matter.name for matter in topic_of(words, language).matters}
-    for about in {subjects()[name] for part in parts for name in subjects_heard(part, language)}:
+    found = set() if is_of_results or (asks_sex and not named) else {*_to_one(told, words, language)}
+    found |= {fact for fact in person if asks_sex and _PATTERNS["sex"].match(fact.text)}
+    for about in {subjects()[name] for part in clauses(words, language) for name in subjects_heard(part, language)}:
         if "person" in about.sections and is_surely_heard(words, language):
             found |= {*_recorded(person, about.record, language)}
         if named & {*about.whole_with}:
@@ -68,29 +61,19 @@ def answering(facts: Sequence[RecordSentence], words: str, language: Language) -
     return [fact for fact in facts if fact in (beside or found)]
 
 
-def _asks(words: str, language: Language) -> bool:
-    """Whether it asks or advises something in particular; of results nothing is said to who names none."""
-    is_of_results = subjects()[subject_of(words, language)].names == ("results",)
-    is_specific = kind_label(words, language) in ("inquiry", "advice") or is_rather_of_a_subject(words, language)
-    return is_specific and not is_of_results
-
-
 def _to_one(told: Sequence[RecordSentence], question: str, language: Language) -> list[RecordSentence]:
-    """The facts that answer one question; what the opening has said, only where nothing else does."""
-    shares = dict(zip(told, likely(question, told, language), strict=True))
-    enough = dict(zip(told, _enough(told, question, language), strict=True))
-    is_all = not any(fact.section == "present_illness" for fact in told)
-    for is_opening in (False, True):
-        part = [fact for fact in told if (fact.section == "chief_complaint") == is_opening]
-        most = _BESIDE * max((shares[fact] for fact in part), default=0)
-        least = {fact: max(enough[fact], _OPENING * (is_opening and not is_all)) for fact in part}
-        if found := [fact for fact in part if shares[fact] >= max(least[fact], most)]:
-            return found
-    return []
+    """The facts of the histories that answer a question."""
+    shares = likely(question, told, language)
+    beside = _BESIDE * shares.max(initial=0)
+    least = zip(told, shares, _enough(told, question, language), strict=True)
+    return [fact for fact, share, enough in least if share >= max(enough, beside)]
 
 
 def _enough(told: Sequence[RecordSentence], question: str, language: Language) -> list[float]:
-    """How likely each fact must be to answer: less if it tells what is asked, more if that is clear and none does."""
+    """How likely each fact must be to answer: more if it is clear what is asked and none tells it.
+
+    Less if it tells what is not clear, or one of several things that are named: nothing else could answer.
+    """
     topic = topic_of(question, language)
     heard_as = [name for each in subjects_heard(question, language) for name in subjects()[each].tells]
     named = [matter.name for matter in topic.matters if matter.name in matters_told()]  # "appetite, sleep and weight"
@@ -102,8 +85,9 @@ def _enough(told: Sequence[RecordSentence], question: str, language: Language) -
         bool(share >= _RATHER) and fact.section != "family_history" and not stand_apart(topic, fact.text)
         for share, fact in zip(telling, told, strict=True)
     ]
-    rest = _ANSWERS if any(tells) or not is_surely_heard(question, language) else _UNTOLD
-    return [_TELLS if each else rest for each in tells]
+    is_clear = is_surely_heard(question, language)
+    rest = _UNTOLD if is_clear and not any(tells) else _ANSWERS
+    return [_TELLS if each and (len(named) > 1 or not is_clear) else rest for each in tells]
 
 
 def _recorded(facts: Sequence[RecordSentence], names: Collection[str], language: Language) -> list[RecordSentence]:
