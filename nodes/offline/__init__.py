@@ -1,1 +1,1 @@
-"""Every rule that answers where no model does."""
+"""The offline rules, which answer in place of a model."""

@@ -1,4 +1,4 @@
-"""What a chart shows by its words: how urgent the case is, the diseases that a result names, and reasons in words."""
+"""Signs that the offline rules read from a chart: urgency, site of the complaint, named diseases, contradictions."""
 
 import re
 from functools import cache, lru_cache
@@ -12,7 +12,7 @@ from nodes.state.chart import Chart
 from prompts import load_words
 from retrieval import RememberedCase
 
-_NEWBORN, _GROWN = 0.25, 14.0  # years
+_CHILD_FROM, _ADULT_FROM = 0.25, 14.0  # years
 _SIDES = {"left": re.compile(r"\bleft\b|左", re.IGNORECASE), "right": re.compile(r"\bright\b|右", re.IGNORECASE)}
 _CLAUSE = re.compile(r"[,，]|\band (?=(?:the|there|no|left|right)\b)|\b(?:but|while)\b", re.IGNORECASE)
 _NORMAL = ("normal", "正常")
@@ -20,7 +20,7 @@ _PATTERNS = patterns("nodes.offline", "patterns")
 
 
 def urgency(chart: Chart) -> str:
-    """Urgency by the alarm words of the complaint."""
+    """Return the urgency (emergency, urgent or routine) by the alarm words of the complaint."""
     text = chart.patients_words.casefold()
     if _PATTERNS["emergency"].search(text):
         return "emergency"
@@ -28,11 +28,11 @@ def urgency(chart: Chart) -> str:
 
 
 def sites(chart: Chart) -> list[dict[str, Any]]:
-    """Where the complaint sits, with which examination looks there and which pictures are usual; the table's order."""
+    """Return the body sites of the complaint, each with its examination and usual imaging, in the table's order."""
     return _sites(chart.presentation.chief_complaint, rules_of(chart.presentation.language))
 
 
-@lru_cache(maxsize=64)  # each doctor of each stage asks
+@lru_cache(maxsize=64)  # called by each doctor of each stage
 def _sites(complaint: str, language: str) -> list[dict[str, Any]]:
     start = "" if language == "zh" else r"(?<![a-z])"
     table = data_file("nodes.offline", "sites")["site"]
@@ -40,13 +40,13 @@ def _sites(complaint: str, language: str) -> list[dict[str, Any]]:
 
 
 def usual_pictures(chart: Chart) -> list[str]:
-    """The imaging that is usual where the complaint sits; what is done most where no place is named."""
-    found = [item for site in sites(chart) for item in site["pictures"]]
-    return list(dict.fromkeys(found)) or list(data_file("nodes.offline", "sites")["else"])
+    """Return the usual imaging for the sites of the complaint, or the most common imaging if no site is named."""
+    imaging = [item for site in sites(chart) for item in site["pictures"]]
+    return list(dict.fromkeys(imaging)) or list(data_file("nodes.offline", "sites")["else"])
 
 
 def named_in_findings(chart: Chart) -> list[str]:
-    """Diseases that a result or report names outright ("consistent with ..."), in order."""
+    """Return up to two diseases that a result or report names outright ("consistent with ..."), in order."""
     names: dict[str, str] = {}
     for text in [*chart.results.values(), *chart.reports.values()]:
         for match in _PATTERNS["named"].finditer(text):
@@ -57,68 +57,75 @@ def named_in_findings(chart: Chart) -> list[str]:
 
 
 def contradicts(case: RememberedCase, chart: Chart) -> bool:
-    """Whether a case's diagnosis cannot be this patient's: by sex, by age, or as a result denies it or its side."""
-    door = chart.presentation
-    if case.sex != door.sex and door.sex and bound_to_sex("; ".join(case.diagnosis), door.sex, case.language):
+    """Whether a case's diagnosis cannot be this patient's.
+
+    Sex, age group, or results that deny the diagnosis or its side can rule it out.
+    """
+    patient = chart.presentation
+    if case.sex != patient.sex and patient.sex and bound_to_sex("; ".join(case.diagnosis), patient.sex, case.language):
         return True
-    if case.age_years is not None and door.age_years is not None and _age(case.age_years) != _age(door.age_years):
+    if (
+        case.age_years is not None
+        and patient.age_years is not None
+        and _age_group(case.age_years) != _age_group(patient.age_years)
+    ):
         return True
-    read_out = " ".join([*chart.results.values(), *chart.reports.values()])
+    results = " ".join([*chart.results.values(), *chart.reports.values()])
     sides = _sides_in("; ".join(case.diagnosis[:1]))
-    if sides and (found := _sides_found(read_out)) and not sides & found:
+    if sides and (found := _sides_with_findings(results)) and not sides & found:
         return True
-    if has_chinese("".join(case.diagnosis[:1])) and not has_chinese(read_out):
-        return False  # whose words cannot be denied there; cutting them would load a dictionary
+    if has_chinese("".join(case.diagnosis[:1])) and not has_chinese(results):
+        return False  # a Chinese name cannot match other results, and splitting it would load a dictionary
     named = {word for name in case.diagnosis[:1] for word in _words(name)}
-    return bool(named) and named <= _only_denied(read_out)
+    return bool(named) and named <= _denied_words(results)
 
 
-@lru_cache(maxsize=64)  # hundreds of cases are held against one chart
-def _only_denied(text: str) -> frozenset[str]:
-    """The words that results deny and nowhere affirm."""
-    said = [each for statement in statements(text) for each in mentions(statement)]
-    return frozenset(each.word for each in said if each.negated) - {each.word for each in said if not each.negated}
+@lru_cache(maxsize=64)  # hundreds of cases are compared with one chart
+def _denied_words(text: str) -> frozenset[str]:
+    """Return the words that results deny and nowhere affirm."""
+    found = [each for statement in statements(text) for each in mentions(statement)]
+    return frozenset(each.word for each in found if each.negated) - {each.word for each in found if not each.negated}
 
 
 @lru_cache(maxsize=64)
-def _sides_found(text: str) -> frozenset[str]:
-    """The sides on which results find something; where they find nothing on any, all that were looked at."""
+def _sides_with_findings(text: str) -> frozenset[str]:
+    """Return the sides on which results find something; if there is none, all sides that they name."""
     clauses = (clause for statement in statements(text) for clause in _CLAUSE.split(statement))
-    return frozenset(side for clause in clauses for side in _side_of(clause)) or _sides_in(text)
+    return frozenset(side for clause in clauses for side in _side_with_finding(clause)) or _sides_in(text)
 
 
-def _side_of(clause: str) -> frozenset[str]:
-    """The one side on which a clause finds something; none of a clause that finds things normal."""
-    said = mentions(_normal().sub(" normal ", clause))
-    if any(each.word in _NORMAL and not each.negated for each in said):
+def _side_with_finding(clause: str) -> frozenset[str]:
+    """Return the one side on which a clause finds something; empty if it finds things normal or names several."""
+    mentioned = mentions(_normal_pattern().sub(" normal ", clause))
+    if any(mention.word in _NORMAL and not mention.negated for mention in mentioned):
         return frozenset()
-    found = [each.sides for each in said if each.negated == (each.word in _NORMAL)]
-    return next((sides for sides in found if len(sides) == 1), frozenset())
+    positive = [mention.sides for mention in mentioned if mention.negated == (mention.word in _NORMAL)]
+    return next((sides for sides in positive if len(sides) == 1), frozenset())
 
 
 @cache
-def _normal() -> re.Pattern[str]:
+def _normal_pattern() -> re.Pattern[str]:
     english, chinese = word_list("finding_terms")["findings"]["normal"]
     return re.compile(f"(?<![a-z])(?:{english})|{chinese}", re.IGNORECASE)
 
 
-@lru_cache(maxsize=1 << 14)  # the diagnoses of the remembered cases come up again and again
+@lru_cache(maxsize=1 << 14)  # diagnoses of remembered cases recur
 def _words(name: str) -> frozenset[str]:
-    return frozenset(each.word for each in mentions(name))
+    return frozenset(mention.word for mention in mentions(name))
 
 
 @lru_cache(maxsize=1 << 12)
 def _sides_in(text: str) -> frozenset[str]:
-    """Which sides a text names."""
+    """Return the sides that a text names."""
     return frozenset(side for side, pattern in _SIDES.items() if pattern.search(text))
 
 
-def _age(years: float) -> str:
-    """Newborn, child or grown-up: what one has is hardly ever another's."""
-    return "newborn" if years < _NEWBORN else "child" if years < _GROWN else "grown"
+def _age_group(years: float) -> str:
+    """Return newborn, child or grown; their diseases hardly overlap."""
+    return "newborn" if years < _CHILD_FROM else "child" if years < _ADULT_FROM else "grown"
 
 
 def reason(name: str, chart: Chart, *what: str) -> str:
-    """What somebody gives as the reason who weighs similar cases, in the language of the prompts."""
+    """Return the reason that a group member gives for weighing similar cases, in the language of the prompts."""
     words = load_words("medchain/words", chart.language)["group"]
-    return str(words[name].format(*(words.get(each, each) for each in what)))
+    return str(words[name].format(*(words.get(word, word) for word in what)))

@@ -1,4 +1,4 @@
-"""What CliniChat's physician says without a model: the history in order, the results, the diagnosis step by step."""
+"""CliniChat's offline physician: asks the history in order, tells the results, then diagnoses step by step."""
 
 from collections.abc import Sequence
 
@@ -12,31 +12,34 @@ from retrieval import Neighbour
 
 
 def interview_to_the_plan(chart: Chart, neighbours: Sequence[Neighbour], turns_left: int) -> tuple[str, bool]:
-    """The next words, and whether they are the last: the history, the results, then the four steps of the diagnosis.
+    """Return the physician's next turn, and whether it is the last.
 
-    The history is cut short where the turns would not do for the rest.
+    The turns are the questions of the history, the results, and the four steps of the diagnosis. Remaining questions
+    are skipped if ``turns_left`` does not suffice for the rest.
     """
     language = chart.presentation.language
     words = load_words("clini_eval/words", language)["physician"]
     spoken = [turn.text for turn in chart.dialogue if turn.speaker == "doctor"]
     suspected = list(dict.fromkeys([*named_in_findings(chart), *weights(DIAGNOSIS, chart, neighbours)]))
-    rest = [words["results"], *_diagnosis(suspected, chart, neighbours, language)]
+    closing = [words["results"], *_diagnosis_steps(suspected, chart, neighbours, language)]
     asked = sum(text in words["questions"] for text in spoken)
-    told = len(spoken) - asked
-    if not told and asked < len(words["questions"]) and turns_left > len(rest) + 1:  # the last word has no reply
+    statements = len(spoken) - asked
+    if (
+        not statements and asked < len(words["questions"]) and turns_left > len(closing) + 1
+    ):  # the last turn has no reply
         return words["questions"][asked], False
-    # Of a named disease the patient ends at the tests that confirm it; where none is, nobody else would.
-    return rest[min(told, len(rest) - 1)], told >= (len(rest) if suspected else len(rest) - 1)
+    # If a disease was named, the patient ends the dialogue after the confirming tests; otherwise the physician must.
+    return closing[min(statements, len(closing) - 1)], statements >= (len(closing) if suspected else len(closing) - 1)
 
 
-def _diagnosis(
+def _diagnosis_steps(
     suspected: Sequence[str], chart: Chart, neighbours: Sequence[Neighbour], language: Language
 ) -> list[str]:
-    """What a result names, or similar cases had, and what was examined there; else that none can be named."""
-    words, joint = load_words("clini_eval/words", language)["physician"], mark("listed", language)
+    """Return the steps of the diagnosis by named diseases and similar cases, or that no disease can be named."""
+    words, separator = load_words("clini_eval/words", language)["physician"], mark("listed", language)
     tests = list(weights(AUXILIARY, chart, neighbours))[:3] or ["Blood Test"]
-    said = {"tests": joint.join(label(test, language) for test in tests)}
+    values = {"tests": separator.join(label(test, language) for test in tests)}
     if not suspected:
-        return [words["unnamed"].format(**said)]
-    said |= {"disease": suspected[0], "others": joint.join(suspected[1:4]) or words["no_other"]}
-    return [step.format(**said) for step in words["steps"]]
+        return [words["unnamed"].format(**values)]
+    values |= {"disease": suspected[0], "others": separator.join(suspected[1:4]) or words["no_other"]}
+    return [step.format(**values) for step in words["steps"]]

@@ -1,7 +1,7 @@
-"""What the words of a consultation stand for, for the rules that work without a model.
+"""The vocabulary of consultations, by which the offline rules understand questions, orders and advice.
 
-In a language without patterns of its own (`cases.text.words.rules_of`), a question is about the words that it shares
-with the record, and seldom heard as an order, advice or a farewell.
+In a language without patterns of its own (`cases.text.words.rules_of`), a question is matched to the record by shared
+words, and is seldom recognised as an order, advice or a farewell.
 """
 
 import re
@@ -16,13 +16,13 @@ from cases.vocabulary import Language, data_file
 
 @dataclass(frozen=True)
 class Concept:
-    """Something that a question can be about, and how the question and the record call it.
+    """Something that a question can be about, with its patterns in questions and in the record.
 
     Attributes:
-        kind: a part of the record, a complaint or habit, a part of the body, or how something is asked for.
-        region: of a part of the body: the part that pictures are taken of.
-        parts: of such a part: those of which a picture shows one and not the others.
-        sections: where alone the record is searched for it; everywhere if empty.
+        kind: a part of the record, a complaint or habit, a part of the body, or a way of asking (when, how bad).
+        region: for a part of the body: the region that imaging shows.
+        parts: for a part of the body: the parts of it that are imaged separately.
+        sections: the sections of the record to search; all if empty.
     """
 
     name: str
@@ -36,7 +36,7 @@ class Concept:
 
 @cache
 def concepts(language: Language) -> tuple[Concept, ...]:
-    """Everything that a question can be about."""
+    """Return everything that a question can be about."""
     return tuple(
         Concept(
             name=entry["name"],
@@ -53,53 +53,53 @@ def concepts(language: Language) -> tuple[Concept, ...]:
 
 @cache
 def pattern(group: str, name: str, language: Language) -> re.Pattern[str]:
-    """The pattern of a group in a language; ``name`` is empty or what is added to the language's key."""
+    """Return the pattern of a group in a language; ``name`` is the suffix of the language's key, or empty."""
     return _compiled(_words()[group][f"{rules_of(language)}_{name}" if name else rules_of(language)], language)
 
 
 def matters_in(words: str, language: Language) -> list[str]:
-    """The words that carry the meaning of a text: neither function words, nor politeness, nor vague ones."""
-    return _weighty(words, language, _weightless(language))
+    """Return the content words of a text: no function words, politeness or vague words."""
+    return _content_words(words, language, _stopwords(language))
 
 
 def named_in(advice: str, language: Language) -> list[str]:
-    """The stems of what advice names, without what any advice may speak of: what is left could be carried out."""
-    return [stem(word) for word in _weighty(advice, language, _generic(language))]
+    """Return the stems of what advice names, without words common to all advice: what is left could be carried out."""
+    return [stem(word) for word in _content_words(advice, language, _advice_stopwords(language))]
 
 
-def _weighty(words: str, language: Language, empty: frozenset[str]) -> list[str]:
-    kept: list[str] = []
-    joined = False
+def _content_words(words: str, language: Language, stopwords: frozenset[str]) -> list[str]:
+    found: list[str] = []
+    extends = False
     for word in cut(words):
-        if joined and word == "过" and len(kept[-1]) == 1:  # 戴过 is a matter, where 戴 alone would say too little
-            kept[-1] += word
-            joined = False
-        elif _is_empty(word, language, empty):
-            joined = False
-        elif joined and len(word) == 1:  # neighbours that jieba left apart are one word of ours
-            kept[-1] += word
+        if extends and word == "过" and len(found[-1]) == 1:  # 戴 alone would say too little
+            found[-1] += word
+            extends = False
+        elif _is_stopword(word, language, stopwords):
+            extends = False
+        elif extends and len(word) == 1:  # single characters that jieba separated make one word
+            found[-1] += word
         else:
-            kept.append(word)
-            joined = len(word) == 1
-    return [word for word in kept if len(word) > 1]
+            found.append(word)
+            extends = len(word) == 1
+    return [word for word in found if len(word) > 1]
 
 
 @cache
-def _is_empty(word: str, language: Language, empty: frozenset[str]) -> bool:
-    """Whether a word is on the list, or made of Chinese ones that are."""
-    if word in empty or language != "zh":
-        return word in empty
-    return any(word[:cut] in empty and _is_empty(word[cut:], language, empty) for cut in range(1, len(word)))
+def _is_stopword(word: str, language: Language, stopwords: frozenset[str]) -> bool:
+    """Whether a word is a stopword or, in Chinese, a compound of stopwords."""
+    if word in stopwords or language != "zh":
+        return word in stopwords
+    return any(word[:cut] in stopwords and _is_stopword(word[cut:], language, stopwords) for cut in range(1, len(word)))
 
 
 @cache
-def _weightless(language: Language) -> frozenset[str]:
+def _stopwords(language: Language) -> frozenset[str]:
     return frozenset(_words()["weightless"][rules_of(language)].split())
 
 
 @cache
-def _generic(language: Language) -> frozenset[str]:
-    return _weightless(language) | frozenset(_words()["advice"][f"{rules_of(language)}_generic"].split())
+def _advice_stopwords(language: Language) -> frozenset[str]:
+    return _stopwords(language) | frozenset(_words()["advice"][f"{rules_of(language)}_generic"].split())
 
 
 def _compiled(source: str, language: Language) -> re.Pattern[str]:

@@ -1,4 +1,4 @@
-"""What kind of thing a doctor says, by its meaning: an order to move, a farewell, advice, small talk, or a question."""
+"""The kind of action a doctor takes: inquiry, advice, demand (a move on the spot), other topic or conclusion."""
 
 from typing import Literal
 
@@ -16,12 +16,12 @@ _KINDS: dict[str, Kind] = {
     "demand": "demand",
     "other_topic": "other_topic",
     "conclusion": "conclusion",
-    "remark": "inquiry",  # whoever only remarks something is asked what they mean
+    "remark": "inquiry",  # the patient asks what a mere remark means
 }
 
 
 def kind_of(words: str, language: Language) -> Kind:
-    """The kind of action."""
+    """Return the kind of action."""
     return _KINDS[kind_label(words, language)]
 
 

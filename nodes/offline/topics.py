@@ -1,7 +1,7 @@
-"""What a question is about, taken apart by the lists of clinical words.
+"""The topic of a question, found by the lists of clinical words.
 
-Parts of the record (the family), parts of the body, complaints and habits, words that no list knows, and how it is
-asked for (when, how bad, what makes it worse).
+A topic consists of parts of the record (the family), parts of the body, complaints and habits, words in no list, and
+the way of asking (when, how bad, what makes it worse).
 """
 
 from collections.abc import Sequence
@@ -16,7 +16,7 @@ from nodes.offline.consultation_words import Concept, concepts, matters_in
 
 @dataclass(frozen=True)
 class Topic:
-    """What a question is about, taken apart."""
+    """What a question is about, by kind of concept; ``words`` are stems that no concept covers."""
 
     sections: tuple[Concept, ...]
     matters: tuple[Concept, ...]
@@ -26,7 +26,7 @@ class Topic:
 
     @property
     def clinical(self) -> int:
-        """How many things of a record it names."""
+        """The number of concepts of the record that it names."""
         return len(self.sections) + len(self.matters) + len(self.places)
 
     @property
@@ -37,7 +37,7 @@ class Topic:
 
 @lru_cache(maxsize=1024)
 def topic_of(words: str, language: Language) -> Topic:
-    """What the doctor's words are about."""
+    """Return what the doctor's words are about."""
     found: dict[str, list[Concept]] = {"section": [], "matter": [], "place": [], "frame": []}
     rest = words
     for concept in concepts(language):
@@ -54,12 +54,12 @@ def topic_of(words: str, language: Language) -> Topic:
 
 
 def words_in(text: str, words: Sequence[str]) -> int:
-    """How many of these stems, or Chinese words, stand in a text."""
+    """Count these stems, or Chinese words, that occur in a text."""
     folded = text.casefold()
     stems = _stems_in(folded)
     return sum(word in stems if word.isascii() else word in folded for word in words)
 
 
-@lru_cache(maxsize=4096)  # each question of the same record
+@lru_cache(maxsize=4096)  # every question about a record needs them
 def _stems_in(folded: str) -> frozenset[str]:
     return frozenset(map(stem, cut(folded)))

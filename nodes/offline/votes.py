@@ -1,6 +1,6 @@
-"""The offline rules of the doctors: decisions by the vote of similar cases and by what the findings name.
+"""The offline rules of the doctors: decisions by the votes of similar cases and by named findings.
 
-Each rule reads the chart and the recalled cases, of which it has more than a model is shown (`whole_picture.py`).
+Each rule reads the chart and the recalled cases, including those that no prompt shows (`whole_picture.py`).
 """
 
 from collections.abc import Callable, Collection, Iterable, Sequence
@@ -18,21 +18,22 @@ from nodes.state.decisions import AuxiliaryOrders, Decision, Diagnosis, Physical
 from nodes.workflow.stages import Stage
 from retrieval import Neighbour
 
-NEAREST = 5  # cases that are counted
-HELD = 0.4  # share of them that must hold a choice, of several that may be made
-SITE = 0.2  # what the place of the complaint adds for a picture; twice for its examination, less for others'
-REFERRED = 0.1  # until something is found: how much a case counts for that is of the department referred to
+NEAREST = 5  # number of cases that vote
+MAJORITY_SHARE = 0.4  # minimum weight of a choice, where several may be made
+SITE_WEIGHT = 0.2  # added for imaging of the complaint's site, twice for its examination; subtracted for other sites
+REFERRAL = 0.1  # similarity of findings, before there are any, to a case of the same department
 
 
 @dataclass(frozen=True)
 class Eye:
-    """How one doctor looks at a patient.
+    """How one doctor weighs similar cases, so that the doctors of a group differ.
 
     Attributes:
-        name: in the words of the group (``prompts/*/medchain/words.toml``).
-        told, found: how much each counts of a similar case.
-        nearest: how many cases are counted.
-        routine, place: what is ordered without a similar case, and whether what the complaint's place asks for is.
+        name: key of the reason in the group's words (``prompts/*/medchain/words.toml``).
+        told, found: weights of the similarity of the patient's words, and of the findings.
+        nearest: number of cases that vote.
+        routine: what is ordered without a similar case.
+        place: whether the examinations of the complaint's site are ordered then too.
     """
 
     name: str
@@ -43,75 +44,75 @@ class Eye:
     place: bool = True
 
 
-_WHOLE_BODY = ("General Examination", "Chest Examination", "Abdominal Examination", "Blood Test", "Urine Test")
+_BROAD_ROUTINE = ("General Examination", "Chest Examination", "Abdominal Examination", "Blood Test", "Urine Test")
 EYES = (
     Eye("findings", 1.0, FOUND),
-    Eye("complaint", FOUND, 1.0, routine=_WHOLE_BODY, place=False),
+    Eye("complaint", FOUND, 1.0, routine=_BROAD_ROUTINE, place=False),
     Eye("nearest", 1.0, 1.0, nearest=1, routine=()),
     Eye("findings_alone", 0.0, 1.0, routine=("General Examination",)),
-    Eye("complaint_alone", 1.0, 0.0, routine=_WHOLE_BODY),
+    Eye("complaint_alone", 1.0, 0.0, routine=_BROAD_ROUTINE),
 )
 
 
 def eye_of(seat: int) -> Eye:
-    """How the doctor of a seat looks, the first seat being 1; who has none looks as the first does."""
+    """Return how the doctor of a seat weighs cases; seats count from 1, and seat 0 (none) is as the first."""
     return EYES[(seat - 1) % len(EYES)] if seat else EYES[0]
 
 
-def _considered(stage: Stage, chart: Chart, neighbours: Sequence[Neighbour], eye: Eye) -> list[tuple[float, Neighbour]]:
-    """What speaks for a choice, by how alike it is: cases whose diagnosis the chart contradicts don't."""
+def _ranked(stage: Stage, chart: Chart, neighbours: Sequence[Neighbour], eye: Eye) -> list[tuple[float, Neighbour]]:
+    """Return the neighbours by descending similarity; for a diagnosis, without those that the chart contradicts."""
     contradicted = contradicts if stage.decision is Diagnosis else lambda case, chart: False
-    alike = [(_alike(each, chart, eye), each) for each in neighbours if not contradicted(each.case, chart)]
-    return sorted(alike, key=lambda pair: -pair[0])
+    ranked = [(_similarity(each, chart, eye), each) for each in neighbours if not contradicted(each.case, chart)]
+    return sorted(ranked, key=lambda pair: -pair[0])
 
 
-def _alike(neighbour: Neighbour, chart: Chart, eye: Eye) -> float:
+def _similarity(neighbour: Neighbour, chart: Chart, eye: Eye) -> float:
     if neighbour.told is None:
         return neighbour.similarity
-    here = REFERRED * (neighbour.case.department is not None and neighbour.case.department == chart.department)
-    return eye.told * neighbour.told + eye.found * (neighbour.found or here)
+    referral = REFERRAL * (neighbour.case.department is not None and neighbour.case.department == chart.department)
+    return eye.told * neighbour.told + eye.found * (neighbour.found or referral)
 
 
-def _by_site(stage: Stage, chart: Chart) -> dict[str, float]:
-    """What the place of the complaint speaks for, and against, where examinations are ordered."""
+def _site_weights(stage: Stage, chart: Chart) -> dict[str, float]:
+    """Return what the site of the complaint adds to the vote for each examination, or takes from it."""
     places = sites(chart)
     if stage.decision is AuxiliaryOrders:
-        return {item: SITE for site in places for item in site["pictures"]}
+        return {item: SITE_WEIGHT for site in places for item in site["pictures"]}
     here = {site["examination"] for site in places if "examination" in site}
     if stage.decision is not PhysicalOrders or not here:
         return {}
-    elsewhere = PHYSICAL_ITEMS.names[1:]  # the first, the general examination, is of no place
-    return {item: 2 * SITE if item in here else -SITE for item in elsewhere}
+    elsewhere = PHYSICAL_ITEMS.names[1:]  # all but the general examination, which has no site
+    return {item: 2 * SITE_WEIGHT if item in here else -SITE_WEIGHT for item in elsewhere}
 
 
 def weights(
     stage: Stage, chart: Chart, neighbours: Sequence[Neighbour], image_class: str | None = None, seat: int = 0
 ) -> dict[str, float]:
-    """How much the most similar cases speak for each choice, as shares of the whole; the most likely first.
+    """Return the weight of each choice in the vote of similar cases, the highest first.
 
-    Where one thing is to be chosen, the most similar case and the nearest clinic speak for it; else all that count, and
-    for examinations the place of the complaint too.
+    For a single choice, the most similar case and the nearest clinic with that choice count. Otherwise the nearest
+    cases vote, with shares of their total similarity, and for examinations the site of the complaint counts too.
     """
     eye = eye_of(seat)
-    speaking = [
-        (max(alike, 1e-6), each.aside == "clinic", choices)
-        for alike, each in _considered(stage, chart, neighbours, eye)
+    precedents = [
+        (max(similarity, 1e-6), each.aside == "clinic", choices)
+        for similarity, each in _ranked(stage, chart, neighbours, eye)
         if (choices := stage.precedent(each.case, image_class))
     ]
-    total = sum(alike for alike, *_ in speaking[: eye.nearest])
+    total = sum(similarity for similarity, *_ in precedents[: eye.nearest])
     votes: dict[str, float] = {}
     spelling: dict[str, str] = {}
-    heard: set[tuple[bool, str]] = set()
-    for alike, clinic, choices in speaking if stage.single else speaking[: eye.nearest]:
+    counted: set[tuple[bool, str]] = set()
+    for similarity, clinic, choices in precedents if stage.single else precedents[: eye.nearest]:
         for choice in choices:
             key = spelling.setdefault(normalise(choice), choice)
-            if not stage.single or (clinic, key) not in heard:
-                heard.add((clinic, key))
-                votes[key] = votes.get(key, 0.0) + alike / total
-    for choice, more in _by_site(stage, chart).items() if votes else ():
+            if not stage.single or (clinic, key) not in counted:
+                counted.add((clinic, key))
+                votes[key] = votes.get(key, 0.0) + similarity / total
+    for choice, bonus in _site_weights(stage, chart).items() if votes else ():
         key = spelling.setdefault(normalise(choice), choice)
-        if more > 0 or key in votes:
-            votes[key] = max(votes.get(key, 0.0) + more, 0.0)
+        if bonus > 0 or key in votes:
+            votes[key] = max(votes.get(key, 0.0) + bonus, 0.0)
     return dict(sorted(votes.items(), key=lambda item: -round(item[1], 9)))
 
 
@@ -123,33 +124,36 @@ def majority(
     image_class: str | None,
     seat: int = 0,
 ) -> Decision:
-    """What two in five of the (weighted) similar cases hold; the strongest single choice if nothing reaches that."""
-    share = weights(stage, chart, neighbours, image_class, seat)
-    most = [] if stage.single else [choice for choice, weight in share.items() if weight >= HELD]
-    chosen = _described(stage, chart) or most or list(share)[:1]
+    """Return the choices whose weight is at least `MAJORITY_SHARE`, or else the strongest one, as a decision."""
+    shares = weights(stage, chart, neighbours, image_class, seat)
+    most = [] if stage.single else [choice for choice, weight in shares.items() if weight >= MAJORITY_SHARE]
+    chosen = _described_results(stage, chart) or most or list(shares)[:1]
     return decision_of(stage, chosen, chart, options)
 
 
-def _described(stage: Stage, chart: Chart) -> list[str]:
-    """What is to be reported, where it was handed over in words: it is reported as it is described."""
+def _described_results(stage: Stage, chart: Chart) -> list[str]:
+    """Return the results to report if the stage writes a report, which repeats their description; else none."""
     return list(chart.results.values()) if stage.decision is Report else []
 
 
 def orders(
     stage: Stage, chart: Chart, neighbours: Sequence[Neighbour], options: Sequence[str], seat: int = 0
 ) -> list[str]:
-    """What is ordered, in the order of the list: as similar cases had it, or without any by routine and by place."""
+    """Return the orders, in the order of the options: by similar cases, or without any by routine and site."""
     if neighbours:
         chosen = set(majority(stage, chart, neighbours, options, None, seat).choices())
     else:
-        eye, looks = eye_of(seat), [site["examination"] for site in sites(chart) if "examination" in site]
-        here = usual_pictures(chart) if stage.decision is AuxiliaryOrders else looks
-        chosen = {*eye.routine, *(here if eye.place else ())}
+        eye, by_site = eye_of(seat), [site["examination"] for site in sites(chart) if "examination" in site]
+        site_items = usual_pictures(chart) if stage.decision is AuxiliaryOrders else by_site
+        chosen = {*eye.routine, *(site_items if eye.place else ())}
     return [item for item in options if item in chosen] or [item for item in options if item in EYES[0].routine]
 
 
 def decision_of(stage: Stage, chosen: Sequence[str], chart: Chart, options: Sequence[str]) -> Decision:
-    """The choices as a decision of the stage's type; without any, the answer a clinic gives when it knows nothing."""
+    """Return the choices as a decision of the stage's type; without any, its answer for want of knowledge.
+
+    Raises GivenError if the stage's ``without_model`` gives no valid decision.
+    """
     if options:
         chosen = [choice for choice in chosen if choice in options]
     try:
@@ -169,21 +173,19 @@ def half(count: int, of: int) -> bool:
 
 
 def every(count: int, of: int) -> bool:
-    """All of them."""
+    """All."""
     return count == of
 
 
 def some(count: int, of: int) -> bool:
-    """Anybody."""
+    """At least one."""
     return count > 0
 
 
 def held(answers: Collection[Iterable[str]], share: Callable[[int, int], bool]) -> list[str]:
-    """What so many of the answers name, in the order in which it was first said.
+    """Return what enough of the answers name, in the order in which it was first named.
 
-    Args:
-        answers: what each of them names.
-        share: whether so many holders out of so many are enough.
+    ``share`` says whether a count of answers out of all of them is enough.
     """
     holders: dict[str, int] = {}
     spelling: dict[str, str] = {}
@@ -195,11 +197,11 @@ def held(answers: Collection[Iterable[str]], share: Callable[[int, int], bool]) 
 
 
 def overlap(one: Iterable[str], other: Iterable[str]) -> float:
-    """How much two lists name alike, in [0, 1]; two empty ones agree."""
+    """Return the Jaccard index of two lists of choices, in [0, 1]; 1 if both are empty."""
     left, right = {normalise(choice) for choice in one}, {normalise(choice) for choice in other}
     return len(left & right) / len(left | right) if left | right else 1.0
 
 
 def agreement(decision: Decision, other: Decision) -> float:
-    """Overlap of two decisions of one kind, in [0, 1]; two empty ones agree."""
+    """Return the `overlap` of two decisions of one kind, in [0, 1]."""
     return overlap(decision.choices(), other.choices())

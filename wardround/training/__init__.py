@@ -1,1 +1,1 @@
-"""What comes with the package for the rules without a model is made here: the weights they learned, and embeddings."""
+"""Training of the offline rules' classifiers, and the embeddings that are shipped with the package."""

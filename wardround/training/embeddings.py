@@ -1,8 +1,8 @@
 """Write the embeddings that are shipped: ``python -m wardround.training.embeddings``.
 
-With them a run of the built-in cases needs no embedding model. They are the symptom descriptions that the memory holds,
-those that the offline workflow asks it with, and the names of the clinics; and, by the multilingual model, what the
-offline doctors say in every case and what the offline patients may tell. Run this again when built-in cases, or the
+With them, a run of the built-in cases needs no embedding model. They are those of the symptom descriptions in the
+memory, of the offline workflow's queries, and of the names of the clinics; and, by the multilingual model, of what the
+offline doctors say in every case and what the offline patients may answer. Run this again when built-in cases, or the
 rules that describe them, change (a test says when).
 """
 
@@ -23,8 +23,8 @@ from retrieval.vector_cache import HEARD
 
 
 def stock_words(language: Language) -> list[str]:
-    """What the offline doctors say in every case, as the offline patients read it."""
-    said = [
+    """Return the texts that the offline patients embed of what the offline doctors say in every case."""
+    texts = [
         *(doctor := load_words("medchain/words", language)["doctor"])["questions"],
         *(doctor["farewell"], doctor["farewell"] + doctor["suggestion"]),
         *(physician := load_words("clini_eval/words", language)["physician"])["questions"],
@@ -32,13 +32,13 @@ def stock_words(language: Language) -> list[str]:
         *load_words("consultation/words", language)["doctor"].values(),
         load_words("saps/words", language)["greeting"],
     ]
-    whole = [part for text in said for part in (text, text.partition(": ")[0])]
-    parts = [part for text in whole for part in (text, *sentences(text), *split(sentences(text), language))]
-    return [*map(heard, parts), *(weighed for part in parts for weighed in weighed_texts(part))]
+    turns = [part for text in texts for part in (text, text.partition(": ")[0])]
+    parts = [part for text in turns for part in (text, *sentences(text), *split(sentences(text), language))]
+    return [*map(heard, parts), *(classified for part in parts for classified in weighed_texts(part))]
 
 
 def tellable_sentences() -> list[str]:
-    """What is on record in the built-in cases, clause by clause, as it is weighed against what was asked."""
+    """Return the sentences of the built-in cases' histories and their clauses, which are compared with questions."""
     return [
         part
         for case in load_cases()
@@ -49,7 +49,7 @@ def tellable_sentences() -> list[str]:
 
 
 def remembered_texts() -> list[str]:
-    """Every text that the memory of an offline run of the built-in cases has embedded."""
+    """Return every text that the memory embeds in an offline run of the built-in cases."""
     texts = {*clinic_names("en")}
     for case in load_cases():
         texts.add(remember(case).symptoms)

@@ -1,4 +1,4 @@
-"""Classifiers that are learned here: the weights of a logistic regression, and what they say."""
+"""Logistic regression: fitting, scoring and storing of weights."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -9,11 +9,11 @@ from numpy.typing import NDArray
 from cases.vocabulary import Language
 
 LANGUAGES: tuple[Language, ...] = ("en", "zh")
-_RARE = 4  # times as much as its absence counts what is seldom
+_POSITIVE_WEIGHT = 4  # of a rare positive label, where that of the negative is 1
 
 
 def scored(rows: NDArray[np.float32], weights: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The scores (n, labels) of n rows (n, d) by weights of which the last row is the constant (d + 1, labels)."""
+    """Return the logits (n, labels) of n rows (n, d) by weights (d + 1, labels), of which the last row is the bias."""
     scores: NDArray[np.float64] = rows @ weights[:-1] + weights[-1]
     return scores
 
@@ -26,21 +26,26 @@ def fitted(
     strength: float = 10,
     rare: bool = False,
 ) -> NDArray[np.float64]:
-    """The weights (d + 1, labels; of two labels the second's alone) of a logistic regression.
+    """Return the weights of a logistic regression: (d + 1, labels), or (d + 1, 1) for the second of two labels.
 
-    Each label counts alike if ``balanced``, the second of two ``_RARE`` times if ``rare``; the greater the
-    ``strength``, the closer to what is learned from.
+    Args:
+        rows: features (n, d).
+        named: the label of each row.
+        labels: all labels, in the order of the columns.
+        balanced: weight each label alike.
+        strength: the inverse of the L2 penalty (scikit-learn's ``C``).
+        rare: weight the second of two labels `_POSITIVE_WEIGHT` times.
     """
     from sklearn.linear_model import LogisticRegression  # comes with sentence-transformers
 
-    weight = "balanced" if balanced else {0: 1, 1: _RARE} if rare else None
-    model = LogisticRegression(C=strength, max_iter=1000, class_weight=weight)
+    class_weight = "balanced" if balanced else {0: 1, 1: _POSITIVE_WEIGHT} if rare else None
+    model = LogisticRegression(C=strength, max_iter=1000, class_weight=class_weight)
     model.fit(rows, [labels.index(name) for name in named])
     weights: NDArray[np.float64] = np.vstack([model.coef_.T, model.intercept_])
     return weights
 
 
 def keep(path: Path, weights: dict[str, NDArray[np.generic]]) -> None:
-    """Write the weights, and say how large they are."""
+    """Write the weights, and print the size of the file."""
     np.savez_compressed(path, **weights)  # type: ignore[arg-type]
     print(f"{path.name}: {path.stat().st_size // 1024} KB")

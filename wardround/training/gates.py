@@ -1,9 +1,9 @@
-"""Train what the gates hear in freely worded dialogues: ``python -m wardround.training.gates FILE``.
+"""Train the classifiers of the gates for freely worded dialogues: ``python -m wardround.training.gates FILE``.
 
-Learned from real dialogues of MTS-Dialog (CC BY 4.0, Ben Abacha et al., EACL 2023; FILE is MTS-Dialog-TestSet-1.csv),
-from copies of them spoiled here, and from `nodes/reconstruction/strange.toml`. Of the dialogues no word is kept, only
-weights. Those of ``KEPT_APART`` are neither learned from nor looked at here. What a head refuses is stranger than
-nearly all that it hears in real dialogues that it has not learned from, each fifth in turn.
+The training data are the real dialogues of MTS-Dialog (CC BY 4.0, Ben Abacha et al., EACL 2023; FILE is
+MTS-Dialog-TestSet-1.csv), copies of them corrupted here, and `nodes/reconstruction/strange.toml`. Only weights are
+stored, no text of the dialogues. Those of ``KEPT_APART`` are held out. The limit beyond which a head rejects is set by
+five-fold cross-validation, so that nearly all real dialogues pass.
 """
 
 import argparse
@@ -44,7 +44,7 @@ from nodes.reconstruction.learned import (
 )
 from wardround.training.fitting import keep
 
-# The numbers of the dialogues by which the gates are judged.
+# The numbers of the held-out dialogues, on which the gates are evaluated.
 # fmt: off
 KEPT_APART = frozenset((
     1, 2, 3, 4, 5, 6, 12, 13, 16, 18, 30, 33, 34, 40, 48, 58, 60, 65, 68, 70, 75, 79, 81, 82, 86, 88, 90,
@@ -54,17 +54,17 @@ KEPT_APART = frozenset((
 # fmt: on
 FOLDS, COPIES = 5, 3
 _STRENGTH = {"speaker": 3.0, "fits": 0.5, "strange": 0.1, "unfounded": 0.3, "whole": 0.1}
-# Real dialogues, in the folds.
-_REFUSED = {"speaker": 1, "exchanged": 1, "fits": 0, "strange": 1, "unfounded": 1, "whole": 1}
-TELLS_SOMETHING, ENOUGH_TO_CUT = 2, 6  # words of a claim, turns of a dialogue
-SPARE = 0.1  # of a score: beyond the strangest that passes
+# How many real dialogues each head may reject in cross-validation.
+_MAX_REJECTED = {"speaker": 1, "exchanged": 1, "fits": 0, "strange": 1, "unfounded": 1, "whole": 1}
+MIN_CONTENT_WORDS, MIN_TURNS_TO_CUT = 2, 6  # minimum words of a foreign claim, and turns of a dialogue to be cut
+MARGIN = 0.1  # added to the highest score that passes
 
 
 Labelled = tuple[Rows, list[bool]]
 
 
 def mts_dialogues(path: Path) -> list[Dialogue]:
-    """The dialogues of MTS-Dialog; a person's lines that follow each other are one turn."""
+    """Return the dialogues of MTS-Dialog; consecutive lines of one speaker become one turn."""
     found = []
     with path.open(encoding="utf-8-sig", newline="") as file:
         for note, row in zip(read_notes(path), csv.DictReader(file), strict=True):
@@ -81,91 +81,104 @@ def mts_dialogues(path: Path) -> list[Dialogue]:
 
 
 def number_of(dialogue: Dialogue) -> int:
-    """The number in the data set."""
+    """Return the dialogue's number in the data set."""
     return int(dialogue.id.rpartition("-")[2])
 
 
 def speakers(dialogues: Sequence[Dialogue]) -> Labelled:
-    """Every sentence, and whether the patient says it."""
-    said = _said(dialogues)
-    return speaker_rows([text for text, _ in said]), [patient for _, patient in said]
+    """Return the rows of every sentence, labelled by whether the patient says it."""
+    labelled = _labelled_sentences(dialogues)
+    return speaker_rows([text for text, _ in labelled]), [patient for _, patient in labelled]
 
 
 def fitting(dialogues: Sequence[Dialogue]) -> Labelled:
-    """Every answer after its question, and others after it, of the same dialogue and of all."""
-    rng, kept = random.Random(0), [asked_and_answered(dialogue.spoken) for dialogue in dialogues]
-    every = [one.answer for own in kept for one in own]
+    """Return the rows of every question with its answer, and with four random answers of the same or another dialogue.
+
+    The label is whether the answer is the question's own.
+    """
+    rng, exchanges_of_each = random.Random(0), [asked_and_answered(dialogue.spoken) for dialogue in dialogues]
+    answers = [one.answer for own in exchanges_of_each for one in own]
     pairs: list[tuple[str, str, bool]] = []
-    for own in kept:
+    for own in exchanges_of_each:
         for one in own:
             question = sentences(one.asked)[-1]
             pairs.append((question, one.answer, True))
             for _ in range(4):
                 near = len(own) > 1 and rng.random() < 0.5
-                other = rng.choice([each.answer for each in own if each != one]) if near else rng.choice(every)
+                other = rng.choice([each.answer for each in own if each != one]) if near else rng.choice(answers)
                 pairs.append((question, other, other == one.answer))
     return fit_rows([one for one, _, _ in pairs], [one for _, one, _ in pairs]), [fits for *_, fits in pairs]
 
 
 def strangers(dialogues: Sequence[Dialogue]) -> Labelled:
-    """Every exchange, and others that were put between: of another dialogue, or made up."""
+    """Return the rows of every exchange, and of inserted ones, which are invented or from another dialogue.
+
+    The label is whether the exchange is inserted.
+    """
     rows = [strange_rows(Told(dialogue)) for dialogue in dialogues]
-    strange = [row for dialogue in dialogues for row in _put_between(dialogue, dialogues)]
+    inserted = [row for dialogue in dialogues for row in _inserted(dialogue, dialogues)]
     real = np.vstack(rows)
-    return np.vstack([real, *strange]), [False] * len(real) + [True] * len(strange)
+    return np.vstack([real, *inserted]), [False] * len(real) + [True] * len(inserted)
 
 
 def unfounded(dialogues: Sequence[Dialogue]) -> Labelled:
-    """Every claim, with advice that anybody gives, and thrice as many of another dialogue or made up."""
+    """Return the rows of every claim, of added general advice, and of false claims.
+
+    False claims are invented or from another dialogue, and share at most one content word with the note; `COPIES` times
+    as many are drawn as there are true ones. The label is whether the claim is false.
+    """
     rng, rows, labels = random.Random(0), list[Rows](), list[bool]()
-    told = [one for one in map(Told, dialogues) if claims(one)]
-    foreign = [(one.dialogue.id, each) for one in told for each in claims(one)]
-    for one in told:
+    dialogues_with_claims = [one for one in map(Told, dialogues) if claims(one)]
+    foreign = [(one.dialogue.id, each) for one in dialogues_with_claims for each in claims(one)]
+    for one in dialogues_with_claims:
         own, known, last = claims(one), content_words(one.note, "en"), max(2, len(one.dialogue.spoken))
         advice = [
-            Claim(rng.randint(2, last), PHYSICIAN, "", rng.choice(_lines(_made_up()["advice"])))
+            Claim(rng.randint(2, last), PHYSICIAN, "", rng.choice(_lines(_invented()["advice"])))
             for _ in range(max(1, len(own) // 6))
         ]
-        strange = [_strange_claim(rng, rng.randint(2, last), one, foreign) for _ in range(COPIES * max(4, len(own)))]
-        put = [each for each in strange if each and len(content_words(each.text, "en") & known) <= 1]
-        rows.append(claim_rows(one, [*own, *advice, *put]))
-        labels += [False] * (len(own) + len(advice)) + [True] * len(put)
+        drawn = [_false_claim(rng, rng.randint(2, last), one, foreign) for _ in range(COPIES * max(4, len(own)))]
+        false_claims = [each for each in drawn if each and len(content_words(each.text, "en") & known) <= 1]
+        rows.append(claim_rows(one, [*own, *advice, *false_claims]))
+        labels += [False] * (len(own) + len(advice)) + [True] * len(false_claims)
     return np.vstack(rows), labels
 
 
-def _strange_claim(rng: random.Random, number: int, told: Told, foreign: Sequence[tuple[str, Claim]]) -> Claim | None:
+def _false_claim(rng: random.Random, number: int, told: Told, foreign: Sequence[tuple[str, Claim]]) -> Claim | None:
     kind = rng.choices(["complaints", "findings", "unheard", "foreign"], [30, 30, 8, 32])[0]
     if kind == "foreign":
         source, claim = rng.choice(foreign)
-        tells = len(content_words(claim.text, "en")) >= TELLS_SOMETHING and not denies(claim.text)
+        tells = len(content_words(claim.text, "en")) >= MIN_CONTENT_WORDS and not denies(claim.text)
         return claim._replace(number=number) if tells and source != told.dialogue.id else None
     if kind == "unheard":
-        return Claim(number, rng.choice((PATIENT, PHYSICIAN)), "", rng.choice(_unheard()))
+        return Claim(number, rng.choice((PATIENT, PHYSICIAN)), "", rng.choice(_unheard_lines()))
     role, asked = (PATIENT, rng.choice(("", "Anything else?", "Okay."))) if kind == "complaints" else (PHYSICIAN, "")
-    return Claim(number, role, asked, rng.choice(_lines(_made_up()[kind])))
+    return Claim(number, role, asked, rng.choice(_lines(_invented()[kind])))
 
 
-def _unheard() -> list[str]:
-    return [line for lines in _made_up()["unheard"].values() for line in _lines(lines)]
+def _unheard_lines() -> list[str]:
+    return [line for lines in _invented()["unheard"].values() for line in _lines(lines)]
 
 
 def cut(dialogues: Sequence[Dialogue]) -> Labelled:
-    """Every dialogue of a note that is long enough, and the same without a half or without its middle."""
+    """Return the rows of every dialogue of a long enough note, and of copies without a half or a random two fifths.
+
+    The label is whether the dialogue is shortened.
+    """
     rows, labels = list[Rows](), list[bool]()
     for dialogue in dialogues:
         if len(words(dialogue.note)) < LONG_NOTE:
             continue
-        said, half = dialogue.spoken, len(dialogue.spoken) // 4 * 2
-        start = random.Random(dialogue.id).randrange(max(1, len(said) - 3))
-        left = [said[:half], said[half:], [*said[:start], *said[start + len(said) * 2 // 5 :]]]
-        left = [one for one in left if one and len(said) >= ENOUGH_TO_CUT]
-        told = [Told(dialogue.model_copy(update={"messages": one})) for one in [said, *left]]
-        rows += [whole_rows(one, *parts_met(one)) for one in told]
-        labels += [False] + [True] * len(left)
+        turns, half = dialogue.spoken, len(dialogue.spoken) // 4 * 2
+        start = random.Random(dialogue.id).randrange(max(1, len(turns) - 3))
+        shortened = [turns[:half], turns[half:], [*turns[:start], *turns[start + len(turns) * 2 // 5 :]]]
+        shortened = [one for one in shortened if one and len(turns) >= MIN_TURNS_TO_CUT]
+        versions = [Told(dialogue.model_copy(update={"messages": one})) for one in [turns, *shortened]]
+        rows += [whole_rows(one, *parts_met(one)) for one in versions]
+        labels += [False] + [True] * len(shortened)
     return np.vstack(rows), labels
 
 
-def _said(dialogues: Sequence[Dialogue]) -> list[tuple[str, bool]]:
+def _labelled_sentences(dialogues: Sequence[Dialogue]) -> list[tuple[str, bool]]:
     return [
         (sentence, message.role == PATIENT)
         for dialogue in dialogues
@@ -175,22 +188,22 @@ def _said(dialogues: Sequence[Dialogue]) -> list[tuple[str, bool]]:
     ]
 
 
-def _put_between(dialogue: Dialogue, dialogues: Sequence[Dialogue]) -> Iterator[Rows]:
-    made_up = [Exchange(0, *line.split("|")) for line in _lines(_made_up()["exchanges"])]
+def _inserted(dialogue: Dialogue, dialogues: Sequence[Dialogue]) -> Iterator[Rows]:
+    invented = [Exchange(0, *line.split("|")) for line in _lines(_invented()["exchanges"])]
     places = [at for at, message in enumerate(dialogue.messages) if at and message.role == PHYSICIAN]
     rng = random.Random(dialogue.id)
     foreign = [each for other in dialogues if other.id != dialogue.id for each in asked_and_answered(other.spoken)[1:]]
-    for source in [foreign, made_up] * COPIES if places else []:
+    for source in [foreign, invented] * COPIES if places else []:
         one, at = rng.choice(source), rng.choice(places)
         if not content_words(" ".join(one[1:]), "en") & content_words(dialogue.note, "en"):
-            between = [Message(role=PHYSICIAN, content=one.asked), Message(role=PATIENT, content=one.answer)]
-            messages = [*dialogue.messages[:at], *between, *dialogue.messages[at:]]
-            spoiled = dialogue.model_copy(update={"messages": messages})
-            numbers = [each.number for each in exchanges(spoiled.spoken)]
-            yield strange_rows(Told(spoiled))[numbers.index(at + 1)]
+            pair = [Message(role=PHYSICIAN, content=one.asked), Message(role=PATIENT, content=one.answer)]
+            messages = [*dialogue.messages[:at], *pair, *dialogue.messages[at:]]
+            changed = dialogue.model_copy(update={"messages": messages})
+            numbers = [each.number for each in exchanges(changed.spoken)]
+            yield strange_rows(Told(changed))[numbers.index(at + 1)]
 
 
-def _made_up() -> Mapping[str, Any]:
+def _invented() -> Mapping[str, Any]:
     return data_file("nodes.reconstruction", "strange")
 
 
@@ -198,7 +211,7 @@ def _lines(text: str) -> list[str]:
     return text.strip().split("\n")
 
 
-_LEARNED: dict[str, Callable[[Sequence[Dialogue]], Labelled]] = {
+_TRAINING_DATA: dict[str, Callable[[Sequence[Dialogue]], Labelled]] = {
     "speaker": speakers,
     "fits": fitting,
     "strange": strangers,
@@ -208,11 +221,11 @@ _LEARNED: dict[str, Callable[[Sequence[Dialogue]], Labelled]] = {
 
 
 def fitted(head: str, dialogues: Sequence[Dialogue]) -> NDArray[np.float32]:
-    """The weights of a head, the constant last, by a logistic regression."""
+    """Return the weights of a head by a logistic regression, the bias last."""
     from sklearn.linear_model import LogisticRegression  # comes with sentence-transformers
     from sklearn.preprocessing import StandardScaler
 
-    rows, labels = _LEARNED[head](dialogues)
+    rows, labels = _TRAINING_DATA[head](dialogues)
     scale = np.ones(rows.shape[1])
     if head in ("strange", "whole"):
         scale = StandardScaler().fit(rows).scale_
@@ -222,30 +235,30 @@ def fitted(head: str, dialogues: Sequence[Dialogue]) -> NDArray[np.float32]:
 
 
 def strangest(head: str, dialogue: Dialogue, weights: NDArray[np.float32]) -> float:
-    """The highest score that a head gives to anything in a dialogue."""
+    """Return the highest score that a head gives to anything in a dialogue."""
     return max((score for score, _, _ in HEADS[head](Told(dialogue), weights)), default=-10.0)
 
 
 def _passes(dialogue: Dialogue) -> bool:
-    """Whether the gates that know words alone let a dialogue pass."""
+    """Whether a dialogue passes the gates that need neither a classifier nor embeddings."""
     told = Told(dialogue)
     return not any(True for name, gate in GATES.items() if name not in RULES for _ in gate(told))
 
 
 def train(dialogues: Sequence[Dialogue]) -> dict[str, NDArray[np.generic]]:
-    """The weights of all heads, in half precision, and the score beyond which each refuses."""
+    """Return the weights of all heads, in half precision, and the score beyond which each rejects."""
     stored: dict[str, NDArray[np.generic]] = {}
-    parts = [[each for place, each in enumerate(dialogues) if place % FOLDS != fold] for fold in range(FOLDS)]
-    weights = {head: [fitted(head, rest) for rest in parts] for head in _LEARNED}
-    stored |= {head: fitted(head, dialogues).astype(np.float16) for head in _LEARNED}
-    for head, refused in _REFUSED.items():
+    training_parts = [[each for place, each in enumerate(dialogues) if place % FOLDS != fold] for fold in range(FOLDS)]
+    weights = {head: [fitted(head, rest) for rest in training_parts] for head in _TRAINING_DATA}
+    stored |= {head: fitted(head, dialogues).astype(np.float16) for head in _TRAINING_DATA}
+    for head, most_rejected in _MAX_REJECTED.items():
         scores = [
             (strangest(head, each, own), each.id)
             for fold, own in enumerate(weights[WEIGHTS_OF.get(head, head)])
             for each in dialogues[fold::FOLDS]
             if _passes(each)
         ]
-        stored[f"{head}_limit"] = np.array(sorted(scores)[-refused - 1][0] + SPARE, np.float32)
+        stored[f"{head}_limit"] = np.array(sorted(scores)[-most_rejected - 1][0] + MARGIN, np.float32)
         print(f"{head}: refuses beyond {stored[f'{head}_limit']:.2f}; the strangest are {sorted(scores)[-5:]}")
     return stored
 

@@ -1,4 +1,4 @@
-"""What people have labelled: the tracker's test set, and the built-in cases whose sentences say what they tell."""
+"""The labelled data: the tracker's test set, and the sentences of built-in cases labelled with what they tell."""
 
 import re
 from collections.abc import Iterator
@@ -11,7 +11,7 @@ from scoring.aie.simulator_set import read_items, shipped_files
 from wardround.training.fitting import LANGUAGES
 
 FIELDS = {"C": "chief_complaint", "H": "present_illness", "P": "past_history", "S": "personal_history"}
-_OF_ACTIONS = {
+_KIND_OF_ACTION = {
     "Effective Inquiry": "inquiry",
     "Ineffective Inquiry": "inquiry",
     "Ambiguous Inquiry": "ambiguous",
@@ -25,40 +25,40 @@ _OF_ACTIONS = {
 
 
 def labelled_turns(language: Language) -> list[tuple[str, str]]:
-    """Doctors' turns of the tracker's test set, of its part for development, with the kind of action that each is."""
+    """Return the doctors' turns in the development part of the tracker's test set, with their kinds of action."""
     items = [item for path in shipped_files() for item in read_items(path).records]
     return [
-        (item.doctor, _OF_ACTIONS[item.action])
+        (item.doctor, _KIND_OF_ACTION[item.action])
         for item in items
-        if item.language == language and item.part == "development" and item.action in _OF_ACTIONS
+        if item.language == language and item.part == "development" and item.action in _KIND_OF_ACTION
     ]
 
 
 def told_to_learn() -> dict[Language, list[tuple[str, frozenset[str]]]]:
-    """Recorded sentences with what each tells: of the labelled cases, and further ones."""
-    told = data_file("nodes.offline", "told")
-    learned: dict[Language, list[tuple[str, frozenset[str]]]] = {language: [] for language in LANGUAGES}
+    """Return recorded sentences with the matters that each tells, from the labelled cases and further sentences."""
+    entries = data_file("nodes.offline", "told")
+    labelled: dict[Language, list[tuple[str, frozenset[str]]]] = {language: [] for language in LANGUAGES}
     for case, labels in labelled_cases():
-        learned[case.language] += [(fact.text, names) for fact, names in labels.items()]
+        labelled[case.language] += [(fact.text, names) for fact, names in labels.items()]
     for language in LANGUAGES:
-        for line in told["sentences"][language].splitlines():
+        for line in entries["sentences"][language].splitlines():
             code, text = line.split(" | ")
-            learned[language].append((text, _matters(code)))
-    return learned
+            labelled[language].append((text, _matters(code)))
+    return labelled
 
 
 def labelled_cases() -> Iterator[tuple[Case, dict[RecordSentence, frozenset[str]]]]:
-    """The cases of ``told.toml``, each with what its sentences tell."""
+    """Yield the cases of ``told.toml``, each with the matters that its sentences tell."""
     cases = {case.id: case for case in load_cases()}
     for case_id, labels in data_file("nodes.offline", "told")["cases"].items():
-        told: dict[RecordSentence, frozenset[str]] = {}
+        labelled: dict[RecordSentence, frozenset[str]] = {}
         for section, codes in re.findall(r"(\S)((?: (?![CHPS]\b)\S+)+)", labels):
             texts = sentences(getattr(cases[case_id].patient, FIELDS[section]))
             for text, code in zip(texts, codes.split(), strict=True):
-                told[RecordSentence(FIELDS[section], text)] = _matters(code)
-        yield cases[case_id], told
+                labelled[RecordSentence(FIELDS[section], text)] = _matters(code)
+        yield cases[case_id], labelled
 
 
 def _matters(code: str) -> frozenset[str]:
     names = data_file("nodes.offline", "told")["names"]
-    return frozenset(names[each] for each in code.split("+") if each != "-")
+    return frozenset(names[part] for part in code.split("+") if part != "-")

@@ -1,8 +1,8 @@
-"""Train what hears the meaning of a doctor's words without a model: ``python -m wardround.training.meaning``.
+"""Train the classifiers of a doctor's words and of recorded sentences: ``python -m wardround.training.meaning``.
 
-Learned from the wordings of ``nodes/offline/wordings.toml``, for the subject the questions of ``questions.toml`` too,
-for the kind of action the development items of the tracker's test set, and for what recorded sentences tell from
-``told.toml``; run this again when one of them, or a list that the features read, changes (a test says when), and then
+The training data are the wordings of ``nodes/offline/wordings.toml``; for the subject also ``questions.toml``; for the
+kind of action also the development items of the tracker's test set; and for what recorded sentences tell ``told.toml``.
+Run this again when one of them, or a list that the features read, changes (a test says when), and then
 `wardround.training.answers`.
 """
 
@@ -31,14 +31,14 @@ from wardround.training.labelled import labelled_turns, told_to_learn
 
 
 def kinds_to_learn(language: Language) -> list[tuple[str, str]]:
-    """Doctors' words with the kind of action that they are: wordings by their table, and the items for development."""
+    """Return doctors' words with their kind of action: wordings with the name of their table, and development items."""
     labelled = labelled_turns(language)
-    told = [(text, name) for name, texts in wordings(language).items() for text in texts]
-    return _after_remarks([*told, *labelled], language)
+    labelled_wordings = [(text, name) for name, texts in wordings(language).items() for text in texts]
+    return _with_remarks([*labelled_wordings, *labelled], language)
 
 
-def _after_remarks(pairs: Sequence[tuple[str, str]], language: Language) -> list[tuple[str, str]]:
-    """The pairs, and each again after a remark: doctors say something of their own before they ask."""
+def _with_remarks(pairs: Sequence[tuple[str, str]], language: Language) -> list[tuple[str, str]]:
+    """Return the pairs, and each again after a remark, which doctors often make before they ask."""
     remarks, space = wordings(language)["remark"], mark("space", language)
     after = [
         (remarks[place % len(remarks)] + space + text, label)
@@ -49,7 +49,7 @@ def _after_remarks(pairs: Sequence[tuple[str, str]], language: Language) -> list
 
 
 def subjects_to_learn(language: Language) -> list[tuple[str, str]]:
-    """Questions, idioms and other people's among them, with what they are about."""
+    """Return questions with their subjects: wordings, idioms, and questions by other people."""
     return [
         (text, name)
         for name, texts in wordings(language).items()
@@ -59,17 +59,17 @@ def subjects_to_learn(language: Language) -> list[tuple[str, str]]:
 
 
 def fingerprint() -> str:
-    """SHA-256 of all that is learned from: the texts with their labels, and the lists that the signs are read from."""
-    learned: list[object] = [[(text, sorted(told)) for text, told in each] for each in told_to_learn().values()]
+    """Return the SHA-256 of the training data: the labelled texts, and the patterns that the features read."""
+    data: list[object] = [[(text, sorted(matters)) for text, matters in each] for each in told_to_learn().values()]
     for language in LANGUAGES:
-        learned += [kinds_to_learn(language), subjects_to_learn(language)]
-        learned += [(concept.asked.pattern, concept.recorded.pattern) for concept in concepts(language)]
-        learned += [pattern(group, "", language).pattern for group in ("clinical", "treatment")]
-    return hashlib.sha256(repr(learned).encode()).hexdigest()
+        data += [kinds_to_learn(language), subjects_to_learn(language)]
+        data += [(concept.asked.pattern, concept.recorded.pattern) for concept in concepts(language)]
+        data += [pattern(group, "", language).pattern for group in ("clinical", "treatment")]
+    return hashlib.sha256(repr(data).encode()).hexdigest()
 
 
 def train() -> dict[str, NDArray[np.generic]]:
-    """The weights of the three heads of `nodes/offline/meaning.py`, in half precision; both languages together."""
+    """Return the weights of the three heads of `nodes/offline/meaning.py`, in half precision, for both languages."""
     kinds = list(dict.fromkeys([*wordings("en"), *KINDS]))
     told = [(language, *pair) for language, pairs in told_to_learn().items() for pair in pairs]
     return {
@@ -84,23 +84,23 @@ def train() -> dict[str, NDArray[np.generic]]:
 
 
 def seen(pairs: Mapping[Language, Sequence[tuple[str, str]]]) -> tuple[NDArray[np.float32], list[str]]:
-    """What is seen of the texts of all languages (n, d), and the label of each."""
-    rows = [features([text for text, _ in of_one], language) for language, of_one in pairs.items()]
-    return np.vstack(rows), [label for of_one in pairs.values() for _, label in of_one]
+    """Return the features of the texts of all languages (n, d), and their labels."""
+    rows = [features([text for text, _ in in_language], language) for language, in_language in pairs.items()]
+    return np.vstack(rows), [label for in_language in pairs.values() for _, label in in_language]
 
 
 def questions_seen() -> tuple[NDArray[np.float32], list[str]]:
-    """What is seen of the questions of `subjects_to_learn`, of both languages (n, d), and what each is about."""
+    """Return the features of the questions of `subjects_to_learn` in both languages (n, d), and their subjects."""
     return seen({language: subjects_to_learn(language) for language in LANGUAGES})
 
 
 def subject_head(rows: NDArray[np.float32], named: Sequence[str]) -> NDArray[np.float64]:
-    """The weights (d + 1, subjects) of what questions are about, of which each counts alike, seldom asked or often."""
+    """Return the weights (d + 1, subjects) of the subject of a question; balanced, since some are rarely asked."""
     return fitted(rows, named, list(subjects()), balanced=True)
 
 
 def told_head(told: Sequence[tuple[Language, str, frozenset[str]]]) -> NDArray[np.float64]:
-    """The weights (d + 1, matters) of what recorded sentences tell."""
+    """Return the weights (d + 1, matters) of what recorded sentences tell."""
     recorded = np.vstack([told_features([text], language) for language, text, _ in told])
     return np.hstack(
         [fitted(recorded, [name in names for *_, names in told], [False, True], rare=True) for name in matters_told()]

@@ -1,7 +1,7 @@
-"""Train what hears orders without a model: ``python -m wardround.training.orders``.
+"""Train the classifiers that recognise orders offline: ``python -m wardround.training.orders``.
 
-Learned from ``nodes/offline/order_wordings.toml`` and ``named_orders.toml``, and, as what orders nothing, from the
-other wordings; run this again when one of them changes (a test says when).
+The training data are ``nodes/offline/order_wordings.toml`` and ``named_orders.toml``, and the other wordings as
+negative examples. Run this again when one of them changes (a test says when).
 """
 
 import hashlib
@@ -19,8 +19,8 @@ from retrieval import MULTILINGUAL_MODEL, embed
 from wardround.training.fitting import LANGUAGES, fitted, keep
 from wardround.training.labelled import labelled_turns
 
-# What is said only once of two orders: "I'd like to draw some blood and dip your water".
-_SUBJECT = re.compile(
+# An opening that the second of two orders lacks: "I'd like to draw some blood and dip your water".
+_OPENING = re.compile(
     r"(?:(?:I'd|I would|we'd) like to|I want to|I need to|I'm going to|(?:I|we|they|you)'ll(?: need to)?|we need to"
     r"|we should|let's|please|could you|would you mind|can you) ",
     re.IGNORECASE,
@@ -28,47 +28,47 @@ _SUBJECT = re.compile(
 
 
 def orders_to_learn(language: Language) -> list[tuple[str, str]]:
-    """Folded words with the test that they order, or with ``NO_ORDER``: all else that may be weighed and names none."""
-    ordered = [(text, test) for text, test in order_wordings(language)]
+    """Return folded texts with the test that each orders, or ``NO_ORDER`` for other wordings that may be classified."""
+    orders = [(text, test) for text, test in order_wordings(language)]
     others = [
         (text, NO_ORDER)
         for name, texts in wordings(language).items()
         for text in texts
         if name != "demand" and not (name == "advice" and ordered_tests(text)) and [*weighed_sentences(text)]
     ]
-    beside = [(_SUBJECT.sub("", text), test) for text, test in ordered if _SUBJECT.match(text)]
-    return [(normalise(text), test) for text, test in (*ordered, *beside, *others)]
+    without_opening = [(_OPENING.sub("", text), test) for text, test in orders if _OPENING.match(text)]
+    return [(normalise(text), test) for text, test in (*orders, *without_opening, *others)]
 
 
 def orders_by_name_to_learn(language: Language) -> list[tuple[str, bool]]:
-    """Folded sentences that name a test, and whether they order it: told ones, and those of labelled advice."""
+    """Return folded sentences that name a test, and whether they order it; those of labelled advice do."""
     turns = [text for text, kind in labelled_turns(language) if kind == "advice"]
-    said = [sentence for text in turns for sentence in sentences(text) if ordered_tests(sentence)]
-    return [*named_orders(language), *((normalise(sentence), True) for sentence in said)]
+    from_advice = [sentence for text in turns for sentence in sentences(text) if ordered_tests(sentence)]
+    return [*named_orders(language), *((normalise(sentence), True) for sentence in from_advice)]
 
 
 def fingerprint() -> str:
-    """SHA-256 of all that is learned from."""
+    """Return the SHA-256 of the training data."""
     learned = [(orders_to_learn(language), orders_by_name_to_learn(language)) for language in LANGUAGES]
     return hashlib.sha256(repr(learned).encode()).hexdigest()
 
 
 def train() -> dict[str, NDArray[np.generic]]:
-    """The weights of the three heads of `nodes/offline/hearing.py`, in half precision, and the names of the tests."""
+    """Return the weights of the three heads of `nodes/offline/hearing.py`, in half precision, and the test names."""
     pairs = [pair for language in LANGUAGES for pair in orders_to_learn(language)]
     by_name = [pair for language in LANGUAGES for pair in orders_by_name_to_learn(language)]
-    heard = embed([text for text, _ in pairs], MULTILINGUAL_MODEL)
-    heard_by_name = np.vstack([heard, embed([text for text, _ in by_name], MULTILINGUAL_MODEL)])
+    embedded = embed([text for text, _ in pairs], MULTILINGUAL_MODEL)
+    embedded_with_names = np.vstack([embedded, embed([text for text, _ in by_name], MULTILINGUAL_MODEL)])
     is_order = [test != NO_ORDER for _, test in pairs]
-    either = [*is_order, *(each for _, each in by_name)]
+    is_order_with_names = [*is_order, *(each for _, each in by_name)]
     ordered = [test for _, test in pairs if test != NO_ORDER]
     tests = list(dict.fromkeys(ordered))
     return {
         "fingerprint": np.array(fingerprint()),
-        "order": fitted(heard, is_order, [False, True]).astype(np.float16),
-        "named_order": fitted(heard_by_name, either, [False, True], strength=30).astype(np.float16),
+        "order": fitted(embedded, is_order, [False, True]).astype(np.float16),
+        "named_order": fitted(embedded_with_names, is_order_with_names, [False, True], strength=30).astype(np.float16),
         "test_labels": np.array(tests),
-        "test": fitted(heard[np.array(is_order)], ordered, tests, strength=30).astype(np.float16),
+        "test": fitted(embedded[np.array(is_order)], ordered, tests, strength=30).astype(np.float16),
     }
 
 

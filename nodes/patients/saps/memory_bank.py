@@ -1,7 +1,7 @@
-"""The memory bank of SAPS: opens of the record only what the doctor's action allows (AIE, section 4.2.3).
+"""The memory bank of SAPS: releases only the facts that the doctor's action allows (AIE, section 4.2.3).
 
-Long-term memory is the patient record and the examination record, sentence by sentence; working memory, what each
-action requires of the patient; short-term memory, the dialogue.
+Long-term memory is the patient record and the examination record, sentence by sentence; working memory is the
+requirement of each action; short-term memory is the dialogue.
 """
 
 import asyncio
@@ -32,7 +32,7 @@ from nodes.patients.saps.state_tracker import EFFECTIVE, INEFFECTIVE, Action, Tr
 from nodes.state.patient_side import turn_number
 from prompts import load_prompt
 
-_TREATMENT_SECTIONS = ("present_illness", "past_history")  # where the record says how a treatment has worked
+_TREATMENT_SECTIONS = ("present_illness", "past_history")  # where the record tells of treatments so far
 
 
 class Release(Strict):
@@ -43,7 +43,7 @@ class Release(Strict):
 
 @dataclass(frozen=True)
 class LongTermView:
-    """What is looked through: the doctor's words, and the facts that the action may open."""
+    """What the memory bank sees: the doctor's words, and the facts that the action may release."""
 
     words: str
     kind: Kind
@@ -52,7 +52,7 @@ class LongTermView:
 
 
 def release_by_rule(view: LongTermView) -> Release:
-    """Offline: the sentences that have most in common with the doctor's words."""
+    """Offline: release the sentences that answer the doctor's words."""
     found = set(released_for(view.facts, view.words, view.kind, view.language))
     return Release(numbers=[number for number, fact in enumerate(view.facts, start=1) if fact in found])
 
@@ -61,21 +61,21 @@ memory_bank = Role("memory_bank", "saps", "saps/memory_bank", Release, offline=r
 
 
 def open_to(action: Action, facts: Sequence[RecordSentence]) -> list[RecordSentence]:
-    """The facts that an action may open at all; of most actions none."""
+    """Return the facts that an action may release; for most actions none."""
     if action == "Initialization":
         return [fact for fact in facts if fact.section == "chief_complaint"]
     if action not in EFFECTIVE.values():
         return []
-    advises = action == "Effective Advice"
-    return [fact for fact in facts if fact.is_result or not advises or fact.section in _TREATMENT_SECTIONS]
+    is_advice = action == "Effective Advice"
+    return [fact for fact in facts if fact.is_result or not is_advice or fact.section in _TREATMENT_SECTIONS]
 
 
 async def silence_for(
     words: str, facts: Sequence[RecordSentence], language: Language, settings: ModelSettings
 ) -> Silence:
-    """What the generator may say where it tells nothing, if it goes by rule: the record is known here, and not there.
+    """Return what an offline generator may say if nothing is released; ``untold`` if a model speaks.
 
-    It embeds what was said, and is not to hold up whoever else the loop serves.
+    It is decided here, because the generator does not see the record, and in a thread, because it computes embeddings.
     """
     if model_of(response_generator.name, response_generator.stage, settings.models) != OFFLINE:
         return "untold"
@@ -84,11 +84,11 @@ async def silence_for(
 
 @node
 async def release(state: TrackerState, runtime: Runtime[Context]) -> dict[str, Any]:
-    """Take from memory what the action allows, and file it with the action in the trace.
+    """Release the facts that the action allows, and file them with the action in the trace.
 
-    An action for which nothing is found after all was not effective; whether it may be denied is known here, where the
-    record is. Results that no rule finds named in the doctor's words are told if the model chose them, and filed as
-    such; with ``result_gate = "strict"`` they are never told.
+    An effective action for which no fact is chosen becomes ineffective; whether the patient may deny it is decided
+    here, where the record is known. A result that the model chooses although no rule finds it named is released and
+    filed as unnamed, or never released with ``result_gate = "strict"``.
     """
     context, dialogue = runtime.context, state["dialogue"]
     language, action = state["presentation"].language, state["action"]
@@ -96,16 +96,16 @@ async def release(state: TrackerState, runtime: Runtime[Context]) -> dict[str, A
         state["patient_record"], state.get("examination_record", ExaminationRecord()), language
     )
     facts = open_to(action, everything)
-    named = open_results(facts, dialogue[-1].text, language)
+    named_results = open_results(facts, dialogue[-1].text, language)
     if context.result_gate == "strict":
-        facts = [fact for fact in facts if not fact.is_result or fact in named]
+        facts = [fact for fact in facts if not fact.is_result or fact in named_results]
     if action in EFFECTIVE.values():
         kind = state["kind"]
         view = LongTermView(words=dialogue[-1].text, kind=kind, facts=facts, language=language)
         answer = await ask_in_turn(memory_bank, view, state, context)
         chosen = [facts[number - 1] for number in dict.fromkeys(answer.numbers) if 1 <= number <= len(facts)]
-        most = [fact for fact in chosen if not fact.is_result][: context.history_sentences or None]
-        facts = [fact for fact in facts if fact in most or (fact.is_result and fact in chosen)]
+        history = [fact for fact in chosen if not fact.is_result][: context.history_sentences or None]
+        facts = [fact for fact in facts if fact in history or (fact.is_result and fact in chosen)]
         action = action if facts else INEFFECTIVE[kind]
     released, is_denied = [fact.text for fact in facts], action == INEFFECTIVE["inquiry"]
     requirement = load_prompt("saps/requirements", context.language or language).render({"action": action})[1]
@@ -116,7 +116,7 @@ async def release(state: TrackerState, runtime: Runtime[Context]) -> dict[str, A
         content={
             "action": action,
             "released": released,
-            "unnamed": [fact.text for fact in facts if fact.is_result and fact not in named],
+            "unnamed": [fact.text for fact in facts if fact.is_result and fact not in named_results],
             "requirement": requirement,
         },
     )

@@ -1,4 +1,4 @@
-"""The response generator of SAPS: speaks for the patient, from the released memory alone (AIE, section 4.2.3)."""
+"""The response generator of SAPS: speaks for the patient from the released memory alone (AIE, section 4.2.3)."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ from prompts import load_words, mark
 
 
 class GeneratorState(HeardState, total=False):
-    """The generator's view of the state: neither of the records is in it."""
+    """The generator's state, which has neither of the records."""
 
     action: Action | None
     released: list[str]
@@ -39,11 +39,11 @@ class SimulatedReply(Strict):
 
 @dataclass(frozen=True)
 class ReleasedView:
-    """What the generator sees: the action, if tracked, the memory it opened, what it requires, and the dialogue.
+    """What the generator sees: the action (None if untracked), its released facts and requirement, and the dialogue.
 
     Attributes:
-        own_words: section and words of each of the released sentences, as the patient would say it.
-        silence: what may be said where nothing is told: no only if the record, which is not seen here, has nothing.
+        own_words: the section of each released sentence, and how the patient would say it.
+        silence: what to say if nothing is released; a denial only if the record, which is not seen here, has nothing.
     """
 
     words: str
@@ -57,26 +57,26 @@ class ReleasedView:
 
 
 def quote_what_is_released(view: ReleasedView) -> SimulatedReply:
-    """Offline: what is released, in the patient's words and not a second time, or the phrase that the action requires.
+    """Offline: say what is released and not yet said, in the patient's words, or else the phrase of the action.
 
-    Without an action what answers the doctor is told of all that there is, or denied.
+    Without an action everything is released, so select what answers the doctor.
     """
-    told: Sequence[tuple[str, str]] = view.own_words
+    own_words: Sequence[tuple[str, str]] = view.own_words
     if view.action is None:
         facts = [
             RecordSentence(section, text) for (section, _), text in zip(view.own_words, view.released, strict=True)
         ]
-        due = facts_for(view.words, facts, view.language)
-        told = [said for said, fact in zip(told, facts, strict=True) if fact in due]
-    if not told:
+        answering = facts_for(view.words, facts, view.language)
+        own_words = [text for text, fact in zip(own_words, facts, strict=True) if fact in answering]
+    if not own_words:
         action = view.action or "Ineffective Inquiry"
-        said = load_words("saps/words", view.language)[action.lower().replace(" ", "_")]
+        text = load_words("saps/words", view.language)[action.lower().replace(" ", "_")]
         if action == "Ineffective Inquiry" and view.silence != "nothing":
-            said = load_words("consultation/words", view.language)["patient"][view.silence]
-        return SimulatedReply(text=said)
+            text = load_words("consultation/words", view.language)["patient"][view.silence]
+        return SimulatedReply(text=text)
     all_said = load_words("consultation/words", view.language)["patient"]["all_said"]
-    now = told_now(view.words, told, view.dialogue, view.language)
-    return SimulatedReply(text=mark("space", view.language).join(now) or all_said)
+    reply = told_now(view.words, own_words, view.dialogue, view.language)
+    return SimulatedReply(text=mark("space", view.language).join(reply) or all_said)
 
 
 response_generator = Role(
@@ -91,7 +91,7 @@ response_generator = Role(
 
 @node
 async def respond(state: GeneratorState, runtime: Runtime[Context]) -> dict[str, Any]:
-    """The patient's reply to the doctor's last turn."""
+    """Reply to the doctor's last turn."""
     dialogue, language = state["dialogue"], state["presentation"].language
     reply = await ask_in_turn(
         response_generator,

@@ -1,7 +1,7 @@
-"""The state tracker of SAPS: finds in three steps which of the ten actions the doctor takes (AIE, section 4.2.2).
+"""The state tracker of SAPS: decides in three steps which of the ten actions the doctor takes (AIE, section 4.2.2).
 
-Each step is a closed choice: the answer types are enumerations, which the JSON schema of the call forces on a model
-whose server supports that.
+Each step is a closed choice: its answer type is an enumeration, which servers with constrained decoding enforce by the
+call's JSON schema.
 """
 
 from collections.abc import Sequence
@@ -49,7 +49,7 @@ INEFFECTIVE: dict[str, Action] = {"inquiry": "Ineffective Inquiry", "advice": "I
 
 
 class TrackerState(HeardState, total=False):
-    """The tracker's view of the state: what was said, what is on record, and what the steps have found."""
+    """The tracker's state: the dialogue, the records, and the results of the steps."""
 
     patient_record: PatientRecord
     examination_record: ExaminationRecord
@@ -77,12 +77,12 @@ class Coverage(Strict):
 
 @dataclass(frozen=True)
 class WordsView:
-    """What step 1 sees: the doctor's words and what was said before them."""
+    """What step 1 sees: the doctor's words and the dialogue before them."""
 
     words: str
     dialogue: list[Turn]
     language: Language
-    in_one_room: bool = False  # with the patient: what is to be done on the spot is done, and results are at hand
+    in_one_room: bool = False  # doctor and patient meet, so that examinations are done on the spot
 
 
 @dataclass(frozen=True)
@@ -97,34 +97,34 @@ class KindView:
 
 @dataclass(frozen=True)
 class RecordView(KindView):
-    """What step 3 sees: the record too."""
+    """What step 3 sees: also the facts of the record."""
 
     facts: list[RecordSentence]
 
 
 def kind_by_rule(view: WordsView) -> ActionKind:
-    """Offline: by the meaning of the words; in one room, who asks for a result asks for the examination.
+    """Offline: classify the words; in one room, asking for a result is advice to have the examination.
 
-    Online, who wants to see what hurts wants it shown on the spot.
+    Otherwise a request to see something is a demand, unless the words order a test other than a physical examination.
     """
     kind = kind_of(view.words, view.language)
     if view.in_one_room:
         return ActionKind(kind="advice" if kind == "inquiry" and wants_examination(view.words) else kind)
-    shown = kind in ("inquiry", "advice") and _PATTERNS["to_be_shown"].search(view.words) is not None
-    if shown and all(is_by_hand(test) for *_, test in heard_tests(view.words)):
+    asks_to_see = kind in ("inquiry", "advice") and _PATTERNS["to_be_shown"].search(view.words) is not None
+    if asks_to_see and all(is_by_hand(test) for *_, test in heard_tests(view.words)):
         kind = "demand"
     return ActionKind(kind=kind)
 
 
 def specificity_by_rule(view: KindView) -> Specificity:
-    """Offline: a question is vague if it sounds like one for everything, advice if it names nothing either."""
-    is_empty = names_nothing if view.kind == "advice" else is_vague
-    vague = is_empty(view.words, view.language)
-    return Specificity(specificity="ambiguous" if vague else "specific")
+    """Offline: a question is ambiguous if it is open, and advice if it names no examination or treatment."""
+    is_ambiguous = names_nothing if view.kind == "advice" else is_vague
+    ambiguous = is_ambiguous(view.words, view.language)
+    return Specificity(specificity="ambiguous" if ambiguous else "specific")
 
 
 def coverage_by_rule(view: RecordView) -> Coverage:
-    """Offline: on record is what the rules of relevance would give."""
+    """Offline: on record is what the offline memory bank would release."""
     found = released_for(view.facts, view.words, view.kind, view.language)
     return Coverage(coverage="on_record" if found else "not_on_record")
 
@@ -137,17 +137,17 @@ coverage_tracker = Role("state_tracker", "saps", "saps/tracker_coverage", Covera
 
 
 def _before(dialogue: Sequence[Turn], context: Context) -> list[Turn]:
-    """What was said before the doctor's words, as far as the tracker is shown it."""
+    """Return the dialogue before the doctor's words if the tracker sees it; else nothing."""
     return [*dialogue[:-1]] if context.tracker_context == "dialogue" else []
 
 
 @node
 async def track_kind(state: TrackerState, runtime: Runtime[Context], demands: bool = True) -> dict[str, Any]:
-    """Step 1: inquiry, advice, demand, another topic or the conclusion. The doctor's first turn needs no step.
+    """Step 1: inquiry, advice, demand, other topic or conclusion. The doctor's first turn is the initialization.
 
-    Before the doctor has said anything the patient is greeted in the doctor's name, as in the published dialogues.
-    Where doctor and patient are in one room (``demands`` off), what is to be done on the spot is advice, and so is a
-    question for a result: the patient knows none.
+    On an empty dialogue, add the doctor's greeting, as in the published dialogues. If doctor and patient are in one
+    room (``demands`` off), what is to be done on the spot is advice, and so is a question for a result, which the
+    patient does not know.
     """
     dialogue, language = state.get("dialogue", []), state["presentation"].language
     if not dialogue:
@@ -183,7 +183,10 @@ async def track_specificity(state: TrackerState, runtime: Runtime[Context]) -> d
 
 @node
 async def track_coverage(state: TrackerState, runtime: Runtime[Context]) -> dict[str, Any]:
-    """Step 3: effective or not, by whether the record has it; in one call with the sentences, by what is picked."""
+    """Step 3: effective if the record covers it, else ineffective.
+
+    With ``extraction = "one_call"``, the memory bank decides by whether it chooses a sentence.
+    """
     dialogue, language, kind = state["dialogue"], state["presentation"].language, state["kind"]
     if runtime.context.extraction == "one_call":
         return {"action": EFFECTIVE[kind]}

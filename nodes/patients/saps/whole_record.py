@@ -1,4 +1,4 @@
-"""The same patient without states: who speaks for it holds the whole record (AIE, figure 3a; Med-PMC, section 4.5)."""
+"""The patient without states: the speaker sees the whole record (AIE, figure 3a; Med-PMC, section 4.5)."""
 
 from typing import Any
 
@@ -16,14 +16,14 @@ from prompts import load_prompt
 
 
 def is_untracked(state: HeardState, context: Context) -> bool:
-    """Whether the tracker is off for this turn; the greeting is known for one without being tracked."""
-    begun = turn_number(state.get("dialogue", [])) > 1 or state.get("opened", False)
-    return begun and not context.tracker
+    """Whether the tracker is off for this turn; the greeting is recognised without it."""
+    after_greeting = turn_number(state.get("dialogue", [])) > 1 or state.get("opened", False)
+    return after_greeting and not context.tracker
 
 
 @node
 async def hold_record(state: TrackerState, runtime: Runtime[Context]) -> dict[str, Any]:
-    """Everything on record is at hand for every turn, and nothing but the record is required."""
+    """Release the whole record for the turn, with no requirement but to keep to it."""
     language = state["presentation"].language
     everything = record_sentences(
         state["patient_record"], state.get("examination_record", ExaminationRecord()), language
