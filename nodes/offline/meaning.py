@@ -1,8 +1,9 @@
-"""What a doctor's words mean, by a small linear classifier: which kind of action, and what a question is about.
+"""Linear classifiers of a doctor's words: the kind of action (intent), and the subject of a question.
 
-A sentence is read by its multilingual embedding (`retrieval.embed`), so that what is learned in one language serves the
-other, and by what of the lists of clinical words occurs. The weights are trained on the wordings of `wordings.toml` and
-on the development items of the tracker's test set (`python -m wardround.training.meaning`), and come with the package.
+The features are a multilingual sentence embedding (`retrieval.embed`), so that training data in one language serve the
+other, and which entries of the lists of clinical words occur. A third classifier predicts what recorded sentences tell.
+The weights, which come with the package, are trained on `wordings.toml`, `questions.toml`, `told.toml` and the
+development items of the tracker's test set (`python -m wardround.training.meaning`).
 """
 
 import re
@@ -28,44 +29,44 @@ from retrieval import MULTILINGUAL_MODEL, embed
 
 WEIGHTS = Path(str(files("nodes.offline") / "meaning.npz"))
 KINDS = ("inquiry", "ambiguous", "advice", "vague_advice", "demand", "other_topic", "conclusion", "remark")
-_PHRASE = 6  # characters; what is shorter and names nothing ("Hello") is no question of its own
-_BETWEEN = {
+_MIN_LENGTH = 6  # characters; a shorter part without a topic ("Hello") is no question
+_BOUNDARY = {
     "en": re.compile(
         r", (?:and |or )?(?=(?:do|does|did|is|are|was|were|have|has|had|can|could|will|would|what|when|since|where"
         r"|which|who|whom|how|why|any|tell|please)\b)"
     ),
     "zh": re.compile("(?<=[？?。！])|[，,；]|(?<=[^、，,；]{5})、(?=[^、，,；]{5})"),
 }
-_FAR = 1.4  # how much likelier, as a logarithm, what is likely must be than the whole to be asked for in its place
-_MUCH_LIKELIER = 3  # than a question for the whole one for something must be, all in all, to be heard in its place
-_LIKELY = 0.4  # how likely what a question is about must be to be more than a guess
-_CLOSE = 0.5  # of the likeliest subject's share, and as likely another is one that a question may be about too
-_HEARD = 0.4  # how likely what it may be about must be, all in all, to be answered by it, unless it names that
-_HEARD_ALL_THE_SAME = 0.6  # the same where it names something else
-_SILENT = 0.1  # how likely the likeliest is at most where the record is silent
-_SURE = 0.8  # how likely before it is denied, unless it names that
-_OTHER = 0.6  # how likely small talk must be to be heard as such
-_SIGNS = 0.15  # how much the lists count beside the words as a whole
-_TOLD_SIGNS = 0.3  # the same of recorded sentences
+_LOGIT_MARGIN = 1.4  # of a subject of the story over open questions, to be preferred to them
+_MIN_ODDS = 3  # of all inquiries to open questions, to be preferred to them
+_MIN_PROBABILITY = 0.4  # of a subject that is more than a guess
+_NEAR_BEST = 0.5  # minimum ratio to the best subject's probability of a further candidate
+_MIN_UNNAMED = 0.4  # total probability of the candidates, unless the question names one
+_MIN_UNNAMED_BESIDE_NAMED = 0.6  # the same if it names something else
+_MAX_SILENT = 0.1  # highest probability of any sentence where the record is silent
+_MIN_SURE = 0.8  # probability of a subject that may be denied, unless it is named
+_MIN_OTHER_TOPIC = 0.6  # probability of small talk, to be taken as such
+_LIST_SCALE = 0.15  # scale of the list features beside the embedding
+_TOLD_LIST_SCALE = 0.3  # the same for recorded sentences
 _ASKS = re.compile("[?？]")
-_DECIMALS = 3  # scores closer than this are equal, whatever the machine; the first label then wins
+_DECIMALS = 3  # of logits, so that ties do not depend on the machine; the first label then wins
 
 
 @dataclass(frozen=True)
 class Subject:
-    """What a question can be about, and where the record speaks of it.
+    """A subject of questions, and where the record speaks of it.
 
     Attributes:
-        names: its own; several where a question may be about more than one.
-        sections: of the patient record, the likeliest first; none of a particular symptom, which may stand
-            in any, of results, and of what is vague.
-        record: the concepts that a question for it names.
-        tells: what the recorded sentences tell that answer it, as `told.toml` names it.
-        story: whether it is how the complaint is, which nobody who has come for it denies.
-        rest: whether it has those sentences of its sections too that are no other subject's.
-        given: whether everybody has one (work, a home), so that no is no answer.
-        whole_with: concepts with any of which beside it ("habits and work") it is a question for all of its sections.
-        whole_but: concepts whose sentences are not asked for even then.
+        names: its own name.
+        sections: of the patient record, the most likely first; empty for a particular symptom, which may be in any,
+            for results, and for open questions.
+        record: the concepts that a question about it names.
+        tells: the matters (as in `told.toml`) of the recorded sentences that answer it.
+        story: whether it is part of the story of the complaint, which no patient denies.
+        rest: whether sentences of its sections that belong to no other subject answer it too.
+        given: whether everybody has one (work, a home), so that a denial is no answer.
+        whole_with: concepts beside which ("habits and work") the question is about all of its sections.
+        whole_but: concepts whose sentences are left out even then.
     """
 
     names: tuple[str, ...]
@@ -81,32 +82,32 @@ class Subject:
 
 @cache
 def wordings(language: Language) -> dict[str, list[str]]:
-    """What a doctor may say, by what is meant."""
+    """Return what a doctor may say, by kind of action or subject."""
     return {name: entry[rules_of(language)].split("\n")[:-1] for name, entry in _entries().items()}
 
 
 @cache
 def idioms(language: Language) -> dict[str, list[str]]:
-    """Idioms for what a question is about, by subject; they teach no kind of action, which is heard worse with them."""
+    """Return idioms by subject; they are no training data for the kind of action, which they make worse."""
     key = f"{rules_of(language)}_idioms"
     return {name: entry.get(key, "").split("\n")[:-1] for name, entry in _entries().items()}
 
 
 @cache
 def questions(language: Language) -> dict[str, list[str]]:
-    """Questions in other people's words by what they are about; they too teach the subject alone."""
-    told = data_file("nodes.offline", "questions")
-    return {name: by_language[rules_of(language)].split("\n")[:-1] for name, by_language in told.items()}
+    """Return questions worded by other people, by subject; they too are training data for the subject alone."""
+    by_subject = data_file("nodes.offline", "questions")
+    return {name: by_language[rules_of(language)].split("\n")[:-1] for name, by_language in by_subject.items()}
 
 
 def kind_named(name: str) -> str:
-    """The kind of action that a table of the wordings is of; a question for the whole is an ambiguous one."""
+    """Return the kind of action of a table of `wordings.toml`; an open question is ``ambiguous``."""
     return name if name in KINDS else "ambiguous" if name in ("opening", "other_symptoms") else "inquiry"
 
 
 @cache
 def subjects() -> dict[str, Subject]:
-    """What a question can be about, by name."""
+    """Return the subjects by name."""
     return {
         name: Subject(
             (name,),
@@ -126,16 +127,16 @@ def subjects() -> dict[str, Subject]:
 
 @cache
 def words_of(subject: str, language: Language) -> frozenset[str]:
-    """The words of its wordings, and the names of the concepts in them: they name nothing in particular of it."""
-    asked = [*wordings(language)[subject], *idioms(language)[subject]]
-    topics = [topic_of(text, language) for text in asked]
-    named = (about.name for topic in topics for about in (*topic.sections, *topic.matters, *topic.places))
-    return frozenset((*named, *(stem(word) for text in asked for word in matters_in(text, language))))
+    """Return the stems and concept names in a subject's wordings, which say no more than the subject itself."""
+    texts = [*wordings(language)[subject], *idioms(language)[subject]]
+    topics = [topic_of(text, language) for text in texts]
+    names = (about.name for topic in topics for about in (*topic.sections, *topic.matters, *topic.places))
+    return frozenset((*names, *(stem(word) for text in texts for word in matters_in(text, language))))
 
 
 @cache
 def matters_told() -> tuple[str, ...]:
-    """What recorded sentences can tell."""
+    """Return the labels of what recorded sentences can tell."""
     return tuple(data_file("nodes.offline", "told")["names"].values())
 
 
@@ -146,109 +147,111 @@ def _entries() -> dict[str, dict[str, Any]]:
 
 @lru_cache(maxsize=4096)
 def kind_label(words: str, language: Language) -> str:
-    """Which of ``KINDS`` the words are; a ``remark`` asks nothing.
+    """Return which of ``KINDS`` the words are; a ``remark`` asks nothing.
 
-    It is heard by the table of wordings: what asks is less one thing than many, which count together beside a question
-    for the whole. A farewell comes last: an end that nobody meant does more harm than one that was not heard.
+    The classifier predicts a table of wordings. Since inquiries have many tables, their probabilities are added before
+    they are compared with open questions. A farewell counts only as the last sentence, because a wrong end does more
+    harm than a missed one.
     """
     words = without_told_back(words)
-    tables, scores = _scores("kind", words, language)
+    tables, scores = _logits("kind", words, language)
     label = kind_named(tables[int(np.argmax(scores))])
-    if label == "other_topic" and _likelihood(scores) < _OTHER:
+    if label == "other_topic" and _top_probability(scores) < _MIN_OTHER_TOPIC:
         label = "inquiry"  # "Still on the fags?"
-    if label == "ambiguous" and _share_of("inquiry", tables, scores) > _MUCH_LIKELIER * _share_of(
+    if label == "ambiguous" and _kind_weight("inquiry", tables, scores) > _MIN_ODDS * _kind_weight(
         "ambiguous", tables, scores
     ):
         label = "inquiry"
     if label == "inquiry" and kind_named(subject_of(words, language)) == "ambiguous" and not _names(words, language):
         label = "ambiguous"  # "Where shall we begin?"
-    told = sentences(words)
-    if label == "conclusion" and len(told) > 1:
-        return kind_label(told[-1], language)
+    parts = sentences(words)
+    if label == "conclusion" and len(parts) > 1:
+        return kind_label(parts[-1], language)
     if label == "advice" or not heard_tests(words):
         return label
     if label == "demand":
         return "demand" if is_for_the_patient_to_do(words) else "advice"
-    return "advice" if label == "conclusion" or is_order(words) else label  # a name may stand in a question
+    return "advice" if label == "conclusion" or is_order(words) else label  # a question may name a test
 
 
 @lru_cache(maxsize=4096)
 def subject_of(words: str, language: Language) -> str:
-    """What a question is about: a table of `wordings.toml`; ``complaint`` is any particular symptom."""
-    return _best("subject", words, language)
+    """Return the most probable subject of a question, a table of `wordings.toml`; ``complaint`` is any symptom."""
+    return _top_label("subject", words, language)
 
 
 @lru_cache(maxsize=4096)
 def is_understood(words: str, language: Language) -> bool:
-    """Whether it is clear what a question is about: its meaning is likely, or it has a clinical word."""
+    """Whether the subject of a question is probable enough, or it has a clinical word."""
     return pattern("clinical", "", language).search(words) is not None or is_likely(words, language)
 
 
 @lru_cache(maxsize=4096)
 def subjects_heard(words: str, language: Language) -> tuple[str, ...]:
-    """What a question may be about: the likeliest subject and those nearly as likely, of these the ones that it names.
+    """Return the subjects that a question may have: those nearly as probable as the best, preferably named ones.
 
-    None if these are of several parts of the record, or not likely enough together: so much is only guessed.
+    Only those with the sections of the best are returned, only the best if it has no sections, and none if they are too
+    improbable together.
     """
-    labels, scores = _scores("subject", words, language)
-    shares = np.exp(scores - scores.max())
-    near = [labels[at] for at in np.argsort(-shares, kind="stable") if shares[at] >= _CLOSE]
-    kept = [name for name in near if _is_named(name, words, language)] or near
+    labels, scores = _logits("subject", words, language)
+    ratios = np.exp(scores - scores.max())
+    candidates = [labels[at] for at in np.argsort(-ratios, kind="stable") if ratios[at] >= _NEAR_BEST]
+    preferred = [name for name in candidates if _is_named(name, words, language)] or candidates
     sections = {name: subjects()[name].sections for name in labels}
 
-    def likely(name: str) -> float:
-        alike = [share for each, share in zip(labels, shares, strict=True) if sections[each] == sections[name]]
-        return float(sum(alike) / shares.sum())
+    def probability(name: str) -> float:
+        same_sections = [ratio for each, ratio in zip(labels, ratios, strict=True) if sections[each] == sections[name]]
+        return float(sum(same_sections) / ratios.sum())
 
-    best = max(kept, key=likely)
+    best = max(preferred, key=probability)
     if not _is_named(best, words, language):
         topic = topic_of(words, language)
-        if likely(best) < (_HEARD_ALL_THE_SAME if topic.matters or topic.sections else _HEARD):
+        if probability(best) < (_MIN_UNNAMED_BESIDE_NAMED if topic.matters or topic.sections else _MIN_UNNAMED):
             return ()
-    return tuple(name for name in kept if sections[name] == sections[best]) if sections[best] else (best,)
+    return tuple(name for name in preferred if sections[name] == sections[best]) if sections[best] else (best,)
 
 
 @lru_cache(maxsize=4096)
 def is_surely_heard(words: str, language: Language) -> bool:
-    """Whether what a question is about is clear enough to be denied: it is named too, or nearly certain."""
+    """Whether the subject is certain enough for a denial: named, nearly certain, or beside a clinical word."""
     heard_as = subjects_heard(words, language)
-    clinical = pattern("clinical", "", language).search(words) is not None
+    is_clinical = pattern("clinical", "", language).search(words) is not None
     return bool(heard_as) and (
-        clinical
+        is_clinical
         or _is_named(heard_as[0], words, language)
-        or _likelihood(_scores("subject", words, language)[1]) >= _SURE
+        or _top_probability(_logits("subject", words, language)[1]) >= _MIN_SURE
     )
 
 
 def is_silent(texts: Sequence[str], names: Sequence[str], language: Language) -> bool:
-    """Whether no recorded sentence may well tell one of these, as `told.toml` names them."""
+    """Whether no recorded sentence is likely to tell one of these matters, named as in `told.toml`."""
     if not (texts and names):
         return True
-    return float(told_shares(texts, language)[:, [matters_told().index(name) for name in names]].max()) < _SILENT
+    return float(told_shares(texts, language)[:, [matters_told().index(name) for name in names]].max()) < _MAX_SILENT
 
 
 def told_shares(texts: Sequence[str], language: Language) -> NDArray[np.float64]:
-    """How likely each recorded sentence is to tell each matter (n, matters)."""
-    scores = np.array([_told_scores(text, language) for text in texts])
-    likely: NDArray[np.float64] = 1 / (1 + np.exp(-scores))
-    return likely
+    """Return the probability that each recorded sentence tells each matter (n, matters)."""
+    scores = np.array([_told_logits(text, language) for text in texts])
+    probabilities: NDArray[np.float64] = 1 / (1 + np.exp(-scores))
+    return probabilities
 
 
 @lru_cache(maxsize=4096)
 def shares(words: str, language: Language) -> NDArray[np.float64]:
-    """How likely a question is about each subject (subjects,)."""
-    return shared(_scores("subject", words, language)[1].astype(np.float64))
+    """Return the probability of each subject of a question (subjects,)."""
+    return shared(_logits("subject", words, language)[1].astype(np.float64))
 
 
 def shared(scores: NDArray[np.float64]) -> NDArray[np.float64]:
-    """What the scores of labels make of each, all together 1; of the last axis."""
-    likely = np.exp(scores - scores.max(axis=-1, keepdims=True))
-    shares: NDArray[np.float64] = likely / likely.sum(axis=-1, keepdims=True)
-    return shares
+    """Return the softmax of logits over the last axis."""
+    exponentials = np.exp(scores - scores.max(axis=-1, keepdims=True))
+    probabilities: NDArray[np.float64] = exponentials / exponentials.sum(axis=-1, keepdims=True)
+    return probabilities
 
 
 def _is_named(subject: str, words: str, language: Language) -> bool:
-    """Whether a question names something of a subject; any symptom is one of ``complaint``."""
+    """Whether a question names a concept of a subject; any symptom is one of ``complaint``."""
     topic, about = topic_of(words, language), subjects()[subject]
     if subject == "complaint" and topic.matters:
         return True
@@ -258,134 +261,145 @@ def _is_named(subject: str, words: str, language: Language) -> bool:
 
 
 def _names(words: str, language: Language) -> bool:
-    """Whether a symptom, a part of the body or of the record is named."""
+    """Whether the words name a symptom, a part of the body or a part of the record."""
     topic = topic_of(words, language)
     return bool(topic.matters or topic.places or topic.sections)
 
 
 def is_likely(words: str, language: Language) -> bool:
-    """Whether what a question is heard to be about (`subject_of`) is more than a guess."""
-    _, scores = _scores("subject", words, language)
-    return _likelihood(scores) >= _LIKELY
+    """Whether the subject of a question (`subject_of`) is more than a guess."""
+    _, scores = _logits("subject", words, language)
+    return _top_probability(scores) >= _MIN_PROBABILITY
 
 
-def _likelihood(scores: NDArray[np.float32]) -> float:
-    """How likely the best of the labels is."""
+def _top_probability(scores: NDArray[np.float32]) -> float:
+    """Return the softmax probability of the best label."""
     return float(1 / np.exp(scores - scores.max()).sum())
 
 
 def clauses(words: str, language: Language) -> list[str]:
-    """The questions of which a turn is made: "Which medicines do you take, and have you any allergies?" is two.
+    """Return the questions of a turn: "Which medicines do you take, and have you any allergies?" has two.
 
-    What names nothing beside something that does ("Do you smoke, how many a day?") says more of it, and what asks for
-    nothing in particular beside a question ("Before all this, were you healthy?") belongs to it.
+    Remarks beside a question are dropped. So are parts that name nothing clinical beside a part that does ("Do you
+    smoke, how many a day?"), and parts that are not understood ("Before all this, were you healthy?").
     """
-    told = sentences(words)
-    if any(_ASKS.search(sentence) for sentence in told):
-        told = [each for each in told if _ASKS.search(each) or kind_label(each, language) != "remark"]
-    parts = [part for part in split(told, language) if not topic_of(part, language).is_empty or len(part) >= _PHRASE]
+    asked = sentences(words)
+    if any(_ASKS.search(sentence) for sentence in asked):
+        asked = [each for each in asked if _ASKS.search(each) or kind_label(each, language) != "remark"]
+    parts = [
+        part for part in split(asked, language) if not topic_of(part, language).is_empty or len(part) >= _MIN_LENGTH
+    ]
     naming = [
         part
         for part in parts
         if topic_of(part, language).clinical
-        or ((part in told or is_likely(part, language)) and _is_of_history(part, language))
+        or ((part in asked or is_likely(part, language)) and _is_of_history(part, language))
     ]
     return naming or [part for part in parts if is_understood(part, language)] or [words]
 
 
 def is_rather_of_a_subject(words: str, language: Language) -> bool:
-    """Whether something in particular as its subject is likelier than what kind it is: 您在哪儿高就？ is not vague.
+    """Whether a question is more probably about a particular subject than of its kind: 您在哪儿高就？ is not open.
 
-    How the complaint is need be likely alone, and much likelier than all of it: 怎么样好受.
+    A subject of the story need only be probable itself if its logit exceeds that of open questions by `_LOGIT_MARGIN`:
+    怎么样好受.
     """
-    kind, (labels, scores) = _likelihood(_scores("kind", words, language)[1]), _scores("subject", words, language)
+    top_kind, (labels, scores) = (
+        _top_probability(_logits("kind", words, language)[1]),
+        _logits("subject", words, language),
+    )
     name = labels[int(np.argmax(scores))]
     if kind_named(name) != "inquiry":
         return False
-    whole = max(float(score) for each, score in zip(labels, scores, strict=True) if kind_named(each) == "ambiguous")
-    of_the_story = subjects()[name].story and float(scores.max()) - whole > _FAR
-    return _likelihood(scores) > (_LIKELY if of_the_story else kind)
+    vague = max(float(score) for each, score in zip(labels, scores, strict=True) if kind_named(each) == "ambiguous")
+    is_clearly_story = subjects()[name].story and float(scores.max()) - vague > _LOGIT_MARGIN
+    return _top_probability(scores) > (_MIN_PROBABILITY if is_clearly_story else top_kind)
 
 
 def _is_of_history(words: str, language: Language) -> bool:
-    """Whether it is heard to ask for a part of the record other than the story."""
+    """Whether the subject of the words is a part of the record other than the story."""
     about = subjects()[subject_of(words, language)]
     return bool(about.sections) and not about.story
 
 
 def split(told: Sequence[str], language: Language) -> list[str]:
-    """The parts of sentences, each of which may be a question."""
-    return [part.strip() for sentence in told for part in _BETWEEN[rules_of(language)].split(sentence)]
+    """Return the parts of sentences, each of which may be a question."""
+    return [part.strip() for sentence in told for part in _BOUNDARY[rules_of(language)].split(sentence)]
 
 
 def features(texts: Sequence[str], language: Language) -> NDArray[np.float32]:
-    """What the classifier sees of each text (n, d)."""
-    signs = _SIGNS * np.array([_signs(text, language) for text in texts], np.float32)
-    seen = embed([heard(text) for text in texts], MULTILINGUAL_MODEL)
-    rows: NDArray[np.float32] = np.hstack([seen, signs]).astype(np.float32)
+    """Return the features of each text for kind and subject (n, d)."""
+    list_features = _LIST_SCALE * np.array([_list_features(text, language) for text in texts], np.float32)
+    embedded = embed([heard(text) for text in texts], MULTILINGUAL_MODEL)
+    rows: NDArray[np.float32] = np.hstack([embedded, list_features]).astype(np.float32)
     return rows
 
 
 def told_features(texts: Sequence[str], language: Language) -> NDArray[np.float32]:
-    """What the classifier of recorded sentences sees of each text (n, d)."""
-    signs = [
+    """Return the features of each recorded sentence for what it tells (n, d)."""
+    occurs = [
         [float(each.search(text) is not None) for about in concepts(language) for each in (about.recorded, about.asked)]
         for text in texts
     ]
-    seen = embed(texts, MULTILINGUAL_MODEL)
-    rows: NDArray[np.float32] = np.hstack([seen, _TOLD_SIGNS * np.array(signs, np.float32)]).astype(np.float32)
+    embedded = embed(texts, MULTILINGUAL_MODEL)
+    rows: NDArray[np.float32] = np.hstack([embedded, _TOLD_LIST_SCALE * np.array(occurs, np.float32)]).astype(
+        np.float32
+    )
     return rows
 
 
 def heard(text: str) -> str:
-    """What is embedded: without a list of examinations ("Please have these done: ..."), which the signs read."""
+    """Return the text to embed, without a list of examinations ("Please have these done: ...").
+
+    Such a list counts in the list features only.
+    """
     said, colon, listed = text.partition(": ")
     return said if colon and names_examination(listed) else text
 
 
-def _signs(text: str, language: Language) -> tuple[float, ...]:
-    """What of the lists occurs: each concept, then whether anything clinical is named at all."""
+def _list_features(text: str, language: Language) -> tuple[float, ...]:
+    """Return which concepts occur in the text, then six features of the text as a whole."""
     topic = topic_of(text, language)
     clinical = topic.clinical > 0 or pattern("clinical", "", language).search(text) is not None
     asks = re.search(r"[?？吗呢]", text) is not None
-    named = is_specific(text, language)
+    specific = is_specific(text, language)
     unknown = not clinical and not topic.frames and bool(topic.words)
-    said = [concept.asked.search(text) is not None for concept in concepts(language)]
-    return tuple(float(sign) for sign in (*said, clinical, asks, named, unknown, topic.is_empty, not topic.words))
+    occurs = [concept.asked.search(text) is not None for concept in concepts(language)]
+    return tuple(float(sign) for sign in (*occurs, clinical, asks, specific, unknown, topic.is_empty, not topic.words))
 
 
-def _share_of(kind: str, tables: Sequence[str], scores: NDArray[np.float32]) -> float:
-    """How likely a kind is in all its tables, up to a factor."""
+def _kind_weight(kind: str, tables: Sequence[str], scores: NDArray[np.float32]) -> float:
+    """Return the unnormalised probability of a kind, added over its tables."""
     return round(
         sum(float(np.exp(scores[at])) for at, table in enumerate(tables) if kind_named(table) == kind), _DECIMALS
     )
 
 
-def _best(head: str, words: str, language: Language) -> str:
-    labels, scores = _scores(head, words, language)
+def _top_label(head: str, words: str, language: Language) -> str:
+    labels, scores = _logits(head, words, language)
     return labels[int(np.argmax(scores))]
 
 
-def _scores(head: str, words: str, language: Language) -> tuple[list[str], NDArray[np.float32]]:
-    """The labels of a head, and the score of each for these words (labels,)."""
+def _logits(head: str, words: str, language: Language) -> tuple[list[str], NDArray[np.float32]]:
+    """Return the labels of a head, and their logits for these words (labels,)."""
     labels, weights = _weights(head)
-    return labels, np.round(_row(words, language) @ weights, _DECIMALS)
+    return labels, np.round(_input(words, language) @ weights, _DECIMALS)
 
 
-@lru_cache(maxsize=2048)  # each of the heads is asked about the same words
-def _row(words: str, language: Language) -> NDArray[np.float64]:
-    """What the classifier sees of a text, and the one of the constant (d + 1)."""
+@lru_cache(maxsize=2048)  # shared by the heads
+def _input(words: str, language: Language) -> NDArray[np.float64]:
+    """Return the features of a text with a final 1 for the bias (d + 1,)."""
     return np.append(features([words], language)[0], 1)
 
 
-@lru_cache(maxsize=4096)  # each question of the same record
-def _told_scores(text: str, language: Language) -> NDArray[np.float64]:
-    """The score of each matter for a recorded sentence (matters,)."""
+@lru_cache(maxsize=4096)  # every question about a record needs them
+def _told_logits(text: str, language: Language) -> NDArray[np.float64]:
+    """Return the logit of each matter for a recorded sentence (matters,)."""
     return np.round(np.append(told_features([text], language)[0], 1) @ _weights("told")[1], _DECIMALS)
 
 
 @cache
 def _weights(head: str) -> tuple[list[str], NDArray[np.float32]]:
-    """The labels, and the weights (d + 1, labels; the last row is the constant)."""
+    """Return the labels and weights of a head; the weights are (d + 1, labels), the last row is the bias."""
     with np.load(WEIGHTS, allow_pickle=False) as stored:
         return stored[f"{head}_labels"].tolist(), stored[head].astype(np.float32)

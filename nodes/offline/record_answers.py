@@ -1,4 +1,4 @@
-"""What a patient says without a model: what is on record, a denial of what is not, to a vague question the story."""
+"""The offline patient's answers: facts on record, a denial of what is not, and the story for an open question."""
 
 import re
 from collections.abc import Sequence
@@ -26,85 +26,91 @@ from nodes.patients.own_words import said_of, unsaid
 from nodes.state.chart import Turn
 from prompts import load_words, mark
 
-Silence = Literal["nothing", "untold", "unclear"]  # no, could not tell, did not understand
+Silence = Literal["nothing", "untold", "unclear"]  # denied, not known, not understood
 
 _PATTERNS = patterns("nodes.offline", "patterns")
-_AT_ONCE = 3  # sentences of what there is no end of
-_MAY = 0.1  # how likely a sentence must be to answer a question for no not to be said
-_HISTORIES = ("past_history", "personal_history", "family_history")
+_MAX_SENTENCES = 3  # of one answer to an open question
+_MIN_POSSIBLE = 0.1  # probability of an answer from which a question is not denied
+_BACKGROUND = ("past_history", "personal_history", "family_history")
 
 
-@lru_cache(maxsize=4096)  # each stage reads the dialogue
+@lru_cache(maxsize=4096)  # each stage reads the whole dialogue
 def wants_examination(words: str) -> bool:
     """Whether the doctor asks for an examination or its result, and not only whether one was ever done."""
     for sentence in sentences(words):
-        asked = _PATTERNS["history"].search(sentence) and re.search(r"[?？]\s*$|吗|没有", sentence)
-        if not asked and (heard_tests(sentence) or _PATTERNS["examination"].search(sentence)):
+        asks_history = _PATTERNS["history"].search(sentence) and re.search(r"[?？]\s*$|吗|没有", sentence)
+        if not asks_history and (heard_tests(sentence) or _PATTERNS["examination"].search(sentence)):
             return True
     return False
 
 
 def tells_diagnosis(words: str) -> bool:
-    """Whether the doctor tells the patient what it is."""
+    """Whether the doctor tells the patient the diagnosis."""
     return _PATTERNS["tells"].search(words) is not None
 
 
 def answer_from_record(question: str, record: PatientRecord, dialogue: list[Turn], language: Language) -> str:
-    """The patient's answer: the sentences of the record that answer the question, and no others.
+    """Return the patient's answer: the sentences of the record that answer the question and are not yet said.
 
     Args:
         question: the doctor's last words.
         record: all that the patient knows.
-        dialogue: what was said before.
+        dialogue: the turns before the question.
         language: of the dialogue.
     """
     words = load_words("consultation/words", language)["patient"]
     recorded = record_sentences(record, ExaminationRecord(), language)
     facts = facts_for(question, recorded, language)
-    told = told_now(question, said_of(facts, record, language), dialogue, language)
+    reply = told_now(question, said_of(facts, record, language), dialogue, language)
     phrase = "all_said" if facts else denial(question, language, recorded)
-    return mark("space", language).join(told) or str(words[phrase])
+    return mark("space", language).join(reply) or str(words[phrase])
 
 
 def denial(question: str, language: Language, recorded: Sequence[RecordSentence]) -> Silence:
-    """The phrase where nothing is told: no is no answer to what was not understood, nor to "how much".
+    """Return the phrase where no fact answers: ``unclear`` if the question is not understood, else denied or untold.
 
-    Only what is named is denied, and nothing that a recorded sentence speaks of, or may tell after all.
+    Only what the question names is denied (``nothing``), unless the record mentions it or may answer after all. An open
+    question ("how much") cannot be denied.
     """
     if not is_surely_heard(question, language):
         return "unclear"
     subject, topic = subject_of(question, language), topic_of(question, language)
     about = subjects()[subject]
-    own = [fact for fact in recorded if fact.section in HISTORIES]
+    histories = [fact for fact in recorded if fact.section in HISTORIES]
     named = (*topic.matters, *topic.places)
-    spoken_of = any(has(each, fact) for each in named for fact in own) or any(
-        words_in(fact.text, topic.words) for fact in own
+    is_mentioned = any(has(each, fact) for each in named for fact in histories) or any(
+        words_in(fact.text, topic.words) for fact in histories
     )
-    told = [fact.text for fact in own if fact.section != "family_history"]
-    asks_how = _PATTERNS["open_question"].search(sentences(question)[-1]) is not None
-    may_be_told = not is_silent(told, about.tells, language) or likely(question, own, language).max(initial=0) >= _MAY
-    is_open = not (about.tells or about.sections or subject == "complaint")  # whether it came before, what else is
-    is_denied = named and not (spoken_of or may_be_told or is_open or about.story or about.given or asks_how)
-    return "nothing" if is_denied else "untold"
+    texts = [fact.text for fact in histories if fact.section != "family_history"]
+    asks_openly = _PATTERNS["open_question"].search(sentences(question)[-1]) is not None
+    may_be_recorded = (
+        not is_silent(texts, about.tells, language)
+        or likely(question, histories, language).max(initial=0) >= _MIN_POSSIBLE
+    )
+    is_open = not (about.tells or about.sections or subject == "complaint")  # earlier episodes, other symptoms
+    is_deniable = named and not (
+        is_mentioned or may_be_recorded or is_open or about.story or about.given or asks_openly
+    )
+    return "nothing" if is_deniable else "untold"
 
 
 def facts_for(question: str, facts: Sequence[RecordSentence], language: Language) -> list[RecordSentence]:
-    """The facts that answer a question: of one for everything the story, of one for anything else all histories."""
+    """Return the facts that answer a question: the story for an open question, else by `answering`."""
     subject, topic = subject_of(question, language), topic_of(question, language)
     names_nothing = kind_named(subject) == "ambiguous" or not (topic.clinical or topic.words)
     if not (names_nothing and is_vague(question, language)) or is_rather_of_a_subject(question, language):
         return answering(facts, question, language)
-    beside = {"opening": ("chief_complaint",), "other_symptoms": _HISTORIES}.get(subject, ())
+    beside = {"opening": ("chief_complaint",), "other_symptoms": _BACKGROUND}.get(subject, ())
     return [fact for fact in facts if fact.section in ("present_illness", *beside)]
 
 
 def told_now(question: str, told: Sequence[tuple[str, str]], dialogue: Sequence[Turn], language: Language) -> list[str]:
-    """What is said of it now, of sections and words: nothing twice.
+    """Return what to say now of (section, words) pairs, without what was said before.
 
-    To a question for everything a few sentences at a time, of the histories none before the story is told.
+    To an open question, say at most `_MAX_SENTENCES` at a time, and nothing of the background before the story is told.
     """
-    left = unsaid([words for _, words in told], dialogue)
+    unsaid_words = unsaid([words for _, words in told], dialogue)
     if not is_vague(question, language):
-        return left
-    story = [words for section, words in told if section not in _HISTORIES and words in left]
-    return (story or left)[:_AT_ONCE]
+        return unsaid_words
+    story = [words for section, words in told if section not in _BACKGROUND and words in unsaid_words]
+    return (story or unsaid_words)[:_MAX_SENTENCES]
