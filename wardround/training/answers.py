@@ -1,8 +1,8 @@
-"""Train which recorded sentences answer a question without a model: ``python -m wardround.training.answers``.
+"""Train the classifier of answers to questions: ``python -m wardround.training.answers``.
 
-Learned from ``nodes/offline/asked_of_cases.toml``, the development items of the tracker's test set, and, as what may
-be answers, from what the sentences of the labelled cases tell of each subject; run this again when one of them, a list
-that the features read, or what `wardround.training.meaning` learns from changes (a test says when).
+The training data are ``nodes/offline/asked_of_cases.toml``, the development items of the tracker's test set, and
+questions whose answers are the labelled sentences on their subject. Run this again when one of them, a list that the
+features read, or the training data of `wardround.training.meaning` change (a test says when).
 """
 
 import hashlib
@@ -27,24 +27,25 @@ from wardround.training.labelled import FIELDS, labelled_cases, told_to_learn
 from wardround.training.meaning import fingerprint as of_meaning
 from wardround.training.meaning import questions_seen, subject_head, subjects_to_learn, told_head
 
-_FOLDS = 5  # a question's subject, and what a sentence tells, are judged by heads that have not learned from it
-_STEP = 7  # cases from one question's to the next one's
-_BY_SUBJECT = 0.25  # how much a question counts whose answers are only what tells of its subject
-_AXES, _RANK, _SPREAD = 128, 16, 3.0  # of meanings: the axes along which they are learned, the products, the scale
-# Of the fit: how often all is gone through, the pairs at once and the questions that these are of, the first step.
-_ROUNDS, _AT_ONCE, _QUESTIONS, _RATE = 8, 1024, 64, 5e-3
-_SELDOM = -2.0  # the score from which is begun: few sentences answer
+_FOLDS = 5  # cross-fitting of the inputs: subjects, and what sentences tell
+_CASE_STRIDE = 7  # from one question's case to the next one's
+_SUBJECT_WEIGHT = 0.25  # of a question whose answers are only labelled by subject
+_COMPONENTS, _RANK, _SCALE = 128, 16, 3.0  # of the embeddings: PCA components, rank, scale
+# The loss of a batch of pairs is summed and divided by ``_LOSS_SCALE``, about the number of its questions.
+_EPOCHS, _BATCH, _LOSS_SCALE, _RATE = 8, 1024, 64, 5e-3
+_INITIAL_BIAS = -2.0  # few sentences answer
 _DECAY = {"answers": 0.02, "answers_by_matter": 0.4, "answers_asked": 1.0, "answers_told": 1.0}
 
 
 @dataclass(frozen=True)
 class Asked:
-    """A question before a case.
+    """A question about a case.
 
     Attributes:
-        subject: its place among the questions of `subjects_to_learn`, of both languages, if it is one of them.
-        answers: whether each of the facts of the case answers it; None where that is left open.
-        weight: how much each counts.
+        facts: the sentences of the case's histories.
+        answers: the label of each fact: whether it answers; None if it is not to be trained on.
+        subject: index of the question in `subjects_to_learn` of both languages, if it is one of them.
+        weight: of each pair in the loss.
     """
 
     words: str
@@ -56,8 +57,8 @@ class Asked:
 
 
 @dataclass(frozen=True)
-class Weighed:
-    """A question before a case as the classifier sees it: itself, what it is about, and each fact's rows."""
+class PairInputs:
+    """A question about a case with the classifier's inputs: its subjects, and each fact's rows, as in `pairs.py`."""
 
     asked: Asked
     about: NDArray[np.float64]
@@ -66,16 +67,16 @@ class Weighed:
 
 
 def answers_to_learn() -> Iterator[Asked]:
-    """Questions before cases: labelled ones, those of the tracker's test set, and those that tell of what they ask.
+    """Yield questions about cases: those of the file, of the tracker's test set, and of `subjects_to_learn`.
 
-    Of these, each before one of the labelled cases, every sentence is an answer that tells of their subject.
+    Each of the last is asked of one labelled case, where every sentence on its subject is an answer.
     """
     cases = {case.id: case for case in load_cases()}
     facts = {name: tuple(_histories(case)) for name, case in cases.items()}
     for name, lines in data_file("nodes.offline", "asked_of_cases")["asked"].items():
         for words, due in (line.split(" | ") for line in lines.splitlines()):
             if due not in ("H*", "O"):
-                named = [place in due.strip("-~").split(",") for place in places(facts[name])]
+                named = [at in due.strip("-~").split(",") for at in places(facts[name])]
                 answers = tuple(None if due[0] == "~" and each else each for each in named)
                 yield Asked(words, cases[name], facts[name], answers)
     for item in (item for path in shipped_files() for item in read_items(path).records):
@@ -84,13 +85,13 @@ def answers_to_learn() -> Iterator[Asked]:
             if any(answers) or not item.expected:  # no result of an examination
                 yield Asked(item.doctor, cases[item.case_id], facts[item.case_id], answers)
     labelled = list(labelled_cases())
-    of_both = [(pair, language) for language in LANGUAGES for pair in subjects_to_learn(language)]
-    for place, ((words, name), language) in enumerate(of_both):
+    questions = [(pair, language) for language in LANGUAGES for pair in subjects_to_learn(language)]
+    for at, ((words, name), language) in enumerate(questions):
         if kind_named(name) != "ambiguous" and (subjects()[name].tells or name == "family"):
-            own = [each for each in labelled if each[0].language == language]
-            case, told = own[place * _STEP % len(own)]
-            answers = tuple(_tells(fact, told.get(fact, frozenset()), name) for fact in facts[case.id])
-            yield Asked(words, case, facts[case.id], answers, place, _BY_SUBJECT)
+            in_language = [each for each in labelled if each[0].language == language]
+            case, labels = in_language[at * _CASE_STRIDE % len(in_language)]
+            answers = tuple(_tells(fact, labels.get(fact, frozenset()), name) for fact in facts[case.id])
+            yield Asked(words, case, facts[case.id], answers, at, _SUBJECT_WEIGHT)
 
 
 def _histories(case: Case) -> list[RecordSentence]:
@@ -98,120 +99,137 @@ def _histories(case: Case) -> list[RecordSentence]:
     return [fact for fact in facts if fact.section in HISTORIES]
 
 
-def _tells(fact: RecordSentence, told: frozenset[str], subject: str) -> bool | None:
-    """Whether a fact tells of a subject; None where it may be among what else there was."""
+def _tells(fact: RecordSentence, labels: frozenset[str], subject: str) -> bool | None:
+    """Whether a fact tells of a subject.
+
+    None if it may: a section's sentence without a label of the subject, which covers the rest of that section.
+    """
     if fact.section == "family_history":
         return subject == "family"
     about = subjects()[subject]
-    if about.rest and fact.section in about.sections and not told & {*about.tells}:
+    if about.rest and fact.section in about.sections and not labels & {*about.tells}:
         return None
-    return bool(told & {*about.tells}) and fact.section in (*(about.sections or (fact.section,)), "chief_complaint")
+    return bool(labels & {*about.tells}) and fact.section in (*(about.sections or (fact.section,)), "chief_complaint")
 
 
 def places(facts: Sequence[RecordSentence]) -> list[str]:
-    """The place of each sentence in its section, as ``asked_of_cases.toml`` has it."""
+    """Return the code of each sentence in ``asked_of_cases.toml``: a letter for its section, and its number in it."""
     letters = {field: letter for letter, field in (*FIELDS.items(), ("F", "family_history"))}
-    counted = Counter[str]()
-    found = []
+    counts = Counter[str]()
+    codes = []
     for fact in facts:
-        counted[fact.section] += 1
-        found.append(f"{letters.get(fact.section)}{counted[fact.section]}")
-    return found
+        counts[fact.section] += 1
+        codes.append(f"{letters.get(fact.section)}{counts[fact.section]}")
+    return codes
 
 
 def fingerprint() -> str:
-    """SHA-256 of all that is learned from."""
-    learned = [(each.words, each.case.id, each.answers, each.weight) for each in answers_to_learn()]
-    return hashlib.sha256(repr((of_meaning(), learned)).encode()).hexdigest()
+    """Return the SHA-256 of the training data."""
+    data = [(each.words, each.case.id, each.answers, each.weight) for each in answers_to_learn()]
+    return hashlib.sha256(repr((of_meaning(), data)).encode()).hexdigest()
 
 
 def train() -> dict[str, NDArray[np.generic]]:
-    """The weights of whether a sentence answers a question, as `nodes/offline/pairs.py` reads them."""
-    told = [(language, *pair) for language, pairs in told_to_learn().items() for pair in pairs]
-    rows, named = questions_seen()
+    """Return the weights of `nodes/offline/pairs.py`.
+
+    The inputs of a question or case come from classifiers that are trained on other folds, without it.
+    """
+    labelled = [(language, *pair) for language, pairs in told_to_learn().items() for pair in pairs]
+    rows, labels = questions_seen()
     fold = {case.id: at % _FOLDS for at, (case, _) in enumerate(labelled_cases())}
-    held: dict[int | None, set[str]] = {
+    held_out: dict[int | None, set[str]] = {
         at: {fact.text for case, facts in labelled_cases() if fold[case.id] == at for fact in facts}
         for at in range(_FOLDS)
     }
-    of_told = {at: told_head([each for each in told if each[1] not in held.get(at, ())]) for at in (*held, None)}
+    told_heads = {
+        at: told_head([each for each in labelled if each[1] not in held_out.get(at, ())]) for at in (*held_out, None)
+    }
     subject_folds = np.arange(len(rows)) % _FOLDS
-    of_subject: dict[int | None, NDArray[np.float64]] = {None: subject_head(rows, named)}
+    subject_heads: dict[int | None, NDArray[np.float64]] = {None: subject_head(rows, labels)}
     for at in range(_FOLDS):
-        kept = subject_folds != at
-        of_subject[at] = subject_head(rows[kept], [name for name, is_kept in zip(named, kept, strict=True) if is_kept])
+        is_training = subject_folds != at
+        subject_heads[at] = subject_head(
+            rows[is_training], [name for name, is_in in zip(labels, is_training, strict=True) if is_in]
+        )
     told_by_case: dict[str, NDArray[np.float64]] = {}
-    weighed = []
+    inputs = []
     for asked in answers_to_learn():
         language = asked.case.language
         if asked.case.id not in told_by_case:
-            of_facts = told_features([fact.text for fact in asked.facts], language)
-            told_by_case[asked.case.id] = 1 / (1 + np.exp(-scored(of_facts, of_told[fold.get(asked.case.id)])))
+            fact_rows = told_features([fact.text for fact in asked.facts], language)
+            told_by_case[asked.case.id] = 1 / (1 + np.exp(-scored(fact_rows, told_heads[fold.get(asked.case.id)])))
         if asked.subject is None:
-            about = shared(scored(features([asked.words], language), of_subject[None])[0])
+            about = shared(scored(features([asked.words], language), subject_heads[None])[0])
         else:
-            about = shared(scored(rows[asked.subject][None], of_subject[asked.subject % _FOLDS])[0])
-        told_here = told_by_case[asked.case.id]
-        seen = pair_features(asked.words, asked.facts, language, about, told_here)
-        weighed.append(Weighed(asked, about, seen, tells_where(asked.facts, told_here)))
-    return {"fingerprint": np.array(fingerprint()), **_fitted_together(weighed)}
+            about = shared(scored(rows[asked.subject][None], subject_heads[asked.subject % _FOLDS])[0])
+        told = told_by_case[asked.case.id]
+        seen = pair_features(asked.words, asked.facts, language, about, told)
+        inputs.append(PairInputs(asked, about, seen, tells_where(asked.facts, told)))
+    return {"fingerprint": np.array(fingerprint()), **_fitted(inputs)}
 
 
-def _fitted_together(weighed: Sequence[Weighed]) -> dict[str, NDArray[np.generic]]:
-    """The weights of the features, of subjects with matters, and of meanings, of which the likeliest clause counts.
+def _fitted(inputs: Sequence[PairInputs]) -> dict[str, NDArray[np.generic]]:
+    """Fit the linear, the bilinear and the low-rank part together, and return their weights.
 
-    What is meant is learned along the axes on which meanings differ most.
+    Embeddings are reduced by PCA, and the clause with the highest score counts. The weights are returned for inputs
+    that are neither reduced nor standardised.
     """
     import torch
     from sklearn.decomposition import PCA
     from torch.nn.functional import binary_cross_entropy_with_logits, dropout
 
     torch.manual_seed(0)
-    parts = {fact.text: meanings(fact.text) for each in weighed for fact in each.asked.facts}
-    words = embed([heard(each.asked.words) for each in weighed], MULTILINGUAL_MODEL)
-    axes = PCA(_AXES, random_state=0).fit(np.vstack([words, *parts.values()]))
-    most = max(map(len, parts.values()))
-    clauses = [axes.transform(np.vstack([part, *[part[:1]] * (most - len(part))])) for part in parts.values()]
-    place = {text: at for at, text in enumerate(parts)}
+    embeddings = {fact.text: meanings(fact.text) for each in inputs for fact in each.asked.facts}
+    words = embed([heard(each.asked.words) for each in inputs], MULTILINGUAL_MODEL)
+    pca = PCA(_COMPONENTS, random_state=0).fit(np.vstack([words, *embeddings.values()]))
+    max_clauses = max(map(len, embeddings.values()))
+    clauses = [
+        pca.transform(np.vstack([part, *[part[:1]] * (max_clauses - len(part))])) for part in embeddings.values()
+    ]
+    index_of = {text: at for at, text in enumerate(embeddings)}
     pairs = [
-        (at, place[fact.text], each.features[row], each.tells[row], answer, each.asked.weight)
-        for at, each in enumerate(weighed)
+        (at, index_of[fact.text], each.features[row], each.tells[row], answer, each.asked.weight)
+        for at, each in enumerate(inputs)
         for row, (fact, answer) in enumerate(zip(each.asked.facts, each.asked.answers, strict=True))
         if answer is not None
     ]
-    asked, told, *columns = (torch.tensor(np.array(column)) for column in zip(*pairs, strict=True))
-    seen, tells, answers, weight = (column.float() for column in columns)
-    about = torch.tensor(np.array([each.about for each in weighed])).float()
-    said, meant = (_SPREAD * torch.tensor(np.array(rows)).float() for rows in (clauses, axes.transform(words)))
-    mean, spread = seen.mean(0), seen.std(0) + 1e-6
-    of = {
-        "answers": torch.tensor([0.0] * len(mean) + [_SELDOM]),
-        "answers_by_matter": torch.zeros(about.shape[1], tells.shape[1]),
-        "answers_asked": torch.randn(_AXES, _RANK) / 10,
-        "answers_told": torch.randn(_AXES, _RANK) / 10,
+    question_index, fact_index, *columns = (torch.tensor(np.array(column)) for column in zip(*pairs, strict=True))
+    pair_rows, matters, answers, weight = (column.float() for column in columns)
+    about = torch.tensor(np.array([each.about for each in inputs])).float()
+    clause_vectors, question_vectors = (
+        _SCALE * torch.tensor(np.array(rows)).float() for rows in (clauses, pca.transform(words))
+    )
+    mean, spread = pair_rows.mean(0), pair_rows.std(0) + 1e-6
+    weights = {
+        "answers": torch.tensor([0.0] * len(mean) + [_INITIAL_BIAS]),
+        "answers_by_matter": torch.zeros(about.shape[1], matters.shape[1]),
+        "answers_asked": torch.randn(_COMPONENTS, _RANK) / 10,
+        "answers_told": torch.randn(_COMPONENTS, _RANK) / 10,
     }
-    held = [{"params": [of[name].requires_grad_()], "weight_decay": decay} for name, decay in _DECAY.items()]
-    steps = torch.optim.AdamW(held, lr=_RATE)
-    slower = torch.optim.lr_scheduler.LinearLR(steps, 1, 1 / _ROUNDS, _ROUNDS - 1)
-    for _ in range(_ROUNDS):
-        for own in torch.randperm(len(answers)).split(_AT_ONCE):  # type: ignore[no-untyped-call]
-            one, fact = asked[own], told[own]
-            together = dropout(meant[one] @ of["answers_asked"], 0.3) @ of["answers_told"].T
-            scores = (seen[own] - mean) / spread @ of["answers"][:-1] + of["answers"][-1]
-            scores += _SPREAD * (about[one] @ of["answers_by_matter"] * tells[own]).sum(1)
-            scores += (said[fact] @ together[:, :, None]).amax((1, 2))
-            loss = binary_cross_entropy_with_logits(scores, answers[own], weight[own], reduction="sum") / _QUESTIONS
-            steps.zero_grad()
+    groups = [{"params": [weights[name].requires_grad_()], "weight_decay": decay} for name, decay in _DECAY.items()]
+    optimizer = torch.optim.AdamW(groups, lr=_RATE)
+    scheduler = torch.optim.lr_scheduler.LinearLR(optimizer, 1, 1 / _EPOCHS, _EPOCHS - 1)
+    for _ in range(_EPOCHS):
+        for batch in torch.randperm(len(answers)).split(_BATCH):  # type: ignore[no-untyped-call]
+            questions, facts = question_index[batch], fact_index[batch]
+            mapped = dropout(question_vectors[questions] @ weights["answers_asked"], 0.3) @ weights["answers_told"].T
+            scores = (pair_rows[batch] - mean) / spread @ weights["answers"][:-1] + weights["answers"][-1]
+            scores += _SCALE * (about[questions] @ weights["answers_by_matter"] * matters[batch]).sum(1)
+            scores += (clause_vectors[facts] @ mapped[:, :, None]).amax((1, 2))
+            loss = (
+                binary_cross_entropy_with_logits(scores, answers[batch], weight[batch], reduction="sum") / _LOSS_SCALE
+            )
+            optimizer.zero_grad()
             loss.backward()  # type: ignore[no-untyped-call]
-            steps.step()
-        slower.step()
-    learned = {name: each.detach().double().numpy() for name, each in of.items()}
+            optimizer.step()
+        scheduler.step()
+    learned = {name: each.detach().double().numpy() for name, each in weights.items()}
     linear = learned["answers"][:-1] / spread.double().numpy()
-    turned = _SPREAD * np.vstack([axes.components_.T, -axes.mean_ @ axes.components_.T])
+    projection = _SCALE * np.vstack([pca.components_.T, -pca.mean_ @ pca.components_.T])
     return {
         "answers": np.append(linear, learned["answers"][-1] - linear @ mean.double().numpy()),
-        "answers_by_matter": (_SPREAD * learned["answers_by_matter"]).astype(np.float16),
-        **{name: (turned @ learned[name]).astype(np.float16) for name in ("answers_asked", "answers_told")},
+        "answers_by_matter": (_SCALE * learned["answers_by_matter"]).astype(np.float16),
+        **{name: (projection @ learned[name]).astype(np.float16) for name in ("answers_asked", "answers_told")},
     }
 
 
