@@ -11,7 +11,9 @@ from cases.vocabulary import Language, patterns
 from nodes.offline.consultation_words import concepts
 from nodes.offline.meaning import (
     clauses,
+    is_rather_of_a_subject,
     is_surely_heard,
+    kind_label,
     matters_told,
     subject_of,
     subjects,
@@ -43,14 +45,16 @@ def answering(facts: Sequence[RecordSentence], words: str, language: Language) -
     """
     if names_examination(words) and (ordered := ordered_results(facts, words, language)):
         return ordered
+    parts = [part for part in clauses(words, language) if _asks(part, language)]
+    if not (parts or _asks(words, language)):
+        return []
     told = [fact for fact in facts if fact.section in HISTORIES]
     person = [fact for fact in facts if fact.section == "person"]
     asks_sex = _PATTERNS["asks_sex"].search(words) is not None
-    is_of_results = subjects()[subject_of(words, language)].names == ("results",)  # and names none
     named = {matter.name for matter in topic_of(words, language).matters}
-    found = set() if is_of_results or (asks_sex and not named) else {*_to_one(told, words, language)}
+    found = set() if asks_sex and not named else {*_to_one(told, words, language)}
     found |= {fact for fact in person if asks_sex and _PATTERNS["sex"].match(fact.text)}
-    for about in {subjects()[name] for part in clauses(words, language) for name in subjects_heard(part, language)}:
+    for about in {subjects()[name] for part in parts for name in subjects_heard(part, language)}:
         if "person" in about.sections and is_surely_heard(words, language):
             found |= {*_recorded(person, about.record, language)}
         if named & {*about.whole_with}:
@@ -59,6 +63,13 @@ def answering(facts: Sequence[RecordSentence], words: str, language: Language) -
             found |= {*of_it} - other | {*_recorded(of_it, (*about.record, *about.whole_with), language)}
     beside = {fact for fact in found if fact.section != "chief_complaint"}
     return [fact for fact in facts if fact in (beside or found)]
+
+
+def _asks(words: str, language: Language) -> bool:
+    """Whether it asks or advises something; of results nothing is said to who names none."""
+    is_of_results = subjects()[subject_of(words, language)].names == ("results",)
+    asks = kind_label(words, language) in ("inquiry", "ambiguous", "advice") or is_rather_of_a_subject(words, language)
+    return asks and not is_of_results
 
 
 def _to_one(told: Sequence[RecordSentence], question: str, language: Language) -> list[RecordSentence]:
