@@ -101,6 +101,15 @@ def test_a_symptom_that_is_described_and_not_named_is_told(
     assert answering(facts, question, language) == facts[:1]
 
 
+@pytest.mark.slow  # the embedding model reads what it has not seen
+@pytest.mark.parametrize(
+    ("language", "words"),
+    [("en", "Goodbye, I hope the pain goes away."), ("zh", "请躺到床上，把衣服撩起来露出肚子。")],
+)
+def test_what_asks_for_nothing_has_no_answer(language: Language, words: str) -> None:
+    assert answering(FACTS[language], words, language) == []
+
+
 def test_pain_here_and_a_rash_there_are_no_rash_here() -> None:
     facts = [RecordSentence("present_illness", "She has pain in the chest, a rash on the arm.")]
     assert answering(facts, "Is there a rash on your chest?", "en") == []
