@@ -109,7 +109,12 @@ def offline(folder: Path, cases: int) -> list[Figure]:
             "report, seconds on a processor for 1,000 cases", "nothing", 1000 * report_seconds / number, "at most 20"
         ),
         Figure("MB of trace for a case", "nothing", trace_bytes / number / 1e6, "at most 0.1"),
-        Figure("MiB of memory that the second half of the cases adds", "nothing", memory[1] - memory[0], "at most 50"),
+        Figure(
+            "MiB of memory that the second half of the cases adds",
+            "nothing",
+            memory[1] - memory[0],
+            "at most 50 of 12,163 cases",
+        ),
     ]
 
 
