@@ -1,6 +1,7 @@
 """Offline rules for which facts of the record answer a question.
 
-Sentences that probably answer it are released (`pairs.py`), a result only if the doctor names the examination.
+A turn is split into questions. For each, sentences that probably answer it are released (`pairs.py`), a result only if
+the doctor names the examination.
 """
 
 from collections.abc import Collection, Sequence
@@ -25,8 +26,9 @@ from nodes.offline.topics import topic_of
 
 _PATTERNS = patterns("nodes.offline", "patterns")
 _THRESHOLD = 0.3  # least probability of a sentence to answer a question
-_LOW_THRESHOLD = 0.06  # of one that tells what is unclear, or one of several things that are named
+_LOW_THRESHOLD = 0.06  # of one that tells what is asked
 _HIGH_THRESHOLD = 0.65  # if it is clear what is asked, and no sentence tells it
+_OPENING_THRESHOLD = 0.25  # of one that the opening has said, told only if nothing else is
 _TELLS = 0.5  # least probability that a sentence tells a matter
 _OF_BEST = 0.5  # least share of the best sentence's probability
 
@@ -39,23 +41,25 @@ def released_for(facts: Sequence[RecordSentence], words: str, kind: str, languag
 
 
 def answering(facts: Sequence[RecordSentence], words: str, language: Language) -> list[RecordSentence]:
-    """Return the facts that answer a question, in the order of the record; none if nothing is asked or on record.
+    """Return the facts that answer a turn, in the order of the record; none if nothing is asked or on record.
 
-    Results are included only if the question names the examination. What the opening has said is returned only if
-    nothing else is.
+    Results are included only if the turn names the examination. What the opening has said is returned only if nothing
+    else is.
     """
     if names_examination(words) and (ordered := ordered_results(facts, words, language)):
         return ordered
-    parts = [part for part in clauses(words, language) if _asks(part, language)]
-    if not (parts or _asks(words, language)):
-        return []
     histories = [fact for fact in facts if fact.section in HISTORIES]
     person = [fact for fact in facts if fact.section == "person"]
-    asks_sex = _PATTERNS["asks_sex"].search(words) is not None
-    named = {matter.name for matter in topic_of(words, language).matters}
-    found = set() if asks_sex and not named else {*_likely_answers(histories, words, language)}
+    parts = clauses(words, language)
+    asks_sex = [part for part in parts if _PATTERNS["asks_sex"].search(part)]
+    others = [part for part in parts if part not in asks_sex or topic_of(part, language).matters]
+    questions = [part for part in others if _asks(part, language)]
+    found = {fact for question in questions for fact in _likely_answers(histories, question, language)}
+    if not (found or asks_sex) and _asks(words, language):
+        found = {*_likely_answers(histories, words, language)}  # a part alone may say too little
     found |= {fact for fact in person if asks_sex and _PATTERNS["sex"].match(fact.text)}
-    for about in {subjects()[name] for part in parts for name in subjects_heard(part, language)}:
+    named = {matter.name for matter in topic_of(words, language).matters}
+    for about in {subjects()[name] for question in questions for name in subjects_heard(question, language)}:
         if "person" in about.sections and is_surely_heard(words, language):
             found |= {*_recorded(person, about.record, language)}
         if named & {*about.whole_with}:
@@ -67,26 +71,28 @@ def answering(facts: Sequence[RecordSentence], words: str, language: Language) -
 
 
 def _asks(words: str, language: Language) -> bool:
-    """Return whether the words ask or advise something, other than results of an examination that they do not name."""
+    """Return whether the words ask or advise something in particular, other than results that they do not name."""
     is_of_results = subjects()[subject_of(words, language)].names == ("results",)
-    asks = kind_label(words, language) in ("inquiry", "ambiguous", "advice") or is_rather_of_a_subject(words, language)
-    return asks and not is_of_results
+    is_specific = kind_label(words, language) in ("inquiry", "advice") or is_rather_of_a_subject(words, language)
+    return is_specific and not is_of_results
 
 
 def _likely_answers(facts: Sequence[RecordSentence], question: str, language: Language) -> list[RecordSentence]:
-    """Return the facts of the histories that probably answer the question."""
-    probabilities = likely(question, facts, language)
-    of_best = _OF_BEST * probabilities.max(initial=0)
-    rated = zip(facts, probabilities, _thresholds(facts, question, language), strict=True)
-    return [fact for fact, probability, threshold in rated if probability >= max(threshold, of_best)]
+    """Return the facts that probably answer one question; what the opening has said, only if nothing else does."""
+    probabilities = dict(zip(facts, likely(question, facts, language), strict=True))
+    thresholds = dict(zip(facts, _thresholds(facts, question, language), strict=True))
+    opening_is_all = not any(fact.section == "present_illness" for fact in facts)
+    for is_opening in (False, True):
+        part = [fact for fact in facts if (fact.section == "chief_complaint") == is_opening]
+        of_best = _OF_BEST * max((probabilities[fact] for fact in part), default=0)
+        least = max(of_best, _OPENING_THRESHOLD * (is_opening and not opening_is_all))
+        if found := [fact for fact in part if probabilities[fact] >= max(thresholds[fact], least)]:
+            return found
+    return []
 
 
 def _thresholds(facts: Sequence[RecordSentence], question: str, language: Language) -> list[float]:
-    """Return the least probability for each fact: higher if it is clear what is asked and no fact tells it.
-
-    It is lower for a fact that tells what is unclear, or one of several things that are named: nothing else could
-    answer.
-    """
+    """Return the least probability for each fact: lower if it tells what is asked, higher if no fact clearly does."""
     topic = topic_of(question, language)
     matters = [matter for name in subjects_heard(question, language) for matter in subjects()[name].tells]
     named = [matter.name for matter in topic.matters if matter.name in matters_told()]  # "appetite, sleep and weight"
@@ -98,9 +104,8 @@ def _thresholds(facts: Sequence[RecordSentence], question: str, language: Langua
         bool(probability >= _TELLS) and fact.section != "family_history" and not stand_apart(topic, fact.text)
         for probability, fact in zip(probabilities, facts, strict=True)
     ]
-    is_clear = is_surely_heard(question, language)
-    usual = _HIGH_THRESHOLD if is_clear and not any(tells) else _THRESHOLD
-    return [_LOW_THRESHOLD if one and (len(named) > 1 or not is_clear) else usual for one in tells]
+    usual = _THRESHOLD if any(tells) or not is_surely_heard(question, language) else _HIGH_THRESHOLD
+    return [_LOW_THRESHOLD if one else usual for one in tells]
 
 
 def _recorded(facts: Sequence[RecordSentence], names: Collection[str], language: Language) -> list[RecordSentence]:

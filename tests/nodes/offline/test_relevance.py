@@ -251,3 +251,23 @@ def test_of_several_things_asked_at_once_is_told_what_is_recorded_of_one(name: s
     case = builtin(name)
     facts = record_sentences(case.patient, case.examinations, case.language)
     assert part in texts(answering(facts, question, case.language))
+
+
+TOGETHER: dict[Language, tuple[str, list[str]]] = {
+    "en": (
+        "Which illnesses or operations have you had before, what medicines do you take, and do you have allergies?",
+        ["Which illnesses or operations have you had before?", "What medicines do you take?", "Do you have allergies?"],
+    ),
+    "zh": (
+        "以前得过什么病、做过什么手术？在用什么药？有没有过敏？",
+        ["以前得过什么病、做过什么手术？", "在用什么药？", "有没有过敏？"],
+    ),
+}
+
+
+def test_who_asks_several_things_at_once_hears_all_that_each_alone_is_answered_by() -> None:
+    for case in load_cases()[::4]:
+        facts = record_sentences(case.patient, case.examinations, case.language)
+        together, alone = TOGETHER[case.language]
+        answers = {fact for question in alone for fact in answering(facts, question, case.language)}
+        assert answers <= {*answering(facts, together, case.language)}, case.id
