@@ -240,7 +240,7 @@ def _choices(files: Sequence[Path], names: Sequence[str]) -> Iterator[Verdict]:
 def _with_majority(given: Mapping[Source, list[Verdict]]) -> dict[Source, list[Verdict]]:
     """Add the majority of people's choices, if several people judged the same."""
     people = given.get("people", [])
-    several = any(len(given) > 1 for by_item in votes(people).values() for given in by_item.values())
+    several = any(len(raters) > 1 for by_item in votes(people).values() for raters in by_item.values())
     return {
         **({"people": people} if people else {}),
         **({"majority": majority(people)} if several else {}),

@@ -67,8 +67,7 @@ def pairing(named: Mapping[str, Sequence[Played]]) -> list[str]:
 
     Raises:
         typer.Exit: with code 2 if nothing pairs, or if a number belongs to two patients: records that share less than
-        70 % of
-            their words (the same record, split into sections and joined again, shares 90 %).
+            70 % of their words (the same record, split into sections and joined again, shares 90 %).
     """
     found: dict[str, list[tuple[str, list[str]]]] = {}
     for name, records in named.items():
@@ -106,8 +105,8 @@ def without(
         name: returns a record's id.
         others: maps other names of records to their ids.
     """
-    ids_given = {each.strip() for ids_given in ids or () for each in ids_given.split(",") if each.strip()}
-    left_out = {others.get(each, each) for each in ids_given}
+    names = {one.strip() for entry in ids or () for one in entry.split(",") if one.strip()}
+    left_out = {others.get(one, one) for one in names}
     if unknown := sorted(left_out - {name(record) for records in files for record in records}):
         refuse(f"--leave-out {unknown[0]}: no such case in these files")
     remaining = [[record for record in records if name(record) not in left_out] for records in files]
