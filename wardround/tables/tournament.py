@@ -32,7 +32,8 @@ def win_rates(verdicts: Mapping[Source, Sequence[Verdict]], view: View, doctors:
     if "majority" in verdicts:
         notes.append("majority: one outcome a pair and case, what most people chose; a tie where nothing has the most.")
     title = f"Win rates, the {view}'s view (AIE, Figure 4)"
-    pictures = {f"aie-figure-4-{view}": draw_win_rates, f"aie-figure-6a-{view}": draw_radar}
+    is_decided = any(row[f"{aspect}_n"] for row in rows for aspect in ASPECTS[view])  # else a picture would be empty
+    pictures = {f"aie-figure-4-{view}": draw_win_rates, f"aie-figure-6a-{view}": draw_radar} if is_decided else {}
     return Table(f"aie-figure-4-{view}", title, columns, rows, notes, pictures=pictures)
 
 

@@ -10,3 +10,4 @@ def test_doctors_who_only_tie_have_a_row_without_a_rate() -> None:
         ("one", 1, 0, None),
         ("other", 1, 0, None),
     ]
+    assert not table.pictures
