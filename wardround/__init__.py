@@ -136,8 +136,8 @@ def _refuse_namesakes() -> None:
         found = PathFinder.find_spec(room)
         if found and found.origin and Path(found.origin).resolve().parent.parent != ours:
             raise ImportError(
-                f"wardround needs its own module {room!r}, and {found.origin} is found in its place: rename that, or "
-                "start Python where it does not lie"
+                f"wardround needs its own module {room!r}, but {found.origin} hides it; rename that file, or start "
+                "Python in another folder"
             )
 
 

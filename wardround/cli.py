@@ -25,7 +25,7 @@ from wardround.commands.graph import graph, known_graphs
 from wardround.commands.judges import judges
 from wardround.commands.memory import memory_app
 from wardround.commands.plugin_options import NO_EGRESS, names_in_help, open_doors
-from wardround.commands.printing import Plain, echo
+from wardround.commands.printing import Plain, echo, reason
 from wardround.commands.rate import rate
 from wardround.commands.reconstruct import reconstruct
 from wardround.commands.report import report
@@ -57,7 +57,7 @@ def root(
         bool, typer.Option("--version", callback=_tell_version, is_eager=True, help="Show the version and exit.")
     ] = False,
 ) -> None:
-    """Clinical multi-agent workflows as LangGraph state graphs. Research software: not for care."""
+    """Run clinical multi-agent workflows as LangGraph state graphs. Research software: not for care."""
 
 
 app = typer.Typer(
@@ -88,7 +88,7 @@ def main() -> None:
     try:
         read_environment_file()
     except (OSError, ValueError) as error:
-        echo(f"error: {ENVIRONMENT_FILE}: cannot be read: {error}", err=True)
+        echo(f"error: {ENVIRONMENT_FILE}: {reason(error)}", err=True)
         sys.exit(BAD_INPUT)
     if logging.lastResort is not None:
         logging.lastResort.setFormatter(Plain())
@@ -119,5 +119,5 @@ def read_environment_file() -> None:
         if value and _KEY.fullmatch(name):
             os.environ.setdefault(name, value)
         elif value and name not in os.environ and _STEERING.fullmatch(name):
-            raise ValueError(f"{name} is no key; set it in your shell, if it is yours")
+            raise ValueError(f"{name} cannot be set in this file, which may set keys only; set it in your shell")
     logging.getLogger("dotenv.main").setLevel(logging.ERROR)  # Chroma reads the file again and would log each odd line

@@ -63,7 +63,7 @@ def load_plugin(name: str | Path, folder: Path | None = None) -> Plugin:
     source = locate(name, folder)
     if (known := _loaded.get(source)) is not None:
         if _sha256(_files(sys.modules[known.name])) != known.sha256:
-            raise PluginError(f"plug-in {name}: it was changed after it was loaded; start Python anew")
+            raise PluginError(f"plug-in {name}: its files have changed since it was loaded; restart Python")
         return known
     _register_builtins()
     tell_what_is_waited_for(is_theirs)
@@ -73,7 +73,9 @@ def load_plugin(name: str | Path, folder: Path | None = None) -> Plugin:
         added = [*additions(), *(f"prompts {new.name}" for new in prompt_folders() if new not in folders)]
         if not added and module.__name__ not in modules:
             del sys.modules[module.__name__]
-            raise PluginError(f"plug-in {name}: it registers nothing; see docs/extending.md for what it can bring")
+            raise PluginError(
+                f"plug-in {name}: it registers nothing; docs/extending.md describes what a plug-in can add"
+            )
     installed = None if Path(source).is_absolute() else _version_of(module)
     plugin = Plugin(module.__name__, source, _sha256(_files(module)), installed, tuple(added))
     return _loaded.setdefault(source, plugin)
@@ -133,7 +135,9 @@ def locate(name: str | Path, folder: Path | None = None) -> str:
         if file.is_file():
             return str(file.resolve())
     if a_path:
-        raise PluginError(f"plug-in {name}: there is no file {path}{' with an __init__.py' if path.is_dir() else ''}")
+        raise PluginError(
+            f"plug-in {name}: {path}: {'folder has no __init__.py' if path.is_dir() else 'file not found'}"
+        )
     return str(name)
 
 
@@ -175,13 +179,15 @@ def _import(source: str, name: str) -> ModuleType:
         raise
     except SyntaxError as error:
         where = f"{Path(error.filename or source).name}, line {error.lineno}"
-        raise PluginError(f"plug-in {name}: it is not Python: {error.msg} ({where})") from error
+        raise PluginError(f"plug-in {name}: syntax error: {error.msg} ({where})") from error
     except ModuleNotFoundError as error:
         if error.name is not None and f"{source}.".startswith(f"{error.name}."):
-            raise PluginError(f"plug-in {name}: there is no such file here and no such module installed") from error
-        raise PluginError(f"plug-in {name}: it cannot be imported: {_error_text(error, file)}") from error
+            raise PluginError(
+                f"plug-in {name}: no such file in this folder, and no such module is installed"
+            ) from error
+        raise PluginError(f"plug-in {name}: import failed: {_error_text(error, file)}") from error
     except (Exception, SystemExit) as error:  # third-party code may raise anything
-        raise PluginError(f"plug-in {name}: it cannot be imported: {_error_text(error, file)}") from error
+        raise PluginError(f"plug-in {name}: import failed: {_error_text(error, file)}") from error
 
 
 def _import_file(file: Path, given: str) -> ModuleType:
@@ -189,13 +195,13 @@ def _import_file(file: Path, given: str) -> ModuleType:
     package, name = file.name == "__init__.py", _top_module(str(file))
     there = sys.modules.get(name) or importlib.util.find_spec(name)
     if there is not None and _origin(there) != file:
-        raise PluginError(f"plug-in {given}: there is another module {name!r}; give yours another name")
+        raise PluginError(f"plug-in {given}: another module is already named {name!r}; rename the plug-in")
     if isinstance(there, ModuleType):
         return there
     inside = [str(file.parent)] if package else None
     spec = importlib.util.spec_from_file_location(name, file, submodule_search_locations=inside)
     if spec is None or spec.loader is None:
-        raise PluginError(f"plug-in {given}: it is no Python file")
+        raise PluginError(f"plug-in {given}: not a Python file")
     module = sys.modules[name] = importlib.util.module_from_spec(spec)
     try:
         spec.loader.exec_module(module)
@@ -221,7 +227,7 @@ def _origin(there: Any) -> Path | None:
 
 def _error_text(error: BaseException, file: Path) -> str:
     """Describe an error in one sentence, with the line of the plug-in (its file or package) that raised it."""
-    message = in_a_line(error) or "no reason is given"
+    message = in_a_line(error) or "no reason given"
     kind = "" if isinstance(error, RegistryError | ImportError) else f"{type(error).__name__}: "
     if not file.is_absolute():
         found = importlib.util.find_spec(str(file).partition(".")[0])

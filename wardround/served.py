@@ -69,16 +69,18 @@ class _Served(ModelSettings):
             for one in named:
                 if not allowed().admits(name, one):
                     raise ValueError(
-                        f"{name}: this server was not started with {one!r}; "
-                        f"`wardround dev --allow {name}={one}` lets runs use it"
+                        f"{name}: this server does not allow {one!r}; "
+                        f"start it with `wardround dev --allow {name}={one}`"
                     )
         for name, block in self.model.items():
             if block in ours:
                 continue
             if block.api_key_env or any("$" in value for value in block.headers.values()):
-                raise ValueError(f"model.{name}: a run on a server names no variables of its environment")
+                raise ValueError(
+                    f"model.{name}: a run on a server may not use its environment; remove api_key_env and $NAME"
+                )
             if block.batch:
-                raise ValueError(f"model.{name}: a run on a server names no file (batch)")
+                raise ValueError(f"model.{name}: a run on a server may not name files; remove batch")
         return self
 
 

@@ -39,7 +39,7 @@ class _Wait:
         """Return the seconds waited, and log a warning when one is due."""
         waited = self.seconds(call)
         if call is not None and waited >= self.due:
-            _log.warning("%s; it is waited for", _location(call, waited))
+            _log.warning("%s; still waiting for it", _location(call, waited))
             self.due *= 2
         return waited
 

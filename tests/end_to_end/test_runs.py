@@ -168,7 +168,7 @@ def test_an_interrupted_run_says_how_to_go_on_and_goes_on(tmp_path: Path, sign: 
         server.release()
         before, server.requests = answered(tmp_path / "stopped"), []
         assert code == 130
-        assert said.strip().splitlines()[-1] == "interrupted; run the same command again to go on"
+        assert said.strip().splitlines()[-1] == "interrupted; run the same command again to resume"
         assert "Traceback" not in said
         assert to_its_end(arguments).returncode == 0
         assert not again(whole, before, asked(server))

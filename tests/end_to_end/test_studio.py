@@ -134,7 +134,7 @@ def test_models_are_chosen_by_role_from_what_the_server_was_started_with(
     (asked, *_) = model.requests
     assert asked.headers["authorization"] == "Bearer sk-of-the-study" and asked.body["top_p"] == 0.5
     other = {"models": {"default": "lively"}, "model": {"lively": {"spec": "openai:other@http://127.0.0.1:9/v1"}}}
-    with pytest.raises(Exception, match="was not started with"):
+    with pytest.raises(Exception, match="does not allow"):
         client.runs.wait(thread, "patient_medpmc", input=said, context=other, raise_error=True)
 
 
@@ -376,7 +376,7 @@ def test_without_the_studio_extra_one_line_says_what_to_install(monkeypatch: pyt
     )
     refused = CliRunner().invoke(app, ["dev"])
     assert refused.exit_code == 2
-    assert refused.stderr == "error: the development server is not installed: pip install 'wardround[studio]'\n"
+    assert refused.stderr == "error: the development server is not installed; run: pip install 'wardround[studio]'\n"
 
 
 def test_pickled_runs_that_somebody_else_has_put_here_are_not_loaded(
@@ -393,7 +393,7 @@ def test_pickled_runs_that_somebody_else_has_put_here_are_not_loaded(
         Path(".langgraph_api", "store.pckl").write_bytes(b"cos\nsystem\n")
         answer = CliRunner().invoke(app, ["dev", "--port", "0"])
         assert (answer.exit_code, len(started)) == ((2, 0) if place == "downloaded" else (0, 2))
-        assert (".langgraph_api/ holds runs" in answer.stderr) is (place == "downloaded")
+        assert (".langgraph_api/ holds pickled runs" in answer.stderr) is (place == "downloaded")
 
 
 @pytest.mark.parametrize("text", [None, "[models]\ndefualt = 'offline'\n"])
@@ -415,5 +415,5 @@ def test_a_port_in_use_is_refused() -> None:
         port = other.getsockname()[1]
         refused = CliRunner().invoke(app, ["dev", "--port", str(port)])
     assert refused.exit_code == 2
-    assert f"port {port} cannot be used" in refused.stderr
+    assert f"port {port}: address already in use" in refused.stderr
     assert "--port" in refused.stderr

@@ -87,7 +87,9 @@ def test_an_environment_file_says_neither_where_keys_go_nor_what_is_loaded(
     (tmp_path / ".env").write_text(f"OTHER_API_KEY=mine\n{name}=http://127.0.0.1:1/v1\n", "utf-8")
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(cli.os, "environ", {})
-    with pytest.raises(ValueError, match=f"{name} is no key; set it in your shell"):
+    with pytest.raises(
+        ValueError, match=f"{name} cannot be set in this file, which may set keys only; set it in your shell"
+    ):
         cli.read_environment_file()
     assert set(cli.os.environ) <= {"OTHER_API_KEY"}
 
@@ -132,4 +134,4 @@ def test_an_environment_file_that_is_no_text_ends_with_2_and_one_line(
     with pytest.raises(SystemExit) as ended:
         cli.main()
     assert ended.value.code == 2
-    assert capsys.readouterr().err.startswith("error: .env: cannot be read: ")
+    assert capsys.readouterr().err.startswith("error: .env: not UTF-8 text")

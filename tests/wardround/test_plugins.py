@@ -104,7 +104,7 @@ def test_what_an_installation_brings_along_is_loaded_without_being_named(
     assert "brought" in IMPORTERS
     write(entry, "[wardround.plugins]\nward = ward_lost\n")
     plugins._installed.cache_clear()
-    with pytest.raises(PluginError, match=r"ward_lost: .* no such module installed \(installed by ward-brought"):
+    with pytest.raises(PluginError, match=r"ward_lost: .* no such module is installed \(installed by ward-brought"):
         load_plugins([])
 
 
@@ -123,11 +123,11 @@ def test_a_fault_inside_a_package_is_told_with_its_file_and_line(
 
 
 FAULTS = {
-    "syntax": ("def read(:\n", r"it is not Python: invalid syntax \(stranger.py, line 1\)"),
+    "syntax": ("def read(:\n", r"syntax error: invalid syntax \(stranger.py, line 1\)"),
     "import": ("import no_such_package\n", r"No module named 'no_such_package' \(stranger.py, line 1\)"),
     "error": ("\nratio = 1 / 0\n", r"ZeroDivisionError: division by zero \(stranger.py, line 2\)"),
-    "exit": ("raise SystemExit\n", r"SystemExit: no reason is given \(stranger.py, line 1\)"),
-    "nothing": ("ward = 1\n", "it registers nothing; see docs/extending.md"),
+    "exit": ("raise SystemExit\n", r"SystemExit: no reason given \(stranger.py, line 1\)"),
+    "nothing": ("ward = 1\n", "it registers nothing; docs/extending.md describes"),
     "taken": (IMPORTER.format(name="medqa"), r"format 'medqa' is registered already.*\(stranger.py, line 3\)"),
     "name": (IMPORTER.format(name="My Ward"), "format 'My Ward': a name has small letters"),
     "argument": (
@@ -164,13 +164,15 @@ def test_a_plug_in_that_is_waited_for_is_named_with_its_line(
     load_plugin("our_slow_ward")
     assert [*IMPORTERS["slowly"](Source(tmp_path / "x.json"))] == []
     assert f"plug-in our_slow_ward: {where} has not returned for " in caplog.text
-    assert f"(our_slow_ward.py, line {6 if where == 'its import' else 5}); it is waited for" in caplog.text
+    assert f"(our_slow_ward.py, line {6 if where == 'its import' else 5}); still waiting for it" in caplog.text
 
 
 @pytest.mark.parametrize("name", ["absent.py", "absent", "./absent", "json.py"])
 def test_a_name_that_finds_nothing_or_that_another_module_bears_is_refused(name: str, tmp_path: Path) -> None:
     write(tmp_path / "json.py", IMPORTER.format(name="ward"))
-    with pytest.raises(PluginError, match=f"plug-in {name}: there is (no|another module 'json')"):
+    with pytest.raises(
+        PluginError, match=f"plug-in {name}: (no such file|.*file not found|another module is already named 'json')"
+    ):
         load_plugin(name)
 
 
@@ -178,7 +180,7 @@ def test_a_file_that_changed_after_it_was_loaded_is_refused(tmp_path: Path) -> N
     file = write(tmp_path / "our_ward.py", IMPORTER.format(name="ward"))
     load_plugin(file)
     write(file, IMPORTER.format(name="other"))
-    with pytest.raises(PluginError, match="it was changed after it was loaded"):
+    with pytest.raises(PluginError, match="its files have changed since it was loaded"):
         load_plugin(file)
 
 
@@ -201,7 +203,7 @@ def test_every_command_refuses_a_faulty_plug_in_before_it_does_anything(
 ) -> None:
     write(tmp_path / "stranger.py", "ratio = 1 / 0\n")
     ended = command(*arguments, "--plugin", "stranger.py")
-    reason = "it cannot be imported: ZeroDivisionError: division by zero (stranger.py, line 1)"
+    reason = "import failed: ZeroDivisionError: division by zero (stranger.py, line 1)"
     assert (ended.returncode, ended.stdout) == (2, "")
     assert ended.stderr == f"error: plug-in stranger.py: {reason}\n"
 
@@ -244,7 +246,7 @@ def test_a_plug_in_before_the_name_of_a_command_is_that_commands_and_a_faulty_on
     ):
         ended = command(*faulty)
         assert (ended.returncode, ended.stdout) == (2, "")
-        assert ended.stderr == f"error: plug-in none.py: there is no file {tmp_path / 'none.py'}\n"
+        assert ended.stderr == f"error: plug-in none.py: {tmp_path / 'none.py'}: file not found\n"
 
 
 @pytest.mark.slow
@@ -267,7 +269,7 @@ def test_an_experiment_file_names_plug_ins_and_prompts_that_lie_beside_it(tmp_pa
     write(file, 'plugins = ["our_wards"]\n')
     refused = command("run", file, "--out", tmp_path / "other")
     assert refused.returncode == 2 and refused.stderr.count("\n") == 1
-    assert "ours.toml: plugins: plug-in our_wards: there is no such file here" in refused.stderr
+    assert "ours.toml: plugins: plug-in our_wards: no such file in this folder" in refused.stderr
     assert not (tmp_path / "other").exists()
 
 

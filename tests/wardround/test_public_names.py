@@ -94,7 +94,7 @@ def test_a_file_is_run_from_python_with_settings_and_plug_ins_laid_over(tmp_path
     [
         ({"workflow": {"feedbak": "off"}}, "feedbak"),
         ({"dta": {"limit": 1}}, "^experiment: dta: unknown key; did you mean 'data'"),
-        ({"plugins": ["no_such_ward"]}, "plug-in no_such_ward: there is no such file here"),
+        ({"plugins": ["no_such_ward"]}, "plug-in no_such_ward: no such file in this folder"),
         ({"prompts": "no_such_folder"}, "prompts no_such_folder: there is no such folder"),
         ("no_such_study.toml", "no_such_study.toml: there is no such file"),
     ],
@@ -111,7 +111,5 @@ def test_a_module_of_the_readers_own_that_hides_one_of_ours_is_named_with_the_re
     (tmp_path / file).write_text("", "utf-8")
     command = [sys.executable, "-c", "import wardround"]
     ended = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
-    told = (
-        f"own module {Path(file).parts[0].removesuffix('.py')!r}, and {tmp_path / file} is found in its place: rename"
-    )
+    told = f"own module {Path(file).parts[0].removesuffix('.py')!r}, but {tmp_path / file} hides it; rename"
     assert told in ended.stderr.splitlines()[-1]

@@ -1,4 +1,4 @@
-"""Shared by the commands on cases: read a file, naming each problem, and write cases with their pictures."""
+"""Shared by the commands on cases: read a file, report each problem, and write cases with their pictures."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -24,7 +24,7 @@ def read(file: str, ids: "Sequence[str] | None" = None) -> "list[Case]":
         report(error.problems)
         refuse(f"{counted(len(error.problems), 'problem')} in {file}")
     if unknown := set(ids or ()) - {case.id for case in cases}:
-        refuse(f"no case {', '.join(sorted(unknown))} in {file}")
+        refuse(f"no case {', '.join(sorted(unknown))} in {file}; `wardround cases list --cases {file}` lists the ids")
     return cases
 
 
@@ -39,13 +39,13 @@ def save(cases: "Iterable[Case]", out: Path, *sources: Path | None) -> None:
 def not_over(out: Path, *sources: str | Path) -> None:
     """Exit if the output would overwrite an input."""
     if out.resolve() in [Path(source).resolve() for source in sources]:
-        refuse(f"{out} would be overwritten while it is read; name another file with -o")
+        refuse(f"-o {out}: is an input file and would be overwritten; name another file")
 
 
 def keep(*files: Path) -> None:
     """Exit if a file exists, as a person may have worked on it."""
     if present := next((file for file in files if file.exists()), None):
-        refuse(f"{present} is there, and may hold what a person decided; move it, or name another file with -o")
+        refuse(f"{present} already exists and may hold decisions of a person; move it, or name another file with -o")
 
 
 def ask_about(
@@ -68,7 +68,7 @@ def ask_about(
 
     option, role = who
     if spec == HUMAN:
-        refuse(f"{option}: a person cannot be asked here; name a model")
+        refuse(f"{option} {HUMAN}: a person cannot answer here; name a model")
     check_models({role: spec})
     settings = ModelSettings(models={role: spec}, cache=str(cache) if cache else None)
     return anyio.run(ask_each, cases, lambda case: question(case, settings))

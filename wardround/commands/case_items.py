@@ -17,7 +17,7 @@ def with_items_read(cases: "list[Case]", reader: str | None, cache: Path | None,
     """Have a model read items in cases, and write the checklist; return the cases and how many got no answer."""
     if reader is None:
         if cache is not None:
-            refuse("--cache keeps the reader's answers: name --reader too")
+            refuse("--cache needs --reader, whose answers it keeps; add it, or leave --cache out")
         return cases, 0
     from llm.specs import OFFLINE, ModelSpec
     from nodes.workflow.item_reader import read_items
@@ -36,25 +36,25 @@ def with_items_read(cases: "list[Case]", reader: str | None, cache: Path | None,
         read_cases.append(changed)
         lines += item_lines
     for case, reason in asked.failures:
-        echo(f"{case.id}: items as found by rule ({reason})", err=True)
+        echo(f"{case.id}: items found by rule, as the reader gave no answer ({reason})", err=True)
     write_checklist(checklist, ItemLine, lines)
     items = f"{counted(len(lines), 'item')} of {counted(len({line.case for line in lines}), 'case')}"
-    echo(f"{items} to check in {checklist}: write yes or no, mend items, add lines; then `wardround cases confirm`")
+    echo(f"{items} to check in {checklist}: write yes or no, edit items, add lines; then run `wardround cases confirm`")
     return read_cases, len(asked.failures)
 
 
 def confirm(
-    file: Annotated[str, typer.Argument(help="The file of what was proposed.")],
-    checklist: Annotated[Path, typer.Argument(help="Its list, as a person left it (CSV).")],
-    out: Annotated[Path, typer.Option("--out", "-o", help="The file to write.")],
-    by: Annotated[str, typer.Option(help="Who checked; stands in the provenance of each case.")] = "a person",
+    file: Annotated[str, typer.Argument(help="File of cases or tests with the proposals.")],
+    checklist: Annotated[Path, typer.Argument(help="Its checklist (CSV), as completed by a person.")],
+    out: Annotated[Path, typer.Option("--out", "-o", help="File to write.")],
+    by: Annotated[str, typer.Option(help="Who checked the list, for the provenance of each case.")] = "a person",
 ) -> None:
-    """Take back a list that a person checked.
+    """Apply a checklist that a person has completed.
 
-    The list is of items that `cases import --reader` read, or of `cases draft-tests`. A part of a key whose every line
-    is decided is stated from then on; parts with an open line stay as they are. A test that is kept has the person's
-    action and answer; one that is not, or whose line is gone, is there no more. Also printed: how much of what was
-    proposed was kept.
+    The checklist comes from `cases import --reader` or `cases draft-tests`. A part of an answer key counts as stated
+    once all its lines are decided; parts with an open line stay as they are. Tests that were kept get the person's
+    action and answer; rejected tests, and tests whose line was deleted, are removed. Also printed: how many proposals
+    were kept.
     """
     from wardround.rating.checklists import columns_of, read_checklist
     from wardround.rating.item_lists import ItemLine, taken_back
@@ -65,8 +65,8 @@ def confirm(
     if "action" in columns_of(checklist):
         found = tests_taken_back(Path(file), read_checklist(checklist, TestLine), checklist)
         write_json(out, found.records)
-        mended = f"{found.mended} of them mended or added"
-        echo(f"{found.kept} kept, {mended}; {found.dropped} dropped, {found.open} open; {out}")
+        mended = f"{found.mended} of them edited or added"
+        echo(f"{found.kept} kept, {mended}; {found.dropped} removed, {found.open} open; written to {out}")
         return
     lines = read_checklist(checklist, ItemLine)
     checked = taken_back(read(file), lines, checklist, by)
@@ -75,4 +75,4 @@ def confirm(
         echo(f"{who}: {kept} of {seen} kept" if who != "person" else f"added by a person: {kept}")
     if checked.open:
         echo(f"open: {', '.join(checked.open[:5])}{', ...' if len(checked.open) > 5 else ''}", err=True)
-    echo(f"{counted(checked.parts, 'part')} checked, {len(checked.open)} open; {out}")
+    echo(f"{counted(checked.parts, 'part')} checked, {len(checked.open)} open; written to {out}")

@@ -32,57 +32,58 @@ def _formats() -> "Mapping[str, Iterable[str]]":
 
 @cases_app.command("import", cls=names_in_help(_formats, light=True))
 def import_(
-    format: Annotated[str, typer.Argument(metavar="FORMAT", help="The format: one of those below.")],
-    source: Annotated[Path, typer.Argument(metavar="SRC", help="The file to read.")],
-    out: Annotated[Path, typer.Option("--out", "-o", help="The JSON-lines file to write.")],
+    format: Annotated[str, typer.Argument(metavar="FORMAT", help="Format of the source (see below).")],
+    source: Annotated[Path, typer.Argument(metavar="SRC", help="File to read.")],
+    out: Annotated[Path, typer.Option("--out", "-o", help="JSON-lines file to write.")],
     departments: Annotated[
-        Path | None, typer.Option(help="Department names to check second-level departments against (medchain).")
+        Path | None, typer.Option(help="File of department names to check second-level departments against (medchain).")
     ] = None,
     require: Annotated[
         str | None,
         typer.Option(
             metavar="PARTS",
-            help="Leave out cases without these: all, or some of history, results, department, examinations, "
-            "diagnosis and treatment, by commas.",
+            help="Leave out cases that lack any of these parts: all, or history, results, department, examinations, "
+            "diagnosis and treatment, separated by commas.",
         ),
     ] = None,
     reader: Annotated[
         str | None,
         typer.Option(
             metavar="SPEC",
-            help="A model that reads the items of the key that the source does not state; they are inferred, and "
-            "listed in FILE.checklist.csv for a person to check (`cases confirm`).",
+            help="Model that infers the items of the key that the source does not state. They are marked as inferred, "
+            "and listed in FILE.checklist.csv for a person to check (`cases confirm`).",
             show_default="by rule",
         ),
     ] = None,
     cache: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Keep the reader's answers: none is paid twice.")
+        Path | None,
+        typer.Option(metavar="FILE", help="Cache the reader's answers in this file, so that none is paid for twice."),
     ] = None,
     licence: Annotated[
-        str, typer.Option(metavar="TEXT", help="The terms of the source, for every case's provenance.")
+        str, typer.Option(metavar="TEXT", help="Licence of the source, for the provenance of each case.")
     ] = "",
 ) -> None:
-    """Read a foreign file and write its cases.
+    """Convert a file in another format to cases.
 
-    Nothing is written if any record is faulty. A case that the --reader does not answer for keeps what rules found, and
-    is named; the command then ends with 1.
+    Nothing is written if any record is faulty. Cases for which the --reader gives no answer keep the items found by
+    rule and are reported, and the command exits with code 1.
     """
     from cases.completeness import PARTS, missing
     from cases.importers import import_cases
 
     required = tuple(PARTS) if require == "all" else tuple((require or "").replace(",", " ").split())
     if unknown := [part for part in required if part not in PARTS]:
-        refuse(f"--require {unknown[0]}: known are all, {', '.join(PARTS)}")
+        refuse(f"--require {unknown[0]}: unknown part; expected all, or some of {', '.join(PARTS)}")
     result = import_cases(format, source, departments=departments)
     report(result.problems)
     if result.errors:
-        refuse(f"nothing written: {counted(len(result.errors), 'error')} in {source}")
+        refuse(f"nothing was written: {counted(len(result.errors), 'error')} in {source}")
     lacking = {case.id: parts for case in result.cases if (parts := missing(case, required))}
     for name, parts in lacking.items():
         echo(f"left out: {name}: no {', '.join(parts)}", err=True)
     complete = [case for case in result.cases if case.id not in lacking]
     if lacking and not complete:
-        refuse(f"nothing written: no case of {source} has all of {', '.join(required)}")
+        refuse(f"nothing was written: no case of {source} has all of {', '.join(required)}")
     if licence:
         terms = {"licence": licence.strip()}
         complete = [
@@ -99,18 +100,18 @@ def import_(
 
 @cases_app.command()
 def check(
-    file: Annotated[str, typer.Argument(help="A JSON-lines file of cases, or 'builtin'.")],
+    file: Annotated[str, typer.Argument(help="JSON-lines file of cases, or 'builtin'.")],
     out: Annotated[
         Path | None,
         typer.Option(
             "--out",
             "-o",
             metavar="DIR",
-            help="Also print how the cases are distributed, and write it there as CSV, LaTeX, SVG and PNG.",
+            help="Also print the distribution of the cases, and write it to this directory as CSV, LaTeX, SVG and PNG.",
         ),
     ] = None,
 ) -> None:
-    """Name every problem of a case file, or sum up what it holds."""
+    """Check a case file. Report every problem or, if there is none, a summary of the cases."""
     from cases import check_cases
 
     cases, problems = check_cases(file)
@@ -124,9 +125,9 @@ def check(
 
 @cases_app.command("list")
 def list_(
-    file: Annotated[str, typer.Option("--cases", help="A JSON-lines file of cases, or 'builtin'.")] = "builtin",
+    file: Annotated[str, typer.Option("--cases", help="JSON-lines file of cases, or 'builtin'.")] = "builtin",
 ) -> None:
-    """List the cases, a line each. Parted by tabs: id, language, split, age, sex, complaint."""
+    """List the cases, one per line. Tab-separated columns: id, language, split, age, sex, complaint."""
     for case in read(file):
         patient = case.patient
         age = "" if patient.age_years is None else f"{patient.age_years:g}"
@@ -136,32 +137,36 @@ def list_(
 
 @cases_app.command()
 def show(
-    case_id: Annotated[str, typer.Argument(metavar="ID", help="The id of the case.")],
-    file: Annotated[str, typer.Option("--cases", help="A JSON-lines file of cases, or 'builtin'.")] = "builtin",
+    case_id: Annotated[str, typer.Argument(metavar="ID", help="Id of the case.")],
+    file: Annotated[str, typer.Option("--cases", help="JSON-lines file of cases, or 'builtin'.")] = "builtin",
     with_key: Annotated[bool, typer.Option("--with-key", help="Also show the answer key.")] = False,
 ) -> None:
-    """Show one case; the answer key only when asked for."""
+    """Show a case; its answer key only with --with-key."""
     import difflib
 
     cases = {case.id: case for case in read(file)}
     if case_id not in cases:
         near = [name for name in cases if name.startswith(case_id)][:3] or difflib.get_close_matches(case_id, cases)
-        hint = f"; did you mean {', '.join(near)}?" if near else f"; the first of {len(cases)} is {next(iter(cases))}"
+        hint = (
+            f"; did you mean {', '.join(near)}?"
+            if near
+            else f"; the first of its {counted(len(cases), 'case')} is {next(iter(cases))}"
+        )
         refuse(f"no case {case_id!r} in {file}{hint}")
     _print_case(cases[case_id], with_key)
 
 
 @cases_app.command()
 def split(
-    file: Annotated[Path, typer.Argument(help="A JSON-lines file of cases.")],
-    ratio: Annotated[str, typer.Option(help="train:validation:test, or train:test.")] = "7:1:2",
-    seed: Annotated[int, typer.Option(help="Another one draws another split.")] = 0,
-    out: Annotated[Path | None, typer.Option("--out", "-o", help="Where to write.", show_default="the file")] = None,
-    anew: Annotated[bool, typer.Option("--anew", help="Also where cases have a split already.")] = False,
+    file: Annotated[Path, typer.Argument(help="JSON-lines file of cases.")],
+    ratio: Annotated[str, typer.Option(help="Sizes of the splits, as train:validation:test or train:test.")] = "7:1:2",
+    seed: Annotated[int, typer.Option(help="Seed of the draw.")] = 0,
+    out: Annotated[Path | None, typer.Option("--out", "-o", help="File to write.", show_default="FILE itself")] = None,
+    anew: Annotated[bool, typer.Option("--anew", help="Split again if cases already have a split.")] = False,
 ) -> None:
-    """Divide cases into train, validation and test.
+    """Split cases into train, validation and test.
 
-    Each department is divided; records of one patient stay together.
+    Each department is split by the ratio, and records of the same patient stay together.
     """
     from collections import Counter
 
@@ -171,7 +176,8 @@ def split(
     cases = read(str(file))
     if (known := sum(case.split is not None for case in cases)) and not anew:
         refuse(
-            f"{counted(known, 'case')} of {file} have a split already, which a memory may rest on; --anew draws another"
+            f"{file}: {known} of {counted(len(cases), 'case')} already have a split, which a memory may depend on; "
+            "give --anew to split again"
         )
     try:
         divided = split_cases(cases, ratio, seed)
@@ -186,19 +192,21 @@ def split(
     echo(f"{out or file}: " + ", ".join(f"{counts[name]} {name}" for name in ("train", "validation", "test")))
     if together:
         records = sum(map(len, together))
-        echo(f"{records} records are alike and were kept together, in {counted(len(together), 'group')}")
+        echo(f"{records} similar records were kept together, in {counted(len(together), 'group')}")
 
 
 @cases_app.command()
 def sample(
-    sources: Annotated[list[str], typer.Argument(metavar="SRC...", help="Notes, as `wardround reconstruct` reads.")],
-    limit: Annotated[int | None, typer.Option(min=1, help="The first so many.")] = None,
-    shuffle: Annotated[int | None, typer.Option(metavar="SEED", help="Take them in this random order.")] = None,
+    sources: Annotated[
+        list[str], typer.Argument(metavar="SRC", help="Notes, in any format that `wardround reconstruct` reads.")
+    ],
+    limit: Annotated[int | None, typer.Option(min=1, metavar="N", help="Use only the first N notes.")] = None,
+    shuffle: Annotated[int | None, typer.Option(metavar="SEED", help="Shuffle the notes with this seed.")] = None,
     out: Annotated[
-        Path | None, typer.Option("--out", "-o", help="Also write them, a JSON line each: id, lacks.")
+        Path | None, typer.Option("--out", "-o", help="Also write a JSON line for each note: id, lacks.")
     ] = None,
 ) -> None:
-    """List what sampled notes lack: complaint, history or results. The others are what --sufficient keeps."""
+    """List notes without complaint, history or results. `wardround reconstruct --sufficient` keeps the other notes."""
     from collections import Counter
 
     from cases import CaseFileError
@@ -220,21 +228,29 @@ def sample(
             echo(f"{name} lacks {', '.join(parts)}")
     counts = Counter(part for parts in lacks.values() for part in parts)
     missing = "".join(f", {count} without {part}" for part, count in counts.most_common())
-    echo(f"{sum(not parts for parts in lacks.values())} of {len(lacks)} tell complaint, history and results{missing}")
+    echo(
+        f"{sum(not parts for parts in lacks.values())} of {len(lacks)} notes have a complaint, a history and results"
+        + missing
+    )
     if out:
         write_json_lines(out, ({"id": name, "lacks": parts} for name, parts in lacks.items()))
 
 
 @cases_app.command()
 def inject(
-    source: Annotated[str, typer.Argument(metavar="SRC", help="A JSON-lines file of cases, or 'builtin'.")],
-    out: Annotated[Path, typer.Option("--out", "-o", help="The JSON-lines file to write.")],
-    case_ids: Annotated[list[str] | None, typer.Option("--case-id", help="Only this case; may be repeated.")] = None,
+    source: Annotated[str, typer.Argument(metavar="SRC", help="JSON-lines file of cases, or 'builtin'.")],
+    out: Annotated[Path, typer.Option("--out", "-o", help="JSON-lines file to write.")],
+    case_ids: Annotated[
+        list[str] | None, typer.Option("--case-id", help="Use only the case with this id; may be repeated.")
+    ] = None,
     earlier: Annotated[
-        bool, typer.Option("--earlier", help="Attacks in what is recalled of a case, to build a memory from.")
+        bool,
+        typer.Option(
+            "--earlier", help="Put the attacks into what a memory recalls of a case; build a memory from the variants."
+        ),
     ] = False,
 ) -> None:
-    """Write variants of cases that try to command the models. Keys stay as they are, so scores compare."""
+    """Write variants of cases with prompt injections. Answer keys are unchanged, so that scores can be compared."""
     from cases.injections import injected, injected_earlier
 
     cases = read(source, case_ids)

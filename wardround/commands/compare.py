@@ -1,4 +1,4 @@
-"""``wardround compare``: paired differences between runs of the same cases."""
+"""``wardround compare``: test the paired differences between runs of the same cases."""
 
 import math
 from pathlib import Path
@@ -9,26 +9,29 @@ import typer
 
 def compare(
     runs: Annotated[
-        list[Path], typer.Argument(metavar="RUN RUN ...", help="Run directories; the first is the baseline.")
+        list[Path], typer.Argument(metavar="RUN", help="Two or more run directories; the first is the baseline.")
     ],
-    csv: Annotated[Path | None, typer.Option("--csv", metavar="FILE", help="Also write the differences here.")] = None,
+    csv: Annotated[
+        Path | None, typer.Option("--csv", metavar="FILE", help="Also write the differences to this file, as CSV.")
+    ] = None,
     latex: Annotated[
-        Path | None, typer.Option("--latex", metavar="FILE", help="Also write the differences here, as a table.")
+        Path | None,
+        typer.Option("--latex", metavar="FILE", help="Also write the differences to this file, as a LaTeX table."),
     ] = None,
     margin: Annotated[
         float | None,
         typer.Option(
             metavar="SCORE",
-            help="What difference does not matter, for the test of equivalence.",
+            help="Largest difference that does not matter, for the equivalence test.",
             show_default="a twentieth of the scale",
         ),
     ] = None,
 ) -> None:
-    """The scores of runs, and the paired differences.
+    """Compare the scores of runs, with paired tests.
 
-    Differences are taken case by case over the cases that both runs scored; p-values are of the paired permutation
-    test, corrected over the columns of all runs (Holm, and the false discovery rate). Also: equivalence within a margin
-    (TOST), and how many cases would show such a difference.
+    Differences are computed case by case, over the cases that both runs scored. The p-values are those of the paired
+    permutation test, corrected over the columns of all runs (Holm, and false discovery rate). Also printed: equivalence
+    within a margin (TOST), and how many cases would be needed to detect such a difference.
     """
     from wardround.config.experiment import ConfigurationError
     from wardround.store.manifest import is_run
@@ -41,13 +44,13 @@ def compare(
     if files := [path for path in runs if path.is_file()]:
         folder = files[0].parent
         raise ConfigurationError(
-            f"{files[0]}: is a file; runs are compared here, transcripts by `wardround score SUITE RUN --against FILE`"
-            + (f"; {folder} names all runs beside it" if any(map(is_run, folder.iterdir())) else "")
+            f"{files[0]}: expected a run directory, not a file; `wardround score SUITE RUN --against FILE` compares "
+            "transcripts" + (f"; {folder} stands for all runs in it" if any(map(is_run, folder.iterdir())) else "")
         )
     found = find_runs(runs)
     check_comparable(found)
     if margin is not None and not 0 < margin < math.inf:
-        raise ConfigurationError(f"--margin {margin:g}: expected a number over 0, on the scale of the scores")
+        raise ConfigurationError(f"--margin {margin:g}: expected a number above 0, on the scale of the scores")
     table = differences_table(found, margin)
     for file, text in ((csv, table.csv), (latex, as_latex(table))):
         if file is not None:

@@ -1,4 +1,4 @@
-"""``wardround consult``: a person plays doctor or patient in a consultation, at a terminal or in a browser."""
+"""``wardround consult``: play the doctor or the patient in a consultation, at a terminal or in a browser."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -15,26 +15,30 @@ if TYPE_CHECKING:
 
 
 def consult(
-    case: Annotated[str, typer.Argument(help="Id of a case, or its number in the source (the first is 1).")],
-    seat: Annotated[Literal["doctor", "patient"], typer.Option("--as", help="The seat that you take.")],
-    cases: Annotated[str, typer.Option(help="A case file, or 'builtin'.")] = "builtin",
+    case: Annotated[str, typer.Argument(help="Id of the case, or its number in the case file (the first is 1).")],
+    seat: Annotated[Literal["doctor", "patient"], typer.Option("--as", help="Role that you play.")],
+    cases: Annotated[str, typer.Option(help="Case file, or 'builtin'.")] = "builtin",
     models: Annotated[
         list[str] | None,
-        typer.Option(metavar="ROLE=SPEC", help="The model of another seat; may be repeated. Offline if not named."),
+        typer.Option(metavar="ROLE=SPEC", help="Model for another role (offline rules if not given); may be repeated."),
     ] = None,
     set_: Annotated[
         list[str] | None,
-        typer.Option("--set", metavar="KEY=VALUE", help="A setting, such as patient=saps; may be repeated."),
+        typer.Option("--set", metavar="KEY=VALUE", help="Set a setting, such as patient=saps; may be repeated."),
     ] = None,
-    out: Annotated[Path | None, typer.Option(help="The session directory.", show_default="consults/<case>")] = None,
-    web: Annotated[bool, typer.Option("--web", help="Sit in a browser, on a page for this machine alone.")] = False,
+    out: Annotated[
+        Path | None, typer.Option(help="Session directory to create or resume.", show_default="consults/<case>")
+    ] = None,
+    web: Annotated[
+        bool, typer.Option("--web", help="Play in a browser, on a page that only this machine can open.")
+    ] = False,
     port: Port = 0,
     browser: Browser = True,
 ) -> None:
-    """Take a seat in a consultation, and hear a trainer at the end.
+    """Play the doctor or the patient in a consultation.
 
-    The trainer says what was missed, beside the answer key. Ctrl-D or Ctrl-C leaves; the same command goes on where you
-    left.
+    At the end, a trainer tells you what you missed, and shows the answer key. Press Ctrl-D or Ctrl-C to leave; run the
+    same command again to resume.
     """
     from llm import AskError
     from wardround.run.faults import described
@@ -48,9 +52,9 @@ def consult(
     try:
         _run_in_terminal(found, seat, context, directory)
     except (EOFError, KeyboardInterrupt):
-        echo("\nLeft. The same command goes on from here.")
+        echo("\nLeft. Run the same command again to resume.")
     except AskError as error:
-        echo(f"error: {described(error)}\nThe same command tries again.", err=True)
+        echo(f"error: {described(error)}\nRun the same command again to retry.", err=True)
         raise typer.Exit(SOME_FAILED) from None
 
 
@@ -92,7 +96,8 @@ def _serve(
     with open_session(case, seat, context, directory) as session:
         server = BrowserSeat(session, port)
         echo(
-            f"Page: {server.address}\nSession directory: {directory}\nCtrl-C leaves; the same command goes on.",
+            f"Page: {server.address}\nSession directory: {directory}\n"
+            "Press Ctrl-C to leave; run the same command again to resume.",
             err=True,
         )
         server.serve_until_interrupted(browser=browser)
@@ -120,8 +125,8 @@ def _case(wanted: str, source: str, seat: str) -> "Case":
     if wanted.isdecimal() and 1 <= int(wanted) <= len(cases):
         return cases[int(wanted) - 1]
     similar = difflib.get_close_matches(wanted, by_id, n=3) if seat == "patient" else []
-    hint = f"; close: {', '.join(similar)}" if similar else f"; by number, the cases are 1 to {len(cases)}"
-    raise ConfigurationError(f"there is no case {wanted!r} in {source}{hint}")
+    hint = f"; did you mean {' or '.join(similar)}?" if similar else f"; the cases are numbered 1 to {len(cases)}"
+    raise ConfigurationError(f"no case {wanted!r} in {source}{hint}")
 
 
 def _context(models: list[str], settings: list[str], seat: str) -> "Context":
@@ -133,14 +138,16 @@ def _context(models: list[str], settings: list[str], seat: str) -> "Context":
 
     parsed = parse_models(models)
     if conflicting := [role for role in parsed if role.rpartition(".")[2] == seat]:
-        raise ConfigurationError(f"--models {conflicting[0]}=...: that seat is yours")
+        raise ConfigurationError(f"--models {conflicting[0]}=...: you play this role yourself; leave it out")
     if "human" in parsed.values():
-        raise ConfigurationError("--models: one person sits here, at the seat of --as")
+        raise ConfigurationError(
+            "--models: only the role given with --as can be played by a person; name a model for the others"
+        )
     # A person needs no retrieval; a model doctor gets similar cases.
     defaults = {"workflow.patient": "ai_hospital", "workflow.retrieval": seat != "doctor"}
     overrides = {**defaults, **parse_settings(settings)}
     if invalid := [key for key in overrides if not key.startswith("workflow.") and key != "seed"]:
-        raise ConfigurationError(f"--set {invalid[0]}: no setting of a consultation")
+        raise ConfigurationError(f"--set {invalid[0]}: not a setting of a consultation")
     context = read_experiment(None, {"graph": "consultation", **overrides}, {"default": "offline", **parsed}).context
     if seat == "doctor":
         return context.model_copy(update={"models": {**context.models, seat: "human"}})
@@ -149,8 +156,8 @@ def _context(models: list[str], settings: list[str], seat: str) -> "Context":
     roles = {key.rpartition(".")[2] for key in keys_asked(PATIENTS[context.patient].graph, context)}
     if speaker not in roles:
         raise ConfigurationError(
-            f"patient {context.patient!r} asks no role {speaker!r} that a person could speak as "
-            f"({nearest(speaker, roles) if roles else 'it asks none'}); its decorator says which, speaker='ROLE'"
+            f"patient {context.patient!r} has no role {speaker!r} for a person to play "
+            f"({nearest(speaker, roles) if roles else 'it calls no role'}); name one in its decorator: speaker='ROLE'"
         )
     return context.model_copy(update={"models": {**context.models, speaker: "human"}, "actor": False})
 

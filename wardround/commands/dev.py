@@ -1,4 +1,4 @@
-"""``wardround dev``: the LangGraph development server, for Studio."""
+"""``wardround dev``: start the LangGraph development server, for Studio."""
 
 import re
 from pathlib import Path
@@ -9,7 +9,7 @@ import typer
 from wardround.commands.exit_codes import refuse
 from wardround.commands.options import Port
 from wardround.commands.plugin_options import PluginOption, PromptsOption
-from wardround.commands.printing import echo
+from wardround.commands.printing import echo, reason
 
 if TYPE_CHECKING:
     from wardround.serving.allowed import Allowed
@@ -35,38 +35,43 @@ cli()"""
 
 def dev(
     port: Port = 2024,
-    browser: Annotated[bool, typer.Option(help="Open Studio in a browser; its page is hosted by LangChain.")] = False,
+    browser: Annotated[bool, typer.Option(help="Open Studio in a browser; the page is hosted by LangChain.")] = False,
     allow: Annotated[
         list[str] | None,
         typer.Option(
             metavar="SETTING=VALUE",
-            help="Let runs name this model, case file, memory, embedding or cache: models=openai:gpt-4o-mini, "
-            "models=openai:*@http://localhost:8000/v1, case_source=my.jsonl; may be repeated.",
+            help="Allow runs to use this model or file, such as models=openai:gpt-4o-mini, "
+            "models=openai:*@http://localhost:8000/v1 or case_source=my.jsonl. The settings are models, case_source, "
+            "memory, embedding, cache, trace_file and example; may be repeated.",
         ),
     ] = None,
     allow_origin: Annotated[
         list[str] | None,
-        typer.Option(metavar="ORIGIN", help="Let pages from there call the server, beside Studio's; may be repeated."),
+        typer.Option(
+            metavar="ORIGIN", help="Also allow web pages from this origin to call the server; may be repeated."
+        ),
     ] = None,
     experiment: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Offer the models of this experiment file, with its [model.NAME] blocks."),
+        typer.Option(
+            metavar="FILE", help="Allow runs to use the models of this experiment file, with its [model.NAME] blocks."
+        ),
     ] = None,
     plugin: PluginOption = None,
     prompts: PromptsOption = None,
 ) -> None:
     """Serve the graphs to LangGraph Studio, on this machine only.
 
-    Ctrl-C stops the server. Addresses begin with a token, new at each start unless WARDROUND_TOKEN holds one. Runs use
-    what is built in, what --allow names, and the models of --experiment. Finished and waiting runs are kept in
-    .langgraph_api/ of the current directory.
+    Ctrl-C stops the server. Its addresses begin with a token, which is new at each start unless WARDROUND_TOKEN is set.
+    Runs may use what is built in, the values given with --allow, and the models of --experiment. Finished and waiting
+    runs are kept in .langgraph_api/ in the current directory.
     """
     import os
     import sys
     from importlib.util import find_spec
 
     if any(find_spec(package) is None for package in ("langgraph_cli", "langgraph_api")):
-        refuse("the development server is not installed: pip install 'wardround[studio]'")
+        refuse("the development server is not installed; run: pip install 'wardround[studio]'")
     os.environ.update(_doors(plugin or [], prompts))
     from wardround.serving.allowed import VARIABLE as SERVER
 
@@ -81,8 +86,8 @@ def dev(
     ours = str(Path(__file__).resolve().parents[2])
     os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, (ours, os.environ.get("PYTHONPATH"))))
     echo(
-        "Research software: not for care. This server sends nothing anywhere by itself; Studio's page is hosted by "
-        "LangChain and talks to it from your browser.",
+        "Research software: not for care. This server itself sends no data anywhere. Studio's page is hosted by "
+        "LangChain, and connects to this server from your browser.",
         err=True,
     )
     arguments = ["--config", str(config), "--host", "127.0.0.1", "--port", str(free), "--no-reload", "--no-browser"]
@@ -127,22 +132,22 @@ def _allowed(allow: list[str], origins: list[str], browser: bool) -> "Allowed":
     for entry in allow:
         setting, _, value = entry.partition("=")
         if setting not in REACHING or not value:
-            refuse(f"--allow {entry}: expected SETTING=VALUE with one of {', '.join(REACHING)}")
+            refuse(f"--allow {entry}: expected SETTING=VALUE, where SETTING is one of {', '.join(REACHING)}")
         try:
             if setting == "models":
                 ModelSpec.parse(value)
             elif setting == "case_source":
                 values.setdefault(setting, []).append(str(Path(value).resolve(strict=True)))
         except (ModelSpecError, OSError) as error:
-            refuse(f"--allow {entry}: {error}")
+            refuse(f"--allow {entry}: {reason(error)}")
         values.setdefault(setting, []).append(value)
     for origin in origins:
         if not re.fullmatch(r"https?://[^/\s*]+", origin):
-            refuse(f"--allow-origin {origin}: expected SCHEME://HOST[:PORT], as https://studio.example.org")
+            refuse(f"--allow-origin {origin}: expected SCHEME://HOST[:PORT], such as https://studio.example.org")
     try:
         return Allowed.model_validate({"origins": (STUDIO, *origins), "values": values, "open_page": browser})
     except ValidationError:
-        refuse("WARDROUND_TOKEN: expected at least 16 letters, digits, - or _")
+        refuse("WARDROUND_TOKEN: expected at least 16 characters (letters, digits, - or _)")
 
 
 def _with_models_of(file: Path, plugins: list[str], allowed: "Allowed") -> "Allowed":
@@ -183,7 +188,7 @@ def _configuration(origins: list[str]) -> Path:
         with FileLock(f"{file}.lock"):  # two servers may be started at the same moment
             write_whole(file, json.dumps(served(origins), indent=2))
     except OSError as error:
-        refuse(f"{file} cannot be written ({error.strerror}); name another folder in WARDROUND_CACHE")
+        refuse(f"{file}: cannot be written ({reason(error)}); set WARDROUND_CACHE to another folder")
     return file
 
 
@@ -196,13 +201,16 @@ def _check_state() -> None:
     if here in folders:
         return
     if any(Path(".langgraph_api").glob("*.pckl")):
-        refuse(".langgraph_api/ holds runs that no server of yours has kept here, as pickles: delete the folder")
+        refuse(
+            ".langgraph_api/ holds pickled runs that no server of yours has written here, and loading them could "
+            "execute code; delete the folder"
+        )
     try:
         known.parent.mkdir(parents=True, exist_ok=True)
         with known.open("a", encoding="utf-8") as out:
             out.write(f"{here}\n")
     except OSError as error:
-        refuse(f"{known} cannot be written ({error.strerror}); name another folder in WARDROUND_CACHE")
+        refuse(f"{known}: cannot be written ({reason(error)}); set WARDROUND_CACHE to another folder")
 
 
 def _check_port(port: int) -> int:

@@ -1,4 +1,4 @@
-"""``wardround doctor``: check run directories, and repair them."""
+"""``wardround doctor``: check run directories for damage and repair them."""
 
 from typing import Annotated
 
@@ -10,24 +10,24 @@ from wardround.commands.printing import echo
 
 
 def doctor(
-    runs: Runs, check: Annotated[bool, typer.Option("--check", help="Only look; change nothing.")] = False
+    runs: Runs, check: Annotated[bool, typer.Option("--check", help="Report damage, but change nothing.")] = False
 ) -> None:
-    """Look for damage in run directories, and mend it.
+    """Check run directories for damage and repair them.
 
-    What cannot be read is set aside in damaged/. Ends with code 1 if something is left that only you can mend, with
-    --check if anything was found.
+    Files that cannot be read are moved to damaged/ in the run directory. The exit code is 1 if damage remains that only
+    you can repair or, with --check, if any damage was found.
     """
     from wardround.run.doctor import examine, find_damaged_runs
 
     found = [examine(directory, mend=not check) for path in runs for directory in find_damaged_runs(path)]
     for findings in found:
         for finding in findings.mended:
-            echo(f"{'found' if check else 'mended'}: {finding}")
+            echo(f"{'found' if check else 'repaired'}: {finding}")
         for finding in findings.left:
-            echo(f"left: {finding}")
+            echo(f"not repaired: {finding}")
         if not findings.mended and not findings.left:
-            echo(f"{findings.path}: nothing is damaged")
+            echo(f"{findings.path}: no damage found")
         elif findings.mended and not check:
-            echo(f"{findings.path}: what was damaged is in damaged/; run the same command to go on")
+            echo(f"{findings.path}: damaged files were moved to damaged/; repeat the command of the run to resume it")
     if any(findings.left or (check and findings.mended) for findings in found):
         raise typer.Exit(SOME_FAILED)

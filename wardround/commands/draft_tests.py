@@ -1,4 +1,4 @@
-"""``wardround cases draft-tests``: a model drafts tests of patient simulators, for a person to correct."""
+"""``wardround cases draft-tests``: have a model draft tests of patient simulators, for a person to correct."""
 
 from pathlib import Path
 from typing import Annotated
@@ -11,19 +11,26 @@ from wardround.commands.printing import counted, echo
 
 
 def draft_tests(
-    source: Annotated[str, typer.Argument(metavar="SRC", help="A case file, or 'builtin'.")],
-    out: Annotated[Path, typer.Option("--out", "-o", help="The JSON file to write.")],
-    writer: Annotated[str, typer.Option(metavar="SPEC", help="The model that writes.")],
-    rounds: Annotated[int, typer.Option(min=1, max=50, help="Tests after none to so many exchanges less one.")] = 10,
-    limit: Annotated[int | None, typer.Option(min=1, help="Of the first so many cases; the paper has 50.")] = None,
-    case_ids: Annotated[list[str] | None, typer.Option("--case-id", help="Only this case; may be repeated.")] = None,
-    cache: Annotated[Path | None, typer.Option(metavar="FILE", help="Keep the answers: none is paid twice.")] = None,
+    source: Annotated[str, typer.Argument(metavar="SRC", help="Case file, or 'builtin'.")],
+    out: Annotated[Path, typer.Option("--out", "-o", help="JSON file to write.")],
+    writer: Annotated[str, typer.Option(metavar="SPEC", help="Model that drafts the tests.")],
+    rounds: Annotated[int, typer.Option(min=1, max=50, metavar="N", help="Draft tests after 0 to N-1 exchanges.")] = 10,
+    limit: Annotated[
+        int | None, typer.Option(min=1, metavar="N", help="Use only the first N cases; the paper has 50.")
+    ] = None,
+    case_ids: Annotated[
+        list[str] | None, typer.Option("--case-id", help="Use only the case with this id; may be repeated.")
+    ] = None,
+    cache: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Cache the answers in this file, so that none is paid for twice."),
+    ] = None,
 ) -> None:
-    """Draft tests of patient simulators in AIE's form.
+    """Draft tests of patient simulators in AIE's format.
 
-    A round has eight kinds; FILE.checklist.csv is there to be corrected. `cases confirm` takes the list back, `score
-    simulator FILE --cases SRC` plays the tests. A case that the writer does not finish is named; the command then ends
-    with 1.
+    Each round has eight kinds of test. Correct them in FILE.checklist.csv and apply the corrections with `cases
+    confirm`; `score simulator FILE --cases SRC` then plays the tests. Cases that the writer cannot finish are reported,
+    and the command exits with code 1.
     """
     from llm.specs import HUMAN, OFFLINE
     from scoring.aie.drafting import draft
@@ -34,7 +41,7 @@ def draft_tests(
 
     checklist = out.with_name(f"{out.name}.checklist.csv")
     if writer in (HUMAN, OFFLINE):
-        refuse(f"--writer {writer}: tests are drafted by a model; name one")
+        refuse(f"--writer {writer}: expected a model, such as openai:gpt-4o-mini")
     keep(out, checklist)
     cases = read(source, case_ids)[:limit]
     asked = ask_about(
@@ -47,6 +54,6 @@ def draft_tests(
         write_json(out, [one.record for _, one in asked.answers])
         write_checklist(checklist, TestLine, lines)
         echo(f"{counted(len(lines), 'test')} of {counted(len(asked.answers), 'case')} drafted in {out}")
-        echo(f"To correct: {checklist} (yes or no, mended words, added lines); then `wardround cases confirm`")
+        echo(f"To correct: {checklist} (write yes or no, edit texts, add lines); then run `wardround cases confirm`")
     if asked.failures:
         raise typer.Exit(SOME_FAILED)

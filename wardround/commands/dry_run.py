@@ -1,4 +1,4 @@
-"""``--dry-run``: project what a run will take, before any model is asked."""
+"""``--dry-run``: project the calls, tokens and cost of a run, before any model is called."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -11,10 +11,10 @@ if TYPE_CHECKING:
     from wardround.config.experiment import Experiment
 
 DryRun = Annotated[
-    bool, typer.Option("--dry-run", help="Ask nobody; print the calls, tokens and cost that it will take.")
+    bool, typer.Option("--dry-run", help="Call no model; print the expected number of calls, tokens and cost.")
 ]
 Like = Annotated[
-    Path | None, typer.Option(metavar="RUN", help="With --dry-run: project from what this smaller run took, time too.")
+    Path | None, typer.Option(metavar="RUN", help="With --dry-run: estimate from this smaller run, including the time.")
 ]
 
 
@@ -27,11 +27,11 @@ def check_like(dry_run: bool, like: Path | None) -> None:
     from wardround.config.experiment import ConfigurationError
 
     if like is not None and not dry_run:
-        raise ConfigurationError(f"--like {like}: belongs to --dry-run, which asks nobody")
+        raise ConfigurationError(f"--like {like}: needs --dry-run; add it, or leave --like out")
 
 
 def tell_projection(experiment: "Experiment", out: Path, like: Path | None, name: str = "") -> None:
-    """Print what a run will take.
+    """Print the expected calls, tokens and cost of a run.
 
     Raises:
         ConfigurationError: bad configuration or data.
@@ -47,14 +47,17 @@ def tell_projection(experiment: "Experiment", out: Path, like: Path | None, name
         echo(f"\n{name}")
     print_table(found.table)
     if found.left < found.cases:
-        echo(f"{found.cases - found.left} of {found.cases} cases are done already.")
+        echo(f"{found.cases - found.left} of {found.cases} cases are already done.")
     if found.measured is None:
         echo(
-            f"Estimated from {counted(found.sample, 'case')} that rules went through: four bytes a token; what is "
-            "written is a lower bound, as models use more words, and repairs and revisions are not counted. Run a few "
-            "cases and name that run with --like to project from what they took."
+            f"Estimated from an offline rehearsal of {counted(found.sample, 'case')}, at four bytes per token. The "
+            "output tokens are a lower bound: models use more words than rules do, and repairs and revisions are not "
+            "counted. For a better estimate, run a few cases and pass that run with --like."
         )
     else:
-        echo(f"From {counted(found.sample, 'case')} of {found.measured}, at list prices or those of [workflow.prices].")
+        echo(
+            f"Estimated from {counted(found.sample, 'case')} of {found.measured}, at list prices or those of "
+            "[workflow.prices]."
+        )
     if found.seconds is not None:
         echo(f"Time left: {timedelta(seconds=round(found.seconds))} at a concurrency of {experiment.run.concurrency}.")

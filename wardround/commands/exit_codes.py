@@ -10,7 +10,7 @@ import typer
 from typer.core import TyperGroup
 
 from wardround.commands.plugin_options import WithPlugins
-from wardround.commands.printing import echo
+from wardround.commands.printing import echo, reason
 
 SOME_FAILED = 1
 BAD_INPUT = 2
@@ -71,12 +71,12 @@ def _errors_in_one_line() -> Iterator[None]:
     try:
         yield
     except KeyboardInterrupt:
-        echo("interrupted; run the same command again to go on", err=True)
+        echo("interrupted; run the same command again to resume", err=True)
         raise typer.Exit(INTERRUPTED) from None
     except BrokenPipeError:  # the reader of the output (`head`) has read enough; typer exits silently with 1
         raise
     except OSError as error:
-        refuse(f"{error.filename} cannot be used: {error.strerror}" if error.filename else str(error))
+        refuse(f"{error.filename}: {reason(error)}" if error.filename else str(error))
     except Exception as error:
         if isinstance(error, _TYPER_ERRORS):
             raise

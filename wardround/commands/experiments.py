@@ -1,4 +1,4 @@
-"""``wardround experiments``: the built-in experiment files, and the JSON schema for editors."""
+"""``wardround experiments``: list and show the built-in experiment files, and print their JSON schema."""
 
 import json
 from itertools import takewhile
@@ -10,13 +10,16 @@ from wardround.commands.exit_codes import Commands, refuse
 from wardround.commands.printing import echo
 
 experiments_app = typer.Typer(
-    cls=Commands, help="Ready experiment files, and their JSON schema.", no_args_is_help=True, rich_markup_mode=None
+    cls=Commands,
+    help="Show built-in experiment files, and their JSON schema.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
 )
 
 
 @experiments_app.command("list")
 def list_files() -> None:
-    """The experiment files that come along. `wardround run NAME` runs one."""
+    """List the built-in experiment files. `wardround run NAME` runs one."""
     from wardround.library import library_files
 
     for name, file in library_files().items():
@@ -26,13 +29,13 @@ def list_files() -> None:
 
 
 @experiments_app.command()
-def show(name: Annotated[str, typer.Argument(help="Of a file that comes along.")]) -> None:
-    """Print a file, to be saved and changed."""
+def show(name: Annotated[str, typer.Argument(help="Name of a built-in experiment file.")]) -> None:
+    """Print a built-in experiment file, to save and edit."""
     from wardround.library import library_files
 
     files = library_files()
     if name not in files:
-        refuse(f"no experiment {name!r}; there are {', '.join(files)}")
+        refuse(f"no built-in experiment {name!r}; expected one of {', '.join(files)}")
     echo(files[name].read_text("utf-8"), nl=False)
 
 

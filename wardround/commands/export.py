@@ -1,4 +1,4 @@
-"""``wardround export``: runs in the formats of other tools."""
+"""``wardround export``: write runs in the formats of other tools."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -15,14 +15,18 @@ if TYPE_CHECKING:
 
     from wardround.analysis.training_sets import Line
 
-Sources = Annotated[list[Path], typer.Argument(metavar="SRC...", help="Dialogue files, run directories, or sweeps'.")]
+Sources = Annotated[
+    list[Path], typer.Argument(metavar="SRC", help="Dialogue files, run directories or sweep directories.")
+]
 Marks = Annotated[
     list[Path] | None,
-    typer.Option("--marks", metavar="FILE", help="Judgements of pairs of these runs (`wardround rate`); repeatable."),
+    typer.Option(
+        "--marks", metavar="FILE", help="File of pairwise judgements of these runs (`wardround rate`); may be repeated."
+    ),
 ]
 
-export_app = typer.Typer(cls=Commands, no_args_is_help=True, help="Runs in the formats of other tools.")
-Runs = Annotated[list[Path], typer.Argument(metavar="RUN...", help="Run directories, or sweeps'.")]
+export_app = typer.Typer(cls=Commands, no_args_is_help=True, help="Export runs in the formats of other tools.")
+Runs = Annotated[list[Path], typer.Argument(metavar="RUN", help="Run directories or sweep directories.")]
 
 
 @contextmanager
@@ -31,19 +35,23 @@ def _needs_extra(extra: str) -> Iterator[None]:
     try:
         yield
     except ImportError as error:
-        refuse(f"export {extra} needs the extra `{extra}` ({error}): pip install 'wardround[{extra}]'")
+        refuse(f"export {extra}: a package is missing ({error}); run: pip install 'wardround[{extra}]'")
 
 
 @export_app.command()
 def transcripts(
-    run: Annotated[Path, typer.Argument(metavar="RUN", help="A run directory, or a sweep's.")],
-    out: Annotated[Path, typer.Option("-o", "--out", metavar="FILE", help="The JSON list to write.")],
-    format: Annotated[Literal["aie", "medpmc"], typer.Option("--format", help="Whose transcript files.")] = "aie",
+    run: Annotated[Path, typer.Argument(metavar="RUN", help="Run directory or sweep directory.")],
+    out: Annotated[
+        Path, typer.Option("-o", "--out", metavar="FILE", help="JSON file to write (a list of transcripts).")
+    ],
+    format: Annotated[
+        Literal["aie", "medpmc"], typer.Option("--format", help="Write the file format of AIE's or Med-PMC's authors.")
+    ] = "aie",
 ) -> None:
-    """Write consultations as AIE's or Med-PMC's authors do.
+    """Write consultations in AIE's or Med-PMC's file format.
 
-    `score aie` and `score medpmc` read the file as they read the run, whoever plays the patient. A run with another
-    patient than the authors' is said to be one.
+    `score aie` and `score medpmc` score the file like the run itself, whichever patient was used. If that is not the
+    patient of the chosen paper, a note says so.
     """
     from wardround.analysis.transcripts import FORMS, transcripts_of
     from wardround.store.provenance import write_json
@@ -55,22 +63,31 @@ def transcripts(
     others = {one.experiment.context.patient for one in find_runs([run])} - {FORMS[format].patient}
     if others:
         own_form = next(
-            (f"; {name} is the form of its authors" for name, one in FORMS.items() if one.patient in others), ""
+            (
+                f"; use --format {name} for the format of its authors"
+                for name, one in FORMS.items()
+                if one.patient in others
+            ),
+            "",
         )
         mismatch = f"The patient is {', '.join(sorted(others))}, not {FORMS[format].patient}"
-        echo(f"{mismatch}: only the form is theirs{own_form}.")
+        echo(f"{mismatch}: only the format is that of {format}'s authors{own_form}.")
 
 
 @export_app.command()
 def example(
-    run: Annotated[Path, typer.Argument(metavar="RUN", help="A run of consultations.")],
-    case_id: Annotated[str, typer.Option("--case-id", metavar="ID", help="Whose consultation; no case to be played.")],
-    out: Annotated[Path, typer.Option("-o", "--out", metavar="FILE", help="The text; its pictures lie beside it.")],
+    run: Annotated[Path, typer.Argument(metavar="RUN", help="Run directory of consultations.")],
+    case_id: Annotated[
+        str, typer.Option("--case-id", metavar="ID", help="Id of the case, which must not be among those to be run.")
+    ],
+    out: Annotated[
+        Path, typer.Option("-o", "--out", metavar="FILE", help="Text file to write; pictures are written beside it.")
+    ],
 ) -> None:
-    """Write a consultation as the example that a doctor is shown.
+    """Write a consultation as an example for the doctor's prompt.
 
-    `doctor_mode = "one_shot_cot"` shows it, pictures and all. Of a run with `doctor_mode = "zero_shot_cot"` the model's
-    thoughts stand in it. A text may be mended by hand.
+    `doctor_mode = "one_shot_cot"` shows the example to the doctor, with its pictures. It contains the model's thoughts
+    if the run has `doctor_mode = "zero_shot_cot"`. The text may be edited by hand.
     """
     from wardround.analysis.examples import write_example
     from wardround.store.recorded_run import find_run
@@ -82,61 +99,72 @@ def example(
 @export_app.command()
 def sft(
     sources: Sources,
-    out: Annotated[Path, typer.Option("-o", "--out", metavar="FILE", help="The JSON lines to write.")],
+    out: Annotated[Path, typer.Option("-o", "--out", metavar="FILE", help="JSON-lines file to write.")],
     by_turn: Annotated[
-        bool, typer.Option("--by-turn", help="A prompt with its completion for each turn of the physician.")
+        bool, typer.Option("--by-turn", help="Write a prompt and its completion for each turn of the physician.")
     ] = False,
     role: Annotated[
         str | None,
-        typer.Option(metavar="ROLE", help="Instead: prompt and answer of each call of this role: dialogue_writer, ..."),
+        typer.Option(
+            metavar="ROLE", help="Write the prompt and answer of each call of this role instead (dialogue_writer, ...)."
+        ),
     ] = None,
 ) -> None:
-    """Write interviews as TRL's SFTTrainer reads them.
+    """Write interviews in the format of TRL's SFTTrainer.
 
-    They are a dialogue a line, for a loss on the assistant's words. Of a reconstruction, only what passed the gates.
+    Each line is one dialogue, for a loss on the assistant's turns. From a reconstruction, only dialogues that passed
+    the gates are written.
     """
     from wardround.analysis.training_sets import answers_of, dialogues_in, interviews
     from wardround.config.experiment import ConfigurationError
     from wardround.store.recorded_run import find_runs
 
     if role and by_turn:
-        raise ConfigurationError("--by-turn: parts dialogues; --role has a line for each call already")
+        raise ConfigurationError(
+            "--by-turn: cannot be combined with --role, which writes a line for each call; leave one out"
+        )
     lines = answers_of(find_runs(sources), role) if role else interviews(dialogues_in(sources), by_turn)
-    count = _write_lines(out, lines, f"no answer of the role {role!r}" if role else "no turn of a physician")
-    echo(f"{count} lines: {out}")
+    count = _write_lines(
+        out,
+        lines,
+        f"--role {role}: no answer of this role in these runs" if role else "no turn of a physician in these sources",
+    )
+    echo(f"{counted(count, 'line')}: {out}")
 
 
 @export_app.command()
 def preference(
     runs: Runs,
-    out: Annotated[Path, typer.Option("-o", "--out", metavar="FILE", help="The JSON lines to write.")],
+    out: Annotated[Path, typer.Option("-o", "--out", metavar="FILE", help="JSON-lines file to write.")],
     marks: Marks = None,
 ) -> None:
-    """Write preferences as TRL's DPOTrainer reads them.
+    """Write preferences in the format of TRL's DPOTrainer.
 
-    Drafts that the gates kept against those that they sent back, decisions that were accepted against those objected
-    to, and of pairs that were judged the better consultation against the other.
+    Pairs are drafts that passed the gates against drafts sent back, accepted decisions against decisions objected to,
+    and, with --marks, the better consultation of a judged pair against the other.
     """
-    count = _write_lines(out, _preferences(runs, marks), "no preference: nothing was sent back or objected to")
-    echo(f"{count} pairs: {out}")
+    count = _write_lines(
+        out, _preferences(runs, marks), "no preferences in these runs: nothing was sent back or objected to"
+    )
+    echo(f"{counted(count, 'pair')}: {out}")
 
 
 @export_app.command()
 def dataset(
     sources: Sources,
-    out: Annotated[Path, typer.Option("-o", "--out", metavar="FOLDER", help="The folder to write.")],
+    out: Annotated[Path, typer.Option("-o", "--out", metavar="FOLDER", help="Folder to write.")],
     license: Annotated[
-        str, typer.Option(metavar="ID", help="Of the notes and the dialogues, as the Hub calls it: cc-by-4.0, ...")
+        str, typer.Option(metavar="ID", help="Licence of notes and dialogues, as named on the Hub (cc-by-4.0, ...).")
     ] = "unknown",
     held_out: Annotated[
-        float, typer.Option(min=0, max=0.9, help="Share of the dialogues that is the split `validation`.")
+        float, typer.Option(min=0, max=0.9, help="Share of the dialogues for the split `validation`.")
     ] = 0.0,
     marks: Marks = None,
 ) -> None:
     """Write dialogues as a Hugging Face data set folder.
 
-    It has its card; nothing is uploaded. Preferences of the runs among the sources stand in a configuration of their
-    own.
+    The folder includes a data set card; nothing is uploaded. Preferences from the runs among the sources are written as
+    a separate configuration.
     """
     from wardround.analysis.hub_folder import write_folder
     from wardround.analysis.training_sets import dialogues_in
@@ -145,15 +173,16 @@ def dataset(
     preferred = list(_preferences(runs, marks)) if runs else []
     counts = write_folder(out, dialogues_in(sources), preferred, license, held_out)
     for name, count in counts.items():
-        echo(f"{out / name}: {count} lines")
-    echo(f"Load it: datasets.load_dataset({str(out)!r}, 'sft')")
+        echo(f"{out / name}: {counted(count, 'line')}")
+    echo(f"Load it with datasets.load_dataset({str(out)!r}, 'sft')")
 
 
 @export_app.command()
 def inspect(
-    runs: Runs, out: Annotated[Path, typer.Option("-o", "--out", metavar="DIR", help="Where RUN.eval is written.")]
+    runs: Runs,
+    out: Annotated[Path, typer.Option("-o", "--out", metavar="DIR", help="Directory for the logs, RUN.eval.")],
 ) -> None:
-    """Write a log of Inspect for each run. It has every case, dialogue, score and call; `inspect view` shows it."""
+    """Write an Inspect log for each run. It holds every case, dialogue, score and call; open it with `inspect view`."""
     from wardround.exports.inspect_log import write_inspect_logs
     from wardround.store.recorded_run import find_runs
 
@@ -165,9 +194,9 @@ def inspect(
 @export_app.command()
 def parquet(
     runs: Runs,
-    out: Annotated[Path, typer.Option("-o", "--out", metavar="DIR", help="Where the five files are written.")],
+    out: Annotated[Path, typer.Option("-o", "--out", metavar="DIR", help="Directory for the five files.")],
 ) -> None:
-    """Write runs, cases, turns, calls and verdicts as Parquet. Each is a file, of all runs."""
+    """Write runs, cases, turns, calls and verdicts as Parquet. Each file covers all runs."""
     from wardround.exports.frames import write_parquet
     from wardround.store.recorded_run import find_runs
 
@@ -180,10 +209,10 @@ def parquet(
 def mlflow(
     runs: Runs,
     out: Annotated[
-        str, typer.Option("-o", "--out", metavar="FILE|URL", help="MLflow's SQLite file, or a tracking server.")
+        str, typer.Option("-o", "--out", metavar="FILE|URL", help="SQLite file of MLflow, or URL of a tracking server.")
     ],
 ) -> None:
-    """Log each run to MLflow. Settings are parameters, means are metrics. One logged before is put in its place."""
+    """Log each run to MLflow. Settings become parameters, means become metrics. Runs logged before are replaced."""
     from wardround.exports.mlflow_runs import write_mlflow
     from wardround.store.recorded_run import find_runs
 
@@ -197,11 +226,11 @@ def mlflow(
 def otel(
     runs: Runs,
     out: Annotated[
-        str, typer.Option("-o", "--out", metavar="FILE|URL", help="A file of OTLP's JSON lines, or a collector.")
+        str, typer.Option("-o", "--out", metavar="FILE|URL", help="File of OTLP JSON lines, or URL of a collector.")
     ],
-    content: Annotated[bool, typer.Option("--content", help="Also what was asked and answered.")] = False,
+    content: Annotated[bool, typer.Option("--content", help="Include the texts of prompts and answers.")] = False,
 ) -> None:
-    """Write OpenTelemetry's spans, a trace a case. A collector is sent to only when named."""
+    """Write OpenTelemetry spans, one trace per case. Nothing is sent unless the URL of a collector is given."""
     from wardround.exports.spans import write_spans
     from wardround.store.recorded_run import find_runs
 

@@ -1,4 +1,4 @@
-"""``wardround floors``: floor and ceiling scores of a set of cases."""
+"""``wardround floors``: compute floor and ceiling scores for a set of cases."""
 
 from pathlib import Path
 from typing import Annotated
@@ -11,23 +11,24 @@ from wardround.commands.printing import echo
 
 def floors(
     source: Annotated[
-        str, typer.Argument(metavar="RUN_OR_CASES", help="A run directory, a file of cases, or `builtin`.")
+        str, typer.Argument(metavar="RUN_OR_CASES", help="Run directory, case file, or 'builtin'.")
     ] = "builtin",
     suite: Annotated[
         str | None,
-        typer.Option(metavar="NAME", help="What the cases are scored by.", show_default="medchain, or the run's own"),
+        typer.Option(metavar="NAME", help="Suite that scores the cases.", show_default="medchain, or the run's own"),
     ] = None,
     split: Annotated[
-        str | None, typer.Option(help="Only cases of this split.", show_default="test of the built-in cases, else all")
+        str | None,
+        typer.Option(help="Use only cases of this split.", show_default="test for the built-in cases, otherwise all"),
     ] = None,
     json_file: JsonScores = None,
 ) -> None:
-    """What silence, a constant answer and an oracle would score.
+    """Compute floor and ceiling scores for a set of cases.
 
-    Floor and ceiling of a set of cases: constant answer, shuffled keys, oracle, and the offline baseline.
-    The first three are made from the answer keys, the constant answer from split `train`; the baseline is run. Of a
-    dialogue, which no key tells, they are made from the baseline's. All are judged by rules. Of a run, they are kept in
-    its directory: its tables and its report show them.
+    The scores are those of a constant answer, shuffled answer keys, an oracle, and the offline baseline. The first
+    three are made from the answer keys (the constant answer from those of split `train`); the baseline is run. Suites
+    that score dialogues, which no key contains, use the baseline's dialogues instead. All judging is by rules. For a
+    run, the scores are saved in its directory, and appear in its tables and its report.
     """
     import tempfile
 
@@ -50,7 +51,7 @@ def floors(
 
     run = find_run(Path(source)) if is_run(Path(source)) else None
     if run is not None and (suite or split):
-        raise ConfigurationError(f"{source}: a run has a suite and a split; leave --suite and --split out")
+        raise ConfigurationError(f"{source}: a run has its own suite and split; leave out --suite and --split")
     experiment = run.experiment if run is not None else experiment_for(source, suite, split)
     cases = list(run.cases.values()) if run is not None else select_cases(experiment.data)
     found = floors_from_keys(experiment, cases)
@@ -65,4 +66,4 @@ def floors(
             write_floors(file, found)
     print_table(floors_table(found, SUITES[experiment.scored_by]))
     if run is not None:
-        echo(f"Kept in {run.path}: its tables and its report show them.")
+        echo(f"Saved in {run.path}; its tables and its report show these scores.")

@@ -14,21 +14,24 @@ if TYPE_CHECKING:
 
 def graph(
     name: Annotated[
-        str, typer.Argument(help="Its name, such as `consultation` or `patients.saps`.")
+        str, typer.Argument(help="Name of the graph, such as `consultation` or `patients.saps`.")
     ] = "clinical_workflow",
     strategy: Annotated[
-        str, typer.Option(help="Of the clinical workflow, or a part of it: how it is decided.")
+        str, typer.Option(help="Strategy that decides, for the clinical workflow and its parts.")
     ] = "group",
-    depth: Annotated[int, typer.Option(min=0, max=4, help="Levels of subgraphs to draw.")] = 0,
+    depth: Annotated[int, typer.Option(min=0, max=4, help="Number of levels of subgraphs to draw.")] = 0,
     out: Annotated[
-        Path | None, typer.Option("--out", "-o", help="Write here: .svg and .png are drawn, anything else is Mermaid.")
+        Path | None,
+        typer.Option(
+            "--out", "-o", help="File to write: .svg or .png for a picture, any other suffix for Mermaid text."
+        ),
     ] = None,
 ) -> None:
-    """Draw a graph, as a picture or as text. Without a file it is Mermaid text on standard output."""
+    """Draw a graph, as a picture or as text. Without --out, print Mermaid text."""
     from graphs.catalogue import graph_by, graph_names
 
     if name not in graph_names():
-        refuse(f"there is no graph {name!r}; one of {', '.join(graph_names())}")
+        refuse(f"no graph {name!r}; expected one of {', '.join(graph_names())}")
     try:
         drawn = graph_by(name, strategy).get_graph(xray=depth)
     except ValueError as error:
@@ -46,7 +49,7 @@ def graph(
         else:
             out.write_text(drawn.draw_mermaid(), encoding="utf-8")
     except ImportError:
-        refuse("a PNG is drawn by Graphviz: pip install 'wardround[draw]' (needs graphviz and graphviz-dev)")
+        refuse("a PNG is drawn by Graphviz; run: pip install 'wardround[draw]' (needs graphviz and graphviz-dev)")
 
 
 def known_graphs() -> dict[str, list[str]]:

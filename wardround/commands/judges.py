@@ -1,4 +1,4 @@
-"""``wardround judges``: how far the judges of runs can be trusted."""
+"""``wardround judges``: compare the judges of runs with people and with each other."""
 
 from pathlib import Path
 from typing import Annotated
@@ -12,28 +12,31 @@ def judges(
     runs: Runs,
     judge: Annotated[
         list[str] | None,
-        typer.Option(metavar="SPEC", help="A model that judges the answers again, or 'offline'; repeatable."),
+        typer.Option(metavar="SPEC", help="Model that judges the answers again, or 'offline'; may be repeated."),
     ] = None,
     marks: Annotated[
         Path | None,
         typer.Option(
-            metavar="FILE", help="What people judged (`wardround rate`).", show_default="ratings.jsonl of the first run"
+            metavar="FILE",
+            help="File of people's judgements (`wardround rate`).",
+            show_default="ratings.jsonl of the first run",
         ),
     ] = None,
     human: Annotated[
         Path | None,
         typer.Option(
-            metavar="CSV", help="People's scores from elsewhere: column 'case' (RUN/CASE of several runs), then scores."
+            metavar="CSV",
+            help="People's scores from elsewhere: a column 'case' (RUN/CASE for several runs), then the scores.",
         ),
     ] = None,
     csv: CsvFolder = None,
     json_file: JsonFile = None,
 ) -> None:
-    """Hold judges beside people and beside each other.
+    """Compare judges with people and with each other.
 
-    Every judged score of the runs: its mean by judge, the rank correlation with people's marks and with length, the
-    judges' agreement, and what a judge gives to doctors of its own family. No doctor is asked again. Position is told
-    by `wardround score aie-pairwise`, which asks each pair in both orders.
+    For each judged score of the runs, print its mean by judge, the rank correlation with people's marks and with
+    length, the agreement of the judges, and the preference of a judge for models of its own family. No doctor is called
+    again. For position bias, use `wardround score aie-pairwise`, which judges each pair in both orders.
     """
     import anyio
 

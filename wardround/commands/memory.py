@@ -1,4 +1,4 @@
-"""``wardround memory build | query | stats``: the memory of earlier cases."""
+"""``wardround memory build | query | stats``: build and query a memory of earlier cases."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -7,7 +7,7 @@ import typer
 
 from wardround.commands.case_files import ask_about
 from wardround.commands.exit_codes import SOME_FAILED, Commands, refuse
-from wardround.commands.printing import echo
+from wardround.commands.printing import counted, echo
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable
@@ -15,36 +15,44 @@ if TYPE_CHECKING:
     from cases import Case
     from llm import ModelSettings
 
-Location = Annotated[str, typer.Option("--memory", help="'builtin', a directory, or a Chroma server's URL.")]
-Embedding = Annotated[str, typer.Option(help="use-multilingual-v3, or a sentence-transformers model by name or path.")]
+Location = Annotated[
+    str, typer.Option("--memory", help="Memory to use: 'builtin', a directory, or the URL of a Chroma server.")
+]
+Embedding = Annotated[
+    str, typer.Option(help="Embedding: use-multilingual-v3, or the name or path of a sentence-transformers model.")
+]
 
-memory_app = typer.Typer(cls=Commands, help="The store of earlier cases.", no_args_is_help=True, rich_markup_mode=None)
+memory_app = typer.Typer(
+    cls=Commands, help="Build and query a memory of earlier cases.", no_args_is_help=True, rich_markup_mode=None
+)
 
 
 @memory_app.command()
 def build(
-    source: Annotated[str, typer.Argument(metavar="SRC", help="A case file, or 'builtin'.")],
-    out: Annotated[str, typer.Option("--out", "-o", help="A directory, or a Chroma server's URL.")],
+    source: Annotated[str, typer.Argument(metavar="SRC", help="Case file, or 'builtin'.")],
+    out: Annotated[str, typer.Option("--out", "-o", help="Directory to write, or URL of a Chroma server.")],
     embedding: Embedding = "all-MiniLM-L6-v2",
     split: Annotated[
-        list[str] | None, typer.Option(help="Only this split; may be repeated.", show_default="train, validation")
+        list[str] | None,
+        typer.Option(help="Include cases of this split; may be repeated.", show_default="train, validation"),
     ] = None,
     every_split: Annotated[
-        bool, typer.Option(help="Remember all cases, also those of the test split and of none.")
+        bool, typer.Option(help="Include all cases, also those of the test split and those without a split.")
     ] = False,
     refiner: Annotated[
         str | None,
-        typer.Option(metavar="SPEC", help="The model that describes each case's symptoms.", show_default="by rule"),
+        typer.Option(metavar="SPEC", help="Model that describes each case's symptoms.", show_default="by rule"),
     ] = None,
     cache: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Keep the refiner's answers: none is paid twice.")
+        Path | None,
+        typer.Option(metavar="FILE", help="Cache the refiner's answers in this file, so that none is paid for twice."),
     ] = None,
 ) -> None:
-    """Remember the train and validation cases of a file.
+    """Build a memory from the train and validation cases of a file.
 
-    Cases without a split are refused unless asked for. With --refiner, remembered cases get their keys from the model
-    that describes new ones (MedChain, B.3). A case that it does not answer for is described by rule, and named; the
-    command then ends with 1.
+    Cases without a split are refused unless --every-split is given. With --refiner, the symptoms by which cases are
+    found are described by a model, as those of new cases are (MedChain, B.3). Cases for which it gives no answer are
+    described by rule and reported, and the command exits with code 1.
     """
     from rich.console import Console
     from rich.progress import Progress
@@ -55,12 +63,12 @@ def build(
     splits, cases = split or ["train", "validation"], load_cases(source)
     if unsplit := [case.id for case in cases if case.split is None and not every_split]:
         refuse(
-            f"{source}: {len(unsplit)} of {len(cases)} cases have no split ({unsplit[0]}, ...), so that test "
-            f"cases would be remembered: `wardround cases split {source}` first, or --every-split"
+            f"{source}: {len(unsplit)} of {len(cases)} cases have no split ({unsplit[0]}, ...), so test cases could "
+            f"enter the memory; run `wardround cases split {source}` first, or give --every-split"
         )
     cases = [case for case in cases if every_split or case.split in splits]
     if not cases:
-        refuse(f"{source} has no case of split {' or '.join(splits)}")
+        refuse(f"{source}: no case of split {' or '.join(splits)}")
     warn_of_languages(embedding, {case.language for case in cases})
     keys, unanswered = _describe_cases(cases, refiner, cache)
     with Progress(console=Console(stderr=True), transient=True) as bar:
@@ -71,8 +79,8 @@ def build(
 
         memory = build_memory(cases, out, embedding, progress, keys)
     for case, reason in unanswered:
-        echo(f"{case.id}: described by rule ({reason})", err=True)
-    echo(f"{len(cases)} cases remembered in {memory.location}")
+        echo(f"{case.id}: described by rule, as the refiner gave no answer ({reason})", err=True)
+    echo(f"{counted(len(cases), 'case')} stored in {memory.location}")
     if unanswered:
         raise typer.Exit(SOME_FAILED)
 
@@ -83,7 +91,7 @@ def _describe_cases(
     """Return the refiner's descriptions by case, and its failures; nothing without a refiner."""
     if refiner is None:
         if cache is not None:
-            refuse("--cache keeps the refiner's answers: name --refiner too")
+            refuse("--cache needs --refiner, whose answers it keeps; add it, or leave --cache out")
         return {}, []
     from nodes.workflow.case_retrieval import described, recorded_words
 
@@ -96,13 +104,13 @@ def _describe_cases(
 
 @memory_app.command()
 def query(
-    symptoms: Annotated[str, typer.Argument(help="A symptom description.")],
+    symptoms: Annotated[str, typer.Argument(help="Description of symptoms to search for.")],
     memory: Location = "builtin",
     department: Annotated[str | None, typer.Option(help="Search only this first-level department.")] = None,
-    k: Annotated[int, typer.Option(min=1, help="How many cases.")] = 3,
+    k: Annotated[int, typer.Option(min=1, help="Number of cases to return.")] = 3,
     embedding: Embedding = "all-MiniLM-L6-v2",
 ) -> None:
-    """The nearest remembered cases."""
+    """Find the cases in memory that are nearest to a description."""
     from cases.vocabulary import DEPARTMENTS
     from retrieval import feature_text, open_memory
 
@@ -115,15 +123,15 @@ def query(
         text = f"{neighbour.case.id}  similarity {neighbour.similarity:.3f}\n{feature_text(neighbour.case)}\n"
         echo(text)
     if not found:
-        echo("no case remembered there")
+        echo("no cases in this memory" + (f" for department {department}" if department else ""))
 
 
 @memory_app.command()
 def stats(memory: Location = "builtin", embedding: Embedding = "all-MiniLM-L6-v2") -> None:
-    """How many cases each department has."""
+    """Count the cases in memory by department."""
     from retrieval import open_memory
     from wardround.tables.terminal import print_rows
 
     counts = open_memory(memory, embedding).stats()
     rows = [[name or "(none)", str(count.verified), str(count.pseudo)] for name, count in counts.items()]
-    print_rows("Remembered cases", ["department", "verified", "pseudo"], rows)
+    print_rows("Cases in memory", ["department", "verified", "pseudo"], rows)

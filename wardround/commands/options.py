@@ -9,40 +9,52 @@ from wardround.commands.exit_codes import refuse
 
 
 def a_file(given: Path | None) -> Path | None:
-    """Refuse `-`: standard output has the tables, so that no program could parse both."""
+    """Refuse `-`: tables are printed to standard output, so that no program could parse both."""
     if given == Path("-"):
-        refuse("--json -: expected the name of a file, since the tables for people are printed here")
+        refuse("--json -: expected a file name; standard output has the printed tables")
     return given
 
 
 Models = Annotated[
     list[str] | None,
-    typer.Option(metavar="ROLE=SPEC", help="The model of a role, or of all (default=SPEC); may be repeated."),
+    typer.Option(metavar="ROLE=SPEC", help="Model for a role, or for all roles (default=SPEC); may be repeated."),
 ]
 Settings = Annotated[
     list[str] | None,
-    typer.Option("--set", metavar="KEY=VALUE", help="A setting, such as feedback=off; may be repeated."),
+    typer.Option("--set", metavar="KEY=VALUE", help="Set a setting, such as feedback=off; may be repeated."),
 ]
-Concurrency = Annotated[int | None, typer.Option(min=1, help="Cases at once.", show_default="4")]
-Engine = Annotated[Literal["local", "ray"] | None, typer.Option(help="Where the cases run.", show_default="local")]
-Runs = Annotated[list[Path], typer.Argument(metavar="RUN [RUN ...]", help="Run directories, or a sweep's.")]
-CsvFolder = Annotated[Path | None, typer.Option("--csv", metavar="DIR", help="Also write the tables here, as CSV.")]
+Concurrency = Annotated[
+    int | None, typer.Option(min=1, help="Number of cases to run at the same time.", show_default="4")
+]
+Engine = Annotated[
+    Literal["local", "ray"] | None,
+    typer.Option(help="Run the cases on this machine (local) or on a Ray cluster (ray).", show_default="local"),
+]
+Runs = Annotated[list[Path], typer.Argument(metavar="RUN", help="Run directories or sweep directories.")]
+CsvFolder = Annotated[
+    Path | None, typer.Option("--csv", metavar="DIR", help="Also write the tables to this directory, as CSV.")
+]
 JsonFile = Annotated[
-    Path | None, typer.Option("--json", metavar="FILE", help="Also write the tables here.", callback=a_file)
+    Path | None,
+    typer.Option("--json", metavar="FILE", help="Also write the tables to this file, as JSON.", callback=a_file),
 ]
 JsonScores = Annotated[
     Path | None,
-    typer.Option("--json", metavar="FILE", help="Also write the scores here, at full precision.", callback=a_file),
+    typer.Option(
+        "--json", metavar="FILE", help="Also write the scores to this file, as JSON at full precision.", callback=a_file
+    ),
 ]
-Port = Annotated[int, typer.Option(min=0, max=65535, help="Port on the loopback interface; 0: any free one.")]
+Port = Annotated[int, typer.Option(min=0, max=65535, help="Port on the loopback interface; 0 takes any free port.")]
 Browser = Annotated[bool, typer.Option(help="Open the page in a browser.")]
 Progress = Annotated[
     str,
     typer.Option(
         metavar="auto|json|FILE.jsonl",
-        help="What is shown meanwhile: a bar; every event as JSON on standard error; or both, the events in a file.",
+        help="Show a bar, or a line per case outside a terminal (auto); every event as JSON on standard error (json); "
+        "or the display of auto with the events written to FILE.jsonl.",
     ),
 ]
 Address = Annotated[
-    str | None, typer.Option(help="Of a Ray cluster, HOST:PORT or auto.", show_default="one of this machine's own")
+    str | None,
+    typer.Option(help="Address of a Ray cluster (HOST:PORT, or auto).", show_default="start one on this machine"),
 ]

@@ -24,11 +24,20 @@ def _load(ctx: typer.Context, names: list[str] | None) -> list[str] | None:
 PluginOption = Annotated[
     list[str] | None,
     typer.Option(
-        "--plugin", metavar="FILE|MODULE", help="Load a plug-in first; may be repeated.", callback=_load, is_eager=True
+        "--plugin",
+        metavar="FILE|MODULE",
+        help="Load this plug-in first; may be repeated.",
+        callback=_load,
+        is_eager=True,
     ),
 ]
 PromptsOption = Annotated[
-    str | None, typer.Option("--prompts", metavar="DIR", help="Prompts to lay over ours, LANGUAGE/NAME.md, by name.")
+    str | None,
+    typer.Option(
+        "--prompts",
+        metavar="DIR",
+        help="Folder of prompts (LANGUAGE/NAME.md) that replace built-in ones of the same name.",
+    ),
 ]
 NO_EGRESS = "--no-egress"
 
@@ -43,9 +52,7 @@ def _close_network(wanted: bool) -> None:
 
 NoEgressOption = Annotated[
     bool,
-    typer.Option(
-        NO_EGRESS, help="Refuse every connection beyond this machine.", callback=_close_network, is_eager=True
-    ),
+    typer.Option(NO_EGRESS, help="Refuse all connections to other machines.", callback=_close_network, is_eager=True),
 ]
 
 

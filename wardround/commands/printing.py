@@ -1,4 +1,4 @@
-"""Print text on a terminal safely, and counts in words."""
+"""Print text on a terminal safely, counts in words, and reasons of failures."""
 
 import logging
 
@@ -18,6 +18,16 @@ def echo(text: str = "", *, err: bool = False, nl: bool = True) -> None:
 def counted(number: int, thing: str) -> str:
     """Return a number with its noun."""
     return f"{number} {thing}{'' if number == 1 else 's'}"
+
+
+def reason(error: Exception) -> str:
+    """Return why a file cannot be used, without an error number and the file's name; of other errors, their text."""
+    if isinstance(error, FileNotFoundError):
+        return "file or folder not found"
+    if isinstance(error, UnicodeDecodeError):
+        return f"not UTF-8 text (at byte {error.start})"
+    text = error.strerror if isinstance(error, OSError) else None
+    return f"{text[0].lower()}{text[1:]}" if text else str(error)
 
 
 class Plain(logging.Formatter):

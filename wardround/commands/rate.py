@@ -1,4 +1,4 @@
-"""``wardround rate`` and ``wardround cases rate``: people rate consultations blind, and physicians rate cases."""
+"""``wardround rate`` and ``wardround cases rate``: pages on which people rate consultations blind, or cases."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -18,29 +18,31 @@ def rate(
     scale: Annotated[
         Literal["mvme", "aie", "medpmc", "clini_eval", "pairwise", "misdiagnosis"],
         typer.Option(
-            help="What is asked: the parts of the report (mvme), aspects of the consultation, points of the "
-            "interview (clini_eval), which of two runs is better (pairwise), or what led to a diagnosis graded D."
+            help="Questions to ask: the parts of the report (mvme), aspects of the consultation (aie, medpmc), "
+            "points of the interview (clini_eval), which of two runs is better (pairwise), or what led to a "
+            "diagnosis graded D (misdiagnosis)."
         ),
     ] = "mvme",
     marks: Annotated[
         Path | None,
         typer.Option(
-            "--marks", metavar="FILE", help="Where judgements are kept.", show_default="ratings.jsonl of the first run"
+            "--marks",
+            metavar="FILE",
+            help="File that keeps the judgements.",
+            show_default="ratings.jsonl of the first run",
         ),
     ] = None,
     port: Port = 0,
     browser: Browser = True,
-    summary: Annotated[
-        bool, typer.Option("--summary", help="Serve nothing; print what has been judged so far.")
-    ] = False,
+    summary: Annotated[bool, typer.Option("--summary", help="Open no page; print the judgements so far.")] = False,
     csv: CsvFolder = None,
     json_file: JsonFile = None,
 ) -> None:
-    """Open a page on which people judge consultations, blinded.
+    """Open a page on which people judge consultations blind.
 
-    Each has an order of their own. Every choice is kept at once; several people may judge at a time, and go on later.
-    Ctrl-C ends it and prints means, agreement (Krippendorff's alpha), correlation with the runs' scores, and where
-    people disagree most.
+    Everybody gets the consultations in a different order. Each choice is saved at once; several people may judge at the
+    same time, and continue later. Ctrl-C ends the page and prints means, agreement (Krippendorff's alpha), correlation
+    with the runs' scores, and where people disagree most.
     """
     from wardround.rating.agreement import tables_of
     from wardround.rating.items import items_of
@@ -54,36 +56,38 @@ def rate(
         _serve(items_of(found, scale), scale, file, "Judgements", port, browser)
     tables = tables_of(found, scale, read_marks(file))
     if not tables:
-        echo(f"{file}: nothing of scale {scale} has been judged yet")
+        echo(f"{file}: no judgements on scale {scale} yet")
     tell(tables, csv, json_file)
 
 
 def rate_cases(
-    file: Annotated[str, typer.Argument(help="A JSON-lines file of cases, or 'builtin'.")],
+    file: Annotated[str, typer.Argument(help="JSON-lines file of cases, or 'builtin'.")],
     scale: Annotated[
         Literal["medchain", "ai_hospital"],
-        typer.Option(help="Six dimensions of a case (medchain), or diagnosis, basis and treatment (ai_hospital)."),
+        typer.Option(
+            help="Ask about six dimensions of a case (medchain), or about diagnosis, basis and treatment (ai_hospital)."
+        ),
     ] = "medchain",
     marks: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Where ratings are kept.", show_default="case_ratings.jsonl beside the file"),
+        typer.Option(
+            metavar="FILE", help="File that keeps the ratings.", show_default="case_ratings.jsonl beside the file"
+        ),
     ] = None,
     per_department: Annotated[
-        int | None, typer.Option(min=1, help="So many of each department, drawn.", show_default="all cases")
+        int | None, typer.Option(min=1, metavar="N", help="Draw N cases of each department.", show_default="all cases")
     ] = None,
-    seed: Annotated[int, typer.Option(help="Of the draw.")] = 0,
+    seed: Annotated[int, typer.Option(help="Seed of the draw.")] = 0,
     port: Port = 0,
     browser: Browser = True,
-    summary: Annotated[
-        bool, typer.Option("--summary", help="Serve nothing; print what has been rated so far.")
-    ] = False,
+    summary: Annotated[bool, typer.Option("--summary", help="Open no page; print the ratings so far.")] = False,
     csv: CsvFolder = None,
     json_file: JsonFile = None,
 ) -> None:
-    """Open a page on which physicians rate cases by yes and no.
+    """Open a page on which physicians rate cases with yes or no.
 
-    Each has an order of their own; every choice is kept at once. Ctrl-C ends it and prints pass rates, and Cohen's
-    kappa of every two.
+    Everybody gets the cases in a different order, and each choice is saved at once. Ctrl-C ends the page and prints
+    pass rates, and Cohen's kappa for each pair of raters.
     """
     from cases import load_cases
     from wardround.rating.case_ratings import case_items, tables_of
@@ -97,7 +101,7 @@ def rate_cases(
         _serve(case_items(cases, per_department, seed), name, marks_file, "Ratings", port, browser)
     tables = tables_of(cases, name, read_marks(marks_file))
     if not tables:
-        echo(f"{marks_file}: nothing of scale {scale} has been rated yet")
+        echo(f"{marks_file}: no ratings on scale {scale} yet")
     tell(tables, csv, json_file)
 
 
@@ -107,5 +111,5 @@ def _serve(items: "list[Item]", scale: "Name", marks_file: Path, what: str, port
     from wardround.rating.server import Rating
 
     server = Rating(items, scale, Marks(marks_file), port)
-    echo(f"Page: {server.address}\n{what}: {marks_file}\nCtrl-C ends it.", err=True)
+    echo(f"Page: {server.address}\n{what}: {marks_file}\nPress Ctrl-C to stop.", err=True)
     server.serve_until_interrupted(browser=browser)

@@ -1,4 +1,4 @@
-"""``wardround reconstruct``: clinical notes in, interview dialogues out (CliniChat's Clini-Recon)."""
+"""``wardround reconstruct``: turn clinical notes into interview dialogues (CliniChat's Clini-Recon)."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -10,7 +10,7 @@ from wardround.commands.dry_run import DryRun, Like, check_like, tell_projection
 from wardround.commands.exit_codes import SOME_FAILED
 from wardround.commands.options import Address, Concurrency, CsvFolder, Engine, Models, Progress, Settings
 from wardround.commands.plugin_options import PluginOption, PromptsOption
-from wardround.commands.printing import echo, printable
+from wardround.commands.printing import counted, echo, printable
 
 if TYPE_CHECKING:
     from cases.files import Problem
@@ -25,22 +25,23 @@ def reconstruct(
     sources: Annotated[
         list[str],
         typer.Argument(
-            metavar="SRC...",
-            help="Notes: a folder of .txt, JSON lines, MTS-Dialog, MedQA, AgentClinic, a case file, or 'builtin'.",
+            metavar="SRC",
+            help="Notes: a folder of .txt files, JSON lines, MTS-Dialog, MedQA, AgentClinic, cases, or 'builtin'.",
         ),
     ],
-    out: Annotated[Path, typer.Option("--out", "-o", help="The JSON-lines file of dialogues.")],
-    limit: Annotated[int | None, typer.Option(min=1, help="Reconstruct the first so many notes.")] = None,
+    out: Annotated[Path, typer.Option("--out", "-o", help="JSON-lines file of dialogues to write.")],
+    limit: Annotated[int | None, typer.Option(min=1, metavar="N", help="Use only the first N notes.")] = None,
     shuffle: Annotated[
-        int | None, typer.Option(metavar="SEED", help="Take them in this random order: with --limit, a sample.")
+        int | None,
+        typer.Option(metavar="SEED", help="Shuffle the notes with this seed; with --limit, draw a random sample."),
     ] = None,
     sufficient: Annotated[
-        bool, typer.Option("--sufficient", help="Of these, only notes with a complaint, a history and results.")
+        bool, typer.Option("--sufficient", help="Of these, use only notes with a complaint, a history and results.")
     ] = False,
     models: Models = None,
     strategy: Annotated[
         Literal["clini_recon", "direct", "interactive"] | None,
-        typer.Option(help="Clini-Recon, or one of the two role-plays.", show_default="clini_recon"),
+        typer.Option(help="Use Clini-Recon, or one of the two role-plays.", show_default="clini_recon"),
     ] = None,
     set_: Settings = None,
     concurrency: Concurrency = None,
@@ -55,8 +56,8 @@ def reconstruct(
 ) -> None:
     """Turn clinical notes into interview dialogues.
 
-    They are chat messages that trainers read. Running the same command again goes on where it stopped. What fails a
-    gate stands apart, with its reasons.
+    The dialogues are written as chat messages, as training libraries read them; dialogues that fail a gate go to a file
+    of their own, with the reasons. Run the same command again to resume.
     """
     options = {
         "data.limit": limit,
@@ -76,7 +77,9 @@ def reconstruct(
     settings = parse_settings(set_ or [])
     for key in settings:
         if not key.startswith(_SETTING_PREFIXES) and key != "seed":
-            raise ConfigurationError(f"--set {key}: no setting of a reconstruction; SRC and --limit name the notes")
+            raise ConfigurationError(
+                f"--set {key}: not a setting of a reconstruction; select notes with SRC and --limit"
+            )
     source = sources[0] if len(sources) == 1 else sources
     fixed = {"graph": "reconstruction", "suite": "gates", "data.notes": source}
     set_options = {key: value for key, value in options.items() if value is not None}
@@ -103,9 +106,9 @@ def reconstruct(
         echo(reason)
     echo(f"Dialogues: {out}")
     if sheet.failed:
-        echo(f"Notes without a dialogue: {sum(sheet.failed.values())}, in {files.failed.name}")
+        echo(f"Notes without a dialogue: {sum(sheet.failed.values())}, listed in {files.failed.name}")
     if left:
-        echo(f"{left} notes were not attempted: the run's limits are used up; raise them and run it again")
+        echo(f"{counted(left, 'note')} not attempted: the run reached its limits; raise them and run it again")
     if sheet.failed or left:
         raise typer.Exit(SOME_FAILED)
 
@@ -147,9 +150,9 @@ def _print_sheet(sheet: "DataSheet") -> None:
         "Dialogues": sheet.dialogues,
         "Most turns": sheet.max_turns,
         "Fewest turns": sheet.min_turns,
-        "Turns on average": sheet.average_turns,
-        "Words in a patient's utterance": sheet.average_words_patient,
-        "Words in a physician's utterance": sheet.average_words_physician,
+        "Mean turns": sheet.average_turns,
+        "Mean words of a patient's utterance": sheet.average_words_patient,
+        "Mean words of a physician's utterance": sheet.average_words_physician,
         "Diseases": len(set(sheet.diseases) - {"not recorded"}),
         "Calls": sheet.calls,
         "Tokens": sheet.tokens,
@@ -166,4 +169,4 @@ def _print_sheet(sheet: "DataSheet") -> None:
                 bars.add_row(Text(printable(name)), str(count), "█" * max(1, round(30 * count / highest)))
             console.print(bars)
     if sheet.rare:
-        echo(f"Under 2 % of the dialogues, too few to learn from: {', '.join(map(printable, sheet.rare))}")
+        echo(f"Under 2 % of the dialogues, too few for training: {', '.join(map(printable, sheet.rare))}")

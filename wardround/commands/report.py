@@ -1,4 +1,4 @@
-"""``wardround report``: a run as one HTML page."""
+"""``wardround report``: write a run as one HTML page."""
 
 from pathlib import Path
 from typing import Annotated
@@ -12,17 +12,17 @@ from wardround.commands.printing import echo
 def report(
     runs: Runs,
     out: Annotated[
-        Path | None, typer.Option("-o", "--out", metavar="FILE", help="Where to write one page over all runs.")
+        Path | None,
+        typer.Option("-o", "--out", metavar="FILE", help="Also write one page that compares all runs to this file."),
     ] = None,
     cases: Annotated[
-        int, typer.Option(min=0, help="Show the first so many cases in full, and as many failed ones.")
+        int, typer.Option(min=0, metavar="N", help="Show the first N cases, and the first N failed cases, in full.")
     ] = 20,
 ) -> None:
-    """Write a run's page, report.html, into its directory.
+    """Write an HTML page, report.html, into each run directory.
 
-    It needs nothing but a browser.
-
-    Several runs also get a page that sets them side by side: in the sweep's directory, or where -o says.
+    The page needs nothing but a browser. For a sweep, a page that compares all its runs is also written to the sweep
+    directory; for several runs, to the file given with -o.
     """
     from wardround.report.pages import REPORT, write_overview, write_report
     from wardround.store.recorded_run import find_runs

@@ -10,29 +10,43 @@ from wardround.commands.printing import echo
 
 
 def reproduce(
-    paper: Annotated[Literal["aie", "medpmc", "ai_hospital"], typer.Argument(help="Whose tables.")],
-    source: Annotated[Path, typer.Argument(metavar="SRC", help="A clone of the authors' repository.")],
+    paper: Annotated[
+        Literal["aie", "medpmc", "ai_hospital"], typer.Argument(help="Paper whose tables are recomputed.")
+    ],
+    source: Annotated[Path, typer.Argument(metavar="SRC", help="Clone of the authors' repository.")],
     json_file: Annotated[
         Path | None,
-        typer.Option("--json", metavar="FILE", help="Also write every cell here, at full precision.", callback=a_file),
+        typer.Option(
+            "--json",
+            metavar="FILE",
+            help="Also write every cell to this file, as JSON at full precision.",
+            callback=a_file,
+        ),
     ] = None,
-    html: Annotated[Path | None, typer.Option("--html", metavar="FILE", help="Also write a page here.")] = None,
+    html: Annotated[
+        Path | None, typer.Option("--html", metavar="FILE", help="Also write an HTML page to this file.")
+    ] = None,
     markdown: Annotated[
-        Path | None, typer.Option("--markdown", metavar="FILE", help="Also write the table here as Markdown.")
+        Path | None, typer.Option("--markdown", metavar="FILE", help="Also write the table to this file, as Markdown.")
     ] = None,
     terms: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="AI Hospital's ICD-10 terms.", show_default="the first .xls in SRC"),
+        typer.Option(metavar="FILE", help="File of AI Hospital's ICD-10 terms.", show_default="the first .xls in SRC"),
     ] = None,
-    by: Annotated[Literal["turn"] | None, typer.Option(help="AIE's simulators by round, not their means.")] = None,
+    by: Annotated[
+        Literal["turn"] | None, typer.Option(help="Show AIE's simulators by round instead of their means.")
+    ] = None,
     leave_out: Annotated[
-        list[str] | None, typer.Option(metavar="IDS", help="Cases that ours do not count, by commas (AIE, Med-PMC).")
+        list[str] | None,
+        typer.Option(
+            metavar="IDS", help="Ids of cases to leave out of our figures, separated by commas (AIE, Med-PMC)."
+        ),
     ] = None,
 ) -> None:
-    """Every printed cell beside ours, and why they differ.
+    """Recompute the papers' tables from the authors' files.
 
-    Ours are computed as published and soundly, each with its difference. Files are told by their form and doctors by
-    the names in their paths; cells without a file are counted, not guessed.
+    Each printed cell is shown beside our figures in paper mode and in sound mode, with the differences. Files are
+    recognised by their format and doctors by the names in their paths. Cells without a file are counted, never guessed.
     """
     import json
 

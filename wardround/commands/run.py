@@ -10,7 +10,7 @@ from wardround.commands.dry_run import DryRun, Like, check_like
 from wardround.commands.exit_codes import SOME_FAILED
 from wardround.commands.options import Address, Concurrency, Engine, Models, Progress, Settings
 from wardround.commands.plugin_options import PluginOption, PromptsOption
-from wardround.commands.printing import echo
+from wardround.commands.printing import counted, echo, reason
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -26,27 +26,29 @@ def run(
     experiment: Annotated[
         Path | None,
         typer.Argument(
-            metavar="[EXPERIMENT.toml]",
-            help="An experiment file, or the name of a built-in one (see `wardround experiments`).",
+            metavar="EXPERIMENT.toml",
+            help="Experiment file, or the name of a built-in one (see `wardround experiments list`).",
         ),
     ] = None,
-    cases: Annotated[str | None, typer.Option(help="A case file, or 'builtin'.", show_default="builtin")] = None,
-    limit: Annotated[int | None, typer.Option(min=1, help="Run the first so many cases.")] = None,
-    case_id: Annotated[list[str] | None, typer.Option(help="Run only this case; may be repeated.")] = None,
+    cases: Annotated[str | None, typer.Option(help="Case file, or 'builtin'.", show_default="builtin")] = None,
+    limit: Annotated[int | None, typer.Option(min=1, metavar="N", help="Run only the first N cases.")] = None,
+    case_id: Annotated[list[str] | None, typer.Option(help="Run only the case with this id; may be repeated.")] = None,
     models: Models = None,
     set_: Settings = None,
     concurrency: Concurrency = None,
-    epochs: Annotated[int | None, typer.Option(min=1, help="Runs of each case.", show_default="1")] = None,
+    epochs: Annotated[
+        int | None, typer.Option(min=1, help="Number of times to run each case.", show_default="1")
+    ] = None,
     out: Annotated[
-        Path | None, typer.Option(help="The run directory.", show_default="runs/<name>-<fingerprint>")
+        Path | None, typer.Option(help="Run directory to create or resume.", show_default="runs/<name>-<fingerprint>")
     ] = None,
     engine: Engine = None,
     address: Address = None,
     tracing: Annotated[
-        bool, typer.Option(help="Post what models are asked and answer to LangSmith; no answer key.")
+        bool, typer.Option(help="Send prompts and answers to LangSmith; answer keys are never sent.")
     ] = False,
     retry_failed: Annotated[
-        bool, typer.Option("--retry-failed", help="Also run cases again that have failed for good.")
+        bool, typer.Option("--retry-failed", help="Also rerun cases that failed permanently.")
     ] = False,
     fail_on_error: Annotated[bool, typer.Option("--fail-on-error", help="Stop at the first case that fails.")] = False,
     dry_run: DryRun = False,
@@ -57,11 +59,11 @@ def run(
 ) -> None:
     """Run an experiment, or the built-in test cases offline.
 
-    Its scores are printed at the end.
+    The scores are printed at the end.
 
-    A file with [grid] or [variants] is a sweep: each combination is a run in a directory of its own.
+    A file with [grid] or [variants] is a sweep: each combination is a run with its own directory.
 
-    Running the same command again goes on where it stopped.
+    Run the same command again to resume a run that was stopped.
     """
     options: dict[str, Any] = {
         "data.cases": cases,
@@ -111,15 +113,15 @@ def _tracing(sweep: "Sweep") -> "Iterator[None]":
     from wardround.config.experiment import ConfigurationError
 
     if not os.environ.get("LANGSMITH_API_KEY"):
-        raise ConfigurationError("--tracing needs an account of LangSmith: set LANGSMITH_API_KEY")
+        raise ConfigurationError("--tracing needs a LangSmith account; set LANGSMITH_API_KEY")
     for one in sweep.runs.values():
         if one.run.engine == "ray":
-            raise ConfigurationError("--tracing: the workers of a cluster are not traced; use the local engine")
+            raise ConfigurationError("--tracing: workers of a Ray cluster are not traced; use --engine local")
         context = one.context
         if not context.sequential or context.pictures_in_dialogue == "report":
             raise ConfigurationError(
-                "--tracing: sequential = false and pictures_in_dialogue = 'report' lay references before the models, "
-                "which would be posted with their prompts; leave them out"
+                "--tracing: with sequential = false or pictures_in_dialogue = 'report', prompts contain reference "
+                "answers, which would be sent to LangSmith; remove these settings"
             )
     switch_on()
     yield
@@ -147,9 +149,9 @@ def _run(sweep: "Sweep", out: Path | None, console: "Console", progress: str) ->
 
     failed = 0
     for spec in sorted({spec for one in sweep.runs.values() for spec in unpriced(one.context.models, one.context)}):
-        echo(f"no price is known for {spec}: its cost will be missing; [workflow.prices] can name it", err=True)
+        echo(f"no price is known for {spec}, so its cost will be missing; set it in [workflow.prices]", err=True)
     for spec in sorted({spec for one in sweep.runs.values() for spec in without_seed(one.context.models, one.context)}):
-        echo(f"{spec} is sent no seed, as its integration takes none: its answers may differ from run to run", err=True)
+        echo(f"{spec}: its integration accepts no seed, so its answers may differ between runs", err=True)
     root = out or default_directory(sweep)
     runs = [(name, one, root / name) for name, one in sweep.runs.items()]  # a single run has no name
     check_keys([experiment.context for experiment in sweep.runs.values()])
@@ -160,7 +162,7 @@ def _run(sweep: "Sweep", out: Path | None, console: "Console", progress: str) ->
         try:
             write_order(sweep, root)
         except OSError as error:
-            raise ConfigurationError(f"--out {root}: cannot be written: {error}") from error
+            raise ConfigurationError(f"--out {root}: cannot be written: {reason(error)}") from error
     with _shared_cluster([experiment for _, experiment, _ in runs]):
         for name, experiment, directory in runs:
             with live_view(console, f"{name}: " if name else "", progress):
@@ -172,7 +174,7 @@ def _run(sweep: "Sweep", out: Path | None, console: "Console", progress: str) ->
             failed += summary["failed"]
             if summary["not_attempted"]:
                 left = summary["not_attempted"]
-                echo(f"{left} cases were not attempted: the run's limits are used up; raise them and run it again")
+                echo(f"{counted(left, 'case')} not attempted: the run reached its limits; raise them and run it again")
                 failed += left
     if names := sweep.tables or (() if sweep.single else ("scores",)):
         with writing(root / "tables"):

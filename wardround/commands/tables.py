@@ -1,4 +1,4 @@
-"""``wardround tables``: tables and figures of finished runs."""
+"""``wardround tables``: make tables and figures of runs."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -14,26 +14,32 @@ if TYPE_CHECKING:
 
 
 def tables(
-    runs: Annotated[list[Path], typer.Argument(metavar="RUN_OR_SWEEP...", help="Run directories, or a sweep's.")],
+    runs: Annotated[
+        list[Path],
+        typer.Argument(metavar="RUN", help="Run directories or sweep directories; the first run is the baseline."),
+    ],
     table: Annotated[
         list[str] | None,
         typer.Option(
             metavar="NAME",
-            help=f"{', '.join(TABLE_NAMES)}; may be repeated.",
-            show_default="all that fit the runs but leakage",
+            help=f"Table to print: {', '.join(TABLE_NAMES)}; may be repeated.",
+            show_default=f"those of {', '.join(USUAL)} that fit the runs",
         ),
     ] = None,
     out: Annotated[
-        Path | None, typer.Option("-o", "--out", metavar="DIR", help="Also write CSV, LaTeX and figures here.")
+        Path | None,
+        typer.Option(
+            "-o", "--out", metavar="DIR", help="Also write the tables to this directory, as CSV, LaTeX and figures."
+        ),
     ] = None,
 ) -> None:
-    """Print tables of runs as the papers have them. The first run is the baseline."""
+    """Print tables of runs in the layout of the papers."""
     from wardround.config.experiment import ConfigurationError
     from wardround.store.recorded_run import find_runs
     from wardround.tables.making import make_tables
 
     if unknown := [name for name in table or [] if name not in TABLE_NAMES]:
-        raise ConfigurationError(f"--table {unknown[0]}: unknown; known are {', '.join(TABLE_NAMES)}")
+        raise ConfigurationError(f"--table {unknown[0]}: unknown table; expected one of {', '.join(TABLE_NAMES)}")
     results = make_tables(find_runs(runs), table or USUAL)
     if refused := [one for one in results if one.reason and table]:
         raise ConfigurationError(f"--table {refused[0].name}: {refused[0].reason}")
@@ -41,7 +47,7 @@ def tables(
 
 
 def tables_of_sweep(directories: Sequence[Path], names: Sequence[str], out: Path) -> None:
-    """Print and write the tables at the end of a sweep; a table that does not fit its runs gives the reason."""
+    """Print and write the tables at the end of a sweep; for tables that do not fit its runs, print the reason."""
     from wardround.store.recorded_run import find_runs
     from wardround.tables.making import make_tables
 
@@ -50,7 +56,7 @@ def tables_of_sweep(directories: Sequence[Path], names: Sequence[str], out: Path
     show_tables([one for one in results if one.tables], out)
     for one in results:
         if one.reason:
-            echo(f"No table {one.name}: {one.reason}")
+            echo(f"Table {one.name} left out: {one.reason}")
 
 
 def show_tables(made: "Sequence[Made]", out: Path | None) -> None:

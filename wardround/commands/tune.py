@@ -17,52 +17,73 @@ if TYPE_CHECKING:
 
 def tune(
     context: typer.Context,
-    dialogues: Annotated[Path | None, typer.Argument(metavar="DIALOGS", help="A JSON-lines file of dialogues.")] = None,
-    base: Annotated[str | None, typer.Option(metavar="MODEL_OR_PATH", help="The model that is adapted.")] = None,
-    out: Annotated[Path | None, typer.Option(metavar="DIR", help="Where the adapter and its record go.")] = None,
+    dialogues: Annotated[Path | None, typer.Argument(metavar="DIALOGS", help="JSON-lines file of dialogues.")] = None,
+    base: Annotated[
+        str | None,
+        typer.Option(metavar="MODEL_OR_PATH", help="Model to adapt: a name on the Hugging Face Hub, or a path."),
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Directory for the adapter and the training record.")
+    ] = None,
     method: Annotated[
-        str | None, typer.Option(metavar="prefix|lora", help="P-Tuning v2, or LoRA.", show_default="prefix")
+        str | None,
+        typer.Option(
+            metavar="prefix|lora", help="Adapt with P-Tuning v2 (prefix) or LoRA (lora).", show_default="prefix"
+        ),
     ] = None,
     example: Annotated[
-        str | None, typer.Option(metavar="turn|dialogue", help="What is encoded as one example.", show_default="turn")
+        str | None,
+        typer.Option(
+            metavar="turn|dialogue", help="Encode each turn, or each dialogue, as one example.", show_default="turn"
+        ),
     ] = None,
-    epochs: Annotated[int | None, typer.Option(help="Times through the dialogues.", show_default="1")] = None,
-    batch: Annotated[int | None, typer.Option(help="Examples of one step.", show_default="48")] = None,
+    epochs: Annotated[int | None, typer.Option(help="Number of passes over the dialogues.", show_default="1")] = None,
+    batch: Annotated[int | None, typer.Option(help="Number of examples per step.", show_default="48")] = None,
     accumulate: Annotated[
-        int | None, typer.Option(help="Parts in which a batch goes through the model.", show_default="1")
+        int | None,
+        typer.Option(help="Number of parts that a batch is split into (gradient accumulation).", show_default="1"),
     ] = None,
-    prefix: Annotated[int | None, typer.Option(help="Virtual tokens of the prefix.", show_default="128")] = None,
-    rank: Annotated[int | None, typer.Option(help="Rank of LoRA's matrices.", show_default="8")] = None,
-    source: Annotated[int | None, typer.Option(help="Tokens of dialogue read at most.", show_default="2048")] = None,
+    prefix: Annotated[
+        int | None, typer.Option(help="Number of virtual tokens of the prefix.", show_default="128")
+    ] = None,
+    rank: Annotated[int | None, typer.Option(help="Rank of the LoRA matrices.", show_default="8")] = None,
+    source: Annotated[
+        int | None, typer.Option(help="Maximum number of tokens of the dialogue so far.", show_default="2048")
+    ] = None,
     target: Annotated[
-        int | None, typer.Option(help="Tokens of the physician's words at most.", show_default="128")
+        int | None, typer.Option(help="Maximum number of tokens of the physician's turn.", show_default="128")
     ] = None,
     learning_rate: Annotated[
-        float | None, typer.Option(help="At the start; falls linearly.", show_default="0.01; LoRA 0.0002")
+        float | None,
+        typer.Option(help="Learning rate at the start; it falls linearly.", show_default="0.01; LoRA 0.0002"),
     ] = None,
     precision: Annotated[
-        str | None, typer.Option(metavar="float32|bfloat16", help="Of the frozen base.", show_default="float32")
+        str | None,
+        typer.Option(
+            metavar="float32|bfloat16", help="Number format of the frozen base model.", show_default="float32"
+        ),
     ] = None,
     checkpointing: Annotated[
-        bool | None, typer.Option("--checkpointing", help="Less memory for more time (LoRA).")
+        bool | None, typer.Option("--checkpointing", help="Save memory by recomputing activations (LoRA).")
     ] = None,
     packing: Annotated[
         bool | None, typer.Option("--packing", help="Fill each sequence with whole examples (LoRA).")
     ] = None,
-    seed: Annotated[int | None, typer.Option(help="Of the adapter and the order.", show_default="0")] = None,
-    save_every: Annotated[int, typer.Option(min=1, help="Steps between two checkpoints.")] = 100,
-    keep: Annotated[int, typer.Option(min=1, help="How many checkpoints are kept, the newest.")] = 2,
-    evaluate: Annotated[
-        Path | None, typer.Option(metavar="EXPERIMENT", help="Interviews by each checkpoint, as `clinichat.doctor`.")
+    seed: Annotated[
+        int | None, typer.Option(help="Seed of the initial adapter and of the order of the examples.", show_default="0")
     ] = None,
-    smoke: Annotated[
-        bool, typer.Option("--smoke", help="Train a tiny random model, offline, and check what must hold.")
-    ] = False,
+    save_every: Annotated[int, typer.Option(min=1, help="Number of steps between checkpoints.")] = 100,
+    keep: Annotated[int, typer.Option(min=1, help="Number of newest checkpoints to keep.")] = 2,
+    evaluate: Annotated[
+        Path | None,
+        typer.Option(metavar="EXPERIMENT", help="Run this experiment with each checkpoint as `clinichat.doctor`."),
+    ] = None,
+    smoke: Annotated[bool, typer.Option("--smoke", help="Check the training offline, on a tiny random model.")] = False,
 ) -> None:
     """Train an interviewer on dialogues.
 
-    It learns the physician's words, given the dialogue so far. The defaults are CliniChat's Table 5. Running the same
-    command again goes on at the last checkpoint.
+    The model learns the physician's next turn from the dialogue so far. The defaults are those of CliniChat's Table 5.
+    Run the same command again to resume from the last checkpoint.
     """
     from wardround.tuning.configuration import TrainingStoppedError, Tuning, TuningError, read_tuning
 
@@ -74,11 +95,11 @@ def tune(
         _silence_libraries()
         if smoke:
             if given or dialogues is not None or out is not None or evaluate is not None:
-                raise TuningError("--smoke takes no other option")
+                raise TuningError("--smoke takes no other options; leave them out")
             _smoke()
             return
         if dialogues is None or base is None or out is None:
-            raise TuningError("DIALOGS, --base and --out are needed (or --smoke)")
+            raise TuningError("DIALOGS, --base and --out are required, unless --smoke is given")
         tuning = read_tuning(given)
         read = _read(dialogues)
 
@@ -89,16 +110,16 @@ def tune(
         echo(f"error: {error}", err=True)
         raise typer.Exit(SOME_FAILED) from None
     except KeyboardInterrupt:
-        echo("interrupted; run the same command again to go on at the last checkpoint", err=True)
+        echo("interrupted; run the same command again to resume from the last checkpoint", err=True)
         raise typer.Exit(INTERRUPTED) from None
     counts = outcome.counts
     echo(
         f"{counts.dialogues} dialogues, {counts.turns} turns of the physician in {counts.examples} examples; "
-        f"{counts.shortened_sources} without their oldest turns, {counts.cut_targets} cut at the target length"
+        f"{counts.shortened_sources} shortened by their oldest turns, {counts.cut_targets} cut at the target length"
     )
     left_out = counts.openings + counts.unanswerable + counts.empty
     if left_out:
-        echo(f"no examples: {counts.openings} openings, {counts.unanswerable} too long, {counts.empty} empty")
+        echo(f"turns left out: {counts.openings} openings, {counts.unanswerable} too long, {counts.empty} empty")
     if outcome.model is None:
         echo("already trained")
     echo(f"{len(outcome.steps)} steps, loss {outcome.steps[0].loss:.3f} to {outcome.steps[-1].loss:.3f}")

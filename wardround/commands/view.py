@@ -1,4 +1,4 @@
-"""``wardround view``: browse many runs in a browser."""
+"""``wardround view``: browse runs in a browser."""
 
 from pathlib import Path
 from typing import Annotated
@@ -7,32 +7,33 @@ import typer
 
 from wardround.commands.exit_codes import refuse
 from wardround.commands.options import Browser, Port
-from wardround.commands.printing import echo
+from wardround.commands.printing import counted, echo
 
 
 def view(
     runs: Annotated[
-        list[Path], typer.Argument(metavar="RUNS ...", help="Run directories, sweeps, or folders that hold them.")
+        list[Path],
+        typer.Argument(metavar="RUN", help="Run directories, sweep directories, or folders that contain them."),
     ],
-    follow: Annotated[bool, typer.Option("--follow", help="Show what runs write while they go on.")] = False,
+    follow: Annotated[bool, typer.Option("--follow", help="Update the page while runs are in progress.")] = False,
     port: Port = 0,
     browser: Browser = True,
 ) -> None:
-    """Open a page over many runs, down to every prompt.
+    """Browse runs in a browser, down to every prompt.
 
-    It shows scores, cases, dialogues, decisions and calls, and two runs side by side.
-    Runs are only read, finished or not. The page is for this machine alone; Ctrl-C ends it.
+    The page shows scores, cases, dialogues, decisions and calls, and compares two runs side by side.
+    Runs are only read, and need not be finished. Only this machine can open the page; Ctrl-C stops it.
     """
     from wardround.view.run_library import Shelf
     from wardround.view.server import Viewer
 
     for folder in runs:
         if not folder.is_dir():
-            refuse(f"{folder}: there is no such folder")
+            refuse(f"{folder}: folder not found")
     shelf = Shelf(runs)
     shelf.look()
     if not shelf.runs:
-        refuse(*(shelf.not_runs.values() or [f"{folder}: holds no run" for folder in runs]))
+        refuse(*(shelf.not_runs.values() or [f"{folder}: contains no run" for folder in runs]))
     server = Viewer(shelf, follow=follow, port=port)
-    echo(f"{len(shelf.runs)} runs: {server.address}\nCtrl-C ends it.", err=True)
+    echo(f"{counted(len(shelf.runs), 'run')}: {server.address}\nPress Ctrl-C to stop.", err=True)
     server.serve_until_interrupted(browser=browser)

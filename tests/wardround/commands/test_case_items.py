@@ -93,7 +93,7 @@ def test_a_case_that_the_reader_fails_on_keeps_what_rules_found(source: Path, tm
     by_rule = tmp_path / "rule.jsonl"
     assert run("import", "agentclinic", source, "-o", by_rule).exit_code == 0
     done, _ = imported(source, tmp_path / "out.jsonl", {"examinations": "none"})
-    assert done.exit_code == 1 and "items as found by rule" in done.stderr
+    assert done.exit_code == 1 and "items found by rule, as the reader gave no answer" in done.stderr
     assert [case.key for case in load_cases(tmp_path / "out.jsonl")] == [case.key for case in load_cases(by_rule)]
 
 
@@ -133,15 +133,15 @@ def test_a_line_that_fits_nothing_is_named(line: str, named: str, source: Path, 
 def test_bad_options_and_files_are_refused_before_anybody_is_asked(source: Path, tmp_path: Path) -> None:
     out = tmp_path / "out.jsonl"
     for arguments, reason in (
-        (("--reader", "human"), "a person cannot be asked here"),
+        (("--reader", "human"), "a person cannot answer here"),
         (("--reader", "openay:x"), "openay"),
-        (("--cache", tmp_path / "cache"), "name --reader too"),
+        (("--cache", tmp_path / "cache"), "--cache needs --reader"),
     ):
         refused = run("import", "agentclinic", source, "-o", out, *arguments)
         assert refused.exit_code == 2 and reason in refused.stderr and not out.exists()
     (tmp_path / "out.jsonl.checklist.csv").write_text("case\n", "utf-8")
     refused = run("import", "agentclinic", source, "-o", out, "--reader", "offline")
-    assert refused.exit_code == 2 and "may hold what a person decided" in refused.stderr
+    assert refused.exit_code == 2 and "may hold decisions of a person" in refused.stderr
     assert run("import", "agentclinic", source, "-o", out).exit_code == 0
     refused = run("confirm", out, tmp_path / "out.jsonl.checklist.csv", "-o", tmp_path / "checked.jsonl")
     assert refused.exit_code == 2 and "part: expected a header with case, part, item" in refused.stderr

@@ -57,7 +57,7 @@ def test_a_file_beside_runs_as_a_glob_gives_it_is_told_what_names_them_all(tmp_p
     one = write_run(tmp_path / "one", [graded("a")])
     (tmp_path / "sweep.json").write_text("{}", "utf-8")
     told = wardround("compare", one, tmp_path / "sweep.json")
-    assert told.exit_code == 2 and f"{tmp_path} names all runs beside it" in told.stderr
+    assert told.exit_code == 2 and f"{tmp_path} stands for all runs in it" in told.stderr
 
 
 def test_runs_of_different_suites_or_without_results_are_refused(tmp_path: Path) -> None:

@@ -118,7 +118,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_a_session_that_was_left_goes_on_with_the_same_dialogue(left_after: int, whole: Path, tmp_path: Path) -> None:
     lines, halves = LINES, tmp_path / "halves"
     left = consult(lines[:left_after], halves)
-    assert left.exit_code == 0 and "The same command goes on" in left.stdout
+    assert left.exit_code == 0 and "Run the same command again to resume" in left.stdout
     rest = lines[min(left_after, 3) :]  # a report that was begun is begun again
     resumed = consult(rest, halves)
     assert resumed.exit_code == 0 and "The report against the answer key" in flat(resumed)
@@ -184,7 +184,7 @@ def test_the_other_seats_may_be_models_and_one_that_fails_is_named_and_tried_aga
         model = f"--models=patient=openai:any@{server.base_url}"
         broken = True
         failed = consult(["Where?"], out, model)
-        assert failed.exit_code == 1 and "patient" in failed.stderr and "tries again" in failed.stderr
+        assert failed.exit_code == 1 and "patient" in failed.stderr and "same command again to retry" in failed.stderr
         broken = False
         shown = consult(["/end", *REPORT], out, model)
     assert shown.exit_code == 0 and "It hurts here." in flat(shown)
@@ -222,19 +222,22 @@ def test_without_a_place_of_its_own_a_session_is_kept_under_the_name_that_was_gi
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["nowhere-01", "--as", "doctor"], "there is no case 'nowhere-01'"),
-        (["surgery-99", "--as", "patient"], "close: surgery-0"),
-        (["0", "--as", "doctor"], "the cases are 1 to"),
+        (["nowhere-01", "--as", "doctor"], "no case 'nowhere-01' in builtin"),
+        (["surgery-99", "--as", "patient"], "did you mean surgery-0"),
+        (["0", "--as", "doctor"], "the cases are numbered 1 to"),
         (["surgery-01", "--as", "nurse"], "nurse"),
         (["surgery-01"], "--as"),
         (["surgery-01", "--as", "doctor", "--cases", "nowhere.jsonl"], "nowhere.jsonl"),
-        (["surgery-01", "--as", "doctor", "--models", "doctor=offline"], "that seat is yours"),
-        (["surgery-01", "--as", "doctor", "--models", "report.doctor=offline"], "that seat is yours"),
-        (["surgery-01", "--as", "doctor", "--models", "patient=human"], "one person"),
+        (["surgery-01", "--as", "doctor", "--models", "doctor=offline"], "you play this role yourself"),
+        (["surgery-01", "--as", "doctor", "--models", "report.doctor=offline"], "you play this role yourself"),
+        (
+            ["surgery-01", "--as", "doctor", "--models", "patient=human"],
+            "only the role given with --as can be played by a person",
+        ),
         (["surgery-01", "--as", "doctor", "--models", "patient=nobody"], "nobody"),
         (["surgery-01", "--as", "doctor", "--set", "patient=nobody"], "patient"),
         (["surgery-01", "--as", "doctor", "--set", "foo=1"], "foo"),
-        (["surgery-01", "--as", "doctor", "--set", "data.limit=1"], "no setting of a consultation"),
+        (["surgery-01", "--as", "doctor", "--set", "data.limit=1"], "not a setting of a consultation"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else None,
 )
@@ -282,4 +285,4 @@ def test_a_patient_that_no_person_could_speak_as_is_refused_with_what_its_decora
     seat = ["surgery-01", "--as", "patient", "--set", "patient=by_itself", "--out", str(tmp_path / "session")]
     refused = CliRunner().invoke(app, ["consult", *seat], input="")
     assert refused.exit_code == 2 and not (tmp_path / "session").exists()
-    assert "error: patient 'by_itself' asks no role 'patient'" in refused.stderr and "speaker='ROLE'" in refused.stderr
+    assert "error: patient 'by_itself' has no role 'patient'" in refused.stderr and "speaker='ROLE'" in refused.stderr

@@ -84,7 +84,7 @@ def test_a_set_is_drafted_by_a_model_corrected_by_a_person_and_played(cases: Pat
         writer.writeheader()
         writer.writerows(mended)
     done = run("cases", "confirm", out, checklist, "-o", checked)
-    assert done.exit_code == 0 and "14 kept, 1 of them mended or added; 3 dropped, 7 open" in done.stdout
+    assert done.exit_code == 0 and "14 kept, 1 of them edited or added; 3 removed, 7 open" in done.stdout
     (record,) = json.loads(checked.read_text("utf-8"))
     first = record["patient_test"]["0"]["A-A-A"]
     assert first["question"] == "Where does it hurt?" and first["human_state"] == "A-A-A" and "answer" not in first
@@ -92,7 +92,7 @@ def test_a_set_is_drafted_by_a_model_corrected_by_a_person_and_played(cases: Pat
 
     played = run("score", "simulator", checked, "--cases", cases)
     assert played.exit_code == 0, played.output
-    assert "7 questions are a model's drafts that nobody has checked" in played.stdout
+    assert "7 questions are a model's drafts that no person has checked" in played.stdout
     assert "TRACKING" in played.stdout
 
 
@@ -117,7 +117,7 @@ def test_a_line_that_fits_nothing_is_named_and_nothing_is_written(line: str, nam
 def test_bad_options_are_refused_and_an_unfinished_case_is_named(cases: Path, tmp_path: Path) -> None:
     out = tmp_path / "tests.json"
     for arguments, reason in (
-        (("--writer", "offline"), "drafted by a model"),
+        (("--writer", "offline"), "expected a model"),
         (("--writer", "openay:x"), "openay"),
         (("--writer", "openai:x", "--case-id", "stone", "--case-id", "nobody"), "no case nobody"),
     ):

@@ -96,7 +96,7 @@ def _ended(stopped_by: BaseException) -> tuple[int, str]:
 def test_a_file_that_cannot_be_used_is_named_with_the_reason_by_every_command(tmp_path: Path) -> None:
     with pytest.raises(OSError) as error:
         tmp_path.read_text()
-    assert _ended(error.value) == (2, f"error: {tmp_path} cannot be used: Is a directory\n")
+    assert _ended(error.value) == (2, f"error: {tmp_path}: is a directory\n")
 
 
 def test_every_problem_of_a_case_file_is_an_error_of_its_own() -> None:
@@ -106,7 +106,7 @@ def test_every_problem_of_a_case_file_is_an_error_of_its_own() -> None:
 
 
 def test_an_interrupted_command_says_how_to_go_on() -> None:
-    assert _ended(KeyboardInterrupt()) == (130, "interrupted; run the same command again to go on\n")
+    assert _ended(KeyboardInterrupt()) == (130, "interrupted; run the same command again to resume\n")
 
 
 def test_a_pipe_that_nobody_reads_any_more_ends_a_command_without_a_word() -> None:

@@ -47,7 +47,7 @@ def test_the_offline_baseline_of_a_run_is_kept_for_its_tables_and_its_report(tmp
 def test_what_holds_no_cases_is_refused_and_a_runs_own_suite_is_not_overruled(tmp_path: Path) -> None:
     for arguments, why in (
         (["nowhere.jsonl"], "nowhere.jsonl"),
-        ([str(run_of(tmp_path / "one")), "--suite", "mvme"], "leave --suite and --split out"),
+        ([str(run_of(tmp_path / "one")), "--suite", "mvme"], "leave out --suite and --split"),
         (["--suite", "nope"], "unknown suite 'nope'"),
     ):
         done = CliRunner().invoke(app, ["floors", *arguments])

@@ -62,7 +62,7 @@ def memory(tmp_path: Path, file: Path) -> Path:
 
 def test_a_memory_is_built_without_the_test_cases(tmp_path: Path, file: Path) -> None:
     built = run("build", file, "-o", tmp_path / "memory")
-    assert built.exit_code == 0 and f"3 cases remembered in {tmp_path / 'memory'}" in built.stdout
+    assert built.exit_code == 0 and f"3 cases stored in {tmp_path / 'memory'}" in built.stdout
     assert "hidden" not in run("query", "Hidden pain", "--memory", tmp_path / "memory").stdout
 
 
@@ -75,14 +75,14 @@ def test_cases_without_a_split_are_not_remembered_unless_all_are_asked_for(tmp_p
 
 
 def test_a_memory_of_the_train_split_alone_has_no_other_case(tmp_path: Path, file: Path) -> None:
-    assert "2 cases remembered" in run("build", file, "-o", tmp_path / "memory", "--split", "train").stdout
+    assert "2 cases stored" in run("build", file, "-o", tmp_path / "memory", "--split", "train").stdout
     none = run("build", file, "-o", tmp_path / "memory", "--split", "dev")
-    assert none.exit_code == 2 and "has no case of split dev" in none.stderr
+    assert none.exit_code == 2 and "no case of split dev" in none.stderr
 
 
 def test_test_cases_are_remembered_when_asked_for(tmp_path: Path, file: Path) -> None:
     built = run("build", file, "-o", tmp_path / "memory", "--every-split")
-    assert "4 cases remembered" in built.stdout
+    assert "4 cases stored" in built.stdout
     assert "hidden" in run("query", "Hidden pain", "--memory", tmp_path / "memory").stdout
 
 
@@ -100,16 +100,20 @@ def test_a_case_that_the_refiner_does_not_answer_for_is_described_by_rule_and_na
     with FakeServer(answer=lambda request: "" if "Flank" in request.text else {"symptoms": "found"}) as server:
         build = ("build", file, "-o", tmp_path / "memory", "--refiner", f"openai:fake-model@{server.base_url}")
         built = run(*build)
-    assert built.exit_code == 1 and "stone: described by rule (" in built.stderr and "tooth" not in built.stderr
+    assert (
+        built.exit_code == 1
+        and "stone: described by rule, as the refiner gave no answer (" in built.stderr
+        and "tooth" not in built.stderr
+    )
     assert run("query", "Flank pain", "--memory", tmp_path / "memory").stdout.startswith("stone  similarity 1.000\n")
 
 
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        (["--refiner", "human"], "a person cannot be asked here"),
+        (["--refiner", "human"], "a person cannot answer here"),
         (["--refiner", "nobody:x"], "nobody"),
-        (["--cache", "answers.sqlite"], "name --refiner too"),
+        (["--cache", "answers.sqlite"], "--cache needs --refiner"),
     ],
 )
 def test_a_refiner_that_cannot_be_asked_is_refused_before_anything_is_built(
@@ -142,7 +146,7 @@ def test_a_query_can_be_kept_to_a_department_by_any_of_its_names(memory: Path) -
 
 def test_a_department_without_cases_says_so(memory: Path) -> None:
     told = run("query", "Flank pain", "--memory", memory, "--department", "Oncology")
-    assert told.exit_code == 0 and told.stdout == "no case remembered there\n"
+    assert told.exit_code == 0 and told.stdout == "no cases in this memory for department Oncology\n"
 
 
 def test_an_unknown_department_is_bad_input(memory: Path) -> None:

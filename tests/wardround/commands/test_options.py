@@ -13,5 +13,5 @@ def test_a_dash_is_no_file_for_json_since_the_tables_are_printed_where_it_would_
 ) -> None:
     monkeypatch.chdir(tmp_path)
     told = wardround(*command.split(), tmp_path, "--json", "-")
-    assert told.exit_code == 2 and told.stderr.startswith("error: --json -: expected the name of a file")
+    assert told.exit_code == 2 and told.stderr.startswith("error: --json -: expected a file name")
     assert not (tmp_path / "-").exists()

@@ -46,7 +46,7 @@ def test_dialogues_and_the_data_sheet_are_written_and_printed(source: Path, tmp_
     assert {dialogue.models[0] for dialogue in dialogues} == {"offline"}
     sheet = json.loads((tmp_path / "dialogs.jsonl.sheet.json").read_text("utf-8"))
     assert sheet["dialogues"] == 3 and sheet["departments"] == {"not recorded": 2, "Surgery": 1}
-    assert sheet["languages"] == {"en": 2, "zh": 1} and "Turns on average" in result.stdout
+    assert sheet["languages"] == {"en": 2, "zh": 1} and "Mean turns" in result.stdout
     assert not failures(tmp_path / "dialogs.failed.jsonl")
 
 
@@ -127,7 +127,7 @@ def test_a_limit_of_the_run_stops_a_reconstruction_and_a_raised_one_goes_on(sour
         arguments = (source, "-o", tmp_path / "d.jsonl", "--strategy=direct", "--concurrency=1")
         models = ("--models", f"openai:fake-model@{server.base_url}")
         stopped = run(*arguments, *models, "--set=limits.run.calls=1")
-        assert stopped.exit_code == 1 and "1 notes were not attempted" in stopped.stdout, stopped.output
+        assert stopped.exit_code == 1 and "1 note not attempted" in stopped.stdout, stopped.output
         assert [line["termination"] for line in failures(tmp_path / "d.failed.jsonl")] == ["run_calls_limit"]
         assert len(server.requests) == len(read_dialogues(tmp_path / "d.jsonl")[0]) == 1
         assert run(*arguments, *models).exit_code == 0 and len(server.requests) == 3
@@ -141,7 +141,7 @@ def test_a_limit_of_the_run_stops_a_reconstruction_and_a_raised_one_goes_on(sour
         (("builtin", "--models", "dokter=offline"), "unknown role 'dokter'"),
         (("builtin", "--models", "default=human"), "cannot wait for a person"),
         (("builtin", "--set", "reconstruction=guess"), "workflow.reconstruction"),
-        (("builtin", "--set", "data.limit=3"), "--set data.limit: no setting of a reconstruction"),
+        (("builtin", "--set", "data.limit=3"), "--set data.limit: not a setting of a reconstruction"),
     ],
 )
 def test_bad_input_is_refused_with_a_reason_before_anything_is_written(
@@ -157,7 +157,11 @@ def test_a_file_that_is_not_ours_a_folder_and_the_source_itself_are_not_written_
 ) -> None:
     foreign = tmp_path / "foreign.jsonl"
     foreign.write_text("{}\n", "utf-8")
-    for out, message in ((foreign, "was not made here"), (tmp_path, "is a folder"), (source, "while it is read")):
+    for out, message in (
+        (foreign, "was not made here"),
+        (tmp_path, "is a folder"),
+        (source, "is an input file and would be overwritten"),
+    ):
         result = run(source, "-o", out)
         assert result.exit_code == 2 and message in result.stderr, result.output
     assert foreign.read_text("utf-8") == "{}\n"

@@ -239,7 +239,7 @@ def test_faults_of_the_dialogues_are_named_by_line_and_nothing_is_begun(work: Pa
     ("options", "said"),
     [
         ({"base": "./nowhere"}, "--base ./nowhere: there is no such folder"),
-        ({"base": None}, "DIALOGS, --base and --out are needed"),
+        ({"base": None}, "DIALOGS, --base and --out are required"),
         ({"source": 600}, "reads 512 tokens at most, not 645 = 600 (--source) + 40 (--target) + 1 (the end) + 4"),
         ({"accumulate": 3}, "a batch of 4 cannot be cut into 3 equal parts"),
         ({"method": "full"}, "--method: Input should be 'prefix' or 'lora'"),

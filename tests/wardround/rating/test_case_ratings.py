@@ -93,7 +93,7 @@ def test_the_command_prints_and_writes_what_was_rated_and_refuses_what_it_cannot
     assert told.exit_code == 0 and "Cohen's kappa" in told.stdout, told.output
     (row,) = json.loads((tmp_path / "out.json").read_text("utf-8"))["case_ratings"]
     assert row["kappa"] == pytest.approx(1 / 3)
-    assert "has been rated yet" in wardround(*arguments[:4], "medchain", *arguments[5:]).stdout
+    assert "no ratings on scale medchain yet" in wardround(*arguments[:4], "medchain", *arguments[5:]).stdout
     (tmp_path / "r.jsonl").write_text("{}\n", "utf-8")
     told = wardround(*arguments)
     assert told.exit_code == 2 and "line 1" in told.stderr

@@ -286,7 +286,7 @@ def test_a_line_that_is_no_judgement_is_named(tmp_path: Path, line: str) -> None
 def test_the_summary_prints_and_writes_what_was_judged(tmp_path: Path) -> None:
     run = consulted(tmp_path / "one")
     told = CliRunner().invoke(app, ["rate", str(run.path), "--summary"])
-    assert told.exit_code == 0 and "nothing of scale mvme has been judged yet" in told.output
+    assert told.exit_code == 0 and "no judgements on scale mvme yet" in told.output
     lines = [
         mark(rater, "diagnosis", value, ENGLISH[0]).model_dump_json() for rater, value in (("=Ann", 4), ("Bob", 1))
     ]

@@ -74,7 +74,7 @@ def flip_in(file: Path, words: bytes) -> None:
 
 def test_a_sound_run_is_told_to_be_so_and_left_as_it_is(damaged: Path) -> None:
     before = {file: file.read_bytes() for file in damaged.rglob("*.json*")}
-    assert doctor(damaged) == (0, f"{damaged}: nothing is damaged\n")
+    assert doctor(damaged) == (0, f"{damaged}: no damage found\n")
     assert {file: file.read_bytes() for file in damaged.rglob("*.json*")} == before
 
 
@@ -458,7 +458,7 @@ def test_a_folder_that_is_no_run_is_refused_and_a_sweep_is_looked_through(sound:
         shutil.copytree(sound, tmp_path / name)
     flip_in(tmp_path / "b/results.jsonl", b'tokens"')
     code, told = doctor(tmp_path)
-    assert code == 0 and f"{tmp_path / 'a'}: nothing is damaged" in told and "b/results.jsonl: line 1" in told
+    assert code == 0 and f"{tmp_path / 'a'}: no damage found" in told and "b/results.jsonl: line 1" in told
 
 
 @pytest.mark.slow
@@ -486,7 +486,7 @@ def test_cases_that_ended_and_whose_results_are_gone_are_named_and_scored_again_
         code, said = doctor("--check", out)
         assert code == 1 and f"found: {out}/{told}" in said
         code, said = doctor(out)
-        assert code == 0 and f"mended: {out}/{told}" in said and told not in doctor(out)[1]
+        assert code == 0 and f"repaired: {out}/{told}" in said and told not in doctor(out)[1]
         asked = len(server.requests)
         run(experiment, out)
         assert len(server.requests) == asked, "nothing is asked again"
@@ -503,7 +503,10 @@ def test_traces_of_finished_cases_that_are_gone_or_hold_too_little_are_named_wit
     edited(second, lambda content: b"".join(content.splitlines(keepends=True)[:-4]))
     for arguments in ((), ("--check",)):
         code, said = doctor(*arguments, tmp_path)
-        assert code == 1 and f"left: {tmp_path}/traces: have no {first.stem}, and hold less than was asked of" in said
+        assert (
+            code == 1
+            and f"not repaired: {tmp_path}/traces: have no {first.stem}, and hold less than was asked of" in said
+        )
         assert f"{second.stem}; put them back from a copy, or go without: the scores stand" in said
     assert RunDirectory(tmp_path).results()[0].scored
 

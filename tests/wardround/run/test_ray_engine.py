@@ -255,7 +255,7 @@ def test_a_run_whose_driver_was_stopped_goes_on_with_what_it_had(
             ended = driver.ended()
         assert ended.returncode == code
         if sign == signal.SIGINT:
-            assert ended.stderr.strip().splitlines()[-1] == "interrupted; run the same command again to go on"
+            assert ended.stderr.strip().splitlines()[-1] == "interrupted; run the same command again to resume"
             assert "Traceback" not in ended.stderr and "ray" not in ended.stderr.lower()
         before, server.requests = answered(out), []
         # Workers and writer import for longer than they play: one run goes on by itself, one with a single worker.

@@ -113,7 +113,7 @@ def test_a_metric_that_does_not_return_is_told_and_then_broken_off(
     with FakeServer() as server:
         said = refused(short(server, limit=1), server, tmp_path / "out")
     assert "hasty: metric failed: TimeoutError: `hasty` has not returned for 2 s (theirs_" in said
-    assert f"(theirs_{tmp_path.name}.py, line 5); it is waited for" in caplog.text
+    assert f"(theirs_{tmp_path.name}.py, line 5); still waiting for it" in caplog.text
 
 
 @pytest.mark.slow
@@ -131,7 +131,7 @@ def test_a_strategy_that_does_not_return_is_told_and_then_broken_off(
     load(tmp_path, ALONE.format(decide=hangs, name=name))
     with FakeServer() as server:
         said = refused(short(server, limit=1, strategy=name), server, tmp_path / "out")
-    assert told in said and "; it is waited for" in caplog.text
+    assert told in said and "; still waiting for it" in caplog.text
 
 
 @pytest.mark.slow

@@ -212,8 +212,8 @@ def test_what_cannot_be_viewed_is_refused_in_one_sentence(tmp_path: Path) -> Non
     (tmp_path / "bad").mkdir()
     (tmp_path / "bad" / "manifest.json").write_text(json.dumps({"x": 1}), "utf-8")
     for name, reason in (
-        ("nowhere", "there is no such folder"),
-        ("empty", "holds no run"),
+        ("nowhere", "folder not found"),
+        ("empty", "contains no run"),
         ("foreign", "is not a run directory: it has no manifest.json"),
         ("bad", "manifest.json cannot be read"),
     ):

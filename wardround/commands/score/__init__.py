@@ -34,4 +34,4 @@ score_app = typer.Typer(cls=_Scores, no_args_is_help=True, rich_markup_mode=None
 
 @score_app.callback()
 def score() -> None:
-    """Score transcripts and outputs made anywhere. Soundly, or in the published way."""
+    """Score runs, and transcripts or outputs from elsewhere. Choose sound or published definitions with --mode."""

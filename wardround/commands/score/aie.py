@@ -48,39 +48,47 @@ def aie(
     mode: ModeOption = "sound",
     language: Annotated[
         Literal["en", "zh"] | None,
-        typer.Option(help="What paper mode takes the data set for; by default the language of its records."),
+        typer.Option(help="Language of the data set for paper mode.", show_default="that of the records"),
     ] = None,
     against: Against = None,
     human: HumanScores = None,
     mcq: Annotated[
-        str | None, typer.Option(metavar="SPEC", help="Also ask this model each case as a multiple-choice question.")
+        str | None,
+        typer.Option(metavar="SPEC", help="Also have this model answer each case as a multiple-choice question."),
     ] = None,
     diagnose: Annotated[
         str | None,
-        typer.Option(metavar="SPEC", help="Have this model choose among each case's options from the dialogue alone."),
+        typer.Option(
+            metavar="SPEC",
+            help="Have this model choose a diagnosis among each case's options, from the dialogue alone.",
+        ),
     ] = None,
     each_round: Annotated[
-        bool, typer.Option("--each-round", help="With --diagnose: also from the dialogue up to each round.")
+        bool, typer.Option("--each-round", help="With --diagnose: also choose from the dialogue up to each round.")
     ] = False,
     leave_out: LeaveOut = None,
     out: Annotated[
-        Path | None, typer.Option("--out", metavar="DIR", help="Write Table 2 or 3, and Figures 6b to 6d, here.")
+        Path | None,
+        typer.Option("--out", metavar="DIR", help="Write Table 2 or 3 and Figures 6b to 6d to this directory."),
     ] = None,
 ) -> Scores:
-    """The ten doctor metrics of AIE.
+    """Score doctors by the ten metrics of AIE.
 
-    In percent, except turns and length; of a run, the diagnosis with --diagnose. Also printed: action shares by turn,
-    coverage and diagnosis by length of the dialogue, utterances by language. Of several files, or the runs of a sweep,
-    a column each as in the paper's tables.
+    All metrics are in percent, except turns and length. For runs, DIAGNOSIS needs --diagnose. Also printed: shares of
+    actions by turn, coverage and diagnosis by length of the dialogue, and utterances by language. Several files, or the
+    runs of a sweep, get a column each, as in the paper's tables.
     """
     if each_round and not diagnose:
-        refuse("--each-round: name a model that chooses with --diagnose")
+        refuse("--each-round: needs a model that chooses; name one with --diagnose")
     writable(out)
     doctors, transcripts, runs = each_doctor(transcripts)
     if untracked := [run.path for run in runs if not run.experiment.tracks_actions]:
-        refuse(f"{untracked[0]}: its patient tracks no actions, which these metrics count; play with patient = 'saps'")
+        refuse(
+            f"{untracked[0]}: these metrics need tracked actions, but its patient tracks none; run it again with "
+            "patient = 'saps'"
+        )
     notes = [
-        f"{run.name}: {failed} of {len(run.results)} cases failed, and are in no figure here."
+        f"{run.name}: {failed} of {len(run.results)} cases failed, and are not scored."
         for run in runs
         if (failed := len(run.results) - len(run.scored))
     ]
@@ -155,12 +163,16 @@ def _with_silent_notes(found: Scores, own: Scored[AieTranscript]) -> Scores:
     dialogues, chosen = own.dialogues, own.samples["DIAGNOSIS"]
     notes, answered = [*found.notes], {**found.answered}
     if without_option := len(dialogues) - len(chosen):
-        notes.append(f"{without_option} of {len(dialogues)} dialogues have no right option to choose: no DIAGNOSIS.")
+        notes.append(
+            f"{without_option} of {len(dialogues)} dialogues have no correct option to choose, and no DIAGNOSIS."
+        )
     if found.mode == "sound" and (without_choice := unanswered(dialogues)):
         answered_dialogues = [one for one in dialogues if one.answer_idx and one not in without_choice]
         right = {"DIAGNOSIS": [Sample(one.case, 100.0 * (diagnosis_is_right(one) or 0)) for one in answered_dialogues]}
         answered |= estimates(right, clustered=True, ends=PERCENT)
-        notes.append(f"{len(without_choice)} diagnoses choose no option, and are wrong in DIAGNOSIS.")
+        notes.append(
+            f"{len(without_choice)} of {len(dialogues)} diagnoses choose no option, and count as wrong in DIAGNOSIS."
+        )
     return replace(found, notes=notes, answered=answered)
 
 
@@ -168,7 +180,7 @@ def _distinct_by_length_table(transcripts: list[AieTranscript]) -> ExtraTable:
     found = estimates({DISTINCT_BY_LENGTH: distinct_by_length(transcripts)}, clustered=True, ends=PERCENT)
     low, high = found[DISTINCT_BY_LENGTH].ci95 or (None, None)
     row = [DISTINCT_BY_LENGTH, *map(cell, (found[DISTINCT_BY_LENGTH].mean, low, high)), str(len(transcripts))]
-    title = "Partner of DISTINCT, ours: in every 50 bigrams, of words that are used here"
+    title = "Our complement to DISTINCT: distinct bigrams in every 50, of words that patients or records use"
     return ExtraTable(title, ["metric", "mean", "from", "to", "n"], [row])
 
 

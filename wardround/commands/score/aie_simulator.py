@@ -45,15 +45,19 @@ from wardround.tables.simulators import ALL, simulators_table
 from wardround.tables.table import Table
 from wardround.tables.tracking import confusion_tables, tracking_table
 
-ByTurn = Annotated[Literal["turn"] | None, typer.Option("--by", help="Print each round's row too.")]
+ByTurn = Annotated[Literal["turn"] | None, typer.Option("--by", help="Also print a row for each round (turn).")]
 OutFolder = Annotated[
     Path | None,
-    typer.Option("--out", metavar="DIR", help="Write the rounds here, as CSV, LaTeX and figure (AIE, Figure 3a)."),
+    typer.Option(
+        "--out",
+        metavar="DIR",
+        help="Write the rows for each round to this directory, as CSV, LaTeX and figure (AIE, Figure 3a).",
+    ),
 ]
 WITHOUT_TRACKER = " without tracker"
 BY_RULE = (
-    "Actions and expected answers are what rules find in the doctor's words: nobody has labelled them. "
-    "Of a tracker that goes by the same rules, TRACKING and kappa say nothing."
+    "Actions and expected answers were found in the doctor's words by rules, not labelled by people. "
+    "For a tracker that uses the same rules, TRACKING and kappa are meaningless."
 )
 
 
@@ -70,25 +74,25 @@ class TestOptions:
 
 def aie_simulator(
     files: Annotated[
-        list[Path], typer.Argument(metavar="FILES...", help="Simulator test files with replies, a simulator each.")
+        list[Path], typer.Argument(metavar="FILES", help="Simulator test files with replies, one for each simulator.")
     ],
     mode: ModeOption = "sound",
     people: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="A test file whose replies people gave, to correlate with.")
+        Path | None, typer.Option(metavar="FILE", help="Test file with people's replies, to correlate with.")
     ] = None,
     by: ByTurn = None,
     leave_out: LeaveOut = None,
     out: OutFolder = None,
 ) -> Scores:
-    """The patient simulator metrics of AIE.
+    """Score patient simulators by the metrics of AIE.
 
-    In percent, of all files together and by simulator and round (Figure 3a). Also printed: tracked actions against
-    people's, and the correlation with people's replies.
+    All metrics are in percent, over all files together and by simulator and round (Figure 3a). Also printed: tracked
+    actions against people's, and the correlation with people's replies.
     """
     tests = without(read_files(read_simulator_tests, files), leave_out, lambda one: one.id)
     for file, records in zip(files, tests, strict=True):
         if not any(replies(records)):
-            refuse(f"{file}: holds no reply (prediction); `wardround score simulator {file} -o FILE` plays it")
+            refuse(f"{file}: has no replies (prediction); to add them, run `wardround score simulator {file} -o FILE`")
     human_tests = (
         [test for records in read_files(read_simulator_tests, [people]) for test in records] if people else None
     )
@@ -125,9 +129,9 @@ def played_tests(
         cases |= found
     if len(cases) < len(tests):
         repeated = next(name for name, count in Counter(test.id for test in tests).items() if count > 1)
-        refuse(f"patient {repeated} stands twice in {', '.join(map(str, files))}; give each patient once")
+        refuse(f"{', '.join(map(str, files))}: patient {repeated} occurs twice; give each patient once")
     if not questions_of(tests):
-        refuse(f"{files[0]}: no test has a question (patient_test.ROUND.ACTION.question) that could be put")
+        refuse(f"{files[0]}: no test has a question (patient_test.ROUND.ACTION.question) to ask")
     trial = Trial(cases, context)
     name = patient or "saps"
     played = anyio.run(play_tests, trial, tests, name)
@@ -138,14 +142,16 @@ def played_tests(
     if short := lacking_dialogue(tests):
         patient_id, turn, _ = short[0]
         notes.append(
-            f"{len(short)} questions are put with less said before than their round says, the first to patient "
-            f"{patient_id} in round {turn}: `history` is shorter, as where the authors' file has none."
+            f"{len(short)} questions are asked after a shorter dialogue than their round implies, because `history` is "
+            f"shorter or missing; the first is for patient {patient_id} in round {turn}."
         )
     asked = [
         one for test in tests for by_kind in test.patient_test.values() for one in by_kind.values() if one.question
     ]
     if unchecked := sum(one.human_state is one.human_answer is None for one in asked):
-        notes.append(f"{unchecked} questions are a model's drafts that nobody has checked (`wardround cases confirm`).")
+        notes.append(
+            f"{unchecked} questions are a model's drafts that no person has checked (`wardround cases confirm`)."
+        )
     return _scores("simulator", {name: played}, mode, options, beside=True, notes=notes, failed=bool(trial.failures))
 
 
@@ -166,7 +172,7 @@ def played_runs(
             player = patient if patient is None or context.tracker else f"{patient}{WITHOUT_TRACKER}"
             tests_by_name[run.name if player is None else f"{player}, {run.name}"] = tests
     if not tests_by_name:
-        refuse(f"{paths[0]}: holds no dialogue with a reply (graphs consultation and dispute_resolution)")
+        refuse(f"{paths[0]}: has no dialogue with a reply; expected a run of graph consultation or dispute_resolution")
     return _scores("simulator", tests_by_name, mode, options, notes=notes, failed=len(notes) > 1)
 
 
@@ -186,10 +192,14 @@ def _scores(
     tables = list(_human_correlations(tests_by_name, mode, human_tests)) if suite == "aie-simulator" else []
     all_notes = list(notes)
     if mode == "sound":
-        all_notes.append("PRECISION, ours: of the replies with a metric's keyword, the share that were to have it.")
+        all_notes.append(
+            "PRECISION is our addition: of the replies with a metric's keyword, the share that should have it."
+        )
     metrics, files = _metrics(tests, mode), of_each(tests_by_name, partial(_metrics, mode=mode))
     if empty := [name for name, one in metrics.items() if one.mean is None]:
-        all_notes.append(f"{', '.join(empty)}: unscored, as nothing of the kind was asked or, for TRACKING, tracked.")
+        all_notes.append(
+            f"{', '.join(empty)}: unscored, because no such question was asked or, for TRACKING, no action was tracked."
+        )
     figure = simulators_table(tests_by_name, mode, beside=beside)
     tracked = [
         *([] if (tracking := tracking_table(tests_by_name)) is None else [tracking]),

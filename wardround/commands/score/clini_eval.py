@@ -1,4 +1,4 @@
-"""``wardround score clini-eval``: how well the physician of a dialogue interviews, in 100 points."""
+"""``wardround score clini-eval``: score how well the physician of a dialogue interviews, in 100 points."""
 
 from collections.abc import Sequence
 from enum import StrEnum
@@ -26,6 +26,7 @@ from scoring.clini_eval.points import (
 )
 from scoring.consultation import ConsultationAnswers
 from scoring.metrics.samples import mean
+from wardround.commands.printing import counted
 from wardround.commands.score.output import ExtraTable, ModeOption, Scores, refuse_records
 from wardround.commands.score.transcripts import asking, cell
 from wardround.config.experiment import GIVES, ConfigurationError
@@ -35,9 +36,7 @@ from wardround.store.recorded_run import find_runs
 
 Sources = Annotated[
     list[Path],
-    typer.Argument(
-        metavar="DIALOGS...", help="Files of dialogues with their notes, a JSON object a line; or directories of runs."
-    ),
+    typer.Argument(metavar="DIALOGS", help="JSON-lines files of dialogues with their notes, or run directories."),
 ]
 
 
@@ -55,29 +54,40 @@ def clini_eval(
     sources: Sources,
     judge: Annotated[
         list[str] | None,
-        typer.Option("--judge", metavar="[ROLE=]SPEC", help="The model to ask, offline if not named; or one a role."),
+        typer.Option(
+            "--judge",
+            metavar="[ROLE=]SPEC",
+            help="Model that judges, for all roles or for one (offline rules if not given); may be repeated.",
+        ),
     ] = None,
     mode: ModeOption = "sound",
     by: Annotated[
-        list[Factor] | None, typer.Option("--by", help="Also print the means of each; given twice, of each pair.")
+        list[Factor] | None,
+        typer.Option("--by", help="Also print means by department or strategy; give both for each combination."),
     ] = None,
     over: Annotated[
         str | None,
-        typer.Option(metavar="STRATEGY", help="With --by strategy: also the gain in percent over this one's mean."),
+        typer.Option(
+            metavar="STRATEGY", help="With --by strategy: also print the gain over this strategy's mean, in percent."
+        ),
     ] = None,
     details: Annotated[
         Path | None,
-        typer.Option("--details", metavar="FILE", help="Write each dialogue's points, assessment and summary here."),
+        typer.Option(
+            "--details",
+            metavar="FILE",
+            help="Write the points, assessment and summary of each dialogue to this file, as JSON lines.",
+        ),
     ] = None,
 ) -> Scores:
-    """The 34 numbers of Clini-Eval (CliniChat, tables 2 to 4).
+    """Score interviews by Clini-Eval (CliniChat).
 
-    With their sums; of a run, no doctor is asked again. Sound: the judge is told the diseases that the file names.
-    Paper: it infers the diagnosis from the note alone. Offline, rules count the leaves that can be counted; the others,
-    and with them the sums, are missing.
+    Clini-Eval has 34 numbers (leaves) and their sums (tables 2 to 4). For a run, no doctor is called again. In sound
+    mode the judge is told the diseases that the file names; in paper mode it infers the diagnosis from the note alone.
+    Offline, rules count the leaves that can be counted; the others, and the sums that include them, are missing.
     """
     if over is not None and "strategy" not in (by or []):
-        raise ConfigurationError(f"--over {over}: compares strategies; give --by strategy too")
+        raise ConfigurationError(f"--over {over}: compares strategies; add --by strategy")
     settings = asking(parse_models(judge or ["offline"]))
     dialogues = _read(sources)
 
@@ -88,7 +98,7 @@ def clini_eval(
     asked = anyio.run(ask_each, range(len(dialogues)), score)
     judged = dict(asked.answers)
     scores = [judged.get(index) for index in range(len(dialogues))]
-    failures = [f"Dialogue {dialogues[index].id}: no judgement: {reason}" for index, reason in asked.failures]
+    failures = [f"Dialogue {dialogues[index].id}: not judged: {reason}" for index, reason in asked.failures]
     if details is not None:
         scored = zip(dialogues, scores, strict=True)
         write_json_lines(
@@ -99,7 +109,7 @@ def clini_eval(
     tables = [*_assessed_table(scores), *([_means_by(list(dict.fromkeys(by)), dialogues, scores, over)] if by else [])]
     notes = _notes(scores, failures)
     if over is not None and (missing := [name for name in _GAINS if f"{name}, gain" not in tables[-1].header]):
-        notes.append(f"No gain over {over} in {', '.join(missing)}: not assessed, or 0 there.")
+        notes.append(f"No gain over {over} in {', '.join(missing)}: not assessed, or the mean of {over} is 0.")
     return Scores("clini-eval", mode, len(dialogues), metrics, tables, notes, failed=bool(failures))
 
 
@@ -121,7 +131,7 @@ def _read_runs(directory: Path) -> list[Dialogue]:
     found: list[Dialogue] = []
     for run in find_runs([directory]):
         if not {"dialogue"} <= GIVES[run.experiment.graph]:
-            raise ConfigurationError(f"{run.path}: graph {run.experiment.graph!r} leaves no dialogue to score")
+            raise ConfigurationError(f"{run.path}: graph {run.experiment.graph!r} produces no dialogue to score")
         for result in run.each_answered():
             answers = result.answers
             if isinstance(answers, ReconstructionAnswers) and answers.reconstructed:
@@ -132,7 +142,7 @@ def _read_runs(directory: Path) -> list[Dialogue]:
                 continue
             found.append(dialogue.model_copy(update={"strategy": run.name}))
     if not found:
-        raise ConfigurationError(f"{directory}: holds no dialogue yet; run it first")
+        raise ConfigurationError(f"{directory}: has no dialogue yet; run it first")
     return found
 
 
@@ -143,14 +153,12 @@ def _assessed_table(scores: Sequence[CliniEvalScores | None]) -> list[ExtraTable
         return []
     rows = []
     for name, leaves in {**MAINS, "all": tuple(LEAVES.values())}.items():
-        counted = [[leaf for leaf in leaves if leaf.key in score.leaves] for score in present]
-        points = [sum(score.leaves[leaf.key] for leaf in found) for score, found in zip(present, counted, strict=True)]
-        maximum = [sum(leaf.maximum for leaf in found) for found in counted]
-        reached = [cell(mean(points)), cell(mean(maximum))] if any(counted) else ["not assessed", ""]
+        assessed = [[leaf for leaf in leaves if leaf.key in score.leaves] for score in present]
+        points = [sum(score.leaves[leaf.key] for leaf in found) for score, found in zip(present, assessed, strict=True)]
+        maximum = [sum(leaf.maximum for leaf in found) for found in assessed]
+        reached = [cell(mean(points)), cell(mean(maximum))] if any(assessed) else ["not assessed", ""]
         rows.append([name, *reached, f"{sum(leaf.maximum for leaf in leaves):g}"])
-    return [
-        ExtraTable("What was assessed: mean points, of the most it could have", ["", "points", "of", "in all"], rows)
-    ]
+    return [ExtraTable("Mean points of what was assessed", ["", "points", "maximum (assessed)", "maximum (all)"], rows)]
 
 
 def _means_by(
@@ -172,7 +180,7 @@ def _means_by(
         means[group] = {name: one.mean for name, one in found.items()}
     gains = [name for name in (*_GAINS, ASSESSED) if name in columns] if over is not None else []
     if over is not None and not any(over in group for group in groups):
-        raise ConfigurationError(f"--over {over}: no dialogue of that strategy was read")
+        raise ConfigurationError(f"--over {over}: no dialogue of this strategy in the sources")
     rows: list[dict[str, str]] = []
     for group, group_means in sorted(means.items(), key=lambda each: each[0]):
         factors: dict[str, str] = dict(zip(by, group, strict=True))
@@ -185,16 +193,16 @@ def _means_by(
         rows.append(row)
     shown = dict.fromkeys(name for row in rows for name, cell_text in row.items() if cell_text)
     header = [name for name in rows[0] if name in shown] if rows else []
-    title = f"Means by {' and '.join(by)}, of what was assessed (n: dialogues)"
+    title = f"Means by {' and '.join(by)} (n: dialogues judged)"
     return ExtraTable(title, header, [[row[name] for name in header] for row in rows])
 
 
 def _notes(scores: Sequence[CliniEvalScores | None], failures: Sequence[str]) -> list[str]:
     missing = {key for score in scores if score is not None for key in score.unscored}
-    notes = [f"{len(failures)} dialogues have no judgement and are left out."] if failures else []
+    notes = [f"Left out: {counted(len(failures), 'dialogue')} that could not be judged."] if failures else []
     if missing:
         notes.append(
-            f"{len(missing)} of 34 leaves were not assessed in some or all dialogues; they are missing, not 0, and so "
-            "are the sums that they belong to. Rules count words: a baseline, not numbers to publish."
+            f"{len(missing)} of 34 leaves were not assessed in some or all dialogues. They are missing, not 0, and so "
+            "are the sums that include them. Rules only count words: their scores are a baseline, not for publication."
         )
     return [*notes, *failures]

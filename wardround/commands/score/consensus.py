@@ -1,4 +1,4 @@
-"""``wardround score consensus``: how soon doctors agree."""
+"""``wardround score consensus``: measure how soon doctors agree."""
 
 from pathlib import Path
 from typing import Annotated
@@ -19,25 +19,27 @@ from scoring.mvme.consensus import (
 from scoring.mvme.transcripts import read_collaborations
 from wardround.analysis.discussions import discussions_of
 from wardround.commands.exit_codes import refuse
+from wardround.commands.printing import counted
 from wardround.commands.score.output import ExtraTable, ModeOption, Scores, refuse_records
 from wardround.commands.score.transcripts import read_files
 from wardround.store.recorded_run import find_run
 
 
 def consensus(
-    source: Annotated[Path, typer.Argument(metavar="SRC", help="Collaborations of AI Hospital, or a run directory.")],
+    source: Annotated[Path, typer.Argument(metavar="SRC", help="Collaboration file of AI Hospital, or run directory.")],
     rounds: Annotated[
         int | None,
         typer.Option(
-            min=0, help="The rounds that a discussion could have at most.", show_default="4, or what the run allowed"
+            min=0, help="Maximum number of rounds of a discussion.", show_default="4, or the limit of the run"
         ),
     ] = None,
     mode: ModeOption = "sound",
 ) -> Scores:
-    """When discussions ended, and how (AI Hospital, figure 4).
+    """Measure how discussions end (AI Hospital, figure 4).
 
-    Sound: the share of cases in consensus after each round, with those that gave up, or may have, apart. Paper: the
-    share that ended after each round; the last one mixes both.
+    Sound mode gives the share of cases in consensus after each round, and separately the shares that gave up or may
+    have given up. Paper mode gives the share that ended after each round; in the last round, it mixes consensus with
+    giving up.
     """
     notes: list[str] = []
     if source.is_dir():
@@ -45,10 +47,10 @@ def consensus(
         found = discussions_of(run.scored)
         rounds = run.experiment.context.max_rounds if rounds is None else rounds
         if found and (highest := max(one.rounds for one in found)) > rounds:
-            refuse(f"--rounds {rounds}: a discussion of {source} had {highest}")
+            refuse(f"--rounds {rounds}: a discussion of {source} had {highest} rounds; give at least {highest}")
         if no_discussion := len(run.scored) - len(found):
             notes.append(
-                f"{no_discussion} cases had no discussion (one doctor alone, or stopped before it) and are left out."
+                f"Left out: {counted(no_discussion, 'case')} without a discussion (single doctor, or stopped before)."
             )
     else:
         rounds = ROUNDS if rounds is None else rounds
@@ -63,10 +65,10 @@ def consensus(
     unknown = sum(one.end == "unknown" for one in found)
     least = sum(one.end == "agreed" for one in found) / max(1, len(found))
     note = (
-        f"{unknown} cases used up all {rounds} rounds, and their records do not say whether they agreed in the last: "
-        f"between {least:.1%} and {least + unknown / max(1, len(found)):.1%} of all cases agreed in the end."
+        f"{unknown} cases used all {rounds} rounds, and their records do not say whether the last ended in agreement. "
+        f"Between {least:.1%} and {least + unknown / max(1, len(found)):.1%} of all cases therefore ended in agreement."
     )
-    table = ExtraTable("Cases by the round in which they ended", ["round", "ended", "surely agreed"], rows)
+    table = ExtraTable("Cases by the round in which they ended", ["round", "ended", "known to agree"], rows)
     return Scores("consensus", mode, len(found), metrics, [table], [*notes, note] if unknown else notes)
 
 

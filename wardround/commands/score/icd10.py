@@ -1,4 +1,4 @@
-"""``wardround score icd10``: the diagnoses of reports, linked to ICD-10 terms."""
+"""``wardround score icd10``: score the diagnoses of reports by ICD-10 terms."""
 
 from collections.abc import Iterable
 from typing import Annotated, Literal
@@ -13,6 +13,7 @@ from scoring.metrics.samples import Definition
 from scoring.metrics.statistics import Estimate
 from scoring.mvme import disease_entities
 from wardround.commands.exit_codes import refuse
+from wardround.commands.printing import counted
 from wardround.commands.score.output import ExtraTable, ModeOption, Scores
 from wardround.commands.score.reports import ReferenceOption, ReportCase, ReportSource, read_report_cases
 from wardround.commands.score.transcripts import JudgeOption, asking
@@ -24,26 +25,32 @@ def icd10(
     source: ReportSource,
     reference: ReferenceOption = None,
     terms: Annotated[
-        str, typer.Option(help="icd10cm (English), or an .xls or .csv file of codes and names.")
+        str, typer.Option(help="Terms to link to: icd10cm (English), or an .xls or .csv file of codes and names.")
     ] = "icd10cm",
     splitter: Annotated[
-        Splitter, typer.Option(help="By rule, by rule and under standard names, or by the model named with --judge.")
+        Splitter,
+        typer.Option(
+            help="Find diseases by rule, by rule with standard names (standard), or with the model of --judge (llm)."
+        ),
     ] = "rule",
     judge: JudgeOption = "offline",
     mode: ModeOption = "sound",
 ) -> Scores:
-    """Diseases found, by three rules (AI Hospital, table 3).
+    """Score diagnoses by ICD-10 terms (AI Hospital, table 3).
 
-    Recall, precision and F1: R, P and F1 are those of the mode: sound compares the full code of the nearest term, paper
-    whether the ten nearest names overlap. All three rules stand beside them as R.published, R.code, R.category and so
-    on, in percent. Sound: a report without a diagnosis misses all that the reference names; paper: it is left out.
+    R, P and F1 are recall, precision and F1 in percent. Two diseases match if their nearest terms have the same full
+    code (sound mode), or if their ten nearest names overlap (paper mode). The scores by each of the three rules follow
+    as R.published, R.code, R.category and so on. A report without a diagnosis counts as missing all diseases of the
+    reference (sound mode), or is left out (paper mode).
     """
     cases = read_report_cases(source, reference)
     with_diagnosis = [case for case in cases if _has_diagnosis(case, mode)]
     if not with_diagnosis:
-        refuse(f"{source}: no report has a diagnosis; expected a heading such as #诊断结果# or # Diagnosis in each")
+        refuse(
+            f"{source}: no report has a diagnosis; expected a heading such as #诊断结果# or # Diagnosis in each report"
+        )
     if terms == ICD10CM and sum(case.language == "zh" for case in with_diagnosis) * 2 > len(with_diagnosis):
-        refuse(f"{source}: the reports are Chinese and {ICD10CM} is English; name a Chinese list with --terms FILE")
+        refuse(f"{source}: the reports are Chinese, but {ICD10CM} is English; give a Chinese list with --terms FILE")
     term_list = load_terms(terms)
     diseases, failures = _split(with_diagnosis if mode == "paper" else cases, splitter, term_list, judge)
     mode_rule: Rule = "published" if mode == "paper" else "code"
@@ -52,7 +59,7 @@ def icd10(
     notes = []
     if len(with_diagnosis) < len(cases):
         sound = mode == "sound"
-        what = "count as naming none" if sound else "are left out"
+        what = "count as naming no disease" if sound else "are left out"
         notes = [f"{len(cases) - len(with_diagnosis)} of {len(cases)} reports have no diagnosis and {what}."]
         with_diagnosis_ids = {case.case_id for case in with_diagnosis}
         answered_cases = [case for case in diseases if case.predicted or case.case_id in with_diagnosis_ids]
@@ -60,7 +67,11 @@ def icd10(
     metrics = {"#": predicted_entities(diseases), **_metrics(rules[mode_rule])}
     for rule, found in rules.items():
         metrics |= _metrics(found, f".{rule}")
-    notes += [f"{len(failures)} cases are left out: the splitter failed ({failures[0]})."] if failures else []
+    notes += (
+        [f"Left out: {counted(len(failures), 'case')} in which the splitter failed ({failures[0]})."]
+        if failures
+        else []
+    )
     table = _summary(rules.items(), splitter, len(term_list))
     return Scores("icd10", mode, len(diseases), metrics, [table], notes, bool(failures), answered)
 
@@ -85,7 +96,7 @@ def _split(
             DiseaseCase(case.case_id, by_rule(reported), by_rule(expected)) for case, reported, expected in texts
         ], []
     if judge == "offline":
-        refuse("--splitter llm: name the model, for example --judge openai:gpt-4o-mini")
+        refuse("--splitter llm: needs a model; for example, add --judge openai:gpt-4o-mini")
     settings = asking({"default": judge})
 
     async def by_model(item: tuple[ReportCase, str, str]) -> DiseaseCase:
@@ -111,4 +122,4 @@ def _summary(rules: Iterable[tuple[str, Agreement]], splitter: Splitter, terms: 
     for rule, found in rules:
         means = [one.mean for one in (found.recall, found.precision, found.f1)]
         rows.append([rule, *("unscored" if mean is None else f"{mean:.2f}" for mean in means)])
-    return ExtraTable(f"By rule; diseases by {splitter}, {terms} terms", ["rule", "R", "P", "F1"], rows)
+    return ExtraTable(f"By matching rule (diseases found by {splitter}; {terms} terms)", ["rule", "R", "P", "F1"], rows)

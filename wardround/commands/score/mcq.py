@@ -1,4 +1,4 @@
-"""``wardround score mcq``: a run's cases as multiple-choice questions, compared with its interactive diagnoses."""
+"""``wardround score mcq``: compare a run's interactive diagnoses with multiple-choice answers to the same cases."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -29,14 +29,14 @@ def mcq(
     run: RunDirectory,
     models: Annotated[
         list[str] | None,
-        typer.Option(metavar="ROLE=SPEC", help="The model of mcq_doctor or distractor_writer; repeatable."),
+        typer.Option(metavar="ROLE=SPEC", help="Model for mcq_doctor or distractor_writer; may be repeated."),
     ] = None,
 ) -> Scores:
-    """The multiple-choice format beside the interactive one.
+    """Compare multiple-choice with interactive diagnoses.
 
-    In percent, on the cases of a finished run. A case's own options are put where the right one is its diagnosis. Any
-    other case gets four distractors once, kept in the run directory as options.jsonl; a question for anything else is
-    put by `score aie RUN --mcq`.
+    Scores are in percent, on the cases of a finished run. A case's own options are used if the correct one is its
+    diagnosis. Every other case gets four distractors, written once and saved as options.jsonl in the run directory. To
+    ask questions about anything other than the diagnosis, use `score aie RUN --mcq`.
     """
     found = anyio.run(compare_formats, run, parse_models(models or []))
     metrics, over_answered = (
@@ -69,7 +69,7 @@ def ask_again_as_mcq(transcripts: list[AieTranscript], spec: str) -> AskedAgain:
         typer.Exit: with code 2 if the model cannot be used.
     """
     if spec == HUMAN:
-        refuse("--mcq: a person cannot be asked here; name a model or 'offline'")
+        refuse("--mcq human: a person cannot answer here; name a model or 'offline'")
     questions, reasons = questions_of(transcripts)
     answered = anyio.run(answer_questions, questions, asking({mcq_doctor.name: spec}, "--mcq"))
     notes = [f"Case {case}: no {METRIC} ({reason})." for case, reason in (reasons | answered.failures).items()]
@@ -82,7 +82,7 @@ def ask_again_as_mcq(transcripts: list[AieTranscript], spec: str) -> AskedAgain:
 def diagnosed(transcripts: list[AieTranscript], spec: str, notes: list[str]) -> list[AieTranscript]:
     """Return the transcripts with the letter that a model chooses from each dialogue, without seeing the record."""
     if spec == HUMAN:
-        refuse("--diagnose: a person cannot be asked here; name a model or 'offline'")
+        refuse("--diagnose human: a person cannot answer here; name a model or 'offline'")
     dialogue_records = []
     for one in transcripts:
         dialogue_text = Consultation.of(one, language_of(one.record)).text
@@ -90,7 +90,7 @@ def diagnosed(transcripts: list[AieTranscript], spec: str, notes: list[str]) -> 
     questions, reasons = questions_of(dialogue_records)
     if not questions:
         refuse(
-            "--diagnose: a file or run has no case with options; `wardround score mcq RUN` writes them, for each run"
+            "--diagnose: a file or run has no case with options; for each run, `wardround score mcq RUN` writes them"
         )
     answered = anyio.run(answer_questions, questions, asking({mcq_doctor.name: spec}, "--diagnose"))
     failures = reasons | answered.failures
@@ -122,5 +122,5 @@ def coverage_and_diagnosis(parts: Mapping[str, Samples]) -> ExtraTable:
         covered, correct = (case_means(samples[name]) for name in ("COVERAGE", "DIAGNOSIS"))
         one = spearman([(covered[case], correct[case]) for case in covered if case in correct])
         rows.append([doctor, cell(one.rho), interval_cell(one.ci95), p_cell(one.p), str(one.n)])
-    title = "Coverage with diagnosis, over dialogues (Spearman)"
+    title = "Correlation of coverage and diagnosis over dialogues (Spearman)"
     return ExtraTable(title, ["doctor", "rho", "95 % interval", "p", "n"], rows)

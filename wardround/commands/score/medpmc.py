@@ -1,4 +1,4 @@
-"""``wardround score medpmc``: Med-PMC's recalls and judgements."""
+"""``wardround score medpmc``: score consultations by Med-PMC's recalls and judgements."""
 
 import math
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -47,7 +47,8 @@ _JUDGES: Mapping[Judged, Role[Any]] = {
     "persona": persona_judge,
 }
 RecallOption = Annotated[
-    RecallName, typer.Option("--recall", help="How a text is recalled; bertscore and ratescore need models of the hub.")
+    RecallName,
+    typer.Option("--recall", help="Measure of recall; bertscore and ratescore need models from the Hugging Face Hub."),
 ]
 
 
@@ -55,31 +56,38 @@ def medpmc(
     transcripts: Transcripts,
     recall: RecallOption = "rouge1",
     mode: ModeOption = "sound",
-    entities: Annotated[EntityRule, typer.Option(help="What finds the entities of the Examination column.")] = "rules",
+    entities: Annotated[
+        EntityRule, typer.Option(help="Find the entities of the Examination column by rules or with spaCy.")
+    ] = "rules",
     model: Annotated[
         str | None,
-        typer.Option(
-            help="The embedding of rate_style, the model of bertscore, or a folder with both models of ratescore."
-        ),
+        typer.Option(help="Embedding for rate_style, model for bertscore, or folder with both models for ratescore."),
     ] = None,
     mma: Annotated[
         Window,
-        typer.Option(help="Where MMA looks for the reports: in all that follows a picture, or in the next turn alone."),
+        typer.Option(
+            help="Where MMA looks for picture reports: in everything after a picture (all), or only in the next turn."
+        ),
     ] = "all",
     judge: Annotated[
         list[str] | None,
-        typer.Option(metavar="SPEC", help="Also judge, by this model or 'offline'; several are a panel."),
+        typer.Option(
+            metavar="SPEC", help="Also have this model, or 'offline' rules, judge; repeat for a panel of judges."
+        ),
     ] = None,
-    judged: Annotated[Judged, typer.Option(help="What --judge judges.")] = "consultation",
+    judged: Annotated[
+        Judged, typer.Option(help="What --judge judges: the consultation, the patient or the persona.")
+    ] = "consultation",
     against: Against = None,
     human: HumanScores = None,
 ) -> Scores:
-    """The columns of Med-PMC (percent, except Lens and Turns).
+    """Score consultations by the columns of Med-PMC.
 
-    Paper mode reproduces Table 8 (rouge1) and Table 9 (rougeL). Also printed: what is gathered by kind and round.
+    Scores are in percent, except Lens and Turns. Paper mode reproduces Table 8 (rouge1) and Table 9 (rougeL). Also
+    printed: the information gathered, by kind and round.
     """
     if mma != "all" and mode == "paper":
-        refuse("--mma: paper mode looks where Tables 8 and 9 did; leave it out, or use --mode sound")
+        refuse("--mma: paper mode uses the windows of Tables 8 and 9; leave --mma out, or use --mode sound")
     options = transcripts[1:] or against or human or judge or (recall, entities, mma) != ("rouge1", "rules", "all")
     if is_run(transcripts[0]) and mode == "sound" and not options:
         return scores_of_run(transcripts[0], "medpmc", mode)
@@ -102,7 +110,9 @@ def medpmc(
     if against:
         tables.append(own.minus(scored(against), notes))
     if mode == "sound":
-        notes.append("Support, ours: how much of the report is the case's; a recall alone is won by length.")
+        notes.append(
+            "Support is our addition: the share of the report that the case supports. A recall alone rewards length."
+        )
     judged_columns = {f"Judge: {aspect}": aspect for aspect in _JUDGES[judged].answer.model_fields}
     failed = False
     if judge:
@@ -122,7 +132,7 @@ def medpmc(
     tables += _rounds(dict(zip(transcripts, own.files, strict=True)))
     notes += _unscored(cases, metrics, judged_columns)
     if entities == "rules":
-        notes.append("Examination counts entities found by rules; the paper's are spaCy's (--entities spacy).")
+        notes.append("Examination counts entities found by rules; the paper uses spaCy's (--entities spacy).")
     n, more = counts(cases)
     choices = {"recall": recall, **({"model": model} if model else {}), "entities": entities}
     choices |= {"mma": mma} if mma != "all" else {}
@@ -162,10 +172,10 @@ def _not_judged(
 ) -> Iterator[str]:
     """Yield which cases nobody judged, and where a single judge failed."""
     if not_asked := len(cases) - len(verdicts):
-        yield f"{not_asked} of {len(cases)} not judged: no reply is a persona's (none was put before an actor)."
+        yield f"{not_asked} of {len(cases)} not judged: no reply was spoken by a persona (no actor was used)."
     for case, verdict in verdicts:
         for seat, reason in verdict.failures.items():
-            yield f"Case {case.case}: no judgement by {seat}: {reason}"
+            yield f"Case {case.case}: not judged by {seat}: {reason}"
 
 
 def _each_judge(role: Role[Any], verdicts: Sequence[Verdict[Any]]) -> Iterator[ExtraTable]:
@@ -179,7 +189,7 @@ def _each_judge(role: Role[Any], verdicts: Sequence[Verdict[Any]]) -> Iterator[E
         own_means = [mean([float(vote[seat]) for vote in votes if vote.get(seat) is not None]) for seat in seats]
         rows.append([aspect, *map(cell, own_means), *([cell(agreement(verdicts, aspect))] if seats[1:] else [])])
     agreement_heading = (", and Krippendorff's alpha", ["alpha"]) if seats[1:] else ("", [])
-    yield ExtraTable(f"Each judge's means{agreement_heading[0]}", ["", *seats, *agreement_heading[1]], rows)
+    yield ExtraTable(f"Means by judge{agreement_heading[0]}", ["", *seats, *agreement_heading[1]], rows)
 
 
 def _average(samples: Mapping[str, Sequence[Sample]], columns: Sequence[str], *, clustered: bool) -> Estimate:
@@ -199,7 +209,9 @@ def _average(samples: Mapping[str, Sequence[Sample]], columns: Sequence[str], *,
 def _as_printed(metrics: Mapping[str, Estimate]) -> ExtraTable:
     """Return the row of Tables 8 and 9, where numbers are truncated to two decimals."""
     columns = [name for name in suite.titles if name in metrics and name not in ("Info", *suite.metrics)]
-    return ExtraTable("As printed, cut to two decimals", columns, [[_cut(metrics[name].mean) for name in columns]])
+    return ExtraTable(
+        "As in the paper, truncated to two decimals", columns, [[_cut(metrics[name].mean) for name in columns]]
+    )
 
 
 def _cut(value: float | None) -> str:
@@ -221,8 +233,8 @@ def _unscored(
     """Yield why a column has no value, or fewer than there are consultations."""
     bare = sum(not case.images for case in cases)
     withheld = sum(case.withheld and bool(case.images) for case in cases)
-    why = [f"{bare} without a picture"] * bool(bare) + [f"{withheld} whose pictures may not be shown"] * bool(withheld)
+    why = [f"{bare} without a picture"] * bool(bare) + [f"{withheld} whose pictures are withheld"] * bool(withheld)
     if why:
-        yield f"MMA and image: nothing of {' and '.join(why)}, of {len(cases)}; an average takes all of its columns."
+        yield f"MMA and image are unscored for {' and '.join(why)}, of {len(cases)}; averages need all their columns."
     if empty := [name for name, one in metrics.items() if one.mean is None and name not in {"MMA", *AVERAGES, *judged}]:
-        yield f"{', '.join(empty)}: unscored, as there is no text on one side or no consultation."
+        yield f"{', '.join(empty)}: unscored, because a text is missing on one side, or there is no consultation."

@@ -1,4 +1,4 @@
-"""``wardround score mvme``: the five parts of a report, as graded by the medical director, then or now."""
+"""``wardround score mvme``: score the five parts of a report by the medical director's grades, recorded or new."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -16,6 +16,7 @@ from scoring.mvme.judges import ERROR_TYPES, Misdiagnosis, MvmeGrades, ReportPar
 from scoring.mvme.suite import NO_KEY
 from scoring.mvme.transcripts import PARTS, Evaluation, Part, kind_of, read_evaluations
 from wardround.commands.exit_codes import refuse
+from wardround.commands.printing import counted
 from wardround.commands.score.output import ModeOption, Scores
 from wardround.commands.score.reports import (
     ReferenceOption,
@@ -34,18 +35,18 @@ def mvme(
     source: ReportSource,
     reference: ReferenceOption = None,
     grade: Annotated[
-        bool, typer.Option("--grade", help="Have the director grade the reports; reads no grades of SRC.")
+        bool, typer.Option("--grade", help="Have the director grade the reports, ignoring any grades in SRC.")
     ] = False,
     error_types: Annotated[
-        bool, typer.Option("--error-types", help="Sort the diagnoses graded D by what went wrong.")
+        bool, typer.Option("--error-types", help="Classify the diagnoses graded D by type of error.")
     ] = False,
     judge: JudgeOption = "offline",
     mode: ModeOption = "sound",
 ) -> Scores:
-    """Mean grades, 1 to 4, by part (AI Hospital, table 2).
+    """Score reports by grades 1 to 4 (AI Hospital, table 2).
 
-    Sound: a missing or unclear option is left out. Paper: it counts 1. What is asked anew is asked
-    of the model named with --judge, or of an offline rule that compares words.
+    Each of the five parts is scored. A missing or unclear grade is left out in sound mode, and counts as 1 in paper
+    mode. New judgements are made by the model given with --judge, or offline by a rule that compares words.
     """
     settings = asking({"default": judge})
     failures: list[tuple[ReportCase, str]] = []
@@ -73,14 +74,16 @@ def mvme(
             name: estimate((float(why.type == name) for _, why in found), ends=(0.0, 1.0)) for name in ERROR_TYPES
         }
         failures = [*failures, *failed]
-    notes = [f"{len(failures)} questions had no answer and are left out ({failures[0][1]})."] if failures else []
+    notes = (
+        [f"Left out: {counted(len(failures), 'question')} without an answer ({failures[0][1]})."] if failures else []
+    )
     return Scores("mvme", mode, len(graded), metrics, notes=notes, failed=bool(failures))
 
 
 def _released(source: Path, mode: Definition) -> tuple[list[tuple[ReportCase, Grades]], dict[str, Estimate]]:
     """Return the grades in an evaluation file."""
     if kind_of(source) not in (Evaluation, None):
-        refuse(f"{source}: holds reports without grades; expected evaluations, or --grade to have the reports graded")
+        refuse(f"{source}: contains reports without grades; expected evaluations, or add --grade to grade the reports")
     by_doctor: dict[str, list[Grades]] = {}
     grades: list[Grades] = []
     for record in read_files(read_evaluations, [source])[0]:
@@ -93,7 +96,7 @@ def _recorded(directory: Path, mode: Definition) -> tuple[list[tuple[ReportCase,
     """Return the grades that the director gave in one of our runs; for intervals, the epochs of a case are one case."""
     run = find_run(directory)
     if run.suite.name != "mvme":
-        refuse(f"{directory}: was scored by {run.suite.name}; expected mvme, or --grade to have the reports graded")
+        refuse(f"{directory}: was scored by suite {run.suite.name}, not mvme; add --grade to grade the reports")
     option_of = {float(score): option for option, score in SCORES.items()}
     graded: list[tuple[ReportCase, Grades]] = []
     values: dict[Part, list[tuple[float, str]]] = {part: [] for part in PARTS}

@@ -29,7 +29,8 @@ Source = TypeVar("Source")
 
 
 ModeOption = Annotated[
-    Definition, typer.Option("--mode", help="The sound definitions, or the published computation with its faults.")
+    Definition,
+    typer.Option("--mode", help="Use our sound definitions, or compute as published, with known faults (paper)."),
 ]
 
 
@@ -133,7 +134,7 @@ def refuse_records(problems: "Iterable[Problem]") -> None:
     from cases.files import shortened
 
     if found := list(problems):
-        refuse(*map(str, shortened(found)), f"nothing scored: {counted(len(found), 'problem')}")
+        refuse(*map(str, shortened(found)), f"nothing was scored: {counted(len(found), 'problem')}")
 
 
 def _print(scores: Scores) -> None:
@@ -169,7 +170,7 @@ def _answered_tables(scores: Scores) -> list[ExtraTable]:
         mean, _, interval, _, n = _cells(found)
         rows.append([name, mean, interval, n, f"{scores.share(name):.3f}"])
     header = ["metric", "mean", "95 % interval", "answered", "share"]
-    title = "Over what was answered alone; above, what was not counts as wrong"
+    title = "Over answered cases only (above, unanswered cases count as wrong)"
     return [ExtraTable(title, header, rows)] if rows else []
 
 

@@ -1,4 +1,4 @@
-"""``wardround score aie-pairwise``: doctors compared in pairs by a judge, on the same cases."""
+"""``wardround score aie-pairwise``: compare doctors in pairs, by a judge, on the same cases."""
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -59,50 +59,70 @@ Verdicts = Mapping[View, Mapping[Source, list[Verdict]]]
 def aie_pairwise(
     doctors: Annotated[
         list[Path],
-        typer.Argument(metavar="DOCTORS...", help="Two or more: transcripts of a doctor each, runs, a sweep."),
+        typer.Argument(
+            metavar="DOCTORS", help="Two or more doctors: transcript files, run directories, or a sweep directory."
+        ),
     ],
-    view: Annotated[Literal["doctor", "patient", "both"], typer.Option(help="Whose view the judge takes.")] = "doctor",
+    view: Annotated[
+        Literal["doctor", "patient", "both"],
+        typer.Option(help="Judge from the doctor's view, the patient's view, or both."),
+    ] = "doctor",
     judge: Annotated[
-        str, typer.Option(metavar="SPEC", help="The judge's model, 'offline', or 'none' with --people.")
+        str,
+        typer.Option(metavar="SPEC", help="Model that judges, 'offline' for rules, or 'none' to use only --people."),
     ] = "offline",
     sees: Annotated[
         Literal["record", "dialogues"],
-        typer.Option(help="What the judge of the doctor's view sees: record and diagnosis too, or dialogues alone."),
+        typer.Option(
+            help="Show the judge of the doctor's view the record and diagnosis too (record), or only the dialogues."
+        ),
     ] = "record",
     orders: Annotated[
         Literal["both", "one"],
-        typer.Option(help="Each pair judged in both orders, disagreement a tie; or once, who is first drawn."),
+        typer.Option(
+            help="Judge each pair in both orders, counting disagreement as a tie (both), or once in random order (one)."
+        ),
     ] = "both",
     people: Annotated[
         list[Path] | None,
-        typer.Option(metavar="FILE", help="People's choices: the authors' JSON, a CSV, or ratings.jsonl."),
+        typer.Option(
+            metavar="FILE",
+            help="File of people's choices: the authors' JSON, a CSV, or ratings.jsonl; may be repeated.",
+        ),
     ] = None,
     closed: Annotated[
-        str | None, typer.Option(metavar="NAMES", help="Doctors of closed models, by commas: agreement apart.")
+        str | None,
+        typer.Option(
+            metavar="NAMES",
+            help="Doctors with closed models, separated by commas; agreement is also shown separately for them.",
+        ),
     ] = None,
     diagnose: Annotated[
-        str | None, typer.Option(metavar="SPEC", help="Have this model choose each dialogue's DIAGNOSIS.")
+        str | None, typer.Option(metavar="SPEC", help="Have this model choose a DIAGNOSIS for each dialogue.")
     ] = None,
     leave_out: LeaveOut = None,
     out: Annotated[
-        Path | None, typer.Option("--out", metavar="DIR", help="Write win rates, correlations, figures here.")
+        Path | None,
+        typer.Option("--out", metavar="DIR", help="Write win rates, correlations and figures to this directory."),
     ] = None,
 ) -> Scores:
-    """How often each doctor wins in AIE's pairwise comparison.
+    """Compare doctors in pairs, as in AIE.
 
-    In percent of what was decided, ties and failures aside. Of two doctors the scores are the first's. With --people
-    also how far judge and metrics agree with them (Figure 5).
+    Scores are win rates in percent of the decided comparisons, without ties and failures. For two doctors, they are
+    those of the first. With --people, the agreement of judge and metrics with people is also printed (Figure 5).
     """
     if judge == HUMAN:
-        refuse("--judge: a person cannot be asked here; use `wardround rate RUN RUN --scale pairwise`, then --people")
+        refuse(
+            "--judge human: a person cannot answer here; use `wardround rate RUN RUN --scale pairwise`, then --people"
+        )
     if judge == "none" and not people:
-        refuse("--judge none: name people's choices with --people")
+        refuse("--judge none: needs people's choices; add --people FILE")
     writable(out)
     names, paths, _ = each_doctor(doctors)
     if len(paths) < 2:
-        refuse(f"{paths[0]}: is one doctor; name two or more, or a sweep")
+        refuse(f"{paths[0]}: only one doctor; give two or more, or a sweep directory")
     if repeated := [path for path, count in Counter(path.resolve() for path in paths).items() if count > 1]:
-        refuse(f"{repeated[0]}: is named twice; a doctor is held against another")
+        refuse(f"{repeated[0]}: is given twice; give each doctor once")
     read = read_played(paths, "aie")
     read = without(read, leave_out, lambda one: one.case, by_either_name(read))
     kept_out = _closed(closed, names)
@@ -123,7 +143,7 @@ def aie_pairwise(
     raters = _tables_by_view(
         found_verdicts,
         lambda view, given: agreement_table(
-            votes(given.get("people", ())), f"aie-raters-{view}", f"How far people agree, the {view}'s view"
+            votes(given.get("people", ())), f"aie-raters-{view}", f"Agreement among people, the {view}'s view"
         ),
     )
     agreement_tables: list[Table] = []
@@ -154,7 +174,7 @@ def _closed(given: str | None, names: Sequence[str]) -> list[str]:
     """Return the doctors of closed models; exits if one is unknown."""
     closed = [name.strip() for name in (given or "").split(",") if name.strip()]
     if unknown := [name for name in closed if name not in names]:
-        refuse(f"--closed {unknown[0]}: no such doctor; known are {', '.join(names)}")
+        refuse(f"--closed {unknown[0]}: no such doctor; expected some of {', '.join(names)}")
     return closed
 
 
@@ -162,8 +182,8 @@ def _not_played(choices: Sequence[Verdict], by_case: Mapping[str, Collection[str
     """Yield a note on people's choices about cases that no transcript covers."""
     if unpaired := [one.case for one in choices if any(one.case not in by_case[name] for name in (one.one, one.other))]:
         yield (
-            f"{len(unpaired)} of people's {len(choices)} choices are on cases that the two doctors here did not play, "
-            f"such as {unpaired[0]!r}: they count in people's win rates alone."
+            f"{len(unpaired)} of people's {len(choices)} choices are about cases that these two doctors did not play, "
+            f"such as {unpaired[0]!r}; they count only in people's win rates."
         )
 
 
@@ -177,7 +197,9 @@ def _metrics(doctors: Mapping[str, list[AieTranscript]], notes: list[str]) -> di
     scores: dict[str, Samples] = {name: score_aie(records, "sound") for name, records in doctors.items()}
     if not any(record.diagnosis for records in doctors.values() for record in records):
         scores = {name: {**samples, "DIAGNOSIS": []} for name, samples in scores.items()}
-        notes.append("DIAGNOSIS is not among the metrics: nobody chose an option; --diagnose SPEC has a model choose.")
+        notes.append(
+            "DIAGNOSIS is not among the metrics, because none was chosen; add --diagnose SPEC to have a model choose."
+        )
     return scores
 
 
@@ -222,13 +244,13 @@ def _choices(files: Sequence[Path], names: Sequence[str]) -> Iterator[Verdict]:
                 for each in verdicts(mark.case_id, mark.run, mark.against, {mark.question: -mark.value}, mark.rater)
             ]
             if not found:
-                refuse(f"{file}: holds no judgement of scale pairwise")
+                refuse(f"{file}: no judgements on scale pairwise")
         else:
             found, problems = read_choices(file)
             refuse_records(problems)
         known, unknown = named(found, names)
         if unknown:
-            refuse(f"{file}: {unknown[0]}: is none of the doctors {', '.join(names)}")
+            refuse(f"{file}: unknown doctor {unknown[0]}; expected one of {', '.join(names)}")
         seen: Counter[tuple[str, ...]] = Counter()
         for one in known:
             pair = (one.case, one.view, *sorted((one.one, one.other)), one.rater, *one.outcomes)
@@ -306,5 +328,5 @@ def _outcomes(duels: Duels, view: View, several: bool) -> ExtraTable:
         biases = [cell(position.share), p_cell(position.p), cell(length.share), p_cell(length.p)]
         rows.append([aspect, *map(str, counted), *biases])
     header = ["aspect", "won", "lost", "tied", "missing", "first shown wins", "p", "longer wins", "p"]
-    title = "Outcomes of the first named of each pair, and what should not matter (0.5 is unbiased)"
+    title = "Outcomes for the first doctor of each pair, and biases by position and length (0.5 is unbiased)"
     return ExtraTable(f"{title}: the {view}'s view" if several else title, header, rows)

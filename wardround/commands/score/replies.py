@@ -1,4 +1,4 @@
-"""``wardround score replies``: the replies of patient and examiner in runs' dialogues (AI Hospital, Table 4)."""
+"""``wardround score replies``: score replies of patient and examiner in runs' dialogues (AI Hospital, Table 4)."""
 
 import random
 from collections.abc import Mapping, Sequence
@@ -16,6 +16,7 @@ from scoring.mvme.replies import Exchange, exchanges, labelled
 from wardround.analysis.rescoring import context_for
 from wardround.analysis.simulators import Trial, judge_played
 from wardround.commands.exit_codes import refuse
+from wardround.commands.printing import counted, reason
 from wardround.commands.score.output import ExtraTable, Scores, refuse_records
 from wardround.config.experiment_file import parse_models
 from wardround.store.provenance import write_whole
@@ -26,34 +27,45 @@ Rounds = Mapping[Key, Exchange]
 
 
 def replies(
-    runs: Annotated[list[Path], typer.Argument(metavar="RUN...", help="Runs with dialogues, or a sweep's folder.")],
-    sample: Annotated[int, typer.Option(min=1, help="Dialogues drawn of each run.")] = 50,
-    seed: Annotated[int, typer.Option(help="Of the draw.")] = 0,
+    runs: Annotated[
+        list[Path], typer.Argument(metavar="RUN", help="Run directories with dialogues, or sweep directories.")
+    ],
+    sample: Annotated[int, typer.Option(min=1, metavar="N", help="Draw N dialogues of each run.")] = 50,
+    seed: Annotated[int, typer.Option(help="Seed of the draw.")] = 0,
     models: Annotated[
         list[str] | None,
-        typer.Option(metavar="[ROLE=]SPEC", help="A model for all three judges, or for one; else offline."),
+        typer.Option(
+            metavar="[ROLE=]SPEC",
+            help="Model for all three judges, or for one (offline rules if not given); may be repeated.",
+        ),
     ] = None,
     sheet: Annotated[
-        Path | None, typer.Option(metavar="FILE.csv", help="Write a sheet for people to mark instead; nobody is asked.")
+        Path | None,
+        typer.Option(metavar="FILE.csv", help="Write a sheet for people to mark instead, without calling a judge."),
     ] = None,
     marks: Annotated[
         list[Path] | None,
-        typer.Option(metavar="FILE.csv", help="Marked sheets of two annotators and of a third, who decides."),
+        typer.Option(
+            metavar="FILE.csv",
+            help="Marked sheets of two annotators, and of a third who decides; give the option for each.",
+        ),
     ] = None,
 ) -> Scores:
-    """The relevance, consistency and accuracy of replies.
+    """Score replies by relevance, consistency and accuracy.
 
-    With #QA and #Test, a row per run. Judged by models, by rules that compare words (for plumbing only), or by people:
-    `--sheet` writes the four questions of each round, and `--marks` reads two or three marked sheets.
+    Each run gets a row, with #QA and #Test. The judges are models, rules that compare words (only for testing a setup),
+    or people: --sheet writes the four questions of each round, and --marks reads two or three marked sheets.
     """
     found = find_runs(runs)
     rounds_by_run = {run.name: draw(run, sample, seed) for run in found}
     if not any(rounds_by_run.values()):
-        refuse("no run kept a dialogue (graphs consultation and dispute_resolution)")
+        refuse("these runs have no dialogues; expected runs of graph consultation or dispute_resolution")
     if sheet is not None:
         rows = [row for run in found for row in _sheet(run, rounds_by_run[run.name])]
         write_whole(sheet, Table("replies", "", [], rows).csv)
-        return Scores("replies", "sound", _dialogues(rounds_by_run), {}, notes=[f"{len(rows)} rounds to mark: {sheet}"])
+        return Scores(
+            "replies", "sound", _dialogues(rounds_by_run), {}, notes=[f"{counted(len(rows), 'round')} to mark: {sheet}"]
+        )
     if marks:
         return _marked(rounds_by_run, marks)
     samples: dict[str, Samples] = {}
@@ -65,8 +77,12 @@ def replies(
         anyio.run(judge_played, trial, played)
         samples[run.name] = trial.samples
         failures |= trial.failures
-    notes = [] if models else ["By rules that compare words and facts, for ranking similar systems only."]
-    notes += [f"{len(failures)} questions had no answer ({next(iter(failures.values()))})."] if failures else []
+    notes = [] if models else ["Judged by rules that compare words and facts; use only to rank similar systems."]
+    notes += (
+        [f"Left out: {counted(len(failures), 'question')} without an answer ({next(iter(failures.values()))})."]
+        if failures
+        else []
+    )
     return _scores(rounds_by_run, samples, notes, failed=bool(failures))
 
 
@@ -101,27 +117,28 @@ def _sheet(run: RecordedRun, rounds: Rounds) -> list[dict[str, Any]]:
 def _marked(rounds_by_run: Mapping[str, Rounds], files: Sequence[Path]) -> Scores:
     """Score people's marks: the final ones, and how often the first two annotators agree on each question."""
     if len(files) not in (2, 3):
-        refuse(f"--marks: {len(files)} sheets; expected those of two annotators, and of a third who decides")
+        refuse(f"--marks: {counted(len(files), 'sheet')}; expected those of two annotators, and of a third who decides")
     sheets: list[Marks] = []
     problems = []
     for file in files:
         try:
             read, faults = read_marks(file)
         except (OSError, UnicodeDecodeError) as error:
-            refuse(f"--marks: cannot read {file}: {error}")
+            refuse(f"--marks {file}: {reason(error)}")
         sheets.append(read)
         problems += faults
     refuse_records(problems)
     rounds = {key: one for of_run in rounds_by_run.values() for key, one in of_run.items()}
     if unknown := [key for key in sheets[0] if key not in rounds]:
         refuse(
-            f"{files[0]}: {'/'.join(unknown[0])} is no round of these runs; name the runs, --sample and --seed again"
+            f"{files[0]}: {'/'.join(unknown[0])} is not a round of these runs; repeat the "
+            "runs, --sample and --seed that the sheet was written with"
         )
     final, undecided = settle(*sheets)
     if undecided:
         refuse(
-            f"--marks: the first two differ on {len(undecided)} rounds ({'/'.join(undecided[0])}) that nobody decides; "
-            "add the sheet of a third"
+            f"--marks: the first two sheets differ on {counted(len(undecided), 'round')} ({'/'.join(undecided[0])}); "
+            "add a third sheet, which decides"
         )
     agreed = estimates(agreement(sheets[0], sheets[1]), clustered=True)
     table = ExtraTable(

@@ -1,4 +1,4 @@
-"""The reports to score, with the expert's parts as reference: from the authors' files, or from one of our runs."""
+"""Read the reports to score, with the expert's parts as reference, from the authors' files or from one of our runs."""
 
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -20,7 +20,7 @@ ReportSource = Annotated[
     Path,
     typer.Argument(
         metavar="SRC",
-        help="Evaluations, one-step outputs, dialogues or collaborations of AI Hospital, or a run directory.",
+        help="File of AI Hospital (evaluations, one-step outputs, dialogues or collaborations), or run directory.",
     ),
 ]
 ReferenceOption = Annotated[
@@ -28,7 +28,7 @@ ReferenceOption = Annotated[
     typer.Option(
         "--reference",
         metavar="FILE",
-        help="Where the expert's parts stand if SRC has none: AI Hospital's records, or evaluations of the same cases.",
+        help="File with the expert's parts, if SRC has none: AI Hospital's records, or evaluations of the same cases.",
     ),
 ]
 
@@ -59,7 +59,7 @@ def _cases_of_file(source: Path, reference: Path | None) -> list[ReportCase]:
     references, problems = read_references(reference) if reference else ({}, [])
     refuse_records([*reading.errors, *problems])
     if reference is None and any(report.reference is None for report in reading.records):
-        refuse(f"{source}: the records hold no reference; name a file that does with --reference")
+        refuse(f"{source}: the records have no reference; give a file that has them with --reference")
     cases, without_reference = [], []
     for report in reading.records:
         expert = references.get(report.patient_id, report.reference)
@@ -77,7 +77,7 @@ def _cases_of_run(directory: Path) -> list[ReportCase]:
     """Return the answers of a finished run with their answer keys, each epoch as a case of its own."""
     cases = [case for case, _ in reports_of_run(find_run(directory)) if case.reference["diagnosis"]]
     if not cases:
-        refuse(f"{directory}: no case has ended with answers and has a diagnosis to compare with")
+        refuse(f"{directory}: no finished case has both answers and a diagnosis to compare with")
     return cases
 
 

@@ -1,4 +1,4 @@
-"""``wardround score SUITE RUN``: score a finished run by any suite that fits it."""
+"""``wardround score SUITE RUN``: score a finished run with any suite that fits it."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -21,7 +21,7 @@ from wardround.store.recorded_run import open_run
 from wardround.store.run_directory import Result
 
 _CLAIMS = ("recall", "precision", "cases with a report")
-RunDirectory = Annotated[Path, typer.Argument(metavar="RUN", help="A run directory.")]
+RunDirectory = Annotated[Path, typer.Argument(metavar="RUN", help="Run directory.")]
 
 
 def rescoring_by(suite: Suite) -> Callable[..., Scores]:
@@ -32,14 +32,14 @@ def rescoring_by(suite: Suite) -> Callable[..., Scores]:
         mode: ModeOption = "sound",
         models: Annotated[
             list[str] | None,
-            typer.Option(metavar="ROLE=SPEC", help="A judge's model, such as judge=openai:gpt-4o; repeatable."),
+            typer.Option(metavar="ROLE=SPEC", help="Model for a judge, such as judge=openai:gpt-4o; may be repeated."),
         ] = None,
     ) -> Scores:
         found = scores_of_run(run, suite.name, mode, parse_models(models or []))
-        note = ["Both modes agree here: the paper leaves nothing else to compute."] if mode == "paper" else []
+        note = ["Both modes are the same for this suite."] if mode == "paper" else []
         return replace(found, notes=[*found.notes, *note])
 
-    score.__doc__ = f"A run scored by {suite.name}, from its record. No doctor is asked again."
+    score.__doc__ = f"Score a run with suite {suite.name}. No doctor is called again."
     return score
 
 
@@ -63,14 +63,14 @@ def scores_of_run(run: Path, suite: str, mode: Definition, models: Mapping[str, 
     tables = [ExtraTable("Error propagation (threshold 0.5)", header, rows)] if rows else []
     if mode == "sound" and "examination" in metrics and (found := _claim_precision(run, results)) is not None:
         claims = f"{cell(metrics['examination'].mean) or '-'}", cell(found.mean) or "-", str(found.n)
-        tables.append(ExtraTable("Claims of reports; precision, ours and by rules", _CLAIMS, [claims]))
+        tables.append(ExtraTable("Claims of reports (precision is our addition, by rules)", _CLAIMS, [claims]))
     notes = [
         f"{name}: {count} not scored ({reason})"
         for name, reasons in summary["unscored"].items()
         for reason, count in reasons.items()
     ]
     cases = len({result.case_id for result in results})
-    more = [f"{len(results)} with their epochs"] if len(results) != cases else []
+    more = [f"{len(results)} results over all epochs"] if len(results) != cases else []
     return Scores(suite, mode, cases, metrics, tables, notes, more=more)
 
 

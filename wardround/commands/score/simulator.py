@@ -1,4 +1,4 @@
-"""``wardround score simulator``: a patient system on our labelled items."""
+"""``wardround score simulator``: test a patient system on labelled items."""
 
 import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -27,6 +27,7 @@ from scoring.metrics.statistics import Ends, Estimate
 from scoring.mvme.reply_judges import consistency_judge, examination_judge, relevance_judge
 from wardround.analysis.simulators import Trial, judge_patient_actor, judge_replies, measure
 from wardround.commands.exit_codes import refuse
+from wardround.commands.printing import reason
 from wardround.commands.score.aie_simulator import (
     ByTurn,
     OutFolder,
@@ -70,50 +71,53 @@ def simulator(
     files: Annotated[
         list[Path] | None,
         typer.Argument(
-            metavar="[FILES...|RUNS...]",
-            help="Files of items, AIE's test files, or runs with dialogues; our own set if none is named.",
+            metavar="SRC",
+            help="Files of items, AIE's test files, or run directories with dialogues; our own items if none is given.",
         ),
     ] = None,
     models: Annotated[
         list[str] | None,
         typer.Option(
-            metavar="[ROLE=]SPEC", help="A model for all roles of patient and judges, or for one; else offline."
+            metavar="[ROLE=]SPEC",
+            help="Model for all roles of patient and judges, or for one (offline rules if not given).",
         ),
     ] = None,
     mode: ModeOption = "sound",
-    cases: Annotated[str, typer.Option(metavar="SRC", help="The cases that the items are about.")] = "builtin",
+    cases: Annotated[str, typer.Option(metavar="SRC", help="Case file that the items are about.")] = "builtin",
     page: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Also write the tables between the marks of this Markdown page.")
+        Path | None,
+        typer.Option(metavar="FILE", help="Also write the tables into this Markdown page, between its markers."),
     ] = None,
     patient: Annotated[
         str | None,
-        typer.Option(
-            metavar="|".join(PATIENTS), help="Who is tried; else SAPS, and where AI Hospital judges, its own."
-        ),
+        typer.Option(metavar="|".join(PATIENTS), help="Patient system to test (default: saps, or that of --judged)."),
     ] = None,
     judged: Annotated[
         Judged | None,
         typer.Option(
-            help="Have the replies judged instead: patient and actor with and without tracker and actor (Med-PMC), "
-            "or relevance, consistency and examination accuracy (AI Hospital)."
+            help="Judge the replies instead: patient with and without tracker and actor (medpmc), or relevance, "
+            "consistency and accuracy of examinations (ai_hospital)."
         ),
     ] = None,
     tracker: Annotated[
-        bool, typer.Option(help="Off: the same patient (saps, medpmc) without states, holding the whole record.")
+        bool,
+        typer.Option(
+            help="Test the patient (saps, medpmc) with its tracker, or without states and with the whole record."
+        ),
     ] = True,
     by: ByTurn = None,
     leave_out: LeaveOut = None,
     replies: Annotated[
         Path | None,
-        typer.Option("-o", "--replies", metavar="FILE", help="Of AIE's test file: write it here with the replies."),
+        typer.Option("-o", "--replies", metavar="FILE", help="Write AIE's test file with the replies to this file."),
     ] = None,
     out: OutFolder = None,
 ) -> Scores:
-    """A patient system on labelled doctors' words.
+    """Test a patient system on doctors' labelled turns.
 
-    Action accuracy and AIE's six metrics, in percent. Also printed: the tracked actions against the labelled ones. With
-    --judged, a paper's judgements of the replies. AIE's test file is played question by question; of runs the recorded
-    replies are scored, and of --patient its own.
+    Prints action accuracy and AIE's six metrics in percent, and the tracked actions against the labelled ones; with
+    --judged, a paper's judgements of the replies. The questions of AIE's test files are played one by one. For runs,
+    the recorded replies are scored or, with --patient, those of that patient.
     """
     judgement = JUDGEMENTS[judged]
     _check_patient(patient, judged, judgement.patient, tracker, on_page=page is not None)
@@ -126,16 +130,16 @@ def simulator(
     options = TestOptions(by, leave_out, replies, out, cases)
     kinds = {kind_of_source(file) for file in files or []} or {"items"}
     if len(kinds) > 1:
-        refuse("name files of items, AIE's test files or runs, not several kinds at once")
+        refuse("SRC: give files of items, AIE's test files or runs, not several kinds at once")
     if files and kinds != {"items"}:
         if judged is not None or page is not None:
-            refuse("--judged and --page are for files of items; of runs, see `score replies` and `score medpmc`")
+            refuse("--judged and --page need files of items; for runs, use `score replies` or `score medpmc`")
         if replies is not None and (kinds == {"runs"} or len(files) > 1):
-            refuse("-o: the replies to one of AIE's test files are written; name one")
+            refuse("-o: needs exactly one of AIE's test files")
         return (played_tests if kinds == {"tests"} else played_runs)(files, patient, context, mode, options)
     if by or leave_out or replies or out:
-        complaint = f"{files[0]}: has no patient_test; " if files else ""
-        refuse(f"{complaint}--by, --leave-out, -o and --out are for AIE's test files and for runs")
+        complaint = f"; {files[0]} has no patient_test" if files else ""
+        refuse(f"--by, --leave-out, -o and --out need AIE's test files or runs{complaint}")
     items = [item for found in read_files(read_items, files or shipped_files()) for item in found]
     trial = Trial(_cases_of(items, cases), context)
     played = anyio.run(judgement.of, trial, items, patient or judgement.patient, mode)
@@ -157,19 +161,19 @@ def _check_patient(patient: str | None, judged: Judged | None, usual: str, track
     if patient is not None and patient not in PATIENTS:
         refuse(f"--patient {patient}: {nearest(patient, PATIENTS)}")
     if judged == "medpmc" and patient is not None:
-        refuse("--judged medpmc plays its own patients, medpmc and medchain: leave out --patient")
+        refuse("--judged medpmc uses its own patients, medpmc and medchain; leave out --patient")
     if on_page and patient not in (None, usual):
-        refuse(f"--page shows the figures of {usual}: leave out --patient {patient}")
+        refuse(f"--page shows the figures of {usual}; leave out --patient {patient}")
     if not tracker and (judged == "medpmc" or "tracker" not in PATIENTS[patient or usual].settings):
-        refuse("--no-tracker is for patients that have a tracker, saps and medpmc")
+        refuse("--no-tracker needs a patient with a tracker: saps or medpmc")
 
 
 def _notes(patient: str | None, judgement: Judgement, context: Context) -> list[str]:
     rules = [role.name for role in judgement.judges if model_of(role.name, role.stage, context.models) == OFFLINE]
     if rules:
-        return [f"By rules that compare words and facts, for ranking similar systems only: {', '.join(rules)}."]
+        return [f"Judged by rules that compare words and facts ({', '.join(rules)}); use only to rank similar systems."]
     if patient == "medpmc":
-        return ["Med-PMC's tracker knows no demands: what is to be done on the spot is advice to it."]
+        return ["Med-PMC's tracker has no action for demands, and tracks them as advice."]
     return []
 
 
@@ -194,7 +198,7 @@ def _tracked(played: Sequence[Played], cases: Mapping[str, Case]) -> list[ExtraT
         for one in played
         if one.action not in ("", one.item.action)
     ]
-    tables = [ExtraTable("Tracked actions (columns) by the labelled ones (rows)", ["", *ACTIONS], rows)]
+    tables = [ExtraTable("Tracked actions (columns) against labelled actions (rows)", ["", *ACTIONS], rows)]
     if missed:
         tables.append(ExtraTable("Tracked as another action", ["item", "labelled", "tracked", "doctor"], missed))
     return tables
@@ -218,9 +222,9 @@ def _region(page: Path, name: str) -> re.Pattern[str]:
     try:
         text = page.read_text("utf-8")
     except UnicodeDecodeError as error:
-        refuse(f"{page} is not text in UTF-8 ({error.reason} at byte {error.start})")
+        refuse(f"--page {page}: {reason(error)}")
     if not marked.search(text):
-        refuse(f"{page} lacks the marks {opening} and {closing}")
+        refuse(f"--page {page}: the markers {opening} and {closing} are missing; add them")
     return marked
 
 

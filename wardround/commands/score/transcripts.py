@@ -29,22 +29,31 @@ _SAME_PATIENT = 0.7  # share of the words of the shorter record
 Model = TypeVar("Model")
 
 Transcripts = Annotated[
-    list[Path], typer.Argument(metavar="TRANSCRIPTS...", help="The files to score, as one set; or a run directory.")
+    list[Path], typer.Argument(metavar="TRANSCRIPTS", help="Transcript files to score as one set, or a run directory.")
 ]
 Against = Annotated[
-    list[Path] | None, typer.Option(metavar="FILE", help="Also compare, case by case, with these transcripts.")
+    list[Path] | None,
+    typer.Option(metavar="FILE", help="Also compare with these transcripts, case by case; may be repeated."),
 ]
 JudgeOption = Annotated[
-    str, typer.Option("--judge", metavar="SPEC", help="The model to ask: offline, or provider:model[@base_url].")
+    str,
+    typer.Option("--judge", metavar="SPEC", help="Model that judges: offline (rules), or provider:model[@base_url]."),
 ]
 HumanScores = Annotated[
     Path | None,
-    typer.Option("--human", metavar="CSV", help="People's scores (column 'case', then one each): correlate."),
+    typer.Option(
+        "--human",
+        metavar="CSV",
+        help="Correlate with people's scores: a CSV file with a column 'case', then one column per score.",
+    ),
 ]
 
 
 LeaveOut = Annotated[
-    list[str] | None, typer.Option(metavar="ID", help="A case that is left out; repeatable, or several by commas.")
+    list[str] | None,
+    typer.Option(
+        metavar="ID", help="Leave out the case with this id; may be repeated, or several ids separated by commas."
+    ),
 ]
 
 
@@ -77,7 +86,8 @@ def pairing(named: Mapping[str, Sequence[Played]]) -> list[str]:
         for name, text in others:
             if max(rouge_1(text, first_words)) < _SAME_PATIENT:
                 refuse(
-                    f"case {case}: {first} and {name} have different patients under this number; give files of one set"
+                    f"case {case}: {first} and {name} have different patients under this number; give "
+                    "files of one data set"
                 )
     unpaired = [
         f"{case} ({entries[0][0]})" for case, entries in found.items() if len({name for name, _ in entries}) == 1
@@ -85,10 +95,11 @@ def pairing(named: Mapping[str, Sequence[Played]]) -> list[str]:
     if len(unpaired) == len(found):
         examples = " and ".join(f"{name} has {records[0].case}" for name, records in [*named.items()][:2] if records)
         refuse(
-            f"no case in common: {examples}; a run pairs with the authors' files if `cases import` brought its cases in"
+            f"no case in common: {examples}; a run can be compared with the authors' files if its cases were imported "
+            "with `wardround cases import`"
         )
     shown = ", ".join(unpaired[:3]) + (", ..." if len(unpaired) > 3 else "")
-    return [f"Nothing to pair with, and left out: {len(unpaired)} of {len(found)} cases, {shown}."] if unpaired else []
+    return [f"{len(unpaired)} of {len(found)} cases have no counterpart and are left out: {shown}."] if unpaired else []
 
 
 def without(
@@ -111,7 +122,7 @@ def without(
         refuse(f"--leave-out {unknown[0]}: no such case in these files")
     remaining = [[record for record in records if name(record) not in left_out] for records in files]
     if left_out and not any(remaining):
-        refuse("--leave-out: no case is left")
+        refuse("--leave-out: no case remains to be scored")
     return remaining
 
 
@@ -136,7 +147,7 @@ def read_files(read: Callable[[Path], Reading[Any]], paths: Sequence[Path]) -> l
     for warning in warnings[:_WARNINGS_SHOWN]:
         echo(f"warning: {warning}", err=True)
     if len(warnings) > _WARNINGS_SHOWN:
-        echo(f"... and {len(warnings) - _WARNINGS_SHOWN} warnings more", err=True)
+        echo(f"... and {len(warnings) - _WARNINGS_SHOWN} more warnings", err=True)
     return [reading.records for reading in readings]
 
 
@@ -145,7 +156,9 @@ def read_played(paths: Sequence[Path], format: Format, *, played: bool = True) -
     files = read_files(lambda path: read_transcripts(path, format), paths)
     for path, cases in zip(paths, files, strict=True):
         if played and cases and not any(case.history or getattr(case, "report", "") for case in cases):
-            refuse(f"{path}: no case was played, none has a history; `wardround cases import` reads cases")
+            refuse(
+                f"{path}: no dialogue to score, as no case has a history; to import cases, use `wardround cases import`"
+            )
     return files
 
 
@@ -193,7 +206,7 @@ class Scored(Generic[Dialogue]):
         notes += pairing({"here": self.dialogues, "--against": others.dialogues})
         theirs = [(one.case, [*one.history]) for one in others.dialogues]
         if identical := sum((one.case, [*one.history]) in theirs for one in self.dialogues):
-            notes.append(f"--against has the very same dialogue as here {identical} of {len(self.dialogues)} times.")
+            notes.append(f"{identical} of {len(self.dialogues)} dialogues are identical in --against.")
         return compared(self.samples, others.samples)
 
 
@@ -211,7 +224,9 @@ def by_file(files: Mapping[str, Mapping[str, Estimate]]) -> list[ExtraTable]:
 
 
 def compared(
-    samples: Samples, others: Samples, title: str = "Minus the other transcripts, paired by case"
+    samples: Samples,
+    others: Samples,
+    title: str = "Difference to the other transcripts (these minus those), paired by case",
 ) -> ExtraTable:
     """Tabulate the differences to another run (or format), paired by case."""
     differences = {name: paired_difference(by_case(values), by_case(others[name])) for name, values in samples.items()}
@@ -240,7 +255,7 @@ def correlated(samples: Samples, human: Path | None, names: Mapping[str, str] = 
         }
         judged, scored = ({case for values in each.values() for case in values} for each in (judgements, columns))
         if judged and not judged & scored:
-            refuse(f"{human}: case {min(judged)}: is none of the cases here, such as {min(scored)}")
+            refuse(f"{human}: case {min(judged)}: not among the scored cases, such as {min(scored)}")
         columns |= judgements
     matrix = spearman_matrix(columns)
     shown = list(columns)

@@ -45,7 +45,7 @@ def test_offline_the_total_is_missing_and_the_assessed_points_stand_beside_their
     assert metrics["Empathy and Encouragement"]["n"] == 0, "not assessed is missing, not 0"
     assert metrics["Medical Exam"]["n"] == metrics["Family History"]["n"] == 4
     assert 0 < metrics["Assessed Points"]["mean"] < metrics["Assessed Maximum"]["mean"] == 50
-    assert "What was assessed" in result.stdout and "missing, not 0" in result.stdout
+    assert "Mean points of what was assessed" in result.stdout and "missing, not 0" in result.stdout
 
 
 def test_by_department_the_good_interviews_stand_above_the_bad(file: Path) -> None:
@@ -94,7 +94,10 @@ def test_a_dialogue_whose_judge_fails_is_named_counted_and_left_out(file: Path, 
     with FakeServer(answer=too_high) as server:
         result = run(file, "--judge", f"openai:judge@{server.base_url}", "--json", out)
     assert result.exit_code == 1
-    assert "1 dialogues have no judgement" in result.stdout and "Dialogue en-good: no judgement" in result.stdout
+    assert (
+        "Left out: 1 dialogue that could not be judged" in result.stdout
+        and "Dialogue en-good: not judged" in result.stdout
+    )
     found = json.loads(out.read_text("utf-8"))
     assert found["n"] == 4 and found["metrics"][TOTAL]["n"] == 3 and found["metrics"][TOTAL]["mean"] == 100
 
@@ -117,7 +120,7 @@ def test_every_bad_line_is_named_and_nothing_is_scored(file: Path) -> None:
     file.write_text(f'{good}{{"id": "x"}}\nnot JSON\n{more.read_text("utf-8")}', encoding="utf-8")
     result = run(file)
     assert result.exit_code == 2 and result.stdout == ""
-    for part in ("line 5", "line 6", "no clinical note", "no turn of the physician", "nothing scored: 4 problems"):
+    for part in ("line 5", "line 6", "no clinical note", "no turn of the physician", "nothing was scored: 4 problems"):
         assert part in result.stderr
 
 

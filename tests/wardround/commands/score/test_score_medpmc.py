@@ -40,7 +40,7 @@ def test_the_columns_are_written_with_their_estimates(file: Path, tmp_path: Path
     assert means["Avg. (decision)"] == pytest.approx((means["Diagnosis"] + means["Treatment"]) / 2)
     assert written["metrics"]["Turns"]["mean"] == 2.5 and written["metrics"]["Lens"]["n"] == 1
     assert "Information gathered by round" in result.stdout
-    assert ("cut to two decimals" in result.stdout) == (mode == "paper")
+    assert ("truncated to two decimals" in result.stdout) == (mode == "paper")
 
 
 @pytest.mark.parametrize(
@@ -70,15 +70,17 @@ def test_what_has_no_value_says_why_and_each_file_has_its_own_rounds(tmp_path: P
     other = [medpmc_data(*plain, withheld=True), medpmc_data(*plain, id=2, Image={}, diagnosis_self="")]
     told = run(shown, write(tmp_path / "hidden.json", other), "--judge", "offline", "--judged", "persona").stdout
     told = " ".join(told.split())
-    assert "3 of 3 not judged: no reply is a persona's" in told
-    assert "nothing of 1 without a picture and 1 whose pictures may not be shown, of 3" in told
+    assert "3 of 3 not judged: no reply was spoken by a persona" in told
+    assert "unscored for 1 without a picture and 1 whose pictures are withheld, of 3" in told
     rounds = told.partition("by round (ROUGE-1), shown.json")[2].partition("by round (ROUGE-1), hidden.json")
     assert "0.500 │" in rounds[0] and "- │" in rounds[2] and "alpha" not in told
     assert run(tmp_path / "hidden.json", "--json", tmp_path / "out.json").exit_code == 0
     hidden = json.loads((tmp_path / "out.json").read_text("utf-8"))["metrics"]
     assert hidden["MMA"]["n"] == hidden["Avg. (gathering)"]["n"] == 0 and hidden["Avg. (decision)"]["mean"] is not None
     empty = run(write(tmp_path / "empty.json", [medpmc_data()])).stdout
-    assert "Info, Lens: unscored, as there is no text on one side or no consultation" in " ".join(empty.split())
+    assert "Info, Lens: unscored, because a text is missing on one side, or there is no consultation" in " ".join(
+        empty.split()
+    )
 
 
 def test_what_recalled_stands_over_the_columns_and_in_the_json(file: Path, tmp_path: Path) -> None:
@@ -100,8 +102,8 @@ def test_a_missing_backend_is_one_error_with_its_remedy(file: Path, monkeypatch:
 
 def test_another_run_is_compared(file: Path) -> None:
     result = run(file, "--against", file)
-    assert result.exit_code == 0 and "Minus the other transcripts" in result.stdout
-    assert "very same dialogue" in result.stdout
+    assert result.exit_code == 0 and "Difference to the other transcripts" in result.stdout
+    assert "dialogues are identical in --against" in result.stdout
 
 
 def test_a_faulty_record_ends_with_code_2(tmp_path: Path) -> None:
@@ -119,7 +121,7 @@ def test_a_file_of_cases_that_nobody_played_is_refused_by_its_name(file: Path, t
     ]
     result = run(write(tmp_path / "case.json", unplayed))
     assert result.exit_code == 2 and result.stdout == ""
-    assert "case.json: no case was played" in result.stderr
+    assert "case.json: no dialogue to score" in result.stderr
 
 
 def test_the_window_of_a_reading_is_no_option_of_paper_mode(file: Path, tmp_path: Path) -> None:

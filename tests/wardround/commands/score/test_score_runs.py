@@ -18,7 +18,7 @@ def test_consensus_is_read_from_a_run_agreed_and_given_up_apart(tmp_path: Path) 
     found = metrics(tmp_path / "s.json", "score", "consensus", run)
     assert (found["agreed"]["mean"], found["gave_up"]["mean"], found["agreed"]["n"]) == (0.5, 0.5, 2)
     assert "consensus_after_2" in found and "consensus_after_3" not in found  # as many rounds as the run allowed
-    assert "1 cases had no discussion" in wardround("score", "consensus", run).stdout.replace("\n", " ")
+    assert "Left out: 1 case without a discussion" in wardround("score", "consensus", run).stdout.replace("\n", " ")
 
 
 def test_rounds_that_the_run_went_beyond_are_refused(tmp_path: Path) -> None:
@@ -38,7 +38,7 @@ def test_mvme_of_a_run_is_what_its_director_graded(tmp_path: Path) -> None:
 
 def test_mvme_of_a_run_of_another_suite_is_refused(tmp_path: Path) -> None:
     run = write_run(tmp_path / "run", [graded("a", scores={})], graph="consultation", suite="medpmc")
-    assert "was scored by medpmc; expected mvme" in wardround("score", "mvme", run).stderr
+    assert "was scored by suite medpmc, not mvme" in wardround("score", "mvme", run).stderr
 
 
 def test_the_language_of_a_report_is_that_of_its_case(tmp_path: Path) -> None:

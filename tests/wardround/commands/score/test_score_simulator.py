@@ -74,7 +74,7 @@ def test_a_page_without_marks_and_items_without_cases_are_refused(tmp_path: Path
     page, file = tmp_path / "page.md", tmp_path / "items.jsonl"
     page.write_text("# Nothing here\n", "utf-8")
     file.write_text(two_cases()[0].replace('"case_id": "dentistry-01"', '"case_id": "nobody-1"'), "utf-8")
-    assert "lacks the marks" in run("--page", page).stderr
+    assert "the markers <!-- simulator scores --> and" in run("--page", page).stderr
     page.write_bytes("# Nothing here".encode("utf-16"))
-    assert f"{page} is not text in UTF-8" in run("--page", page).stderr
+    assert f"--page {page}: not UTF-8 text" in run("--page", page).stderr
     assert "there is no case 'nobody-1'" in run(file).stderr

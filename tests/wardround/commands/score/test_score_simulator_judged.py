@@ -56,7 +56,7 @@ def test_the_json_is_that_of_every_suite(scored: Scored) -> None:
 
 
 def test_the_confusion_matrix_and_the_missed_items_are_printed(scored: Scored) -> None:
-    assert "Tracked actions (columns) by the labelled ones (rows)" in scored("")[1]
+    assert "Tracked actions (columns) against labelled actions (rows)" in scored("")[1]
     assert "Tracked as another action" in scored("")[1]
 
 

@@ -64,7 +64,7 @@ def test_each_question_is_put_after_the_exchanges_of_its_round_and_the_replies_a
         assert test["patient_test"][turn]["A-B"]["prediction"] == "您能问得更具体吗？"
         assert test["patient_test"][turn]["A-B"]["state_prediction"] == "A-B"
         assert "prediction" not in test["patient_test"][turn]["C"]
-    assert "2 questions are put with less said before" in told.stdout and "patient 7 in round 3" in told.stdout
+    assert "2 questions are asked after a shorter dialogue" in told.stdout and "patient 7 in round 3" in told.stdout
     rows = list(csv.DictReader((out / "aie-figure-3a.csv").read_text("utf-8").splitlines()))
     ours = {row["round"]: row for row in rows if row["simulator"] == "saps"}
     assert list(ours) == ["all", "0", "1", "3", "a round"] and ours["0"]["GUIDANCE_mean"] == "100.0"
@@ -87,13 +87,13 @@ def test_any_patient_plays_the_form_and_one_that_tracks_nothing_has_no_tracking(
     ("content", "options", "message"),
     [
         ([{"id": 1, "raw_data": {"question": "x"}, "patient_test": {"0": {"C": {}}}}], [], "no test has a question"),
-        (None, ["--no-tracker", "--patient", "medchain"], "--no-tracker is for patients that have a tracker"),
-        (None, ["--judged", "medpmc"], "--judged and --page are for files of items"),
+        (None, ["--no-tracker", "--patient", "medchain"], "--no-tracker needs a patient with a tracker"),
+        (None, ["--judged", "medpmc"], "--judged and --page need files of items"),
         (None, ["--leave-out", "8"], "--leave-out 8: no such case"),
-        (None, ["--leave-out", "7"], "no case is left"),
-        (None, ["FORM"], "patient 7 stands twice in"),
-        (None, ["FORM", "-o", "x.json"], "-o: the replies to one of AIE's test files"),
-        (None, ["-o", "FORM"], "would be overwritten while it is read"),
+        (None, ["--leave-out", "7"], "no case remains to be scored"),
+        (None, ["FORM"], "patient 7 occurs twice"),
+        (None, ["FORM", "-o", "x.json"], "-o: needs exactly one of AIE's test files"),
+        (None, ["-o", "FORM"], "is an input file and would be overwritten"),
         *(
             (
                 [{"id": 1, "raw_data": {"question": "x"}, "patient_test": {turn: {}}}],
@@ -102,8 +102,8 @@ def test_any_patient_plays_the_form_and_one_that_tracks_nothing_has_no_tracking(
             )
             for turn in ("x", "-1", "01", "²")
         ),
-        ([{"id": 1}], ["-o", "x.json"], "Patient_Simulator_Test.json: has no patient_test; --by"),
-        ([], ["-o", "x.json"], "Patient_Simulator_Test.json: has no patient_test; --by"),
+        ([{"id": 1}], ["-o", "x.json"], "Patient_Simulator_Test.json has no patient_test"),
+        ([], ["-o", "x.json"], "Patient_Simulator_Test.json has no patient_test"),
     ],
 )
 def test_bad_input_is_one_clear_sentence(form: Path, content: Any, options: list[str], message: str) -> None:
@@ -115,7 +115,7 @@ def test_bad_input_is_one_clear_sentence(form: Path, content: Any, options: list
 
 def test_options_of_test_files_are_refused_for_our_own_items() -> None:
     told = run("--by", "turn")
-    assert told.exit_code == 2 and "are for AIE's test files and for runs" in told.stderr
+    assert told.exit_code == 2 and "need AIE's test files or runs" in told.stderr
 
 
 @pytest.mark.slow
@@ -141,10 +141,10 @@ def test_the_replies_of_a_run_are_scored_as_they_were_given_or_as_another_patien
     found = json.loads((tmp_path / "s.json").read_text("utf-8"))["metrics"]
     assert found["TRACKING"] == pytest.approx(found["TRACKING"]) and found["TRACKING"]["mean"] == 50.0
     assert found["GUIDANCE"]["mean"] == 100.0 and found["AVG_LEN"]["n"] == 2
-    assert "nobody has labelled them" in told.stdout and "[Human]" not in told.stdout
+    assert "not labelled by people" in told.stdout and "[Human]" not in told.stdout
     assert found["FOCUS_PRECISION"] == found["FOCUS"] and found["FOCUS"]["n"] == 0, "no reply was to recall anything"
-    assert "FOCUS_PRECISION: unscored, as nothing of the kind was asked" in " ".join(told.stdout.split())
-    assert "--leave-out: no case is left" in run(place, "--leave-out", case.id).stderr, "by its own name"
+    assert "FOCUS_PRECISION: unscored, because no such question was asked" in " ".join(told.stdout.split())
+    assert "--leave-out: no case remains to be scored" in run(place, "--leave-out", case.id).stderr, "by its own name"
     again = run(place, "--patient", "saps", "--json", tmp_path / "s.json")
     assert again.exit_code == 0, again.output
     assert json.loads((tmp_path / "s.json").read_text("utf-8"))["metrics"]["TRACKING"]["mean"] == 100.0
