@@ -119,7 +119,7 @@ def test_prompts_under_a_name_that_nobody_reads_are_refused_with_the_nearest_rig
     (tmp_path / "mine/en/medchain").mkdir(parents=True)
     (tmp_path / "mine/en/medchain/genral.md").write_text("# system\n# user\n", "utf-8")
     told = run("wardround run --prompts mine --out own", tmp_path, expected=2).stderr
-    assert "mine: en/medchain/genral.md is the place of no prompt: did you mean 'medchain/general.md'?" in told
+    assert "mine: en/medchain/genral.md matches no prompt: did you mean 'medchain/general.md'?" in told
     assert told.count("\n") == 1 and not (tmp_path / "own").exists()
 
 

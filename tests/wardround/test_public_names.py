@@ -95,8 +95,8 @@ def test_a_file_is_run_from_python_with_settings_and_plug_ins_laid_over(tmp_path
         ({"workflow": {"feedbak": "off"}}, "feedbak"),
         ({"dta": {"limit": 1}}, "^experiment: dta: unknown key; did you mean 'data'"),
         ({"plugins": ["no_such_ward"]}, "plug-in no_such_ward: no such file in this folder"),
-        ({"prompts": "no_such_folder"}, "prompts no_such_folder: there is no such folder"),
-        ("no_such_study.toml", "no_such_study.toml: there is no such file"),
+        ({"prompts": "no_such_folder"}, "prompts no_such_folder: folder not found"),
+        ("no_such_study.toml", "no_such_study.toml: file not found"),
     ],
 )
 def test_an_experiment_that_cannot_be_run_is_one_kind_of_error(experiment: Any, reason: str, tmp_path: Path) -> None:

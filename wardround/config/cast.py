@@ -33,8 +33,8 @@ def check_rows(runs: Mapping[str, Experiment], where: str, swept: set[tuple[str,
         if rules := sorted({key.rpartition(".")[2] for key, spec in specs.items() if spec == OFFLINE}):
             in_run = f" of run {name!r}" if name else ""
             raise ConfigurationError(
-                f"{where}: tables: {', '.join(rules)}{in_run} would go by offline rules beside models in one table; "
-                "name their models (`--models ROLE=SPEC`; SPEC alone is for all), or set `mixed = true`"
+                f"{where}: tables: {', '.join(rules)}{in_run} would use offline rules in a table with models; name "
+                "their models (`--models ROLE=SPEC`, or SPEC alone for all roles), or set `mixed = true`"
             )
     seen: dict[str, str] = {}
     for name, run in runs.items():
@@ -43,7 +43,7 @@ def check_rows(runs: Mapping[str, Experiment], where: str, swept: set[tuple[str,
         if unintended := [role for role in changed if not _was_swept(role, swept)]:
             raise ConfigurationError(
                 f"{where}: tables: {', '.join(unintended)} would change with the doctors' model "
-                f"(in run {name!r}: {models_of_run[unintended[0]]}); fix for all rows, under [fixed]: "
+                f"(in run {name!r}: {models_of_run[unintended[0]]}); set the same model for all rows in [fixed]: "
                 + ", ".join(f"{role} = 'SPEC'" for role in unintended)
                 + "; or set `mixed = true`"
             )

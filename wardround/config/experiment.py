@@ -41,17 +41,17 @@ NAME = "[A-Za-z0-9._=,-]+"
 
 # Context fields that are set elsewhere in an experiment, or by the runner.
 NOT_OF_THE_WORKFLOW = {
-    "models": "models have a section of their own, [models]",
-    "model": "a model has a section of its own, [model.NAME]",
-    "seed": "the seed stands at the top of the file, or is `--set seed=N`",
-    "epoch": "set by the runner",
-    "scope": "set by the graphs",
-    "cache": "stands in [run]",
-    "max_connections": "stands in [run]",
-    "run": "set by the runner",
-    "position": "set by the runner",
-    "trace_file": "set by the runner",
-    "case_source": "the cases are named by data.cases",
+    "models": "set models in [models]",
+    "model": "set parameters of a model in [model.NAME]",
+    "seed": "set the seed at the top of the file, or with `--set seed=N`",
+    "epoch": "the runner sets it",
+    "scope": "the graphs set it",
+    "cache": "set it in [run]",
+    "max_connections": "set it in [run]",
+    "run": "the runner sets it",
+    "position": "the runner sets it",
+    "trace_file": "the runner sets it",
+    "case_source": "set the case file in data.cases",
 }
 
 
@@ -60,66 +60,85 @@ class ConfigurationError(ValueError):
 
 
 class Data(Strict):
-    """Which cases are run."""
+    """The cases to run."""
 
-    cases: str = Field(BUILTIN, description="`builtin`, or a JSON-lines file of cases.")
+    cases: str = Field(BUILTIN, description="JSON-lines file of cases, or `builtin`.")
     notes: str | list[str] | None = Field(
-        None, description="Notes instead of cases, for the graph `reconstruction`: one source, or several as one."
+        None,
+        description="Notes to run instead of cases, for the graph `reconstruction`: one source, or a list of sources.",
     )
-    split: Split | None = Field(None, description="Only that split; of the built-in cases, test if not set.")
-    limit: int | None = Field(None, ge=1, description="The first so many.")
-    shuffle: int | None = Field(None, description="Seed of the order of the cases; that of the file if not set.")
+    split: Split | None = Field(
+        None, description="Run only cases of this split. If not set: test for the built-in cases, otherwise all cases."
+    )
+    limit: int | None = Field(None, ge=1, description="Run only this many cases, from the start.")
+    shuffle: int | None = Field(
+        None, description="Seed for shuffling the cases; if not set, they keep the order of the file."
+    )
     sufficient: bool = Field(
-        False, description="Of these, only what tells a complaint, a history and results (CliniChat, section 4.3)."
+        False,
+        description="Of these, run only those with a complaint, a history and results (CliniChat, section 4.3).",
     )
-    case_ids: list[str] = Field(default_factory=list, description="Only these.")
+    case_ids: list[str] = Field(default_factory=list, description="Run only the cases with these ids.")
     terms: str | None = Field(
-        None, description="ICD-10 names in the cases' language, .xls or .csv; for English cases ICD-10-CM if not set."
+        None,
+        description="File of ICD-10 names in the cases' language (.xls or .csv). If not set, ICD-10-CM (English).",
     )
     splitter: Literal["rule", "standard", "model"] = Field(
         "rule",
-        description="Who finds the diseases of a report for ICD-10: a rule, the rule and the nearest term's name, or "
-        "the judge `entity_splitter`.",
+        description="How the diseases of a report are found for ICD-10: by rule; by rule, under the name of the "
+        "nearest term (standard); or by the judge `entity_splitter` (model).",
     )
 
 
 class AllLimits(Strict):
-    """What may be spent; a case that reaches a limit is scored with what it has, and marked.
+    """Limits on what may be spent. A case that reaches a limit is scored with what it has, and marked.
 
-    The turns of a dialogue are limited by ``workflow.max_turns``; to reach that is an ordinary end.
+    The turns of a dialogue are limited by ``workflow.max_turns``; reaching that limit is an ordinary end.
     """
 
-    case: Limits = Field(default_factory=Limits, description="For one case in one epoch, without its judges.")
-    roles: dict[str, Limits] = Field(default_factory=dict, description="For one role in one case.")
-    run: Limits = Field(default_factory=Limits, description="For the whole run, which then stops; raise it to go on.")
+    case: Limits = Field(default_factory=Limits, description="Limits for one case in one epoch, without its judges.")
+    roles: dict[str, Limits] = Field(default_factory=dict, description="Limits for one role in one case, by role.")
+    run: Limits = Field(
+        default_factory=Limits,
+        description="Limits for the whole run, which stops when it reaches one. Raise the limit to resume.",
+    )
 
     @field_validator("roles")
     @classmethod
     def _known(cls, roles: dict[str, Limits]) -> dict[str, Limits]:
         if unknown := set(roles) - set(known_roles()):
-            raise ValueError(f"unknown role {', '.join(sorted(unknown))}; known are {', '.join(sorted(known_roles()))}")
+            raise ValueError(
+                f"unknown role {', '.join(sorted(unknown))}; expected one of {', '.join(sorted(known_roles()))}"
+            )
         if judges := set(roles) & set(judging_roles()):
             raise ValueError(
-                f"{', '.join(sorted(judges))}: judges are outside of a case's limits; limit the run instead"
+                f"{', '.join(sorted(judges))}: judges do not count towards the limits of a case; set limits.run instead"
             )
         if seats := [role for role in sorted(roles) if role[-1].isdigit()]:
-            raise ValueError(f"{seats[0]}: a seat has the limits of its role; name {seats[0].rstrip('0123456789')!r}")
+            raise ValueError(f"{seats[0]}: each seat has the limits of its role; use {seats[0].rstrip('0123456789')!r}")
         return roles
 
 
 class Run(Strict):
-    """How the cases are run; nothing here changes a result."""
+    """How the cases are run. These settings do not change results."""
 
-    concurrency: int = Field(4, ge=1, description="Cases at once.")
-    max_connections: int = Field(64, ge=1, description="Requests at once to one provider, at most.")
-    cache: str | None = Field(None, description="A file of answers that runs share; off if not set.")
+    concurrency: int = Field(4, ge=1, description="Number of cases to run at the same time.")
+    max_connections: int = Field(64, ge=1, description="Maximum number of simultaneous requests to one provider.")
+    cache: str | None = Field(None, description="File of cached answers, shared by runs; if not set, no cache is used.")
     checkpoints: str | None = Field(
-        None, description="`postgresql://...` to keep checkpoints there; SQLite in the run directory if not set."
+        None,
+        description="PostgreSQL address for checkpoints (`postgresql://...`); if not set, SQLite in the run directory.",
     )
-    engine: Literal["local", "ray"] = "local"
+    engine: Literal["local", "ray"] = Field(
+        "local", description="Run the cases on this machine (local) or on a Ray cluster (ray)."
+    )
     fail_on_error: bool = Field(False, description="Stop at the first case that fails.")
-    retry_failed: bool = Field(False, description="Run cases again that have failed for good, such as unreadable ones.")
-    address: str | None = Field(None, description="Of a Ray cluster; one is started on this machine if not set.")
+    retry_failed: bool = Field(
+        False, description="Rerun cases that failed permanently, such as those with unreadable answers."
+    )
+    address: str | None = Field(
+        None, description="Address of a Ray cluster (HOST:PORT, or auto); if not set, one is started on this machine."
+    )
 
 
 def _load(names: list[str]) -> list[str]:
@@ -131,34 +150,39 @@ class Experiment(Strict):
 
     # These two are validated first: later fields may name what they register.
     plugins: Annotated[list[str], AfterValidator(_load)] = Field(
-        default_factory=list, validate_default=True, description="Files or modules of plug-ins, loaded in this order."
+        default_factory=list, validate_default=True, description="Plug-ins to load, as files or modules, in this order."
     )
     prompts: Annotated[str, AfterValidator(check_overlay)] | None = Field(
-        None, description="A folder of prompts, LANGUAGE/NAME.md, that is laid over ours name by name."
+        None, description="Folder of prompts (LANGUAGE/NAME.md) that replace built-in ones of the same name."
     )
-    name: str = Field("clinical-workflow", pattern=f"^{NAME}$")
-    graph: GraphName = Field("clinical_workflow", description="What a case goes through.")
+    name: str = Field("clinical-workflow", pattern=f"^{NAME}$", description="Name of the experiment.")
+    graph: GraphName = Field("clinical_workflow", description="Graph that runs each case.")
     suite: Annotated[str, NameIn(SUITES)] | None = Field(
-        None, description="How it is scored; the graph's own suite if not set."
+        None, description="Suite that scores the run; if not set, the default suite of the graph."
     )
     data: Data = Field(default_factory=Data)
-    model: ModelBlocks = Field(default_factory=dict, description="Models with parameters of their own, by name.")
-    models: dict[str, str] = Field(default_factory=lambda: {"default": "offline"})
-    judges: dict[str, str] = Field(default_factory=dict, description="Models of judges; `default` is all of them.")
-    workflow: dict[str, Any] = Field(default_factory=dict, description="Fields of the graph's context.")
+    model: ModelBlocks = Field(default_factory=dict, description="Models with their own parameters, by name.")
+    models: dict[str, str] = Field(
+        default_factory=lambda: {"default": "offline"}, description="Model of each role; `default` is for all others."
+    )
+    judges: dict[str, str] = Field(
+        default_factory=dict, description="Model of each judging role; `default` is for all others."
+    )
+    workflow: dict[str, Any] = Field(default_factory=dict, description="Settings of the graph.")
     limits: AllLimits = Field(default_factory=AllLimits)
     inferred_keys: bool = Field(
-        False, description="Score also what an importer inferred of an answer key, and the source does not state."
+        False, description="Also score items of answer keys that an importer inferred and the source does not state."
     )
     alternative_plans: bool = Field(
-        False, description="Score a treatment by the plan of the key that it agrees with best; otherwise by the first."
+        False,
+        description="Score a treatment against the best-matching plan of the answer key; if off, against the first.",
     )
     published_reference: bool = Field(
         False,
-        description="Suite mvme: symptoms are graded by the chief complaint and examinations by the auxiliary ones "
-        "alone, as AI Hospital's judge was given them; otherwise by present illness and physical examinations too.",
+        description="For suite mvme, grade symptoms only against the chief complaint, and examinations only against "
+        "the auxiliary ones, as AI Hospital does. If off, present illness and physical examinations are included.",
     )
-    epochs: int = Field(1, ge=1, description="How often each case is run.")
+    epochs: int = Field(1, ge=1, description="Number of times to run each case.")
     seed: int = 0
     run: Run = Field(default_factory=Run)
 
@@ -175,8 +199,8 @@ class Experiment(Strict):
             check_models(judges, info.data["model"])
         if doctors := set(judges) - {"default", *judging_roles()}:
             raise ValueError(
-                f"{', '.join(sorted(doctors))}: judges nothing and belongs in [models]; "
-                f"the judges are {', '.join(judging_roles())}"
+                f"{', '.join(sorted(doctors))}: not a judging role; set its model in [models]. "
+                f"The judging roles are {', '.join(judging_roles())}"
             )
         return judges
 
@@ -184,7 +208,9 @@ class Experiment(Strict):
     @classmethod
     def _nobody_waits(cls, models: dict[str, str]) -> dict[str, str]:
         if HUMAN in models.values():
-            raise ValueError("a run of many cases cannot wait for a person; use the graph from Python")
+            raise ValueError(
+                "a run of many cases cannot wait for a person; use `wardround consult`, or the graph from Python"
+            )
         return models
 
     @field_validator("workflow")
@@ -192,7 +218,7 @@ class Experiment(Strict):
     def _of_the_workflow(cls, workflow: dict[str, Any]) -> dict[str, Any]:
         for key, place in NOT_OF_THE_WORKFLOW.items():
             if key in workflow:
-                raise ValueError(f"{key!r} is no setting of the workflow: {place}")
+                raise ValueError(f"{key!r} cannot be set in [workflow]: {place}")
         return workflow
 
     @model_validator(mode="after")
@@ -200,20 +226,22 @@ class Experiment(Strict):
         fitting = suites_of(self.graph)
         if self.suite not in (None, *fitting):
             raise ValueError(
-                f"suite {self.suite!r} cannot score graph {self.graph!r}; it is scored by {', '.join(fitting)}"
+                f"suite {self.suite!r} cannot score graph {self.graph!r}; expected one of {', '.join(fitting)}"
             )
         if self.published_reference and self.scored_by != "mvme":
-            raise ValueError(f"published_reference is AI Hospital's, of suite 'mvme'; this run has {self.scored_by!r}")
+            raise ValueError(f"published_reference needs suite 'mvme'; this run has suite {self.scored_by!r}")
         if "actions" in SUITES[self.scored_by].needs and not self.tracks_actions:
             patients = " or ".join(repr(system.name) for system in PATIENTS.values() if system.tracks)
-            needed = f"workflow.patient = {patients}, and its tracker"
-            raise ValueError(f"suite {self.scored_by!r} counts tracked actions and needs {needed}")
+            needed = f"workflow.patient = {patients}, with its tracker on"
+            raise ValueError(f"suite {self.scored_by!r} counts tracked actions; it needs {needed}")
         return self
 
     @model_validator(mode="after")
     def _notes_are_reconstructed(self) -> Self:
         if self.data.notes is not None and self.graph != "reconstruction":
-            raise ValueError(f"data.notes: graph {self.graph!r} needs cases; notes are for graph 'reconstruction'")
+            raise ValueError(
+                f"data.notes: graph {self.graph!r} runs cases, not notes; set data.cases, or graph = 'reconstruction'"
+            )
         return self
 
     @property

@@ -99,13 +99,15 @@ def read_sweep(
     models_given = {*fixed.values()}.union(*map(given_models, (base, *settings.values())))
     for place, (_, origin) in base.items():
         if (block := block_at(place)) and block not in models_given and origin == str(file):
-            raise ConfigurationError(f"{file}: model.{block}: no role is given it in [models] or [judges]; take it out")
+            raise ConfigurationError(
+                f"{file}: model.{block}: not used in [models] or [judges]; use it for a role, or remove it"
+            )
     if sweeping.tables and not overrides.get("mixed", sweeping.mixed):
         check_rows(runs, str(file), swept)
     title = overrides.get("name") or base.get(("name",), (None,))[0] or (file.stem if file else Experiment().name)
     if not re.fullmatch(NAME, str(title)):
         raise ConfigurationError(
-            f"{origin_of(base, ('name',), file)}: name: {title!r} is no name for a directory ({NAME})"
+            f"{origin_of(base, ('name',), file)}: name: {title!r} cannot be used as a directory name (expected {NAME})"
         )
     return Sweep(str(title), runs, tuple(sweeping.tables))
 
@@ -123,7 +125,7 @@ def read_experiment(
     """
     sweep = read_sweep(file, overrides, models, plugins)
     if not sweep.single:
-        raise ConfigurationError(f"{file}: sweeps over {len(sweep.runs)} runs; expected one")
+        raise ConfigurationError(f"{file}: defines {len(sweep.runs)} runs; expected one")
     return sweep.runs[""]
 
 
@@ -182,9 +184,11 @@ def _read(file: Path | None, seen: tuple[Path, ...]) -> Settings:
         close = difflib.get_close_matches(file.stem, library_files(), n=3) if not file.exists() else []
         hint = f"; did you mean {' or '.join(close)}?" if close else ""
         if not file.exists():
-            known = hint or "; `wardround experiments list` names those that come along"
-            raise ConfigurationError(f"{file}: there is no such file, and no experiment of that name{known}") from error
-        raise ConfigurationError(f"{file}: cannot be read as TOML: {error}") from error
+            known = hint or "; `wardround experiments list` lists the built-in ones"
+            raise ConfigurationError(
+                f"{file}: file not found, and no built-in experiment has this name{known}"
+            ) from error
+        raise ConfigurationError(f"{file}: {_unreadable(error)}") from error
     _resolve_beside(values, file)
     own: Settings = {whole(place): (value, str(file)) for place, value in leaves(values)}
     extended = values.get("extends")
@@ -193,7 +197,7 @@ def _read(file: Path | None, seen: tuple[Path, ...]) -> Settings:
     if not isinstance(extended, str):
         return own  # refused later, with the other faults of the sweep
     if file.resolve() in seen:
-        raise ConfigurationError(f"{file}: extends: the files extend each other in a circle")
+        raise ConfigurationError(f"{file}: extends: these files extend each other in a circle; remove one `extends`")
     beside = file.parent / extended
     shipped = library_files().get(extended.removesuffix(".toml"))
     base = _read(beside if beside.exists() or shipped is None else shipped, (*seen, file.resolve()))
@@ -238,8 +242,12 @@ def _given(overrides: Mapping[str, Any], models: Mapping[str, str]) -> dict[Plac
     given = {place_of(key): value for key, value in overrides.items() if key != "mixed"}
     given |= {("models", role): spec for role, spec in models.items()}
     if hits := [place for place in given if place[0] in Sweeping.model_fields]:
-        other = "; --models ROLE=SPEC and --set judges.default=SPEC go before it" if hits[0][0] == "fixed" else ""
-        raise ConfigurationError(f"{COMMAND_LINE}: {'.'.join(hits[0])}: stands in a file alone{other}")
+        other = (
+            "; --models ROLE=SPEC and --set judges.default=SPEC take precedence over it"
+            if hits[0][0] == "fixed"
+            else ""
+        )
+        raise ConfigurationError(f"{COMMAND_LINE}: {'.'.join(hits[0])}: can only be set in an experiment file{other}")
     return given
 
 
@@ -248,16 +256,18 @@ def _check_not_swept(given: Mapping[Place, Any], base: Settings, swept: Collecti
     for place in given:
         if place in swept:
             named = sorted({at[1] for at in base if at[0] == "model"}) if place[0] == "models" else []
-            elsewhere = f"point its models elsewhere, --set model.{named[0]}.spec=SPEC and so on" if named else ""
-            remedy = elsewhere or "take it out of there"
-            raise ConfigurationError(f"{COMMAND_LINE}: {'.'.join(place)}: {file} sweeps over it; {remedy}")
+            other_models = f"change its models with --set model.{named[0]}.spec=SPEC" if named else ""
+            remedy = other_models or "remove it from the file"
+            raise ConfigurationError(f"{COMMAND_LINE}: {'.'.join(place)}: {file} varies this setting; {remedy}")
 
 
 def _fixed(sweeping: Sweeping, swept: Collection[Place], file: Path | None) -> dict[str, str]:
     """Return the models fixed for every run, by the key of a model map; refused if a run sets another."""
     for place in swept:
         if (role := JUDGES if place[0] == JUDGES else place[-1]) in sweeping.fixed and place[0] in MODEL_MAPS:
-            raise ConfigurationError(f"{file}: {'.'.join(place)}: {role} is the same in every run by [fixed]")
+            raise ConfigurationError(
+                f"{file}: {'.'.join(place)}: [fixed] sets the same {role} for every run; remove one of the two"
+            )
     return {"default" if role == JUDGES else role: spec for role, spec in sweeping.fixed.items()}
 
 
@@ -269,9 +279,11 @@ def _run_settings(
     found: dict[str, Settings] = {}
     for name, run_settings in combinations:
         if name in _RESERVED:
-            raise ConfigurationError(f"{file}: variants.{name}: is no name for a run's directory; choose another")
+            raise ConfigurationError(f"{file}: variants: {name!r} is a reserved name; choose another")
         if name in found:
-            raise ConfigurationError(f"{file}: two runs would be named {name!r}; tell them apart with [variants]")
+            raise ConfigurationError(
+                f"{file}: two runs would be named {name!r}; give them different names in [variants]"
+            )
         over = {**run_settings, **{place: (value, COMMAND_LINE) for place, value in given.items()}}
         if name:
             over[("name",)] = (name, str(file))
@@ -370,6 +382,15 @@ def _with_patient_roles(settings: Settings, patient_roles: Collection[str]) -> S
         return settings
     rest = {at: setting for at, setting in settings.items() if at != ("models", PATIENT)}
     return {**{("models", role): settings["models", PATIENT] for role in sorted(patient_roles)}, **rest}
+
+
+def _unreadable(error: Exception) -> str:
+    """Say why a file cannot be read as TOML, without an error number."""
+    if isinstance(error, UnicodeDecodeError):
+        return f"not UTF-8 text (at byte {error.start})"
+    if isinstance(error, OSError):
+        return f"cannot be read ({error.strerror})"
+    return f"invalid TOML: {error}"
 
 
 def _toml_value(text: str) -> Any:

@@ -22,15 +22,15 @@ def check_overlay(folder: str | Path) -> str:
     """
     path = Path(folder).expanduser().resolve()
     if not path.is_dir():
-        raise PromptError(f"prompts {folder}: there is no such folder")
+        raise PromptError(f"prompts {folder}: folder not found")
     if not (found := prompt_files(path)):
-        raise PromptError(f"prompts {folder}: holds no prompt, such as en/medchain/general.md")
+        raise PromptError(f"prompts {folder}: contains no prompt; expected files such as en/medchain/general.md")
     with laid_over(None):
         builtin = prompts_in_use()
     names = {place.partition("/")[2] for place in builtin} | {f"{name}.md" for name in prompts_of_roles()}
     for place in found:
         if (name := place.partition("/")[2]) not in names:
-            raise PromptError(f"prompts {folder}: {place} is the place of no prompt: {nearest(name, names)}")
+            raise PromptError(f"prompts {folder}: {place} matches no prompt: {nearest(name, names)}")
     with laid_over(path):
         in_use = prompts_in_use()
         for language in {place.partition("/")[0] for place in found}:
@@ -58,7 +58,9 @@ def _check(where: str, place: str, file: Path, in_use: list[str], builtin: dict[
         try:
             prompt = load_prompt(name, language, stage)
             if unknown := prompt.variables - _given_to(prompt, stage, language if place in builtin else _REFERENCE):
-                raise PromptError(f"prompt {name} ({language}) uses what it is not given: {', '.join(sorted(unknown))}")
+                raise PromptError(
+                    f"prompt {name} ({language}) uses variables that it is not given: {', '.join(sorted(unknown))}"
+                )
         except PromptError as error:
             raise PromptError(f"{where}: {error}") from error
 

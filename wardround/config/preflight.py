@@ -52,8 +52,8 @@ def check_own_prompts(graph: Graph, items: Sequence[Case | Note], context: Conte
             (other.name, at) == (role.name, stage) and other.prompt != role.prompt for other, at in asked
         ):
             raise ConfigurationError(
-                f"role {role.name!r}: another role of that name is asked at {stage}, and models and records would take "
-                "one for the other; give yours another name"
+                f"role {role.name!r}: another role of this name is used at {stage}, and models and records could not "
+                "tell them apart; rename yours"
             )
         for language in sorted(languages_used):
             if (OURS / language / f"{role.prompt}.md").is_file():  # built-in prompts are checked by the tests
@@ -61,7 +61,7 @@ def check_own_prompts(graph: Graph, items: Sequence[Case | Note], context: Conte
             try:
                 prompt = load_prompt(role.prompt, language, stage)
             except PromptError as error:
-                remedy = "write it in a folder that wr.add_prompts(FOLDER) or --prompts names"
+                remedy = "write it in a folder given to wr.add_prompts(FOLDER) or --prompts"
                 raise ConfigurationError(f"role {role.name!r}: {error}; {remedy}") from error
             view = next(iter(_hints(role.offline).values()), None)
             if (
@@ -69,7 +69,7 @@ def check_own_prompts(graph: Graph, items: Sequence[Case | Note], context: Conte
                 and is_dataclass(view)
                 and (lacking := prompt.variables - {field.name for field in fields(view)})
             ):
-                unknown = f"uses what {view.__name__} has no field for: {', '.join(sorted(lacking))}"
+                unknown = f"uses variables that {view.__name__} has no field for: {', '.join(sorted(lacking))}"
                 raise ConfigurationError(f"role {role.name!r}: prompt {role.prompt} ({language}) {unknown}")
 
 
@@ -99,8 +99,8 @@ def check_lengths(items: Sequence[Case | Note], context: Context) -> None:
             record = item.text if isinstance(item, Note) else " ".join(map(str, dict(item.patient).values()))
             if (needed := tokens(record)) > length:
                 raise ConfigurationError(
-                    f"models.{role}: {name!r} reads {length} tokens (context_length), and what is told of {item.id} "
-                    f"alone has about {needed}: leave it out, or name a model that reads more"
+                    f"models.{role}: {name!r} has a context_length of {length} tokens, but the record of {item.id} "
+                    f"alone has about {needed}; leave this case out, or use a model with a longer context"
                 )
 
 
@@ -145,7 +145,7 @@ async def check_servers(context: Context) -> None:
         served = listed[spec.base_url]
         if served and _bare_name(spec.name) not in map(_bare_name, served):
             raise ModelSpecError(
-                f"models.{role}: {spec.base_url} has no model {spec.name!r}; it has {', '.join(served)}"
+                f"models.{role}: {spec.base_url} serves no model {spec.name!r}; it serves {', '.join(served)}"
             )
 
 

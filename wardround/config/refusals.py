@@ -41,7 +41,7 @@ def _suggestion(place: Sequence[str]) -> str:
     """Say where an unknown key belongs: in another section that has it, or as the most similar name."""
     *section, key = place
     if list(place) == ["context"]:  # its name in Python
-        return "the settings of a graph stand in [workflow]"
+        return "settings of the graph belong in [workflow]"
     sections = {name: home for home in ("", *_SECTIONS) if [home] != section for name in known_keys(home.split())}
     if sections.get(key):
         return f"it belongs in [{sections[key]}]"

@@ -34,7 +34,7 @@ def select_cases(data: Data) -> list[Case]:
         ConfigurationError: as there, or the experiment is run on notes.
     """
     if data.notes is not None:
-        raise ConfigurationError(f"data.notes: {data.notes} holds notes and no cases")
+        raise ConfigurationError(f"data.notes: {data.notes} has notes, but cases are needed; set data.cases instead")
     return [item for item in select(data).items if isinstance(item, Case)]
 
 
@@ -50,10 +50,12 @@ def select(data: Data) -> Selection:
         return Selection(_chosen(read_notes(data.notes), data, source, ""))
     all_cases = load_cases(data.cases)
     if data.terms is not None and not Path(data.terms).is_file():
-        raise ConfigurationError(f"data.terms: {data.terms} is not there; expected an .xls or .csv file of names")
+        raise ConfigurationError(
+            f"data.terms: {data.terms}: file not found; expected an .xls or .csv file of ICD-10 names"
+        )
     split = data.split or ("test" if data.cases == BUILTIN and not data.case_ids else None)
     cases = [case for case in all_cases if split in (None, case.split)]
-    in_split = f" of split {split!r}" if split else ""
+    in_split = f" (split {split!r})" if split else ""
     return Selection(_chosen(cases, data, data.cases, in_split), _own_sub_departments(all_cases))
 
 
@@ -64,17 +66,19 @@ def _chosen(items: Sequence[Item], data: Data, source: str, in_split: str) -> Se
         if unknown := [case_id for case_id in data.case_ids if case_id not in by_id]:
             close = difflib.get_close_matches(unknown[0], by_id, n=3)
             hint = f"; did you mean {' or '.join(close)}?" if close else ""
-            raise ConfigurationError(f"data.case_ids: {', '.join(unknown)} not in {source}{in_split}{hint}")
+            raise ConfigurationError(f"data.case_ids: no case {', '.join(unknown)} in {source}{in_split}{hint}")
         items = [by_id[case_id] for case_id in dict.fromkeys(data.case_ids)]
     if not items:
-        raise ConfigurationError(f"data: {source} has no case{in_split}")
+        raise ConfigurationError(f"data: no cases in {source}{in_split}")
     if data.shuffle is not None:
         items = random.Random(data.shuffle).sample(items, len(items))
     items = items[: data.limit]
     if data.sufficient:
         items = [item for item in items if not lacking(item if isinstance(item, Note) else note_of(item))]
         if not items:
-            raise ConfigurationError(f"data.sufficient: nothing in {source} tells a complaint, a history and results")
+            raise ConfigurationError(
+                f"data.sufficient: nothing selected from {source} has a complaint, a history and results"
+            )
     return items
 
 

@@ -121,12 +121,12 @@ def test_a_run_with_failed_cases_ends_with_1_and_says_why(tmp_path: Path) -> Non
         (["--set", "feedback=upstream"], "command line: workflow.feedback: Input should be"),
         (["--set", "feed_back=off"], "workflow.feed_back: no setting of the graph"),
         (["--set", "run.concurrency=0"], "run.concurrency: Input should be greater"),
-        (["--case-id", "nobody"], "data.case_ids: nobody not in builtin"),
+        (["--case-id", "nobody"], "data.case_ids: no case nobody in builtin"),
         (["--cases", "absent.jsonl"], "absent.jsonl"),
         (["--set", "data.split=dev"], "data.split"),
         (["--set", "retrieval=true", "--set", "memory=absent"], "is not there; build it first"),
         (["--epochs", "0"], "--epochs"),
-        (["absent.toml"], "absent.toml: there is no such file"),
+        (["absent.toml"], "absent.toml: file not found"),
     ],
 )
 def test_bad_input_ends_with_2_says_what_is_wrong_and_writes_nothing(
@@ -141,7 +141,7 @@ def test_bad_input_ends_with_2_says_what_is_wrong_and_writes_nothing(
 def test_a_model_that_the_server_does_not_have_ends_with_2_before_the_first_question(tmp_path: Path) -> None:
     with FakeServer(models=["llama"]) as server:
         told = wardround("--models", f"default={spec(server, 'lama')}", "--out", tmp_path / "out")
-    assert told.exit_code == 2 and "has no model 'lama'; it has llama" in told.stderr
+    assert told.exit_code == 2 and "serves no model 'lama'; it serves llama" in told.stderr
     assert server.requests == [] and not (tmp_path / "out").exists()
 
 

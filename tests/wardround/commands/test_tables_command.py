@@ -42,7 +42,7 @@ def test_no_table_of_a_damaged_run_is_left_out_in_silence(tmp_path: Path) -> Non
 def test_a_file_that_names_an_unknown_table_is_refused_when_it_is_read(tmp_path: Path) -> None:
     file = tmp_path / "sweep.toml"
     file.write_text('tables = ["scores", "nonsense"]\n', "utf-8")
-    with pytest.raises(ConfigurationError, match="tables: unknown nonsense; known are scores"):
+    with pytest.raises(ConfigurationError, match="tables: unknown table nonsense; expected some of scores"):
         read_sweep(file, {})
 
 

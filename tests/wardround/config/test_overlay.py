@@ -44,7 +44,7 @@ def test_a_prompt_that_uses_what_its_role_does_not_give_is_refused(tmp_path: Pat
     file = tmp_path / "en/judges/claims.md"
     file.parent.mkdir(parents=True)
     file.write_text("---\nvariables: [pulse]\n---\n# system\n# user\n{{ pulse }}\n", "utf-8")
-    with pytest.raises(PromptError, match=r"claims \(en\) uses what it is not given: pulse"):
+    with pytest.raises(PromptError, match=r"claims \(en\) uses variables that it is not given: pulse"):
         check_overlay(tmp_path)
 
 
@@ -52,11 +52,11 @@ def test_a_misplaced_prompt_is_refused_with_the_nearest_right_place(tmp_path: Pa
     file = tmp_path / "en/medchain/genral.md"
     file.parent.mkdir(parents=True)
     file.write_text("", "utf-8")
-    with pytest.raises(PromptError, match=r"genral.md is the place of no prompt: did you mean 'medchain/gen"):
+    with pytest.raises(PromptError, match=r"genral.md matches no prompt: did you mean 'medchain/gen"):
         check_overlay(tmp_path)
 
 
 def test_a_folder_that_is_not_there_or_holds_no_prompt_is_refused(tmp_path: Path) -> None:
-    for folder, reason in ((tmp_path / "absent", "there is no such folder"), (tmp_path, "holds no prompt")):
+    for folder, reason in ((tmp_path / "absent", "folder not found"), (tmp_path, "contains no prompt")):
         with pytest.raises(PromptError, match=reason):
             check_overlay(folder)

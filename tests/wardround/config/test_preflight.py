@@ -68,7 +68,7 @@ def test_a_role_without_a_prompt_in_the_language_of_a_case_is_named_with_the_rem
 
 def test_a_prompt_that_asks_for_what_the_view_has_not_is_named(prompt: Path) -> None:
     prompt.write_text("---\nvariables: [pulse, question]\n---\n# system\n# user\n{{ question }}{{ pulse }}\n", "utf-8")
-    with pytest.raises(ConfigurationError, match=r"mine/shy \(en\) uses what View has no field for: pulse"):
+    with pytest.raises(ConfigurationError, match=r"mine/shy \(en\) uses variables that View has no field for: pulse"):
         check(ENGLISH)
 
 
@@ -83,5 +83,5 @@ def test_a_role_with_the_name_of_another_that_is_asked_beside_it_is_refused(prom
 
     builder = StateGraph(PatientSideState, context_schema=Context).add_node(answer).add_node(follow)
     graph = builder.add_edge(START, "answer").add_edge("answer", "follow").compile()
-    with pytest.raises(ConfigurationError, match="role 'shy_patient': another role of that name is asked at history"):
+    with pytest.raises(ConfigurationError, match="role 'shy_patient': another role of this name is used at history"):
         check_own_prompts(graph, [ENGLISH], Context())

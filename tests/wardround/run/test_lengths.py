@@ -15,7 +15,8 @@ def test_a_case_that_is_longer_than_its_patient_can_read_is_named_before_the_sta
     with FakeServer() as server:
         block = {"tiny": {"spec": f"openai:any@{server.base_url}", "context_length": 40}}
         with pytest.raises(
-            ConfigurationError, match=r"models.default: 'tiny' reads 40 tokens .* about \d+: leave it out"
+            ConfigurationError,
+            match=r"models.default: 'tiny' has a context_length of 40 tokens, .* about \d+; leave this case out",
         ):
             run(
                 Experiment.model_validate({"data": {"limit": 1}, "models": {"default": "tiny"}, "model": block}),

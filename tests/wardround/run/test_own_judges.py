@@ -94,7 +94,9 @@ def test_one_that_cannot_be_reached_is_asked_for_again_by_the_next_run_and_nothi
 
 def test_a_model_that_there_is_not_or_a_misspelt_judge_is_refused_before_anybody_is_asked(tmp_path: Path) -> None:
     with FakeServer() as judge:
-        with pytest.raises(ModelSpecError, match=r"models.kindness_judge: .* has no model 'other'; it has fake-model"):
+        with pytest.raises(
+            ModelSpecError, match=r"models.kindness_judge: .* serves no model 'other'; it serves fake-model"
+        ):
             run(judged(judge, tmp_path, "other"), tmp_path / "out")
         with pytest.raises(ValueError, match="unknown role 'kindnes_judge'; did you mean 'kindness_judge'"):
             run(short(models={"default": "offline", "kindnes_judge": spec(judge)}), tmp_path / "out")

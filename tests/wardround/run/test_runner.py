@@ -412,7 +412,7 @@ def test_a_memory_that_is_not_there_is_refused_before_anything_is_written(tmp_pa
 
 def test_an_unknown_model_is_refused_before_the_first_question_and_the_server_names_its_own(tmp_path: Path) -> None:
     with FakeServer(models=["one", "two"]) as server:
-        with pytest.raises(ModelSpecError, match=r"models\.patient: .* has no model 'three'; it has one, two"):
+        with pytest.raises(ModelSpecError, match=r"models\.patient: .* serves no model 'three'; it serves one, two"):
             run(short(models={"default": spec(server, "one"), "patient": spec(server, "three")}), tmp_path / "out")
         assert server.requests == [] and not (tmp_path / "out").exists()
 
