@@ -155,7 +155,9 @@ class Experiment(Strict):
     prompts: Annotated[str, AfterValidator(check_overlay)] | None = Field(
         None, description="Folder of prompts (LANGUAGE/NAME.md) that replace built-in ones of the same name."
     )
-    name: str = Field("clinical-workflow", pattern=f"^{NAME}$", description="Name of the experiment.")
+    name: str = Field(
+        "clinical-workflow", pattern=f"^{NAME}$", description="Name of the experiment, used for its run directory."
+    )
     graph: GraphName = Field("clinical_workflow", description="Graph that runs each case.")
     suite: Annotated[str, NameIn(SUITES)] | None = Field(
         None, description="Suite that scores the run; if not set, the default suite of the graph."
@@ -183,7 +185,9 @@ class Experiment(Strict):
         "the auxiliary ones, as AI Hospital does. If off, present illness and physical examinations are included.",
     )
     epochs: int = Field(1, ge=1, description="Number of times to run each case.")
-    seed: int = 0
+    seed: int = Field(
+        0, description="Seed for random draws, and for models that accept one; each epoch adds its number."
+    )
     run: Run = Field(default_factory=Run)
 
     @field_validator("models", "judges", mode="before")
