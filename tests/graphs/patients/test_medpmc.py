@@ -80,7 +80,7 @@ def test_without_the_tracker_the_same_patient_speaks_and_acts_with_the_whole_rec
         [asked] = server.requests
     assert "lymph node of 8 mm" in asked.text
     assert [call.role for call in calls(result)] == ["response_generator", "actor"]
-    with pytest.raises(ValidationError, match="tracker is no setting of patient 'medchain'"):
+    with pytest.raises(ValidationError, match="tracker is not a setting of patient 'medchain'"):
         Context(patient="medchain", tracker=False)
 
 
@@ -390,7 +390,8 @@ def test_a_forced_sex_is_heard_and_seen_by_everybody() -> None:
 def test_med_pmcs_settings_with_another_patient_are_refused_and_not_ignored() -> None:
     for setting in ({"patient_profession": "farmer"}, {"actor": False}, {"pictures_in_dialogue": "none"}):
         with pytest.raises(
-            ValidationError, match=f"{next(iter(setting))} is no setting of patient 'saps'; it needs 'medpmc'"
+            ValidationError,
+            match=f"{next(iter(setting))} is not a setting of patient 'saps'; it needs patient = 'medpmc'",
         ):
             Context.model_validate({"patient": "saps", **setting})
 

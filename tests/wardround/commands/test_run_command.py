@@ -119,7 +119,7 @@ def test_a_run_with_failed_cases_ends_with_1_and_says_why(tmp_path: Path) -> Non
         (["--models", "patient=human"], "cannot wait for a person"),
         (["--set", "feedback"], "expected KEY=VALUE"),
         (["--set", "feedback=upstream"], "command line: workflow.feedback: Input should be"),
-        (["--set", "feed_back=off"], "workflow.feed_back: no setting of the graph"),
+        (["--set", "feed_back=off"], "workflow.feed_back: not a setting of the graph"),
         (["--set", "run.concurrency=0"], "run.concurrency: Input should be greater"),
         (["--case-id", "nobody"], "data.case_ids: nobody not in builtin"),
         (["--cases", "absent.jsonl"], "absent.jsonl"),

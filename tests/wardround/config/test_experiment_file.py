@@ -87,19 +87,20 @@ def test_every_section_of_a_file_is_read(file: Path) -> None:
         ),
         (
             "[workflow]\nfeed_back = 3",
-            "workflow.feed_back: no setting of the graph 'clinical_workflow': did you mean 'feedback'?",
+            "workflow.feed_back: not a setting of the graph 'clinical_workflow': did you mean 'feedback'?",
         ),
         (
             "[workflow]\ninferred_key = true",
-            "workflow.inferred_key: no setting of the graph 'clinical_workflow': did you mean 'inferred_keys', which",
+            "workflow.inferred_key: not a setting of the graph 'clinical_workflow': did you mean 'inferred_keys', "
+            "which",
         ),
         (
             "[workflow]\nsplitt = 'test'",
-            "workflow.splitt: no setting of the graph 'clinical_workflow': did you mean 'split', of [data]?",
+            "workflow.splitt: not a setting of the graph 'clinical_workflow': did you mean 'split', of [data]?",
         ),
         (
             "[workflow]\nlimit = 2",
-            "workflow.limit: no setting of the graph 'clinical_workflow': it belongs in [data]",
+            "workflow.limit: not a setting of the graph 'clinical_workflow': it belongs in [data]",
         ),
         ("[data]\nfeed_back = 'off'", "data.feed_back: unknown key; did you mean 'feedback', of [workflow]?"),
         ("[data]\nlimit = 0", "data.limit: Input should be greater than or equal to 1"),
@@ -124,7 +125,7 @@ def test_every_section_of_a_file_is_read(file: Path) -> None:
         ),
         (
             "graph = 'one_step'\n[workflow]\ngrow = 'in_order'",
-            "workflow.grow: no setting of the graph 'one_step': it is obeyed by 'clinical_workflow'",
+            "workflow.grow: not a setting of the graph 'one_step': it belongs to 'clinical_workflow'",
         ),
         ("[data]\nnotes = 'n'", "data.notes: graph 'clinical_workflow' needs cases; notes are for graph"),
         ("[limits.roles.docter]\ncalls = 3", "limits.roles: unknown role docter; known are "),

@@ -110,7 +110,10 @@ async def test_an_edit_of_a_state_is_refused_by_its_field() -> None:
 @pytest.mark.parametrize(
     ("context", "said"),
     [
-        ({"retreival": False}, "'retreival' is no setting of the graph 'clinical_workflow': did you mean 'retrieval'?"),
+        (
+            {"retreival": False},
+            "'retreival' is not a setting of the graph 'clinical_workflow': did you mean 'retrieval'?",
+        ),
         ({"general_agents": "many"}, "general_agents: Input should be a valid integer"),
         ({"model": "x"}, "model: Input should be a valid dictionary"),
         ({"models": "offline", "model": {"a": {"spec": "offline"}}}, "models: Input should be a valid dictionary"),
