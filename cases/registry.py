@@ -27,7 +27,7 @@ def nearest(name: str, known: Iterable[str]) -> str:
     known = sorted(known)
     if alike := difflib.get_close_matches(name, known, n=1):
         return f"did you mean {alike[0]!r}?"
-    return f"known are {', '.join(known)}"
+    return f"expected one of {', '.join(known)}"
 
 
 _KINDS: dict[str, Callable[[Any], bool]] = {

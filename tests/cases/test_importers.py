@@ -45,7 +45,8 @@ def test_an_unknown_format_names_the_known_ones_and_the_one_probably_meant(tmp_p
     with pytest.raises(RegistryError, match=r"unknown format 'medchian': did you mean 'medchain'"):
         import_cases("medchian", tmp_path)
     with pytest.raises(
-        RegistryError, match=r"unknown format 'xml': known are agentclinic, ai_hospital, aie, medchain, medpmc, medqa"
+        RegistryError,
+        match=r"unknown format 'xml': expected one of agentclinic, ai_hospital, aie, medchain, medpmc, medqa",
     ):
         import_cases("xml", tmp_path)
 

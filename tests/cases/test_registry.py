@@ -21,7 +21,7 @@ def test_entries_are_found_by_name_in_the_order_in_which_they_came() -> None:
 def test_an_unknown_name_is_refused_with_the_nearest_right_one() -> None:
     with pytest.raises(RegistryError, match=r"unknown colour .dark_bleu.: did you mean .dark_blue.\?"):
         colours["dark_bleu"]
-    with pytest.raises(RegistryError, match="known are dark_blue, red"):
+    with pytest.raises(RegistryError, match="expected one of dark_blue, red"):
         colours["xyz"]
 
 

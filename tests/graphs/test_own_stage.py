@@ -139,7 +139,7 @@ def test_a_stage_without_an_offline_rule_cannot_be_declared() -> None:
         ({"without_model": lambda chosen: {}}, r"without_model of stage 'severity': .*\(chosen, chart, options\)"),
         ({"options": lambda chart: ()}, r"options of stage 'severity': .*\(chart, context\)"),
         ({"recalls": ("complaint",)}, "recalls: unknown 'complaint': did you mean 'chief_complaint'"),
-        ({"shows": ("severity",)}, "shows: unknown 'severity': known are diagnosis, "),
+        ({"shows": ("severity",)}, "shows: unknown 'severity': expected one of diagnosis, "),
     ],
 )
 def test_a_stage_that_could_not_be_decided_is_refused_when_it_is_declared(fault: dict[str, Any], told: str) -> None:

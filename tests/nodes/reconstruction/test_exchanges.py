@@ -9,8 +9,8 @@ ASKED = "Since when have you had the pain under your ribs?"
 @pytest.mark.parametrize(
     ("patient", "wrong"),
     [
-        ("},\n {", "it holds no words"),
-        ("患者", "it holds no words"),
+        ("},\n {", "it contains no words"),
+        ("患者", "it contains no words"),
         (ASKED.upper(), "only says back the physician's words"),
     ],
 )

@@ -300,7 +300,7 @@ def test_an_unparseable_answer_is_final(tmp_path: Path) -> None:
         assert (summary["scored"], summary["failed"]) == (2, 1)
         failed = results(tmp_path)[1]
         assert failed.termination == "unparseable_answer" and failed.scores == {} and failed.answers is None
-        assert failed.error is not None and "also after 3 repairs" in failed.error and "fake-model" in failed.error
+        assert failed.error is not None and "even after 3 repairs" in failed.error and "fake-model" in failed.error
         paid, server.faults = len(server.requests), ()
         assert run(short(server), tmp_path) == summary and len(server.requests) == paid
 
