@@ -50,7 +50,7 @@ def test_a_name_that_somebody_else_has_taken_says_who() -> None:
         tints.add("pale", 1)
     with (
         registering("plug-in ward_b"),
-        pytest.raises(RegistryError, match="tint 'pale' is registered already, by plug-in ward_a; choose another name"),
+        pytest.raises(RegistryError, match="tint 'pale' is already registered, by plug-in ward_a; choose another name"),
     ):
         tints.add("pale", 2)
 
