@@ -93,8 +93,8 @@ class Registry(Mapping[str, Entry], Generic[Entry]):
         """
         if not _NAME.fullmatch(name):
             raise RegistryError(
-                f"{self.kind} {name!r}: names start with a lower-case letter and contain only these, digits and "
-                "underscores"
+                f"{self.kind} {name!r}: a name has only lower-case letters, digits and underscores, and begins with a "
+                "letter"
             )
         if name in self._entries:
             by = next((by for registry, known, by in reversed(_additions) if registry is self and known == name), "")

@@ -324,7 +324,12 @@ def test_an_example_of_ones_own_takes_the_place_of_ours(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("text", "fault"),
-    [(None, "cannot be read"), ("", "has 0 characters"), ("![x](../a.png)", "leads out of"), ("![x](a.png)", "no pic")],
+    [
+        (None, "file not found"),
+        ("", "has 0 characters"),
+        ("![x](../a.png)", "is outside"),
+        ("![x](a.png)", "picture 'a.png' not found"),
+    ],
 )
 def test_an_example_that_cannot_be_shown_is_refused_before_the_first_call(
     tmp_path: Path, text: str | None, fault: str
