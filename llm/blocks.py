@@ -37,7 +37,7 @@ class ModelBlock(Strict):
     temperature: Temperature | None = Field(
         None, description="Sampling temperature; `default` sends none. Default: the run's temperature."
     )
-    top_p: float | None = Field(None, gt=0, le=1)
+    top_p: float | None = Field(None, gt=0, le=1, description="Nucleus sampling. Default: the server's.")
     max_tokens: int | None = Field(
         None, ge=1, description="Maximum number of tokens in an answer. Default: the run's limit."
     )
@@ -66,7 +66,7 @@ class ModelBlock(Strict):
         description="Number of replies that a model in this process (`hf:`) writes in parallel, at temperature 0.",
     )
     context_length: int | None = Field(
-        None, ge=1, description="Maximum number of tokens that the model can read and write."
+        None, ge=1, description="Context length of the model: tokens that it can read and write together."
     )
     pictures: bool = Field(
         True, description="The model can see pictures. If off, it is sent their written findings instead."

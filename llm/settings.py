@@ -33,7 +33,9 @@ class ModelSettings(BaseModel):
     temperature: Temperature = Field(
         0.0, description="Sampling temperature. `default`: none is sent, and the server uses its own."
     )
-    seed: int | None = Field(None, description="Seed, sent to providers that accept one; patients are drawn by it too.")
+    seed: int | None = Field(
+        None, description="Seed, sent to providers that accept one, and used to draw patients (`drawn`)."
+    )
     timeout: float = Field(
         120.0,
         gt=0,
@@ -42,8 +44,8 @@ class ModelSettings(BaseModel):
     max_attempts: int = Field(
         6,
         ge=1,
-        description="Maximum number of failed requests for one answer. A busy server (HTTP 429) is asked four times as "
-        "often.",
+        description="Maximum number of failed requests for one answer. Four times as many are allowed if the server is "
+        "busy (HTTP 429).",
     )
     repairs: int = Field(
         3,

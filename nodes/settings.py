@@ -226,7 +226,7 @@ class PatientSettings(Settings):
     result_gate: Literal["audit", "strict"] = _of_dialogue(
         "audit",
         description="SAPS and Med-PMC: which results an order releases. `audit`: those that the model finds in the "
-        "order; if no rule finds them named there, they are counted. `strict`: only those that a rule finds named.",
+        "order; any that no rule finds named there are counted. `strict`: only those that a rule finds named.",
     )
     tracker_context: Literal["dialogue", "words"] = _of_dialogue(
         "dialogue",
