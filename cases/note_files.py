@@ -137,7 +137,7 @@ def _read_all(records: Iterable[Record], read: Callable[[Record, Mapping[str, An
 def _plain(record: Record, value: Mapping[str, Any]) -> Note | None:
     """Read the simplest format: ``{"id", "note", "language"?, "department"?, "diseases"?}``; ``text`` for ``note``."""
     field = "text" if "text" in value and "note" not in value else "note"
-    if not _is_text(record, field, value.get(field), f"text ({_KNOWN})"):
+    if not _is_text(record, field, value.get(field), f"the text of a note (known formats: {_KNOWN})"):
         return None
     diseases = value.get("diseases", value.get("disease")) or []
     return Note(

@@ -106,8 +106,8 @@ def test_texts_lines_tables_and_cases_are_all_read_as_notes(tmp_path: Path) -> N
 @pytest.mark.parametrize(
     ("written", "message"),
     [
-        ('{"id": "a", "note": 3}\n', r"n\.jsonl, line 1, note: expected text .*, found a value 3"),
-        ('{"id": "a"}\n', r"n\.jsonl, line 1, note: expected text"),
+        ('{"id": "a", "note": 3}\n', r"n\.jsonl, line 1, note: expected the text of a note .*, found a value 3"),
+        ('{"id": "a"}\n', r"n\.jsonl, line 1, note: expected the text of a note"),
         ('{"note": "x", "language": "../fr"}\n', r"line 1, language: String should match pattern"),
         ('{"id": "a", "note": "x"}\n{"id": "a", "note": "y"}\n', r"'a' is the id of 2 notes; ids must be unique"),
         ("[1]\n", r"expected an object, found a value 1"),
