@@ -124,7 +124,7 @@ def test_a_run_with_failed_cases_ends_with_1_and_says_why(tmp_path: Path) -> Non
         (["--case-id", "nobody"], "data.case_ids: nobody not in builtin"),
         (["--cases", "absent.jsonl"], "absent.jsonl"),
         (["--set", "data.split=dev"], "data.split"),
-        (["--set", "retrieval=true", "--set", "memory=absent"], "is not there; build it first"),
+        (["--set", "retrieval=true", "--set", "memory=absent"], "does not exist; build it first"),
         (["--epochs", "0"], "--epochs"),
         (["absent.toml"], "absent.toml: there is no such file"),
     ],

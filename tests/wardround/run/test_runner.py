@@ -405,7 +405,7 @@ def test_switched_off_retrieval_opens_no_memory(tmp_path: Path, monkeypatch: pyt
 
 
 def test_a_memory_that_is_not_there_is_refused_before_anything_is_written(tmp_path: Path) -> None:
-    with pytest.raises(CaseMemoryError, match="is not there"):
+    with pytest.raises(CaseMemoryError, match="does not exist"):
         run(short(retrieval=True, memory=str(tmp_path / "absent")), tmp_path / "out")
     assert not (tmp_path / "out").exists()
 

@@ -134,5 +134,5 @@ def test_a_context_is_refused_by_its_setting_before_a_server_drops_what_is_in_no
 
 
 async def test_a_turn_is_bound_to_what_a_doctor_says_at_a_time() -> None:
-    with pytest.raises(ValueError, match=r"words: 19,999 characters .* say at most 10,000"):
+    with pytest.raises(ValueError, match=r"words: 19,999 characters .* send at most 10,000"):
         await played(graph_of("patient_saps"), {"case_id": "surgery-03", "words": "Does it hurt? Yes?. " * 1000})
