@@ -49,7 +49,7 @@ def unreadable(error: Exception, expected: str = "") -> str:
     """Say why a file could not be read: ``file not found``, or ``cannot be read (permission denied); expected ...``."""
     if isinstance(error, FileNotFoundError):
         return "file not found"
-    reason = (isinstance(error, OSError) and error.strerror) or str(error)
+    reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
     if isinstance(error, UnicodeDecodeError):
         reason = f"not UTF-8 at byte {error.start}: {error.reason}"
     return f"cannot be read ({reason[:1].lower()}{reason[1:]})" + (f"; expected {expected}" if expected else "")

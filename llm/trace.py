@@ -41,7 +41,7 @@ class Call(BaseModel):
     )
     left_out: dict[str, int] = Field(
         default_factory=dict,
-        description="Amount of what was left out for the model's limits: `recalled_cases`, `oldest_turns`, `pictures`.",
+        description="Number of parts left out of the prompt, by kind: `recalled_cases`, `oldest_turns`, `pictures`.",
     )
     input_tokens: int = 0
     output_tokens: int = 0
