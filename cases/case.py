@@ -41,10 +41,10 @@ class PatientRecord(Strict):
     """What the patient knows and can tell. An absent section is empty text: it was not recorded."""
 
     age_years: float | None = Field(None, ge=0, le=130, description="Age in years; 0.5 is six months.")
-    sex: Sex | None = Field(None, description="As recorded; absent if not recorded.")
+    sex: Sex | None = Field(None, description="Recorded sex; null if not recorded.")
     occupation: Text = ""
-    chief_complaint: RequiredText = Field(description="The complaint the patient comes with, and since when.")
-    present_illness: Text = Field("", description="The course of the present illness, in the patient's knowledge.")
+    chief_complaint: RequiredText = Field(description="The complaint that the patient comes with, and since when.")
+    present_illness: Text = Field("", description="Course of the present illness, as the patient knows it.")
     past_history: Text = Field("", description="Earlier diseases, operations, medication and allergies.")
     personal_history: Text = Field("", description="Habits, living conditions, travel, menstruation and births.")
     family_history: Text = ""
@@ -53,21 +53,21 @@ class PatientRecord(Strict):
 class Image(Strict):
     """A picture that an examination yields."""
 
-    file: RequiredText = Field(description="Path, relative to the folder of the case file.")
-    item: AuxiliaryItem = Field(description="The examination that shows it: its image class.")
+    file: RequiredText = Field(description="Path of the picture, relative to the folder of the case file.")
+    item: AuxiliaryItem = Field(description="Image class: the examination that yields the picture.")
     name: Text = Field(
-        "", exclude_if=is_empty, description="What it is ordered by within its class, such as angiography."
+        "", exclude_if=is_empty, description="Name by which it is ordered within its class, such as angiography."
     )
 
     @model_validator(mode="after")
     def _is_imaging(self) -> "Image":
         if self.item not in IMAGE_CLASSES:
-            raise ValueError(f"{self.item!r} yields no pictures; an image class is one of {', '.join(IMAGE_CLASSES)}")
+            raise ValueError(f"{self.item!r} is not an image class; expected one of {', '.join(IMAGE_CLASSES)}")
         return self
 
 
 class ExaminationRecord(Strict):
-    """What examinations show, item by item of the closed vocabulary."""
+    """Results of examinations, by item of the closed vocabulary."""
 
     physical: dict[PhysicalItem, RequiredText] = Field(default_factory=dict)
     auxiliary: dict[AuxiliaryItem, RequiredText] = Field(default_factory=dict)
@@ -75,8 +75,8 @@ class ExaminationRecord(Strict):
     unpictured: dict[AuxiliaryItem, RequiredText] = Field(
         default_factory=dict,
         exclude_if=is_empty,
-        description="Of an image class with pictures, the findings that none of them shows (a chest CT in words beside "
-        "pictures of the abdomen): they are told with the pictures. They stand among its findings too.",
+        description="Findings of an image class that none of its pictures shows, such as a chest CT in words beside "
+        "pictures of the abdomen. They are reported with the pictures, and are part of the class's results too.",
     )
 
     @property
@@ -99,13 +99,13 @@ class AnswerKey(Strict):
     department: Department | None = Field(None, description="First-level department, one of 19.")
     sub_departments: Annotated[list[SubDepartment], UniqueItems] = Field(default_factory=list)
     examination_items: Annotated[list[ExaminationItem], UniqueItems] = Field(
-        default_factory=list, description="The physical and auxiliary items that should be ordered."
+        default_factory=list, description="Physical and auxiliary items that should be ordered."
     )
     imaging_reports: dict[AuxiliaryItem, RequiredText] = Field(
         default_factory=dict, description="Reference report by image class."
     )
     picture_reports: dict[str, RequiredText] = Field(
-        default_factory=dict, exclude_if=is_empty, description="By file, where pictures have reports of their own."
+        default_factory=dict, exclude_if=is_empty, description="Reference report by file, for pictures with their own."
     )
     diagnosis: list[RequiredText] = Field(default_factory=list, description="Diagnoses, the principal one first.")
     diagnosis_basis: Text = ""
@@ -114,28 +114,28 @@ class AnswerKey(Strict):
     alternative_plans: list[Plan] = Field(
         default_factory=list,
         exclude_if=is_empty,
-        description="Other sound treatments; they count where an experiment says so (`alternative_plans`).",
+        description="Other sound treatments; they count if an experiment sets `alternative_plans`.",
     )
-    question: Text = Field("", exclude_if=is_empty, description="What an examination asks at the end of the record.")
+    question: Text = Field("", exclude_if=is_empty, description="Question that an exam asks at the end of the record.")
     options: dict[str, RequiredText] = Field(
-        default_factory=dict, exclude_if=is_empty, description="What there is to choose from, by letter."
+        default_factory=dict, exclude_if=is_empty, description="Options of the question, by letter."
     )
-    option: Text = Field("", exclude_if=is_empty, description="The letter of the right one.")
+    option: Text = Field("", exclude_if=is_empty, description="Letter of the correct option.")
     entities: list[RequiredText] = Field(
-        default_factory=list, exclude_if=is_empty, description="Names that the source marked in the record."
+        default_factory=list, exclude_if=is_empty, description="Names that the source has marked in the record."
     )
     inferred: Annotated[list[str], UniqueItems] = Field(
         default_factory=list,
         exclude_if=is_empty,
-        description="Parts of this key that the source does not state: an importer made them of something else.",
+        description="Parts of this key that the source does not state, inferred by an importer.",
     )
 
     @model_validator(mode="after")
     def _fits_itself(self) -> "AnswerKey":
         if self.option and self.option not in self.options:
-            raise ValueError(f"option {self.option!r} is none of the options {', '.join(self.options) or '(none)'}")
+            raise ValueError(f"option {self.option!r} is not one of the options {', '.join(self.options) or '(none)'}")
         if unknown := set(self.inferred) - set(type(self).model_fields) | {"inferred"} & set(self.inferred):
-            raise ValueError(f"inferred: {', '.join(sorted(unknown))} is no part of an answer key")
+            raise ValueError(f"inferred: not part of an answer key: {', '.join(sorted(unknown))}")
         return self
 
     @property
@@ -158,9 +158,11 @@ class Provenance(Strict):
     source: RequiredText
     licence: Text = ""
     note: Text = ""
-    dataset: Text = Field("", exclude_if=is_empty, description="Which of the source's sets, where it names them.")
+    dataset: Text = Field(
+        "", exclude_if=is_empty, description="Name of the dataset within the source, if it has several."
+    )
     record: str = Field(
-        "", exclude_if=is_empty, description="The record as the source words it, with what it asks at the end."
+        "", exclude_if=is_empty, description="The record in the source's own words, with the question at its end."
     )
 
 
@@ -169,7 +171,7 @@ class Case(Strict):
 
     id: RequiredText
     parent_id: RequiredText | None = Field(
-        None, exclude_if=is_none, description="Of a variant: the id of the case that it was made from."
+        None, exclude_if=is_none, description="For a variant: id of the case that it was made from."
     )
     language: Language = "en"
     split: Split | None = None
@@ -177,10 +179,10 @@ class Case(Strict):
     examinations: ExaminationRecord = Field(default_factory=ExaminationRecord)
     key: AnswerKey = Field(default_factory=AnswerKey)
     opening: Opening | None = Field(
-        None, exclude_if=is_none, description="How the source opens the dialogue: a greeting and what is said to it."
+        None, exclude_if=is_none, description="Opening of the dialogue in the source: a greeting and the reply to it."
     )
     provenance: Provenance
-    folder: str = Field("", exclude=True, description="Where image paths start; set when a case is loaded.")
+    folder: str = Field("", exclude=True, description="Folder that image paths are relative to; set on loading.")
 
     def report_of(self, item: str, file: str) -> str:
         """Return a picture's report, else its class's report, else the class's result; empty if there is none."""

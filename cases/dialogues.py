@@ -14,17 +14,19 @@ PATIENT: Literal["user"] = "user"
 
 
 class Message(Strict):
-    """One turn; trainers know the physician as the assistant and the patient as the user."""
+    """One turn; as in chat training, the physician is the assistant and the patient the user."""
 
     role: Literal["system", "user", "assistant"]
     content: str
 
 
 class Objection(Strict):
-    """What a reader objects to in a dialogue."""
+    """An objection of a reader to a turn of a dialogue."""
 
-    turn: int = Field(description="Of the spoken ones, from 1.")
-    kind: Literal["contradicted", "invented"] = Field(description="By the note, or beyond it.")
+    turn: int = Field(description="Number of the spoken turn; the first is 1.")
+    kind: Literal["contradicted", "invented"] = Field(
+        description="Whether the note contradicts it, or does not contain it."
+    )
     reason: str = Field(min_length=1, description="What the turn says, and what the note says.")
 
 
@@ -32,20 +34,20 @@ class Dialogue(Strict):
     """One dialogue and the clinical note that it rests on."""
 
     id: str = Field(min_length=1)
-    messages: list[Message] = Field(description="Patient and physician in turns, after an optional system message.")
+    messages: list[Message] = Field(description="Turns of patient and physician, after an optional system message.")
     note: str = Field("", description="The clinical note; empty if there is none.")
     language: Language = "en"
     department: str | None = None
     diseases: list[str] = Field(default_factory=list)
-    inferred: str = Field("", description="The disease that its writer came to.")
-    source: str = Field("", description="The file that the note was read from.")
-    strategy: str = Field("", description="How the dialogue was made.")
-    models: list[str] = Field(default_factory=list, description="The models that wrote it.")
+    inferred: str = Field("", description="Disease that the writer of the dialogue inferred.")
+    source: str = Field("", description="File that the note was read from.")
+    strategy: str = Field("", description="Method by which the dialogue was made.")
+    models: list[str] = Field(default_factory=list, description="Models that wrote the dialogue.")
     sections: dict[str, int] = Field(
         default_factory=dict, description="Where each section of the interview begins, counted in spoken messages."
     )
     objections: list[Objection] | None = Field(
-        None, description="What a reader found who held it against the note; None if nobody did."
+        None, description="Objections of a reader who compared it with the note; None if nobody did."
     )
 
     @property
@@ -64,5 +66,5 @@ def read_dialogues(path: str | Path) -> tuple[list[Dialogue], list[Problem]]:
         else:
             dialogues.append(found)
     if not (dialogues or problems):
-        problems.append(Problem(str(path), "", "", "holds no dialogue; expected one JSON object a line"))
+        problems.append(Problem(str(path), "", "", "contains no dialogues; expected one JSON object per line"))
     return dialogues, problems

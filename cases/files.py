@@ -18,7 +18,7 @@ from pydantic import BaseModel, ValidationError
 from cases.case import Case, Split
 from cases.pictures import picture_fault, picture_faults
 from cases.registry import nearest
-from cases.validation import faults
+from cases.validation import faults, unreadable
 
 BUILTIN = "builtin"
 Model = TypeVar("Model", bound=BaseModel)
@@ -125,18 +125,25 @@ def check_cases(source: str | Path = BUILTIN) -> tuple[list[Case], list[Problem]
                 problems.extend(case)
                 continue
             if case.id in seen:
-                problems.append(Problem(str(path), place, "id", f"{case.id!r} is already used at {seen[case.id]}"))
+                problems.append(
+                    Problem(str(path), place, "id", f"the id {case.id!r} is already used at {seen[case.id]}")
+                )
                 continue
             seen[case.id] = f"{path.name}, {place}"
             case = case.model_copy(update={"folder": folder})
             problems.extend(Problem(str(path), f"{place} ({case.id})", *fault) for fault in picture_faults(case))
             cases.append(case)
     if not cases and not problems:
-        problems.append(Problem(str(source), "", "", "holds no case; expected one JSON object a line"))
+        problems.append(Problem(str(source), "", "", "contains no cases; expected one JSON object per line"))
     elif foreign:
         remedy = f"import it first: `wardround cases import FORMAT {source} -o CASES.jsonl`"
         problems.append(
-            Problem(str(source), "", "", f"holds no case as we write them; if it is of another format, {remedy}")
+            Problem(
+                str(source),
+                "",
+                "",
+                f"contains no cases in the format of Ward Round; if it has another format, {remedy}",
+            )
         )
     return cases, problems
 
@@ -184,7 +191,7 @@ def parsed_lines(path: Path, model: type[Model]) -> Iterator[tuple[str, Model | 
     try:
         text = path.read_text("utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
-        yield "", [Problem(str(path), "", "", f"cannot be read ({error}); expected UTF-8 JSON lines")]
+        yield "", [Problem(str(path), "", "", unreadable(error, "UTF-8 JSON lines"))]
         return
     for place, line in _documents(text):
         try:

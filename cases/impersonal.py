@@ -25,8 +25,8 @@ def impersonal(case: Case) -> Case:
     """
     if case.language not in LANGUAGES:
         raise ValueError(
-            f"case {case.id}: personalized = false cannot take age and sex out of texts in {case.language!r}; "
-            f"it has rules for {' and '.join(LANGUAGES)}"
+            f"case {case.id}: personalized = false cannot remove age and sex from texts in {case.language!r}; "
+            f"there are rules for {' and '.join(LANGUAGES)} only"
         )
     patient = case.patient
 

@@ -20,7 +20,7 @@ from cases.text.words import language_of
 
 _KNOWN = (
     "text files, JSON lines with id and note, MTS-Dialog (section_text), MedQA (question and options), "
-    "AgentClinic (OSCE_Examination) or cases of our own (patient)"
+    "AgentClinic (OSCE_Examination) or Ward Round's own cases (patient)"
 )
 # MTS-Dialog's sections that ours do not have.
 _MTS_HEADINGS = {
@@ -44,7 +44,7 @@ def read_notes(source: str | Path | Sequence[str | Path], warnings: list[Problem
         sources = list(dict.fromkeys(map(str, source)))
         notes = [note for one in sources for note in read_notes(one, warnings)]
         if duplicates := _duplicate_ids(notes):
-            faults = [f"{name!r} is the id of notes of several sources; expected unique ids" for name in duplicates]
+            faults = [f"{name!r} is the id of notes in several sources; ids must be unique" for name in duplicates]
             raise CaseFileError([Problem(", ".join(sources), "", "id", fault) for fault in faults])
         return notes
     path = Path(source)
@@ -54,14 +54,14 @@ def read_notes(source: str | Path | Sequence[str | Path], warnings: list[Problem
         reader = Source(path)
         notes = list(_texts(sorted(path.glob("*.txt")), reader))
         if not (notes or reader.problems):
-            reader.error("holds no .txt file; expected one note a file")
+            reader.error("contains no .txt files; expected one note per file")
     else:
         reader = Source(path)
         notes = list(_texts([path], reader) if path.suffix == ".txt" else _records(reader))
         if not (notes or reader.problems):
-            reader.error(f"holds no note; expected {_KNOWN}")
+            reader.error(f"contains no notes; expected {_KNOWN}")
     for note_id, count in _duplicate_ids(notes).items():
-        reader.error(f"{note_id!r} is the id of {count} notes; expected unique ids", field="id")
+        reader.error(f"{note_id!r} is the id of {count} notes; ids must be unique", field="id")
     if warnings is not None:
         warnings += [problem for problem in reader.problems if problem.severity != "error"]
     if errors := [problem for problem in reader.problems if problem.severity == "error"]:
@@ -137,7 +137,7 @@ def _read_all(records: Iterable[Record], read: Callable[[Record, Mapping[str, An
 def _plain(record: Record, value: Mapping[str, Any]) -> Note | None:
     """Read the simplest format: ``{"id", "note", "language"?, "department"?, "diseases"?}``; ``text`` for ``note``."""
     field = "text" if "text" in value and "note" not in value else "note"
-    if not _is_text(record, field, value.get(field), f"text ({_KNOWN})"):
+    if not _is_text(record, field, value.get(field), f"the text of a note (known formats: {_KNOWN})"):
         return None
     diseases = value.get("diseases", value.get("disease")) or []
     return Note(

@@ -9,7 +9,7 @@ from cases.vocabulary import Language, label
 
 
 class Note(Strict):
-    """One patient's note as running text, and what is known of it beside the text."""
+    """One patient's note as running text, with what is known of it besides the text."""
 
     model_config = ConfigDict(str_strip_whitespace=True)
 
@@ -17,10 +17,10 @@ class Note(Strict):
     text: str = Field(min_length=1)
     language: Language = "en"
     department: str | None = None
-    diseases: list[str] = Field(default_factory=list, description="As diagnosed, the principal one first.")
-    answer: str = Field("", description="What an answer key adds to the text, under its heading.")
+    diseases: list[str] = Field(default_factory=list, description="Diagnosed diseases, the principal one first.")
+    answer: str = Field("", description="What the answer key adds to the text, under its heading.")
 
-    source: str = Field("", description="The file it was read from, so that what is for tests stays out of training.")
+    source: str = Field("", description="File that the note was read from; keeps test notes out of training.")
 
     @property
     def sections(self) -> dict[str, tuple[str, ...]]:

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path, PureWindowsPath
 
 from cases.case import Case
+from cases.validation import unreadable
 
 LARGEST = 20 * 2**20  # bytes of one picture at most; model servers accept no more
 _FORMATS = ("PNG", "JPEG", "GIF", "WEBP", "BMP", "TIFF")
@@ -36,7 +37,7 @@ def read_picture(file: str | Path) -> tuple[bytes, str]:
 
     path = Path(file).resolve()
     if _folders is not None and not any(path.is_relative_to(folder) for folder in _folders):
-        raise PictureError(f"{str(file)!r} lies in no folder that this server may read pictures of")
+        raise PictureError(f"{str(file)!r} is outside the folders that this server may read pictures from")
     try:
         if path.is_file() and path.stat().st_size > LARGEST:
             raise PictureError(f"{str(file)!r} is larger than {LARGEST // 2**20} MB; send a smaller copy")
@@ -47,11 +48,11 @@ def read_picture(file: str | Path) -> tuple[bytes, str]:
     except Raster.DecompressionBombError as error:
         raise PictureError(f"{str(file)!r} has too many pixels; send a smaller copy") from error
     except UnidentifiedImageError as error:
-        raise PictureError(f"{str(file)!r} is no image by its content; {', '.join(_FORMATS)} are read") from error
+        raise PictureError(f"{str(file)!r} is not an image; expected {', '.join(_FORMATS)}") from error
     except (OSError, ValueError, SyntaxError) as error:
         if isinstance(error, PictureError):
             raise
-        raise PictureError(f"{str(file)!r} cannot be read ({error})") from error
+        raise PictureError(f"{str(file)!r}: {unreadable(error)}") from error
 
 
 def with_sound_pictures(case: Case) -> Case:
@@ -79,16 +80,16 @@ def picture_fault(folder: str | Path, file: str) -> str | None:
     """Return why a file is not a picture within the folder, with links resolved; None if it is one."""
     try:
         if PureWindowsPath(file).drive:  # Windows would contact another host to resolve it
-            return f"{file!r} leads out of the case's folder; put the picture into it"
+            return f"{file!r} is outside the case's folder; put the picture into it"
         within = Path(folder).resolve()
         path = (within / file).resolve()
         if not path.is_relative_to(within):
-            return f"{file!r} leads out of the case's folder; put the picture into it"
+            return f"{file!r} is outside the case's folder; put the picture into it"
         if not path.is_file():
-            return f"no picture at {file!r}; put it into the case's folder, or leave it out of the case"
+            return f"picture {file!r} not found; put it into the case's folder, or remove it from the case"
         read_picture(path)
     except PictureError as error:
         return str(error).replace(str(path), file)
     except (OSError, ValueError, RuntimeError) as error:  # an invalid file name, or a loop of links
-        return f"{file!r} cannot be the path of a picture ({error})"
+        return f"{file!r} is not a valid path ({error})"
     return None

@@ -19,7 +19,7 @@ class RegistryError(ValueError):
 
 
 class GivenError(ValueError):
-    """Registered code returned something else than required; the fault is in that code."""
+    """Registered code returned something other than required; the fault is in that code."""
 
 
 def nearest(name: str, known: Iterable[str]) -> str:
@@ -27,7 +27,7 @@ def nearest(name: str, known: Iterable[str]) -> str:
     known = sorted(known)
     if alike := difflib.get_close_matches(name, known, n=1):
         return f"did you mean {alike[0]!r}?"
-    return f"known are {', '.join(known)}"
+    return f"expected one of {', '.join(known)}"
 
 
 _KINDS: dict[str, Callable[[Any], bool]] = {
@@ -45,7 +45,7 @@ def check_named(kind: str, name: object) -> None:
         RegistryError: ``name`` is not a string.
     """
     if not isinstance(name, str):
-        raise RegistryError(f"{kind}: expected a name in the decorator's parentheses, as in ('my_{kind}')")
+        raise RegistryError(f"{kind}: expected a name in the decorator's parentheses, such as ('my_{kind}')")
 
 
 def check_function(kind: str, name: str, function: object, arguments: str, *also: str) -> None:
@@ -92,10 +92,13 @@ class Registry(Mapping[str, Entry], Generic[Entry]):
             RegistryError: the name is taken, or has other characters than lower-case letters, digits and underscores.
         """
         if not _NAME.fullmatch(name):
-            raise RegistryError(f"{self.kind} {name!r}: a name has small letters, digits and underscores only")
+            raise RegistryError(
+                f"{self.kind} {name!r}: a name has only lower-case letters, digits and underscores, and begins with a "
+                "letter"
+            )
         if name in self._entries:
             by = next((by for registry, known, by in reversed(_additions) if registry is self and known == name), "")
-            raise RegistryError(f"{self.kind} {name!r} is registered already{by}; choose another name")
+            raise RegistryError(f"{self.kind} {name!r} is already registered{by}; choose another name")
         self._entries[name] = entry
         _additions.append((self, name, _by[-1]))
         return entry

@@ -45,9 +45,11 @@ def with_sex(case: Case, sex: Sex) -> Case:
     if case.patient.sex == sex:
         return case
     if case.language not in LANGUAGES:
-        raise SexBoundError(f"case {case.id} cannot be played as {sex}: its language, {case.language!r}, has no rules")
+        raise SexBoundError(
+            f"case {case.id} cannot be played as {sex}: there are no rules for its language, {case.language!r}"
+        )
     for place, words in _mentions_of_other_sex(case, sex):
-        raise SexBoundError(f"case {case.id} cannot be played as {sex}: {place} speaks of {words!r}")
+        raise SexBoundError(f"case {case.id} cannot be played as {sex}: {place} mentions {words!r}")
     change = partial(_changed, sex=sex, language=case.language)
     histories = {name: change(getattr(case.patient, name), name) for name in (*HISTORIES, "occupation")}
     patient = case.patient.model_copy(update={**histories, "sex": sex})

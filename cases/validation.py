@@ -45,6 +45,16 @@ def in_a_line(error: BaseException, whole: str = "", most: int = 8) -> str:
     return "; ".join(f"{place}: {message}" if place else message for place, message in placed)
 
 
+def unreadable(error: Exception, expected: str = "") -> str:
+    """Say why a file could not be read: ``file not found``, or ``cannot be read (permission denied); expected ...``."""
+    if isinstance(error, FileNotFoundError):
+        return "file not found"
+    reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+    if isinstance(error, UnicodeDecodeError):
+        reason = f"not UTF-8 at byte {error.start}: {error.reason}"
+    return f"cannot be read ({reason[:1].lower()}{reason[1:]})" + (f"; expected {expected}" if expected else "")
+
+
 def line_in(error: BaseException, theirs: Any) -> str:
     """Return where in other people's code an error arose, as `` (my_ward.py, line 3)``; empty if not there.
 

@@ -86,7 +86,7 @@ class Vocabulary:
     def require(self, text: str) -> str:
         """Like :meth:`canonical`, but raise ValueError for an unknown term."""
         if (name := self.canonical(text)) is None:
-            raise ValueError(f"{text!r} is not in the vocabulary of {self.name}: {self.choices}")
+            raise ValueError(f"{text!r} is not in the vocabulary of {self.name}; expected {self.choices}")
         return name
 
     def label(self, name: str, language: Language) -> str:
@@ -257,7 +257,7 @@ GivenTreatmentItem = Annotated[str, *given(TREATMENT_ITEMS.require, TREATMENT_IT
 def _given_sub_department(text: str, info: ValidationInfo) -> str:
     name, context = canonical_sub_department(text), info.context or {}
     if context.get("closed") and (terms := context.get("terms")) and name not in terms:
-        raise ValueError(f"{name!r} is none of the options")
+        raise ValueError(f"{name!r} is not one of the options")
     return name
 
 

@@ -45,11 +45,11 @@ GRAPHS: Mapping[str, Graph] = {
 # Graphs that start from a case, a note or a dialogue, so that they can be started by hand in Studio.
 SERVED: Mapping[str, str] = {
     "clinical_workflow": "One case through referral, history-taking, examination, diagnosis and treatment (MedChain).",
-    "clini_eval": "An interview judged: demonstrated, compared, given points (CliniChat). Starts from a dialogue.",
-    "consultation": "A doctor and any of the patients in one dialogue, then the doctor's report.",
-    "dispute_resolution": "Several interns consult, and a director settles what they dispute (AI Hospital).",
-    "one_step": "A report on the whole record at once: the upper bound of a consultation (AI Hospital).",
-    "reconstruction": "A note, or a case's, becomes an interview (CliniChat).",
+    "clini_eval": "Judges an interview by demonstration, comparison and points (CliniChat). Starts from a dialogue.",
+    "consultation": "A dialogue of a doctor with any of the patients, then the doctor's report.",
+    "dispute_resolution": "Several interns consult the patient, and a director settles their disputes (AI Hospital).",
+    "one_step": "A report on the whole record at once: the upper bound for a consultation (AI Hospital).",
+    "reconstruction": "Turns a note, or that of a case, into an interview (CliniChat).",
 }
 
 
@@ -68,13 +68,13 @@ def served() -> Mapping[str, Served]:
     graphs = {name: Served(partial(GRAPHS.__getitem__, name), description) for name, description in SERVED.items()}
     for name in STRATEGIES:
         if name != "group":
-            description = f"The clinical workflow, every stage decided by the strategy {name!r}."
+            description = f"The clinical workflow, with every stage decided by the strategy {name!r}."
             graphs[f"clinical_workflow_{name}"] = Served(partial(clinical_workflow_by, name), description)
     for name in PATIENTS:
-        description = f"The patient {name!r} by itself: say something to it, and it replies; a thread is a dialogue."
+        description = f"The patient {name!r} alone: say something, and it replies. A thread is one dialogue."
         graphs[f"patient_{name}"] = Served(partial(patient_turn_of, name), description)
     for name in parts():
-        description = f"The stage {name!r} by itself, on what record and key say of all that comes before it."
+        description = f"The stage {name!r} alone; earlier findings come from the case's record and answer key."
         graphs[f"stage_{name}"] = Served(partial(stage_by_itself, name), description)
     return graphs
 
@@ -99,7 +99,7 @@ def graph_by(name: str, strategy: str) -> Graph:
     if name in parts():
         return part_by(strategy, name)
     if strategy != "group":
-        raise ValueError(f"{name} is decided by no strategy; only clinical_workflow, {', '.join(parts())} are")
+        raise ValueError(f"{name} is not decided by a strategy; only clinical_workflow, {', '.join(parts())} are")
     if name.startswith(_PATIENT):
         patient: Graph = PATIENTS[name.removeprefix(_PATIENT)].graph
         return patient

@@ -51,7 +51,7 @@ class _OwnContext(GraphContext):
     def _reject_other_settings(cls, given: Any) -> Any:
         for key in given if isinstance(given, Mapping) else ():
             if key not in cls.model_fields:
-                raise ValueError(f"{key!r} is no setting of the graph {cls.graph!r}: {_remedy(key, cls)}")
+                raise ValueError(f"{key!r} is not a setting of the graph {cls.graph!r}: {_remedy(key, cls)}")
         return given
 
     @model_validator(mode="after")
@@ -78,7 +78,7 @@ def _remedy(key: str, context: type[ModelSettings]) -> str:
     """Return which graphs obey a setting, or the most similar name in this context."""
     obeying = [repr(other.graph) for other in CONTEXTS.values() if key in other.model_fields]
     if obeying:
-        return f"it is obeyed by {', '.join(obeying)}"
+        return f"it belongs to {', '.join(obeying)}"
     return nearest(key, context.model_fields)
 
 
@@ -92,7 +92,7 @@ class ClinicalContext(
     RecallSettings,
     GrowthSettings,
 ):
-    """How to run the clinical workflow."""
+    """Settings of the clinical workflow."""
 
     graph = "clinical_workflow"
 
@@ -100,8 +100,8 @@ class ClinicalContext(
     def _reject_reference_reports(self) -> Self:
         if self.pictures_in_dialogue == "report":
             raise ValueError(
-                "pictures_in_dialogue = 'report' tells the reference report, which the workflow is scored on; use the "
-                "graph 'consultation', or send_pictures = false for the written findings"
+                "pictures_in_dialogue = 'report' reveals the reference report, which the workflow is scored on; use "
+                "the graph 'consultation', or send_pictures = false for the written findings"
             )
         return self
 
@@ -133,31 +133,31 @@ def clinical_context(built_for: str) -> type[ClinicalContext]:
 
 
 class ConsultationContext(_OwnContext, CaseSettings, DialogueSettings, RecallSettings):
-    """How to run a consultation."""
+    """Settings of a consultation."""
 
     graph = "consultation"
 
 
 class OneStepContext(_OwnContext, CaseSettings, RecallSettings):
-    """How to ask for a report on the whole record at once."""
+    """Settings of a report on the whole record at once."""
 
     graph = "one_step"
 
 
 class DisputeResolutionContext(_OwnContext, CaseSettings, DialogueSettings, CollaborationSettings, RecallSettings):
-    """How to run consultations of several interns, and their discussion."""
+    """Settings of the consultations of several interns, and of their discussion."""
 
     graph = "dispute_resolution"
 
 
 class ReconstructionContext(_OwnContext, SourceSettings, TurnSettings, ReconstructionSettings):
-    """How to make a dialogue of a note."""
+    """Settings of the reconstruction of a dialogue from a note."""
 
     graph = "reconstruction"
 
 
 class CliniEvalContext(_OwnContext):
-    """How to judge an interview: models are all there is to set."""
+    """Settings of the judging of an interview: only those of its models."""
 
     graph = "clini_eval"
 
@@ -173,11 +173,11 @@ def patient_context(system: str) -> type[_OwnContext]:
             del form["properties"][name]
 
     class PatientContext(_OwnContext, CaseSettings, PatientSettings):
-        __doc__ = f"How to talk with the patient {system!r}."
+        __doc__ = f"Settings of a dialogue with the patient {system!r}."
         model_config = ConfigDict(json_schema_extra=without_others)
         graph = f"patient_{system}"
 
-        patient: Literal[system] = Field(system, description="Who answers.")  # type: ignore[valid-type]
+        patient: Literal[system] = Field(system, description="Patient system that answers the doctor.")  # type: ignore[valid-type]
 
         @model_validator(mode="before")
         @classmethod
@@ -192,7 +192,7 @@ def stage_context(part: str) -> type[_OwnContext]:
     """Return the context schema of one part of the workflow run alone."""
 
     class StageContext(_OwnContext, CaseSettings, GroupSettings, RecallSettings):
-        __doc__ = f"How to run the stage {part!r} by itself."
+        __doc__ = f"Settings of the stage {part!r} run alone."
         graph = f"stage_{part}"
 
         @cached_property

@@ -155,9 +155,9 @@ async def _answer(
         messages = [*messages, AIMessage(shown), HumanMessage(repair(wrong))]
     if accepted is not None:
         return accepted
-    also = {0: "", 1: ", also after a repair"}.get(repairs, f", also after {repairs} repairs")
-    room = "; a higher max_tokens, or a longer context of its server, gives it room" if reply.cut else ""
-    raise AnswerError(f"not a {question.kind.__name__}{also}: {what_is_wrong(wrong)}{room}") from wrong
+    even = {0: "", 1: ", even after a repair"}.get(repairs, f", even after {repairs} repairs")
+    room = "; raise max_tokens, or the context length of the server" if reply.cut else ""
+    raise AnswerError(f"not a valid {question.kind.__name__}{even}: {what_is_wrong(wrong)}{room}") from wrong
 
 
 async def _in_thread_if_slow(
@@ -175,10 +175,10 @@ def _read(question: Question[Answer], reply: Reply, taken: Taken, *, strictly: b
     if looped and strictly and question.repair:
         raise LoopError("it says the same over and over, and was cut off; say everything once, in a few sentences")
     if echoes(text, question.schema):
-        raise EchoError("it repeats what the form says of a field instead of filling it in")
+        raise EchoError("it repeats the description of a field instead of filling it in")
     text = without_fences(text)
     if (unnamed := without_names(text, question.names)) != text and strictly and question.repair:
-        raise EchoError("it gives the name of a field, or of its material, for what is asked")
+        raise EchoError("it gives the name of a field, or of a part of the material, instead of what is asked")
     answer = question.read(text if question.directions else unnamed, strictly)
     spoken = getattr(answer, "text", "")
     if strictly and question.repair and question.directions and says_directions(spoken, question.directions):

@@ -95,7 +95,7 @@ async def _answered(
         return await (_by_rule if asked.spec == OFFLINE else _by_person)(asked, view, call)
     if asked.length is not None and (needed := asked.size(view)) > asked.length:
         raise ContextLengthError(
-            f"the prompt has about {needed} tokens, and {asked.spec} reads {asked.length} at most; {LONGER}"
+            f"the prompt has about {needed} tokens, but {asked.spec} can read {asked.length} at most; {LONGER}"
         )
     if is_rehearsal():
         return rehearsed(asked.role, view, question, taken)

@@ -171,7 +171,7 @@ class BatchTransport(httpx2.AsyncBaseTransport):
             except httpx2.HTTPStatusError:  # the server cannot list batches
                 return None
             if not waited:
-                _log.info("file %s: no batch of it is listed yet; looking for it for %.0f s", name, _LAG)
+                _log.info("file %s: no batch is listed for it yet; checking for %.0f s", name, _LAG)
             await asyncio.sleep(pause)
             waited += pause
             pause = min(longest, pause * growth)
@@ -302,7 +302,7 @@ def _parse_reply(text: str) -> dict[str, Any]:
     """Parse a reply about a file or batches; ValueError for HTML pages and errors sent with status 200."""
     found = _object(text)
     if found is None or not ("id" in found or "data" in found):
-        raise ValueError(f"no reply of a batch interface: {text[:200]!r}")
+        raise ValueError(f"not a reply of a batch interface: {text[:200]!r}")
     return found
 
 

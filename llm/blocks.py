@@ -23,56 +23,73 @@ _SECRET_FIELD = re.compile(r"api_?key|secret|password|credential|authorization",
 
 
 class ModelBlock(Strict):
-    """A model with parameters of its own; what is left out is as in the run's settings.
+    """A model with parameters of its own; for those that are left out, the run's settings apply.
 
-    Two roles that share a model and differ in its parameters have two blocks. Keys stand in the environment: a block
-    is part of every record.
+    Two roles that use one model with different parameters need two blocks. Keys are read from the environment, because
+    blocks are written to every record.
     """
 
-    spec: str = Field(description="`provider:model[@base_url]` or `hf:FOLDER`.")
-    base_url: str | None = Field(None, description="Of the server, if it does not stand in the spec.")
+    spec: str = Field(description="Model: `provider:model[@base_url]` or `hf:FOLDER`.")
+    base_url: str | None = Field(None, description="Base URL of the server, if the spec does not name it.")
     api_key_env: str | None = Field(
-        None, description="The environment variable with the server's key; empty if it needs none."
+        None, description="Environment variable that holds the server's key; empty if the server needs none."
     )
     temperature: Temperature | None = Field(
-        None, description="`default`: none is sent; the run's temperature if left out."
+        None, description="Sampling temperature; `default` sends none. Default: the run's temperature."
     )
-    top_p: float | None = Field(None, gt=0, le=1)
-    max_tokens: int | None = Field(None, ge=1, description="Tokens an answer may have; the run's if left out.")
-    reasoning_effort: str | None = Field(None, description="As the provider calls it: `low`, `medium`, `high`, ...")
-    extra_body: dict[str, Any] = Field(default_factory=dict, description="What else stands in every request's body.")
+    top_p: float | None = Field(None, gt=0, le=1, description="Nucleus sampling. Default: the server's.")
+    max_tokens: int | None = Field(
+        None, ge=1, description="Maximum number of tokens in an answer. Default: the run's limit."
+    )
+    reasoning_effort: str | None = Field(
+        None, description="Reasoning effort, as the provider calls it: `low`, `medium`, `high`, ..."
+    )
+    extra_body: dict[str, Any] = Field(
+        default_factory=dict, description="Additional fields in the body of every request."
+    )
     headers: dict[str, str] = Field(
-        default_factory=dict, description="What else every request is headed by; `$NAME` is taken from the environment."
+        default_factory=dict,
+        description="Additional HTTP headers for every request; `$NAME` is read from the environment.",
     )
     prices: tuple[float, float] | None = Field(
-        None, description="US dollars per million input and output tokens; as known if left out."
+        None, description="US dollars per million input and output tokens. Default: the known price."
     )
     batch: str | None = Field(
         None,
         min_length=1,
-        description="Ask through OpenAI's batch interface, at half the price and within a day; the file says which "
-        "batches are under way, so that a run that was killed finds them again.",
+        description="Ask through OpenAI's batch interface, at half the price and within a day. The value is a file "
+        "that records the batches under way, so that an interrupted run finds them again.",
     )
     together: int | None = Field(
-        None, ge=1, description="Replies that a model in this process (`hf:`) writes at once, at temperature 0."
+        None,
+        ge=1,
+        description="Number of replies that a model in this process (`hf:`) writes in parallel, at temperature 0.",
     )
-    context_length: int | None = Field(None, ge=1, description="Tokens that it reads and writes at most.")
-    pictures: bool = Field(True, description="It sees pictures; if not, it is sent their written findings.")
-    chat_roles: bool = Field(True, description="System and user speak in turn; if off, all is one user message.")
+    context_length: int | None = Field(
+        None, ge=1, description="Context length of the model: tokens that it can read and write together."
+    )
+    pictures: bool = Field(
+        True, description="The model can see pictures. If off, it is sent their written findings instead."
+    )
+    chat_roles: bool = Field(
+        True, description="Send separate system and user messages. If off, send everything as one user message."
+    )
     schema_in_prompt: bool = Field(
-        False, description="Each prompt tells the answer's schema, for servers that bind it and do not show it."
+        False,
+        description="Repeat the answer's schema in every prompt, for servers that enforce it without showing it to the "
+        "model.",
     )
 
     card: dict[str, str] = Field(
         default_factory=dict,
-        description='What tables say of it: `{maker = "OpenBMB", size = "8.5B", precision = "bf16"}`.',
+        description='Details of the model for tables: `{maker = "OpenBMB", size = "8.5B", precision = "bf16"}`.',
     )
 
     @field_validator("api_key_env")
     @classmethod
     def _check_variable_name(cls, name: str | None) -> str | None:
         if name and not (name.isidentifier() and SECRET_NAME.search(name)):
-            raise ValueError(f"is not the key but names the environment variable with it, which must hold {_MARKERS}")
+            raise ValueError(f"expected the name of an environment variable, with {_MARKERS} in it, not the key itself")
         return name
 
     @field_validator("headers")
@@ -80,23 +97,25 @@ class ModelBlock(Strict):
     def _reject_secret_headers(cls, headers: dict[str, str]) -> dict[str, str]:
         for name, value in headers.items():
             if _SECRET_HEADER.search(name) and not any(map(SECRET_NAME.search, _VARIABLE.findall(value))):
-                raise ValueError(f"{name}: a secret stands in the environment: write '$NAME', with {_MARKERS} in it")
+                raise ValueError(
+                    f"{name}: secrets are read from the environment: write '$NAME', with {_MARKERS} in the name"
+                )
         return headers
 
     @field_validator("extra_body")
     @classmethod
     def _reject_secret_fields(cls, body: dict[str, Any]) -> dict[str, Any]:
         if secret := next((name for name in _field_names(body) if _SECRET_FIELD.search(name)), None):
-            raise ValueError(f"{secret}: what is secret stands in the environment; see api_key_env and headers")
+            raise ValueError(f"{secret}: secrets are read from the environment; use api_key_env or headers")
         return body
 
     @model_validator(mode="after")
     def _check_spec(self) -> "ModelBlock":
         spec = ModelSpec.parse(self.spec)
         if spec.provider in (OFFLINE, HUMAN, OBJECT):
-            raise ValueError(f"spec: {self.spec!r} takes no parameters; it stands in the model map itself")
+            raise ValueError(f"spec: {self.spec!r} takes no parameters; name it directly in the model map")
         if self.base_url is not None and spec.base_url is not None:
-            raise ValueError("base_url: the spec names a server already")
+            raise ValueError("base_url: the spec already names a server; remove one of the two")
         _ = self.parsed
         return self
 

@@ -52,7 +52,7 @@ def build_model(name: str, settings: ModelSettings, without: Collection[str] = (
         return object_of(spec.name)
     options = _parameters(block, settings, without)
     if block.batch and spec.provider != "openai":
-        raise ModelSpecError(f"model.{name}.batch: {spec.provider} takes none in OpenAI's form; name openai:MODEL@URL")
+        raise ModelSpecError(f"model.{name}.batch: not available for {spec.provider}; use openai:MODEL@URL")
     if spec.provider == IN_PROCESS:
         from llm.local_weights import HfChat, check_folder
 
@@ -60,7 +60,7 @@ def build_model(name: str, settings: ModelSettings, without: Collection[str] = (
         _check_parameters(name, block, HfChat)
         return HfChat(folder=spec.name, timeout=settings.timeout, **options)
     if not stays(spec.base_url):
-        raise ModelSpecError(f"{block.text}: --no-egress lets nothing leave; name a local server")
+        raise ModelSpecError(f"{block.text}: not allowed with --no-egress; use a local server")
     from llm.batches import SECONDS
     from llm.transport import hold
 
@@ -126,7 +126,7 @@ def _create(block: ModelBlock, options: dict[str, Any]) -> "BaseChatModel":
         raise ModelSpecError(f"{block.text} needs the extra `{extra}`: pip install 'wardround[{extra}]'") from error
     except Exception as error:  # the type raised for a missing key differs between integrations
         if (spec.provider, spec.base_url) == ("openai", None) and not os.environ.get("OPENAI_API_KEY"):
-            wanted = "set OPENAI_API_KEY, in the environment or a file .env here, or name a server of yours"
+            wanted = "set OPENAI_API_KEY in the environment or in a file .env here, or use a server of your own"
             raise ModelSpecError(f"{block.text} needs a key: {wanted}, openai:{spec.name}@URL") from error
         raise ModelSpecError(f"{block.text} cannot be used: {brief(error)}") from error
 
@@ -135,8 +135,8 @@ def _create(block: ModelBlock, options: dict[str, Any]) -> "BaseChatModel":
 def _tell_unheld(provider: str) -> None:
     """Warn once per provider whose HTTP client cannot be restricted."""
     _log.warning(
-        "%s: its integration brings an HTTP client of its own, which cannot be held: it may follow redirects, and "
-        "takes answers of any size",
+        "%s: its integration brings its own HTTP client, which cannot be restricted: it may follow redirects and "
+        "accept answers of any size",
         provider,
     )
 
@@ -189,7 +189,7 @@ def _check_parameters(name: str, block: ModelBlock, kind: "type[BaseChatModel]")
     for parameter in ("top_p", "max_tokens", "reasoning_effort", "extra_body", "headers", "together"):
         own = "default_headers" if parameter == "headers" else parameter
         if getattr(block, parameter) and names.get(own, own) not in _fields(kind):
-            raise ModelSpecError(f"model.{name}.{parameter}: {kind.__name__} takes none")
+            raise ModelSpecError(f"model.{name}.{parameter}: not accepted by {kind.__name__}; remove it")
 
 
 def _fields(kind: "type[BaseChatModel]") -> set[str | None]:

@@ -55,7 +55,7 @@ class ResponseCache:
             self._database = sqlite3.connect(file, timeout=_BUSY_SECONDS, isolation_level=None, check_same_thread=False)
             tables = {name for (name,) in self._database.execute("SELECT name FROM sqlite_master")}
             if tables and "answers" not in tables:
-                raise ValueError("it is the database of something else")
+                raise ValueError("it is the database of another program")
             # SQLite does not wait while another process changes the journal mode, so retry here.
             again = Retrying(
                 retry=retry_if_exception_type(sqlite3.OperationalError),

@@ -134,14 +134,15 @@ class ChatClient:
                 raise
             except Exception as error:
                 if why := self._refuses_all(error, refusals):
-                    raise RefusedError(f"{self.spec.server} answers no question: {why} ({brief(error)})") from error
+                    raise RefusedError(f"{self.spec.server} refuses all questions: {why} ({brief(error)})") from error
                 detail = "; ".join([*(f"{form}: {why}" for form, why in refusals.items()), brief(error)])
-                raise ModelError(f"{self.spec.name}: no answer after {patience.sent} requests ({detail})") from error
+                requests = f"{patience.sent} request{'s' * (patience.sent != 1)}"
+                raise ModelError(f"{self.spec.name}: no answer after {requests} ({detail})") from error
             if usage := message.usage_metadata:
                 counts = (counts[0] + max(usage["input_tokens"], 0), counts[1] + max(usage["output_tokens"], 0))
             # If the prompt spells out the schema, an answer that fits does not prove that the form was obeyed.
             if question.schema and not question.told and self.forms.is_ignored(form, message, question.schema):
-                refusals[form], forms = "passed over", lesser
+                refusals[form], forms = "ignored", lesser
                 continue
             self.forms.remember(question.name, refusals)
             refused, unseen = is_declined(message), question.pictures * self.forms.blind
@@ -151,10 +152,10 @@ class ChatClient:
     def _refuses_all(self, error: Exception, refusals: Mapping[str, str]) -> str | None:
         """Return why the server will answer no question, if the error of the last form (plain text) shows it."""
         if status_of(error) == 404:
-            return "it has nothing at this address, which mostly ends with /v1"
+            return "nothing is served at this address; base URLs mostly end with /v1"
         if self._has_answered or not is_refused_alike(error, refusals.values()):
             return None
-        return "it refuses the first one in every form with the same words"
+        return "it refuses the first question in every form with the same message"
 
     async def _send(
         self, runnable: Runnable[Any, Any], messages: list[BaseMessage], settings: ModelSettings, patience: Patience
@@ -174,7 +175,7 @@ class ChatClient:
                 why_failed = f"HTTP {status}" if (status := status_of(error)) else type(error).__name__
                 tell("request_failed", server=self.spec.server, request=patience.sent, reason=why_failed)
                 if why := refusal(error):
-                    raise RefusedError(f"{self.spec.server} answers no question: {why} ({brief(error)})") from error
+                    raise RefusedError(f"{self.spec.server} refuses all questions: {why} ({brief(error)})") from error
                 if is_too_long(error):
                     raise ContextLengthError(
                         f"{self.spec.name}: the prompt is too long; {LONGER} ({brief(error)})"
@@ -268,12 +269,14 @@ async def _one_request(runnable: Runnable[Any, Any], messages: list[BaseMessage]
             message = await runnable.ainvoke(messages, untraced())
     except Exception as error:
         if type(error) is TimeoutError:
-            raise TimeoutError(f"no whole answer within {seconds:g} s; a higher timeout gives it longer") from error
+            raise TimeoutError(
+                f"no complete answer within {seconds:g} s; a higher timeout gives the server longer"
+            ) from error
         if str(error).startswith("Unexpected response type"):
-            raise EmptyReplyError(f"the server answered with no JSON: {str(error).partition(': ')[2]}") from error
+            raise EmptyReplyError(f"the server's answer is not JSON: {str(error).partition(': ')[2]}") from error
         # Integrations raise these for bodies that have no choices or are not JSON.
         if isinstance(error, _INVALID_REPLY):
-            raise EmptyReplyError(f"the server answered without a choice ({error})") from error
+            raise EmptyReplyError(f"the server's answer has no choices ({error})") from error
         cause: BaseException | None = error
         while cause is not None and not isinstance(cause, OversizeReplyError):
             cause = cause.__cause__  # SDKs wrap it as a connection error
@@ -281,7 +284,7 @@ async def _one_request(runnable: Runnable[Any, Any], messages: list[BaseMessage]
             raise cause from None
         raise
     if not isinstance(message, AIMessage):
-        raise EmptyReplyError(f"the server answered with {type(message).__name__}")
+        raise EmptyReplyError(f"the server's answer is of the unexpected type {type(message).__name__}")
     return message
 
 

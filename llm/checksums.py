@@ -52,7 +52,7 @@ def unsealed(text: str) -> str:
         raise ValueError("is not a JSON object")
     written, body = content.pop(CHECKSUM, None), _dump(content)
     if written not in (None, _digest(body)):
-        raise ValueError("is not as it was written: its checksum is another")
+        raise ValueError("has changed since it was written: its checksum does not match")
     return body
 
 

@@ -61,7 +61,7 @@ def _audit(event: str, arguments: tuple[Any, ...]) -> None:
     host = address[0] if isinstance(address, tuple) else address
     local = event.startswith(("socket.connect", "socket.send")) and not isinstance(address, tuple)  # a Unix socket
     if host is not None and not local and not is_loopback(host.decode() if isinstance(host, bytes) else str(host)):
-        raise EgressError(f"--no-egress: {host} is not this machine, and nothing may leave it")
+        raise EgressError(f"--no-egress: refused a connection to {host}, which is not this machine")
 
 
 def is_loopback(host: str) -> bool:

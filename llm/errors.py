@@ -23,7 +23,7 @@ class ModelError(AskError):
     reason = "model_error"
 
 
-LONGER = "serve the model with a longer context, or name one that reads more"
+LONGER = "serve the model with a longer context, or use a model that has one"
 
 
 class ContextLengthError(ModelError):

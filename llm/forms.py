@@ -88,11 +88,11 @@ class Forms:
         except Exception as error:
             if parameter := _refused_parameter(error, without):
                 if parameter not in self.left_out:
-                    _log.warning("%s refuses %s, which is not sent from now on", self.model, parameter)
+                    _log.warning("%s does not accept %s; it is no longer sent", self.model, parameter)
                 self.left_out.add(parameter)
                 raise ParameterRefusedError(parameter) from error
             if pictures and not self.blind and _refuses_pictures(error):
-                _log.warning("%s takes no pictures, which are not sent from now on: %s", self.model, brief(error))
+                _log.warning("%s does not accept pictures; they are no longer sent: %s", self.model, brief(error))
                 self.blind = True
                 raise ParameterRefusedError("pictures") from error
             if form != PLAIN and self._is_refusal(form, error, faults):

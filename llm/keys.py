@@ -36,8 +36,8 @@ def key_of(model: ModelBlock, all_models: Iterable[ModelBlock]) -> str | None:
     if others:
         servers = sorted({server, *filter(None, others)})
         raise ModelSpecError(
-            f"{KEY} is one key, and {' and '.join(servers)} are named: set {_own_variable(server)}, or api_key_env in "
-            "the model's block (empty for a server that needs no key)"
+            f"{KEY} is for one server, but {' and '.join(servers)} are used: set {_own_variable(server)}, or "
+            "api_key_env in the model's block (empty for a server that needs no key)"
         )
     return shared
 

@@ -16,15 +16,26 @@ from llm.trace import Call, Trace
 
 
 class Limits(BaseModel):
-    """What may be taken at most; a limit that is not set is off."""
+    """Limits on usage; a limit that is not set is off."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
-    calls: int | None = Field(None, ge=0, description="Questions put to a model; retries and repairs are part of one.")
-    tokens: int | None = Field(None, ge=0, description="Input and output tokens, as the servers count them.")
-    cost: float | None = Field(None, ge=0, allow_inf_nan=False, description="US dollars; needs known prices.")
+    calls: int | None = Field(
+        None,
+        ge=0,
+        description="Maximum number of questions to models; retries and repairs count as part of a question.",
+    )
+    tokens: int | None = Field(
+        None, ge=0, description="Maximum number of input and output tokens, as counted by the servers."
+    )
+    cost: float | None = Field(
+        None, ge=0, allow_inf_nan=False, description="Maximum cost in US dollars; needs known prices."
+    )
     seconds: float | None = Field(
-        None, ge=0, allow_inf_nan=False, description="Time since the case or run was taken up; a role's: of its calls."
+        None,
+        ge=0,
+        allow_inf_nan=False,
+        description="Maximum time in seconds: of the case or run without interruptions; for a role, of its calls.",
     )
 
 
@@ -120,7 +131,9 @@ class Meter:
         """
         for whose, limits, spent in self._limited(role):
             if limits.cost is not None and not priced():
-                raise ModelSpecError(f"the {whose}'s cost is limited, but the price of {role}'s model is not known")
+                raise ModelSpecError(
+                    f"the cost of the {whose} is limited, but the price of {role}'s model is unknown; set prices"
+                )
             for what in ("calls", "tokens", "cost", "seconds"):
                 limit, taken = getattr(limits, what), getattr(spent, what)
                 if limit is not None and taken >= limit and (what != "calls" or new_call):
@@ -144,8 +157,10 @@ class Meter:
         return self._by_role.setdefault(role, Spent())
 
     def _error(self, whose: str, what: str, limit: float, taken: float | None, role: str) -> LimitError:
-        over = "the time ran out during a call" if taken is None else f"{taken:.6g} taken"
-        return LimitError(f"{whose}_{what}_limit", f"{what} of the {whose} are limited to {limit:.6g}, {over} ({role})")
+        unit = "US dollars" if what == "cost" else what.removesuffix("s") if limit == 1 else what
+        used = "used up during a call" if taken is None else f"{taken:.6g} used"
+        message = f"limit of {limit:.6g} {unit} for the {whose} reached: {used} (role {role})"
+        return LimitError(f"{whose}_{what}_limit", message)
 
 
 _meters: contextvars.ContextVar[tuple[Meter, ...]] = contextvars.ContextVar("meters", default=())

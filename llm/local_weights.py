@@ -59,7 +59,7 @@ class HfChat(BaseChatModel):
         if not loaded.lock.acquire(timeout=-1 if self.timeout is None else self.timeout):
             with suppress(ValueError):  # another caller has just taken it
                 loaded.waiting.remove(request)
-            raise TimeoutError(f"{self.folder} was still speaking to others after {self.timeout} s")
+            raise TimeoutError(f"{self.folder} was still answering other questions after {self.timeout} s")
         try:
             if request.reply is None:
                 loaded.answer(request)
@@ -125,9 +125,9 @@ class LoadedModel:
             source = source_tokens(self.tokenizer, conversation, limit)
         if source is None:
             raise ValueError(
-                f"the last message alone is longer than the {max(limit, 0)} tokens that {how.folder} has left to read: "
-                f"it reads and writes {self.positions} together, of which a reply may take {longest}; give the model a "
-                "smaller max_tokens, or take a base with more positions"
+                f"the last message alone is longer than the {max(limit, 0)} tokens that {how.folder} can read: its "
+                f"context has {self.positions} tokens, of which {longest} are reserved for the reply; use a smaller "
+                "max_tokens, or a base model with a longer context"
             )
         return source.tokens
 
@@ -186,13 +186,13 @@ def only_data(folder: Path) -> None:
                 code = code or settings
     if code is not None:
         raise ModelSpecError(
-            f"{folder} brings code of its own ({code.relative_to(folder)}), which is not run; take a model of an "
-            "architecture that transformers knows"
+            f"{folder} contains code ({code.relative_to(folder)}), which is not run; use a model of an architecture "
+            "that transformers supports"
         )
     pickled = [file for file in folder.rglob("*") if file.suffix in _PICKLED]
     if pickled and not any(folder.rglob("*.safetensors")):
         raise ModelSpecError(
-            f"{folder} has its weights in {pickled[0].name}, which can hold code; save them as .safetensors"
+            f"{folder} has its weights in {pickled[0].name}, which can contain code; save them as .safetensors"
         )
 
 
@@ -207,7 +207,7 @@ def check_folder(folder: str) -> None:
     _training(path)
     if not (path / ADAPTER_FILE).is_file():
         if not (path / "config.json").is_file():
-            raise ModelSpecError(f"hf:{folder} is not a model: it holds neither config.json nor {ADAPTER_FILE}")
+            raise ModelSpecError(f"hf:{folder} is not a model: it has neither config.json nor {ADAPTER_FILE}")
         return
     if find_spec("peft") is None:
         raise ModelSpecError(f"hf:{folder} is an adapter, which needs the extra `tune`: pip install 'wardround[tune]'")
@@ -301,11 +301,11 @@ def _training(folder: Path) -> dict[str, Any]:
             try:
                 return dict(json.loads(manifest.read_text("utf-8"))["configuration"])
             except (OSError, ValueError, KeyError, TypeError) as error:
-                raise ModelSpecError(f"hf:{folder}: {manifest} does not tell how it was trained ({error!r})") from None
+                raise ModelSpecError(f"hf:{folder}: {manifest} does not say how it was trained ({error!r})") from None
     return {}
 
 
 def _message(message: BaseMessage) -> Message:
     if not isinstance(message.content, str):
-        raise ValueError("a model in this process reads no pictures; switch them off with send_pictures=false")
+        raise ValueError("a model in this process cannot see pictures; set send_pictures = false")
     return Message(role=_ROLES[message.type], content=message.content)

@@ -47,7 +47,8 @@ def with_specs(models: Any) -> Any:
         specs[role] = spec = _spec(model)
         if made.setdefault(spec, model) is not model:
             raise ModelSpecError(
-                f"models.{role}: nothing in its parameters tells it from another {type(model).__name__}"
+                f"models.{role}: its parameters do not distinguish it from another {type(model).__name__}; use one "
+                "object for both"
             )
     _objects.update(made)
     return {**models, **specs}
@@ -61,7 +62,7 @@ def object_of(name: str) -> "BaseChatModel":
     """
     spec = f"{OBJECT}:{name}"
     if spec not in _objects:
-        raise ModelSpecError(f"{spec!r} is a model object of another Python process; put it into the model map again")
+        raise ModelSpecError(f"{spec!r} is a model object of another Python process; pass it in the model map again")
     return _objects[spec]
 
 

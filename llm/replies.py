@@ -71,9 +71,9 @@ def find_json(text: str) -> Any:
         parts = _FENCE.findall(answer) or [answer]
     found = [value for part in parts for value in _objects(part)]
     if not found:
-        raise ValueError(f"the reply holds no JSON object: {text[:200]!r}" if text.strip() else "the reply is empty")
+        raise ValueError(f"the reply contains no JSON object: {text[:200]!r}" if text.strip() else "the reply is empty")
     if any(value != found[0] for value in found[1:]):
-        raise ValueError("the reply holds more than one JSON object")
+        raise ValueError("the reply contains more than one JSON object")
     return found[0]
 
 

@@ -94,13 +94,13 @@ def refusal(error: BaseException) -> str | None:
     """Return why the server will answer no question until someone intervenes; None if the error does not say so."""
     status, text = status_of(error), words_of(error)
     if status in (401, 402, 403) and not _SAYS["of_the_prompt"].search(text):
-        return {401: "the key is not accepted", 402: "it wants to be paid", 403: "access is denied"}[status]
+        return {401: "the API key is not accepted", 402: "payment is required", 403: "access is denied"}[status]
     if status == 400 and _SAYS["no_key"].search(text):  # Gemini, and LiteLLM in front of it
-        return "the key is not accepted"
+        return "the API key is not accepted"
     if (
         status == 404 or (status == 400 and re.search("nvalid model|allowed now|odel not exist", text, re.I))
     ) and _SAYS["no_model"].search(text):
-        return "it has no such model"
+        return "it does not have this model"
     used_up = status == _TOO_MANY and (_SAYS["no_quota"].search(text) or (_asked_wait(error) or 0) > _TOO_LONG_TO_WAIT)
     return "the quota is used up" if used_up else None
 
@@ -212,9 +212,7 @@ def words_of(error: BaseException) -> str:
 def brief(error: BaseException) -> str:
     """Return the error as one line for records, with keys masked."""
     if 300 <= (status_of(error) or 0) < 400:
-        return (
-            f"HTTP {status_of(error)}: sends requests on to another host, which is not followed; name that host itself"
-        )
+        return f"HTTP {status_of(error)}: redirects to another host are not followed; use the URL of that host"
     message = words_of(error) if str(error) == f"Error code: {status_of(error)}" else str(error)
     if message == "Connection error.":  # OpenAI's client hides the cause
         message += f" ({_root_cause(error)})"

@@ -13,7 +13,7 @@ from cases.registry import GivenError, RegistryError, check_function
 
 Answer = TypeVar("Answer", bound=BaseModel)
 
-NO_WORDS = "it holds no words; it is what somebody says"  # the error for a text without words
+NO_WORDS = "it contains no words, but must be something that somebody says"  # the error for a text without words
 _MIN_SENTENCE, _MIN_QUESTION = 40, 6  # characters; in a sentence a Chinese one counts double
 _LABEL = re.compile(r"^\s*[^\W\d]+\s*[:：]")  # a speaker's name
 _declared: "dict[tuple[str, str, str], Role[Any]]" = {}  # by name, stage and prompt
@@ -83,7 +83,7 @@ class Role(Generic[Answer]):
     def __post_init__(self) -> None:
         if not (isinstance(self.answer, type) and issubclass(self.answer, BaseModel)):
             raise RegistryError(
-                f"role {self.name!r}: answer = {self.answer!r}; expected a type made of pydantic.BaseModel"
+                f"role {self.name!r}: answer = {self.answer!r}; expected a subclass of pydantic.BaseModel"
             )
         check_function("offline rule of role", self.name, self.offline, "view")
         _declared[self.name, self.stage, self.prompt] = self  # a new declaration replaces an older one
@@ -97,7 +97,7 @@ class Role(Generic[Answer]):
         answer = self.offline(view)
         if not isinstance(answer, BaseModel):
             gave = type(answer).__name__
-            raise GivenError(f"role {self.name!r}: its offline rule gave {gave}; expected {self.answer.__name__}")
+            raise GivenError(f"role {self.name!r}: its offline rule returned {gave}; expected {self.answer.__name__}")
         return answer
 
     def checked(self, view: Any, answer: Answer) -> Answer:
@@ -133,7 +133,7 @@ class Role(Generic[Answer]):
         if self.speech and not has_words(text):
             raise ValueError(f"text: {NO_WORDS}")
         if closed and self.speech and self.speech.heard and says_back(text, self.speech.heard(view)):
-            raise ValueError("text: it only says back what was just said to it; it is to be answered")
+            raise ValueError("text: it only repeats what was just said to it; answer that instead")
         return self.checked(view, answer)
 
     def at(self, stage: str, answer: type[BaseModel] | None = None, **others: Any) -> "Role[Any]":

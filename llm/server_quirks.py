@@ -59,7 +59,7 @@ def _events(text: str) -> Iterator[dict[str, Any]]:
         ended = ended or any(choice.get("finish_reason") for choice in event.get("choices") or ())
         yield event
     if not ended:
-        raise ValueError("the stream breaks off")
+        raise ValueError("the stream broke off")
 
 
 def _assembled(events: Iterable[dict[str, Any]]) -> dict[str, Any]:

@@ -20,53 +20,73 @@ class ModelSettings(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True, defer_build=True)
 
     model: ModelBlocks = Field(
-        default_factory=dict, description="Models with parameters of their own, by the name that the model map uses."
+        default_factory=dict,
+        description="Model blocks: specs with parameters of their own, by the name that `models` uses.",
     )
     models: dict[str, str] = Field(
         default_factory=lambda: {"default": "offline"},
-        description="Model by role: `default`, a role (`patient`), or a role at a stage (`diagnosis.feedback`); "
-        "each `offline`, `human`, `provider:model[@base_url]`, `hf:FOLDER` or a name of `model`; from Python also a "
-        "LangChain chat model.",
+        description="Model of each role. Keys: `default`, a role (`patient`), or a role at a stage "
+        "(`diagnosis.feedback`). Values: `offline`, `human`, `provider:model[@base_url]`, `hf:FOLDER`, or a name in "
+        "`model`; from Python also a LangChain chat model.",
     )
-    language: SpokenLanguage | None = Field(None, description="Language of the prompts; the case's if not set.")
-    temperature: Temperature = Field(0.0, description="`default`: none is sent, the server takes its own.")
-    seed: int | None = Field(None, description="Passed on to providers that take one.")
-    timeout: float = Field(120.0, gt=0, description="Seconds that one request may take.")
+    language: SpokenLanguage | None = Field(None, description="Language of the prompts. Default: the case's language.")
+    temperature: Temperature = Field(
+        0.0, description="Sampling temperature. `default`: none is sent, and the server uses its own."
+    )
+    seed: int | None = Field(
+        None, description="Seed, sent to providers that accept one, and used to draw patients (`drawn`)."
+    )
+    timeout: float = Field(
+        120.0,
+        gt=0,
+        description="Maximum number of seconds that a request may take; a retry after a time-out may take longer.",
+    )
     max_attempts: int = Field(
-        6, ge=1, description="Requests for one answer that may fail; a busy server is asked four times as often."
+        6,
+        ge=1,
+        description="Maximum number of failed requests for one answer. Four times as many are allowed if the server is "
+        "busy (HTTP 429).",
     )
     repairs: int = Field(
-        3, ge=0, le=10, description="How often an answer that cannot be read is asked for again, with what is wrong."
+        3,
+        ge=0,
+        le=10,
+        description="Maximum number of times that the model is asked to correct an answer that cannot be read.",
     )
-    max_connections: int = Field(64, ge=1, description="Requests that one server gets at the same time.")
+    max_connections: int = Field(64, ge=1, description="Maximum number of concurrent requests to one server.")
     max_outage: float = Field(
-        1800.0, ge=0, description="Seconds that a server or database that has answered before may be away: all wait."
+        1800.0,
+        ge=0,
+        description="Maximum number of seconds to wait for a server or database that has answered before and is "
+        "unavailable now.",
     )
-    max_tokens: int | None = Field(None, ge=1, description="Tokens an answer may have; the server's default if unset.")
+    max_tokens: int | None = Field(
+        None, ge=1, description="Maximum number of tokens in an answer. Default: the server's."
+    )
     plain_words: bool = Field(
         False,
-        description="Let the doctor's model talk with the patient in plain words, as one that was tuned on dialogues "
-        "does; an `hf:` model always does.",
+        description="Let the doctor's model talk with the patient in plain text instead of JSON, as a model tuned on "
+        "dialogues does. An `hf:` model always does.",
     )
     dialogue_in_roles: bool = Field(
         False,
-        description="Give the doctor's model the dialogue as turns of a chat between prompt and request, as AIE does, "
-        "and not fenced in one message; not where it thinks step by step. Then a patient's words are no longer marked "
-        "as material.",
+        description="Give the doctor's model the dialogue as chat turns between prompt and request, as AIE does, "
+        "instead of fenced in one message; the patient's words are then no longer marked as data. Has no effect on a "
+        "doctor who reasons step by step.",
     )
     prices: dict[str, tuple[float, float]] = Field(
         default_factory=dict,
-        description="US dollars per million input and output tokens, by model spec: `[0.15, 0.6]`.",
+        description="Prices by model spec, in US dollars per million input and output tokens: `[0.15, 0.6]`.",
     )
-    cache: str | None = Field(None, description="SQLite file with the answers of earlier runs; off if not set.")
+    cache: str | None = Field(None, description="SQLite file with the answers of earlier runs. Default: no cache.")
     epoch: SkipJsonSchema[int] = Field(
-        0, ge=0, description="Which repetition this is; each has answers of its own in the cache."
+        0, ge=0, description="Number of the repetition; each has its own answers in the cache."
     )
     scope: SkipJsonSchema[str] = Field(
-        "", description="What the ids of all calls begin with; a graph that runs another several times sets it."
+        "", description="Prefix of the ids of all calls; set by a graph that runs another one several times."
     )
     trace_file: SkipJsonSchema[str | None] = Field(
-        None, description="Where to write the whole record of each call; the runner's."
+        None, description="File for the full records of calls; set by the runner."
     )
 
     @field_validator("models", mode="before")

@@ -21,8 +21,8 @@ _SPELLING = re.compile(r"(?P<provider>[^\s:@]+):(?P<name>\S*?)(?:@(?P<url>https?
 # A name may hold an @ (`claude@20240620`, `@cf/meta/llama`), but not an address that was meant as a base URL.
 _ADDRESS_IN_NAME = re.compile(r"://|(?<=.)@[\w.-]+(?::\d+(?:/|$)|/)|@$")
 _FORMS = (
-    f"`{OFFLINE}`, `{HUMAN}`, `provider:model[@base_url]`, for example `openai:gpt-4o-mini`, `{IN_PROCESS}:FOLDER`, or "
-    "the NAME of a [model.NAME]"
+    f"`{OFFLINE}`, `{HUMAN}`, `provider:model[@base_url]` (such as `openai:gpt-4o-mini`), `{IN_PROCESS}:FOLDER`, or "
+    "the NAME of a block [model.NAME]"
 )
 
 
@@ -59,7 +59,7 @@ class ModelSpec:
         providers = _providers()
         if match["provider"] not in providers:
             close = difflib.get_close_matches(match["provider"].lower(), providers, n=1)
-            hint = f"; did you mean {close[0]!r}?" if close else f"; known are {', '.join(sorted(providers))}"
+            hint = f"; did you mean {close[0]!r}?" if close else f"; expected one of {', '.join(sorted(providers))}"
             raise ModelSpecError(f"{text!r}: unknown provider {match['provider']!r}{hint}")
         if not name:
             raise ModelSpecError(f"{text!r} names no model: expected {_FORMS}")
@@ -85,12 +85,12 @@ def check_models(models: Mapping[str, str], blocks: Collection[str] = ()) -> Non
     for role, spec in models.items():
         if role not in accepted:
             close = difflib.get_close_matches(role, accepted, n=3)
-            hint = f"did you mean {' or '.join(map(repr, close))}?" if close else f"known are {_listed(accepted)}"
+            hint = f"did you mean {' or '.join(map(repr, close))}?" if close else f"expected one of {_listed(accepted)}"
             raise ModelSpecError(f"models: unknown role {role!r}; {hint}")
         if spec in blocks:
             continue
         if blocks and re.fullmatch(r"[\w-]+", spec) and spec not in WITHOUT_MODEL:
-            raise ModelSpecError(f"models.{role}: there is no [model.{spec}]; {nearest(spec, blocks)}")
+            raise ModelSpecError(f"models.{role}: there is no block [model.{spec}]; {nearest(spec, blocks)}")
         try:
             ModelSpec.parse(spec)
         except ModelSpecError as error:
@@ -118,7 +118,7 @@ def _places(role: str, stage: str) -> list[str]:
 def _folder(text: str) -> str:
     folder = text.removeprefix(f"{IN_PROCESS}:")
     if not folder or not Path(folder).expanduser().is_dir():
-        raise ModelSpecError(f"{text!r}: {folder!r} is not a folder on this machine; a model is not fetched for you")
+        raise ModelSpecError(f"{text!r}: {folder!r} is not a folder on this machine; models are not downloaded")
     return str(Path(folder).expanduser())
 
 
@@ -127,14 +127,14 @@ def _check_url(url: str) -> None:
         parts = urlsplit(url)
         host, _ = parts.hostname, parts.port  # accessed only to validate them
     except ValueError as error:
-        raise ModelSpecError(f"the base URL {url!r} is not a URL: {error}") from None
+        raise ModelSpecError(f"the base URL {url!r} is invalid: {error}") from None
     if not host:
-        raise ModelSpecError(f"the base URL {url!r} names no host")
+        raise ModelSpecError(f"the base URL {url!r} has no host")
     plain = unquote(url)
     if parts.username is not None or parts.query or parts.fragment or masked(plain) != plain:
         # Specs are written to every record of a run.
         raise ModelSpecError(
-            "the base URL must not hold a user, password, query, fragment or key; a server's key is WARDROUND_API_KEY"
+            "the base URL must not contain a user, password, query, fragment or key; set the key in WARDROUND_API_KEY"
         )
 
 

@@ -135,7 +135,7 @@ class Throttle:
         if self._last_answer is None or self._last_answer > sent:
             return False
         if self._away is None:
-            _log.warning("%s does not answer; the run waits for it, up to %.0f s", self.server, longest)
+            _log.warning("%s does not answer; the run waits up to %.0f s for it", self.server, longest)
             self._away = now, self.allowance
             self._tell(away=True)
         since, before = self._away

@@ -21,32 +21,36 @@ class Call(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
-    id: str = Field(description="Place of the call in the course of the case; the same after a resume.")
+    id: str = Field(description="Place of the call in the course of the case; unchanged by a resume.")
     role: str
     stage: str
-    model: str = Field(description="The model's spec; `offline` and `human` are named like any other.")
+    model: str = Field(description="Spec of the model, or `offline` or `human`.")
     prompt: str
     prompt_hash: str
-    started: float = Field(description="Seconds since the epoch.")
+    started: float = Field(description="Unix time in seconds.")
     seconds: float
-    fingerprint: str = Field("", description="Hash of all that a chat model's answer depends on; empty for others.")
+    fingerprint: str = Field("", description="Hash of all that a chat model's answer depends on; otherwise empty.")
     attempts: int = Field(
-        1, description="Requests sent, repairs and failed tries before a resume included; 0 if no model was asked."
+        1,
+        description="Number of requests, including repairs and failed ones before a resume; 0 if no model was asked.",
     )
     repaired: bool = False
     shortened: bool = Field(
-        False, description="The reply went round in circles and was cut, or was too long until lengths were bound."
+        False,
+        description="The reply repeated itself and was cut off, or was too long until the length of texts was limited.",
     )
     left_out: dict[str, int] = Field(
         default_factory=dict,
-        description="What the model could not read and was not sent: `recalled_cases`, `oldest_turns`, `pictures`.",
+        description="Number of parts left out of the prompt, by kind: `recalled_cases`, `oldest_turns`, `pictures`.",
     )
     input_tokens: int = 0
     output_tokens: int = 0
     cost: float | None = Field(None, description="US dollars; None if the model's price is unknown.")
-    cached: bool = Field(False, description="Answered from the response cache: tokens as counted then, at no cost.")
-    messages: list[dict[str, Any]] | None = Field(None, description="What was sent; None when kept in a trace file.")
-    answer: Any = Field(None, description="The typed answer as JSON; None when kept in a trace file.")
+    cached: bool = Field(
+        False, description="Answered from the response cache, at no cost; tokens as originally counted."
+    )
+    messages: list[dict[str, Any]] | None = Field(None, description="Messages sent; None if kept in a trace file.")
+    answer: Any = Field(None, description="The typed answer as JSON; None if kept in a trace file.")
     error: str | None = None
 
 
@@ -55,11 +59,11 @@ class Event(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
-    id: str = Field(description="Place of the event in the course of the case; the same after a resume.")
+    id: str = Field(description="Place of the event in the course of the case; unchanged by a resume.")
     event: str = Field(description="What happened, such as `released_memory`.")
     stage: str
-    started: float = Field(default_factory=time.time, description="Seconds since the epoch.")
-    content: Any = Field(None, description="What is filed, as JSON; None when kept in a trace file.")
+    started: float = Field(default_factory=time.time, description="Unix time in seconds.")
+    content: Any = Field(None, description="Content of the event as JSON; None if kept in a trace file.")
 
 
 RECALLED = "recalled"  # the event that lists the recalled cases of a stage, and their similarity

@@ -66,7 +66,7 @@ async def held(response: Any, most: int = MOST) -> None:
     encoding = response.headers.pop("content-encoding", "identity").strip().lower()
     if encoding not in ("identity", "gzip", "x-gzip", "deflate", ""):
         await response.aclose()
-        raise OversizeReplyError(f"the server packs its answer as {encoding!r}, which it was not asked to")
+        raise OversizeReplyError(f"the server compressed its answer as {encoding!r}, which was not requested")
     response.stream = _Bounded(response, most, packed=encoding not in ("identity", ""))
 
 

@@ -67,7 +67,7 @@ class Node(Runnable[Any, dict[str, Any]]):
                 update = {**self.without(view), "trace": file_dropped_seat(error, runtime.context)}
         if not isinstance(update, Mapping):
             kind = type(update).__name__
-            raise GivenError(f"node {self.name!r} gave {kind}; expected what it adds to the state, by key, as a dict")
+            raise GivenError(f"node {self.name!r} returned {kind}; expected a dict of what it adds to the state")
         tell("step_ended", step=step, seconds=time.perf_counter() - began)
         return {**update, "trace": merge_traces(update.get("trace"), Trace(calls=tuple(calls)))} if calls else update
 
@@ -89,7 +89,7 @@ def node(function: NodeFunction) -> Node:
     if declared is None or not inspect.iscoroutinefunction(function):
         raise RegistryError(
             f"node {function.__name__!r}: expected `async def {function.__name__}(state: VIEW, runtime)`, where"
-            " the type VIEW says what of the state it sees, such as wr.StageState"
+            " the type VIEW names the part of the state that it sees, such as wr.StageState"
         )
 
     class NodeOfView(Node):

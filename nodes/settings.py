@@ -51,7 +51,9 @@ class Settings(ModelSettings):
 class SourceSettings(Settings):
     """Where a case is looked up that is named by its id."""
 
-    case_source: str = _of_admission("builtin", description="Where `case_id` is looked up: `builtin` or a case file.")
+    case_source: str = _of_admission(
+        "builtin", description="Where `case_id` is looked up: `builtin`, or the path of a case file."
+    )
 
 
 class CaseSettings(SourceSettings):
@@ -59,14 +61,17 @@ class CaseSettings(SourceSettings):
 
     patient_sex: Literal["record", "female", "male", "drawn"] = _of_admission(
         "record",
-        description="Change the record to this sex, all through; a case that turns on the other is refused. `drawn`: "
-        "by case, seed and epoch; what turns on one sex keeps it.",
+        description="The sex that the patient is played in; the whole record is changed to it. `record`: as recorded. "
+        "`female`, `male`: a case that is only possible in the other sex fails. `drawn`: by case, seed and epoch; a "
+        "case that is only possible in one sex keeps it.",
     )
     personalized: bool = _of_admission(
-        True, description="Age, sex, occupation and histories are known; if off, they are taken out of texts too."
+        True,
+        description="Include the patient's age, sex, occupation and histories. If off, they are removed from the case, "
+        "also inside its texts.",
     )
     send_pictures: bool = _shown_at("history_taking", "further_examination")(
-        True, description="Pictures go to the models; if off, their written findings do."
+        True, description="Send pictures to the models. If off, send their written findings instead."
     )
 
     @model_validator(mode="before")
@@ -90,8 +95,8 @@ class CaseSettings(SourceSettings):
         refused = next((role for role in roles if role != "default" or len(models) == 1), None)
         if refused is not None and "send_pictures" in given:
             raise ValueError(
-                f"send_pictures: models.{refused} is {models[refused]!r}, which sees none (pictures = false of its "
-                "block); leave send_pictures out, and all are given the written findings"
+                f"send_pictures: models.{refused} is {models[refused]!r}, which cannot see pictures (its block has "
+                "pictures = false); leave send_pictures out, and all models get the written findings"
             )
         return {**given, "send_pictures": False} if roles and "send_pictures" not in given else given
 
@@ -100,37 +105,49 @@ class CourseSettings(Settings):
     """The course of the clinical workflow (MedChain, section 4 and the ablations of section 5.4)."""
 
     interactive: bool = _shown_at("admit", "history_taking")(
-        True, description="Ask the patient; if off, the patient's record is read instead."
+        True, description="Interview the patient. If off, the doctors read the patient's record instead."
     )
     orders: Literal["group", "dialogue"] = _of_history_taking(
-        "group", description="Examinations as the group orders them, or as extracted from the dialogue."
+        "group",
+        description="How examinations are ordered: by the group of doctors (`group`), or as extracted from the "
+        "dialogue (`dialogue`).",
     )
     order_groups: Literal["in_turn", "side_by_side"] = _of_history_taking(
         "in_turn",
-        description="Physical examinations are ordered first and auxiliary ones in view of them, or both at once.",
+        description="Order physical examinations first and auxiliary ones in view of them (`in_turn`), or both at once "
+        "(`side_by_side`).",
     )
     sequential: bool = _of_admission(
-        True, description="Stages build on each other; if off, each gets the reference of earlier ones."
+        True,
+        description="Each stage builds on what earlier stages found. If off, it is given their reference answers "
+        "instead.",
     )
     all_pictures: bool = _shown_at("history_taking", "further_examination")(
         False,
-        description="Every picture of the case is reported on (MedChain, A.2.3); if off, those of what was ordered.",
+        description="Report on every picture of the case (MedChain, A.2.3). If off, only on the pictures of "
+        "examinations that were ordered.",
     )
     max_backtracks: int = _shown_at("review")(
-        0, ge=0, le=5, description="How often a later stage may ask for a missing examination."
+        0,
+        ge=0,
+        le=5,
+        description="Maximum number of times that the reviewer may send a case back for missing examinations.",
     )
     sub_departments: dict[str, list[str]] | None = _shown_at("referral")(
-        None, description="Second-level departments to choose from, by department; our own list if not set."
+        None,
+        description="Second-level departments to choose from, by first-level department. Default: the built-in list.",
     )
     strategy: Annotated[str, NameIn(STRATEGIES)] = _of_stages(
-        "group", description="How every stage is decided: by MedChain's group, or as another paper does it."
+        "group",
+        description="How every stage is decided: by MedChain's group of doctors (`group`), as in another paper, or by "
+        "a plug-in.",
     )
 
     @model_validator(mode="after")
     def _orders_need_a_dialogue(self) -> Self:
         if self.orders == "dialogue" and not self.interactive:
             raise ValueError(
-                "orders = 'dialogue' needs interactive = true: without a dialogue there is nothing to extract"
+                "orders = 'dialogue' needs interactive = true: without a dialogue, there are no orders to extract"
             )
         return self
 
@@ -140,41 +157,49 @@ class SeatSettings(Settings):
 
     on_unreadable: Literal["drop_seat", "fail_case"] = _shown_at(*parts(), "consult", "discuss")(
         "drop_seat",
-        description="Where no repair makes the answer of a member of a group readable: the others go on (without a "
-        "senior doctor with the first doctor's view, or the last decision), or the case fails. The last member cannot "
-        "be dropped.",
+        description="What happens if the answer of a member of a group cannot be read even after repairs. `drop_seat`: "
+        "the others go on; in place of a senior doctor's decision, the first doctor's view is taken, or the last "
+        "decision. `fail_case`: the case fails. The last member of a group cannot be dropped.",
     )
 
 
 class GroupSettings(SeatSettings):
     """The group of doctors of a stage, and who judges what it decides."""
 
-    general_agents: int = _of_stages(3, ge=1, le=9, description="Doctors who discuss; 1 is a single agent.")
+    general_agents: int = _of_stages(3, ge=1, le=9, description="Number of doctors in a group; 1 is a single agent.")
     specialties: Literal["by_case", "recruited", "plain"] | Annotated[list[NonEmpty], Field(min_length=1)] = _of_stages(
         "by_case",
-        description="What the doctors of a group are: specialists of the second-level departments of the case, first "
-        "those it is referred to; whom a recruiter names for the task; nothing in particular; or the named "
-        "specialties, seat by seat.",
+        description="Specialties of the doctors of a group. `by_case`: the second-level departments of the case, "
+        "beginning with those that it is referred to; `recruited`: chosen for the task by a recruiter; `plain`: none; "
+        "or a list of names, seat by seat.",
     )
     decider: Literal["senior", "generalist"] = _of_stages(
         "senior",
-        description="Who closes a discussion: the senior doctor of the group, or a primary care physician (MedChain, "
-        "B.1).",
+        description="Who makes the decision after a discussion: the senior doctor of the group (`senior`), or a "
+        "primary care physician (`generalist`) (MedChain, B.1).",
     )
     discussion_rounds: int = _of_stages(
-        2, ge=1, le=5, description="How often they speak: alone, then seeing each other."
+        2,
+        ge=1,
+        le=5,
+        description="Number of rounds of a discussion. In the first, each doctor answers alone; in the others, each "
+        "sees the views of all.",
     )
     feedback: Literal["downstream", "same_stage", "off"] = _of_stages(
-        "downstream", description="Who judges a decision: physicians of all later stages, one of its own, nobody."
+        "downstream",
+        description="Who judges a decision: a physician of each later stage (`downstream`), one of the same stage "
+        "(`same_stage`), or nobody (`off`).",
     )
-    max_feedback_rounds: int = _of_stages(4, ge=0, le=20, description="Revisions at most after objections.")
+    max_feedback_rounds: int = _of_stages(
+        4, ge=0, le=20, description="Maximum number of revisions of a decision after objections."
+    )
 
 
 class TurnSettings(Settings):
     """How long a dialogue may be."""
 
     max_turns: int = _of_history_taking(
-        10, ge=1, le=100, description="Questions at most in the dialogue with the patient."
+        10, ge=1, le=100, description="Maximum number of the doctor's turns in a dialogue with the patient."
     )
 
 
@@ -184,64 +209,71 @@ class PatientSettings(Settings):
     patient: Annotated[str, NameIn(PATIENTS), BeforeValidator(lambda name: _FORMER_NAMES.get(str(name), name))] = (
         _of_dialogue(
             "medchain",
-            description="Which patient system answers: MedChain's, AI Hospital's, SAPS (AIE), Med-PMC's actor, or "
-            "CliniChat's, whose doctor also tells the patient the diagnosis; or one of a plug-in.",
+            description="Patient system that answers the doctor: that of MedChain, AI Hospital, AIE (`saps`), Med-PMC "
+            "or CliniChat, or one of a plug-in. The doctor in a consultation also tells AI Hospital's and CliniChat's "
+            "patients the diagnosis.",
         )
     )
     results_in_dialogue: bool = _of_admission(
-        False, description="MedChain's patient also knows the recorded results and tells them when asked (A.2.2)."
+        False,
+        description="MedChain: the patient also knows the recorded results, and tells them when asked (A.2.2).",
     )
     absent_examinations: Literal["normal", "unknown", "unavailable"] = _of_dialogue(
         "normal",
-        description="What is told of an examination that is not on record: no abnormality, no record, not done here.",
+        description="Reply to an order for an examination that the case has no result for: no abnormality (`normal`), "
+        "no record (`unknown`), or not done here (`unavailable`).",
     )
     result_gate: Literal["audit", "strict"] = _of_dialogue(
         "audit",
-        description="SAPS and Med-PMC: an order opens the results that the model reads in it, and those that no rule "
-        "finds named there are counted; or it opens only what a rule finds named.",
+        description="SAPS and Med-PMC: which results an order releases. `audit`: those that the model finds in the "
+        "order; any that no rule finds named there are counted. `strict`: only those that a rule finds named.",
     )
     tracker_context: Literal["dialogue", "words"] = _of_dialogue(
         "dialogue",
-        description="SAPS and Med-PMC: the tracker sees what was said before the doctor's words, without which 'and "
-        "the other one?' means nothing; or the words alone, as published.",
+        description="SAPS and Med-PMC: what the tracker sees. `dialogue`: also what was said before the doctor's "
+        "words, without which 'and the other one?' cannot be understood; `words`: only these words, as published.",
     )
     extraction: Literal["two_calls", "one_call"] = _of_dialogue(
         "two_calls",
-        description="SAPS and Med-PMC: the tracker is asked whether the record has what the doctor wants, then the "
-        "memory for the sentences; or the memory alone, as published: where it picks none, the record has none.",
+        description="SAPS and Med-PMC: how the record is searched. `two_calls`: the tracker is asked whether the "
+        "record has what the doctor wants, then the memory bank for the sentences. `one_call`: only the memory bank is "
+        "asked, as published; if it chooses no sentence, the record is taken to have none.",
     )
     history_sentences: int = _of_dialogue(
         8,
         ge=0,
-        description="SAPS and Med-PMC: the most sentences of the histories that one turn opens; 0: no limit, as "
-        "published.",
+        description="SAPS and Med-PMC: maximum number of sentences of the histories that one turn releases; 0 means no "
+        "limit, as published.",
     )
     tracker: bool = _of_dialogue(
         True,
-        description="SAPS and Med-PMC: track the doctor's actions; if off, the same patient holds the whole record and "
+        description="SAPS and Med-PMC: track the doctor's actions. If off, the same patient sees the whole record and "
         "answers without states.",
     )
     patient_profession: Literal["record", Profession, "drawn"] = _of_dialogue(
         "record",
-        description="Whose manner Med-PMC's actor speaks in; by the recorded occupation if not set. `drawn`: by case "
-        "and seed, each epoch another; with patient_sex = 'drawn' ten epochs play all ten personas.",
+        description="Med-PMC: the profession whose manner of speaking the actor takes on. `record`: the nearest to the "
+        "recorded occupation. `drawn`: by case and seed, another one in each epoch; with patient_sex = 'drawn', ten "
+        "epochs play all ten personas.",
     )
     rewriting: Literal["half_longer", "no_longer"] = _of_dialogue(
         "half_longer",
-        description="Med-PMC: how long the actor's words may be: half as long again as the plain ones and a few words "
-        "at least, or no longer, as published; what is longer is refused.",
+        description="Med-PMC: maximum length of the actor's words. `half_longer`: half as long again as the plain "
+        "words, or a few words longer where this is more; `no_longer`: no longer than they are, as published. Longer "
+        "words are rejected.",
     )
     actor: bool = _of_dialogue(
-        True, description="Med-PMC: say the patient's words in a persona's manner; if off, plainly."
+        True, description="Med-PMC: say the patient's words in a persona's manner. If off, say the plain words."
     )
     asks_back: Literal["patient", "technician"] = _of_dialogue(
         "patient",
-        description="Med-PMC: who asks which examination is meant where the doctor advises some or other: the patient, "
-        "in persona, or the technician, as published.",
+        description="Med-PMC: who asks which examination is meant if the doctor's advice names none: the patient, in "
+        "persona (`patient`), or the technician, as published (`technician`).",
     )
     pictures_in_dialogue: Literal["consultation", "none", "report"] = _of_dialogue(
         "consultation",
-        description="Med-PMC: what an examination with pictures yields: them, nothing, or the reference report.",
+        description="Med-PMC: what the doctor gets from an examination with pictures: the pictures (`consultation`), "
+        "the reply that it is unavailable (`none`), or the reference report (`report`).",
     )
 
     @model_validator(mode="after")
@@ -249,7 +281,9 @@ class PatientSettings(Settings):
         for name in self.model_fields_set:
             owners = [repr(system.name) for system in PATIENTS.values() if name in system.settings]
             if owners and name not in PATIENTS[self.patient].settings:
-                raise ValueError(f"{name} is no setting of patient {self.patient!r}; it needs {' or '.join(owners)}")
+                raise ValueError(
+                    f"{name} is not a setting of patient {self.patient!r}; it needs patient = {' or '.join(owners)}"
+                )
         return self
 
 
@@ -258,37 +292,40 @@ class DialogueSettings(TurnSettings, PatientSettings):
 
     doctor_knows: Literal["nothing", "complaint"] | None = _of_dialogue(
         None,
-        description="What the doctor knows before the first question: nothing, so that the dialogue is all, for "
-        "the report too, as in AIE, Med-PMC and CliniChat, or age, sex, occupation and the complaint. If not set, as "
-        "CliniChat has it with its patient, else the complaint.",
+        description="SAPS, Med-PMC and CliniChat: what the doctor knows before the first question. `nothing`: only the "
+        "dialogue counts, also for the report, as in the three papers. `complaint`: age, sex, occupation and chief "
+        "complaint. Default: `nothing` with CliniChat's patient, else `complaint`.",
     )
     doctor_mode: Literal["direct", "zero_shot_cot", "one_shot_cot"] = _of_dialogue(
         "direct",
-        description="How the doctor in the dialogue thinks: at once, step by step, or so and after an example.",
+        description="How the doctor in the dialogue reasons: not before answering (`direct`), step by step "
+        "(`zero_shot_cot`), or step by step after an example (`one_shot_cot`).",
     )
     thoughts: Literal["silent", "spoken"] = _of_dialogue(
         "silent",
-        description="Thoughts of a doctor who thinks step by step: a field of their own that nobody hears, or part of "
-        "what is said and remembered, as in Med-PMC.",
+        description="What happens to the thoughts of a doctor who reasons step by step: they are a field of their own "
+        "that nobody hears (`silent`), or part of what is said and remembered, as in Med-PMC (`spoken`).",
     )
     example: str = _of_dialogue(
         "",
-        description="`one_shot_cot`: a text file with a consultation as example, `![finding](FILE)` where a picture is "
-        "handed over; ours if not set.",
+        description="Text file with the example consultation for `one_shot_cot`; `![finding](FILE)` marks where a "
+        "picture is handed over. Default: the built-in example.",
     )
     report_form: Literal["five_parts", "case_report"] = _shown_at("report")(
         "five_parts",
-        description="What the doctor's report is asked for as: AI Hospital's five parts, or Med-PMC's six (person, "
-        "present illness, history, examinations, diagnosis, treatment), filed as the five, without a basis.",
+        description="Form in which the doctor's report is requested: AI Hospital's five parts (`five_parts`), or "
+        "Med-PMC's six (`case_report`: person, present illness, history, examinations, diagnosis, treatment), which "
+        "are stored as the five with an empty basis.",
     )
     already_examined: bool = _shown_at("interview")(
         False,
-        description="The doctor in a consultation is told that all examinations have been done and only their results "
-        "are to be asked for, and to be brief and warm (Med-PMC, Table 14); if off, orders them.",
+        description="Tell the doctor in a consultation that all examinations have been done, to ask only for their "
+        "results, and to be brief and warm (Med-PMC, Table 14). If off, the doctor orders examinations.",
     )
     list_examinations: bool = _of_dialogue(
         True,
-        description="The doctor in the dialogue is shown the names of common examinations; if off, calls them unaided.",
+        description="Show the doctor in the dialogue the names of common examinations. If off, the doctor names them "
+        "unaided.",
     )
 
     @field_validator("example")
@@ -306,23 +343,30 @@ class CollaborationSettings(SeatSettings):
         3,
         ge=1,
         le=5,
-        description="Dispute resolution: doctors, each with its own consultation; 1 is without discussion.",
+        description="Dispute resolution: number of doctors, each with its own consultation; with 1, there is no "
+        "discussion.",
     )
     max_rounds: int = _of_discussion(
-        4, ge=0, le=20, description="Rounds of discussion at most, in dispute resolution and in a group of MDAgents."
+        4,
+        ge=0,
+        le=20,
+        description="Maximum number of rounds of discussion, in dispute resolution and in a group of MDAgents.",
     )
     talk_turns: int = _of_stages(
         5,
         ge=0,
         le=20,
-        description="MDAgents: turns at most in which the members of a group talk one to one, in each round.",
+        description="MDAgents: maximum number of turns per round in which the members of a group talk one to one.",
     )
     dispute_resolution: bool = _of_discussion(
         True,
-        description="The director names the disputes; if off, the doctors discuss without (AI Hospital's ablation).",
+        description="Let the director name the disputes. If off, the doctors discuss without a list of disputes (AI "
+        "Hospital's ablation).",
     )
     turn_taking: bool = _of_discussion(
-        False, description="Interns speak one after the other and hear what was just said; if off, all at once."
+        False,
+        description="Let the interns speak one after the other, each hearing what was just said. If off, they all "
+        "speak at once.",
     )
 
 
@@ -330,16 +374,19 @@ class RecallSettings(Settings):
     """Similar cases (MedCase-RAG)."""
 
     retrieval: bool = _of_stages(True, description="Recall similar cases (MedCase-RAG).")
-    neighbours: int = _of_stages(3, ge=1, le=10, description="How many similar cases.")
+    neighbours: int = _of_stages(3, ge=1, le=10, description="Number of similar cases to recall.")
     recall_language: Literal["any", "case"] = _of_stages(
-        "any", description="Recall cases in any language, or in the case's own alone, fewer if there are no more."
+        "any",
+        description="Recall cases in any language (`any`), or only in the case's own (`case`), which may give fewer.",
     )
     memory: str = _of_stages(
-        "builtin", description="`builtin`, the directory of a built memory, or a Chroma server's URL."
+        "builtin",
+        description="Case memory: `builtin`, the directory of a memory that you built, or the URL of a Chroma server.",
     )
     embedding: str = _of_stages(
         "all-MiniLM-L6-v2",
-        description="all-MiniLM-L6-v2 (English), use-multilingual-v3, or a sentence-transformers name or path.",
+        description="Embedding model of the case memory: all-MiniLM-L6-v2 (English), use-multilingual-v3, or the name "
+        "or path of a sentence-transformers model.",
     )
 
 
@@ -347,11 +394,13 @@ class GrowthSettings(Settings):
     """How a run remembers its own finished cases."""
 
     grow: Literal["off", "in_order", "as_finished"] = _of_follow_up(
-        "off", description="Remember finished cases as pseudo-cases: not, in the order of the run, or as they finish."
+        "off",
+        description="Add finished cases to the memory as pseudo-cases: never (`off`), in the order of the run "
+        "(`in_order`), or as they finish (`as_finished`).",
     )
-    run: SkipJsonSchema[str] = _of_follow_up("", description="Name of the run; a run sees its own pseudo-cases only.")
+    run: SkipJsonSchema[str] = _of_follow_up("", description="Name of the run; it sees only its own pseudo-cases.")
     position: SkipJsonSchema[int | None] = _of_follow_up(
-        None, ge=0, description="The case's place in its run; `in_order` sees earlier ones."
+        None, ge=0, description="Position of the case in its run; with `in_order`, it sees only earlier cases."
     )
 
 
@@ -360,31 +409,34 @@ class ReconstructionSettings(Settings):
 
     reconstruction: Literal["clini_recon", "direct", "interactive"] = _shown_at("set_roles")(
         "clini_recon",
-        description="How a note becomes a dialogue: planned with prepared knowledge, or by one of the two role-plays.",
+        description="How a note is turned into a dialogue: by a plan filled with prepared knowledge (`clini_recon`), "
+        "by one author in one call (`direct`), or by a physician and a patient who speak in turn (`interactive`).",
     )
     whole_dialogue: bool = _shown_at("plan_interview")(
         False,
-        description="Clini-Recon: write the whole dialogue in one call, as in the paper; if off, section by section.",
+        description="Clini-Recon: write the whole dialogue in one call, as in the paper. If off, write it section by "
+        "section.",
     )
     answer_key: Literal["withheld", "told"] = _shown_at("take_note")(
         "withheld",
-        description="Whether who writes sees what the source's answer key says, or has to infer it, as in the paper.",
+        description="Whether the writers see the answer key of the note's source (`told`), or have to infer it, as in "
+        "the paper (`withheld`).",
     )
     departments: Literal["clinichat", "medchain"] = _shown_at("prepare_knowledge")(
         "clinichat",
-        description="Whose departments a model files a note under: CliniChat's 19 or MedChain's; one that a note names "
-        "is kept as it is.",
+        description="Departments under which a model files a note: CliniChat's 19 or MedChain's. A department that the "
+        "note itself names is kept.",
     )
     plan: Literal["ours", "paper"] = _shown_at("plan_interview")(
         "ours",
-        description="Clini-Recon: whether occupation, usual habits and nine organ systems are asked after always, or "
-        "only what the prepared knowledge names, as in the paper.",
+        description="Clini-Recon: interview plan. `ours`: always ask about occupation, usual habits and nine organ "
+        "systems; `paper`: ask only about what the prepared knowledge names, as in the paper.",
     )
     section_revisions: int = _shown_at("write_section")(
-        1, ge=0, le=5, description="Clini-Recon: how often a section is written again after objections."
+        1, ge=0, le=5, description="Clini-Recon: maximum number of times that a section is rewritten after objections."
     )
     entailment: bool = _shown_at("file_dialogue")(
         False,
-        description="A reader holds the finished dialogue against its note; what contradicts it or goes beyond it "
-        "fails the dialogue.",
+        description="Let a reader compare the finished dialogue with its note; a dialogue that contradicts the note or "
+        "goes beyond it fails.",
     )

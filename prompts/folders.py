@@ -30,7 +30,7 @@ def add_prompts(folder: str | Path) -> None:
     """
     path = Path(folder).resolve()
     if not path.is_dir():
-        raise NotADirectoryError(f"prompts {folder}: there is no such folder")
+        raise NotADirectoryError(f"prompts {folder}: folder not found")
     if path not in _added:
         _added.append(path)
 

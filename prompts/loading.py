@@ -52,7 +52,7 @@ def warm_up() -> None:
 @cache
 def _check_language(language: Language, places: tuple[Path, ...]) -> None:
     if language not in languages():
-        raise PromptError(f"there are no prompts in the language {language!r}; there are {', '.join(languages())}")
+        raise PromptError(f"there are no prompts in the language {language!r}; available: {', '.join(languages())}")
     known = {name for place in places for name in prompt_files(place)}
     wanted = _reference_files(prompt_files(OURS))
     if absent := [name for name in wanted if f"{language}/{name}" not in known]:
@@ -76,7 +76,9 @@ def _check_prompt(name: str, language: Language, stages: list[str]) -> None:
     for stage in names if has_stage_texts else [None]:
         prompt = load_prompt(name, language, stage)
         if unknown := prompt.variables - _passed_variables(name):
-            raise PromptError(f"prompt {name} ({language}) declares what nobody gives: {_joined(unknown)}")
+            raise PromptError(
+                f"prompt {name} ({language}) declares variables that are not provided: {_joined(unknown)}"
+            )
         for template in (prompt.system, prompt.user):
             _compiled(template)
 
@@ -127,7 +129,7 @@ class Prompt:
             PromptError: a declared variable is missing.
         """
         if missing := self.variables - variables.keys():
-            raise PromptError(f"prompt {self.name} ({self.language}) needs {_joined(missing)}")
+            raise PromptError(f"prompt {self.name} ({self.language}) lacks a value for {_joined(missing)}")
         values = {"language": self.language, **{name: variables[name] for name in self.variables}, **self.stage_texts}
         try:
             return _render(self.system, values), _render(self.user, values)
@@ -186,7 +188,7 @@ def _load(name: str, language: Language, stage: str | None, _: tuple[Path, ...])
         try:
             before = load_prompt(opening, language, stage)
         except RecursionError as error:
-            raise PromptError(f"prompt {name} ({language}) is opened by itself") from error
+            raise PromptError(f"prompt {name} ({language}) has itself as its opening") from error
         sections["system"] = f"{before.system}\n\n{sections.get('system', '')}".strip()
         if "user" in sections:
             sections["user"] = f"{before.user}\n\n{sections['user']}"
@@ -242,13 +244,13 @@ def _check_words(where: str, words: Any, pattern: Any) -> None:
         if absent := pattern.keys() - words.keys():
             raise PromptError(f"{where} lacks {_joined(absent)}")
         if unknown := words.keys() - pattern.keys():
-            raise PromptError(f"{where} has what nobody says: {_joined(unknown)}")
+            raise PromptError(f"{where} has entries that are not used: {_joined(unknown)}")
         for key, value in words.items():
             _check_words(f"{where}: {key}", value, pattern[key])
     elif type(words) is not type(pattern) or (isinstance(pattern, list) and pattern and not words):
-        raise PromptError(f"{where} is not what it is in English, a {type(pattern).__name__}: {words!r}")
+        raise PromptError(f"{where}: expected a {type(pattern).__name__}, as in English, found {words!r}")
     elif unknown := _placeholders(words) - _placeholders(pattern):
-        raise PromptError(f"{where} has a place for what nobody gives: {_joined(unknown)}")
+        raise PromptError(f"{where} has placeholders that are not filled: {_joined(unknown)}")
 
 
 def _placeholders(words: Any) -> set[str]:
@@ -305,7 +307,7 @@ def _render(template: str, values: Mapping[str, Any]) -> str:
 
 def _read(name: str, language: Language, suffix: str = "md") -> str:
     if (path := find_prompt(name, language, suffix)) is None:
-        known = "" if language in languages() else f"; the languages that there are: {', '.join(languages())}"
+        known = "" if language in languages() else f"; available languages: {', '.join(languages())}"
         raise PromptError(f"there is no file prompts/{language}/{name}.{suffix}{known}")
     try:
         return path.read_text("utf-8")
@@ -327,10 +329,10 @@ def _header(head: str) -> Mapping[str, Any]:
     """
     header = yaml.load(head, _Loader) or {}
     if not isinstance(header, dict):
-        raise ValueError(f"it is a {type(header).__name__}, not fields with their values")
+        raise ValueError(f"expected fields with values, found a {type(header).__name__}")
     for field, value in header.items():
         if field not in _FIELDS:
-            raise ValueError(f"unknown field {field}; there are {_joined(_FIELDS)}")
+            raise ValueError(f"unknown field {field}; expected one of {_joined(_FIELDS)}")
         names = value if isinstance(value, list) else [value]
         if not isinstance(value, _FIELDS[field]) or not all(isinstance(name, str) for name in names):
             raise ValueError(f"{field}: {value!r} is not a {'list of names' if _FIELDS[field] is list else 'name'}")
@@ -354,7 +356,7 @@ def _stage_texts(
     if not wanted:
         return {}, ""
     if stage is None:
-        raise PromptError(f"prompt {name} is a prompt of a stage; say which")
+        raise PromptError(f"prompt {name} is for a stage; name the stage")
     beside = f"{name.rpartition('/')[0]}/stages/{stage}"
     source = _read(beside if find_prompt(beside, language) else f"medchain/stages/{stage}", language)
     found = _parse(stage, source)[1]
@@ -392,6 +394,6 @@ def _check_variables(name: str, template: str, declared: frozenset[str]) -> None
     except TemplateError as error:
         raise PromptError(f"prompt {name} is not a valid template: {error}") from error
     if unknown := used - declared - {"language"}:  # the prompt's language, always defined
-        raise PromptError(f"prompt {name} uses what it does not declare: {_joined(unknown)}")
+        raise PromptError(f"prompt {name} uses variables that it does not declare: {_joined(unknown)}")
     if declared - used:
-        raise PromptError(f"prompt {name} declares what it does not use: {_joined(declared - used)}")
+        raise PromptError(f"prompt {name} declares variables that it does not use: {_joined(declared - used)}")

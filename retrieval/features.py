@@ -29,29 +29,31 @@ class RememberedCase(Strict):
 
     id: RequiredText
     parent_id: RequiredText | None = Field(
-        None, exclude_if=is_none, description="Of a variant: the id of the case that it was made from."
+        None, exclude_if=is_none, description="For a variant: id of the case that it was made from."
     )
     language: Language = "en"
-    verified: bool = Field(description="True: features from a reference record. False: a pseudo-case.")
-    order: int | None = Field(None, ge=0, description="Position in the run that wrote it; None if verified.")
+    verified: bool = Field(description="True if the features are from a reference record; false for a pseudo-case.")
+    order: int | None = Field(None, ge=0, description="Position in the run that wrote it; null if verified.")
 
     age_years: float | None = Field(None, ge=0, le=130)
     sex: Sex | None = None
     chief_complaint: Text = ""
-    symptoms: Text = Field("", description="The symptom description: the embedded key.")
+    symptoms: Text = Field("", description="Symptom description, by whose embedding the case is found.")
     history: Text = ""
     physical_examination: dict[PhysicalItem, str] = Field(default_factory=dict)
     auxiliary_examination: dict[AuxiliaryItem, str] = Field(default_factory=dict)
     imaging_report: dict[AuxiliaryItem, str] = Field(default_factory=dict)
     diagnosis: list[str] = Field(default_factory=list)
     treatment_items: list[TreatmentItem] = Field(default_factory=list)
-    department: Department | None = Field(None, description="First-level; without one, a case is found in none.")
+    department: Department | None = Field(
+        None, description="First-level department; without one, the case is found in none."
+    )
     sub_departments: list[SubDepartment] = Field(default_factory=list)
 
     @model_validator(mode="after")
     def _order_belongs_to_pseudo_cases(self) -> "RememberedCase":
         if self.verified and self.order is not None:
-            raise ValueError("a verified case has no order: only a run's pseudo-cases do")
+            raise ValueError("a verified case has no order; only pseudo-cases of a run have one")
         return self
 
     def impersonal(self) -> "RememberedCase":

@@ -25,9 +25,9 @@ class Kin(Strict):
     ``pieces`` are hashes of pieces of the record's text: all of them, or the smallest ones, which are a random sample.
     """
 
-    ids: frozenset[str] = Field(description="Of the case, and of the one that it is a variant of.")
+    ids: frozenset[str] = Field(description="Ids of the case and of the one that it is a variant of.")
     pieces: frozenset[int] = frozenset()
-    size: int = Field(0, description="How many pieces the record has in all.")
+    size: int = Field(0, description="Total number of pieces of the record.")
 
     def includes(self, other: RememberedCase) -> bool:
         """Whether a remembered case is the case itself, a variant of the same one, or a near duplicate."""

@@ -89,7 +89,7 @@ class Memory:
         if foreign:
             raise CaseMemoryError(
                 f"case memory {location!r} was built with the embedding model {', '.join(sorted(foreign))}, not "
-                f"{embedding}; name that model, or build the memory again in another place"
+                f"{embedding}; use that model, or build the memory again in another place"
             )
 
     def for_run(self, run: str) -> "Memory":

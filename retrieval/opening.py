@@ -62,7 +62,9 @@ def build_memory(
         EmbeddingModelError: the embedding model cannot be loaded.
     """
     if str(location) in _BUILTIN_SPLITS:
-        raise CaseMemoryError(f"case memory {str(location)!r} is built when it is opened; name a directory or a server")
+        raise CaseMemoryError(
+            f"case memory {str(location)!r} is built automatically when it is opened; name a directory or a server"
+        )
     described = symptoms or {}
     remembered = [remember(case, described.get(case.id)) for case in cases]
     embed([case.symptoms for case in remembered[:1]], embedding)  # fails before a directory is created in vain
@@ -103,13 +105,13 @@ def _in_directory(folder: Path, embedding: str, *, create: bool) -> Memory:
     import chromadb
 
     if not create and not (folder / "chroma.sqlite3").is_file():
-        state = "holds no case memory" if folder.is_dir() else "is not there"
+        state = "contains no case memory" if folder.is_dir() else "does not exist"
         raise CaseMemoryError(f"case memory {str(folder)!r} {state}; build it first (`wardround memory build`)")
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise CaseMemoryError(
-            f"case memory {str(folder)!r} cannot be a directory ({error.strerror}); name a new one, or that of a memory"
+            f"case memory {str(folder)!r} cannot be a directory ({error.strerror}); use a new one, or that of a memory"
         ) from error
     with ExitStack() as on_failure:
         try:
@@ -133,7 +135,7 @@ def _on_server(url: str, embedding: str) -> Memory:
 
     if re.search("[@?#]", url):  # the address is in every record of a run
         raise CaseMemoryError(
-            "the address of a case memory must hold no user, password or query; write http://host:port/prefix"
+            "the address of a case memory must not contain a user, password or query; write http://host:port/prefix"
         )
     try:
         address = urlsplit(url)
@@ -142,10 +144,10 @@ def _on_server(url: str, embedding: str) -> Memory:
         host = f"[{address.hostname}]" if ":" in (address.hostname or "") else address.hostname
         prefix = address.path.strip("/") or "wardround"
         if not host or not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}", prefix):
-            raise ValueError("host or prefix is missing or has a character that may not stand there")
+            raise ValueError("the host or the prefix is missing or has an invalid character")
     except ValueError as error:
         raise CaseMemoryError(
-            f"case memory {url!r} is no address ({error}); write http://host:port or http://host:port/prefix"
+            f"case memory {url!r} is not a valid address ({error}); write http://host:port or http://host:port/prefix"
         ) from error
     try:
         with bounded():

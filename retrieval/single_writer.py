@@ -30,8 +30,8 @@ class SingleWriter:
             self._lock.acquire(timeout=0)
         except Timeout:
             raise BlockingIOError(
-                "another process is writing to it; wait for it to end, or share the memory through a server "
-                "(`chroma run --path DIRECTORY`, and its http:// address as location)"
+                "another process is writing to it; wait until it ends, or share the memory through a server "
+                "(`chroma run --path DIRECTORY`, with its http:// address as location)"
             ) from None
         if self._revision() != self._seen:
             self._lock.release()

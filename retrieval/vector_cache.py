@@ -49,7 +49,7 @@ class ShippedVectors:
         except FileNotFoundError:
             return {}
         except Exception as error:  # a damaged archive raises anything from BadZipFile to KeyError
-            _log.warning("the shipped embeddings %s are not used: %s; install the package again", path, error)
+            _log.warning("the shipped embeddings %s cannot be used: %s; reinstall the package", path, error)
             return {}
 
     def get(self, digests: Iterable[bytes]) -> dict[bytes, Half]:
@@ -115,4 +115,4 @@ class StoredVectors:
     def _warn(self, error: Exception) -> None:
         if not self._warned:
             self._warned = True
-            _log.warning("the embedding cache %s is not used: %s; if it is damaged, delete it", self._path, error)
+            _log.warning("the embedding cache %s cannot be used: %s; if it is damaged, delete it", self._path, error)

@@ -24,9 +24,9 @@ def import_cases(format: str, source: str | Path, *, departments: str | Path | N
     opened = Source(Path(source), departments=Path(departments) if departments is not None else None)
     cases = list(read(opened))
     if departments is not None and not opened.departments_read:
-        opened.error(f"the format {format!r} names no second-level departments; expected no departments file")
+        opened.error(f"the format {format!r} has no second-level departments; leave out the departments file")
     if not cases and not opened.problems:
-        opened.error(f"holds no record of the format {format!r}")
+        opened.error(f"contains no records of the format {format!r}")
     return ImportResult(cases=cases, problems=opened.problems)
 
 

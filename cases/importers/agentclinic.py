@@ -70,9 +70,9 @@ def _osce_data(record: Record, osce: Mapping[str, Any]) -> dict[str, Any] | None
     findings.add_physical(osce.get("Physical_Examination_Findings"))
     findings.add_tests(osce.get("Test_Results"))
     for name in findings.unknown:
-        record.warn("", f"no rule of the lexicon knows {name!r}; it stands under General Examination")
+        record.warn("", f"{name!r} is not in the lexicon; filed under General Examination")
     for name in [*findings.ignored, *(key for key in osce if key not in _READ)]:
-        record.warn("", f"{label(name)!r} is no finding and is left out")
+        record.warn("", f"{label(name)!r} is not a finding; left out")
     patient = _patient(record, actor)
     return {
         "language": language_of(patient["present_illness"], patient["chief_complaint"]),
@@ -90,7 +90,7 @@ def _patient(record: Record, actor: Mapping[str, Any]) -> dict[str, Any]:
     if not primary:
         primary = first_sentence(history)
         if primary:
-            record.warn(f"{_ACTOR}.Symptoms", "names no Primary_Symptom; the first sentence of History stands for it")
+            record.warn(f"{_ACTOR}.Symptoms", "has no Primary_Symptom; the first sentence of History is used instead")
         else:
             record.expected(f"{_ACTOR}.Symptoms", "a Primary_Symptom, or a History", symptoms)
     stated = demographics(about, brief=True)
@@ -156,4 +156,4 @@ def _warn_of_leak(record: Record, case: Case) -> None:
         pattern = re.compile(rf"(?<!\w){re.escape(normalise(diagnosis))}(?!\w)")
         for name in _TEXTS:
             if pattern.search(normalise(getattr(case.patient, name))):
-                record.warn(f"patient.{name}", f"names the diagnosis {diagnosis!r}, so that the patient knows it")
+                record.warn(f"patient.{name}", f"names the diagnosis {diagnosis!r}, so the patient knows it")

@@ -38,7 +38,7 @@ def nejm_data(record: Record, value: Mapping[str, Any]) -> dict[str, Any]:
     for heading, text in _results(listed):
         findings.add_text(heading, text)
     if value.get("physical_exams") and not findings.by_item:
-        record.warn("physical_exams", "tells of no result; left out")
+        record.warn("physical_exams", "contains no result; left out")
     narrative, asked = _split_question(question)
     # read_vignette takes the first sentence as the complaint, which is already known.
     for item, texts in read_vignette(f"The patient came. {narrative}", "en").findings.by_item.items():
@@ -48,7 +48,7 @@ def nejm_data(record: Record, value: Mapping[str, Any]) -> dict[str, Any]:
     if seen and not findings.by_item:
         findings.by_item[GENERAL] = seen
     for heading in findings.unknown:
-        record.warn("physical_exams", f"no rule of the lexicon knows what {heading!r} shows; under General Examination")
+        record.warn("physical_exams", f"{heading!r} is not in the lexicon; filed under General Examination")
     own = " ".join(part for part in _PIECE.split(info) if not _PATTERNS["kin_named"].search(part))
     stated, right = demographics(question, own), _correct(record, value.get("answers"))
     of_diagnosis = not asked or _PATTERNS["asks_diagnosis"].search(asked) is not None
@@ -112,7 +112,7 @@ def _correct(record: Record, answers: object) -> list[str]:
         return []
     correct = [phrase(answer.get("text")) for answer in answers if answer.get("correct") is True]
     if not any(correct):
-        record.error("answers", "marks no answer as correct; expected one with correct: true")
+        record.error("answers", "no answer is marked as correct; expected one with correct: true")
     return correct
 
 

@@ -115,7 +115,9 @@ def _reference(record: Record, value: Mapping[str, Any]) -> dict[str, Any] | Non
     )
     illness = [text for text in collected["told"] if text != complaint]
     if not complaint:
-        record.warn("reference_diagnosis.basis", "tells of no complaint, and there is no record; left out")
+        record.warn(
+            "reference_diagnosis.basis", "contains no complaint, and there is no medical record; the case is left out"
+        )
         return None
     stated = demographics(raw)
     return {

@@ -55,7 +55,7 @@ def _data(record: Record, value: Mapping[str, Any]) -> dict[str, Any] | None:
     given = phrase(raw.get("answer"))
     right = options.get(letter) or given
     if given and given.casefold() not in (right.casefold(), letter.casefold()):
-        record.warn("raw_data.answer", f"is {given!r}, and option {letter} is {right!r}; the option is taken")
+        record.warn("raw_data.answer", f"is {given!r}, but option {letter} is {right!r}; the option is used")
     of_diagnosis = "dataset" not in value or _PATTERNS["asks_diagnosis"].search(asked) is not None
     dataset = phrase(value.get("dataset")) or "HospitalCases"
     return {

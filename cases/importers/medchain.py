@@ -72,10 +72,12 @@ def read_patient(sections: Sections) -> dict[str, Any]:
     stated = demographics(*sections.listed("about"), complaint, illness)
     if not complaint and illness:
         complaint = _opening(illness)
-        sections.record.warn("Chief Complaint (主诉)", "is absent; the present illness's first sentence stands for it")
+        sections.record.warn(
+            "Chief Complaint (主诉)", "is missing; the first sentence of the present illness is used instead"
+        )
     elif not complaint:
         sections.record.error(
-            "Chief Complaint (主诉)", "expected text or a list of texts; found neither it nor a history"
+            "Chief Complaint (主诉)", "expected text or a list of texts; found neither this nor a present illness"
         )
     return {
         "age_years": stated.age_years,
@@ -109,7 +111,7 @@ def _images(sections: Sections) -> Iterator[dict[str, str]]:
                 found, accepted = ", ".join(classes) or "nothing", ", ".join(IMAGE_CLASSES)
                 sections.record.warn(
                     f"{place}.category",
-                    f"picture {file!r} left out: {found} is no image class; expected one of {accepted}",
+                    f"picture {file!r} left out: {found} is not an image class; expected one of {accepted}",
                 )
             elif image := sections.record.image(f"{place}.filename", file.strip(), item):
                 yield image

@@ -21,9 +21,11 @@ def read_departments(source: Source) -> set[str] | None:
         elif line.endswith((":", "：")):
             heading = line[:-1].strip()
             if DEPARTMENTS.canonical(heading) is None:
-                source.warn(f"{heading!r} is no first-level department: {DEPARTMENTS.choices}", place, file=file)
+                source.warn(
+                    f"{heading!r} is not a first-level department; expected {DEPARTMENTS.choices}", place, file=file
+                )
         elif line:
-            expected = "expected 'Department:' or, under one, '- second-level department'"
+            expected = "expected 'Department:', or '- second-level department' below one"
             source.error(f"{expected}, found {line!r}", place, file=file)
     return names
 
@@ -44,7 +46,7 @@ def assign_departments(tags: list[str], record: Record, directory: set[str] | No
         if further and not listed and not SUB_DEPARTMENTS.canonical(name):
             if further != first:
                 record.warn(
-                    "tags.department", f"{name!r} left out: a case has one first-level department, here {first!r}"
+                    "tags.department", f"{name!r} left out: a case has only one first-level department, here {first!r}"
                 )
             continue
         if directory is not None and not listed:

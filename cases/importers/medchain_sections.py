@@ -69,7 +69,7 @@ class Sections:
             if isinstance(part, Mapping):
                 self._walk(part, at, section)
             elif texts(part) and section in ("examination", "physical"):
-                self.record.warn(at, f"names no examination item; it stands under {GENERAL}")
+                self.record.warn(at, f"names no examination item; filed under {GENERAL}")
                 self._result(GENERAL, part, at)
             elif texts(part):
                 self.record.expected(at, "an object", part)
@@ -79,4 +79,4 @@ class Sections:
         if text := prose(content):
             self.findings.by_item.setdefault(item, []).append(text)
         else:
-            self.record.warn(at, "has no text; the item is left out")
+            self.record.warn(at, "has no text; left out")

@@ -63,7 +63,7 @@ def _data(record: Record, value: Mapping[str, Any]) -> dict[str, Any] | None:
         return None
     for name in text:
         if name not in _TEXTS and str(name).isascii():
-            record.warn(f"Text.{name}", "is no part that is known, and is left out")
+            record.warn(f"Text.{name}", "unknown part, left out")
     findings = Findings()
     seen, illness = _condition(texts["Physical Condition"])
     for line in seen:
@@ -73,7 +73,7 @@ def _data(record: Record, value: Mapping[str, Any]) -> dict[str, Any] | None:
         examined if isinstance(examined, str) else texts["Examinations"], [str(name) for name in images]
     )
     for name in leads.keys() - {str(name) for name in images}:
-        record.warn("Text.Examinations", f"marks the picture {name!r}, which Image does not have; it is left out")
+        record.warn("Text.Examinations", f"marks the picture {name!r}, which Image does not contain; left out")
     shown, classes = _pictures(record, leads, images)
     _sort(findings, rest)
     reports: dict[str, list[str]] = {}

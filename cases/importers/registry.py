@@ -57,7 +57,7 @@ def _guarded(read: Callable[[Any], Iterable[Case]], opened: bool) -> Importer:
         try:
             found = read(source if opened else source.path)
             if not isinstance(found, Iterable) or isinstance(found, BaseModel):
-                source.error(f"the importer gave {describe(found)}; expected cases, one after the other")
+                source.error(f"the importer returned {describe(found)}; expected an iterable of cases")
                 return
             for number, case in enumerate(found, start=1):
                 if (sound := _checked(source, f"case {number}", case, seen)) is not None:
@@ -78,7 +78,7 @@ def _checked(source: Source, record: str, case: object, seen: set[str]) -> Case 
         return None
     record = f"{record} ({case.id})"
     if case.id in seen:
-        source.error(f"{case.id!r} is the id of an earlier case; expected an id of its own", record, "id")
+        source.error(f"the id {case.id!r} is already used by an earlier case; ids must be unique", record, "id")
         return None
     seen.add(case.id)
     if case.id in source.ids:  # made and checked by `Record.case`

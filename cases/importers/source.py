@@ -14,6 +14,7 @@ from cases.case import Case
 from cases.files import Problem, Severity, WithProblems, numbered_lines, validation_problems
 from cases.pictures import picture_fault
 from cases.text.sentences import entries
+from cases.validation import unreadable
 
 _KINDS = {  # kinds of files that are not UTF-8 text, by their first bytes
     b"\x1f\x8b": "compressed by gzip: unpack it first",
@@ -74,7 +75,7 @@ class Source:
         try:
             return path.read_text("utf-8-sig")
         except OSError as error:
-            self.error(f"cannot be read: {error.strerror or error}", file=path)
+            self.error(unreadable(error), file=path)
         except UnicodeDecodeError as error:
             kind = next((kind for begins, kind in _KINDS.items() if error.object.startswith(begins)), error.reason)
             self.error(f"is not UTF-8 at byte {error.start} ({kind}); expected UTF-8 text", file=path)
@@ -123,9 +124,9 @@ class Source:
             return
         for key in repeated:
             if isinstance(value, Mapping) and key in value:
-                self.error(f"the key {key!r} stands here twice, and only one can be read; expected unique keys", name)
+                self.error(f"the key {key!r} occurs twice here, and only one can be read; keys must be unique", name)
             else:
-                self.warn(f"the key {key!r} stands twice in one object; the last is read", name)
+                self.warn(f"the key {key!r} occurs twice in one object; the last one is used", name)
         if isinstance(value, list):
             yield from ((f"entry {number}", entry) for number, entry in enumerate(value, 1))
         else:
@@ -155,7 +156,7 @@ class Record:
         """Report that a field is missing or holds something else than expected."""
         contents = ""
         if found is None and isinstance(self.value, Mapping) and field.partition(".")[0] not in self.value:
-            contents = f"; the record holds {', '.join(map(repr, list(self.value)[:5])) or 'no field at all'}"
+            contents = f"; the record has {', '.join(map(repr, list(self.value)[:5])) or 'no fields'}"
         self.error(field, f"expected {what}, found {describe(found)}{contents}")
 
     def check_text(self, field: str, value: object) -> None:
@@ -173,7 +174,7 @@ class Record:
         """Return a picture beside the source; None, with a warning, if there is none."""
         folder = self.source.path.parent.resolve()
         if fault := picture_fault(folder, file):
-            self.warn(field, f"{fault}; the case is kept without it")
+            self.warn(field, f"{fault}; the case is imported without it")
             return None
         return {"file": (folder / file).resolve().relative_to(folder).as_posix(), "item": item}
 
@@ -201,7 +202,7 @@ class Record:
             return None
         self.source.ids.add(unique)
         if unique != case_id:
-            self.warn("id", f"{case_id} was read before; this one is {unique}")
+            self.warn("id", f"{case_id} is already used; this case becomes {unique}")
         return case
 
 

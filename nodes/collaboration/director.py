@@ -36,7 +36,8 @@ class Disputes(Strict):
     """The points that remain to be settled."""
 
     disputes: list[Dispute] = Field(
-        max_length=MOST_DISPUTES, description="The most important first; empty if the reports agree in substance."
+        max_length=MOST_DISPUTES,
+        description="The disputes, most important first; empty if the reports agree in substance.",
     )
 
 

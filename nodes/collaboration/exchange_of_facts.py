@@ -29,9 +29,11 @@ from nodes.state.collaboration import (
 
 
 class MergedFacts(Facts):
-    """The interns' facts in one, and the points on which they contradict each other."""
+    """The interns' facts combined, and the points on which they contradict each other."""
 
-    conflicts: list[Conflict] = Field(max_length=MOST_CONFLICTS, description="Empty if all fits together.")
+    conflicts: list[Conflict] = Field(
+        max_length=MOST_CONFLICTS, description="The contradictions; empty if everything fits together."
+    )
 
 
 @dataclass(frozen=True)

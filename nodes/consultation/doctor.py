@@ -55,7 +55,7 @@ class DoctorTurn(Strict):
 class ReasonedTurn(Strict):
     """What the doctor says next after thinking about it; the thoughts come first, heard only if they are spoken."""
 
-    reasoning: str = Field(description="Step by step: what is known by now, what it may be, what would tell.")
+    reasoning: str = Field(description="Step by step: what is known so far, what it may be, what would decide it.")
     text: str = Field(min_length=1)
     finished: bool = Field(description="True if nothing more needs to be asked; the text is then the closing word.")
 

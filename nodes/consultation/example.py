@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from cases.pictures import picture_fault
+from cases.validation import unreadable
 from cases.vocabulary import Language
 from prompts import load_prompt, load_words
 
@@ -51,7 +52,7 @@ def example_for(file: str, language: Language, send_pictures: bool) -> Example:
     def refer_to(match: re.Match[str]) -> str:
         finding, name = match.groups()
         if fault := picture_fault(folder, name):
-            raise ExampleError(f"example {file or 'of ours'}: {fault}")
+            raise ExampleError(f"example {file or '(built in)'}: {fault}")
         if not send_pictures:
             return finding
         enclosed.append(str(folder / name))
@@ -64,7 +65,7 @@ def _read(file: Path) -> str:
     try:
         text = file.read_text("utf-8").strip()
     except (OSError, UnicodeDecodeError) as error:
-        raise ExampleError(f"example {file}: cannot be read ({error}); expected a text file in UTF-8") from error
+        raise ExampleError(f"example {file}: {unreadable(error, 'a text file in UTF-8')}") from error
     if not text or len(text) > _LONGEST:
-        raise ExampleError(f"example {file}: has {len(text)} characters; expected a consultation, up to {_LONGEST}")
+        raise ExampleError(f"example {file}: has {len(text)} characters; expected a consultation of up to {_LONGEST}")
     return text

@@ -159,7 +159,9 @@ def decision_of(stage: Stage, chosen: Sequence[str], chart: Chart, options: Sequ
     try:
         return stage.decision.model_validate(stage.without_model(chosen, chart, options))
     except ValidationError as error:
-        raise GivenError(f"stage {stage.name!r}: without_model gives {in_a_line(error)}") from error
+        raise GivenError(
+            f"stage {stage.name!r}: without_model returned an invalid decision: {in_a_line(error)}"
+        ) from error
 
 
 def most(count: int, of: int) -> bool:

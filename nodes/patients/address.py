@@ -14,7 +14,7 @@ from nodes.state.chart import Turn
 class AddressState(TypedDict, total=False):
     """What is said, and what was said before."""
 
-    words: Annotated[str, Field(description="What the doctor says, in plain words; a thread keeps the dialogue.")]
+    words: Annotated[str, Field(description="The doctor's words to the patient; a thread keeps the dialogue.")]
     dialogue: list[Turn]
 
 
@@ -32,8 +32,6 @@ async def address(state: AddressState, runtime: Runtime[Context]) -> dict[str, A
     if not words:
         raise ValueError("the input needs `words`: what the doctor says to the patient")
     if len(words) > LONGEST_WORDS:
-        raise ValueError(
-            f"words: {len(words):,} characters are more than a doctor says at a time; say at most {LONGEST_WORDS:,}"
-        )
+        raise ValueError(f"words: {len(words):,} characters are too many at a time; send at most {LONGEST_WORDS:,}")
     turn = Turn(speaker="doctor", text=words)
     return {"dialogue": [*state.get("dialogue", []), turn], "dialogue_ended": "", "opened": True}

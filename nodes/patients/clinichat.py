@@ -43,11 +43,9 @@ class ClinichatPatientState(HeardState, total=False):
 class ClinichatReply(Strict):
     """What the patient says, and to what."""
 
-    occasion: Occasion = Field(
-        "other", description="Which of the rules for specific occasions applies; the one closest."
-    )
+    occasion: Occasion = Field("other", description="The rule for specific occasions that applies; the closest one.")
     suspected_disease: str = Field(
-        "", description="The disease that the physician has named as suspected by now; empty if none yet."
+        "", description="The disease that the physician has named as suspected so far; empty if none yet."
     )
     text: str = Field(min_length=1)
 

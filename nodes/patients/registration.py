@@ -41,11 +41,13 @@ def patient(
         if not isinstance(value, bool):
             raise RegistryError(f"patient {name!r}: {capability} = {value!r}; expected True or False")
     if greets and not opens:
-        raise RegistryError(f"patient {name!r}: greets needs opens; a greeting stands before the opening words")
+        raise RegistryError(
+            f"patient {name!r}: greets = True needs opens = True, as the greeting precedes the opening words"
+        )
     if doctor not in DOCTORS:
         raise RegistryError(f"patient {name!r}: unknown doctor {doctor!r}: {nearest(doctor, DOCTORS)}")
     if isinstance(settings, str):
-        raise RegistryError(f"patient {name!r}: settings = {settings!r}; expected several names, ({settings!r},)")
+        raise RegistryError(f"patient {name!r}: settings = {settings!r}; expected a tuple of names, ({settings!r},)")
     for setting in settings:
         if setting not in DialogueSettings.model_fields:
             wanted = nearest(setting, DialogueSettings.model_fields)
@@ -56,8 +58,8 @@ def patient(
         graph = check_graph("patient", name, build()).compile(name=f"{name} patient").with_config(callbacks=UNTRACED)
         if extra := sorted({*graph.output_channels} - PatientSideState.__annotations__.keys()):
             raise RegistryError(
-                f"patient {name!r}: its graph gives {', '.join(extra)}, and nothing but the dialogue outlives a reply: "
-                "read it off the dialogue; output_schema=wr.PatientSideOutput leaves out what serves one reply alone"
+                f"patient {name!r}: its graph returns {', '.join(extra)}, but only the dialogue is kept after a reply: "
+                "derive it from the dialogue; output_schema=wr.PatientSideOutput drops what only one reply needs"
             )
         PATIENTS.add(name, PatientSystem(name, graph, examines, opens, greets, tracks, told, doctor, speaker, settings))
         return build

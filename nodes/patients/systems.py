@@ -56,18 +56,18 @@ def check_reply(name: str, given: Mapping[str, Any], before: Sequence[Turn] = ()
     """
     turns = given.get("dialogue") or []
     if not all(isinstance(turn, Turn) for turn in turns):
-        raise NoReplyError(f"patient {name!r} gave a dialogue of {type(turns[-1]).__name__}; expected wr.Turn")
+        raise NoReplyError(f"patient {name!r} returned a dialogue of {type(turns[-1]).__name__}; expected wr.Turn")
     if not given.get("dialogue_ended") and (not turns or turns[-1].speaker == "doctor"):
         raise NoReplyError(
-            f"patient {name!r} gave no reply; expected {{'dialogue': [*state['dialogue'], wr.Turn(...)]}}"
+            f"patient {name!r} returned no reply; expected {{'dialogue': [*state['dialogue'], wr.Turn(...)]}}"
         )
     if [turn.text for turn in turns[: len(before)]] != [turn.text for turn in before]:
         raise NoReplyError(
-            f"patient {name!r} gave a dialogue without what was said before; expected "
+            f"patient {name!r} returned a dialogue without the earlier turns; expected "
             "{'dialogue': [*state['dialogue'], wr.Turn(...)]}"
         )
     for turn in turns[len(before) :]:
         if not (turn.pictures or has_words(turn.text)):
-            raise NoReplyError(f"patient {name!r} gave a reply without words ({turn.text!r}) and without a picture")
+            raise NoReplyError(f"patient {name!r} returned a reply without words ({turn.text!r}) and without a picture")
         if relative := [picture.file for picture in turn.pictures if not Path(picture.file).is_absolute()]:
-            raise NoReplyError(f"patient {name!r} handed over {relative[0]!r}; expected the whole path of a picture")
+            raise NoReplyError(f"patient {name!r} handed over {relative[0]!r}; expected the absolute path of a picture")

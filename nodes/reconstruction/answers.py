@@ -25,29 +25,29 @@ def no_answer(told: Told) -> Iterator[Finding]:
     """Report replies to another question, physicians who answer themselves, and dialogues of mostly evasive replies."""
     for number, message in enumerate(told.dialogue.spoken, 1):
         if message.role == PHYSICIAN and (found := _self_answer(told, message.content)) is not None:
-            yield f"the physician answers himself: {found!r}", number
+            yield f"the physician answers their own question: {found!r}", number
     replies = [message.content for message in told.dialogue.spoken if message.role == PATIENT]
     evasive = sum(_PATTERNS["evades"].search(reply) is not None for reply in replies)
     if evasive >= EVADED and 2 * evasive > len(replies):
-        yield f"{evasive} of {len(replies)} replies tell nothing", None
+        yield f"{evasive} of {len(replies)} replies contain no answer", None
     for number, (before, message) in enumerate(pairwise(told.dialogue.spoken), 2):
         if (before.role, message.role) != (PHYSICIAN, PATIENT):
             continue
         last = (sentences(before.content) or [""])[-1]
         open_ended = denies(message.content) or not stated_numbers(last, told.language)  # unlike "how old, eighty?"
         if open_ended and any(asked.search(last) and not fits.search(message.content) for asked, fits in _FITS):
-            yield "the answer is to another question", number
+            yield "the answer belongs to another question", number
         if _PATTERNS["yes_and_no"].search(message.content) and not _PATTERNS["denying_question"].search(last):
-            yield "the answer says yes and that it is not so", number
+            yield "the answer says both yes and no", number
         asks = message.content.rstrip().endswith(("?", "？")) and not _PATTERNS["of_oneself"].search(message.content)
         answered_before = not last.endswith(("?", "？")) and not _PATTERNS["of_you"].search(before.content)
         if answered_before and (
             _PATTERNS["takes_history"].search(message.content)
             or (asks and _PATTERNS["tells_history"].search(before.content))
         ):
-            yield "the patient asks what the physician has answered", number
+            yield "the patient asks about what the physician has already answered", number
         elif (found := _unasked_part(told, last, message.content)) is not None:
-            yield f"the answer tells of the {found}, and was not asked for it", number
+            yield f"the answer is about the {found}, which was not asked for", number
 
 
 def _self_answer(told: Told, text: str) -> str | None:

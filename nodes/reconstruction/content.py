@@ -130,10 +130,10 @@ def missing(told: Told) -> Iterator[Finding]:
     spoken_words = content_words(" ".join(message.content for message in told.dialogue.spoken), told.language)
     share = max(len(every & spoken_words) / len(every) for every in (note, lay)) if note and lay else 1.0
     if len(note) >= ENOUGH and share < COVERED:
-        yield f"only {share:.0%} of the note's words come up; at least {COVERED:.0%}", None
+        yield f"only {share:.0%} of the note's words come up; expected at least {COVERED:.0%}", None
     stems = spoken_words - courtesies()
     if told.language == "en" and len(stems) < (1 if stems & (note | lay) else OF_MATTER * len(told.dialogue.spoken)):
-        yield "nothing is said but courtesies", None
+        yield "nothing but courtesies is said", None
 
 
 def out_of_proportion(told: Told) -> Iterator[Finding]:
@@ -158,15 +158,15 @@ def contradicted(told: Told) -> Iterator[Finding]:
     affirmed, denied = told.of_patient
     for name, turn in denied.items():
         if name in recorded and name not in affirmed and name in complaints():
-            yield f"{name} is denied, and the note records it", turn
+            yield f"{name} is denied, but the note records it", turn
     for name, turn in affirmed.items():
         if name in excluded and name not in denied and name in {*complaints(), "smoking"}:
-            yield f"{name} is affirmed, and the note denies it", turn
+            yield f"{name} is affirmed, but the note denies it", turn
     for number, role, sentence in told.statements:
         if role == PATIENT and _PATTERNS["denies_all"].search(sentence):
             for name, negated in terms_in(sentence, told.language):
                 if negated and name in recorded:
-                    yield f"{name} is denied, and the note records it", number
+                    yield f"{name} is denied, but the note records it", number
     if told.language == "en":
         yield from _unlisted_denials(told)
 
@@ -182,7 +182,7 @@ def _unlisted_denials(told: Told) -> Iterator[Finding]:
             recorded = [not denied(sentence) for stems, sentence in note if thing and thing <= stems]
             affirmed = any(thing <= stems and not denied(other) for stems, _, other in replies)
             if recorded and all(recorded) and not affirmed:
-                yield f"{found[0].strip()!r}, and the note records it", number
+                yield f"{found[0].strip()!r}, but the note records it", number
 
 
 def other_side(told: Told) -> Iterator[Finding]:
@@ -192,7 +192,7 @@ def other_side(told: Told) -> Iterator[Finding]:
         return
     for number, sentence in told.asserted:
         if (sides := sides_in(sentence)) and not sides & known:
-            yield f"the {sides.pop()} side, where the note has the {next(iter(known))}", number
+            yield f"the {sides.pop()} side, but the note has the {next(iter(known))}", number
 
 
 def other_number(told: Told) -> Iterator[Finding]:
@@ -220,7 +220,7 @@ def other_number(told: Told) -> Iterator[Finding]:
             in_place = {one for one in unsaid if any(_is_year(one) == _is_year(value) for value in readings[0])}
             if in_place and not any(each <= known | parts | {0, 1} for each in readings):
                 yield (
-                    f"{wording!r}, and nobody says the note's {', '.join(f'{one:g}' for one in sorted(in_place))}",
+                    f"{wording!r}, but nobody says the note's {', '.join(f'{one:g}' for one in sorted(in_place))}",
                     number,
                 )
 
@@ -257,9 +257,9 @@ def invented(told: Told) -> Iterator[Finding]:
         if role == PHYSICIAN and _PATTERNS["reports"].search(sentence):
             unknown = {name for name, negated in terms_in(sentence, told.language) if not negated} - every
             if grave := unknown & set(_LISTS["found"].split(", ")):
-                yield f"{', '.join(sorted(grave))} is reported, and the note has none", number
+                yield f"{', '.join(sorted(grave))} is reported, but the note has none", number
             elif (test := _PATTERNS["test"].search(sentence)) and not _PATTERNS["test"].search(told.note):
-                yield f"a result of {test[0]!r} is reported, and the note has none", number
+                yield f"a result of {test[0]!r} is reported, but the note has none", number
 
 
 def other_person(told: Told) -> Iterator[Finding]:
@@ -270,7 +270,7 @@ def other_person(told: Told) -> Iterator[Finding]:
     for number, role, sentence in told.statements:
         for name, other in (("female", "male"), ("male", "female")):
             if sex == name and role == PATIENT and _PATTERNS[f"is_{other}"].search(sentence):
-                yield f"the patient is {other}, and the note's {name}", number
+                yield f"the patient is {other}, but the note's is {name}", number
 
 
 def repeated(told: Told) -> Iterator[Finding]:
@@ -292,17 +292,17 @@ def roles_swapped(told: Told) -> Iterator[Finding]:
     own = Counter(role for _, role, sentence in told.statements if _PATTERNS["of_oneself"].search(sentence))
     most = 1 if own[PHYSICIAN] > own[PATIENT] else max(3, len(told.dialogue.spoken) // 6)
     if asked[PATIENT] > asked[PHYSICIAN] + most:
-        yield f"the patient asks {asked[PATIENT]} times and the physician {asked[PHYSICIAN]}", None
+        yield f"the patient asks {asked[PATIENT]} questions, the physician only {asked[PHYSICIAN]}", None
     for number, message in enumerate(told.dialogue.spoken, 1):
         if message.role == PATIENT and (found := _PATTERNS["of_a_patient"].search(message.content)):
-            yield f"the patient says {found[0]!r}, as those do who write of one", number
+            yield f"the patient says {found[0]!r}, as somebody writing about a patient would", number
 
 
 def begun_again(told: Told) -> Iterator[Finding]:
     """Report a greeting in the middle: the turns are out of order, or two dialogues are joined."""
     for number, message in enumerate(told.dialogue.spoken, 1):
         if _GREETINGS < number < len(told.dialogue.spoken) and _PATTERNS["greets"].search(message.content):
-            yield "the conversation begins again", number
+            yield "the conversation starts again", number
 
 
 def no_language(told: Told) -> Iterator[Finding]:
@@ -316,7 +316,7 @@ def no_language(told: Told) -> Iterator[Finding]:
     else:
         share = len(re.findall(r"[\u4e00-\u9fff]", text)) / max(1, len(re.findall(r"\w", text)))
     if len(spoken_words) >= 8 and share < 0.2:
-        yield "is not written in the language of the note", None
+        yield "not written in the language of the note", None
     turns = [{stem(word) for word in words(message.content)} for message in told.dialogue.spoken]
     said_in = Counter(itertools.chain.from_iterable(turns))
     known = {stem(word) for word in (*words(told.note), *common_words(), *_ENGLISH)} | {
@@ -326,9 +326,9 @@ def no_language(told: Told) -> Iterator[Finding]:
         foreign = _PATTERNS["foreign_to_english" if english else "foreign_to_chinese"].findall(message.content)
         unknown = sum(word in known or "'" in word for word in turn) < KNOWN * len(turn)
         if scrambled(message.content, told.language):
-            yield "the words are in no order", number
+            yield "the words make no sentence", number
         if len(foreign) >= FOREIGN or (english and len(turn) >= FEWEST and unknown):
-            yield "is not written in the language of the note", number
+            yield "not written in the language of the note", number
 
 
 def scrambled(text: str, language: Language) -> bool:

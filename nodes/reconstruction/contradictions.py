@@ -106,7 +106,7 @@ def of_a_relative(told: Told) -> Iterator[Finding]:
         if own := _own_clause(told.dialogue.note, sentence):
             yield f"{sentence!r}: the note has {own!r}", number
         elif (other := _PATTERNS["begins_with_another"].search(sentence)) and _is_unknown_relative(told, number, other):
-            yield f"{sentence!r}: nobody asked for the {other[1]}, of whom the note has nothing", number
+            yield f"{sentence!r}: nobody asked about the {other[1]}, whom the note does not mention", number
 
 
 def _own_clause(note: str, sentence: str) -> str | None:

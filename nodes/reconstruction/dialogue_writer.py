@@ -102,7 +102,7 @@ def short_script(note: Note, at_once: int = 3) -> list[Exchange]:
 
 def _nonempty(parts: list[Part]) -> list[Part]:
     if not parts:
-        raise AnswerError("the note tells nothing of a patient")
+        raise AnswerError("the note says nothing about a patient")
     return parts
 
 

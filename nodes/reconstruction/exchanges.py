@@ -59,7 +59,7 @@ class FreeExchange(Strict):
     @model_validator(mode="after")
     def _answers(self, info: ValidationInfo) -> Self:
         if (info.context or {}).get("closed") and says_back(self.patient, self.physician):
-            raise ValueError("the patient only says back the physician's words; they are to be answered")
+            raise ValueError("the patient only repeats the physician's words; answer them instead")
         return self
 
 
@@ -80,7 +80,7 @@ class SectionDialogue(Strict):
     """The exchanges of one section of the interview."""
 
     exchanges: Annotated[list[Exchange], BeforeValidator(_drop_silent)] = Field(
-        description="In their order; empty only if nothing of the section applies."
+        description="The exchanges in order; empty only if nothing in the section applies."
     )
 
 

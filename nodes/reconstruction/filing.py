@@ -24,7 +24,7 @@ from nodes.workflow.admission import find_case
 class NoteInput(TypedDict, total=False):
     """What a reconstruction starts from: a note, or a case (or its id) whose note is written first."""
 
-    case_id: Annotated[str, Field(description="Id of a case in `case_source`, e.g. `surgery-03`.")]
+    case_id: Annotated[str, Field(description="Id of a case in `case_source`, such as `surgery-03`.")]
     case: Annotated[Case, Field(description="A whole case, instead of an id.")]
     note: Annotated[Note, Field(description="A clinical note, instead of a case.")]
 

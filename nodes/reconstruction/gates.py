@@ -54,11 +54,11 @@ def not_empty(told: Told) -> Iterator[Finding]:
     dialogue = told.dialogue
     for role in (PATIENT, PHYSICIAN):
         if not any(message.role == role for message in dialogue.spoken):
-            yield f"there is no turn of the {_speaker(role)}", None
+            yield f"the {_speaker(role)} has no turn", None
     answered = any(turn.role == PHYSICIAN and reply.role == PATIENT for turn, reply in pairwise(dialogue.spoken))
     size = sum(len(message.content) for message in dialogue.spoken)
     if not answered and (dialogue.strategy or size < _GREETING):  # ours begin with a greeting
-        yield "the patient answers nothing", None
+        yield "the patient never answers", None
     for number, message in enumerate(dialogue.spoken, 1):
         if not message.content.strip():
             yield "the turn is blank", number
@@ -73,7 +73,7 @@ def roles_alternate(told: Told) -> Iterator[Finding]:
             yield f"expected the {_speaker(expected)}, found the {_speaker(message.role)}", number
             return
     if any(message.role == "system" for message in dialogue.messages[1:]):
-        yield "a system message stands inside the dialogue", None
+        yield "there is a system message inside the dialogue", None
 
 
 def not_cut_off(told: Told) -> Iterator[Finding]:
@@ -88,7 +88,7 @@ def not_cut_off(told: Told) -> Iterator[Finding]:
     for number, (message, ended) in enumerate(zip(told.dialogue.spoken, ends, strict=True), 1):
         needs_end = number == len(ends) or len(message.content.split()) >= SENTENCE
         if needs_end and not ended and sum(ends) >= ENDED * (len(ends) - 1):
-            yield "the last sentence has no end", number
+            yield "the last sentence is incomplete", number
 
 
 def diagnosis_not_leaked(told: Told) -> Iterator[Finding]:
@@ -143,7 +143,7 @@ def few_questions(told: Told) -> Iterator[Finding]:
     for number, message in enumerate(told.dialogue.spoken, 1):
         count = questions_in(message.content)
         if message.role == PHYSICIAN and count > MOST_QUESTIONS:
-            yield f"{count} questions at once; at most {MOST_QUESTIONS}", number
+            yield f"{count} questions at once; at most {MOST_QUESTIONS} are allowed", number
 
 
 def no_placeholders(told: Told) -> Iterator[Finding]:
@@ -157,7 +157,7 @@ def no_placeholders(told: Told) -> Iterator[Finding]:
         if message.role == PATIENT:
             leftovers += _PATTERNS["heading"].findall(message.content)
         for found in leftovers + _PATTERNS["not_said"].findall(message.content):
-            yield f"{found.strip()!r} is left over", number
+            yield f"{found.strip()!r} was left in the text", number
 
 
 def _is_garbled(signs: str) -> bool:

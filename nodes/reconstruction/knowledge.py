@@ -27,7 +27,7 @@ _REASONS = 3
 def _check_length(text: str, info: ValidationInfo) -> str:
     """Reject a text of more than ``_BRIEF`` words once; the second answer is kept as it is."""
     if (info.context or {}).get("closed") and (count := count_words(text)) > _BRIEF:
-        raise ValueError(f"has {count} words; say it in under {_BRIEF}")
+        raise ValueError(f"has {count} words; use fewer than {_BRIEF}")
     return text
 
 
@@ -38,12 +38,12 @@ class DiagnosticKnowledge(Strict):
     """What the physician comes to think, and why."""
 
     most_likely_disease: str = Field(description="One disease; empty only if the note does not let one infer it.")
-    diagnosis_basis: Brief = Field(description="What in the note speaks for it, in under 100 words.")
+    diagnosis_basis: Brief = Field(description="What in the note supports it, in under 100 words.")
     basic_information: Brief = Field(
         description="What the disease is, in plain words; say if it is urgent; under 100 words."
     )
     differential_diagnosis: list[str] = Field(description="Other diseases to be considered for this patient.")
-    department: GivenClinichatDepartment | None = Field(description="That would see this patient first.")
+    department: GivenClinichatDepartment | None = Field(description="The department that would see this patient first.")
     confirmation_tests: list[str] = Field(description="Laboratory, imaging or special tests that would confirm it.")
 
 
@@ -78,8 +78,8 @@ class DiseaseKnowledge(Strict):
     associated_conditions: list[str]
     risk_factors: RiskFactors
     customized_inquiry: list[str] = Field(
-        description="Only what this patient's group calls for: women's health, infants, children, infections, "
-        "sexually transmitted or urinary diseases, the elderly; else empty."
+        description="Questions only as this patient's group calls for them: women's health, infants, children, "
+        "infections, sexually transmitted or urinary diseases, the elderly; otherwise empty."
     )
     review_of_systems: list[SystemCheck]
 
@@ -94,7 +94,7 @@ class ClinicalKnowledge(Strict):
 class _MedChainDiagnosis(DiagnosticKnowledge):
     """The same, filed under MedChain's departments."""
 
-    department: GivenDepartment | None = Field(description="That would see this patient first.")
+    department: GivenDepartment | None = Field(description="The department that would see this patient first.")
 
 
 class MedChainKnowledge(ClinicalKnowledge):

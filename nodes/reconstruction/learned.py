@@ -265,7 +265,7 @@ def said_by_the_other(told: Told, weights: Rows) -> Iterator[Weighed]:
             best, run = total, (start, number)
     if best:
         first, last = (told.dialogue.spoken[at - 1].content for at in run)
-        yield best, f"from {first!r} to {last!r} (turn {run[1]}) it sounds as if the other said it", run[0]
+        yield best, f"from {first!r} to {last!r} (turn {run[1]}), this sounds like the other speaker", run[0]
 
 
 def question_exchanged(told: Told, weights: Rows) -> Iterator[Weighed]:
@@ -277,7 +277,7 @@ def question_exchanged(told: Told, weights: Rows) -> Iterator[Weighed]:
     for number, ((turn, one), (reply, other)) in enumerate(pairwise(both), 1):
         length = [len(message.content.split()) for message in (turn, reply)]
         if turn.role == PHYSICIAN and reply.role == PATIENT and min(length) >= TELLS and sum(length) >= NO_GREETING:
-            yield min(one, other), f"{turn.content!r}, {reply.content!r}: each sounds as if the other said it", number
+            yield min(one, other), f"{turn.content!r}, {reply.content!r}: each sounds like the other speaker", number
 
 
 def _scores_as_other(spoken: Sequence[Message], weights: Rows) -> list[float]:
@@ -302,7 +302,7 @@ def answers_exchanged(told: Told, weights: Rows) -> Iterator[Weighed]:
     own = score.diagonal()
     gain = np.triu(score + score.T - own - own[:, None], 1)
     one, other = (found[at] for at in np.unravel_index(gain.argmax(), gain.shape))
-    message = f"{one.answer!r} fits turn {other.number} better, {other.asked!r}, and its answer this one"
+    message = f"{one.answer!r} fits turn {other.number} better, {other.asked!r}, and the answer there fits this one"
     yield float(gain.max()), message, one.number
 
 
@@ -311,14 +311,14 @@ def of_nobody_else(told: Told, weights: Rows) -> Iterator[Weighed]:
     found, lines = exchanges(told.dialogue.spoken), _lines(told)
     for one, score in zip(found, _scores(strange_rows(told), weights), strict=True):
         nearest = lines[int((_embedded(lines) @ _embedded([f"{one.asked} {one.answer}"])[0]).argmax())]
-        yield score, f"{one.asked!r}, {one.answer!r}: the note has nothing nearer than {nearest!r}", one.number
+        yield score, f"{one.asked!r}, {one.answer!r}: the note has nothing closer than {nearest!r}", one.number
 
 
 def unfounded(told: Told, weights: Rows) -> Iterator[Weighed]:
     """Score how little each statement is founded on the note; none if the note says too little."""
     found = claims(told)
     for one, score in zip(found, _scores(claim_rows(told, found), weights) if found else (), strict=False):
-        yield score + ILLNESS * _tells_of_illness(told, one), f"{one.text!r}: the note has nothing of it", one.number
+        yield score + ILLNESS * _tells_of_illness(told, one), f"{one.text!r}: the note does not say this", one.number
 
 
 def _tells_of_illness(told: Told, one: Claim) -> bool:
@@ -346,7 +346,7 @@ def left_out(told: Told, weights: Rows) -> Iterator[Weighed]:
         least = parts[int(met.argmin())]
         yield (
             _scores(whole_rows(told, parts, met), weights)[0],
-            f"too little of the note comes up, as {least.strip()!r}",
+            f"too little of the note comes up; missing is, for example, {least.strip()!r}",
             None,
         )
 
@@ -360,7 +360,7 @@ def asked_again(told: Told) -> Iterator[Finding]:
         alike = {at: rows[at] @ row for at in range(place) if topics[place] <= topics[at]}
         if alike and max(alike.values()) >= ALIKE:
             earlier = found[max(alike, key=alike.__getitem__)]
-            yield f"{one.asked!r}: asked and answered as in turn {earlier.number}, {earlier.asked!r}", one.number
+            yield f"{one.asked!r}: already asked and answered in turn {earlier.number}, {earlier.asked!r}", one.number
 
 
 def told_again(told: Told) -> Iterator[Finding]:
@@ -383,7 +383,10 @@ def told_again(told: Told) -> Iterator[Finding]:
     ]
     if len(repeats) >= len(stated) / 3:
         (number, text), (_, earlier) = (stated[at] for at in repeats[0])
-        yield f"{len(repeats)} of {len(stated)} statements were made before, as {text!r} after {earlier!r}", number
+        yield (
+            f"{len(repeats)} of {len(stated)} statements repeat earlier ones, such as {text!r} after {earlier!r}",
+            number,
+        )
 
 
 def _topic(text: str) -> set[str | float]:

@@ -30,7 +30,7 @@ def other_time(told: Told) -> Iterator[Finding]:
     for number, role, sentence in told.statements:
         for span in spans_of_time(sentence) if role == PATIENT else ():
             if any(one.amount == span.amount for one in known) and not any(one.lasts_as(span) for one in known):
-                yield f"{span} is not in the note, which has another unit", number
+                yield f"{span} is not in the note, which uses another unit", number
 
 
 def other_unit(told: Told) -> Iterator[Finding]:
@@ -39,7 +39,7 @@ def other_unit(told: Told) -> Iterator[Finding]:
     for number, _, sentence in told.statements:
         for value, units in _units_by_value(sentence).items():
             if value in known and not units & known[value]:
-                yield f"{value} {', '.join(sorted(units))}: the note has another unit", number
+                yield f"{value} {', '.join(sorted(units))}: the note uses another unit", number
 
 
 def _units_by_value(text: str) -> dict[str, set[str]]:
@@ -66,7 +66,10 @@ def other_medicine(told: Told) -> Iterator[Finding]:
         }
         new = {name for name in named - known if unmentioned or not _PATTERNS["sold_freely"].search(name)}
         if new:
-            yield f"{', '.join(sorted(new))}: the note names {', '.join(sorted(unmentioned)) or 'none such'}", number
+            yield (
+                f"{', '.join(sorted(new))}: the note names {', '.join(sorted(unmentioned)) or 'no such medicine'}",
+                number,
+            )
 
 
 def other_allergy(told: Told) -> Iterator[Finding]:
@@ -87,9 +90,9 @@ def other_allergy(told: Told) -> Iterator[Finding]:
         )
         has = affirms(message.content) if asked else _PATTERNS["has_allergy"].search(message.content)
         if none and has and (mentioned or asked) and not denied:
-            yield "an allergy is told, and the note records none", number
+            yield "an allergy is reported, but the note records none", number
         elif about and not none and denied:
-            yield "an allergy is denied, and the note records one", number
+            yield "an allergy is denied, but the note records one", number
 
 
 def other_treatment(told: Told) -> Iterator[Finding]:
@@ -100,11 +103,11 @@ def other_treatment(told: Told) -> Iterator[Finding]:
             continue
         for found in filter(None, chain.from_iterable(_PATTERNS["treats"].findall(sentence))):
             if stem(found.casefold()) not in known:
-                yield f"{found!r} is begun, and the note knows nothing of it", number
+                yield f"{found!r} is started, but the note does not mention it", number
         if _PATTERNS["orders"].search(sentence) and _PATTERNS["of_treatment"].search(sentence):
             ordered = content_words(sentence, told.language)
             if len(ordered) >= ORDERED and len(ordered & of_note) < SUPPORTED * len(ordered):
-                yield f"{sentence!r} is ordered, and the note knows nothing of it", number
+                yield f"{sentence!r} is ordered, but the note does not mention it", number
 
 
 def of_a_relative(told: Told) -> Iterator[Finding]:
@@ -117,7 +120,7 @@ def of_a_relative(told: Told) -> Iterator[Finding]:
         if role == PATIENT and _PATTERNS["had"].search(sentence) and not _PATTERNS["kin"].search(sentence):
             for name, negated in terms_in(sentence, told.language):
                 if not negated and name in of_kin - own:
-                    yield f"{name} is a relative's in the note", number
+                    yield f"{name} belongs to a relative in the note", number
 
 
 def all_at_once(told: Told) -> Iterator[Finding]:
@@ -146,7 +149,7 @@ def other_illness(told: Told) -> Iterator[Finding]:
             and not {name for name, _ in terms_in(found, told.language)} & terms_of_note
         }
         if named - terms_of_note:
-            yield f"{sentence!r}: the note knows nothing of {', '.join(sorted(named - terms_of_note))}", number
+            yield f"{sentence!r}: the note does not mention {', '.join(sorted(named - terms_of_note))}", number
 
 
 def _illnesses_in(text: str, language: Language) -> tuple[set[str], set[str]]:
@@ -186,7 +189,7 @@ def turned_round(told: Told) -> Iterator[Finding]:
             affirmed = {one.word for one in mentions(sentence) if not one.negated}
             own = told.language == "zh" or _PATTERNS["had"].search(sentence)
             if own and len(affirmed & denied) >= max(TURNED, len(affirmed) // 3):
-                yield f"{', '.join(sorted(affirmed & denied))}: affirmed, and the note denies it", number
+                yield f"{', '.join(sorted(affirmed & denied))}: affirmed, but the note denies it", number
             if _PATTERNS["left_of_denial"].search(sentence):
                 yield f"{sentence!r} is a denial that denies nothing", number
     for number, (before, message) in enumerate(pairwise(told.dialogue.spoken), 2):
@@ -194,7 +197,7 @@ def turned_round(told: Told) -> Iterator[Finding]:
         if message.role == PATIENT and last.endswith(("?", "？")) and affirms(message.content):
             asked = {one.word for one in mentions(last) if not one.sides}
             if asked & denied and not any((word, False) in polarities for word in asked):
-                yield f"{', '.join(sorted(asked & denied))}: affirmed, and the note denies it", number
+                yield f"{', '.join(sorted(asked & denied))}: affirmed, but the note denies it", number
 
 
 def other_address(told: Told) -> Iterator[Finding]:
@@ -207,7 +210,7 @@ def other_address(told: Told) -> Iterator[Finding]:
     for number, message in enumerate(told.dialogue.spoken, 1):
         by = "addressed" if message.role == PHYSICIAN else "body"
         if not of_others and (found := _PATTERNS[f"{by}_{other}"].search(message.content)):
-            yield f"{found[0]!r} of a patient who is {sex}", number
+            yield f"{found[0]!r} is said of a patient who is {sex}", number
 
 
 def _sex_by_pronouns(note: str) -> Sex | None:

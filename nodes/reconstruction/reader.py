@@ -37,11 +37,11 @@ class ReadingState(TypedDict, total=False):
 
 
 class TurnReading(Strict):
-    """A turn held against the note: first what either says, then the verdict, which is a guess where it comes first."""
+    """A turn compared with the note: first what each says, then the verdict, which would be a guess if given first."""
 
-    turn: int = Field(description="Its number.")
-    says: str = Field(description="What the turn states, in a few words; of a yes or no, what was asked.")
-    note: str = Field(description="What the note has of it, in its words; empty if it has nothing.")
+    turn: int = Field(description="Number of the turn.")
+    says: str = Field(description="What the turn states, in a few words; for a yes or no, what was asked.")
+    note: str = Field(description="What the note says of it, in the note's words; empty if it says nothing.")
     kind: Literal["supported", "contradicted", "invented"]
 
 
@@ -54,7 +54,7 @@ class Reading(Strict):
     def objections(self) -> list[Objection]:
         """The objections: all invented turns, and contradicted ones for which the reader quotes the note."""
         return [
-            Objection(turn=one.turn, kind=one.kind, reason=f"{one.says!r}: {one.note or 'the note has nothing of it'}")
+            Objection(turn=one.turn, kind=one.kind, reason=f"{one.says!r}: {one.note or 'the note says nothing of it'}")
             for one in self.turns
             if one.kind == "invented" or (one.kind == "contradicted" and one.note)
         ]
@@ -84,7 +84,7 @@ def objections_by_rule(view: ReadingView) -> Reading:
 
 def _check_turns(view: ReadingView, reading: Reading) -> str | None:
     invalid = [one.turn for one in reading.turns if not 1 <= one.turn <= len(view.turns)]
-    return f"turn {invalid[0]}: there are turns 1 to {len(view.turns)}" if invalid else None
+    return f"turn {invalid[0]}: the turns are numbered 1 to {len(view.turns)}" if invalid else None
 
 
 reader = Role(

@@ -93,7 +93,7 @@ def changed(told: Told) -> Iterator[Finding]:
         if not found:
             nearest = max(note, key=lambda one: len(one.all_stems & part.stems))
             new_words = ", ".join(sorted(part.stems - nearest.all_stems))
-            yield f"{part.text!r}: no sentence of the note says that with {new_words}", number
+            yield f"{part.text!r}: no sentence of the note says this with {new_words}", number
         elif new := min((stated_numbers(part.text, told.language).keys() - one.numbers for one in found), key=len):
             numbers = ", ".join(f"{value:g}" for value in sorted(new))
             yield f"{part.text!r}: the note does not say {numbers} there", number
@@ -122,7 +122,7 @@ def by_the_other(told: Told) -> Iterator[Finding]:
         sections, long = {section for section, _ in found}, len(part.stems) >= LONG[told.language]
         others = _TOLD_BY_PHYSICIAN if role == PATIENT else _TOLD_BY_PATIENT if by_rules else set[str]()
         if long and found and sections <= others:
-            yield f"{text!r} is of {', '.join(sorted(sections))}, and the other tells that", number
+            yield f"{text!r} is from {', '.join(sorted(sections))}, which is for the other speaker to tell", number
         own = role == PATIENT and _HAD.search(text) and not _KIN.search(text) and not of_child
         if own and found and all(_KIN.search(one.text) for _, one in found):
             yield f"{text!r}: the note has {found[0][1].text!r}", number

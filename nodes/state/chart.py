@@ -42,7 +42,7 @@ class Picture(Strict):
     """A picture that the examiner handed over."""
 
     item: str
-    file: str = Field(description="Absolute path.")
+    file: str = Field(description="Absolute path of the picture.")
 
 
 Speaker = Literal["doctor", "patient", "examiner"]
@@ -54,11 +54,11 @@ class Turn(Strict):
 
     speaker: Speaker
     text: str
-    addressee: Speaker | None = Field(None, description="Who alone is spoken to; None is everybody in the room.")
-    pictures: list[Picture] = Field(default_factory=list, description="What is handed over with the words.")
+    addressee: Speaker | None = Field(None, description="The only one spoken to; None means everybody in the room.")
+    pictures: list[Picture] = Field(default_factory=list, description="Pictures handed over with the words.")
     action: str | None = Field(None, description="The doctor's action that the patient's side answers, if tracked.")
-    plain: str = Field("", description="The patient's words before a persona put them in its own; empty without one.")
-    facts: list[str] = Field(default_factory=list, description="What of the records was released for these words.")
+    plain: str = Field("", description="The patient's words before a persona rephrased them; empty without one.")
+    facts: list[str] = Field(default_factory=list, description="Sentences of the records released for these words.")
 
 
 def heard_by(listener: Speaker, dialogue: Sequence[Turn]) -> list[Turn]:

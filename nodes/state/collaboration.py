@@ -19,7 +19,7 @@ MOST_CONFLICTS = 5
 
 
 class Facts(Strict):
-    """What is known of the patient, as the director puts it together."""
+    """What is known of the patient, as compiled by the director."""
 
     symptoms: str = Field(description="The patient's symptoms and history.")
     examinations: str = Field(description="The examinations that were done and what they showed.")
@@ -29,14 +29,16 @@ class Conflict(Strict):
     """A point on which the interns' facts contradict each other, or that one of them alone reports."""
 
     point: NonEmpty = Field(description="What does not fit together.")
-    ask: Person = Field(description="Who knows: the patient, or the examiner for results.")
-    question: NonEmpty = Field(description="What is asked, as it is said to them; to the examiner, the test by name.")
+    ask: Person = Field(description="Who can answer: the patient, or the examiner for results.")
+    question: NonEmpty = Field(
+        description="The question as it is put to them; the examiner is asked for the test by name."
+    )
 
 
 class Confirmation(Strict):
     """What the patient or the examiner said on a conflict."""
 
-    number: int = Field(description="Of the conflict; the first is 1.")
+    number: int = Field(description="Number of the conflict; the first is 1.")
     conflict: Conflict
     reply: str
 
@@ -72,7 +74,7 @@ class DiscussionRound(Strict):
 
     number: int
     statements: list[Statement]
-    disputes: list[Dispute] = Field(description="What the director found disputed; the agenda of the next round.")
+    disputes: list[Dispute] = Field(description="Disputes that the director found; the agenda of the next round.")
     agreed: bool
 
 
@@ -80,8 +82,10 @@ class Collaboration(Strict):
     """How several doctors reached one report."""
 
     interns: int
-    ended: Ending = Field(description="No dispute was left, the rounds were used up, or one doctor was alone.")
-    rounds: int = Field(description="How often the interns revised their reports.")
+    ended: Ending = Field(
+        description="Why it ended: no dispute was left, the rounds were used up, or there was one doctor only."
+    )
+    rounds: int = Field(description="Number of times that the interns revised their reports.")
     facts: Facts | None = None
     confirmations: list[Confirmation] = Field(default_factory=list)
     discussion: list[DiscussionRound] = Field(default_factory=list)

@@ -67,7 +67,7 @@ class Triage(Decision):
     """How urgent the case is, and the one department to refer it to."""
 
     urgency: GivenUrgency = Field(description="How soon the patient must be seen.")
-    department: GivenDepartment = Field(description="The one first-level department.")
+    department: GivenDepartment = Field(description="The single first-level department.")
     compared = ("department",)  # urgency alone is no ground for an objection
 
 
@@ -78,13 +78,13 @@ class SubDepartments(Decision):
 
 
 class PhysicalOrders(Decision):
-    """The physical examinations to do; none is a possible answer."""
+    """The physical examinations to do; the list may be empty."""
 
     items: Annotated[list[GivenPhysicalItem], UniqueItems]
 
 
 class AuxiliaryOrders(Decision):
-    """The auxiliary examinations to do; none is a possible answer."""
+    """The auxiliary examinations to do; the list may be empty."""
 
     items: Annotated[list[GivenAuxiliaryItem], UniqueItems]
 
@@ -93,7 +93,7 @@ class Report(Decision):
     """The report on the pictures (or the described findings) of one image class."""
 
     findings: NonEmpty = Field(description="What is seen, in full sentences.")
-    impression: str = Field(description="What it means; empty if that cannot be said.")
+    impression: str = Field(description="What the findings mean; empty if that cannot be said.")
 
     def choices(self) -> frozenset[str]:
         """Return both texts."""
@@ -112,7 +112,7 @@ class Diagnosis(Decision):
     """The diagnoses, the principal one first, and what they rest on."""
 
     names: list[NonEmpty] = Field(min_length=1, description="Diagnoses, the principal one first.")
-    basis: str = Field(description="The findings they rest on.")
+    basis: str = Field(description="The findings that the diagnoses rest on.")
     compared = ("names",)
 
 
@@ -120,7 +120,7 @@ class Treatment(Decision):
     """The kinds of treatment, from the closed list, and the plan in words."""
 
     items: Annotated[list[GivenTreatmentItem], UniqueItems] = Field(min_length=1)
-    plan: str = Field(description="What is done, in words.")
+    plan: str = Field(description="The plan in words: what is done.")
     compared = ("items",)
 
 
@@ -136,7 +136,7 @@ class Verdict(Strict):
     """Whether the decision can be built on, and if not, why."""
 
     accepted: bool
-    reason: str = Field(description="Required when not accepted: what is wrong, and what would mend it.")
+    reason: str = Field(description="Required if not accepted: what is wrong, and what would correct it.")
 
     @model_validator(mode="wrap")
     @classmethod
@@ -147,7 +147,7 @@ class Verdict(Strict):
         if closed is None or verdict.accepted or not _NO_REASON.fullmatch(verdict.reason):
             return verdict
         if closed:
-            raise ValueError("what is not accepted needs a reason: what is wrong, and what would mend it")
+            raise ValueError("a decision that is not accepted needs a reason: what is wrong, and what would correct it")
         return verdict.model_copy(update={"reason": ""})
 
 
@@ -163,7 +163,7 @@ class Round(Strict):
 
     decision: dict[str, object]
     judgements: list[Judgement] = Field(default_factory=list)
-    reply: str = Field("", description="To the objections to the decision before, if there was one.")
+    reply: str = Field("", description="Reply to the objections to the previous decision, if there was one.")
 
     def told(self, language: Language) -> str:
         """Return the decision as a prompt shows it."""
@@ -173,11 +173,11 @@ class Round(Strict):
 class StageRecord(Strict):
     """How a stage reached its decision."""
 
-    stage: str = Field(description="Name of the stage; an image class stands behind a colon.")
-    position: int = Field(0, description="The stage's place in the course; the first is 0.")
-    visit: int = Field(0, description="How often the case had been sent back before.")
-    strategy: str = Field("group", description="How it was decided.")
+    stage: str = Field(description="Name of the stage, with a colon and the image class if it has one.")
+    position: int = Field(0, description="Position of the stage in the course; the first is 0.")
+    visit: int = Field(0, description="Number of times that the case had been sent back before.")
+    strategy: str = Field("group", description="Strategy by which it was decided.")
     ended: Literal["agreed", "exhausted", "not_judged"] = Field(
-        description="All who had to agree did, the rounds were used up, or nobody was asked to agree."
+        description="Why it ended: all who had to agree did, the rounds were used up, or nobody was asked to agree."
     )
     rounds: list[Round]

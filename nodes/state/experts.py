@@ -38,7 +38,9 @@ class Team(Strict):
     """Specialists who write one report together; the first leads them."""
 
     purpose: NonEmpty = Field(description="What the team is to find out.")
-    experts: list[Expert] = Field(min_length=1, max_length=MOST_EXPERTS, description="The leader first.")
+    experts: list[Expert] = Field(
+        min_length=1, max_length=MOST_EXPERTS, description="The members, with the leader first."
+    )
 
 
 class Conclusion(Strict):
@@ -54,7 +56,7 @@ class Conclusion(Strict):
 class Analysis(Conclusion):
     """One expert's analysis."""
 
-    team: int = Field(description="The first is 1; 0 without teams.")
+    team: int = Field(description="Number of the team; the first is 1, and 0 means that there are no teams.")
     seat: int
     expert: str
     analysis: str
@@ -80,7 +82,7 @@ class Said(Strict):
 
     discussion_round: int
     turn: int
-    seat: int = Field(description="Who speaks.")
+    seat: int = Field(description="Seat of the speaker.")
     to: int
     text: str
 

@@ -20,8 +20,8 @@ from retrieval import Neighbour, feature_line
 class Opinion(Strict):
     """What one general agent proposes in one round of the discussion."""
 
-    discussion_round: int = Field(description="Which round of the discussion, over all revisions; the first is 0.")
-    seat: int = Field(description="Which agent; the first is 1.")
+    discussion_round: int = Field(description="Number of the round, counted over all revisions; the first is 0.")
+    seat: int = Field(description="Number of the agent; the first is 1.")
     decision: dict[str, Any]
     reasoning: str
 

@@ -39,7 +39,7 @@ SEATS = MOST_EXPERTS + MOST_WEIGHING  # each may have a model of its own: `exper
 class AnalysisText(Conclusion):
     """What the expert says."""
 
-    analysis: str = Field(description="What the findings mean from the side of this field; before the proposal.")
+    analysis: str = Field(description="What the findings mean from the view of this field; comes before the proposal.")
 
 
 @dataclass(frozen=True)

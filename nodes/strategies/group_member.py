@@ -24,7 +24,7 @@ from nodes.workflow.stages import STAGES, Stage
 class Message(Strict):
     """What is said to one colleague."""
 
-    to: int = Field(description="The colleague's number.")
+    to: int = Field(description="Number of the colleague.")
     text: NonEmpty
 
 

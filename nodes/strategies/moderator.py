@@ -23,7 +23,7 @@ from prompts import load_words
 class ComplexityCheck(Strict):
     """How complex the question is."""
 
-    reason: str = Field(description="Before the complexity.")
+    reason: str = Field(description="The reason; comes before the complexity.")
     complexity: Complexity
 
 

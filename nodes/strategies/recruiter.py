@@ -99,7 +99,7 @@ def in_order(members: Sequence[Member]) -> list[Member]:
 
 def _too_many(view: RecruiterView, panel: Experts) -> str | None:
     if len(panel.experts) > view.most:
-        return f"experts: {len(panel.experts)} are too many; {view.most} at most"
+        return f"experts: {len(panel.experts)} are too many; at most {view.most} are allowed"
     return None
 
 

@@ -23,7 +23,7 @@ def check_built_for(built: str, asked: str) -> None:
         STRATEGIES[str(asked)]
         in_studio = "clinical_workflow" if asked == "group" else f"clinical_workflow_{asked}"
         raise ValueError(
-            f"strategy: this graph was built for {built!r}; for {asked!r}, "
+            f"strategy: this graph was built for {built!r}; for {asked!r}, use "
             f"wardround.build_clinical_workflow({asked!r}).compile(), or in Studio the graph {in_studio!r}"
         )
 
@@ -35,7 +35,7 @@ def check_graph(kind: str, name: str, builder: object) -> StateGraph[Any, Any, A
         RegistryError: it is not a `StateGraph`, or it cannot be compiled.
     """
     if not isinstance(builder, StateGraph):
-        raise RegistryError(f"{kind} {name!r}: its function gives {type(builder).__name__}, not a StateGraph")
+        raise RegistryError(f"{kind} {name!r}: its function returns {type(builder).__name__}; expected a StateGraph")
     try:
         return builder.validate()
     except ValueError as error:

@@ -44,7 +44,7 @@ class Assignments(Strict):
 class ReportText(Conclusion):
     """What the report says."""
 
-    report: str = Field(description="Essential knowledge, what is common, what differs; before the proposal.")
+    report: str = Field(description="Essential knowledge, what is common, what differs; comes before the proposal.")
 
 
 @dataclass(frozen=True)

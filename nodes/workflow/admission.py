@@ -32,7 +32,7 @@ class AdmissionState(TypedDict, total=False):
     """What a run starts from: a case, or the id of one."""
 
     case_id: Annotated[
-        str, Field(description="Id of a case in `case_source`; of the built-in ones, e.g. `surgery-03`.")
+        str, Field(description="Id of a case in `case_source`, such as `surgery-03` of the built-in ones.")
     ]
     case: Annotated[Case, Field(description="A whole case, instead of an id.")]
 
@@ -177,7 +177,7 @@ def find_case(case_id: str | None, source: str) -> Case:
     cases = {case.id: case for case in load_cases(source)}
     if case_id not in cases:
         close = difflib.get_close_matches(case_id, cases, n=3)
-        hint = f"; close: {', '.join(close)}" if close else f"; the first is {next(iter(cases))!r}"
+        hint = f"; did you mean {' or '.join(close)}?" if close else f"; its first case is {next(iter(cases))!r}"
         raise UnknownCaseError(f"there is no case {case_id!r} in {source}{hint}")
     return cases[case_id]
 

@@ -25,7 +25,9 @@ from retrieval import Neighbour
 class MissingExaminations(Strict):
     """Examinations without which no diagnosis should be made; usually none."""
 
-    items: Annotated[list[GivenExaminationItem], UniqueItems] = Field(description="Empty if the findings suffice.")
+    items: Annotated[list[GivenExaminationItem], UniqueItems] = Field(
+        description="The examinations; empty if the findings suffice."
+    )
     reason: str
 
 

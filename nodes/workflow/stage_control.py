@@ -80,7 +80,7 @@ async def conclude(
     if not isinstance(decision, stage.decision):
         given, expected = type(decision).__name__, stage.decision.__name__
         raise UndecidedError(
-            f"strategy {strategy!r} decided {stage.name} by a {given}; expected stage.decision, {expected}"
+            f"strategy {strategy!r} decided {stage.name} with a {given}; expected stage.decision, which is {expected}"
         )
     only_round = Round(decision=decision.model_dump(mode="json"))
     entry = {
@@ -94,5 +94,7 @@ async def conclude(
     try:
         record = StageRecord.model_validate(entry)
     except ValidationError as error:
-        raise UndecidedError(f"strategy {strategy!r} left at {stage.name} {in_a_line(error)}") from error
+        raise UndecidedError(
+            f"strategy {strategy!r} left an invalid record of {stage.name}: {in_a_line(error)}"
+        ) from error
     return {**stage.outcome(stage, decision, state), "decisions": [record]}

@@ -145,10 +145,10 @@ class Stage:
     def __post_init__(self) -> None:
         if not _NAME.fullmatch(self.name):
             raise RegistryError(
-                f"stage {self.name!r}: a name is made like 'history_taking' or 'history_taking.physical'"
+                f"stage {self.name!r}: expected a name such as 'history_taking' or 'history_taking.physical'"
             )
         if not (isinstance(self.decision, type) and issubclass(self.decision, Decision)):
-            raise RegistryError(f"stage {self.name!r}: decision = {self.decision!r}; expected a type made of Decision")
+            raise RegistryError(f"stage {self.name!r}: decision = {self.decision!r}; expected a subclass of Decision")
         for function, arguments in _TAKES.items():
             check_function(f"{function} of stage", self.name, getattr(self, function), arguments)
         for field, known in (("recalls", FEATURES), ("shows", _IN_CHART)):
@@ -289,7 +289,7 @@ def by_name(stages: Iterable[Stage]) -> dict[str, Stage]:
     table: dict[str, Stage] = {}
     for stage in stages:
         if stage.name in table:
-            raise RegistryError(f"stage {stage.name!r}: another stage has that name; choose another one")
+            raise RegistryError(f"stage {stage.name!r}: another stage has this name; choose another")
         table[stage.name] = stage
     return table
 

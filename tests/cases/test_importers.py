@@ -45,7 +45,8 @@ def test_an_unknown_format_names_the_known_ones_and_the_one_probably_meant(tmp_p
     with pytest.raises(RegistryError, match=r"unknown format 'medchian': did you mean 'medchain'"):
         import_cases("medchian", tmp_path)
     with pytest.raises(
-        RegistryError, match=r"unknown format 'xml': known are agentclinic, ai_hospital, aie, medchain, medpmc, medqa"
+        RegistryError,
+        match=r"unknown format 'xml': expected one of agentclinic, ai_hospital, aie, medchain, medpmc, medqa",
     ):
         import_cases("xml", tmp_path)
 
@@ -54,14 +55,14 @@ def test_an_unknown_format_names_the_known_ones_and_the_one_probably_meant(tmp_p
 def test_a_file_that_is_not_there_is_one_problem(format: str, tmp_path: Path) -> None:
     result = import_cases(format, tmp_path / "absent.json")
     assert len(result.errors) == len(result.problems) == 1
-    assert "absent.json" in messages(result) and "cannot be read" in messages(result)
+    assert messages(result).endswith("absent.json: file not found")
 
 
 @pytest.mark.parametrize("format", IMPORTERS)
 @pytest.mark.parametrize("text", ["", " \n\n", "[]"])
 def test_a_file_without_records_is_a_problem(format: str, text: str, tmp_path: Path) -> None:
     result = import_cases(format, write(tmp_path / "x.json", text))
-    assert [problem.message for problem in result.errors] == [f"holds no record of the format {format!r}"]
+    assert [problem.message for problem in result.errors] == [f"contains no records of the format {format!r}"]
 
 
 @pytest.mark.parametrize("format", IMPORTERS)
@@ -86,8 +87,8 @@ def test_what_is_packed_or_of_another_unicode_is_told_with_the_remedy(
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("{}", "found nothing; the record holds no field at all"),
-        ('{"data": [], "version": 2}', "found nothing; the record holds 'data', 'version'"),
+        ("{}", "found nothing; the record has no fields"),
+        ('{"data": [], "version": 2}', "found nothing; the record has 'data', 'version'"),
         ("[[{}]]", "expected an object with"),
         ("[[{}]]", "found a list"),
         ("id,question", "expected a JSON list or object, or JSON lines"),
@@ -125,7 +126,7 @@ def test_json_lines_a_list_and_one_object_read_alike(tmp_path: Path) -> None:
 def test_a_key_that_stands_twice_is_not_lost_in_silence(tmp_path: Path) -> None:
     case = json.dumps({"主诉": "头痛"}, ensure_ascii=False)
     result = import_cases("medchain", write(tmp_path / "x.json", f'{{"a": {case}, "a": {case}}}'))
-    assert "'a' stands here twice" in messages(result) and result.errors
+    assert "'a' occurs twice here" in messages(result) and result.errors
 
 
 @pytest.mark.parametrize(

@@ -114,7 +114,7 @@ def test_a_test_without_an_item_is_noted_in_the_provenance(case: Case) -> None:
 
 def test_what_no_rule_knows_and_what_is_no_finding_is_warned_about(tmp_path: Path) -> None:
     warnings = "\n".join(map(str, read(tmp_path, osce()).warnings))
-    assert "'Quux Index'" in warnings and "'Suggestion' is no finding" in warnings
+    assert "'Quux Index'" in warnings and "'Suggestion' is not a finding" in warnings
 
 
 def test_ids_are_the_files_name_and_the_records_number(tmp_path: Path) -> None:
@@ -147,7 +147,7 @@ def test_without_a_primary_symptom_the_history_opens_the_complaint(tmp_path: Pat
         ({"other": 1}, "", "has neither OSCE_Examination nor question and answers"),
         ([1], "", "expected an object with OSCE_Examination, found a value 1"),
         ({**NEJM, "answers": "B"}, "answers", "a list of {text, correct}"),
-        ({**NEJM, "answers": NEJM["answers"][:1]}, "answers", "marks no answer as correct"),
+        ({**NEJM, "answers": NEJM["answers"][:1]}, "answers", "no answer is marked as correct"),
     ],
 )
 def test_a_record_that_does_not_fit_names_the_field_and_what_was_expected(
@@ -212,7 +212,7 @@ def test_what_a_writer_says_of_its_text_and_a_test_without_a_result_are_no_findi
     question = "A 60-year-old man presented with a lump. A CT of the neck was performed (left). What is the diagnosis?"
     result = read(tmp_path, {**NEJM, "question": question, "physical_exams": said})
     assert result.cases[0].examinations.results == {} and result.cases[0].key.examination_items == []
-    assert [problem.message for problem in result.problems] == ["tells of no result; left out"]
+    assert [problem.message for problem in result.problems] == ["contains no result; left out"]
 
 
 def test_of_a_refusal_what_it_tells_after_all_is_kept_under_its_test(tmp_path: Path) -> None:

@@ -120,7 +120,7 @@ def test_a_reference_without_a_complaint_is_left_out_by_name_and_the_others_are_
     assert [case.id for case in result.cases] == ["ai-hospital-7"], "a patient whom two doctors saw is one case"
     [problem] = result.warnings
     assert (problem.record, problem.field) == ("line 1", "reference_diagnosis.basis")
-    assert problem.message == "tells of no complaint, and there is no record; left out"
+    assert problem.message == "contains no complaint, and there is no medical record; the case is left out"
 
 
 @pytest.mark.parametrize(

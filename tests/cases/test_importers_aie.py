@@ -153,7 +153,7 @@ def test_a_number_that_stands_twice_is_said(tmp_path: Path) -> None:
     result = imported(tmp_path, HOSPITAL, HOSPITAL)
     assert [case.id for case in result.cases] == ["hospitalcases-3", "hospitalcases-3-2"]
     assert [problem.message for problem in result.problems] == [
-        "hospitalcases-3 was read before; this one is hospitalcases-3-2"
+        "hospitalcases-3 is already used; this case becomes hospitalcases-3-2"
     ]
 
 

@@ -216,7 +216,7 @@ def test_a_picture_outside_the_folder_of_the_source_is_not_taken(tmp_path: Path)
 def test_a_picture_of_no_image_class_is_left_out_with_a_warning(tmp_path: Path) -> None:
     (tmp_path / "x.png").write_bytes(PNG)
     result = read(tmp_path, {"a": {"主诉": "头痛", "图像": [{"文件名": "x.png", "分类": ["血液学检查"]}]}})
-    assert not result.cases[0].examinations.images and "is no image class" in str(result.warnings[0])
+    assert not result.cases[0].examinations.images and "is not an image class" in str(result.warnings[0])
 
 
 def test_without_a_chief_complaint_the_present_illness_opens_it(tmp_path: Path) -> None:
@@ -228,7 +228,7 @@ def test_without_a_chief_complaint_the_present_illness_opens_it(tmp_path: Path) 
     ("case", "field", "expected"),
     [
         ("text", "", "expected a case object with tags"),
-        ({}, "Chief Complaint", "found neither it nor a history"),
+        ({}, "Chief Complaint", "found neither this nor a present illness"),
         ({"主诉": "痛", "tags": "外科"}, "tags", "expected an object"),
         ({"主诉": "痛", "辅助检查": "CT"}, "辅助检查", "expected an object"),
         ({"主诉": "痛", "图像": "x.png"}, "图像.0", "an object with filename and category"),

@@ -106,13 +106,13 @@ def test_texts_lines_tables_and_cases_are_all_read_as_notes(tmp_path: Path) -> N
 @pytest.mark.parametrize(
     ("written", "message"),
     [
-        ('{"id": "a", "note": 3}\n', r"n\.jsonl, line 1, note: expected text .*, found a value 3"),
-        ('{"id": "a"}\n', r"n\.jsonl, line 1, note: expected text"),
+        ('{"id": "a", "note": 3}\n', r"n\.jsonl, line 1, note: expected the text of a note .*, found a value 3"),
+        ('{"id": "a"}\n', r"n\.jsonl, line 1, note: expected the text of a note"),
         ('{"note": "x", "language": "../fr"}\n', r"line 1, language: String should match pattern"),
-        ('{"id": "a", "note": "x"}\n{"id": "a", "note": "y"}\n', r"'a' is the id of 2 notes; expected unique ids"),
+        ('{"id": "a", "note": "x"}\n{"id": "a", "note": "y"}\n', r"'a' is the id of 2 notes; ids must be unique"),
         ("[1]\n", r"expected an object, found a value 1"),
         ('{"id": \n', r"is not JSON"),
-        ("", r"holds no note; expected text files, JSON lines"),
+        ("", r"contains no notes; expected text files, JSON lines"),
     ],
 )
 def test_a_faulty_file_is_refused_with_file_record_field_and_what_was_expected(
@@ -124,7 +124,7 @@ def test_a_faulty_file_is_refused_with_file_record_field_and_what_was_expected(
 
 
 def test_an_empty_folder_an_empty_text_and_a_missing_file_are_refused_by_name(tmp_path: Path) -> None:
-    for source, message in ((tmp_path, "holds no .txt file"), (tmp_path / "no.txt", "cannot be read")):
+    for source, message in ((tmp_path, "contains no .txt files"), (tmp_path / "no.txt", "no.txt: file not found")):
         with pytest.raises(CaseFileError, match=message):
             read_notes(source)
     (tmp_path / "empty.txt").write_text("  \n", "utf-8")

@@ -66,7 +66,7 @@ def test_what_is_no_case_is_named_by_its_place(tmp_path: Path) -> None:
 
 
 def test_an_importer_that_gives_nothing_back_is_told(tmp_path: Path) -> None:
-    assert "the importer gave nothing; expected cases" in problems(lambda source: None, tmp_path)[0]
+    assert "the importer returned nothing; expected an iterable of cases" in problems(lambda source: None, tmp_path)[0]
 
 
 def test_an_exception_is_named_by_the_record_and_the_line_of_the_importer(tmp_path: Path) -> None:
@@ -97,9 +97,9 @@ def test_a_copy_with_changes_that_no_case_may_have_is_found(tmp_path: Path) -> N
 def test_an_id_that_stands_twice_and_a_picture_that_is_not_there_are_named(tmp_path: Path) -> None:
     pictured = case(2, examinations={"images": [{"file": "ct.png", "item": "CT"}]})
     assert problems(lambda source: [case(1), case(1), pictured], tmp_path) == [
-        "case 2 (ward-1), id: 'ward-1' is the id of an earlier case; expected an id of its own",
-        "case 3 (ward-2), examinations.images.0.file: no picture at 'ct.png'; "
-        "put it into the case's folder, or leave it out of the case",
+        "case 2 (ward-1), id: the id 'ward-1' is already used by an earlier case; ids must be unique",
+        "case 3 (ward-2), examinations.images.0.file: picture 'ct.png' not found; "
+        "put it into the case's folder, or remove it from the case",
     ]
 
 
@@ -127,13 +127,13 @@ def test_a_decorator_without_its_parentheses_is_refused() -> None:
 
 
 def test_a_name_of_ours_is_taken() -> None:
-    with pytest.raises(RegistryError, match="format 'medchain' is registered already"):
+    with pytest.raises(RegistryError, match="format 'medchain' is already registered"):
         importer("medchain")(lambda source: load_cases())
 
 
 def test_one_case_instead_of_several_is_told_once(tmp_path: Path) -> None:
     (told,) = problems(lambda source: case(), tmp_path)
-    assert "; expected cases, one after the other" in told
+    assert "; expected an iterable of cases" in told
 
 
 def test_whatever_an_importer_of_an_open_source_does_is_named_by_the_record_that_it_reads(tmp_path: Path) -> None:
@@ -146,7 +146,7 @@ def test_whatever_an_importer_of_an_open_source_does_is_named_by_the_record_that
 
     line = read.__code__.co_firstlineno + 4
     for values, told in (
-        ([1, 1], "case 2 (ward-1), id: 'ward-1' is the id of an earlier case; expected an id of its own"),
+        ([1, 1], "case 2 (ward-1), id: the id 'ward-1' is already used by an earlier case; ids must be unique"),
         ([0], "case 1: expected a Case, found text 'no case'"),
         ([1, 3], f"entry 2: OSError: the tape ended ({Path(__file__).name}, line {line})"),
         ([4], "entry 1, sex: "),

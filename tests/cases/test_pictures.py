@@ -46,21 +46,21 @@ def test_a_picture_in_the_folder_is_read_with_the_type_that_its_content_has(fold
 def test_no_way_leads_out_of_the_folder(folder: Path, file: str) -> None:
     (folder / "link.png").symlink_to(folder.parent / "id_rsa")
     (folder / "linked").symlink_to(folder.parent)
-    assert "leads out of the case's folder" in str(picture_fault(folder, file))
+    assert "is outside the case's folder" in str(picture_fault(folder, file))
 
 
 def test_a_picture_outside_of_the_folder_is_refused_though_it_is_an_image(folder: Path) -> None:
     (folder.parent / "other.png").write_bytes(PNG)
-    assert "leads out" in str(picture_fault(folder, "../other.png"))
+    assert "outside the case's folder" in str(picture_fault(folder, "../other.png"))
 
 
 @pytest.mark.parametrize(
     ("content", "said"),
     [
-        (SECRET.encode(), "is no image by its content"),
-        (b"", "is no image by its content"),
-        (b"<svg xmlns='http://www.w3.org/2000/svg'><script/></svg>", "is no image by its content"),
-        (b"%!PS-Adobe-3.0 EPSF-3.0", "is no image by its content"),
+        (SECRET.encode(), "is not an image"),
+        (b"", "is not an image"),
+        (b"<svg xmlns='http://www.w3.org/2000/svg'><script/></svg>", "is not an image"),
+        (b"%!PS-Adobe-3.0 EPSF-3.0", "is not an image"),
         (PNG[:20], "cannot be read"),
     ],
 )
@@ -97,7 +97,7 @@ def test_a_server_reads_pictures_of_its_own_folders_alone(closed: Path) -> None:
     other = closed.parent / "other.png"
     other.write_bytes(PNG)
     for file in (other, closed / ".." / "other.png"):
-        with pytest.raises(PictureError, match="no folder that this server may read"):
+        with pytest.raises(PictureError, match="outside the folders that this server may read"):
             read_picture(file)
 
 
@@ -105,7 +105,7 @@ def test_checking_a_case_file_names_file_case_field_and_remedy(folder: Path) -> 
     file = folder / "cases.jsonl"
     case = pictured("../id_rsa", folder)
     save_cases([case], file)
-    fault = "examinations.images.0.file: '../id_rsa' leads out of the case's folder; put the picture into it"
+    fault = "examinations.images.0.file: '../id_rsa' is outside the case's folder; put the picture into it"
     assert [str(problem) for problem in check_cases(file)[1]] == [f"{file}, line 1 ({case.id}), {fault}"]
     checked = CliRunner().invoke(app, ["cases", "check", str(file)])
     assert checked.exit_code == 2 and fault in " ".join(checked.output.split())

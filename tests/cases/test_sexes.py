@@ -109,7 +109,7 @@ def test_a_case_that_turns_on_its_sex_is_refused_with_the_words(
     sex: Sex, language: Language, record: dict[str, str]
 ) -> None:
     made = case(sex, language, **record)
-    with pytest.raises(SexBoundError, match=rf"made-up cannot be played as {OTHER[sex]}: \w+.* speaks of '"):
+    with pytest.raises(SexBoundError, match=rf"made-up cannot be played as {OTHER[sex]}: \w+.* mentions '"):
         with_sex(made, OTHER[sex])
     assert with_sex(made, sex) is made
 

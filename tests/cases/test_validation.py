@@ -4,7 +4,7 @@ import pytest
 from pydantic import BaseModel, TypeAdapter, ValidationError, field_validator
 
 from cases.files import Problem, shortened
-from cases.validation import faults, in_a_line
+from cases.validation import faults, in_a_line, unreadable
 
 
 class Bed(BaseModel):
@@ -45,6 +45,15 @@ def test_an_error_that_many_records_have_is_named_by_the_first_and_counted() -> 
     told = list(map(str, shortened([*errors, Problem("f", "line 9", "sex", "is odd"), *warnings])))
     assert told[:4] == [*map(str, errors[:3]), "f, and 503 more, id: is missing"]
     assert told[4:] == ["f, line 9, sex: is odd", *map(str, warnings)]  # what is left out is named each
+
+
+def test_a_file_that_cannot_be_read_is_told_without_codes_of_the_system() -> None:
+    assert unreadable(FileNotFoundError(2, "No such file or directory"), "text") == "file not found"
+    refused = PermissionError(13, "Permission denied", "x.txt")
+    assert unreadable(refused, "text") == "cannot be read (permission denied); expected text"
+    with pytest.raises(UnicodeDecodeError) as cut:
+        b"\xff".decode()
+    assert unreadable(cut.value) == "cannot be read (not UTF-8 at byte 0: invalid start byte)"
 
 
 def test_what_types_say_is_read_in_this_place_alone() -> None:

@@ -109,7 +109,11 @@ def test_a_language_that_lacks_a_file_a_section_or_a_key_is_refused_by_its_name(
         ("saps/words.toml", None, r"'xx' lacks saps/words.toml"),
         ("medchain/patient.md", ("# user", "# nobody"), r"medchain/patient \(xx\) lacks the section user"),
         ("saps/words.toml", ("demand", "demands"), r"saps/words \(xx\) lacks demand"),
-        ("medchain/words.toml", ("{}", "{tests}"), r"medchain/words \(xx\).* nobody gives: \{tests\}"),
+        (
+            "medchain/words.toml",
+            ("{}", "{tests}"),
+            r"medchain/words \(xx\).* placeholders that are not filled: \{tests\}",
+        ),
     ):
         broken = write_made_up(tmp_path / f"{file}{message}".replace("/", "_").replace("\\", "")) / MADE_UP / file
         if fault is None:
@@ -127,7 +131,7 @@ def test_a_run_is_refused_before_it_begins_if_a_language_is_not_whole(folder: Pa
     cases, out = str(tmp_path / "cases.jsonl"), str(tmp_path / "run")
     command = ["run", "--cases", cases, "--set", "retrieval=false", "--out", out]
     refused = CliRunner().invoke(app, command)
-    assert refused.exit_code == 2 and "there are no prompts in the language 'xx'; there are en, zh" in refused.output
+    assert refused.exit_code == 2 and "there are no prompts in the language 'xx'; available: en, zh" in refused.output
     (write_made_up(tmp_path / "part") / MADE_UP / "saps" / "words.toml").unlink()
     refused = CliRunner().invoke(app, [*command, "--prompts", str(tmp_path / "part")])
     assert refused.exit_code == 2 and "lacks saps/words.toml" in refused.output
@@ -136,5 +140,5 @@ def test_a_run_is_refused_before_it_begins_if_a_language_is_not_whole(folder: Pa
 
 
 def test_a_language_without_a_folder_is_refused_with_those_that_there_are() -> None:
-    with pytest.raises(PromptError, match="no prompts in the language 'tlh'; there are en, zh"):
+    with pytest.raises(PromptError, match="no prompts in the language 'tlh'; available: en, zh"):
         check_language("tlh")

@@ -337,7 +337,7 @@ def test_an_unknown_case_id_is_answered_with_close_ones(client: Any, thread: str
         ({"orders": "dialogue", "interactive": False}, "interactive = true"),
         (
             {"retreival": False},
-            "NotStartedError: context: 'retreival' is no setting of the graph 'clinical_wo",
+            "NotStartedError: context: 'retreival' is not a setting of the graph 'clinica",
         ),
     ],
 )

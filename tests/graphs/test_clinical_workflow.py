@@ -301,7 +301,7 @@ def test_a_thread_is_not_taken_to_the_graph_of_another_strategy(began: str, take
     first = build_clinical_workflow(began).compile(checkpointer=saver, interrupt_before=["diagnosis"])
     first.invoke({"case": CASE}, config, context=QUICK)
     other = build_clinical_workflow(taken_to).compile(checkpointer=saver)
-    with pytest.raises(ValueError, match=f"this graph was built for '{taken_to}'; for '{began}', wardround.build"):
+    with pytest.raises(ValueError, match=f"this graph was built for '{taken_to}'; for '{began}', use wardround.build"):
         other.invoke(None, config, context=QUICK)
     assert build_clinical_workflow(began).compile(checkpointer=saver).invoke(None, config, context=QUICK)["follow_up"]
 

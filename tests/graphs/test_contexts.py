@@ -40,10 +40,10 @@ def test_no_graph_but_the_workflow_has_all_settings() -> None:
 @pytest.mark.parametrize(
     ("graph", "context", "says"),
     [
-        ("consultation", {"max_turn": 3}, r"'max_turn' is no setting .*: did you mean 'max_turns'\?"),
-        ("consultation", {"general_agents": 1}, "'general_agents' .*: it is obeyed by 'clinical_workflow'"),
-        ("one_step", {"patient": "saps"}, "'patient' is no setting of the graph 'one_step': it is obeyed by"),
-        ("reconstruction", {"retrieval": False}, "'retrieval' is no setting of the graph 'reconstruction'"),
+        ("consultation", {"max_turn": 3}, r"'max_turn' is not a setting .*: did you mean 'max_turns'\?"),
+        ("consultation", {"general_agents": 1}, "'general_agents' .*: it belongs to 'clinical_workflow'"),
+        ("one_step", {"patient": "saps"}, "'patient' is not a setting of the graph 'one_step': it belongs to"),
+        ("reconstruction", {"retrieval": False}, "'retrieval' is not a setting of the graph 'reconstruction'"),
     ],
 )  # fmt: skip
 def test_a_setting_that_a_graph_would_ignore_is_refused_with_what_was_meant(

@@ -135,7 +135,7 @@ def test_only_where_orders_come_from_the_dialogue_is_the_doctor_told_to_name_exa
 
 
 def test_orders_from_a_dialogue_that_is_not_held_are_refused_before_the_first_call() -> None:
-    with pytest.raises(ValueError, match="nothing to extract"):
+    with pytest.raises(ValueError, match="no orders to extract"):
         run(orders="dialogue", interactive=False)
 
 

@@ -133,13 +133,13 @@ def test_a_stage_without_an_offline_rule_cannot_be_declared() -> None:
 @pytest.mark.parametrize(
     ("fault", "told"),
     [
-        ({"name": "How severe"}, "a name is made like"),
-        ({"decision": dict}, "expected a type made of Decision"),
-        ({"decision": BaseModel}, "expected a type made of Decision"),
+        ({"name": "How severe"}, "expected a name such as"),
+        ({"decision": dict}, "expected a subclass of Decision"),
+        ({"decision": BaseModel}, "expected a subclass of Decision"),
         ({"without_model": lambda chosen: {}}, r"without_model of stage 'severity': .*\(chosen, chart, options\)"),
         ({"options": lambda chart: ()}, r"options of stage 'severity': .*\(chart, context\)"),
         ({"recalls": ("complaint",)}, "recalls: unknown 'complaint': did you mean 'chief_complaint'"),
-        ({"shows": ("severity",)}, "shows: unknown 'severity': known are diagnosis, "),
+        ({"shows": ("severity",)}, "shows: unknown 'severity': expected one of diagnosis, "),
     ],
 )
 def test_a_stage_that_could_not_be_decided_is_refused_when_it_is_declared(fault: dict[str, Any], told: str) -> None:
@@ -149,12 +149,12 @@ def test_a_stage_that_could_not_be_decided_is_refused_when_it_is_declared(fault:
 
 def test_what_a_stage_gives_without_a_model_and_is_no_decision_is_told_by_the_stages_name() -> None:
     odd = dataclasses.replace(SEVERITY, without_model=lambda chosen, chart, options: {"level": "odd"})
-    with pytest.raises(GivenError, match="stage 'severity': without_model gives "):
+    with pytest.raises(GivenError, match="stage 'severity': without_model returned an invalid decision: "):
         decision_of(odd, [], Mock(spec=Chart), [])
 
 
 def test_two_stages_of_one_name_are_refused_as_one_would_be_left_out_in_silence() -> None:
-    with pytest.raises(RegistryError, match="stage 'severity': another stage has that name"):
+    with pytest.raises(RegistryError, match="stage 'severity': another stage has this name"):
         by_name([SEVERITY, dataclasses.replace(SEVERITY, single=True)])
 
 

@@ -176,7 +176,7 @@ def test_a_reader_sees_note_and_turns_and_what_it_objects_to_fails_the_dialogue(
     def answer(request: ChatRequest) -> Any:
         if request.name != "Reading":
             return None
-        beyond = "there are turns" not in request.messages[-1]["content"]
+        beyond = "the turns are numbered" not in request.messages[-1]["content"]
         turn = {"turn": 99 if beyond else 2, "says": "A rash.", "note": "", "kind": "invented"}
         return {"turns": [{"turn": 1, "says": "Pain.", "note": "Chest pain.", "kind": "supported"}, turn]}
 
@@ -187,7 +187,7 @@ def test_a_reader_sees_note_and_turns_and_what_it_objects_to_fails_the_dialogue(
     assert [request.name for request in asked] == ["Reading", "Reading"], "a turn that there is not is asked about"
     assert NOTE.text[:40] in asked[0].text and dialogue.spoken[2].content in asked[0].text
     (problem,) = check_dialogue(dialogue)
-    assert str(problem) == "entailed_by_the_note (turn 2): invented: 'A rash.': the note has nothing of it"
+    assert str(problem) == "entailed_by_the_note (turn 2): invented: 'A rash.': the note says nothing of it"
 
 
 @pytest.mark.slow
@@ -208,7 +208,7 @@ def test_a_basis_of_more_than_a_hundred_words_is_asked_for_once_more_then_kept(m
         if request.name != "ClinicalKnowledge":
             return None
         found = sample(request.schema or {}, random.Random(1))
-        again = "say it in under 100" in request.messages[-1]["content"]
+        again = "use fewer than 100" in request.messages[-1]["content"]
         found["diagnostic"] |= {"diagnosis_basis": "Fever." if again and mends else long}
         return found
 
@@ -259,5 +259,5 @@ def test_the_prompts_show_the_note_and_the_plan_without_a_placeholder() -> None:
 @pytest.mark.parametrize("how", [{"reconstruction": "direct"}, {"whole_dialogue": True}])
 def test_offline_a_note_that_tells_nothing_of_a_patient_is_a_named_failure(how: Any) -> None:
     note = Note(id="a", text="Family and social history: Reviewed and remained unchanged.")
-    with pytest.raises(AnswerError, match="tells nothing of a patient"):
+    with pytest.raises(AnswerError, match="says nothing about a patient"):
         GRAPH.invoke({"note": note}, context=how)

@@ -451,7 +451,7 @@ def test_a_drawing_shows_what_the_strategy_runs_and_no_other(strategy: str) -> N
 
 def test_another_strategy_than_a_graph_was_built_for_is_refused_by_both_ways_of_giving_it() -> None:
     case = {"case": load_cases()[0]}
-    told = r"built for 'group'; for 'single', wardround.build_clinical_workflow\('single'\)"
+    told = r"built for 'group'; for 'single', use wardround.build_clinical_workflow\('single'\)"
     with pytest.raises(ValueError, match=told):
         WORKFLOW.invoke(case, context={"strategy": "single"})
     with pytest.raises(ValueError, match=told):

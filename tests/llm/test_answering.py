@@ -92,7 +92,7 @@ async def test_a_form_that_is_said_back_is_asked_for_anew_without_showing_it_aga
 
 
 async def test_a_form_that_is_always_said_back_is_no_answer() -> None:
-    with pytest.raises(AnswerError, match="what the form says of a field"):
+    with pytest.raises(AnswerError, match="the description of a field"):
         await put(lambda request: {"text": MEANT})
 
 
@@ -104,7 +104,7 @@ async def test_in_json_mode_the_words_tell_the_fields_and_the_schema_what_they_m
 async def test_who_only_says_back_what_was_said_is_asked_once_more_and_then_taken_at_these_words() -> None:
     back = f" {View().report.upper()} "
     said, call, asked = await put(lambda request: {"text": back if len(request.messages) == 2 else SAID})
-    assert said.text == SAID and call.repaired and "only says back" in asked[1].messages[-1]["content"]
+    assert said.text == SAID and call.repaired and "only repeats what was just said" in asked[1].messages[-1]["content"]
     said, call, asked = await put(lambda request: {"text": back})
     assert said.text == back and call.repaired and len(asked) == 2
 
@@ -167,7 +167,7 @@ async def test_who_says_a_heading_of_the_prompt_is_asked_anew_and_then_taken_at_
 
 
 async def test_what_holds_no_words_is_nothing_said() -> None:
-    with pytest.raises(AnswerError, match="it holds no words"):
+    with pytest.raises(AnswerError, match="it contains no words"):
         await put(lambda request: {"text": "},\n {"})
 
 
@@ -207,7 +207,7 @@ async def test_what_is_but_a_name_is_nothing_said_if_it_comes_again() -> None:
 
 async def test_a_heading_of_the_prompt_s_material_is_no_answer_where_one_is_needed() -> None:
     heading = {"kind": "wish", "reason": "fits", "found": ["Imaging report!"]}
-    with pytest.raises(AnswerError, match="name of a field, or of its material"):
+    with pytest.raises(AnswerError, match="name of a field, or of a part of the material"):
         await decide(lambda request: heading, ["json_object", "text"])
 
 

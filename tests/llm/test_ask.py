@@ -241,7 +241,7 @@ async def test_an_answer_is_asked_for_again_as_often_as_is_set(repairs: int) -> 
     with FakeServer(faults=["cut_json"] * 9) as server:
         told, call = await fail(served(server, repairs=repairs), AnswerError)
     assert len(server.requests) == call.attempts == repairs + 1 and call.repaired == bool(repairs)
-    assert "a higher max_tokens" in told
+    assert "raise max_tokens" in told
 
 
 async def test_where_the_seat_only_speaks_plain_words_are_its_answer() -> None:
@@ -425,7 +425,7 @@ class Word(BaseModel):
 @pytest.mark.parametrize(
     ("answer", "offline", "told"),
     [
-        (str, lambda view: Word(text="Hm."), "role 'odd': answer = <class 'str'>; expected a type made of pydantic"),
+        (str, lambda view: Word(text="Hm."), "role 'odd': answer = <class 'str'>; expected a subclass of pydantic"),
         (Word, lambda view, language: Word(text="Hm."), r"offline rule of role 'odd': expected a function, .*\(view\)"),
         (Word, None, "offline rule of role 'odd': expected a function"),
     ],
@@ -437,5 +437,5 @@ def test_a_role_that_could_not_answer_is_refused_when_it_is_declared(answer: Any
 
 def test_a_rule_that_gives_no_answer_is_named_by_its_role() -> None:
     odd: Role[Word] = Role("odd", "history_taking", "examinee/question", Word, lambda view: "Hm.")  # type: ignore[arg-type, return-value]
-    with pytest.raises(GivenError, match="role 'odd': its offline rule gave str; expected Word"):
+    with pytest.raises(GivenError, match="role 'odd': its offline rule returned str; expected Word"):
         odd.by_rule(None)

@@ -53,7 +53,7 @@ async def test_a_blocks_own_parameters_go_before_the_runs() -> None:
 
 @pytest.mark.parametrize("body", [{"api_key": "x"}, {"a": {"api_key": "x"}}, {"a": [{"b": {"Authorization": "x"}}]}])
 def test_no_secret_stands_in_a_body_however_deep(body: dict[str, Any]) -> None:
-    with pytest.raises(ValueError, match="what is secret stands in the environment"):
+    with pytest.raises(ValueError, match="secrets are read from the environment"):
         ModelSettings.model_validate({"model": {"mine": {"spec": "openai:any@http://h/v1", "extra_body": body}}})
 
 
@@ -98,7 +98,7 @@ async def test_a_parameter_that_a_server_refuses_is_left_out_from_then_on_and_sa
     newer = [request.body.get("max_completion_tokens") for request in server.requests]
     assert newer == ([None, 70, 70] if parameter == "max_tokens" else [None] * 3)
     assert [record.getMessage() for record in caplog.records] == [
-        f"openai:any refuses {parameter}, which is not sent from now on"
+        f"openai:any does not accept {parameter}; it is no longer sent"
     ]
 
 
@@ -165,7 +165,7 @@ def test_a_parameter_that_an_integration_would_pass_over_is_refused(tmp_path: An
     context = ModelSettings.model_validate(
         {"model": {"mine": {"spec": f"hf:{tmp_path}", "reasoning_effort": "high"}}, "models": {"default": "mine"}}
     )
-    with pytest.raises(ModelSpecError, match=r"model\.mine.reasoning_effort: HfChat takes none"):
+    with pytest.raises(ModelSpecError, match=r"model\.mine.reasoning_effort: not accepted by HfChat; remove it"):
         build_model("mine", context)
 
 

@@ -223,7 +223,7 @@ async def test_an_address_without_the_api_ends_the_run_and_says_what_an_address_
     with FakeServer() as server:
         settings = ModelSettings(models={"default": f"openai:any@{server.base_url}/nowhere"})
         error, call = await fail(settings, RefusedError)
-    assert "/nowhere answers no question: it has nothing at this address, which mostly ends with /v1" in error
+    assert "/nowhere refuses all questions: nothing is served at this address; base URLs mostly end with /v1" in error
     assert "404" in error and call.attempts == 4  # one for each form
 
 
@@ -271,8 +271,8 @@ async def test_after_each_time_out_a_request_may_take_longer_and_uses_up_as_many
         ("500", "500"),
         ("503", "503"),
         ("disconnect", "Connection"),
-        ("timeout", "no whole answer within 0.4 s; a higher timeout"),
-        ("empty_choice", "without a choice"),
+        ("timeout", "no complete answer within 0.4 s; a higher timeout"),
+        ("empty_choice", "has no choices"),
     ],
 )
 async def test_a_lasting_fault_ends_after_the_allowed_attempts_with_its_reason(fault: Fault, reason: str) -> None:
@@ -401,7 +401,7 @@ async def test_a_second_bad_answer_is_a_failure_and_never_a_guess(
 ) -> None:
     with FakeServer(answer=good, supports=supports, faults=[fault] * 9) as server:
         error, call = await fail(served(server), AnswerError)
-    assert "not a Opinion, also after a repair" in error
+    assert "not a valid Opinion, even after a repair" in error
     assert call.error == f"unparseable_answer: {error}" and call.answer is None
     assert len([status for status in statuses(server) if status == 200]) == 2
 
@@ -560,7 +560,9 @@ async def test_a_key_that_the_server_quotes_in_its_error_is_not_recorded(
 
 
 def test_a_missing_key_or_package_is_an_error_that_names_it() -> None:
-    with pytest.raises(ModelSpecError, match=r"gpt-4o-mini needs a key: set OPENAI_API_KEY, .* openai:gpt-4o-mini@URL"):
+    with pytest.raises(
+        ModelSpecError, match=r"gpt-4o-mini needs a key: set OPENAI_API_KEY in .* openai:gpt-4o-mini@URL"
+    ):
         build_model("openai:gpt-4o-mini", ModelSettings())
     with pytest.raises(ModelSpecError, match=r"upstage:solar cannot be used: .*langchain-upstage"):
         build_model("upstage:solar", ModelSettings())

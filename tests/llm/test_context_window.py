@@ -85,7 +85,7 @@ async def test_what_cannot_be_shortened_ends_as_context_length_and_is_not_sent_w
         told, call = await fail(
             ModelSettings.model_validate({"models": {"default": "tiny"}, "model": block}), Exception
         )
-    assert "reads 50 at most" in told and call.attempts == 0 and not server.requests
+    assert "can read 50 at most" in told and call.attempts == 0 and not server.requests
     assert (call.error or "").startswith("context_length: ")
 
 

@@ -31,10 +31,10 @@ def paid(id: str, **update: Any) -> Call:
 @pytest.mark.parametrize(
     ("limits", "reason", "words"),
     [
-        (Limits(calls=2), "case_calls_limit", "calls of the case are limited to 2, 2 taken"),
-        (Limits(tokens=1), "case_tokens_limit", "tokens of the case are limited to 1"),
-        (Limits(cost=1e-9), "case_cost_limit", "cost of the case are limited to 1e-09"),
-        (Limits(seconds=0.0), "case_seconds_limit", "seconds of the case are limited to 0"),
+        (Limits(calls=2), "case_calls_limit", "limit of 2 calls for the case reached: 2 used"),
+        (Limits(tokens=1), "case_tokens_limit", "limit of 1 token for the case reached"),
+        (Limits(cost=1e-9), "case_cost_limit", "limit of 1e-09 US dollars for the case reached"),
+        (Limits(seconds=0.0), "case_seconds_limit", "limit of 0 seconds for the case reached"),
     ],
 )
 async def test_each_limit_ends_the_case_with_a_reason_and_a_message_that_name_it(
@@ -47,7 +47,7 @@ async def test_each_limit_ends_the_case_with_a_reason_and_a_message_that_name_it
                 await put(settings)
         assert len(server.requests) == {"case_calls_limit": 2, "case_seconds_limit": 0}.get(reason, 1)
     assert caught.value.reason == reason
-    assert words in str(caught.value) and "(examinee)" in str(caught.value)
+    assert words in str(caught.value) and "(role examinee)" in str(caught.value)
 
 
 async def test_a_roles_limit_holds_for_that_role_only() -> None:
@@ -56,7 +56,7 @@ async def test_a_roles_limit_holds_for_that_role_only() -> None:
         error, record = await fail(served(server), LimitError)
         await ask(OTHER, View(), served(server), language="en")
         assert len(server.requests) == 2
-    assert "calls of the role are limited to 1, 1 taken (examinee)" in error
+    assert "limit of 1 call for the role reached: 1 used (role examinee)" in error
     assert record.error == f"role_calls_limit: {error}" and record.attempts == 0
 
 
@@ -78,7 +78,7 @@ async def test_the_repair_is_asked_leave_for_but_is_no_call_of_its_own() -> None
             assert len(server.requests) == 2
         with metering(Meter("case", Limits(tokens=1))):
             error, record = await fail(served(server), LimitError)
-    assert len(server.requests) == 3 and "tokens of the case" in error
+    assert len(server.requests) == 3 and "limit of 1 token for the case" in error
     assert record.attempts == 1 and record.input_tokens > 0 and not record.repaired
 
 
@@ -87,7 +87,7 @@ async def test_a_call_under_way_is_cut_off_when_the_time_is_over() -> None:
         start = time.monotonic()
         error, record = await fail(served(server), LimitError)
     assert time.monotonic() - start < 5
-    assert "seconds of the case are limited to 0.5, the time ran out during a call (examinee)" in error
+    assert "limit of 0.5 seconds for the case reached: used up during a call (role examinee)" in error
     assert record.attempts == 1 and (record.error or "").startswith("case_seconds_limit")
 
 
@@ -114,7 +114,7 @@ async def test_a_request_that_times_out_within_the_time_of_the_case_is_still_sen
 
 async def test_a_cost_limit_without_a_known_price_is_an_error_before_anything_is_sent() -> None:
     with FakeServer() as server, metering(Meter("case", Limits(cost=1.0))):
-        with pytest.raises(ModelSpecError, match="the case's cost is limited, but the price of examinee's model"):
+        with pytest.raises(ModelSpecError, match="the cost of the case is limited, but the price of examinee's model"):
             await put(served(server))
         assert server.requests == []
 
@@ -167,7 +167,7 @@ async def test_a_meter_without_its_limits_charges_the_same_account() -> None:
             await put(served(server))
         with metering(run.without_limits()):
             await put(served(server))
-        with metering(run), pytest.raises(LimitError, match="2 taken"):
+        with metering(run), pytest.raises(LimitError, match="2 used"):
             await put(served(server))
     assert run.spent.calls == 2 and run.spent_by_role["examinee"].calls == 2
 
@@ -229,7 +229,7 @@ def test_the_time_of_earlier_sittings_is_that_in_which_a_call_was_under_way() ->
 
 def test_a_run_goes_on_from_the_traces_of_all_its_cases() -> None:
     meter = Meter.of([traced(paid("a")), traced(paid("a"))], "run", Limits(tokens=200))
-    with pytest.raises(LimitError, match="tokens of the run are limited to 200, 200 taken"):
+    with pytest.raises(LimitError, match="limit of 200 tokens for the run reached: 200 used"):
         meter.check("examinee", new_call=True, priced=lambda: True)
 
 

@@ -61,7 +61,9 @@ def test_what_may_be_a_secret_is_in_no_spec() -> None:
 
 
 def test_two_objects_that_nothing_tells_apart_and_what_is_no_model_are_refused() -> None:
-    with pytest.raises(ValidationError, match=r"models.patient: nothing in its parameters tells it from another Bound"):
+    with pytest.raises(
+        ValidationError, match=r"models.patient: its parameters do not distinguish it from another Bound"
+    ):
         ModelSettings.model_validate({"models": {"doctor": Bound(answer={}), "patient": Bound(answer={})}})
     with pytest.raises(ValidationError, match=r"models.doctor\s+Input should be a valid string"):
         ModelSettings.model_validate({"models": {"doctor": 3}})

@@ -95,4 +95,4 @@ def test_an_integration_whose_client_cannot_be_held_is_said_to_be_so_once(caplog
     module._tell_unheld.cache_clear()
     for _ in range(2):
         module._tell_unheld("bedrock")
-    assert caplog.text.count("bedrock: its integration brings an HTTP client of its own") == 1
+    assert caplog.text.count("bedrock: its integration brings its own HTTP client") == 1

@@ -23,16 +23,16 @@ def _looking_often(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(
     ("fault", "why"),
     [
-        ("401", "the key is not accepted"),
-        ("400_key", "the key is not accepted"),
-        ("402", "it wants to be paid"),
+        ("401", "the API key is not accepted"),
+        ("400_key", "the API key is not accepted"),
+        ("402", "payment is required"),
         ("403", "access is denied"),
-        ("no_model", "it has no such model"),
+        ("no_model", "it does not have this model"),
         ("no_quota", "the quota is used up"),
     ],
 )
 async def test_a_server_that_takes_no_question_is_asked_once_and_says_why(fault: Any, why: str) -> None:
-    with FakeServer(faults=[fault] * 9) as server, pytest.raises(RefusedError, match=f"answers no question: {why}"):
+    with FakeServer(faults=[fault] * 9) as server, pytest.raises(RefusedError, match=f"refuses all questions: {why}"):
         await put(served(server))
     assert len(server.requests) == 1
 
@@ -47,7 +47,7 @@ async def test_a_server_that_refuses_its_first_question_in_every_form_alike_answ
 
     with FakeServer(refusal=refused) as server:
         for _ in range(2):
-            with pytest.raises(RefusedError, match=r"in every form with the same words.*No connected db"):
+            with pytest.raises(RefusedError, match=r"in every form with the same message.*No connected db"):
                 await put(served(server))
         assert refusals == ["json_schema", "json_object", "tools", "text"] * 2
         await put(served(server))  # nothing is held against its forms
@@ -108,7 +108,7 @@ def test_servers_say_differently_that_they_have_no_such_model() -> None:
     ]:
         error = RuntimeError(said)
         error.status_code = status  # type: ignore[attr-defined]
-        assert refusal(error) == "it has no such model"
+        assert refusal(error) == "it does not have this model"
 
 
 @pytest.mark.parametrize("fault", ["429", "500"])
@@ -134,7 +134,7 @@ async def test_a_server_that_goes_away_is_waited_for_and_no_question_is_lost(cap
         again = FakeServer(port=server.port)
         with again:
             assert len(await asked) == 20
-    assert "does not answer; the run waits for it" in caplog.text and "answers again after" in caplog.text
+    assert "does not answer; the run waits up to" in caplog.text and "answers again after" in caplog.text
     (snapshot,) = (found for name, found in throttles().items() if server.base_url in name)
     assert snapshot.allowance == 8, "all may ask again at once"
 

@@ -74,13 +74,13 @@ async def test_what_fails_once_is_asked_for_again(fault: Fault) -> None:
 @pytest.mark.parametrize(
     ("fault", "kind", "why"),
     [
-        ("page", ModelError, r"no answer after 2 requests \(.*with no JSON: '<html>.*Please log in"),
+        ("page", ModelError, r"no answer after 2 requests \(.*is not JSON: '<html>.*Please log in"),
         ("error_200", ModelError, r"no answer after 2 requests \(.*Provider returned error"),
-        ("empty_choice", ModelError, r"no answer after 2 requests \(.*without a choice"),
+        ("empty_choice", ModelError, r"no answer after 2 requests \(.*has no choices"),
         ("half_closed", ModelError, r"no answer after 2 requests \(.*[Cc]onnection"),
         ("502", ModelError, r"no answer after 2 requests \(.*Bad Gateway"),
-        ("trickle", ModelError, r"no answer after 2 requests \(.*no whole answer within 0.3 s"),
-        ("thoughts", AnswerError, r"also after a repair: the reply is a thought without an answer"),
+        ("trickle", ModelError, r"no answer after 2 requests \(.*no complete answer within 0.3 s"),
+        ("thoughts", AnswerError, r"even after a repair: the reply is a thought without an answer"),
     ],
 )
 async def test_what_fails_for_ever_ends_in_time_with_its_reason(fault: Fault, kind: Any, why: str) -> None:

@@ -54,7 +54,7 @@ def test_an_unknown_provider_is_refused_with_the_nearest_one_named(text: str, pr
 
 
 def test_a_provider_near_to_none_is_refused_with_all_of_them_listed() -> None:
-    with pytest.raises(ModelSpecError, match=r"unknown provider 'xyzzy'; known are .*anthropic.*openai"):
+    with pytest.raises(ModelSpecError, match=r"unknown provider 'xyzzy'; expected one of .*anthropic.*openai"):
         ModelSpec.parse("xyzzy:model")
 
 

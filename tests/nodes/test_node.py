@@ -226,5 +226,5 @@ def test_what_a_node_gives_is_what_it_adds_to_the_state_or_is_refused_by_the_nod
     async def speechless(view: Words, runtime: Runtime[Context]) -> Any:
         return gives
 
-    with pytest.raises(GivenError, match=f"node 'speechless' gave {type(gives).__name__}; expected"):
+    with pytest.raises(GivenError, match=f"node 'speechless' returned {type(gives).__name__}; expected"):
         graph_of(node(speechless)).invoke(GIVEN)

@@ -72,5 +72,5 @@ def test_a_language_is_a_folder(tmp_path: Path) -> None:
 
 
 def test_a_folder_that_is_not_there_is_refused_when_it_is_added(tmp_path: Path) -> None:
-    with pytest.raises(NotADirectoryError, match="promts: there is no such folder"):
+    with pytest.raises(NotADirectoryError, match="promts: folder not found"):
         add_prompts(tmp_path / "promts")

@@ -111,21 +111,21 @@ You are a doctor.
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (("{{ chart }}", "{{ chart }} {{ fever }}"), r"bad.* uses what it does not declare: fever"),
-        (("variables: [chart]\n", ""), r"bad.* uses what it does not declare: chart"),
-        (("[chart]", "[chart, rash]"), r"bad.* declares what it does not use: rash"),
+        (("{{ chart }}", "{{ chart }} {{ fever }}"), r"bad.* uses variables that it does not declare: fever"),
+        (("variables: [chart]\n", ""), r"bad.* uses variables that it does not declare: chart"),
+        (("[chart]", "[chart, rash]"), r"bad.* declares variables that it does not use: rash"),
         (("# system\n", ""), r"bad.* lacks the section system"),
         (("# user\n", ""), r"bad.* lacks the section user"),
         (
             ("role: doctor", "rule: doctor"),
-            r"bad.* header: unknown field rule; there are opening, role",
+            r"bad.* header: unknown field rule; expected one of opening, role",
         ),
         (("[chart]", "[chart"), r"bad.* header: while parsing a flow sequence"),
         (("[chart]", "7"), r"bad.* header: variables: 7 is not a list of names"),
         (("[chart]", "[chart, 7]"), r"bad.* header: variables: .* is not a list of names"),
-        (("role: doctor", "opening: ward/bad"), r"bad.* is opened by itself"),
+        (("role: doctor", "opening: ward/bad"), r"bad.* has itself as its opening"),
         (("{{ chart }}", "{% if chart %}"), r"bad.* is not a valid template"),
-        (("role: doctor", "stage_texts: [task]"), r"bad.* is a prompt of a stage"),
+        (("role: doctor", "stage_texts: [task]"), r"bad.* is for a stage; name the stage"),
     ],
     ids=lambda value: None if isinstance(value, tuple) else value.partition("* ")[2],
 )
@@ -139,7 +139,7 @@ def test_a_faulty_file_is_refused_with_a_message_that_names_the_file_and_the_fau
 
 def test_a_header_that_is_a_list_is_refused(folder: Path) -> None:
     (folder / "bad.md").write_text("---\n- chart\n---\n# system\nx\n# user\ny\n", "utf-8")
-    with pytest.raises(PromptError, match=r"ward/bad: header: it is a list"):
+    with pytest.raises(PromptError, match=r"ward/bad: header: expected fields with values, found a list"):
         load_prompt("ward/bad", "en")
 
 
@@ -159,7 +159,7 @@ def test_a_stage_text_without_a_wanted_section_is_refused_by_its_name(folder: Pa
 def test_a_stage_text_that_the_template_does_not_use_is_refused_by_its_name(folder: Path) -> None:
     (folder / "judge.md").write_text(GOOD.replace("role: doctor", "stage_texts: [task]"), "utf-8")
     (folder / "stages" / "round.md").write_text("# task\nVisit the ward.\n", "utf-8")
-    with pytest.raises(PromptError, match=r"judge.* declares what it does not use: task"):
+    with pytest.raises(PromptError, match=r"judge.* declares variables that it does not use: task"):
         load_prompt("ward/judge", "en", "round")
 
 
@@ -167,7 +167,7 @@ def test_rendering_refuses_a_missing_variable_by_its_name(folder: Path) -> None:
     (folder / "good.md").write_text(GOOD, "utf-8")
     prompt = load_prompt("ward/good", "en")
     assert prompt.render({"chart": "Cough.", "more": 1}) == ("You are a doctor.", "Cough.")
-    with pytest.raises(PromptError, match=r"good.* needs chart"):
+    with pytest.raises(PromptError, match=r"good.* lacks a value for chart"):
         prompt.render({"more": 1})
 
 

@@ -56,7 +56,7 @@ def in_drips(file: Any) -> None:
     [
         (endless, (), "larger than 1 MB"),
         (in_drips, (), "longer than 1 seconds"),
-        (endless, (("Content-Encoding", "gzip"),), "packs its answer as 'gzip'"),
+        (endless, (("Content-Encoding", "gzip"),), "compressed its answer as 'gzip'"),
         (lambda file: None, (("Location", "http://127.0.0.1:1/"),), "which is not followed"),
     ],
     ids=["without an end", "in drips", "packed", "a redirect"],

@@ -84,7 +84,7 @@ def test_the_same_texts_are_shipped_as_the_same_bytes(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("model", ["./no-such-folder", "/no/such/folder"])
 def test_a_model_that_is_not_there_is_one_error_that_names_it(model: str) -> None:
-    with pytest.raises(EmbeddingModelError, match=f"{model}.*give the folder"):
+    with pytest.raises(EmbeddingModelError, match=f"{model}.*expected the folder"):
         embed(["text of no cache"], model)
 
 
@@ -222,4 +222,4 @@ def test_a_model_that_does_not_read_the_language_of_cases_is_warned_of(
     model: str, unfit: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     warn_of_languages(model, {"en", "zh"})
-    assert [f"does not read {unfit}," in line for line in caplog.messages] == [True] * bool(unfit)
+    assert [f"does not support {unfit}," in line for line in caplog.messages] == [True] * bool(unfit)

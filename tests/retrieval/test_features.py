@@ -47,5 +47,5 @@ def test_a_pseudo_case_says_that_it_is_not_verified() -> None:
 
 
 def test_a_verified_case_has_no_order() -> None:
-    with pytest.raises(ValidationError, match="only a run's pseudo-cases"):
+    with pytest.raises(ValidationError, match="only pseudo-cases of a run"):
         RememberedCase(id="v", verified=True, order=1)

@@ -96,10 +96,10 @@ def test_a_directory_built_with_another_embedding_is_refused(tmp_path: Path) -> 
 
 
 def test_a_directory_without_a_memory_is_one_error_that_says_what_to_do(tmp_path: Path) -> None:
-    with pytest.raises(CaseMemoryError, match=r"is not there; build it first"):
+    with pytest.raises(CaseMemoryError, match=r"does not exist; build it first"):
         open_memory(tmp_path / "missing", "cheap")
     assert not (tmp_path / "missing").exists()
-    with pytest.raises(CaseMemoryError, match=r"holds no case memory; build it first"):
+    with pytest.raises(CaseMemoryError, match=r"contains no case memory; build it first"):
         open_memory(tmp_path, "cheap")
     (tmp_path / "chroma.sqlite3").write_bytes(b"no database" * 1000)
     with pytest.raises(CaseMemoryError, match=f"{tmp_path}.* cannot be opened"):

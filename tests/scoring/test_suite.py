@@ -81,7 +81,7 @@ def test_a_metric_that_fails_costs_its_column_and_nothing_else() -> None:
         ("diagnosis", "medpmc", "has a column of that name"),  # whatever the case: there it is Diagnosis
         ("average", "medchain", "has a column of that name"),
         ("tokens", "mvme", "has a column of that name"),
-        ("My metric", "medchain", "small letters, digits and underscores"),
+        ("My metric", "medchain", "only lower-case letters, digits and underscores"),
     ],
 )
 def test_a_metric_that_cannot_be_a_column_is_refused_when_it_is_registered(name: str, suite: str, told: str) -> None:
@@ -103,7 +103,7 @@ def test_a_metric_that_no_case_and_answers_can_be_put_to_is_refused_when_it_is_r
 
 def test_a_name_is_registered_once() -> None:
     metric("mine", suite="medchain")(lambda case, answers: 1.0)
-    with pytest.raises(RegistryError, match="registered already"):
+    with pytest.raises(RegistryError, match="already registered"):
         metric("mine", suite="medchain")(lambda case, answers: 0.0)
     metric("mine", suite="mvme")(lambda case, answers: 1.0)
 

@@ -128,8 +128,8 @@ FAULTS = {
     "error": ("\nratio = 1 / 0\n", r"ZeroDivisionError: division by zero \(stranger.py, line 2\)"),
     "exit": ("raise SystemExit\n", r"SystemExit: no reason given \(stranger.py, line 1\)"),
     "nothing": ("ward = 1\n", "it registers nothing; docs/extending.md describes"),
-    "taken": (IMPORTER.format(name="medqa"), r"format 'medqa' is registered already.*\(stranger.py, line 3\)"),
-    "name": (IMPORTER.format(name="My Ward"), "format 'My Ward': a name has small letters"),
+    "taken": (IMPORTER.format(name="medqa"), r"format 'medqa' is already registered.*\(stranger.py, line 3\)"),
+    "name": (IMPORTER.format(name="My Ward"), "format 'My Ward': a name has only lower-case letters"),
     "argument": (
         "import wardround as wr\nwr.patient('x', exmines=True)\n",
         r"argument 'exmines': did you mean 'examines'\? \(stranger.py, line 2\)",

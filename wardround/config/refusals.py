@@ -27,9 +27,9 @@ def refusal(error: ValidationError, settings: Settings, file: Path | None, secti
         if section and place[:1] != ("models",):
             place = (section, *place)
         message = detail["msg"]
-        if parts := re.match(r"'(\w+)' is (no setting of the graph '\w+': )(.*)", message):
+        if parts := re.match(r"'(\w+)' is (not a setting of the graph '\w+': )(.*)", message):
             place = (*place, parts[1])
-            message = parts[2] + (parts[3] if parts[3].startswith("it is obeyed") else _suggestion(place))
+            message = parts[2] + (parts[3] if parts[3].startswith("it belongs to") else _suggestion(place))
         if detail["type"] == "extra_forbidden":
             message = f"unknown key; {_suggestion(place)}"
         key = "" if message.startswith("models") else ".".join(place)

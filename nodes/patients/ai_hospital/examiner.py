@@ -36,7 +36,7 @@ class DeskState(HeardState, total=False):
 class ParsedRequest(Strict):
     """The examinations that a request names."""
 
-    items: list[NonEmpty] = Field(description="Each examination that is named, one an entry; empty if none is.")
+    items: list[NonEmpty] = Field(description="The examinations that are named, one per entry; empty if none is.")
 
 
 @dataclass(frozen=True)

@@ -35,7 +35,7 @@ class PatientWords(Strict):
     )
     text: str = Field(min_length=1)
     finished: bool = Field(
-        False, description="True only if diagnosis, reasons, treatment and what you asked of them were told."
+        False, description="True only if you were told the diagnosis, reasons, treatment and what you asked about them."
     )
 
 

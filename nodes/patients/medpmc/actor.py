@@ -35,7 +35,7 @@ class ActorState(HeardState, total=False):
 class Rewriting(Strict):
     """The words in the persona's manner."""
 
-    text: str = Field(min_length=1, description="Every fact of the plain words, and none besides.")
+    text: str = Field(min_length=1, description="Every fact of the plain words, and no other.")
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ def keeps_the_facts(view: ActorView, answer: Rewriting) -> str | None:
     if changed := changes(view.plain, answer.text, view.language):
         return f"the facts are not those of the plain words ({changed})"
     length = _length(answer.text, view.language)
-    return f"it has {length} words, and may have {view.most}" if length > view.most else None
+    return f"it has {length} words; at most {view.most} are allowed" if length > view.most else None
 
 
 def _length(text: str, language: Language) -> int:

@@ -38,7 +38,7 @@ _TREATMENT_SECTIONS = ("present_illness", "past_history")  # where the record te
 class Release(Strict):
     """Which sentences of the long-term memory answer the doctor."""
 
-    numbers: list[int] = Field(description="As numbered in the list; empty if none answers.")
+    numbers: list[int] = Field(description="Their numbers in the list; empty if none answers.")
 
 
 @dataclass(frozen=True)

@@ -80,7 +80,7 @@ def test_without_the_tracker_the_same_patient_speaks_and_acts_with_the_whole_rec
         [asked] = server.requests
     assert "lymph node of 8 mm" in asked.text
     assert [call.role for call in calls(result)] == ["response_generator", "actor"]
-    with pytest.raises(ValidationError, match="tracker is no setting of patient 'medchain'"):
+    with pytest.raises(ValidationError, match="tracker is not a setting of patient 'medchain'"):
         Context(patient="medchain", tracker=False)
 
 
@@ -324,7 +324,12 @@ def test_an_example_of_ones_own_takes_the_place_of_ours(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("text", "fault"),
-    [(None, "cannot be read"), ("", "has 0 characters"), ("![x](../a.png)", "leads out of"), ("![x](a.png)", "no pic")],
+    [
+        (None, "file not found"),
+        ("", "has 0 characters"),
+        ("![x](../a.png)", "is outside"),
+        ("![x](a.png)", "picture 'a.png' not found"),
+    ],
 )
 def test_an_example_that_cannot_be_shown_is_refused_before_the_first_call(
     tmp_path: Path, text: str | None, fault: str
@@ -390,7 +395,8 @@ def test_a_forced_sex_is_heard_and_seen_by_everybody() -> None:
 def test_med_pmcs_settings_with_another_patient_are_refused_and_not_ignored() -> None:
     for setting in ({"patient_profession": "farmer"}, {"actor": False}, {"pictures_in_dialogue": "none"}):
         with pytest.raises(
-            ValidationError, match=f"{next(iter(setting))} is no setting of patient 'saps'; it needs 'medpmc'"
+            ValidationError,
+            match=f"{next(iter(setting))} is not a setting of patient 'saps'; it needs patient = 'medpmc'",
         ):
             Context.model_validate({"patient": "saps", **setting})
 

@@ -14,10 +14,10 @@ from nodes.state.patient_side import PatientSideOutput, PatientSideState
     [
         ({"examines": "no"}, "examines = 'no'; expected True or False"),
         ({"tracks": 1}, "tracks = 1; expected True or False"),
-        ({"greets": True}, "greets needs opens"),
+        ({"greets": True}, "greets = True needs opens = True"),
         ({"doctor": "clinichatt"}, "unknown doctor 'clinichatt': did you mean 'clinichat'?"),
         ({"settings": ("doctor_knowz",)}, "unknown setting 'doctor_knowz': did you mean 'doctor_knows'?"),
-        ({"settings": "tracker"}, "settings = 'tracker'; expected several names, ('tracker',)"),
+        ({"settings": "tracker"}, "settings = 'tracker'; expected a tuple of names, ('tracker',)"),
     ],
     ids=str,
 )
@@ -41,7 +41,7 @@ def test_what_a_patient_would_lose_from_one_reply_to_the_next_is_refused_with_wh
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(PATIENTS, "_entries", dict(PATIENTS))
-    with pytest.raises(RegistryError, match="gives patience, and nothing but the dialogue outlives a reply"):
+    with pytest.raises(RegistryError, match="returns patience, but only the dialogue is kept after a reply"):
         patient("grumpy", examines=False)(lambda: StateGraph(Mood).add_node(say).add_edge(START, "say"))
     patient("grumpy", examines=False)(
         lambda: StateGraph(Mood, output_schema=PatientSideOutput).add_node(say).add_edge(START, "say")

@@ -9,9 +9,9 @@ ASKED = "Since when have you had the pain under your ribs?"
 @pytest.mark.parametrize(
     ("patient", "wrong"),
     [
-        ("},\n {", "it holds no words"),
-        ("患者", "it holds no words"),
-        (ASKED.upper(), "only says back the physician's words"),
+        ("},\n {", "it contains no words"),
+        ("患者", "it contains no words"),
+        (ASKED.upper(), "only repeats the physician's words"),
     ],
 )
 def test_what_a_small_model_writes_for_a_patient_who_says_nothing_is_no_exchange(patient: str, wrong: str) -> None:

@@ -43,7 +43,7 @@ def test_what_people_say_of_the_note_passes() -> None:
 
 def test_an_exchange_that_comes_again_in_other_words_is_named_with_the_first() -> None:
     (refused,) = refusals(between=("And for how long has this been going on?", "It's about six weeks now."))
-    assert refused.startswith("not_asked_again") and "as in turn 4" in refused and "(turn 10)" in refused
+    assert refused.startswith("not_asked_again") and "answered in turn 4" in refused and "(turn 10)" in refused
 
 
 ASKED_TWICE = [
@@ -76,7 +76,7 @@ def test_another_site_side_day_or_number_is_another_question_and_the_same_in_oth
 def test_an_exchange_with_somebody_else_is_named_with_what_of_the_note_is_nearest() -> None:
     between = ("Have you coughed up any blood?", "Yes, and I sweat through my pajamas at night.")
     stranger, invented = refusals(between=between)
-    assert stranger.startswith("connected_to_the_note (turn 10)") and "nothing nearer than" in stranger
+    assert stranger.startswith("connected_to_the_note (turn 10)") and "nothing closer than" in stranger
     assert invented.startswith("founded_on_the_note (turn 11)") and between[1] in invented
 
 

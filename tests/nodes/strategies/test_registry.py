@@ -94,7 +94,7 @@ def test_a_decision_of_another_type_is_refused_before_anybody_judges_it() -> Non
         return StateGraph(StageState).add_node("say", lambda state: given).add_edge(START, "say").add_edge("say", END)
 
     strategy("loose")(loose)
-    with pytest.raises(ValueError, match=r"strategy 'loose' decided referral\.level1 by a dict; expected .*Triage"):
+    with pytest.raises(ValueError, match=r"strategy 'loose' decided referral\.level1 with a dict; expected .*Triage"):
         run(strategy="loose")
 
 
@@ -112,9 +112,9 @@ def test_a_strategy_that_cannot_be_built_for_a_stage_is_refused_by_name_and_stag
 @pytest.mark.parametrize(
     ("given", "opens", "reason"),
     [
-        ({}, False, "patient 'odd' gave no reply"),
-        ({}, True, "patient 'odd' gave no reply"),
-        ({"dialogue": ["Hello."]}, False, "patient 'odd' gave a dialogue of str; expected wr.Turn"),
+        ({}, False, "patient 'odd' returned no reply"),
+        ({}, True, "patient 'odd' returned no reply"),
+        ({"dialogue": ["Hello."]}, False, "patient 'odd' returned a dialogue of str; expected wr.Turn"),
     ],
 )
 def test_a_patient_that_gives_no_reply_is_named(given: dict[str, Any], opens: bool, reason: str) -> None:
@@ -128,9 +128,9 @@ def test_a_patient_that_gives_no_reply_is_named(given: dict[str, Any], opens: bo
 
 
 def test_what_builds_no_graph_is_refused_at_once() -> None:
-    with pytest.raises(RegistryError, match="strategy 'x': its function gives NoneType, not a StateGraph"):
+    with pytest.raises(RegistryError, match="strategy 'x': its function returns NoneType; expected a StateGraph"):
         strategy("x")(lambda stage: None)  # type: ignore[arg-type, return-value]
-    with pytest.raises(RegistryError, match="patient 'x': its function gives NoneType, not a StateGraph"):
+    with pytest.raises(RegistryError, match="patient 'x': its function returns NoneType; expected a StateGraph"):
         patient("x", examines=False)(lambda: None)  # type: ignore[arg-type, return-value]
     with pytest.raises(RegistryError, match="strategy 'x': Graph must have an entrypoint"):
         strategy("x")(lambda stage: StateGraph(StageState).add_node("say", lambda state: {}))

@@ -133,14 +133,14 @@ def test_a_verdict_that_stands_at_another_claim_is_asked_for_again() -> None:
 
 @pytest.mark.parametrize("claims", [["a"] * 31, "a", None])
 def test_claims_out_of_the_answer_type_are_repaired_once_and_then_refused(claims: Any) -> None:
-    with answering(Claims={"claims": claims}) as server, pytest.raises(AnswerError, match="not a Claims"):
+    with answering(Claims={"claims": claims}) as server, pytest.raises(AnswerError, match="not a valid Claims"):
         report(played(server))
     assert len(server.requests) == 2
 
 
 @pytest.mark.parametrize("grade", [{"level": 6, "reason": ""}, {"level": 0, "reason": ""}, {"level": 3}, {"grade": 3}])
 def test_a_grade_out_of_the_five_levels_is_refused_and_never_clipped(grade: dict[str, Any]) -> None:
-    with answering(DiagnosisGrade=grade) as server, pytest.raises(AnswerError, match="not a DiagnosisGrade"):
+    with answering(DiagnosisGrade=grade) as server, pytest.raises(AnswerError, match="not a valid DiagnosisGrade"):
         diagnosis(played(server), ["a"], ["b"])
 
 

@@ -111,7 +111,7 @@ def test_ratescore_reads_both_of_its_models_from_a_folder_quietly_and_gives_noth
     )
     assert silenced == ["PyRuSH"], "it wrote each sentence of a case to the terminal"
     (tmp_path / "model.py").touch()
-    with pytest.raises(MissingBackendError, match="code of its own"):
+    with pytest.raises(MissingBackendError, match="contains code"):
         recall("ratescore", model=str(tmp_path))(pairs)
 
 

@@ -236,7 +236,7 @@ def test_an_unknown_id_names_the_nearest_ones(file: Path) -> None:
 
 def test_a_faulty_file_is_not_shown(tmp_path: Path) -> None:
     result = run("show", "x", "--cases", tmp_path / "absent.jsonl")
-    assert result.exit_code == 2 and "cannot be read" in result.stderr
+    assert result.exit_code == 2 and "absent.jsonl: file not found" in result.stderr
 
 
 def test_attacked_variants_are_written_as_cases_that_can_be_run_with_their_pictures(tmp_path: Path) -> None:

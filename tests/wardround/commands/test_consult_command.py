@@ -97,7 +97,7 @@ def test_a_person_whose_answer_is_none_is_told_why_and_asked_again(tmp_path: Pat
         ["When did this begin, and how has it developed since?", "Two days ago.", "/end"], out, seat="patient"
     )
     assert shown.exit_code == 0, shown.output
-    assert "it only says back what was just said to it" in flat(shown)
+    assert "it only repeats what was just said to it" in flat(shown)
     said = [call["answer"]["text"] for call in dialogue(out) if call["role"] == "patient"]
     assert said[0] == "Two days ago." and len(said) == 2
 

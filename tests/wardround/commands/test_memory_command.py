@@ -173,13 +173,13 @@ def test_statistics_count_the_cases_of_each_department(memory: Path) -> None:
 @pytest.mark.parametrize("command", [["stats"], ["query", "pain"]])
 def test_a_missing_directory_is_bad_input_and_is_not_made(tmp_path: Path, command: list[str]) -> None:
     told = run(*command, "--memory", tmp_path / "absent")
-    assert told.exit_code == 2 and "is not there; build it first" in told.stderr
+    assert told.exit_code == 2 and "does not exist; build it first" in told.stderr
     assert not (tmp_path / "absent").exists()
 
 
 def test_a_directory_without_a_memory_is_bad_input(tmp_path: Path) -> None:
     told = run("stats", "--memory", tmp_path)
-    assert told.exit_code == 2 and "holds no case memory" in told.stderr and not list(tmp_path.iterdir())
+    assert told.exit_code == 2 and "contains no case memory" in told.stderr and not list(tmp_path.iterdir())
 
 
 def test_a_memory_of_another_embedding_model_is_bad_input(memory: Path) -> None:
@@ -196,7 +196,7 @@ def test_a_faulty_case_file_is_bad_input_and_nothing_is_built(tmp_path: Path, fi
 @pytest.mark.parametrize("inside", ["", "memory"])
 def test_a_place_that_is_a_file_is_bad_input_with_the_remedy(file: Path, inside: str) -> None:
     told = run("build", file, "-o", file / inside)
-    assert told.exit_code == 2 and "cannot be a directory" in told.stderr and "name a new one" in told.stderr
+    assert told.exit_code == 2 and "cannot be a directory" in told.stderr and "use a new one" in told.stderr
 
 
 def test_an_embedding_model_that_cannot_be_loaded_leaves_no_folder_behind(
@@ -204,7 +204,7 @@ def test_an_embedding_model_that_cannot_be_loaded_leaves_no_folder_behind(
 ) -> None:
     monkeypatch.undo()
     told = run("build", file, "-o", tmp_path / "memory", "--embedding", tmp_path / "absent")
-    assert told.exit_code == 2 and "there is no such folder" in told.stderr and not (tmp_path / "memory").exists()
+    assert told.exit_code == 2 and "folder not found" in told.stderr and not (tmp_path / "memory").exists()
 
 
 def test_the_built_in_memory_cannot_be_built_again(file: Path) -> None:

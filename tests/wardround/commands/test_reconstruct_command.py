@@ -137,7 +137,7 @@ def test_a_limit_of_the_run_stops_a_reconstruction_and_a_raised_one_goes_on(sour
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("nowhere.jsonl",), "nowhere.jsonl: cannot be read"),
+        (("nowhere.jsonl",), "nowhere.jsonl: file not found"),
         (("builtin", "--models", "dokter=offline"), "unknown role 'dokter'"),
         (("builtin", "--models", "default=human"), "cannot wait for a person"),
         (("builtin", "--set", "reconstruction=guess"), "workflow.reconstruction"),

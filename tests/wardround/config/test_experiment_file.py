@@ -75,7 +75,7 @@ def test_every_section_of_a_file_is_read(file: Path) -> None:
     [
         (
             "colour = 1",
-            "colour: unknown key; known are alternative_plans, data, epochs, extends, fixed, graph, grid, ",
+            "colour: unknown key; expected one of alternative_plans, data, epochs, extends, fixed, graph, grid, ",
         ),
         ("[context]\nretrieval = true", "context: unknown key; settings of the graph belong in [workflow]"),
         ("retrieval = true", "retrieval: unknown key; it belongs in [workflow]"),
@@ -83,23 +83,24 @@ def test_every_section_of_a_file_is_read(file: Path) -> None:
         ("[data]\nlimits = 3", "data.limits: unknown key; did you mean 'limit'?"),
         (
             "[run]\nthreads = 3",
-            "run.threads: unknown key; known are address, cache, checkpoints, concurrency, engine, ",
+            "run.threads: unknown key; expected one of address, cache, checkpoints, concurrency, engine, ",
         ),
         (
             "[workflow]\nfeed_back = 3",
-            "workflow.feed_back: no setting of the graph 'clinical_workflow': did you mean 'feedback'?",
+            "workflow.feed_back: not a setting of the graph 'clinical_workflow': did you mean 'feedback'?",
         ),
         (
             "[workflow]\ninferred_key = true",
-            "workflow.inferred_key: no setting of the graph 'clinical_workflow': did you mean 'inferred_keys', which",
+            "workflow.inferred_key: not a setting of the graph 'clinical_workflow': did you mean 'inferred_keys', "
+            "which",
         ),
         (
             "[workflow]\nsplitt = 'test'",
-            "workflow.splitt: no setting of the graph 'clinical_workflow': did you mean 'split', of [data]?",
+            "workflow.splitt: not a setting of the graph 'clinical_workflow': did you mean 'split', of [data]?",
         ),
         (
             "[workflow]\nlimit = 2",
-            "workflow.limit: no setting of the graph 'clinical_workflow': it belongs in [data]",
+            "workflow.limit: not a setting of the graph 'clinical_workflow': it belongs in [data]",
         ),
         ("[data]\nfeed_back = 'off'", "data.feed_back: unknown key; did you mean 'feedback', of [workflow]?"),
         ("[data]\nlimit = 0", "data.limit: Input should be greater than or equal to 1"),
@@ -124,7 +125,7 @@ def test_every_section_of_a_file_is_read(file: Path) -> None:
         ),
         (
             "graph = 'one_step'\n[workflow]\ngrow = 'in_order'",
-            "workflow.grow: no setting of the graph 'one_step': it is obeyed by 'clinical_workflow'",
+            "workflow.grow: not a setting of the graph 'one_step': it belongs to 'clinical_workflow'",
         ),
         ("[data]\nnotes = 'n'", "data.notes: graph 'clinical_workflow' runs cases, not notes; set data.cases"),
         ("[limits.roles.docter]\ncalls = 3", "limits.roles: unknown role docter; expected one of "),
@@ -134,7 +135,7 @@ def test_every_section_of_a_file_is_read(file: Path) -> None:
             "limits.roles: intern2: each seat has the limits of its role; use",
         ),
         ("[limits.case]\ncalls = -1", "limits.case.calls: Input should be greater than"),
-        ("[limits.case]\nturns = 3", "limits.case.turns: unknown key; known are calls, cost, seconds, tokens"),
+        ("[limits.case]\nturns = 3", "limits.case.turns: unknown key; expected one of calls, cost, seconds, tokens"),
         ("[judges]\npatient = 'offline'", "judges: patient: not a judging role; set its model in [models]"),
         ("name = '../elsewhere'", "name: String should match"),
         ("[models]\npatiant = 'offline'", "models: unknown role 'patiant'; did you mean 'patient'"),
@@ -495,16 +496,20 @@ def test_a_block_is_a_model_that_roles_are_given_by_its_name(file: Path) -> None
     ("old", "new", "named"),
     [
         ("reasoning_effort =", "reasoning_efort =", "model.careful.reasoning_efort: unknown key; did you mean 'reas"),
-        ('patient = "quick"', 'patient = "quik"', "models.patient: there is no [model.quik]; did you mean 'quick'?"),
+        ('patient = "quick"', 'patient = "quik"', "models.patient: there is no block [model.quik]; did you mean 'quick'?"),
         (', patient = "quick"', "", "model.quick: not used in [models] or [judges]"),
         ('temperature = "default"', "temperature = 3.0", "model.careful.temperature"),
         ('spec = "openai:o3-mini"', 'spec = "opnai:o3-mini"', "unknown provider 'opnai'; did you mean 'openai'?"),
         ('spec = "openai:o3-mini"', 'spec = "offline"', "'offline' takes no parameters"),
-        ('spec = "openai:gemma2:9b"', 'spec = "openai:a@http://b/v1"', "base_url: the spec names a server already"),
-        ('api_key_env = ""', 'api_key_env = "sk-1234"', "model.quick.api_key_env: is not the key but names"),
+        ('spec = "openai:gemma2:9b"', 'spec = "openai:a@http://b/v1"', "base_url: the spec already names a server"),
+        ('api_key_env = ""', 'api_key_env = "sk-1234"', "model.quick.api_key_env: expected the name of"),
         ('api_key_env = ""', 'api_key = "sk-1234"', "model.quick.api_key: unknown key; did you mean 'api_key_env'?"),
-        ('api_key_env = ""', 'headers = {X-Api-Key = "sk-1234"}', "a secret stands in the environment: write '$NAME'"),
-        ("metadata = {", "api_key = {", "model.careful.extra_body: api_key: what is secret stands in the environment"),
+        (
+            'api_key_env = ""',
+            'headers = {X-Api-Key = "sk-1234"}',
+            "secrets are read from the environment: write '$NAME'",
+        ),
+        ("metadata = {", "api_key = {", "model.careful.extra_body: api_key: secrets are read from the environment"),
         ("[model.quick]", '[model."a b"]', "model.a b"),
     ],
 )
@@ -518,7 +523,7 @@ def test_a_fault_of_a_block_is_refused_by_name_and_shows_no_key(file: Path, old:
 
 def test_a_model_of_the_command_line_may_be_a_block_and_an_unknown_one_is_told_its_like(file: Path) -> None:
     assert read(file, BLOCKS, models=("default=quick",)).context.models["default"] == "quick"
-    with pytest.raises(ConfigurationError, match=r"command line: models.patient: there is no \[model.carefull\]"):
+    with pytest.raises(ConfigurationError, match=r"command line: models.patient: there is no block \[model.carefull\]"):
         read(file, BLOCKS, models=("patient=carefull",))
 
 

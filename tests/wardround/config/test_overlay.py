@@ -25,8 +25,8 @@ def test_prompts_that_lie_where_ours_do_and_use_what_ours_do_are_taken(tmp_path:
 @pytest.mark.parametrize(
     ("place", "change", "reason"),
     [
-        ("en/medchain/general.md", ("{{ seat", "{{ seats"), r"uses what it does not declare: seats"),
-        ("en/medchain/general.md", ("[seat, ", "[seat, pulse, "), r"declares what it does not use: pulse"),
+        ("en/medchain/general.md", ("{{ seat", "{{ seats"), r"uses variables that it does not declare: seats"),
+        ("en/medchain/general.md", ("[seat, ", "[seat, pulse, "), r"declares variables that it does not use: pulse"),
         ("en/medchain/general.md", ("# user", "# users"), r"general \(en\) lacks the section user"),
         ("en/medchain/stages/diagnosis.md", ("# task", "# tasks"), r"diagnosis \(en\) lacks the section task"),
         ("en/saps/words.toml", ("demand =", "demands ="), r"saps/words \(en\) lacks demand"),

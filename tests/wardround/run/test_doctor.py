@@ -80,11 +80,11 @@ def test_a_sound_run_is_told_to_be_so_and_left_as_it_is(damaged: Path) -> None:
 
 def test_a_result_with_a_flipped_bit_is_not_counted_but_set_aside_and_run_again(sound: Path, damaged: Path) -> None:
     flip_in(damaged / "results.jsonl", b'diagnosis":')
-    with pytest.raises(ConfigurationError, match=r"line 1 is not as it was written.*`wardround doctor"):
+    with pytest.raises(ConfigurationError, match=r"line 1 has changed since it was written.*`wardround doctor"):
         RunDirectory(damaged).results()
     assert doctor("--check", damaged)[0] == 1 and not (damaged / "damaged").exists()
     code, told = doctor(damaged)
-    assert code == 0 and "results.jsonl: line 1 is not as it was written" in told
+    assert code == 0 and "results.jsonl: line 1 has changed since it was written" in told
     assert len(results(damaged)) == 1 and len((damaged / "damaged/results.jsonl").read_bytes().splitlines()) == 1
     run(EXPERIMENT, damaged)
     assert outcomes(damaged) == outcomes(sound)
@@ -96,7 +96,7 @@ def test_a_run_sets_damaged_lines_aside_by_itself_and_names_them(
     flip_in(damaged / "results.jsonl", b'seconds"')
     summary = run(EXPERIMENT, damaged)
     assert summary["not_attempted"] == 0 and outcomes(damaged) == outcomes(sound)
-    assert "results.jsonl: line 1 is not as it was written" in caplog.text
+    assert "results.jsonl: line 1 has changed since it was written" in caplog.text
 
 
 @pytest.mark.parametrize("doubled", ["the same line", "another result of the case", "a case of another run"])

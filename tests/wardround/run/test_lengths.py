@@ -28,7 +28,7 @@ def test_a_case_that_is_longer_than_its_patient_can_read_is_named_before_the_sta
 def test_pictures_are_not_sent_on_demand_to_who_sees_none() -> None:
     given = {"models": {"default": "blind"}, "model": {"blind": {"spec": "openai:any", "pictures": False}}}
     assert CaseSettings.model_validate(given).send_pictures is False
-    with pytest.raises(ValidationError, match=r"send_pictures: models.default is 'blind', which sees none"):
+    with pytest.raises(ValidationError, match=r"send_pictures: models.default is 'blind', which cannot see pictures"):
         CaseSettings.model_validate({**given, "send_pictures": True})
 
 
@@ -36,7 +36,7 @@ def test_pictures_are_not_sent_on_demand_to_who_sees_none() -> None:
 def test_pictures_are_refused_whatever_the_order_of_the_model_map(roles: tuple[str, str]) -> None:
     block = {"blind": {"spec": "openai:any", "pictures": False}}
     given = {"models": dict.fromkeys(roles, "blind"), "model": block, "send_pictures": True}
-    with pytest.raises(ValidationError, match=r"send_pictures: models.general is 'blind', which sees none"):
+    with pytest.raises(ValidationError, match=r"send_pictures: models.general is 'blind', which cannot see pictures"):
         CaseSettings.model_validate(given)
 
 

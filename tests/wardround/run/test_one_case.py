@@ -185,16 +185,16 @@ def stranger():
         ("1 / 0", r"ZeroDivisionError: division by zero \(plug-in {module}, line 7\)"),
         ("wr.Turn(speaker='nobody', text='Hm.')", r"ValidationError: speaker: .*\(plug-in {module}, line 7\)"),
         ("import sqlite3; sqlite3.connect('/nowhere/x')", r"OperationalError: .*\(plug-in {module}, line 7\)"),
-        ("return {{}}", r"NoReplyError: patient 'stranger' gave no reply; expected [^(]*\(\.\.\.\)\]\}}$"),
-        ("dialogue = []", "NoReplyError: patient 'stranger' gave a dialogue without what was said before; expected"),
+        ("return {{}}", r"NoReplyError: patient 'stranger' returned no reply; expected [^(]*\(\.\.\.\)\]\}}$"),
+        ("dialogue = []", "NoReplyError: patient 'stranger' returned a dialogue without the earlier turns; expected"),
         (
             "return {{'dialogue': [*dialogue, wr.Turn(speaker='patient', text=' ...')]}}",
-            r"NoReplyError: patient 'stranger' gave a reply without words \(' \.\.\.'\) and without a picture$",
+            r"NoReplyError: patient 'stranger' returned a reply without words \(' \.\.\.'\) and without a picture$",
         ),
         (
             "return {{'dialogue': [*dialogue, wr.Turn(speaker='patient', text='', pictures=[{{'item': 'CT', 'file': "
             "'a.png'}}])]}}",
-            "NoReplyError: patient 'stranger' handed over 'a.png'; expected the whole path of a picture$",
+            "NoReplyError: patient 'stranger' handed over 'a.png'; expected the absolute path of a picture$",
         ),
     ],
 )

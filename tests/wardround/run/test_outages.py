@@ -43,7 +43,7 @@ def test_a_server_that_takes_no_question_stops_the_run_at_once_and_nothing_is_lo
         run(experiment, tmp_path / "whole")
         whole = len(server.requests)
     with FakeServer(faults=refusing, port=server.port) as server:
-        with pytest.raises(RunStoppedError, match=r"answers no question: .*run the same command again to go on"):
+        with pytest.raises(RunStoppedError, match=r"refuses all questions: .*run the same command again to go on"):
             run(experiment, tmp_path / "stopped")
         paid = len(server.requests)
         assert paid <= after + 12, "every case under way was refused at most once by each of its seats"

@@ -300,7 +300,7 @@ def test_an_unparseable_answer_is_final(tmp_path: Path) -> None:
         assert (summary["scored"], summary["failed"]) == (2, 1)
         failed = results(tmp_path)[1]
         assert failed.termination == "unparseable_answer" and failed.scores == {} and failed.answers is None
-        assert failed.error is not None and "also after 3 repairs" in failed.error and "fake-model" in failed.error
+        assert failed.error is not None and "even after 3 repairs" in failed.error and "fake-model" in failed.error
         paid, server.faults = len(server.requests), ()
         assert run(short(server), tmp_path) == summary and len(server.requests) == paid
 
@@ -405,7 +405,7 @@ def test_switched_off_retrieval_opens_no_memory(tmp_path: Path, monkeypatch: pyt
 
 
 def test_a_memory_that_is_not_there_is_refused_before_anything_is_written(tmp_path: Path) -> None:
-    with pytest.raises(CaseMemoryError, match="is not there"):
+    with pytest.raises(CaseMemoryError, match="does not exist"):
         run(short(retrieval=True, memory=str(tmp_path / "absent")), tmp_path / "out")
     assert not (tmp_path / "out").exists()
 

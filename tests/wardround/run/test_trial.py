@@ -70,11 +70,11 @@ def refused(experiment: Experiment, server: FakeServer, out: Path) -> str:
     [
         ("if stage.name == 'treatment': raise KeyError('plan')\n        return {'decision': by_rule(wr.case_view("
          "state, stage, runtime.context))}", r"KeyError: 'plan' (plug-in theirs_"),
-        ("return {'decision': 'home'}", "decided referral.level1 by a str; expected stage.decision, Triage"),
+        ("return {'decision': 'home'}", "decided referral.level1 with a str; expected stage.decision, which is Triage"),
         ("return {}", "ended without a decision on referral.level1"),
         ("return {'decision': by_rule(wr.case_view(state, stage, runtime.context)), 'rounds': 2}",
-         "left at referral.level1 rounds: Input should be a valid list"),
-        ("by_rule(wr.case_view(state, stage, runtime.context))", "node 'decide' gave NoneType; expected what it adds"),
+         "left an invalid record of referral.level1: rounds: Input should be a valid list"),
+        ("by_rule(wr.case_view(state, stage, runtime.context))", "node 'decide' returned NoneType; expected a dict"),
     ],
 )  # fmt: skip
 def test_a_strategys_fault_is_told_before_a_model_is_asked_at_whichever_stage_it_lies(

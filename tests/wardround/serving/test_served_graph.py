@@ -110,7 +110,10 @@ async def test_an_edit_of_a_state_is_refused_by_its_field() -> None:
 @pytest.mark.parametrize(
     ("context", "said"),
     [
-        ({"retreival": False}, "'retreival' is no setting of the graph 'clinical_workflow': did you mean 'retrieval'?"),
+        (
+            {"retreival": False},
+            "'retreival' is not a setting of the graph 'clinical_workflow': did you mean 'retrieval'?",
+        ),
         ({"general_agents": "many"}, "general_agents: Input should be a valid integer"),
         ({"model": "x"}, "model: Input should be a valid dictionary"),
         ({"models": "offline", "model": {"a": {"spec": "offline"}}}, "models: Input should be a valid dictionary"),
@@ -131,5 +134,5 @@ def test_a_context_is_refused_by_its_setting_before_a_server_drops_what_is_in_no
 
 
 async def test_a_turn_is_bound_to_what_a_doctor_says_at_a_time() -> None:
-    with pytest.raises(ValueError, match=r"words: 19,999 characters .* say at most 10,000"):
+    with pytest.raises(ValueError, match=r"words: 19,999 characters .* send at most 10,000"):
         await played(graph_of("patient_saps"), {"case_id": "surgery-03", "words": "Does it hurt? Yes?. " * 1000})

@@ -56,7 +56,7 @@ def test_the_page_of_a_run_has_scores_failures_and_cases_and_says_what_is_damage
     assert "2 attempted: 1 scored" in page and "the server has gone" in page and CASE in page
     assert "This run is not finished" in shown(viewer, "?run=clinical")
     page = shown(viewer, "?run=damaged")
-    assert "line 1 is not as it was written" in page and OTHER in page
+    assert "line 1 has changed since it was written" in page and OTHER in page
 
 
 @pytest.mark.parametrize(

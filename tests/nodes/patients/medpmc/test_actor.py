@@ -115,13 +115,13 @@ def test_a_rewriting_may_be_half_as_long_again_and_is_told_how_long(length: str)
     assert (call.error is None) == (length == "within")
     assert f"{most} words at most" in requests[0].text
     if length == "over":
-        assert f"may have {most}" in requests[1].messages[-1]["content"]
+        assert f"at most {most} are allowed" in requests[1].messages[-1]["content"]
 
 
 def test_a_rewriting_may_be_no_longer_than_the_plain_words_where_that_is_set() -> None:
     published = {"patient": "medpmc", "rewriting": "no_longer"}
     assert len(FAITHFUL.split()) > len(PLAIN.split())
     turn, call, requests = said(lambda request: {"text": FAITHFUL}, **published)
-    assert turn.text == PLAIN and f"may have {len(PLAIN.split())}" in call.error
+    assert turn.text == PLAIN and f"at most {len(PLAIN.split())} are allowed" in call.error
     assert f"{len(PLAIN.split())} words at most" in requests[0].text
     assert said(lambda request: {"text": PLAIN}, **published)[1].error is None
