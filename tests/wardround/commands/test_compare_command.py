@@ -25,7 +25,7 @@ def test_in_what_the_runs_were_set_otherwise_is_said(tmp_path: Path) -> None:
     )
     told = " ".join(wardround("compare", one, two, one).stdout.split())
     assert "two differs from one in models.patient: offline to openai:p@http://localhost:1/v1." in told
-    assert "one is set as one is." in told
+    assert "one has the same settings as one." in told
 
 
 def test_a_models_block_that_one_run_lacks_is_told_by_the_role_that_has_the_model(tmp_path: Path) -> None:

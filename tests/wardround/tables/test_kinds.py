@@ -95,7 +95,7 @@ def test_an_average_over_columns_of_other_cases_says_so(tmp_path: Path) -> None:
         for n, found in enumerate((ones, ones[:1]))
     ]
     uneven, even = (scores.build(find_runs([folder]))[0].notes for folder in folders)
-    said = "Average of gathering: the mean of the columns' means, which are not all over the same cases."
+    said = "Average of gathering: the mean of the columns' means, which do not all cover the same cases."
     assert said in uneven and said not in even
 
 
@@ -156,7 +156,7 @@ def test_modes_of_a_doctor_by_rules_are_said_to_be_the_same(tmp_path: Path) -> N
         for doctor in ("offline", "openai:m")
         for mode in ("direct", "one_shot_cot")
     ]
-    said = "A rule has no thoughts: offline, the doctor's modes are the same."
+    said = "Rules have no thoughts, so the doctor's modes do not differ offline."
     by_rules, by_model = (scores.build(find_runs(made[place : place + 2]))[0].notes for place in (0, 2))
     assert said in by_rules and said not in by_model
 
