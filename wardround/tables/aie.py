@@ -79,7 +79,7 @@ def paper_table(scores: Mapping[str, Samples], language: Language, definition: D
         *(Column(f"[{name}]", name, f"AIE, Table {number}") for name in printed["doctors"]),
     ]
     notes = [
-        "Mean ± standard error, in percent except turns and length, over "
+        "Mean ± standard error; percent, except turns and length. Over "
         f"{_cases(scores)}{_DENOMINATOR_NOTES[definition]}.",
         f"AIE, Table {number}: printed values of the paper's doctors on {cases}.",
         *([] if any(metrics["DIAGNOSIS"].n for metrics in found.values() if "DIAGNOSIS" in metrics) else [UNCHOSEN]),

@@ -209,7 +209,7 @@ def test_a_manifest_that_is_gone_is_put_back_from_its_copy(sound: Path, damaged:
 def test_results_whose_manifest_and_copy_are_gone_are_adopted_by_nobody(damaged: Path) -> None:
     for name in ("manifest.json", ".manifest.json"):
         (damaged / name).unlink()
-    with pytest.raises(ConfigurationError, match=r"holds results, but no manifest\.json"):
+    with pytest.raises(ConfigurationError, match=r"has results but no manifest\.json"):
         run(EXPERIMENT, damaged)
     code, told = doctor(damaged)
     assert code == 1 and "what was run is unknown" in told and "of two runs" not in told
@@ -223,7 +223,7 @@ def test_a_changed_manifest_is_set_aside_for_its_copy_and_one_of_another_run_is_
     assert (damaged / "manifest.json").read_bytes() == (sound / "manifest.json").read_bytes()
     run(short(limit=1), tmp_path / "other")
     shutil.copy(tmp_path / "other/manifest.json", damaged / "manifest.json")
-    with pytest.raises(ConfigurationError, match="are of two runs"):
+    with pytest.raises(ConfigurationError, match="belong to two runs"):
         run(short(limit=1), damaged)
 
 
@@ -403,14 +403,14 @@ def test_results_of_another_run_are_not_counted_as_this_ones(
     shutil.copy(tmp_path / "other/results.jsonl", damaged / "results.jsonl")
     code, told = doctor(damaged)
     assert code == 1 and "the results belong to two runs" in told and not (damaged / "damaged").exists()
-    with pytest.raises(ConfigurationError, match="line 1 is of another run"):
+    with pytest.raises(ConfigurationError, match="line 1 belongs to another run"):
         _ = find_runs([damaged])[0].results
     run(EXPERIMENT, damaged)
-    assert outcomes(damaged) == outcomes(sound) and "results.jsonl: line 1 is of another run" in caplog.text
+    assert outcomes(damaged) == outcomes(sound) and "results.jsonl: line 1 belongs to another run" in caplog.text
     first = (tmp_path / "other/results.jsonl").read_bytes().splitlines(keepends=True)[0]
     edited(damaged / "results.jsonl", lambda content: first + content)
     code, told = doctor(damaged)
-    assert code == 0 and "results.jsonl: line 1 is of another run" in told and outcomes(damaged) == outcomes(sound)
+    assert code == 0 and "results.jsonl: line 1 belongs to another run" in told and outcomes(damaged) == outcomes(sound)
 
 
 @pytest.mark.parametrize("score", ["NaN", "Infinity", "1e308"])
@@ -419,10 +419,10 @@ def test_a_score_that_is_no_number_is_not_counted(sound: Path, damaged: Path, sc
     lines[0]["scores"]["diagnosis"] = float(score)
     lines[0].pop("checksum")
     (damaged / "results.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines), "utf-8")
-    with pytest.raises(ConfigurationError, match="line 1 has a score that is no number"):
+    with pytest.raises(ConfigurationError, match="line 1 has a score that is not a number"):
         _ = find_runs([damaged])[0].results
     code, told = doctor(damaged)
-    assert code == 0 and "line 1 has a score that is no number" in told
+    assert code == 0 and "line 1 has a score that is not a number" in told
     run(EXPERIMENT, damaged)
     assert outcomes(damaged) == outcomes(sound)
 
