@@ -236,4 +236,4 @@ def test_head_is_answered_as_get_without_the_page_and_another_method_by_those_th
     for method in ("POST", "PUT", "NOSUCH"):
         status, said, headers = told(method)
         assert status == 405 and headers["Allow"] == "GET, HEAD" and headers["Content-Type"].startswith("text/plain")
-        assert said.decode() == f"{method} is not answered here; GET, HEAD are"
+        assert said.decode() == f"{method} is not supported; supported methods: GET, HEAD"
