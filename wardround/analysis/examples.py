@@ -49,7 +49,9 @@ def _copy_pictures(out: Path, dialogue: Sequence[Turn]) -> dict[str, str]:
         try:
             shutil.copyfile(file, out.parent / name)
         except OSError as error:
-            raise ConfigurationError(f"{out}: a picture of the dialogue cannot be copied ({error})") from error
+            raise ConfigurationError(
+                f"{out}: picture {file} of the dialogue cannot be copied ({error.strerror or error})"
+            ) from error
     return names
 
 
