@@ -107,7 +107,7 @@ def test_two_dialogues_of_a_case_are_one_case_and_within_a_file_a_warning_says_s
     files = [write(tmp_path / f"{name}.json", rows) for name, rows in (("one", CHINESE), ("two", CHINESE[:1] * 2))]
     told = run("aie", *files)
     assert "aie, sound mode, 2 cases, 4 dialogues" in told.stdout
-    assert "two.json, case " in told.stderr and "stands 2 times; each is scored" in told.stderr
+    assert "two.json, case " in told.stderr and "appears 2 times; each occurrence is scored" in told.stderr
     assert "one.json" not in told.stderr and "1 case, 2 dialogues" in run("aie", files[1]).stdout
 
 
