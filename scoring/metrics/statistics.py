@@ -19,11 +19,11 @@ SEED = 20_240_607
 Ends = tuple[float, float]  # the minimum and maximum of a score
 Interval = Literal["wilson", "bca", "t", "percentile", "matched"]
 INTERVALS: Mapping[Interval, str] = {
-    "wilson": "Wilson interval if all scores are right or wrong, or equal",
+    "wilson": "Wilson (all scores are right or wrong, or all are equal)",
     "bca": "BCa bootstrap over cases",
-    "t": "Student's t interval over cases",
+    "t": "Student's t over cases",
     "percentile": "percentile bootstrap over cases",
-    "matched": "Agresti and Min's interval if each case is right or wrong",
+    "matched": "Agresti and Min (each case is right or wrong)",
 }
 NORMAL = 1.959963984540054  # the 97.5 % quantile
 _MAX_DRAWN = 1 << 22  # random numbers held in memory at a time

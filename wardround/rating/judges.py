@@ -190,14 +190,14 @@ def _judges_table(found: Judgements, people: Marks) -> Table:
         Column("judge", "Judge", key=True),
         Column("mean", "Mean", form=found.form, mean=True),
     ]
-    for part, group in (("people", "Rank correlation with people"), ("length", "with length")):
+    for part, group in (("people", "Rank correlation with people"), ("length", "Rank correlation with length")):
         if part == "length" or people:
             columns += [Column(part, "rho", group), Column(f"{part}_low", "from", group)]
             columns += [Column(f"{part}_high", "to", group), Column(f"{part}_p", "p", group, ".3f")]
             columns += [Column(f"{part}_n", "n", group)]
     notes = [
-        "With length: rank correlation with the number of characters judged. Better answers may be longer, so compare "
-        "it with people's or with that of other judges.",
+        "Length: number of characters judged. Better answers may be longer, so compare a judge's correlation with that "
+        "of people or of other judges.",
         f"{AS_RUN}: the judge of the run itself. {PANEL}: the mean of all judges.",
         f"{SPREAD}.",
     ]

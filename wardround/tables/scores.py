@@ -110,7 +110,9 @@ def score_form(suite: Suite) -> str:
 def _notes(runs: Sequence[RecordedRun], suite: Suite) -> list[str]:
     notes = [suite.notes] if suite.notes else []
     used = {found.interval for run in runs for found in run.estimates.values()}
-    notes.append(f"{SPREAD}: {'; '.join(words for how, words in INTERVALS.items() if how in used) or 'none'}.")
+    notes.append(
+        f"{SPREAD}. Intervals: {'; '.join(words for how, words in INTERVALS.items() if how in used) or 'none'}."
+    )
     if len(runs) > 1:
         notes.append(
             "Bold: highest; underlined: second highest of three or more. "
