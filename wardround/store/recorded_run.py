@@ -168,7 +168,7 @@ def _run_directories(path: Path) -> list[Path]:
         beside = path.parent if path.parent.is_dir() and any(map(is_run, path.parent.iterdir())) else None
         raise ConfigurationError(
             f"{path}: is not a run directory: neither it nor a folder in it has a {MANIFEST}"
-            + (f"; name {beside} for all runs in that folder" if beside else "")
+            + (f"; for all runs in {beside}, name that folder" if beside else "")
         )
     order = [name for name in run_order(path) if name in found]
     return [found[name] for name in [*order, *sorted(found.keys() - set(order))]]

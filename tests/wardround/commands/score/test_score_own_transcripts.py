@@ -103,7 +103,7 @@ def test_multiple_choice_puts_the_options_of_the_case_where_the_right_one_is_its
 def test_a_folder_beside_runs_is_refused_by_what_to_give_instead(run: Path) -> None:
     (run.parent / "tables").mkdir()
     told = wardround("score", "medpmc", run, run.parent / "tables", "--mode", "paper")
-    assert told.exit_code == 2 and f"name {run.parent} for all runs in that folder" in told.stderr, told.output
+    assert told.exit_code == 2 and f"for all runs in {run.parent}, name that folder" in told.stderr, told.output
 
 
 @pytest.mark.slow
