@@ -87,7 +87,9 @@ def read_sheet(path: Path, needed: Sequence[str]) -> tuple[list[str], list[tuple
         reader = csv.DictReader(io.StringIO(text, newline=""), restval="", delimiter=delimiter)
         columns = [name for name in reader.fieldnames or () if name]
         found = [(f"line {reader.line_num}", row) for row in reader]
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
+    except OSError as error:
+        return [], [], [Problem(str(path), "", "", f"cannot be read: {error.strerror or error}")]
+    except (UnicodeDecodeError, csv.Error) as error:
         return [], [], [Problem(str(path), "", "", f"cannot be read ({error}); expected a UTF-8 CSV file")]
     problems = [
         Problem(str(path), "line 1", name, f"appears {count} times; expected each column once")

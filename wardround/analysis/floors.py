@@ -10,6 +10,7 @@ from typing import Any
 from pydantic import TypeAdapter
 
 from cases import Case, CaseFileError, load_cases
+from cases.validation import in_a_line
 from llm import ModelSettings
 from nodes.patients.systems import PATIENTS
 from scoring.case_scores import Suite
@@ -46,10 +47,8 @@ def floors_of(run: RecordedRun) -> tuple[Floors, str]:
         try:
             return _FLOORS.validate_json(file.read_bytes()), ""
         except (OSError, ValueError) as error:
-            return (
-                {},
-                f"No floors and ceiling: {file} cannot be read ({error}); run `wardround floors` to write it anew.",
-            )
+            remedy = "run `wardround floors` to write it anew"
+            return {}, f"No floors and ceiling: {file} cannot be read ({in_a_line(error)}); {remedy}."
     if not answerable(run.suite):
         return {}, ""
     if run.planned > _MAX_CASES:

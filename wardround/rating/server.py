@@ -143,7 +143,8 @@ class _Handler(GuardedHandler):
         except ValidationError as error:
             fault = in_a_line(error, "the judgement")
         except OSError as error:
-            self.answer(HTTPStatus.INSUFFICIENT_STORAGE, f"{self.server.marks.file} cannot be written: {error}")
+            message = f"{self.server.marks.file} cannot be written: {error.strerror or error}"
+            self.answer(HTTPStatus.INSUFFICIENT_STORAGE, message)
             return
         if fault:
             self.answer(HTTPStatus.BAD_REQUEST, fault)

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from cases import Case, CaseFileError
+from cases.validation import in_a_line
 from llm.trace import Call, Trace
 from scoring.consultation import ConsultationAnswers
 from scoring.metrics.statistics import Estimate
@@ -186,4 +187,4 @@ def _open(path: Path, name: str) -> RecordedRun:
     try:
         return RecordedRun(name, path, manifest, Experiment.model_validate(manifest["configuration"]))
     except ValueError as error:
-        raise ConfigurationError(f"{path}: is not a run directory: {MANIFEST} cannot be read ({error})") from error
+        raise ConfigurationError(f"{path}: this version cannot use {MANIFEST} ({in_a_line(error)})") from error

@@ -36,7 +36,7 @@ def test_no_table_of_a_damaged_run_is_left_out_in_silence(tmp_path: Path) -> Non
     run = write_run(tmp_path / "run", [discussed("a", 1)])
     (run / "results.jsonl").write_text('{"case_id": "a"}\n', "utf-8")
     told = wardround("tables", run)
-    assert told.exit_code == 2 and f"`wardround doctor {run}` mends that" in told.stderr
+    assert told.exit_code == 2 and f"run `wardround doctor {run}` to repair it" in told.stderr
 
 
 def test_a_file_that_names_an_unknown_table_is_refused_when_it_is_read(tmp_path: Path) -> None:

@@ -128,7 +128,10 @@ def test_what_cannot_be_judged_or_read_is_refused_in_a_line(tmp_path: Path) -> N
     assert "a person cannot judge" in wardround("judges", one, "--judge", "human").stderr
     assert "file not found" in wardround("judges", one, "--marks", tmp_path / "none.jsonl").stderr
     file = tmp_path / "people.csv"
-    for text, wrong in (("case,taste\nx,1\n", "taste is not a judged score"), ("case,basis\nx,1\n", "none of its cases")):
+    for text, wrong in (
+        ("case,taste\nx,1\n", "taste is not a judged score"),
+        ("case,basis\nx,1\n", "none of its cases"),
+    ):
         file.write_text(text, "utf-8")
         told = wardround("judges", one, "--human", file)
         assert told.exit_code == 2 and wrong in told.stderr
