@@ -156,7 +156,7 @@ def test_a_printed_average_that_is_none_is_named_and_further_digits_are_cut_off(
 def test_the_page_is_what_the_command_prints_of_the_released_files(tmp_path: Path) -> None:
     out = tmp_path / "table.md"
     done = CliRunner().invoke(app, ["reproduce", "ai_hospital", str(FOLDER), "--markdown", str(out)])
-    assert done.exit_code == 0 and "3 of 15 cells are as printed" in done.stdout
+    assert done.exit_code == 0 and "3 of 15 cells equal the printed ones" in done.stdout
     page = (Path(__file__).parents[3] / "docs" / "reproduction.md").read_text("utf-8")
     assert out.read_text("utf-8") in page
 
