@@ -94,9 +94,9 @@ class Metric:
             if inspect.isawaitable(value):
                 value = await value
             if value is None:
-                return "the metric gives this case no value"
+                return "the metric returned no value for this case"
             if not isinstance(value, Real) or not abs(value) < NO_SCORE:
-                return f"{METRIC_FAILED}: it gave {value!r:.80}; expected a finite number or None"
+                return f"{METRIC_FAILED}: it returned {value!r:.80}; expected a finite number or None"
             return float(value)
         except UNANSWERED as error:
             return f"{JUDGE_FAILED}: {error.reason}: {error}"

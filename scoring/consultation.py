@@ -24,10 +24,14 @@ class ConsultationAnswers(Strict):
     """The results of a consultation, or of several with a discussion; what was not reached is empty."""
 
     report: FinalReport | None = None
-    dialogue: list[Turn] = Field(default_factory=list, description="Of the doctor; of the first of several doctors.")
-    orders: list[str] = Field(default_factory=list, description="The closed items that the doctors asked for.")
+    dialogue: list[Turn] = Field(
+        default_factory=list, description="Dialogue of the doctor, or of the first of several doctors."
+    )
+    orders: list[str] = Field(default_factory=list, description="Closed items that the doctors asked for.")
     collaboration: Collaboration | None = Field(None, description="How several doctors came to one report.")
-    disclosed: bool = Field(False, description="The record was laid open instead: its facts are nobody's finding.")
+    disclosed: bool = Field(
+        False, description="Whether the record was disclosed, so that nothing was found out by asking."
+    )
 
     @property
     def diagnosis(self) -> list[str]:
@@ -53,8 +57,10 @@ class ConsultationScores(Strict):
     """One consultation against the answer key; None where the key has nothing to compare with."""
 
     diagnosis: DiagnosisGrade | None = Field(description="The five-level grade, by rules; 5 is best.")
-    examinations: float | None = Field(description="Overlap (IoU) of the items asked for with the reference's; 0 to 1.")
-    asked_for: list[str] = Field(description="The closed items of the examinations that the doctor asked for.")
+    examinations: float | None = Field(
+        description="Overlap (IoU) of the items asked for with those of the reference, 0 to 1."
+    )
+    asked_for: list[str] = Field(description="Closed items of the examinations that the doctor asked for.")
     parts: MvmeGrades = Field(description="The five parts of the report, A to D.")
 
 

@@ -25,16 +25,16 @@ from scoring.mvme.transcripts import PARTS
 
 Floor = Literal["constant", "shuffled keys", "oracle"]
 FLOORS: dict[Floor, str] = {
-    "constant": "one answer to every case, the one that is right most often in the train split",
-    "shuffled keys": "every case has the key of another case for its answer",
-    "oracle": "every case has its own key for its answer",
+    "constant": "every case gets the same answer, the one that is right most often in the train split",
+    "shuffled keys": "every case is answered with the key of another case",
+    "oracle": "every case is answered with its own key",
 }
 DialogueFloor = Literal["constant dialogue", "shuffled dialogues", "record told"]
 DIALOGUE_FLOORS: dict[DialogueFloor, str] = {
-    "constant dialogue": "every case but that one has the offline baseline's dialogue, and report, about one case",
-    "shuffled dialogues": "every case has the offline baseline's dialogue, and report, about another case",
-    "record told": "in the offline baseline's dialogue the patient tells the whole record and hands over all pictures; "
-    "the report is the record's and the key's",
+    "constant dialogue": "every case gets the offline baseline's dialogue and report of one other case",
+    "shuffled dialogues": "every case gets the offline baseline's dialogue and report of another case",
+    "record told": "in the offline baseline's dialogue, the patient tells the whole record and hands over all "
+    "pictures; the report is made from the record and the key",
 }
 Reference = tuple[AnswerKey, ReportParts]
 

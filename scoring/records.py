@@ -58,7 +58,7 @@ def read_records(path: str | Path, model: type[Model]) -> Reading[Model]:
             refused.extend(validation_problems(path, record.name, error))
     problems = source.problems + refused
     if not (records or problems):
-        problems.append(Problem(str(path), "", "", "holds no record; expected a JSON list of objects"))
+        problems.append(Problem(str(path), "", "", "contains no records; expected a JSON list of objects"))
     return Reading(path=Path(path), records=records, problems=problems)
 
 
@@ -66,7 +66,7 @@ def repeated(cases: Iterable[str]) -> Iterator[Oddity]:
     """Yield the cases that occur several times in a file; each occurrence is read as a dialogue."""
     for case, count in Counter(cases).items():
         if count > 1:
-            yield f"case {case}", "id", f"stands {count} times; each is scored, as an epoch of it"
+            yield f"case {case}", "id", f"appears {count} times; each occurrence is scored, as an epoch"
 
 
 def with_warnings(reading: Reading[Model], oddities: Iterable[Oddity]) -> Reading[Model]:
@@ -87,10 +87,12 @@ def read_sheet(path: Path, needed: Sequence[str]) -> tuple[list[str], list[tuple
         reader = csv.DictReader(io.StringIO(text, newline=""), restval="", delimiter=delimiter)
         columns = [name for name in reader.fieldnames or () if name]
         found = [(f"line {reader.line_num}", row) for row in reader]
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
+    except OSError as error:
+        return [], [], [Problem(str(path), "", "", f"cannot be read: {error.strerror or error}")]
+    except (UnicodeDecodeError, csv.Error) as error:
         return [], [], [Problem(str(path), "", "", f"cannot be read ({error}); expected a UTF-8 CSV file")]
     problems = [
-        Problem(str(path), "line 1", name, f"stands {count} times; expected each column once")
+        Problem(str(path), "line 1", name, f"appears {count} times; expected each column once")
         for name, count in Counter(columns).items()
         if count > 1
     ]

@@ -51,10 +51,12 @@ def metric(name: str, *, suite: str, average: bool = False) -> Callable[[Functio
         raise RegistryError(f"metric {name!r}: average = {average!r}; expected True or False")
     taken = {known.casefold() for known in (*target.published, *_TAKEN)}
     if name.casefold() in taken:
-        raise RegistryError(f"metric {name!r}: suite {suite!r} has a column of that name; try {f'own_{name}'!r}")
+        raise RegistryError(
+            f"metric {name!r}: suite {suite!r} already has a column of that name; try {f'own_{name}'!r}"
+        )
     if average and not target.averaged:
         averaged = ", ".join(other for other, found in SUITES.items() if found.averaged)
-        raise RegistryError(f"metric {name!r}: suite {suite!r} has no average; one is made of {averaged}")
+        raise RegistryError(f"metric {name!r}: suite {suite!r} has no average; suites with an average: {averaged}")
 
     def register(function: Function) -> Function:
         registered = Metric(name, function, average)

@@ -32,7 +32,7 @@ def read_choices(path: str | Path) -> tuple[list[Verdict], list[Problem]]:
     if path.suffix == ".csv":
         columns, entries, problems = read_sheet(path, _COLUMNS)
         problems += [
-            Problem(str(path), "line 1", title, f"is no aspect; known are {', '.join(sorted(_KNOWN))}")
+            Problem(str(path), "line 1", title, f"is not an aspect; known aspects: {', '.join(sorted(_KNOWN))}")
             for title in columns
             if title not in (*_COLUMNS, "rater") and _aspect(title) not in _KNOWN
         ]
@@ -47,7 +47,9 @@ def read_choices(path: str | Path) -> tuple[list[Verdict], list[Problem]]:
         elif made is not None:
             found += made
     if not (found or problems):
-        problems.append(Problem(str(path), "", "", "holds no choice; expected pairs of doctors with win, lose or tie"))
+        problems.append(
+            Problem(str(path), "", "", "contains no choices; expected pairs of doctors with win, lose or tie")
+        )
     return found, problems
 
 

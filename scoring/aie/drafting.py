@@ -29,7 +29,7 @@ class DraftedTest(Strict):
     doctor: str = Field(min_length=1)
     patient: str = Field(min_length=1)
     facts: list[int] = Field(
-        default_factory=list, description="Of an effective one: the numbers of the facts told. Else empty."
+        default_factory=list, description="For an effective test, the numbers of the facts told; otherwise empty."
     )
 
 
@@ -74,7 +74,7 @@ class DraftView:
 
 def _no_rule(view: DraftView) -> DraftedRound:
     """Fail offline: whatever rules could write, rules would also recognise."""
-    raise AnswerError("test items are drafted by a model; name one")
+    raise AnswerError("test items must be drafted by a model; name one")
 
 
 def _fits(view: DraftView, answer: DraftedRound) -> str | None:
@@ -82,7 +82,7 @@ def _fits(view: DraftView, answer: DraftedRound) -> str | None:
     used = {_folded(words) for words in view.used}
     for kind, test in answer.by_kind.items():
         if _folded(test.doctor) in used:
-            return f"{kind}: the doctor's words {test.doctor!r} stand in another test; word another"
+            return f"{kind}: the doctor's words {test.doctor!r} are already used in another test; use different words"
         used.add(_folded(test.doctor))
         if not kind.startswith("effective"):
             if test.facts:

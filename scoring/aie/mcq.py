@@ -131,7 +131,7 @@ def questions_of(transcripts: Iterable[AieTranscript]) -> tuple[list[Question], 
         if not options:
             reasons[transcript.case] = "it has no options"
         elif transcript.answer_idx not in options:
-            reasons[transcript.case] = f"its answer {transcript.answer_idx!r} is none of its options"
+            reasons[transcript.case] = f"its answer {transcript.answer_idx!r} is not one of its options"
         elif transcript.case not in questions:
             record, asked = transcript.record, transcript.asked
             view = McqView(record if record.rstrip().endswith(asked) else f"{record}\n{asked}", options)
@@ -142,7 +142,7 @@ def questions_of(transcripts: Iterable[AieTranscript]) -> tuple[list[Question], 
 
 def _letter(text: str, letters: tuple[str, ...]) -> str:
     if text not in letters:
-        raise ValueError(f"{text!r} is none of the letters {', '.join(letters)}")
+        raise ValueError(f"{text!r} is not one of the letters {', '.join(letters)}")
     return text
 
 

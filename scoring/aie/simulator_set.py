@@ -36,7 +36,7 @@ class SimulatorItem(ForeignModel):
     dialogue: list[Turn] = Field(description="What was said before; empty for the doctor's first words.")
     doctor: str = Field(min_length=1, description="What the doctor says now.")
     action: Action
-    expected: list[str] = Field(description="The sentences of the record that may be released, and should be.")
+    expected: list[str] = Field(description="Sentences of the record that may and should be released.")
 
 
 @dataclass(frozen=True)

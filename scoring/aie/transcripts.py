@@ -53,7 +53,7 @@ class AieTranscript(ForeignModel):
     """One case with its consultation; a case not yet played has only its first turn and no diagnosis."""
 
     id: Text
-    dataset: str | None = Field(None, description="The examination that a case of MedicalExam is from.")
+    dataset: str | None = Field(None, description="The examination from which a case of MedicalExam comes.")
     record: str = Field(validation_alias=AliasPath("raw_data", "question"), min_length=1)
     options: Annotated[dict[str, Text | None], BeforeValidator(_options)] = Field(
         default_factory=dict, validation_alias=AliasPath("raw_data", "options")
@@ -119,7 +119,9 @@ class SimulatorTest(ForeignModel):
 
     id: Text
     record: str = Field(validation_alias=AliasPath("raw_data", "question"), min_length=1)
-    history: list[Exchange] = Field([], description="The dialogue, of which the test of a round knows so many turns.")
+    history: list[Exchange] = Field(
+        [], description="The dialogue; the test of a round knows its turns up to that round."
+    )
     patient_test: dict[str, dict[str, SimulatorReply]]
 
 
@@ -134,7 +136,7 @@ def read_simulator_tests(path: str | Path) -> Reading[SimulatorTest]:
     """Read simulator tests; a non-numeric round is an error, an action without a code of ACTIONS a warning."""
     reading = read_records(path, SimulatorTest)
     strange = [
-        Problem(str(path), f"patient {test.id}", f"patient_test.{turn}", "is no round; expected 0, 1, 2, ...")
+        Problem(str(path), f"patient {test.id}", f"patient_test.{turn}", "is not a round number; expected 0, 1, 2, ...")
         for test in reading.records
         for turn in test.patient_test
         if not _ROUND.fullmatch(turn)
@@ -163,4 +165,4 @@ def _odd_tests(tests: list[SimulatorTest]) -> Iterator[Oddity]:
 
 
 def _unknown_action(code: str) -> str:
-    return f"expected an action ({', '.join(ACTIONS)}), found {code!r}; it counts as none"
+    return f"expected an action ({', '.join(ACTIONS)}), found {code!r}; it counts as no action"

@@ -21,21 +21,19 @@ class DataSheet(Strict):
     min_turns: int | None
     average_turns: float | None
     average_words_patient: float | None = Field(
-        description="In an utterance, as Clini-Eval counts: the mean of dialogues' means, a Chinese character a word."
+        description="Words per utterance as in Clini-Eval: mean of the dialogues' means, each Chinese character a word."
     )
     average_words_physician: float | None
     departments: dict[str, int] = Field(description="Dialogues by department, the largest first.")
     diseases: dict[str, int] = Field(description="Dialogues by principal disease, the most frequent first.")
-    inferred: int = Field(0, description="Dialogues whose note names no disease: it is what the writer came to.")
-    sources: dict[str, int] = Field(default_factory=dict, description="Dialogues by the file that their note is of.")
+    inferred: int = Field(0, description="Dialogues whose note names no disease, so that the writer inferred it.")
+    sources: dict[str, int] = Field(default_factory=dict, description="Dialogues by the file of their note.")
     languages: dict[str, int]
-    left_out: list[str] = Field(default_factory=list, description="What of the source is no note, and why.")
+    left_out: list[str] = Field(default_factory=list, description="Parts of the source that are not notes, and why.")
     failed: dict[str, int] = Field(default_factory=dict, description="Notes without a dialogue, by reason.")
-    calls: int | None = Field(
-        None, description="Questions asked for all notes, failed ones too; those that rules answered count."
-    )
-    tokens: int | None = Field(None, description="Read and written by models.")
-    cost: float | None = Field(None, description="US dollars; None where a price is not known.")
+    calls: int | None = Field(None, description="Number of questions asked of models, also for notes that failed.")
+    tokens: int | None = Field(None, description="Tokens read and written by models.")
+    cost: float | None = Field(None, description="US dollars; None if a price is unknown.")
 
     @property
     def rare(self) -> list[str]:

@@ -38,7 +38,7 @@ class PlannedPoint(Strict):
 
     section: Section
     ask: str = Field(description="What is to be asked.")
-    known: str = Field("", description="What the note says to it; empty if nothing.")
+    known: str = Field("", description="What the note says about it; empty if nothing.")
 
 
 class Demonstration(Strict):
@@ -48,7 +48,7 @@ class Demonstration(Strict):
     basis: str = Field(description="What the diagnosis rests on; at most 100 words.")
     differential: list[str] = Field(description="Other diseases to be considered.")
     confirmatory_tests: list[str] = Field(description="The tests that would confirm the diagnosis.")
-    findings: list[str] = Field(description="The physical findings and test results that the note holds.")
+    findings: list[str] = Field(description="The physical findings and test results in the note.")
     plan: list[PlannedPoint] = Field(description="The history to be taken, in order, fitted to this patient.")
 
 
@@ -116,7 +116,7 @@ async def demonstrate(state: CliniEvalInput, runtime: Runtime[Any]) -> dict[str,
 def why_not(dialogue: Dialogue) -> str:
     """Return what a dialogue lacks to be scored; empty if nothing."""
     if not dialogue.note.strip():
-        return "has no clinical note; Clini-Eval compares with one"
+        return "has no clinical note, with which Clini-Eval compares"
     if not any(message.role == PHYSICIAN and message.content.strip() for message in dialogue.messages):
         return "has no turn of the physician (role 'assistant')"
     return ""

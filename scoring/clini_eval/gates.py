@@ -18,7 +18,7 @@ async def score(case: Case, answers: ReconstructionAnswers, settings: ModelSetti
     if dialogue.objections is not None:
         return CaseScores(values)
     unchecked = entailed_by_the_note.__name__
-    return CaseScores(values | {unchecked: None}, {unchecked: "nobody held it against its note (entailment = true)"})
+    return CaseScores(values | {unchecked: None}, {unchecked: "not checked against its note (set entailment = true)"})
 
 
 suite = Suite(
@@ -27,5 +27,5 @@ suite = Suite(
     score,
     needs=frozenset({"reconstruction"}),
     ends=(0.0, 1.0),
-    notes="The share of dialogues that pass each gate (see nodes/reconstruction/gates.py).",
+    notes="Share of the dialogues that pass each gate (see nodes/reconstruction/gates.py).",
 )

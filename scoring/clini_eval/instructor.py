@@ -86,7 +86,7 @@ def sum_up(view: SummaryView) -> Summary:
     """Offline: the points, and the number of leaves not assessed."""
     scores = view.scores
     text = f"{scores.assessed:.1f} of {scores.assessable:g} points"
-    return Summary(summary=f"{text}; {len(scores.unscored)} leaves not assessed" if scores.unscored else text)
+    return Summary(summary=f"{text}; {len(scores.unscored)} items not assessed" if scores.unscored else text)
 
 
 comparing = Role(

@@ -99,7 +99,7 @@ class Comparison(Strict):
 class CliniEvalScores(Strict):
     """The scores of one dialogue, summed here and never by a judge."""
 
-    leaves: dict[str, float] = Field(description="Points by leaf; a leaf that was not assessed is absent.")
+    leaves: dict[str, float] = Field(description="Points by leaf; leaves that were not assessed are absent.")
     unscored: dict[str, str] = Field(default_factory=dict, description="Why a leaf was not assessed.")
     comparison: Comparison | None = Field(None, description="The subjective assessment.")
     summary: str = ""

@@ -24,7 +24,7 @@ BRIEF = {"en": 40, "zh": 80}  # words, or Chinese characters, of a brief turn at
 MOST_QUESTIONS = 2
 _MOST_THINGS = 4  # items that one question can list; a longer list counts as too many questions
 _SAME = 0.85  # similarity from which two questions count as one
-_JUDGEMENT = "needs judgement; a rule cannot count it"
+_JUDGEMENT = "needs judgement; rules cannot count it"
 _COMPLAINT = "chief_complaint"
 
 
@@ -208,7 +208,7 @@ def _brief(interview: Interview) -> float:
 def _urges_care(interview: Interview) -> float | str:
     """Return whether a statement sends the patient into care now, without "if", provided that the note is urgent."""
     if not is_urgent(interview.note, interview.language):
-        return "the note tells of nothing urgent that a rule recognises"
+        return "the rules recognise nothing urgent in the note"
     urgent, care, reserved = (_word(name, interview.language) for name in ("urgent", "care", "reserved"))
     statements = [sentence for turn in interview.turns for sentence in turn.told]
     return float(any(urgent.search(one) and care.search(one) and not reserved.search(one) for one in statements))
@@ -221,7 +221,7 @@ def _findings_told(interview: Interview) -> float | str:
     texts = [turn.text for turn in interview.turns]
     texts += [turn.after for turn in interview.turns if any(map(results.search, turn.questions))]
     known = entailed(findings, "\n".join(texts))
-    return sum(known) / len(known) if known else "the note tells of no examination that a rule recognises"
+    return sum(known) / len(known) if known else "the rules recognise no examination in the note"
 
 
 _RULES: Mapping[str, Callable[[Interview], float | str]] = {

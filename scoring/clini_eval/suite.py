@@ -13,8 +13,8 @@ from scoring.consultation import ConsultationAnswers
 
 # As in tables 2 and 4: the dialogue's statistics first.
 COLUMNS = (*STATISTICS, *MAINS, TOTAL, ASSESSED, ASSESSABLE)
-_PARTLY = "some of its leaves were not assessed"
-_SILENT = "nobody spoke on this side of the dialogue"
+_PARTLY = "some of its items were not assessed"
+_SILENT = "no one spoke on this side of the dialogue"
 
 
 async def score(
@@ -54,7 +54,7 @@ def _suite(name: str, told: bool, how: str) -> Suite:
         needs=frozenset({"dialogue"}),
         neither=(*STATISTICS, ASSESSED, ASSESSABLE),
         judged=(*MAINS, TOTAL),
-        notes=f"Points, of 45, 25, 4, 10, 10 and 6, 100 in all; by rules only some can be counted. {how}",
+        notes=f"Points out of 45, 25, 4, 10, 10 and 6 (100 in total); rules can count only some of them. {how}",
     )
 
 

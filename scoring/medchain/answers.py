@@ -16,7 +16,7 @@ from scoring.metrics.claims import claim_recall
 from scoring.metrics.set_overlap import canonical_items, canonical_sub_departments, exact_match, intersection_over_union
 
 NO_KEY = "no reference in the answer key"
-INFERRED = "its reference is inferred, not stated; inferred_keys = true scores it"
+INFERRED = "its reference is inferred, not stated; set inferred_keys = true to score it"
 REFERENCES = {
     "referral_level1": "department",
     "referral_level2": "sub_departments",
@@ -32,12 +32,12 @@ class Answers(Strict):
     """The scored decisions of the workflow; what was not reached is empty."""
 
     referral: Referral | None = None
-    orders: list[str] = Field(default_factory=list, description="Physical and auxiliary items.")
-    reports: dict[str, str] = Field(default_factory=dict, description="By image class.")
+    orders: list[str] = Field(default_factory=list, description="Ordered physical and auxiliary items.")
+    reports: dict[str, str] = Field(default_factory=dict, description="Reports by image class.")
     diagnosis: list[str] = Field(default_factory=list)
     treatment: list[str] = Field(default_factory=list)
     decided: dict[str, dict[str, Any]] = Field(
-        default_factory=dict, description="What stages decided that have no field of their own, by stage."
+        default_factory=dict, description="Decisions of stages that have no field of their own, by stage."
     )
 
     @classmethod

@@ -11,11 +11,11 @@ from scoring.metrics.statistics import Estimate, estimate
 class StagePassage(Strict):
     """What becomes of the cases in which nothing went wrong before this stage."""
 
-    stage: str = Field(description="The score that says whether it went right.")
-    entered: int = Field(ge=0, description="Cases without an error in any earlier stage.")
-    unscored: int = Field(ge=0, description="Of these, cases without a score of this stage: they go on.")
-    still_right: int = Field(ge=0, description="Cases that entered, have a score here, and went right.")
-    accuracy: Estimate = Field(description="Share of the scored cases that entered and went right here.")
+    stage: str = Field(description="Score that tells whether the stage was right.")
+    entered: int = Field(ge=0, description="Number of cases without an error in any earlier stage.")
+    unscored: int = Field(ge=0, description="Of these, cases without a score for this stage; they continue.")
+    still_right: int = Field(ge=0, description="Of these, cases that are right at this stage.")
+    accuracy: Estimate = Field(description="Share of the entered and scored cases that are right at this stage.")
 
 
 def error_propagation(
@@ -43,7 +43,7 @@ def error_propagation(
         ValueError: the threshold is out of range, or there is not one case for each of the scores.
     """
     if not 0 < threshold <= 1:
-        raise ValueError(f"the threshold must be over 0 and at most 1, not {threshold}")
+        raise ValueError(f"the threshold must be greater than 0 and at most 1, not {threshold}")
     scores = list(scores)
     everyone = zip(scores, range(len(scores)) if cases is None else cases, strict=True)
     right_so_far = [(score, case) for score, case in everyone if any(score.get(stage) is not None for stage in stages)]

@@ -22,8 +22,8 @@ def columns() -> dict[str, str]:
     found = dict(stage.column for stage in STAGES.values() if stage.column)
     if unscored := [name for name in found if name not in REFERENCES]:
         raise RegistryError(
-            f"nodes/workflow/stages.py: column {unscored[0]!r} is none of {', '.join(REFERENCES)}; leave it out, and "
-            f"score the stage by a metric: @wr.metric({unscored[0]!r}, suite='medchain')"
+            f"nodes/workflow/stages.py: column {unscored[0]!r} is not one of {', '.join(REFERENCES)}; leave it "
+            f"out, and score the stage with a metric: @wr.metric({unscored[0]!r}, suite='medchain')"
         )
     return found
 

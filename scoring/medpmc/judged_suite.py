@@ -16,7 +16,7 @@ ASPECTS = {
     "Diagnosis": "diagnosis",
     "Treatment": "treatment",
 }
-_NO_PICTURE = "no picture was to be read"
+_NO_PICTURE = "there was no picture to read"
 
 
 async def score(case: Case, answers: ConsultationAnswers, settings: ModelSettings) -> CaseScores:
@@ -45,5 +45,5 @@ suite = Suite(
     needs=frozenset({"dialogue", "report"}),
     ends=(1.0, 5.0),
     judged=tuple(ASPECTS),
-    notes="A judge's 1 to 5 in each aspect; the paper's Figure 2 draws them.",
+    notes="A judge's scores from 1 to 5 for each aspect, as in the paper's Figure 2.",
 )

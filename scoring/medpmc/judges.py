@@ -35,10 +35,12 @@ UpToFive = Annotated[float, Field(ge=0, le=5, allow_inf_nan=False)]
 class ConsultationScores(Strict):
     """How good a consultation is beside the case's record, 1 (worst) to 5 (best) in each aspect; decimals allowed."""
 
-    inquiry: FromOneToFive = Field(description="Order, clearness and completeness of the history taking.")
-    examination: FromOneToFive = Field(description="The needed examinations, and how they were read.")
+    inquiry: FromOneToFive = Field(description="Order, clarity and completeness of the history taking.")
+    examination: FromOneToFive = Field(
+        description="Whether the necessary examinations were done, and how they were read."
+    )
     multimodal_analysis: FromOneToFive | None = Field(
-        None, description="The reading of the images, beside their reports; null only if the case has none."
+        None, description="The reading of the images, compared with their reports; null only if the case has none."
     )
     diagnosis: FromOneToFive
     treatment: FromOneToFive
@@ -58,7 +60,7 @@ class PersonaScores(Strict):
     """How well a persona's words render the standard patient's, 0 (worst) to 5 (best) in each aspect."""
 
     semantic_consistency: UpToFive = Field(description="Whether the meaning is kept.")
-    character_features: UpToFive = Field(description="How much of the persona is heard.")
+    character_features: UpToFive = Field(description="How much of the persona can be heard.")
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from scoring.medpmc.patient_judgements import ASPECTS
 from scoring.medpmc.transcripts import MedPmcTranscript
 
 _TOTAL, _CONSISTENCY, _CHARACTER = "Total", "Semantic consistency", "Character feature"
-_PLAIN = "no actor spoke: the words are those that were meant"
+_PLAIN = "no actor spoke, so nothing was rephrased"
 _SILENT = "the patient said nothing"
 
 
@@ -57,6 +57,6 @@ suite = Suite(
     needs=frozenset({"dialogue", "patient"}),
     judged=(*ASPECTS, _TOTAL, _CONSISTENCY, _CHARACTER),
     notes="Description (D), information completeness (I), cooperation (C), understanding (U), communication (CM): 0 to "
-    "2; their sum: 0 to 10; the actor's semantic consistency and character feature: 0 to 5. "
-    "The paper prints 4.85 for its actor's consistency, 4.59 for its character and 0.77 without an actor (Table 5).",
+    "2 each; their total: 0 to 10; semantic consistency and character feature of the actor: 0 to 5. The paper prints "
+    "4.85 for the consistency of its actor, 4.59 for its character, and 0.77 without an actor (Table 5).",
 )

@@ -10,7 +10,7 @@ from scoring.medpmc.metrics import AVERAGES, METRICS, SUPPORT, score_medpmc, sup
 from scoring.medpmc.transcripts import MedPmcTranscript
 from scoring.metrics.samples import PERCENT, mean
 
-_NO_REFERENCE = "nothing to compare with"
+_NO_REFERENCE = "no reference to compare with"
 _NOT_SHOWN = "no picture may be handed over with these settings"
 
 
@@ -50,7 +50,7 @@ suite = Suite(
     ends=PERCENT,
     neither=("Lens", "Turns"),
     means=AVERAGES,
-    notes="Recall in percent (ROUGE-1), except lengths and turns. Support, ours: how much of the report is the case's. "
-    "Lens counts what is said: a doctor's thoughts only with thoughts = 'spoken', as in the paper.",
+    notes="Recall in percent (ROUGE-1), except lengths and turns. Support (ours): share of the report that the case "
+    "supports. Lens counts what is said; a doctor's thoughts count only with thoughts = 'spoken', as in the paper.",
 )
 suite.metrics.add(SUPPORT, Metric(SUPPORT, support_of_report))

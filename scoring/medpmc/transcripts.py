@@ -54,7 +54,7 @@ class MedPmcTranscript(ForeignModel):
     images: dict[str, str] = Field(default_factory=dict, validation_alias="Image", description="Report by file name.")
     history: list[MedPmcTurn] = Field(default_factory=list)
     report: str = Field("", validation_alias="diagnosis_self", description="The doctor's final report.")
-    withheld: bool = Field(False, description="Ours: no picture could be shown, so that no analysis is scored.")
+    withheld: bool = Field(False, description="Ours only: no picture could be shown, so no analysis is scored.")
 
     @property
     def case(self) -> str:

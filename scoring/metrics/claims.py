@@ -37,7 +37,7 @@ class ClaimVerdict(Strict):
 class ReportClaims(Strict):
     """The judged claims of one reference report; none if it claims nothing."""
 
-    report: str = Field(description="Which report: its image class.")
+    report: str = Field(description="Image class of the report.")
     verdicts: list[ClaimVerdict] = Field(default_factory=list, max_length=MAX_CLAIMS)
 
     @classmethod

@@ -27,10 +27,12 @@ _PERMUTED = 100  # number of pairs up to which the p of a correlation is permute
 class PairedDifference(Strict):
     """One run's metric minus the other's, on the cases that both have; p-values are two-sided."""
 
-    difference: Estimate = Field(description="Mean of the cases' differences, with its interval over cases.")
+    difference: Estimate = Field(description="Mean difference over the cases, with its interval.")
     permutation_p: float | None = Field(None, description="Sign-flip permutation test of the mean; None under 2 cases.")
     wilcoxon_p: float | None = Field(None, description="Wilcoxon signed-rank test; None if no case differs.")
-    needed: int | None = Field(None, description="Cases that would show such a difference; see `needed_cases`.")
+    needed: int | None = Field(
+        None, description="Number of cases needed to detect such a difference; see `needed_cases`."
+    )
     equivalence_p: float | None = Field(None, description="Whether the difference is within the margin (TOST).")
 
 
@@ -246,7 +248,7 @@ def read_human_scores(path: str | Path) -> tuple[dict[str, dict[str, float]], li
     found: dict[str, dict[str, list[float]]] = {name: {} for name in columns if name != "case"}
     for line, row in rows:
         if not row["case"]:
-            problems.append(Problem(str(path), line, "case", "expected the case that is scored"))
+            problems.append(Problem(str(path), line, "case", "expected the id of the scored case"))
             continue
         for name, by_case in found.items():
             if not (cell := row[name]):

@@ -202,7 +202,7 @@ def _terms(source: str, state: tuple[int, int] | None) -> TermList:
     if faulty := next((number for number, row in rows if len(row) < 2 or not (row[0] and row[1])), None):
         raise TermListError(f"{path}: row {faulty}: expected a code in the first column and a name in the second")
     if not rows:
-        raise TermListError(f"{path}: holds no term; expected a code and a name in each row")
+        raise TermListError(f"{path}: contains no terms; expected a code and a name in each row")
     return TermList((row[0], row[1]) for _, row in rows)
 
 

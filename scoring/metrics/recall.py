@@ -141,7 +141,9 @@ def _bert_scorer(model: str) -> Any:
             scorer._tokenizer.model_max_length = min(scorer._tokenizer.model_max_length, BERT_TOKENS)
         return scorer
     except ImportError as error:
-        raise MissingBackendError("bertscore needs a package: run `pip install 'wardround[bertscore]'`") from error
+        raise MissingBackendError(
+            "bertscore needs an additional package: run `pip install 'wardround[bertscore]'`"
+        ) from error
     except (OSError, KeyError, ValueError) as error:
         raise MissingBackendError(
             f"bertscore cannot load the model {model!r} ({error}); it is fetched once from the Hugging Face hub, "
@@ -172,7 +174,9 @@ def _rate_scorer(model: str | None) -> Any:
             only_data(folder)
         scorer = RaTEScore(use_gpu=torch.cuda.is_available(), **models)
     except ImportError as error:
-        raise MissingBackendError("ratescore needs its package: run `pip install 'wardround[ratescore]'`") from error
+        raise MissingBackendError(
+            "ratescore needs an additional package: run `pip install 'wardround[ratescore]'`"
+        ) from error
     except (OSError, ValueError) as error:
         raise MissingBackendError(
             f"ratescore cannot load its two models ({error}); they are fetched once from the Hugging Face hub, which "

@@ -19,11 +19,11 @@ SEED = 20_240_607
 Ends = tuple[float, float]  # the minimum and maximum of a score
 Interval = Literal["wilson", "bca", "t", "percentile", "matched"]
 INTERVALS: Mapping[Interval, str] = {
-    "wilson": "Wilson's where all scores are right or wrong, or the same",
-    "bca": "bootstrap (BCa) over cases",
+    "wilson": "Wilson (all scores are right or wrong, or all are equal)",
+    "bca": "BCa bootstrap over cases",
     "t": "Student's t over cases",
     "percentile": "percentile bootstrap over cases",
-    "matched": "Agresti and Min's where each case is right or wrong",
+    "matched": "Agresti and Min (each case is right or wrong)",
 }
 NORMAL = 1.959963984540054  # the 97.5 % quantile
 _MAX_DRAWN = 1 << 22  # random numbers held in memory at a time
@@ -39,7 +39,7 @@ class Estimate(Strict):
     se: float | None = Field(None, description="Standard error (ddof = 1), clustered by case.")
     ci95: tuple[float, float] | None = Field(None, description="95 % interval over cases.")
     n: int = Field(ge=0, description="Number of scored values.")
-    interval: Interval | None = Field(None, exclude=True, description="How ci95 was made.")
+    interval: Interval | None = Field(None, exclude=True, description="How ci95 was computed.")
 
 
 class ColumnEstimates(NamedTuple):

@@ -61,7 +61,7 @@ class DiseaseEntities(Strict):
     """The diseases that a diagnosis names."""
 
     diseases: list[Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]] = Field(
-        description="One standard disease name each, as the ICD-10 would call it; none if no disease is named."
+        description="One standard disease name each, as in the ICD-10; empty if no disease is named."
     )
 
 

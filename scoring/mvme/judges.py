@@ -42,8 +42,8 @@ class ReportParts:
 class PartGrade(Strict):
     """How far one part of a report agrees with the expert's."""
 
-    analysis: str = Field(description="What agrees and what does not; before the option.")
-    option: Option = Field(description="A all, B most, C a little, D hardly anything of it.")
+    analysis: str = Field(description="What agrees and what does not; written before the option.")
+    option: Option = Field(description="A: all of it, B: most of it, C: a little of it, D: hardly anything of it.")
 
 
 class MvmeGrades(Strict):
@@ -65,7 +65,7 @@ class MvmeGrades(Strict):
 class Misdiagnosis(Strict):
     """Why a diagnosis went wrong."""
 
-    reason: str = Field(description="What was missed or misread; before the type.")
+    reason: str = Field(description="What was missed or misread; written before the type.")
     type: ErrorType
 
 
@@ -94,7 +94,9 @@ def _part_offline(part: Part, view: GradingView) -> PartGrade:
     share, true = stated_share(report, reference), stated_share(reference, report)
     little: Option = "C" if share >= _LITTLE and true >= _TRUE else LOWEST
     option = next((option for option, least in _OPTION_FROM.items() if share >= least), little)
-    return PartGrade(analysis=f"states {share:.0%} of the reference, which has {true:.0%} of it", option=option)
+    return PartGrade(
+        analysis=f"states {share:.0%} of the reference, which states {true:.0%} of this part", option=option
+    )
 
 
 def _misdiagnosis_offline(view: GradingView) -> Misdiagnosis:
@@ -106,8 +108,8 @@ def _misdiagnosis_offline(view: GradingView) -> Misdiagnosis:
     given, wanted = split_diseases(view.report.diagnosis), split_diseases(view.reference.diagnosis)
     others = grade_offline(given, wanted[1:]) if wanted[1:] else None
     if others is not None and others.level >= 3:
-        return Misdiagnosis(reason=f"only secondary: {others.reason}", type="complication_only")
-    return Misdiagnosis(reason="examined, but read otherwise", type="wrong_judgement")
+        return Misdiagnosis(reason=f"only a secondary diagnosis: {others.reason}", type="complication_only")
+    return Misdiagnosis(reason="examined, but judged differently", type="wrong_judgement")
 
 
 @cache
@@ -136,7 +138,7 @@ async def grade(
     parts = [part for part in PARTS if reference[part].strip()]
     empty = [part for part in parts if not report[part].strip()]
     fixed: dict[str, PartGrade | None] = {part: None for part in PARTS if part not in parts}
-    fixed |= dict.fromkeys(empty, PartGrade(analysis="The report leaves it empty.", option=LOWEST))
+    fixed |= dict.fromkeys(empty, PartGrade(analysis="The report leaves this part empty.", option=LOWEST))
     if len(fixed) == len(PARTS):
         return MvmeGrades.model_validate(fixed)
     role = director.at(director.stage, _form(tuple(parts)))

@@ -31,7 +31,7 @@ def read_marks(path: Path) -> tuple[Marks, list[Problem]]:
             if answer is None
         ]
         if key in marks:
-            problems.append(Problem(str(path), line, "round", "stands twice; expected each round once"))
+            problems.append(Problem(str(path), line, "round", "appears twice; expected each round once"))
         marks[key] = {name: bool(answer) for name, answer in given.items()}
     return marks, problems
 

@@ -44,7 +44,7 @@ class Relevance(Strict):
 class Consistency(Strict):
     """Whether a reply agrees with the record."""
 
-    consistent: bool = Field(description="Whether the record bears out every fact and number of the reply.")
+    consistent: bool = Field(description="Whether the record supports every fact and number of the reply.")
 
 
 class ExaminationAccuracy(Strict):

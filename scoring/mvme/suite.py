@@ -12,7 +12,7 @@ from scoring.mvme.judges import ReportParts, grade, misdiagnosis
 from scoring.mvme.transcripts import PARTS, Part
 
 NO_KEY = "no reference in the answer key"
-COPIED = dict.fromkeys(("symptoms", "examinations"), "the record was laid open: there was nothing to find out")
+COPIED = dict.fromkeys(("symptoms", "examinations"), "the record was disclosed, so there was nothing to find out")
 
 
 async def score(case: Case, answers: ConsultationAnswers, settings: ModelSettings) -> CaseScores:
@@ -70,5 +70,5 @@ suite = Suite(
     ends=ENDS,
     judged=PARTS,
     without_reference=without_reference,
-    notes="Grades of the five parts, 1 (hardly anything) to 4 (all of it).",
+    notes="Grades of the five parts, from 1 (hardly anything) to 4 (all of it).",
 )

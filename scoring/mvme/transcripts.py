@@ -64,7 +64,7 @@ class Collaboration(OneStep):
 
     final_turn: int = Field(ge=0)
     symptom_and_examination: str | None = None
-    agreed: bool | None = Field(None, description="Whether they agreed; the released runs do not say.")
+    agreed: bool | None = Field(None, description="Whether the doctors agreed; the released runs do not say.")
     diagnosis_in_discussion: list[Critique] = Field(default_factory=list)
 
 
@@ -92,7 +92,7 @@ class Evaluation(ForeignModel):
     patient_id: Text
     reference_diagnosis: Reference
     doctor_diagnosis: OneStep
-    evaluation_result: str | None = Field(None, description="The director's whole answer, where it was kept.")
+    evaluation_result: str | None = Field(None, description="The director's full answer, if it was kept.")
     choices: dict[Part, str | None]
     analyses: dict[Part, str | None]
 
@@ -212,5 +212,7 @@ def _repeated(path: Path, records: Iterable[ForeignModel]) -> Iterator[Problem]:
     for record in records:
         key = (getattr(record, "doctor_name", ""), getattr(record, "patient_id", ""))
         if key in seen:
-            yield Problem(str(path), f"patient {key[1]}", "patient_id", "stands twice; expected one record a patient")
+            yield Problem(
+                str(path), f"patient {key[1]}", "patient_id", "appears twice; expected one record per patient"
+            )
         seen.add(key)

@@ -179,6 +179,6 @@ def test_a_second_process_in_the_same_place_is_refused_and_the_first_is_not_dist
     experiment = short(limit=1)
     with RunDirectory(tmp_path).opened(experiment, select_cases(experiment.data)):
         refused = to_its_end(command(None, tmp_path, IDS[:1]))
-        assert refused.returncode == 2 and "another process is running here" in refused.stderr
+        assert refused.returncode == 2 and "another process is using this directory" in refused.stderr
         assert not (tmp_path / "results.jsonl").exists()
     assert to_its_end(command(None, tmp_path, IDS[:1])).returncode == 0

@@ -240,7 +240,7 @@ def test_every_switch_of_the_workflow_is_described_and_placed_at_nodes_that_exis
 def test_an_input_that_the_graph_does_not_start_from_is_refused_in_a_sentence(client: Any, thread: str) -> None:
     told = error_of(stream(client, thread, input={"case_ID": "surgery-03"}))
     assert told == (
-        "NotStartedError: input: 'case_ID' is no field of it; 'Clinical workflow' starts from case_id, case"
+        "NotStartedError: input: 'case_ID' is not a field of it; 'Clinical workflow' starts from case_id, case"
     )
 
 

@@ -107,7 +107,9 @@ def test_it_is_drawn_by_its_name(severity: Path) -> None:
 def test_a_column_that_nothing_scores_is_refused_with_the_way_to_a_score(monkeypatch: pytest.MonkeyPatch) -> None:
     own = dataclasses.replace(SEVERITY, column=("severity", "Severity"))
     monkeypatch.setitem(STAGES, "severity", own)
-    with pytest.raises(RegistryError, match=r"column 'severity' is none of .*@wr.metric\('severity', suite='medchain'"):
+    with pytest.raises(
+        RegistryError, match=r"column 'severity' is not one of .*@wr.metric\('severity', suite='medchain'"
+    ):
         columns()
 
 

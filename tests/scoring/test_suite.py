@@ -50,14 +50,14 @@ def test_a_metric_may_be_a_coroutine() -> None:
 def test_a_case_that_a_metric_gives_no_value_is_unscored_and_says_so() -> None:
     metric("nothing", suite="medchain")(lambda case, answers: None)
     assert score().values["nothing"] is None
-    assert score().unscored["nothing"] == "the metric gives this case no value"
+    assert score().unscored["nothing"] == "the metric returned no value for this case"
 
 
 @pytest.mark.parametrize("value", ["high", float("nan"), float("inf"), [1.0], 1j])
 def test_what_is_no_finite_number_is_no_score_and_the_reason_is_recorded(value: Any) -> None:
     metric("odd", suite="medchain")(lambda case, answers: value)
     assert score().values["odd"] is None
-    assert score().unscored["odd"].startswith("metric failed: it gave ")
+    assert score().unscored["odd"].startswith("metric failed: it returned ")
 
 
 def test_a_metric_that_fails_costs_its_column_and_nothing_else() -> None:
@@ -109,7 +109,7 @@ def test_a_name_is_registered_once() -> None:
 
 
 def test_a_metric_cannot_be_averaged_where_there_is_no_average() -> None:
-    with pytest.raises(RegistryError, match="'mvme' has no average; one is made of medchain"):
+    with pytest.raises(RegistryError, match="'mvme' has no average; suites with an average: medchain"):
         metric("mine", suite="mvme", average=True)
 
 
@@ -131,7 +131,7 @@ def test_a_suite_without_metrics_shows_its_published_columns_alone() -> None:
 @pytest.mark.parametrize("value", [1.7e308, -1e100, 10**400])
 def test_a_number_too_great_for_a_mean_is_no_score_as_the_record_could_not_be_read_with_it(value: float) -> None:
     metric("great", suite="medchain")(lambda case, answers: value)
-    assert score().values["great"] is None and score().unscored["great"].startswith("metric failed: it gave ")
+    assert score().values["great"] is None and score().unscored["great"].startswith("metric failed: it returned ")
 
 
 def test_what_a_metric_changes_of_the_case_changes_no_other_score() -> None:

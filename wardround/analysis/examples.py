@@ -36,7 +36,7 @@ def write_example(run: RecordedRun, case_id: str, out: Path) -> int:
             write_whole(out, "".join(f"{line}\n" for line in lines))
             return len(pictures)
     raise ConfigurationError(
-        f"{run.path}: holds no finished consultation with the case {case_id!r}; --case-id takes one that it has"
+        f"{run.path}: has no finished consultation for case {case_id!r}; name one of its cases with --case-id"
     )
 
 
@@ -49,7 +49,9 @@ def _copy_pictures(out: Path, dialogue: Sequence[Turn]) -> dict[str, str]:
         try:
             shutil.copyfile(file, out.parent / name)
         except OSError as error:
-            raise ConfigurationError(f"{out}: a picture of the dialogue cannot be copied ({error})") from error
+            raise ConfigurationError(
+                f"{out}: picture {file} of the dialogue cannot be copied ({error.strerror or error})"
+            ) from error
     return names
 
 

@@ -10,6 +10,7 @@ from typing import Any
 from pydantic import TypeAdapter
 
 from cases import Case, CaseFileError, load_cases
+from cases.validation import in_a_line
 from llm import ModelSettings
 from nodes.patients.systems import PATIENTS
 from scoring.case_scores import Suite
@@ -28,7 +29,7 @@ OFFLINE = "offline baseline"
 KINDS: Mapping[str, str] = {
     **{str(name): what for name, what in FLOORS.items()},
     **{str(name): what for name, what in DIALOGUE_FLOORS.items()},
-    OFFLINE: "the same graph and settings, every role answered by its rule",
+    OFFLINE: "the same graph and settings, with every role answered by its offline rule",
 }
 FILE = "floors.json"  # in the run directory
 _MAX_CASES = 200  # a table computes floors itself for at most this many cases
@@ -46,11 +47,12 @@ def floors_of(run: RecordedRun) -> tuple[Floors, str]:
         try:
             return _FLOORS.validate_json(file.read_bytes()), ""
         except (OSError, ValueError) as error:
-            return {}, f"No floor and ceiling: {file} cannot be read ({error}); `wardround floors` writes it anew."
+            remedy = "run `wardround floors` to write it anew"
+            return {}, f"No floors and ceiling: {file} cannot be read ({in_a_line(error)}); {remedy}."
     if not answerable(run.suite):
         return {}, ""
     if run.planned > _MAX_CASES:
-        return {}, f"Floor and ceiling: `wardround floors {run.path}` computes them."
+        return {}, f"Run `wardround floors {run.path}` to compute the floors and the ceiling."
     key = (
         run.manifest["data"]["fingerprint"],
         run.suite.name,
@@ -63,7 +65,7 @@ def floors_of(run: RecordedRun) -> tuple[Floors, str]:
         if key not in _computed:
             _computed[key] = floors_from_keys(run.experiment, list(run.cases.values()))
     except (CaseFileError, ConfigurationError) as error:
-        return {}, f"No floor and ceiling: {error}."
+        return {}, f"No floors and ceiling: {error}."
     return dict(_computed[key]), ""
 
 

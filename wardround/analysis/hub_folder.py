@@ -39,10 +39,12 @@ def write_folder(
         ConfigurationError: the folder holds something else, or two dialogues have one id.
     """
     if folder.exists() and (not folder.is_dir() or (any(folder.iterdir()) and not (folder / CARD).is_file())):
-        raise ConfigurationError(f"{folder}: holds something else; name a new folder with -o")
+        raise ConfigurationError(f"{folder}: contains other files; name a new folder with -o")
     repeated = [name for name, count in Counter(dialogue.id for dialogue in dialogues).items() if count > 1]
     if repeated:
-        raise ConfigurationError(f"{len(repeated)} ids stand twice ({repeated[0]!r}, ...); write the sources apart")
+        raise ConfigurationError(
+            f"{len(repeated)} ids appear twice ({repeated[0]!r}, ...); export the sources separately"
+        )
     sets: dict[str, list[tuple[str, Line]]] = {
         "dialogues": [(dialogue.id, _row(dialogue)) for dialogue in dialogues],
         "sft": [(line["id"], line) for line in interviews(dialogues)],

@@ -37,8 +37,8 @@ class KeptOptions(Strict):
 
     case_id: str
     options: dict[str, str]
-    right: str = Field(description="The letter of the key's principal diagnosis.")
-    writer: str = Field(description="The model that wrote the distractors.")
+    right: str = Field(description="Letter of the key's principal diagnosis.")
+    writer: str = Field(description="Model that wrote the distractors.")
 
 
 @dataclass(frozen=True)
@@ -183,7 +183,7 @@ def kept_options(directory: RunDirectory) -> dict[str, KeptOptions]:
         by_case = [KeptOptions.model_validate_json(line) for line in directory.options()]
     except ValidationError as error:
         raise ConfigurationError(
-            f"{directory.path}: a line of options.jsonl holds no options: {in_a_line(error)}"
+            f"{directory.path}: a line of options.jsonl has no valid options: {in_a_line(error)}"
         ) from error
     return {found.case_id: found for found in by_case}
 

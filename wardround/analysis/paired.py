@@ -89,7 +89,7 @@ def unlike(runs: Sequence[RecordedRun]) -> list[str]:
         exclusive = {first.name: len(ours - theirs), run.name: len(theirs - ours)}
         if any(exclusive.values()):
             counts = " and ".join(f"{count} of {name}" for name, count in exclusive.items() if count)
-            notes.append(f"{run.name} and {first.name} did not have the same cases: {counts} are left out.")
+            notes.append(f"{run.name} and {first.name} did not run the same cases: {counts} are left out.")
         if run.manifest["data"] != first.manifest["data"] and (note := _changed_cases(first, run, ours & theirs)):
             notes.append(f"{run.name} and {first.name}: {note}.")
         ours_scored, theirs_scored = ({result.case_id for result in each.scored} for each in (first, run))
@@ -102,7 +102,7 @@ def _changed_cases(one: RecordedRun, other: RecordedRun, common: set[str]) -> st
     """Describe whether common cases have other texts or keys in the two runs, as in two releases of the same data."""
     (cases, _), (others, _) = one.known_cases(), other.known_cases()
     if not (cases and others):
-        return "whether texts and keys of the cases that both have are the same is not known, their file is another now"
+        return "the case file has changed since, so whether both had the same texts and keys is unknown"
     # The path and the split of a case, and where its pictures are, affect neither questions nor scores.
     ignored: Any = {"split": True, "provenance": True, "examinations": {"images": {"__all__": {"file"}}}}
     changed = [
@@ -113,7 +113,7 @@ def _changed_cases(one: RecordedRun, other: RecordedRun, common: set[str]) -> st
     if not changed:
         return ""
     named = ", ".join(changed[:_SHOWN_IDS]) + (" and others" if len(changed) > _SHOWN_IDS else "")
-    return f"texts or keys of {len(changed)} cases that both have, and which are compared, are others: {named}"
+    return f"the texts or keys of {len(changed)} of the compared cases differ between the runs: {named}"
 
 
 def _columns(results: Iterable[Result], suite: Suite) -> dict[str, Scores]:

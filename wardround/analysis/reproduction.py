@@ -113,11 +113,11 @@ def reproduce(
         ConfigurationError: there is no such directory, or no file in it belongs to the paper's release.
     """
     if leave_out and paper == "ai_hospital":
-        raise ConfigurationError("--leave-out is for aie and medpmc")
+        raise ConfigurationError("--leave-out applies only to aie and medpmc")
     if by_turn and paper != "aie":
-        raise ConfigurationError("--by turn is for aie, whose simulators are scored by round")
+        raise ConfigurationError("--by turn applies only to aie, whose simulators are scored by round")
     if not source.is_dir():
-        raise ConfigurationError(f"{source}: is no directory; expected a clone of the authors' repository")
+        raise ConfigurationError(f"{source}: directory not found; expected a clone of the authors' repository")
     printed, found = published(paper), Reproduction()
     if paper == "aie":
         _aie(source, printed, found, leave_out)
@@ -127,16 +127,18 @@ def reproduce(
     else:
         _ai_hospital(source, printed, found, terms)
     if not found.files:
-        raise ConfigurationError(f"{source}: no file has the form of {paper}'s release under a name of its doctors")
+        raise ConfigurationError(
+            f"{source}: no file has the form of {paper}'s release and a path that names one of its doctors"
+        )
     if paper != "ai_hospital" and (unknown := sorted(set(leave_out) - found.ids)):
-        raise ConfigurationError(f"--leave-out {unknown[0]}: no file of the source has this case")
+        raise ConfigurationError(f"--leave-out {unknown[0]}: no file in the source has this case")
     return found
 
 
 def row_of(cell: Cell) -> dict[str, Any]:
     """Return a cell as a JSON object."""
     fields = {name: getattr(cell, name) for name in ("table", "row", "column", "paper", "ours", "same", "sound", "n")}
-    return {**fields, "reason": cell.reason if cell.ours is not None else "no file of this doctor"}
+    return {**fields, "reason": cell.reason if cell.ours is not None else "no file for this doctor"}
 
 
 def reproduction_table(paper: str, found: Reproduction) -> Table:
@@ -164,7 +166,8 @@ def reproduction_table(paper: str, found: Reproduction) -> Table:
     ]
     same = sum(cell.same for cell in ours)
     notes = [
-        f"{same} of {len(ours)} cells are as printed; {len(found.cells) - len(ours)} more have no file in the source."
+        f"{same} of {len(ours)} cells equal the printed ones; {len(found.cells) - len(ours)} more have no file in the "
+        "source."
     ]
     for table in dict.fromkeys(cell.table for cell in found.cells):
         lacking = dict.fromkeys(cell.row for cell in found.cells if cell.table == table and cell.ours is None)
@@ -184,7 +187,9 @@ def _aie(source: Path, published: Mapping[str, Any], out: Reproduction, leave_ou
             continue
         table = tables[1] if records[0].dataset else tables[0]
         if incomplete := [one.case for one in read if one not in records]:
-            out.notes.append(f"{row}: no letter or no dialogue for {_cases(incomplete)}, which no column has.")
+            out.notes.append(
+                f"{row}: left out of all columns, for lack of a letter or a dialogue: {_cases(incomplete)}."
+            )
             known[table].update(incomplete)
         group = groups.setdefault((table, row), {})
         known[table].update(one.case for one in records)
@@ -283,7 +288,7 @@ def _medpmc(source: Path, published: Mapping[str, Any], out: Reproduction, leave
             for name, value in zip(columns, published[table][row], strict=True)
         }
         out.cells += _cells(table, printed, computed, cut=True, halves=(columns[4], columns[2], columns[3]))
-    out.notes.append("Examination and the average of gathering rest on spaCy's entities, and are not computed here.")
+    out.notes.append("Examination and the average of gathering depend on spaCy's entities and are not computed here.")
 
 
 def _ai_hospital(source: Path, published: Mapping[str, Any], out: Reproduction, terms: Path | None) -> None:
@@ -303,10 +308,12 @@ def _ai_hospital(source: Path, published: Mapping[str, Any], out: Reproduction, 
         listed = load_terms(terms) if terms else None
     except TermListError as error:
         raise ConfigurationError(str(error)) from error
-    out.notes.append("Diseases split by rule: the authors had a model split them and name them in standard terms.")
+    out.notes.append(
+        "Diseases are split by rule here; the authors had a model split them and name them in standard terms."
+    )
     if listed is None:
         out.notes.append(
-            "Table 3 is not computed: no list of ICD-10 terms (.xls) in the source; name one with --terms."
+            "Table 3 is not computed: the source has no list of ICD-10 terms (.xls); name one with --terms."
         )
     for file, row in sorted(kinds, key=lambda each: kind_of(each[0]) is Evaluation):
         out.files.setdefault(row, []).append(str(file.relative_to(source)))
@@ -316,7 +323,9 @@ def _ai_hospital(source: Path, published: Mapping[str, Any], out: Reproduction, 
             continue
         reports = [(one, one.reference or references.get(one.patient_id)) for one in read_reports(file).records]
         if any(wanted is None for _, wanted in reports):
-            out.notes.append(f"{file.name}: Table 3 is not computed: no reference for every patient in the source.")
+            out.notes.append(
+                f"{file.name}: Table 3 is not computed: the source does not have a reference for every patient."
+            )
             continue
         linked[row] = _linked_terms([(one, wanted) for one, wanted in reports if wanted], listed)
     for table, columns, computed, digits in (("Table 2", PARTS, graded, 3), ("Table 3", _TERM_COLUMNS, linked, 2)):
@@ -382,15 +391,15 @@ def _cells(
         texts = f"{cell.paper:.{digits}f}", f"{cell.shown:.{digits}f}"
         differing = [place for place, (a, b) in enumerate(zip(*texts, strict=False)) if a != b]
         if len(texts[0]) == len(texts[1]) and len(differing) == 2 and sorted(texts[0]) == sorted(texts[1]):
-            return "two digits are exchanged in print"
+            return "two digits are swapped in print"
         for other in cells.values():
             adjacent = (other.row == cell.row) != (other.column == cell.column)
             if adjacent and other.shown == cell.paper and other.paper == cell.shown:
-                return f"printed in exchange with {other.row if other.column == cell.column else other.column}"
+                return f"swapped in print with {other.row if other.column == cell.column else other.column}"
         if halves and cell.column == halves[0]:
             parts = [printed[cell.row, half] for half in halves[1:]]
             if abs(sum(parts) / 2 - cell.paper) > 0.0101:
-                return "is not the mean of its own printed columns"
+                return "not the mean of its own printed columns"
         total, n = math.fsum(value for _, value in one.samples), len(one.samples)
         for case, value in one.samples if n > 2 else ():
             left = Cell(table, cell.row, cell.column, cell.paper, (total - value) / (n - 1), digits=digits, cut=cut)
@@ -398,7 +407,7 @@ def _cells(
                 return f"as printed without case {case}"
         if lacking := one.lacking:  # the mean they would need for the printed number
             needed = (cell.paper * (n + len(lacking)) - total) / len(lacking)
-            mean_needed = f"as printed if the mean of what is lacking is {needed:.{cell.digits}f}"
+            mean_needed = f"as printed if the mean of the missing cases is {needed:.{cell.digits}f}"
             return f"over {n}, without {_cases(lacking)}; {mean_needed}"
         return one.reason or "not known"
 
@@ -454,7 +463,7 @@ def _add_records(
     """Add a file's records to the doctor's; a file that repeats cases is another run, and left out."""
     name = str(file.relative_to(source))
     if group.keys() & records.keys():
-        out.notes.append(f"{name} is left out: {row} has these cases from {', '.join(out.files[row])} already.")
+        out.notes.append(f"{name} is left out: {row} already has these cases from {', '.join(out.files[row])}.")
         return
     group.update(records)
     out.ids |= records.keys()

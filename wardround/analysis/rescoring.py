@@ -41,7 +41,7 @@ async def context_for(run: RecordedRun, models: Mapping[str, str]) -> Context:
         ModelSpecError: a model cannot be used.
     """
     if HUMAN in models.values():
-        raise ConfigurationError("models: a person cannot be asked about a finished run; name a model or 'offline'")
+        raise ConfigurationError("models: a person cannot judge a finished run; name a model or 'offline'")
     check_models(models, run.experiment.model)
     settings = run.experiment.context.model_dump(include=_KEPT_SETTINGS, exclude_unset=True)
     context = Context.model_validate({**settings, "models": {"default": "offline", **models}})
@@ -72,7 +72,7 @@ async def rescore(
     name = suite or run.experiment.scored_by
     if name not in (fitting := suites_of(run.experiment.graph)):
         graph = run.experiment.graph
-        raise ConfigurationError(f"a run of graph {graph!r} is scored by {', '.join(fitting)}, not by {name}")
+        raise ConfigurationError(f"a run of graph {graph!r} can be scored by {', '.join(fitting)}, not by {name}")
     new_suite = SUITES[name]
     cases, context = run.cases, await context_for(run, models or {})
     semaphore = asyncio.Semaphore(_AT_ONCE)

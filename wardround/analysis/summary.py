@@ -16,7 +16,7 @@ from scoring.metrics.statistics import ColumnEstimates, Estimate, estimate_colum
 from wardround.commands.printing import counted, printable
 from wardround.store.run_directory import LIMIT, Result
 
-WHAT_FAILED = "the mean if each case that failed, or that a judge failed on, counts as wrong: a lower bound"
+WHAT_FAILED = "the mean with each case that failed, or whose judge failed, counted as wrong (a lower bound)"
 _FEW_CASES = 5  # with fewer cases, a 95 % interval covers the truth too rarely (docs/statistics.md)
 _MAX_REASONS = 5  # reasons named in a summary
 _REASON_LENGTH = 400  # characters of a reason: the remedy and the model are at its end
@@ -202,12 +202,12 @@ def summary_table(summary: dict[str, Any], suite: Suite) -> Group:
     notes = [suite.notes] if suite.notes else []
     notes += [f"Failed as wrong: {WHAT_FAILED}."] if bounds else []
     attempted, cases = counted(summary["attempted"], "case"), summary.get("cases", summary["attempted"])
-    epochs = "" if cases == summary["attempted"] else f" ({counted(cases, 'case')} in epochs; each epoch counts)"
+    epochs = "" if cases == summary["attempted"] else f" ({counted(cases, 'case')}, each epoch counted)"
     notes.append(f"{attempted} attempted{epochs}: {summary['scored']} scored, {summary['failed']} failed.")
     if 1 < cases < _FEW_CASES:
-        notes.append(f"With fewer than {_FEW_CASES} cases a 95 % interval is too narrow; run more.")
+        notes.append(f"With fewer than {_FEW_CASES} cases, the 95 % intervals are too narrow; run more cases.")
     if summary["limited"]:
-        notes.append(f"{counted(summary['limited'], 'case')} stopped at a limit and scored with what there was.")
+        notes.append(f"{counted(summary['limited'], 'case')} stopped at a limit; the scores use what they had reached.")
     notes += [
         f"{titles[name]}: {count} not scored ({reason})"
         for name, reasons in summary["unscored"].items()
@@ -215,11 +215,11 @@ def summary_table(summary: dict[str, Any], suite: Suite) -> Group:
     ]
     notes += failure_lines(summary)
     if summary.get("dropped_seats"):
-        notes.append(f"{summary['dropped_seats']} answers of group members could not be read; the others went on.")
+        notes.append(f"Unreadable answers of group members: {summary['dropped_seats']}; the others went on without.")
     if summary.get("unnamed_results"):
         notes.append(
-            f"Results told that no rule finds named in the order: {summary['unnamed_results']}; "
-            "result_gate = 'strict' holds them back."
+            f"Results released although no rule finds them named in the order: {summary['unnamed_results']}; "
+            "set result_gate = 'strict' to withhold them."
         )
     offline = [role for role, names in summary["models"].items() if "offline" in names]
     if offline:
@@ -228,7 +228,7 @@ def summary_table(summary: dict[str, Any], suite: Suite) -> Group:
     notes.append(f"{summary['calls']:,} calls, {summary['tokens']:,} tokens{cost}.")
     models_asked = {name for names in summary["models"].values() for name in names} - {*WITHOUT_MODEL}
     if models_asked and summary["scored"] and not summary["tokens"]:
-        notes.append("No model tells how many tokens it took: limits of tokens and cost do not hold.")
+        notes.append("No model reported its token usage, so limits on tokens and cost were not enforced.")
     return Group(table, *(Text(printable(note)) for note in notes))
 
 

@@ -43,7 +43,7 @@ def dialogues_in(sources: Sequence[Path]) -> list[Dialogue]:
     if not found:
         graphs = ", ".join(graph for graph, parts in GIVES.items() if "dialogue" in parts)
         raise ConfigurationError(
-            f"{', '.join(map(str, sources))}: holds no dialogue; a run of {graphs} does, and what "
+            f"{', '.join(map(str, sources))}: has no dialogues; use a run of {graphs}, or what "
             "`wardround reconstruct` writes"
         )
     return found

@@ -65,7 +65,7 @@ def transcripts_of(path: Path, format: Format) -> Iterator[dict[str, Any]]:
             count += 1
             yield {**record, "id": f"{name}{EPOCH}{result.epoch}" if result.epoch else name}
     if not count:
-        raise ConfigurationError(f"{path}: holds no finished consultation (graph = 'consultation')")
+        raise ConfigurationError(f"{path}: has no finished consultation (graph = 'consultation')")
 
 
 def read_transcripts(path: Path, format: Format) -> Reading[Any]:

@@ -40,7 +40,7 @@ def to_dataframe(run: str | Path | Sequence[str | Path], level: Level = "cases")
         ConfigurationError: a directory holds no run, or there is no such level.
     """
     if level not in LEVELS:
-        raise ConfigurationError(f"level: {level!r} is none of {', '.join(LEVELS)}")
+        raise ConfigurationError(f"level: {level!r} is not one of {', '.join(LEVELS)}")
     single = isinstance(run, str | Path)
     paths = [Path(run)] if isinstance(run, str | Path) else [Path(path) for path in run]
     runs = find_runs(paths)

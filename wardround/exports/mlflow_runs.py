@@ -34,7 +34,7 @@ def write_mlflow(runs: Sequence[RecordedRun], to: str) -> None:
         for run in runs:
             _log(client, run, file and file.parent / "mlartifacts")
     except MlflowException as error:
-        raise ConfigurationError(f"{to}: MLflow cannot log there: {str(error).splitlines()[0]}") from error
+        raise ConfigurationError(f"{to}: MLflow cannot write there: {str(error).splitlines()[0]}") from error
 
 
 def _log(client: Any, run: RecordedRun, artifacts: Path | None) -> None:

@@ -71,7 +71,9 @@ def _send(cases: Iterator[Sequence["ReadableSpan"]], to: str) -> int:
     sent = 0
     for spans in cases:
         if exporter.export(spans) is not SpanExportResult.SUCCESS:
-            raise ConfigurationError(f"{to}: does not take the spans ({sent} cases were sent); is it a collector?")
+            raise ConfigurationError(
+                f"{to}: does not accept the spans ({sent} cases were sent); check that it is an OTLP collector"
+            )
         sent += 1
     return sent
 

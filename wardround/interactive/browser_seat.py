@@ -246,5 +246,5 @@ class _Handler(GuardedHandler):
     def _fail(self, error: Exception) -> None:
         """Report a bug of ours, with its traceback on the terminal; the saved session is unaffected."""
         traceback.print_exc()
-        message = f"this cannot be done ({type(error).__name__}: {error}); the session is kept; please report it"
+        message = f"this failed ({type(error).__name__}: {error}); the session is kept; please report the error"
         self.answer(HTTPStatus.INTERNAL_SERVER_ERROR, message)

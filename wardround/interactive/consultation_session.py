@@ -102,9 +102,11 @@ def open_session(case: Case, seat: Seat, context: Context, directory: Path) -> I
     outline = _outline(case, seat, context)
     file = directory / "session.json"
     if directory.is_dir() and not file.exists() and any(one.name != ".lock" for one in directory.iterdir()):
-        raise ConfigurationError(f"{directory} holds something else than a consultation; choose another with --out")
+        raise ConfigurationError(
+            f"{directory} contains other files than a consultation's; choose another directory with --out"
+        )
     refusal = (
-        f"{directory} is open in another terminal or browser page; go on there, or end that command first (Ctrl-C)"
+        f"{directory} is open in another terminal or browser page; continue there, or end that command first (Ctrl-C)"
     )
     with only_writer(directory, "", ConfigurationError, refusal):
         try:
@@ -130,13 +132,13 @@ def _outline(case: Case, seat: Seat, context: Context) -> dict[str, Any]:
 
 def _compare(saved: Any, expected: dict[str, Any], directory: Path) -> None:
     if not isinstance(saved, dict) or saved.keys() != expected.keys():
-        raise ConfigurationError(f"{directory}/session.json is not of a consultation")
+        raise ConfigurationError(f"{directory}/session.json does not belong to a consultation")
     differing = [name for name in ("case", "as") if saved[name] != expected[name]]
     context = saved["context"] if isinstance(saved["context"], dict) else {}
     differing += [name for name, value in expected["context"].items() if context.get(name) != value]
     if differing:
         raise ConfigurationError(
-            f"{directory} holds another consultation (it differs in {', '.join(differing)}); choose another with --out"
+            f"{directory} contains another consultation (different: {', '.join(differing)}); choose another with --out"
         )
 
 

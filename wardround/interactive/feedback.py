@@ -46,21 +46,23 @@ _JUDGES: tuple[Role[Any], ...] = (diagnosis_judge, director, scoring)
 class MissedFacts(Strict):
     """Facts of the record that never came up, with a question that brings them up."""
 
-    question: str = Field(description="Empty if none of ours does.")
+    question: str = Field(description="Empty if no standard question does.")
     facts: list[str]
 
 
 class Feedback(Strict):
     """One consultation as a trainer sees it; None where key or dialogue give no basis."""
 
-    diagnosis: DiagnosisGrade | None = Field(description="1 to 5: of a judge's model, else by names and synonyms.")
-    judged: list[str] = Field(description="The judges that were models: what they say is worth reading.")
+    diagnosis: DiagnosisGrade | None = Field(
+        description="Grade from 1 to 5, by a judge's model, otherwise by names and synonyms."
+    )
+    judged: list[str] = Field(description="The judges that were models, whose analyses are worth reading.")
     names: list[ComparedName]
-    facts: int = Field(description="How many the record has beyond what was known at the door.")
-    missed: list[MissedFacts] = Field(description="Neither told nor asked for, by the question that brings them up.")
-    withheld: list[str] = Field(description="Asked for, and not told.")
+    facts: int = Field(description="Number of facts in the record beyond those known at the start.")
+    missed: list[MissedFacts] = Field(description="Facts neither told nor asked for, by the question for them.")
+    withheld: list[str] = Field(description="Facts asked for but not told.")
     orders: Orders | None
-    asked_as: dict[str, list[str]] = Field(description="The doctor's own names of what is filed under a closed item.")
+    asked_as: dict[str, list[str]] = Field(description="The doctor's own names for closed items.")
     technique: CliniEvalScores | None
     scores: ConsultationScores
 

@@ -84,11 +84,11 @@ def _means(scale: Name, votes: Mapping[str, Votes]) -> Table:
         columns += [
             Column(name, title, "Share") for name, title in (("first", "Run"), ("tie", "Tie"), ("second", "Against"))
         ]
-        note = "A mark is -1 where the run is better, 1 where the other is, and 0 for neither."
+        note = "A mark is -1 if the run is better, 1 if the other run is better, and 0 if neither is."
     else:
-        note = "Means over items of each item's mean over its raters."
+        note = "Mean over items; for each item, the mean over its raters."
     columns += [Column("mark", "Mean", mean=True), Column("items", "Items"), Column("marks", "Marks")]
-    return Table("ratings", "What people judged", columns, rows, [note, f"{SPREAD}."])
+    return Table("ratings", "People's ratings", columns, rows, [note, f"{SPREAD}."])
 
 
 def agreement_table(votes: Mapping[str, Votes], name: str, title: str) -> Table:
@@ -108,11 +108,13 @@ def agreement_table(votes: Mapping[str, Votes], name: str, title: str) -> Table:
         Column("alpha", "Alpha"),
         Column("alpha_low", "From", "95 % interval"),
         Column("alpha_high", "To", "95 % interval"),
-        Column("alike", "All the same"),
+        Column("alike", "All agree"),
         Column("raters", "Raters"),
         Column("items", "Items"),
     ]
-    note = "Krippendorff's alpha (interval distance) over items with two raters or more; percentile bootstrap of items."
+    note = (
+        "Krippendorff's alpha (interval distance) over items with two or more raters; percentile bootstrap over items."
+    )
     return Table(name, title, columns, rows, [note])
 
 
@@ -148,8 +150,8 @@ def _beside_scores(runs: Sequence[RecordedRun], scale: Name, votes: Mapping[str,
         Column("p", "p", form=".3f"),
         Column("n", "Items"),
     ]
-    note = "Spearman's correlation of people's mean with the score in the run, of whatever judge or rule gave it."
-    return Table("beside_scores", "People beside the runs' scores", columns, rows, [note])
+    note = "Spearman's correlation of people's mean rating with the score in the run, whichever judge or rule gave it."
+    return Table("beside_scores", "People's ratings compared with the runs' scores", columns, rows, [note])
 
 
 def disagreements(votes: Mapping[str, Votes]) -> Table:
@@ -164,5 +166,7 @@ def disagreements(votes: Mapping[str, Votes]) -> Table:
     rows.sort(key=lambda row: -row["apart"])
     names = ("case", "question", "run", "against", "said")
     columns = [Column(name, name.capitalize(), key=True) for name in names if any(row[name] for row in rows)]
-    note = "The first of them; all are in the CSV and JSON files."
-    return Table("disagreements", "Where people disagree most", [*columns, Column("apart", "Apart")], rows, [note])
+    note = "Only the first are shown; the CSV and JSON files have all."
+    return Table(
+        "disagreements", "Items on which people disagree most", [*columns, Column("apart", "Apart")], rows, [note]
+    )

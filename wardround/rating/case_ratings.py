@@ -35,7 +35,7 @@ def case_items(cases: Sequence[Case], per_department: int | None = None, seed: i
         for case in (found if per_department is None else generator.sample(found, min(per_department, len(found))))
     ]
     if not drawn:
-        raise ConfigurationError("no case to rate")
+        raise ConfigurationError("there are no cases to rate")
     return sorted((Item(("", "", case.id, 0), case, ()) for case in drawn), key=lambda item: item.key)
 
 
@@ -67,11 +67,12 @@ def tables_of(cases: Sequence[Case], scale: Name, marks: Sequence[Mark]) -> list
         Column("pairs", "Rated twice"),
     ]
     notes = [
-        "Passed: the share of raters who say yes (2; no is 1), over cases; a case as a whole passes with a yes to all.",
-        "Kappa of every two people on what both rated (the mean, if there are more than two); percentile bootstrap.",
+        "Passed: share of raters who answer yes (2; no is 1), over cases; a case as a whole passes if all answers are "
+        "yes.",
+        "Kappa: of two people on the cases that both rated (mean over all pairs of people); percentile bootstrap.",
         f"{SPREAD}.",
     ]
-    tables = [Table("case_ratings", "Cases as people rate them", columns, rows, notes), disagreements(by_question)]
+    tables = [Table("case_ratings", "People's ratings of the cases", columns, rows, notes), disagreements(by_question)]
     return [table for table in tables if table.rows]
 
 

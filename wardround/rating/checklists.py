@@ -19,7 +19,7 @@ def _parse_keep(value: Any) -> Any:
     """Parse a cell of the column ``keep``: yes, no, or empty."""
     text = str(value or "").strip().casefold()
     if text and text not in _KEEP:
-        raise ValueError(f"expected yes, no or nothing, found {text!r}")
+        raise ValueError(f"expected yes, no or an empty cell, found {text!r}")
     return _KEEP.get(text)
 
 

@@ -90,13 +90,13 @@ def taken_back(cases: Sequence[Case], lines: Mapping[str, ItemLine], path: Path,
         if line.case not in by_id:
             problems.append(Problem(str(path), where, "case", f"there is no case {line.case!r}"))
         elif line.part not in open_parts(by_id[line.case]):
-            fault = f"{line.case}: the source states this part, or nothing that it could be read from"
+            fault = f"{line.case}: the source states this part, or has nothing from which it could be read"
             problems.append(Problem(str(path), where, "part", fault))
         elif item is None:
-            fault = f"{line.item!r} is none of the list: expected {PARTS[line.part].choices}"
+            fault = f"{line.item!r} is not in the list: expected {PARTS[line.part].choices}"
             problems.append(Problem(str(path), where, "item", fault))
         elif decided_items.get(item, line.keep) != line.keep:
-            problems.append(Problem(str(path), where, "keep", f"{item} is decided otherwise further up"))
+            problems.append(Problem(str(path), where, "keep", f"{item} has a different decision further up"))
         else:
             decided_items[item] = line.keep
             seen[line.found_by] += line.keep is not None

@@ -48,7 +48,7 @@ def items_of(runs: Sequence[RecordedRun], scale: Name) -> list[Item]:
     items = []
     if scale == "pairwise":
         if len({run.path.resolve() for run in runs}) < max(2, len(runs)):
-            raise ConfigurationError("--scale pairwise: name two runs or more, each once, of the same cases")
+            raise ConfigurationError("--scale pairwise: name at least two different runs of the same cases")
         for one, other in combinations(range(len(runs)), 2):
             for place in by_run[one].keys() & by_run[other].keys():
                 key = (runs[one].name, runs[other].name, *place)
@@ -59,7 +59,7 @@ def items_of(runs: Sequence[RecordedRun], scale: Name) -> list[Item]:
     if not items:
         lacking = {"misdiagnosis": "diagnosis graded D (suite mvme)"}.get(scale, "dialogue or report to judge")
         if scale == "pairwise" and all(by_run):
-            lacking = "case that two of them have"
+            lacking = "case that two of the runs share"
         raise ConfigurationError(f"--scale {scale}: {', '.join(run.name for run in runs)}: no {lacking}")
     return sorted(items, key=lambda item: item.key)
 

@@ -68,11 +68,12 @@ async def judged(runs: Sequence[RecordedRun], judges: Sequence[str]) -> Judgemen
     suite = runs[0].suite
     if any(run.suite is not suite for run in runs):
         raise ConfigurationError(
-            f"only runs of one suite: {', '.join(f'{run.name}: {run.suite.name}' for run in runs)}"
+            "only runs scored by the same suite can be compared: "
+            f"{', '.join(f'{run.name}: {run.suite.name}' for run in runs)}"
         )
     titles = {name: suite.titles[name] for name in suite.judged}
     if not titles:
-        raise ConfigurationError(f"suite {suite.name!r} asks no judge: its scores are computed")
+        raise ConfigurationError(f"suite {suite.name!r} asks no judge, because its scores are computed")
     answers: dict[Key, JudgedAnswer] = {}
     specs: set[str] = set()
     for run in runs:
@@ -111,7 +112,7 @@ def tables_of(found: Judgements, people: Marks | None = None) -> list[Table]:
         title: {one.key: one.scores[name] for one in found.answers if one.scores[name]}
         for name, title in found.titles.items()
     }
-    tables = [_judges_table(found, people_marks), agreement_table(votes, "judges_agree", "How far judges agree")]
+    tables = [_judges_table(found, people_marks), agreement_table(votes, "judges_agree", "Agreement of the judges")]
     tables.append(_self_preference(found, people_marks))
     return [table for table in tables if table.rows]
 
@@ -123,7 +124,7 @@ def marks_of(runs: Sequence[RecordedRun], file: Path | None) -> Marks:
         ConfigurationError: there is no such file, or a line in it is invalid.
     """
     if file and not file.exists():
-        raise ConfigurationError(f"--marks {file}: there is no such file; `wardround rate` writes it")
+        raise ConfigurationError(f"--marks {file}: file not found; `wardround rate` writes it")
     scale = next((name for name in get_args(Name) if name == runs[0].suite.name), None)
     return people_of(scale, votes_of(runs, scale, read_marks(file or runs[0].path / FILE))) if scale else {}
 
@@ -138,10 +139,12 @@ def scores_of(file: Path, found: Judgements, *, several: bool) -> Marks:
     if problems:
         raise ConfigurationError("; ".join(map(str, problems)))
     if unknown := sorted(scores.keys() - found.titles.keys()):
-        raise ConfigurationError(f"{file}: {unknown[0]} is no judged score; known are {', '.join(found.titles)}")
+        raise ConfigurationError(f"{file}: {unknown[0]} is not a judged score; known scores: {', '.join(found.titles)}")
     by_case = {one.key: f"{one.key[0]}/{one.key[2]}" if several else one.key[2] for one in found.answers}
     if not any(case in given for case in by_case.values() for given in scores.values()):
-        raise ConfigurationError(f"{file}: none of its cases is in the runs; theirs are {', '.join(by_case.values())}")
+        raise ConfigurationError(
+            f"{file}: none of its cases is in the runs, whose cases are {', '.join(by_case.values())}"
+        )
     return {
         name: {key: given[case] for key, case in by_case.items() if case in given} for name, given in scores.items()
     }
@@ -187,19 +190,21 @@ def _judges_table(found: Judgements, people: Marks) -> Table:
         Column("judge", "Judge", key=True),
         Column("mean", "Mean", form=found.form, mean=True),
     ]
-    for part, group in (("people", "Rank correlation with people"), ("length", "with length")):
+    for part, group in (("people", "Rank correlation with people"), ("length", "Rank correlation with length")):
         if part == "length" or people:
             columns += [Column(part, "rho", group), Column(f"{part}_low", "from", group)]
             columns += [Column(f"{part}_high", "to", group), Column(f"{part}_p", "p", group, ".3f")]
             columns += [Column(f"{part}_n", "n", group)]
     notes = [
-        "With length: characters of what is judged. A better answer may be longer; compare with people, or with each "
-        "other.",
-        f"{AS_RUN}: whoever judged when it was run. {PANEL}: the mean of all judges.",
+        "Length: number of characters judged. Better answers may be longer, so compare a judge's correlation with that "
+        "of people or of other judges.",
+        f"{AS_RUN}: the judge of the run itself. {PANEL}: the mean of all judges.",
         f"{SPREAD}.",
     ]
     if not people:
-        notes.append("No marks of people: `wardround rate RUN`, or --human CSV.")
+        notes.append(
+            "There are no ratings by people: collect them with `wardround rate RUN`, or name them with --human CSV."
+        )
     return Table("judges", "Judges", columns, rows, notes)
 
 
@@ -231,7 +236,7 @@ def _self_preference(found: Judgements, people: Marks) -> Table:
         Column("p", "p", form=".3f"),
     ]
     note = (
-        "How much more than people and judges of other families a judge gives to doctors of its own family, less how "
-        "much more it gives to other doctors, case by case; above 0 it favours its own. p: permutation test."
+        "How much more a judge gives to doctors of its own family than people and judges of other families do, minus "
+        "the same for other doctors, case by case. Above 0, it favours its own family. p: permutation test."
     )
     return Table("self_preference", "Self-preference", columns, rows, [note, f"{SPREAD}."])

@@ -24,12 +24,14 @@ class Mark(Strict):
     rater: str = Field(min_length=1, max_length=80)
     scale: Name
     question: str
-    value: int = Field(description="Of a pair: -1 for `run`, 1 for `against`, 0 for neither, wherever they stood.")
+    value: int = Field(
+        description="Of a pair: -1 for `run`, 1 for `against`, 0 for neither, whichever was shown first."
+    )
     run: str
     against: str = Field("", description="The other run of a pair.")
     case_id: str
     epoch: int
-    shown_first: str = Field("", description="Which run of a pair stood first on the page.")
+    shown_first: str = Field("", description="The run of a pair that was shown first.")
     at: datetime = Field(default_factory=lambda: datetime.now(UTC))
 
     @property
@@ -89,9 +91,11 @@ def read_marks(file: Path) -> Sequence[Mark]:
             mark = Mark.model_validate_json(line)
         except ValidationError as error:
             faults = in_a_line(error, "the line", most=1)
-            raise ConfigurationError(f"{file}: line {number}: {faults}; mend or delete it") from None
+            raise ConfigurationError(f"{file}: line {number}: {faults}; correct or delete it") from None
         if not scale_of(mark.scale, "en").accepts(mark.question, mark.value):
             given = f"{mark.question} = {mark.value}"
-            raise ConfigurationError(f"{file}: line {number}: scale {mark.scale} knows no {given}; mend or delete it")
+            raise ConfigurationError(
+                f"{file}: line {number}: scale {mark.scale} has no answer {given}; correct or delete it"
+            )
         last[mark.asked] = mark
     return list(last.values())

@@ -48,5 +48,5 @@ def sorted_by_people(runs: Sequence[RecordedRun], votes: Mapping[str, Mapping[Ke
         Column("kappa", "Cohen's kappa", "With the judge", ".3f"),
         Column("both", "Sorted by both", "With the judge"),
     ]
-    note = "Reports whose diagnosis is graded D, as far as people have marked them."
-    return Table("misdiagnoses", "Wrong diagnoses as people sort them", columns, rows, [note])
+    note = "Reports whose diagnosis is graded D and that people have rated."
+    return Table("misdiagnoses", "Types of wrong diagnoses according to people", columns, rows, [note])

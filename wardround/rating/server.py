@@ -30,7 +30,7 @@ _POLICY = (
 
 def _one_line(name: str) -> str:
     if name != _clean_name(name):
-        raise ValueError("a name is one line, without blanks around it or signs that cannot be seen")
+        raise ValueError("a name must be one line without surrounding blanks or invisible characters")
     return name
 
 
@@ -43,7 +43,7 @@ class Given(Strict):
     """A rating as the page sends it."""
 
     rater: Annotated[str, AfterValidator(_one_line)] = Field(min_length=1, max_length=80)
-    place: int = Field(ge=0, description="Of the item in the rater's order.")
+    place: int = Field(ge=0, description="Position of the item in the rater's order.")
     question: str
     value: int
 
@@ -143,7 +143,8 @@ class _Handler(GuardedHandler):
         except ValidationError as error:
             fault = in_a_line(error, "the judgement")
         except OSError as error:
-            self.answer(HTTPStatus.INSUFFICIENT_STORAGE, f"{self.server.marks.file} cannot be written: {error}")
+            message = f"{self.server.marks.file} cannot be written: {error.strerror or error}"
+            self.answer(HTTPStatus.INSUFFICIENT_STORAGE, message)
             return
         if fault:
             self.answer(HTTPStatus.BAD_REQUEST, fault)

@@ -80,7 +80,7 @@ def tests_taken_back(file: Path, lines: Mapping[str, TestLine], path: Path) -> C
             continue
         round_tests = tests.setdefault(str(line.round), {})
         if code in round_tests:
-            fault = f"{line.case} has another {line.action} in round {line.round} further up; keep one"
+            fault = f"{line.case} already has a {line.action} in round {line.round}, further up; keep only one"
             problems.append(Problem(str(path), where, "action", fault))
             continue
         drafted = by_id[line.case].get("patient_test", {}).get(str(line.round), {}).get(code, {})

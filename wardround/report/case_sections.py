@@ -71,7 +71,7 @@ def _recalled_cases(events: Sequence[Event]) -> Iterator[tuple[str, str, float, 
         if event.event == RECALLED and isinstance(event.content, dict):
             rows = []
             for one in event.content.get("cases", ()):
-                name = one["case"] if one.get("verified", True) else f"{one['case']} (of this run)"
+                name = one["case"] if one.get("verified", True) else f"{one['case']} (from this run)"
                 rows.append((name, one["similarity"], "; ".join(one.get("diagnosis", ()))))
             found.setdefault(tuple(rows), []).append(title_of(event.stage))
     for recalled, stages in found.items():
@@ -85,7 +85,7 @@ def in_brief(answer: Any) -> str:
     return (
         text
         if len(text) <= _MAX_CHARACTERS
-        else f"{text[:_MAX_CHARACTERS]}… ({len(text)} characters; all in the trace)"
+        else f"{text[:_MAX_CHARACTERS]}… ({len(text)} characters; the trace has the full text)"
     )
 
 

@@ -50,7 +50,7 @@ class _Sealing(JsonPlusSerializer):
     def loads_typed(self, data: tuple[str, bytes]) -> Any:
         kind, _, written = data[0].partition(":")
         if written and written != _checksum(data[1]):
-            raise DamagedCheckpointError("a checkpoint is not as it was written: its checksum is another")
+            raise DamagedCheckpointError("a checkpoint is damaged: its checksum differs")
         return super().loads_typed((kind, data[1]))
 
 
@@ -266,7 +266,7 @@ async def run_thread(graph: Graph, thread: str, beginning: Any, context: Context
     try:
         return await _run_on(graph, thread, beginning, context, last)
     except DamagedCheckpointError as error:
-        _log.warning("%s: %s; it begins anew", thread, error)
+        _log.warning("%s: %s; the case starts again", thread, error)
         await forget_thread(cast(Any, graph.checkpointer), thread)
         return await _run_on(graph, thread, beginning, context, last)
 
@@ -295,6 +295,6 @@ async def forget_thread(checkpointer: BaseCheckpointSaver[Any], thread: str) -> 
         await outlasting(lambda: checkpointer.adelete_thread(thread))
     except Exception as error:  # each database has errors of its own
         raise RunStoppedError(
-            f"checkpoints can no longer be written: {type(error).__name__}: {error}; mend that and run the same "
-            "command again to go on"
+            f"checkpoints can no longer be written: {type(error).__name__}: {error}; fix this, then run the "
+            "same command again to resume"
         ) from error

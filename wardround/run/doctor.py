@@ -99,7 +99,7 @@ def _misplaced(directory: RunDirectory, mend: bool) -> list[str]:
     if mend:
         for one in wrong:
             _set_aside(path, one)
-    return [f"{one}: is not what it should be, a {kind}" for one, kind in wrong.items()]
+    return [f"{one}: should be a {kind}, but is not" for one, kind in wrong.items()]
 
 
 def _set_aside(path: Path, file: Path) -> None:
@@ -114,7 +114,7 @@ def _set_aside(path: Path, file: Path) -> None:
 
 def _manifest(directory: RunDirectory, mend: bool) -> list[str]:
     if recorded_manifest(directory.path) is None:
-        raise ValueError(f"{directory.path}: has no {MANIFEST}, so nobody knows what was run; put it back")
+        raise ValueError(f"{directory.path}: {MANIFEST} is missing, so what was run is unknown; restore it from a copy")
     faults = manifest_faults(directory.path)
     return mend_manifest(directory.path) if mend else [f"{file}: {why}" for file, why in faults.items()]
 
@@ -127,7 +127,7 @@ def _records(directory: RunDirectory, mend: bool) -> list[str]:
     """
     directory.run = (recorded_manifest(directory.path) or {}).get("run", "")
     if directory.run and (runs := {result.run for result in directory.told()} - {""}) and directory.run not in runs:
-        raise ValueError(f"{directory.path}: {MANIFEST} and the results are of two runs; put back what was there")
+        raise ValueError(f"{directory.path}: {MANIFEST} and the results belong to two runs; restore the original files")
     return [*directory.mend_records(), *directory.mend_packed()] if mend else directory.damaged()
 
 
@@ -137,8 +137,8 @@ def _lost_results(directory: RunDirectory, mend: bool) -> list[str]:
     lost = [file for file in directory.trace_files() if kept_at(file) != file and file not in with_result]
     for file in lost if mend else ():
         unpack(file)
-    does = "the same command as before scores them again, from their traces"
-    return [f"{directory.results_file}: has no result of {_named_cases(lost)}, which had ended; {does}"] if lost else []
+    does = "the same command again scores them from their traces"
+    return [f"{directory.results_file}: no result for {_named_cases(lost)}, which had ended; {does}"] if lost else []
 
 
 def _lost_traces(directory: RunDirectory, mend: bool) -> list[str]:
@@ -158,13 +158,13 @@ def _lost_traces(directory: RunDirectory, mend: bool) -> list[str]:
             cut.append(file)
     found = [
         f"{what} {_named_cases(files)}"
-        for what, files in {"have no": gone, "hold less than was asked of": cut}.items()
+        for what, files in {"no traces of": gone, "incomplete traces of": cut}.items()
         if files
     ]
     if found:
         raise ValueError(
-            f"{directory.traces}: {', and '.join(found)}; put them back from a copy, or go without: the scores stand, "
-            "and what was asked is lost; a case whose line is taken out of results.jsonl is asked anew"
+            f"{directory.traces}: {' and '.join(found)}; restore them from a copy, or go on without: the scores "
+            "remain, but the calls are lost (to run a case again, delete its line in results.jsonl)"
         )
     return []
 
@@ -182,7 +182,7 @@ def _checkpoints(directory: RunDirectory, mend: bool) -> list[str]:
     if not file.exists():
         return []
     damaged = damaged_threads(file)
-    problems = [f"{file}: a checkpoint of {thread} is not as it was written" for thread in sorted(damaged)]
+    problems = [f"{file}: damaged checkpoint of {thread}: the checksum differs" for thread in sorted(damaged)]
     run = (recorded_manifest(directory.path) or {}).get("run")
     final = {f"{run}/{result.case_id}#{result.epoch}" for result in directory.each_result() if result.final}
     if mend:
@@ -206,7 +206,7 @@ def _summary(directory: RunDirectory, mend: bool) -> list[str]:
         _set_aside(directory.path, file)
         if fresh is not None:
             directory.write_summary(fresh)
-    return [f"{file}: is not the summary of these results"]
+    return [f"{file}: does not match the results"]
 
 
 def _summarised(directory: RunDirectory, manifest: Mapping[str, Any]) -> dict[str, Any] | None:

@@ -26,7 +26,7 @@ def fault(error: Exception) -> str:
     """Describe an unexpected error, with the line that raised it, or the innermost line of plug-in code."""
     message = f"{type(error).__name__}: {masked(in_a_line(error))}"
     if isinstance(error, GraphRecursionError):
-        message = "GraphRecursionError: a graph goes round without an end; count its rounds in the state, and stop"
+        message = "GraphRecursionError: a graph loops without end; count its rounds in the state, and stop"
     place = plugin_of(error)
     if not place and isinstance(error, GivenError | GraphRecursionError):  # raised by correct code of ours
         return message

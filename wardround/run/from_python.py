@@ -44,7 +44,7 @@ def run_experiment(
         file = find_file(Path(experiment)) if experiment is not None else None
         experiment = read_experiment(file, settings or {}, models, [str(plugin) for plugin in plugins])
     elif settings or models or plugins:
-        raise ConfigurationError("settings, models and plugins are laid over a file; write them into the experiment")
+        raise ConfigurationError("settings, models and plugins override an experiment file; set them in the experiment")
     directory = Path(out) if out is not None else default_directory(Sweep(experiment.name, {"": experiment}))
     with ThreadPoolExecutor(1) as executor:  # the caller's own event loop may be running
         return executor.submit(contextvars.copy_context().run, asyncio.run, run_it(experiment, directory)).result()

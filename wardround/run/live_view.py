@@ -53,11 +53,11 @@ def live_view(console: Console, title: str = "", progress: str = AUTO) -> Iterat
 
 def _open_events(file: str) -> IO[str]:
     if not file.endswith(".jsonl"):
-        raise ConfigurationError(f"--progress {file}: neither 'auto' nor 'json' nor a file that ends with .jsonl")
+        raise ConfigurationError(f"--progress {file}: expected 'auto', 'json' or a file name that ends in .jsonl")
     try:
         return open(file, "a", encoding="utf-8")  # append: a resumed run, and the runs of a sweep, share the file
     except OSError as error:
-        raise ConfigurationError(f"--progress {file}: cannot be written: {error}") from error
+        raise ConfigurationError(f"--progress {file}: cannot be written: {error.strerror or error}") from error
 
 
 def _json_lines(out: IO[str]) -> Watcher:

@@ -100,7 +100,7 @@ async def run_case(
         elif context.grow != "off":
             course = final["follow_up"].course
     except RefusedError as error:
-        raise RunStoppedError(f"{error}; mend that and run the same command again to go on") from error
+        raise RunStoppedError(f"{error}; fix this, then run the same command again to resume") from error
     except AskError as error:
         outcome = failure(experiment, attempt, error.reason, described(error))
     except SexBoundError as error:

@@ -29,12 +29,12 @@ async def outlasting(work: Callable[[], Awaitable[T]], longest: float = _LONGEST
             if not _is_away(error) or (since is not None and now - since > longest):
                 raise
             if since is None:
-                _log.warning("a database does not answer (%s); a case waits for it, up to %.0f s", error, longest)
+                _log.warning("a database does not answer (%s); a case waits up to %.0f s for it", error, longest)
                 since = now
             await asyncio.sleep(min(_LONGEST_PAUSE, max(_FIRST_PAUSE, (now - since) / 4)))
         else:
             if since is not None:
-                _log.warning("the database answers again after %.0f s", time.monotonic() - since)
+                _log.warning("the database answers again, after %.0f s", time.monotonic() - since)
             return done
 
 

@@ -31,9 +31,7 @@ async def check_postgres(url: str) -> None:
         ConfigurationError: the address is invalid, packages are missing, or the database cannot be used.
     """
     if not url.startswith(_SCHEMES):
-        raise ConfigurationError(
-            "run.checkpoints: write postgresql://user@host:port/database, or leave it out for SQLite"
-        )
+        raise ConfigurationError("run.checkpoints: expected postgresql://HOST:PORT/DATABASE; leave it out for SQLite")
     try:
         from langgraph.checkpoint.postgres.aio import AsyncPostgresSaver
         from psycopg import AsyncConnection, Error
@@ -46,7 +44,7 @@ async def check_postgres(url: str) -> None:
         ) from error
     try:
         if is_closed() and not _on_this_machine(conninfo_to_dict(url)):  # it uses no Python sockets
-            raise ConfigurationError("run.checkpoints: --no-egress lets nothing leave; name a database of this machine")
+            raise ConfigurationError("run.checkpoints: --no-egress allows only a database on this machine; name one")
         async with await AsyncConnection.connect(url, row_factory=dict_row, **_CONNECTION_OPTIONS) as connection:
             # Poll: a session that waits for the lock inside a statement would block the other's CREATE INDEX for ever.
             while not await _try_lock(connection):  # noqa: ASYNC110  there is no event to wait for
@@ -55,8 +53,8 @@ async def check_postgres(url: str) -> None:
     except (Error, UnicodeError) as error:
         raise ConfigurationError(
             f"run.checkpoints: the database cannot be used: {_without_password(str(error), url)}; start the server, or "
-            "correct the address (a password may also stand in PGPASSWORD or ~/.pgpass, and has its special characters "
-            "percent-encoded in the address)"
+            "correct the address (percent-encode special characters of a password there, or give the password in "
+            "PGPASSWORD or ~/.pgpass)"
         ) from None
 
 
@@ -98,5 +96,5 @@ def _without_password(text: str, url: str) -> str:
     user_info = url.partition("://")[2].rpartition("@")[0]
     secret = user_info.partition(":")[2] + " " + " ".join(re.findall(r"password=([^&]*)", url))
     if any(part and part in text for part in re.split(r"[:@/?#%&\s]+", secret)):
-        return "the reason repeats a part of the password and is not shown"
+        return "the reason contains part of the password and is not shown"
     return " ".join(text.split())

@@ -49,7 +49,7 @@ async def project(experiment: Experiment, out: Path, like: Path | None = None) -
     left = max(0, cases - finished)
     taken = [result for result in run.results if result.calls] if run is not None else []
     if like is not None and not taken:
-        raise ConfigurationError(f"{like}: no case of it asked a model")
+        raise ConfigurationError(f"{like}: no case of this run asked a model")
     if run is not None and taken:
         seconds = (mean([result.seconds for result in taken]) or 0.0) * left / experiment.run.concurrency
         return Projection(cases, left, run.path, len(taken), _table(run, left, len(taken), experiment.epochs), seconds)
@@ -80,9 +80,9 @@ def _table(run: RecordedRun, left: int, sample: int, epochs: int) -> Table:
     every = [*sorted(by_role.items()), ((_TOTAL, ""), [call for calls in by_role.values() for call in calls])]
     rows = [_row(role, model, calls, left / sample) for (role, model), calls in every]
     columns = [Column("role", "Role", key=True), Column("model", "Model", key=True)]
-    columns += [Column(name, title, form=",.0f") for name, title in (("calls", "Calls"), ("read", "Tokens read"))]
-    columns += [Column("written", "Tokens written", form=",.0f"), Column("cost", "US dollars", form=",.2f")]
-    title = f"What {counted(left, 'case')} will take" + (", counted once an epoch" if epochs > 1 else "")
+    columns += [Column(name, title, form=",.0f") for name, title in (("calls", "Calls"), ("read", "Input tokens"))]
+    columns += [Column("written", "Output tokens", form=",.0f"), Column("cost", "US dollars", form=",.2f")]
+    title = f"Projected use of {counted(left, 'case')}" + (", each epoch counted" if epochs > 1 else "")
     return Table("projection", title, columns, rows)
 
 

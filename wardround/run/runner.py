@@ -63,7 +63,7 @@ async def _run(experiment: Experiment, out: Path, on_result: OnResult | None) ->
     await check_servers(context)
     if experiment.limits_cost and (unknown := unpriced(context.models, context)):
         raise ConfigurationError(
-            f"limits: a cost is limited, and no price is known for {', '.join(unknown)}; give it in [workflow.prices]"
+            f"limits: the cost is limited, but no price is known for {', '.join(unknown)}; set it in [workflow.prices]"
         )
     await check_checkpoints(experiment.run.checkpoints)
     memory = await _memory_of(context)
@@ -96,8 +96,8 @@ async def _run(experiment: Experiment, out: Path, on_result: OnResult | None) ->
                 if experiment.run.fail_on_error and not outcome.result.scored:
                     failed = outcome.result
                     raise RunStoppedError(
-                        f"{failed.case_id} failed ({failed.termination}: {failed.error}), and no case is to fail; mend "
-                        "that and run the same command again to go on"
+                        f"{failed.case_id} failed ({failed.termination}: {failed.error}), and run.fail_on_error is "
+                        "set; fix this, then run the same command again to resume"
                     )
 
             stopped: RunStoppedError | None = None
@@ -175,8 +175,8 @@ def _verified_counts(memory: Memory, items: Sequence[Item]) -> dict[str, int]:
     tested = [item.id for item in items if isinstance(item, Case) and item.split in (None, "test")]
     if not memory.location.startswith(BUILTIN) and (known := sorted(memory.holds(tested))):
         raise ConfigurationError(
-            f"workflow.memory: {memory.location} holds {len(known)} of the cases that are run ({known[0]}, ...) with "
-            "their answer keys; build it of the train split (`wardround cases split`, `wardround memory build`)"
+            f"workflow.memory: {memory.location} contains {len(known)} of the cases of this run ({known[0]}, ...) with "
+            "their answer keys; build it from the train split (`wardround cases split`, `wardround memory build`)"
         )
     return {department: count.verified for department, count in sorted(memory.stats().items()) if count.verified}
 

@@ -34,8 +34,12 @@ class Allowed(BaseModel):
         pattern=r"[\w-]+$",
     )
     origins: tuple[str, ...] = (STUDIO,)
-    values: dict[str, tuple[str, ...]] = Field(default_factory=dict, description="By setting, besides the default.")
-    blocks: ModelBlocks = Field(default_factory=dict, description="Models with parameters, which runs name.")
+    values: dict[str, tuple[str, ...]] = Field(
+        default_factory=dict, description="Allowed values by setting, besides the default."
+    )
+    blocks: ModelBlocks = Field(
+        default_factory=dict, description="Models with parameters, which runs refer to by name."
+    )
     open_page: bool = False
 
     def admits(self, setting: str, value: str) -> bool:

@@ -51,15 +51,15 @@ def _refusal(scope: Scope) -> str | None:
     headers = Headers(scope=scope)
     hosts = {f"{name}:{scope['server'][1]}" for name in _LOOPBACK}
     if len(given := headers.getlist("host")) != 1 or given[0].lower() not in hosts:
-        return "refused: this server answers to the loopback interface's own names alone"
+        return "refused: this server answers only to 127.0.0.1, localhost and [::1]"
     origins = {*allowed().origins, *(f"http://{host}" for host in hosts)}
     if any(origin not in origins for origin in headers.getlist("origin")):
-        return "refused: a page from there may not call this server; allow it with `wardround dev --allow-origin`"
+        return "refused: pages of that origin may not call this server; allow it with `wardround dev --allow-origin`"
     _, token, *rest = scope["path"].split("/", 2)
     if not secrets.compare_digest(token.encode(), allowed().token.encode()):
-        return "refused: addresses begin with the token that was printed when this server started"
+        return "refused: the address must begin with the token that was printed when this server started"
     if "".join(rest).split("/", 1)[0] not in _SERVED:
-        return "refused: not served here"
+        return "refused: this path is not served here"
     return None
 
 
@@ -68,7 +68,10 @@ async def _announce(app: Starlette) -> AsyncIterator[None]:
     """Print the server's address with the token, which LangGraph's own messages lack."""
     address = f"{os.environ['LANGGRAPH_API_URL']}/{allowed().token}"
     page = f"{STUDIO}/studio/?baseUrl={address}"
-    print(f"Server, for programs: {address}\nStudio: {page}\nWho has the address may run graphs: keep it.", flush=True)
+    print(
+        f"Server, for programs: {address}\nStudio: {page}\nAnyone who has the address can run graphs: keep it secret.",
+        flush=True,
+    )
     if allowed().open_page:
         import threading
         import webbrowser

@@ -26,7 +26,7 @@ def binding(port: int) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise OSError(error.errno, f"{error.strerror}; name another with --port", f"port {port}") from error
+        raise OSError(error.errno, f"{error.strerror}; choose another with --port", f"port {port}") from error
 
 
 class LoopbackServer(ThreadingHTTPServer):
@@ -87,7 +87,7 @@ class GuardedHandler(BaseHTTPRequestHandler):
         """Explain a bad request in one line; for an unknown method, list the known ones."""
         if code == HTTPStatus.NOT_IMPLEMENTED and self.command:
             known = sorted(name.removeprefix("do_") for name in dir(self) if name.startswith("do_"))
-            explanation = f"{self.command} is not answered here; {', '.join(known)} are"
+            explanation = f"{self.command} is not supported; supported methods: {', '.join(known)}"
             self.answer(HTTPStatus.METHOD_NOT_ALLOWED, explanation, allow=", ".join(known))
         else:
             self.answer(HTTPStatus(code), message or HTTPStatus(code).phrase)
@@ -99,11 +99,11 @@ class GuardedHandler(BaseHTTPRequestHandler):
         origins = self.headers.get_all("origin") or []
         token, _, path = urlsplit(self.path).path.lstrip("/").partition("/")
         if [host.lower() for host in self.headers.get_all("host") or []] not in [[host] for host in hosts]:
-            refusal = "this server answers to the loopback interface's own names alone"
+            refusal = "this server answers only to 127.0.0.1 and localhost"
         elif any(origin not in {f"http://{host}" for host in hosts} for origin in origins):
-            refusal = "a page from there may not call this server"
+            refusal = "pages of that origin may not call this server"
         elif not secrets.compare_digest(token.encode(), self.server.token.encode()):
-            refusal = "addresses begin with the token that was printed when this server started"
+            refusal = "the address must begin with the token that was printed when this server started"
         else:
             return path
         self.answer(HTTPStatus.FORBIDDEN, f"refused: {refusal}")

@@ -41,7 +41,7 @@ def check_context(given: Mapping[str, Any], schema: type[BaseModel], offered: Co
     for name in given:
         if name not in offered:
             raise NotStartedError(
-                f"context: {name!r} is set by no run of {graph!r} on a server: {nearest(name, offered)}"
+                f"context: {name!r} is not a setting of {graph!r} on a server: {nearest(name, offered)}"
             )
 
 
@@ -58,12 +58,12 @@ def input_of(given: Any, types: Mapping[str, Any], graph: str) -> dict[str, Any]
         if name not in types:
             for field, hint in types.items():
                 if _is_model(hint) and set(_needed(hint)) <= given.keys() <= hint.model_fields.keys():
-                    raise NotStartedError(f'input: these are the fields of a {field}: give it as {{"{field}": ...}}')
-            raise NotStartedError(f"input: {name!r} is no field of it; {expected_fields}")
+                    raise NotStartedError(f'input: these are the fields of a {field}; pass it as {{"{field}": ...}}')
+            raise NotStartedError(f"input: {name!r} is not a field of it; {expected_fields}")
     found = fields_of({name: value for name, value in given.items() if value is not None}, types, "input")
     if (case := found.get("case")) is not None and found.get("case_id", case.id) != case.id:
         both_cases = f"case_id {found['case_id']!r} and case {case.id!r}"
-        raise NotStartedError(f"input: {both_cases} are two cases; give one of them")
+        raise NotStartedError(f"input: {both_cases} are different cases; give only one")
     return found
 
 
@@ -76,7 +76,7 @@ def fields_of(given: Mapping[str, Any], types: Mapping[str, Any], place: str) ->
     typed = {}
     for name, value in given.items():
         if name not in types:
-            raise NotStartedError(f"{place}: {name!r} is no field of it: {nearest(name, types)}")
+            raise NotStartedError(f"{place}: {name!r} is not a field of it: {nearest(name, types)}")
         try:
             typed[name] = _adapter(types[name]).validate_json(to_json(value))
         except ValidationError as error:

@@ -45,7 +45,9 @@ class ServedGraph(CompiledStateGraph[Any, Any, Any, Any]):
             input = input_of(input, self._input_types(), self.name)
         elif saved is None:
             fields = ", ".join(self._input_types())
-            raise NotStartedError(f"input: this thread has nothing to go on from; {self.name!r} starts from {fields}")
+            raise NotStartedError(
+                f"input: this thread has no earlier state to continue from; {self.name!r} starts from {fields}"
+            )
         elif not options.get("context"):
             options["context"] = self._settings_of(saved)
             config = {**config, "metadata": {**options["context"], **config.get("metadata", {})}}

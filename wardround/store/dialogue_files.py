@@ -30,12 +30,14 @@ class Failure(BaseModel):
 
     id: str
     termination: str = Field(
-        description="`gates`, or why nothing was written: `model_error`, `unparseable_answer`, ..."
+        description="`gates`, or why no dialogue was written: `model_error`, `unparseable_answer`, ..."
     )
     gates: list[str] = Field(default_factory=list, description="The gates that the dialogue failed.")
-    problems: list[str] = Field(default_factory=list, description="What they found.")
+    problems: list[str] = Field(default_factory=list, description="What these gates found.")
     error: str | None = None
-    dialogue: Dialogue | None = Field(None, description="As it was written, for those who want to mend it.")
+    dialogue: Dialogue | None = Field(
+        None, description="The dialogue as it was written, in case it is to be corrected."
+    )
 
     @property
     def reason(self) -> str:
@@ -76,7 +78,9 @@ class DialogueFiles:
         self.sheet = output.with_name(f"{output.name}.sheet.json")
         self.directory = RunDirectory(output.with_name(f"{output.name}.work"))
         if output.exists() and output.stat().st_size and not is_run(self.directory.path):
-            raise ConfigurationError(f"{output}: exists and was not made here; name another file with -o")
+            raise ConfigurationError(
+                f"{output}: exists, but was not written by this command; name another file with -o"
+            )
         self._left_out = left_out
         self._rewritten = False
 

@@ -34,7 +34,8 @@ def writing(place: Path) -> Iterator[None]:
         yield
     except OSError as error:
         raise RunStoppedError(
-            f"{place}: cannot be written: {error}; mend that and run the same command again to go on"
+            f"{place}: cannot be written: {error.strerror or error}; fix this, then run the same command again to "
+            "resume"
         ) from error
 
 
@@ -52,7 +53,7 @@ def only_writer(root: Path, folder: str, refusal: type[Exception], taken: str) -
     except Timeout:
         raise refusal(taken) from None
     except OSError as error:
-        raise refusal(f"--out {root}: cannot be written: {error}") from error
+        raise refusal(f"--out {root}: cannot be written: {error.strerror or error}") from error
     try:
         yield
     finally:
@@ -117,7 +118,7 @@ def damaged_lines(path: Path, read: Reader) -> dict[int, str]:
             found[number] = str(error)
         else:
             if key is not None and (first := seen.setdefault(key, number)) != number:
-                found[number] = f"tells again what line {first} tells"
+                found[number] = f"repeats line {first}"
     return found
 
 

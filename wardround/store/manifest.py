@@ -83,7 +83,7 @@ def read_manifest(file: Path) -> dict[str, Any]:
     """
     manifest: dict[str, Any] = json.loads(unsealed(file.read_text("utf-8")))
     if not isinstance(manifest.get("configuration"), dict) or not isinstance(manifest.get("run"), str):
-        raise ValueError("it has no configuration or no run")
+        raise ValueError("it has no configuration or no run id")
     return manifest
 
 
@@ -103,7 +103,9 @@ def recorded_manifest(root: Path) -> dict[str, Any] | None:
         except (OSError, ValueError) as error:
             faults.append(f"{file}: is not a manifest ({error})")
     if found and any(other != found[0] for other in found):
-        raise ValueError(f"{root}: {MANIFEST} and {COPY} are of two runs; delete the one that is not of these results")
+        raise ValueError(
+            f"{root}: {MANIFEST} and {COPY} belong to two runs; delete the one that does not belong to the results"
+        )
     if faults and not found:
         raise ValueError(faults[0])
     return found[0] if found else None
@@ -121,7 +123,7 @@ def manifest_faults(root: Path) -> dict[Path, str]:
             try:
                 read_manifest(file)
             except FileNotFoundError:
-                faults |= {file: "is gone"} if file.name == MANIFEST else {}
+                faults |= {file: "is missing"} if file.name == MANIFEST else {}
             except (OSError, ValueError) as error:
                 faults[file] = f"is not a manifest ({error})"
     return faults

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from cases import Case, CaseFileError
+from cases.validation import in_a_line
 from llm.trace import Call, Trace
 from scoring.consultation import ConsultationAnswers
 from scoring.metrics.statistics import Estimate
@@ -108,7 +109,7 @@ class RecordedRun:
         """
         cases = select_cases(self.experiment.data)
         if manifest_of(self.experiment, cases)["data"] != self.manifest["data"]:
-            raise ConfigurationError(f"{self.path}: the cases have changed since they were run")
+            raise ConfigurationError(f"{self.path}: the cases have changed since the run")
         return {case.id: case for case in cases}
 
     def known_cases(self) -> tuple[Mapping[str, Case], str]:
@@ -144,7 +145,7 @@ def find_run(path: Path) -> RecordedRun:
     """
     runs = find_runs([path])
     if len(runs) > 1:
-        raise ConfigurationError(f"{path}: holds {len(runs)} runs; name one of them")
+        raise ConfigurationError(f"{path}: contains {len(runs)} runs; name one of them")
     return open_run(runs[0].path)
 
 
@@ -156,7 +157,7 @@ def open_run(path: Path) -> RecordedRun:
     """
     run = _open(path, path.resolve().name)
     if not run.results:
-        raise ConfigurationError(f"{path}: holds no results yet; run it first")
+        raise ConfigurationError(f"{path}: has no results yet; run it first")
     return run
 
 
@@ -167,8 +168,8 @@ def _run_directories(path: Path) -> list[Path]:
     if not found:
         beside = path.parent if path.parent.is_dir() and any(map(is_run, path.parent.iterdir())) else None
         raise ConfigurationError(
-            f"{path}: is not a run directory: it has no {MANIFEST}, nor has a folder in it"
-            + (f"; {beside} names all runs beside it" if beside else "")
+            f"{path}: is not a run directory: neither it nor a folder in it has a {MANIFEST}"
+            + (f"; for all runs in {beside}, name that folder" if beside else "")
         )
     order = [name for name in run_order(path) if name in found]
     return [found[name] for name in [*order, *sorted(found.keys() - set(order))]]
@@ -181,9 +182,9 @@ def _open(path: Path, name: str) -> RecordedRun:
         manifest = read_manifest(path / MANIFEST)
     except (OSError, ValueError) as error:
         raise ConfigurationError(
-            f"{path}: {MANIFEST} cannot be read ({error}); `wardround doctor {path}` mends what can be"
+            f"{path}: {MANIFEST} cannot be read ({error}); run `wardround doctor {path}` to repair it"
         ) from error
     try:
         return RecordedRun(name, path, manifest, Experiment.model_validate(manifest["configuration"]))
     except ValueError as error:
-        raise ConfigurationError(f"{path}: is not a run directory: {MANIFEST} cannot be read ({error})") from error
+        raise ConfigurationError(f"{path}: this version cannot use {MANIFEST} ({in_a_line(error)})") from error

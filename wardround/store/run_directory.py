@@ -56,21 +56,21 @@ class Result(BaseModel):
 
     case_id: str
     epoch: int
-    termination: str = Field(description="`completed`, or the reason why not.")
+    termination: str = Field(description="`completed`, or the reason why the case did not complete.")
     scores: dict[str, float | None] = Field(default_factory=dict)
-    unscored: dict[str, str] = Field(default_factory=dict, description="Why a score is missing, by its name.")
+    unscored: dict[str, str] = Field(default_factory=dict, description="Why a score is missing, by score.")
     tokens: int = 0
     cost: float | None = None
     seconds: float = 0.0
     error: str | None = None
-    calls: int = Field(0, description="Questions that a model was asked; what rules and people answered is none.")
+    calls: int = Field(0, description="Number of questions asked of models, not of rules or people.")
     models: dict[str, list[str]] = Field(default_factory=dict, description="The models that answered, by role.")
     stages: dict[str, str] = Field(default_factory=dict, description="How each stage ended: agreed or exhausted.")
-    rounds: dict[str, int] = Field(default_factory=dict, description="Decisions that each stage made and had judged.")
-    dropped_seats: int = Field(0, description="Answers of group members that could not be read and were done without.")
-    unnamed_results: int = Field(0, description="Results told that no rule finds named in the order (`result_gate`).")
-    answers: RunAnswers | None = Field(None, description="What the graph came to; None if it did not get that far.")
-    run: str = Field("", description="The run that it is of, as the manifest names it; older lines do not say.")
+    rounds: dict[str, int] = Field(default_factory=dict, description="Number of judged decisions of each stage.")
+    dropped_seats: int = Field(0, description="Number of group members' answers left out as unreadable.")
+    unnamed_results: int = Field(0, description="Number of results released that no rule finds named in the order.")
+    answers: RunAnswers | None = Field(None, description="Answers of the graph; None if it reached none.")
+    run: str = Field("", description="Id of the run, as in the manifest; empty in older lines.")
 
     @property
     def scored(self) -> bool:
@@ -122,7 +122,7 @@ def read_result(line: str) -> Result:
     except ValidationError as error:
         raise ValueError("is not a result") from error
     if any(score is not None and not abs(score) < NO_SCORE for score in result.scores.values()):
-        raise ValueError("has a score that is no number")
+        raise ValueError("has a score that is not a number")
     return result
 
 
@@ -155,7 +155,7 @@ class RunDirectory:
                 for file in self.trace_files():
                     drop_cut_line(file)
             except OSError as error:
-                raise ConfigurationError(f"--out {self.path}: cannot be written: {error}") from error
+                raise ConfigurationError(f"--out {self.path}: cannot be written: {error.strerror or error}") from error
             yield self
 
     @property
@@ -176,7 +176,7 @@ class RunDirectory:
                 result = self.read_line(line, seen)
             except ValueError as error:
                 message = f"{self.results_file}: line {number} {error}: {line[:80].decode(errors='replace')!r}"
-                raise ConfigurationError(f"{message}; `wardround doctor {self.path}` mends that") from error
+                raise ConfigurationError(f"{message}; run `wardround doctor {self.path}` to repair it") from error
             seen.add(result.key)
             yield result
 
@@ -253,7 +253,7 @@ class RunDirectory:
         def result_key(line: str) -> tuple[str, int]:
             key = self.read_line(line.encode()).key
             if planned is not None and key not in planned:
-                raise ValueError(f"is of {key[0]}, epoch {key[1]}, which this run does not have")
+                raise ValueError(f"is for {key[0]}, epoch {key[1]}, which is not part of this run")
             return key
 
         return {self.results_file: result_key, self._pseudo_cases: _read_json, self._options: _read_json}
@@ -266,9 +266,9 @@ class RunDirectory:
         """
         result = read_result(line.decode())
         if result.key in seen:
-            raise ValueError("tells again what an earlier line tells")
+            raise ValueError("repeats an earlier line")
         if self.run and result.run not in ("", self.run):
-            raise ValueError("is of another run")
+            raise ValueError("belongs to another run")
         return result
 
     def _warn(self, faults: Sequence[str]) -> None:
@@ -336,7 +336,7 @@ class RunDirectory:
         Raises:
             ConfigurationError: another process holds the lock, or the directory cannot be written.
         """
-        taken = f"{self.path}: another process is running here; wait for it or choose another --out"
+        taken = f"{self.path}: another process is using this directory; wait for it or choose another --out"
         return only_writer(self.path, "traces", ConfigurationError, taken)
 
     def _unsealed_lines(self, file: Path) -> list[str]:
@@ -344,7 +344,9 @@ class RunDirectory:
         try:
             return [unsealed(line.decode()) for line in whole_lines(file)]
         except ValueError as error:
-            raise ConfigurationError(f"{file}: a line {error}; `wardround doctor {self.path}` mends that") from error
+            raise ConfigurationError(
+                f"{file}: a line {error}; run `wardround doctor {self.path}` to repair it"
+            ) from error
 
     def _check_manifest(self, manifest: dict[str, Any]) -> None:
         self.run = ""
@@ -357,8 +359,7 @@ class RunDirectory:
         if not self.run:
             if self.has_records:
                 raise ConfigurationError(
-                    f"{self.path}: holds results, but no {MANIFEST} that tells of what; put it back, or choose "
-                    "another --out"
+                    f"{self.path}: has results but no {MANIFEST}; restore it from a copy, or choose another --out"
                 )
             # Pseudo-cases are filed under this id; a later run in the same place must not find them.
             self.run = manifest["run"] = uuid.uuid4().hex
@@ -376,7 +377,8 @@ class RunDirectory:
         if changes:
             listed = "\n".join(f"  {change}" for change in changes[:12])
             raise ConfigurationError(
-                f"{self.path} holds a run of another configuration:\n{listed}\nChoose another --out, or run as before."
+                f"{self.path}: contains a run with another configuration:\n{listed}\n"
+                "Choose another --out, or use the previous configuration."
             )
         self._warn(mend_manifest(self.path))
 
@@ -389,4 +391,4 @@ def _read_entry(line: str) -> None:
     try:
         read_entry(line)
     except ValidationError as error:
-        raise ValueError("is not the record of a call") from error
+        raise ValueError("is not a record of a call") from error

@@ -20,8 +20,11 @@ from wardround.tables.simulators import simulators_table
 from wardround.tables.table import Column, DoesNotFitError, Table, measured, stars
 
 _LENGTHS = ("AVG_TURN", "AVG_LEN")
-UNCHOSEN = "DIAGNOSIS: nobody chose an option; `wardround score aie RUNS --diagnose SPEC` has a model choose."
-STARS = "*, **: differs from {} with p < 0.05, p < 0.01 (paired permutation test over cases, Holm over all columns)."
+UNCHOSEN = "DIAGNOSIS: no option was chosen; use `wardround score aie RUNS --diagnose SPEC` to have a model choose."
+STARS = (
+    "*, **: differs from {} with p < 0.05, p < 0.01 (paired permutation test over cases, Holm-corrected over all "
+    "columns)."
+)
 _DENOMINATOR_NOTES = {"sound": "; ACC and SPECIFIC over those with such an action", "paper": ""}
 Doctors = Mapping[str, Sequence[AieTranscript]]
 
@@ -76,8 +79,9 @@ def paper_table(scores: Mapping[str, Samples], language: Language, definition: D
         *(Column(f"[{name}]", name, f"AIE, Table {number}") for name in printed["doctors"]),
     ]
     notes = [
-        f"Mean ± standard error; percent, but turns and length. Over {_cases(scores)}{_DENOMINATOR_NOTES[definition]}.",
-        f"AIE, Table {number}: as printed, of their doctors on {cases}.",
+        "Mean ± standard error; percent, except turns and length. Over "
+        f"{_cases(scores)}{_DENOMINATOR_NOTES[definition]}.",
+        f"AIE, Table {number}: printed values of the paper's doctors on {cases}.",
         *([] if any(metrics["DIAGNOSIS"].n for metrics in found.values() if "DIAGNOSIS" in metrics) else [UNCHOSEN]),
         *([STARS.format(next(iter(scores)))] if len(scores) > 1 else []),
     ]
@@ -89,7 +93,7 @@ def _cases(scores: Mapping[str, Samples]) -> str:
     cases = {doctor: len(by_case(samples["AVG_TURN"])) for doctor, samples in scores.items()}
     if len({*cases.values()}) == 1:
         return counted(next(iter(cases.values())), "case")
-    return "cases: " + ", ".join(f"{doctor} {n}" for doctor, n in cases.items())
+    return ", ".join(f"{counted(n, 'case')} ({doctor})" for doctor, n in cases.items())
 
 
 def _p_values(scores: Mapping[str, Samples]) -> dict[tuple[str, str], float | None]:
@@ -151,15 +155,15 @@ def rounds_table(rows: Sequence[Mapping[str, Any]]) -> Table:
         Column("DIAGNOSIS", "Diagnosis", mean=True, ends=PERCENT),
         Column("asked", "Asked"),
     ]
-    notes = ["A dialogue that has ended keeps what it had; only dialogues that go on are asked again."]
-    title, pictures = "As far as each round (AIE, Figure 6d)", {"aie-figure-6d": draw_rounds}
+    notes = ["A dialogue that has ended keeps its last values; only dialogues that continue are asked again."]
+    title, pictures = "Coverage and diagnosis by round (AIE, Figure 6d)", {"aie-figure-6d": draw_rounds}
     return Table("aie-figure-6d", title, columns, rows, notes, pictures=pictures)
 
 
 def _doctors(runs: Sequence[RecordedRun]) -> dict[str, list[AieTranscript]]:
     fitting = [run for run in runs if run.suite.name == "aie" and run.scored]
     if not fitting:
-        raise DoesNotFitError("no run with dialogues is scored by suite aie")
+        raise DoesNotFitError("no run with dialogues was scored by suite aie")
     return {run.name: read_transcripts(run.path, "aie").records for run in fitting}
 
 
@@ -186,8 +190,13 @@ def formats_table(
         Column("difference", "Difference", form="+.2f", mean=True),
         Column("n", "Cases"),
     ]
-    notes = ["Percent of right diagnoses. Difference: multiple choice less interactive, over the cases that have both."]
-    title, pictures = "Both formats by examination (AIE, Figure 6b)", {"aie-figure-6b": draw_formats}
+    notes = [
+        "Percent of right diagnoses. Difference: multiple choice minus interactive, over the cases that have both."
+    ]
+    title, pictures = (
+        "Right diagnoses in both formats, by examination (AIE, Figure 6b)",
+        {"aie-figure-6b": draw_formats},
+    )
     return Table("aie-figure-6b", title, columns, rows, notes, pictures=pictures)
 
 

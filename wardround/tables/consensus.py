@@ -38,8 +38,9 @@ def build(runs: Sequence[RecordedRun]) -> list[Table]:
         for run, found in discussions_by_run
     ]
     notes = [
-        "After round: share of the cases with a discussion that are in consensus by then; 0 is before any discussion.",
-        "Cases without one (one doctor alone, or stopped before it) are left out of the shares.",
+        "After round: share of the cases with a discussion that had reached consensus by then; 0 is before any "
+        "discussion.",
+        "Cases without a discussion (only one doctor, or stopped before it) are left out of the shares.",
     ]
     caption = "Share of cases in consensus after each round of discussion."
     pictures = {"consensus": draw_consensus}

@@ -25,9 +25,9 @@ def build(runs: Sequence[RecordedRun]) -> list[Table]:
     """
     rows: list[dict[str, Any]] = []
     notes = [
-        "Means and differences over the cases that both runs scored, averages over the columns that both have of a "
-        "case; a paper's has no value where they have no case of one of its columns. p: paired permutation test, by "
-        "Holm over the columns of the pair, averages by themselves."
+        "Means and differences are over the cases that both runs scored; an average is over the columns that both have "
+        "for a case, and a paper's average has no value if the runs share no case of one of its columns. p: paired "
+        "permutation test, Holm-corrected over the columns of the pair; averages are corrected separately."
     ]
     form = ".2f"
     for setting, first, run in pairs(runs):
@@ -62,8 +62,11 @@ def build(runs: Sequence[RecordedRun]) -> list[Table]:
     ]
     if any("expected" in row for row in rows):
         columns.append(Column("expected", "As expected"))
-        notes.append("As expected: whether a mean moved as the paper expects without that characteristic (Table 4).")
-    return [Table("contrasts", "What a setting changes", columns, rows, notes, "Paired differences by setting.")]
+        notes.append(
+            "As expected: whether the mean changed in the direction that the paper expects without that "
+            "characteristic (Table 4)."
+        )
+    return [Table("contrasts", "Effect of single settings", columns, rows, notes, "Paired differences by setting.")]
 
 
 def pairs(runs: Sequence[RecordedRun]) -> Iterator[tuple[str, RecordedRun, RecordedRun]]:

@@ -26,15 +26,15 @@ def build(runs: Sequence[RecordedRun]) -> list[Table]:
     columns = [
         Column("run", "Run", key=True),
         Column("dialogues", "Dialogues"),
-        Column("pairs", "#QA", "In all"),
-        Column("tests", "#Test", "In all"),
-        Column("pairs_each", "#QA", "In a dialogue", mean=True),
-        Column("tests_each", "#Test", "In a dialogue", mean=True),
+        Column("pairs", "#QA", "In total"),
+        Column("tests", "#Test", "In total"),
+        Column("pairs_each", "#QA", "Per dialogue", mean=True),
+        Column("tests_each", "#Test", "Per dialogue", mean=True),
     ]
     notes = [
-        "#QA: turns of the doctor with a reply. #Test: of these, those in which examinations were asked for.",
-        "Of several doctors the dialogue of the first; relevance, consistency and accuracy of the replies: "
-        "`wardround score replies RUN`.",
+        "#QA: turns of the doctor that got a reply. #Test: those of them in which examinations were asked for.",
+        "With several doctors, the dialogue of the first one is counted. For the relevance, consistency and accuracy "
+        "of the replies, use `wardround score replies RUN`.",
     ]
     table = Table("dialogues", "Dialogues", columns, rows, notes, "Questions answered and examinations asked for.")
     return [table, *_phases(runs)]
@@ -66,7 +66,10 @@ def _phases(runs: Sequence[RecordedRun]) -> list[Table]:
         Column("first", "Turn", "Disease first named", mean=True),
         Column("named", "Dialogues", "Disease first named", form=".3f", mean=True),
     ]
-    notes = ["Before, from then on: the doctor's turns until one names a suspected disease; all, if none does."]
+    notes = [
+        "Before: turns of the doctor before the first that names a suspected disease (all turns if none does). From "
+        "then on: that turn and those after it."
+    ]
     caption = "Turns of the doctor before and after a disease was first named."
     return [Table("phases", "Before and after the diagnosis", columns, rows, notes, caption)] if rows else []
 

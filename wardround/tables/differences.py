@@ -28,10 +28,10 @@ def check_comparable(runs: Sequence[RecordedRun]) -> None:
     if len(runs) < 2:
         raise ConfigurationError("compare needs at least two run directories")
     if empty := [run for run in runs if not run.results]:
-        raise ConfigurationError(f"{empty[0].path}: holds no results yet; run it first")
+        raise ConfigurationError(f"{empty[0].path}: has no results yet; run it first")
     if len({run.suite.name for run in runs}) > 1:
         scored = ", ".join(f"{run.path} by {run.suite.name}" for run in runs)
-        raise ConfigurationError(f"only runs of one suite can be compared: {scored}")
+        raise ConfigurationError(f"only runs scored by the same suite can be compared: {scored}")
 
 
 def differences_table(runs: Sequence[RecordedRun], margin: float | None = None) -> Table:
@@ -126,15 +126,15 @@ def _notes(runs: Sequence[RecordedRun], margin: float | None) -> list[str]:
     suite = runs[0].suite
     margins = {found for name in suite.titles if (found := margin_of(suite, name, margin)) is not None}
     notes = [
-        "Differences are paired over the cases that both scored, an average over the columns that both have of a case; "
-        "intervals by BCa bootstrap (none where all differences are the same).",
-        "p: paired permutation test of the mean. Holm's correction and the false discovery rate (FDR) are over the "
-        "columns of all runs together; averages are corrected among themselves.",
-        "needed: cases that would show a difference like this one in 8 of 10 studies (two-sided, at 5 %).",
+        "Differences are paired over the cases that both runs scored; an average is over the columns that both have "
+        "for a case. Intervals: BCa bootstrap (none where all differences are equal).",
+        "p: paired permutation test of the mean difference. Holm's correction and the false discovery rate (FDR) cover "
+        "the columns of all runs together; averages are corrected separately.",
+        "needed: cases needed to detect a difference of this size with 80 % power (two-sided test at 5 %).",
     ]
     if margins:
         listed = ", ".join(f"{each:g}" for each in sorted(margins))
-        notes.append(f"p (TOST): small where the difference is surely within ± {listed}; --margin sets it.")
+        notes.append(f"p (TOST): equivalence test, small if the difference lies within ± {listed} (--margin).")
     return [*notes, *_settings(runs), *unlike(runs), *judge_notes(runs)]
 
 
@@ -154,5 +154,5 @@ def _settings(runs: Sequence[RecordedRun]) -> Iterator[str]:
         yield (
             f"{run.name} differs from {first.name} in {settings}."
             if settings
-            else f"{run.name} is set as {first.name} is."
+            else f"{run.name} has the same settings as {first.name}."
         )

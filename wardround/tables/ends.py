@@ -30,7 +30,7 @@ def build(runs: Sequence[RecordedRun]) -> list[Table]:
         *unfinished_notes(runs),
     ]
     caption = "How cases and their parts ended, and after how many rounds."
-    return [Table("ends", "Ends and rounds", columns, rows, notes, caption)]
+    return [Table("ends", "Endings and rounds", columns, rows, notes, caption)]
 
 
 def _rows(results: Sequence[Result]) -> Iterator[dict[str, Any]]:

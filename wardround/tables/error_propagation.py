@@ -31,13 +31,13 @@ def build(runs: Sequence[RecordedRun]) -> list[Table]:
         Column("run", "Run", key=True),
         Column("stage", "Stage", key=True),
         Column("entered", "Right before"),
-        Column("unscored", "Of these unscored"),
+        Column("unscored", "Of these, unscored"),
         Column("still_right", "Still right"),
-        Column("accuracy", "Accuracy given that", form=".3f", mean=True),
+        Column("accuracy", "Accuracy if right before", form=".3f", mean=True),
     ]
     notes = [
-        f"A stage is right if the department is, or if its score is {THRESHOLD} or more; "
-        "one without a score lets the case pass, which is not counted as still right there.",
+        f"A stage is right if its department is right or its score is at least {THRESHOLD}. "
+        "A case without a score at a stage continues, but is not counted as still right there.",
         *epoch_notes(runs),
     ]
     caption = "Cases still right after each stage, and the accuracy of each stage where all earlier ones were right."

@@ -48,10 +48,10 @@ def build(runs: Sequence[RecordedRun]) -> list[Table]:
         *(Column(f"{name}_share", title, "Share", ".3f", mean=True) for name, title in TITLES.items()),
     ]
     notes = [
-        "Graded D: diagnoses that have hardly anything of the reference's.",
-        "Not sorted: no report was written, or the judge gave no answer; shares are of those that are sorted.",
+        "Graded D: diagnoses that contain hardly anything of the reference.",
+        "Not sorted: no report was written, or the judge gave no answer; the shares are of the sorted diagnoses.",
     ]
-    return [Table("error_types", "Wrong diagnoses by what went wrong", columns, rows, notes, "Types of misdiagnosis.")]
+    return [Table("error_types", "Wrong diagnoses by type of error", columns, rows, notes, "Types of misdiagnosis.")]
 
 
 def error_type(run: RecordedRun, result: Result) -> str | None:

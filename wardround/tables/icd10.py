@@ -16,7 +16,7 @@ TITLES: Mapping[Rule, str] = {"published": "Published", "code": "Full code", "ca
 _LANGUAGES: Mapping[Language, str] = {"en": "English", "zh": "Chinese"}
 _SPLITTERS = {
     "rule": "split by rule",
-    "standard": "split by rule and under the name of the nearest term",
+    "standard": "split by rule and renamed to the nearest term",
     "model": "split by a model",
 }
 
@@ -29,7 +29,7 @@ def build(runs: Sequence[RecordedRun]) -> list[Table]:
     """
     reporting = [run for run in runs if run.experiment.graph != "clinical_workflow"]
     if not reporting:
-        raise DoesNotFitError("no run wrote reports (graphs consultation, one_step and dispute_resolution)")
+        raise DoesNotFitError("no run wrote reports (graphs consultation, one_step and dispute_resolution do)")
     rows: list[dict[str, Any]] = []
     left_out: dict[str, int] = {}
     for run in reporting:
@@ -37,7 +37,7 @@ def build(runs: Sequence[RecordedRun]) -> list[Table]:
             cases = {case.id for case in run.cases.values() if case.language == language}
             terms = terms_for(run, language)
             if cases and terms is None:
-                reason = f"{name} cases are left out: no {name} list of terms comes along (data.terms = FILE)"
+                reason = f"{name} cases are left out: no {name} list of terms is included (set data.terms = FILE)"
                 left_out[reason] = max(left_out.get(reason, 0), len(cases))
             elif cases and terms is not None:
                 diseases, unsplit = diseases_of(run, terms, cases)
@@ -46,7 +46,7 @@ def build(runs: Sequence[RecordedRun]) -> list[Table]:
                     left_out[f"cases of {run.name} are left out: the splitter gave no answer"] = unsplit
     if not rows:
         raise DoesNotFitError(
-            "all cases are Chinese, and no Chinese list of terms comes along; name one with --set data.terms=FILE, "
+            "all cases are Chinese, and no Chinese list of terms is included; name one with --set data.terms=FILE, "
             "or use `wardround score icd10 RUN --terms FILE`"
         )
     has_languages = len({row["language"] for row in rows}) > 1
@@ -61,7 +61,7 @@ def build(runs: Sequence[RecordedRun]) -> list[Table]:
     splitters = sorted({_SPLITTERS[run.experiment.data.splitter] for run in reporting})
     notes = [
         "#: diseases named in a report. Recall, precision and F1 in percent, over the diseases of all cases.",
-        f"Diseases {' or '.join(splitters)}, and linked to the names of {', '.join(lists)}.",
+        f"Diseases are {' or '.join(splitters)}, and linked to the names in {', '.join(lists)}.",
         *(f"{count} {reason}." for reason, count in left_out.items()),
     ]
     caption = f"Link-based evaluation of the diagnoses. {SPREAD}."

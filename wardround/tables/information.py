@@ -43,9 +43,9 @@ def build(runs: Sequence[RecordedRun]) -> list[Table]:
         *(Column(kind, title, form=".3f", mean=True, ends=(0.0, 1.0)) for kind, title in KINDS.items()),
     ]
     notes = [
-        "Shares known after a round: ROUGE-1 recall of the record in all that was told so far, and of the pictures "
-        "those handed over (none where no case has a picture that may be). A consultation that has ended keeps what it "
-        "knows; the paper averages over those going on.",
+        "Share of the information known after each round: ROUGE-1 recall of the record in everything told so far; for "
+        "images, the share handed over (no value if no case has a picture that may be handed over). A consultation "
+        "that has ended keeps its last values; the paper averages only over consultations that continue.",
         *_correlation_note(runs),
     ]
     title, pictures = "Information gathered by round", {"information": draw_information}
@@ -63,4 +63,4 @@ def _correlation_note(runs: Sequence[RecordedRun]) -> list[str]:
     found = spearman(known)
     if found.rho is None:
         return []
-    return [f"Info and the average of gathering over {found.n} runs: Spearman's rho {found.rho:.2f}."]
+    return [f"Correlation of Info with the average of gathering over {found.n} runs: Spearman's rho {found.rho:.2f}."]

@@ -12,11 +12,12 @@ from wardround.store.recorded_run import RecordedRun
 from wardround.tables.table import Column, DoesNotFitError, Table
 
 _NOTES = (
-    "Text: the remembered case with the nearest symptom description, its cosine similarity, and how much of a record "
-    "stands in any other at most. Kin (the case itself, its variants, half a record or more) is never recalled.",
-    "Diagnosis: the remembered case with the nearest name to that of the principal diagnosis. Where it is the same "
-    "word for word, recalling the right case gives the answer. That is by design, what a memory of earlier cases is "
-    "for; a run with --set retrieval=false shows what it is worth.",
+    "Text: the remembered case with the nearest symptom description, its cosine similarity, and the largest share of "
+    "text in common with any remembered case. Kin (the case itself, its variants, and cases that share half a record "
+    "or more) is never recalled.",
+    "Diagnosis: the remembered case whose diagnosis is named most like the case's principal diagnosis. If the names "
+    "are the same word for word, recalling that case gives away the answer. This is what a memory of earlier cases is "
+    "for; a run with --set retrieval=false shows how much it contributes.",
 )
 
 
@@ -40,8 +41,8 @@ def build(runs: Sequence[RecordedRun]) -> list[Table]:
         same_name = sum(row["same"] == "yes" for row in diagnosed)
         kin = sum(row["kin"] == "yes" for row in case_rows)
         notes.append(
-            f"{run.name}: the principal diagnoses of {same_name} of {len(diagnosed)} cases stand word for word "
-            f"in the memory; {kin} of {len(case_rows)} cases have kin there."
+            f"{run.name}: the principal diagnosis is in the memory word for word for {same_name} of {len(diagnosed)} "
+            f"cases; {kin} of {len(case_rows)} cases have kin there."
         )
         rows += [{"run": run.name, **row} for row in case_rows]
     columns = [
@@ -55,7 +56,7 @@ def build(runs: Sequence[RecordedRun]) -> list[Table]:
         Column("likeness", "Likeness", "Diagnosis", form=".2f"),
         Column("same", "Word for word", "Diagnosis"),
     ]
-    return [Table("leakage", "What the memory holds of the cases", columns, rows, notes, "Nearest remembered cases.")]
+    return [Table("leakage", "Overlap of the memory with the cases", columns, rows, notes, "Nearest remembered cases.")]
 
 
 def _rows(cases: Sequence[Case], memory: Memory) -> list[dict[str, Any]]:

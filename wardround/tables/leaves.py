@@ -22,9 +22,9 @@ def build(runs: Sequence[RecordedRun]) -> list[Table]:
         return []
     columns = [
         Column("main", "Main metric", key=True),
-        Column("leaf", "Number"),
-        Column("maximum", "Of", form="g"),
+        Column("leaf", "Item"),
+        Column("maximum", "Maximum", form="g"),
         *(Column(str(place), run.name, mean=True) for place, run in enumerate(runs)),
     ]
-    notes = ["Mean points over the dialogues in which the number was assessed; by rules only some can be."]
-    return [Table("leaves", "The 34 numbers", columns, rows, notes, "Clini-Eval's numbers.")]
+    notes = ["Mean points over the dialogues in which the item was assessed; rules can assess only some items."]
+    return [Table("leaves", "The 34 items", columns, rows, notes, "The items of Clini-Eval.")]

@@ -43,11 +43,11 @@ class Kind(NamedTuple):
     judged: bool = False  # whether it rests on judgements without naming the judges
 
 
-_MVME = "no run was scored by mvme, whose director grades diagnoses"
-_DIALOGUE = "no run kept a dialogue (graphs consultation and dispute_resolution)"
+_MVME = "no run was scored by suite mvme, whose director grades diagnoses"
+_DIALOGUE = "no run recorded a dialogue (graphs consultation and dispute_resolution)"
 _DISCUSSION = "no case had a discussion (graph dispute_resolution with two interns or more)"
-_STAGES = "no run is scored stage by stage (suite medchain)"
-_ALIKE = "no two runs of one suite differ in one setting alone"
+_STAGES = "no run was scored stage by stage (suite medchain)"
+_ALIKE = "no two runs of the same suite differ in only one setting"
 _PERSONA = "no patient spoke as a persona (patient = 'medpmc', actor on)"
 
 KINDS: Mapping[str, Kind] = {
@@ -59,18 +59,18 @@ KINDS: Mapping[str, Kind] = {
     "consensus": Kind(consensus.build, _DISCUSSION),
     "error_propagation": Kind(error_propagation.build, _STAGES, judged=True),
     "learning_curve": Kind(learning_curve.build, judged=True),
-    "information": Kind(information.build, "no run kept a dialogue (graph consultation)"),
+    "information": Kind(information.build, "no run recorded a dialogue (graph consultation)"),
     "contrasts": Kind(contrasts.build, _ALIKE, judged=True),
     "ends": Kind(ends.build, "no case has ended yet"),
-    "roles": Kind(roles.build, "no call is on record"),
+    "roles": Kind(roles.build, "no calls are recorded"),
     "models": Kind(models.build, "no model has answered yet"),
     "leakage": Kind(leakage.build, "no run recalls earlier cases (workflow.retrieval)"),
     "aie": Kind(aie.build_paper),
     "actions": Kind(aie.build_actions),
-    "simulators": Kind(aie.build_simulators, "no run kept a dialogue with a reply"),
-    "medpmc": Kind(medpmc.build, "no run with dialogues is scored by suite medpmc"),
+    "simulators": Kind(aie.build_simulators, "no run recorded a dialogue with a reply"),
+    "medpmc": Kind(medpmc.build, "no run with dialogues was scored by suite medpmc"),
     "personas": Kind(personas.build, _PERSONA, judged=True),
-    "leaves": Kind(leaves.build, "no run was scored by clini_eval", judged=True),
+    "leaves": Kind(leaves.build, "no run was scored by suite clini_eval", judged=True),
 }
 assert tuple(KINDS) == TABLE_NAMES
 

@@ -21,9 +21,9 @@ COLUMNS = {  # as printed
 }
 MODES = {"direct": "direct prompt", "zero_shot_cot": "zero-shot CoT", "one_shot_cot": "one-shot CoT"}
 _NOTES = (
-    f"Percent, but Lens (words of a turn) and Turns. {SPREAD}.",
-    "In brackets: as printed, of the paper's doctors on its 30 cases, Tables 2 and 3 by RaTEScore, Table 8 by ROUGE-1. "
-    "Ours are by ROUGE-1; `wardround score medpmc RUN --recall ratescore` has the other.",
+    f"Percent, except Lens (words per turn) and Turns. {SPREAD}.",
+    "In brackets: printed values of the paper's doctors on its 30 cases (Tables 2 and 3: RaTEScore, Table 8: ROUGE-1). "
+    "Ours: ROUGE-1; for RaTEScore, use `wardround score medpmc RUN --recall ratescore`.",
 )
 
 

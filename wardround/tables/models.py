@@ -23,9 +23,11 @@ def build(runs: Sequence[RecordedRun]) -> list[Table]:
         Column("roles", "Roles"),
     ]
     notes = (
-        [] if card_columns else ["Maker, size, precision and the like stand here as the card of a block, [model.NAME]."]
+        []
+        if card_columns
+        else ["To add the maker, size, precision and so on, set a card in the model's block, [model.NAME]."]
     )
-    return [Table("models", "Models", columns, rows, notes, "The models, and the roles that each answered for.")]
+    return [Table("models", "Models", columns, rows, notes, "The models, and the roles that each model answered.")]
 
 
 def _rows(run: RecordedRun) -> Iterator[dict[str, Any]]:

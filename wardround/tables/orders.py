@@ -32,11 +32,20 @@ def build(runs: Sequence[RecordedRun]) -> list[Table]:
         *(Column(f"{part}_unscored", title, group="Unscored") for part, (title, _) in _PARTS.items()),
     ]
     notes = [
-        "Overlap (IoU) of the ordered items with the key's; unscored where the key has none of that part.",
-        "An item outside both lists counts as wrong in each. The published average has history-taking alone.",
+        "Overlap (IoU) of the ordered items with those of the key; unscored if the key has no item of that part.",
+        "An item outside both lists counts as wrong in both. The published average includes only history-taking.",
         f"{SPREAD}.",
     ]
-    return [Table("orders", "Orders, physical and auxiliary", columns, rows, notes, "Overlap of ordered examinations.")]
+    return [
+        Table(
+            "orders",
+            "Physical and auxiliary examinations ordered",
+            columns,
+            rows,
+            notes,
+            "Overlap of ordered examinations.",
+        )
+    ]
 
 
 def _overlaps(run: RecordedRun) -> Iterator[tuple[str, dict[str, float]]]:

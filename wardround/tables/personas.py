@@ -62,8 +62,8 @@ def _run_table(run: RecordedRun, in_title: bool) -> Table:
         *(Column(name, title, form=score_form(suite), mean=True) for name, title in suite.titles.items()),
     ]
     notes = [
-        "Length: words said over words meant, mean over replies. Left plain, percent: the words that were meant are "
-        "said as they are, since a rewriting was refused (facts, length) or changed nothing."
+        "Length: words of the reply divided by words before rephrasing, mean over replies. Left plain: percent of "
+        "replies said without rephrasing, because the rewriting was refused (facts, length) or changed nothing."
     ]
     title = f"Personas: {run.name}" if in_title else "Personas"
     name = f"personas-{run.name.replace('/', '-')}" if in_title else "personas"

@@ -69,7 +69,7 @@ def build(runs: Sequence[RecordedRun]) -> list[Table]:
         for file, calls in run.each_trace():
             tally(calls, tallies)
             if fault := packed_fault(file):
-                missing.append(f"Calls are missing. {fault} (`wardround doctor {run.path}` sets it aside)")
+                missing.append(f"Calls are missing. {fault}; run `wardround doctor {run.path}` to set it aside.")
         tallies_by_run.append((run.name, tallies))
     table = roles_table(tallies_by_run)
     return [replace(table, notes=[*table.notes, *missing])]
@@ -97,7 +97,7 @@ def roles_table(tallied: Sequence[tuple[str, Mapping[str, RoleTally]]]) -> Table
         Column("errors", "Errors"),
     ]
     notes = [
-        "Seconds: of a call. Cost: - where a model has no known price. Requests: what was sent to models, not to rules."
+        "Seconds: duration of a call. Cost: - if a price is unknown. Requests: those sent to models, not to rules."
     ]
     caption = "Calls, tokens, cost and latency by role."
     return Table("roles", "Roles", columns, rows, notes, caption)

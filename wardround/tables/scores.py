@@ -14,7 +14,7 @@ from wardround.store.recorded_run import RecordedRun
 from wardround.tables.figures import draw_scores
 from wardround.tables.table import SPREAD, Column, Table, measured
 
-_BY_RULES = "Floor and ceiling are judged by rules, whoever judged the runs."
+_BY_RULES = "The floors and the ceiling are judged by rules, even if a model judged the runs."
 AS_WRONG = ", failed as wrong"
 
 
@@ -81,15 +81,15 @@ def _floor_rows(runs: Sequence[RecordedRun], suite: Suite) -> tuple[list[dict[st
         rows += [{"run": f"[{name}]{note_place}", **_floor_row(scores)} for name, scores in found.items()]
         notes += [why] if why else missing_floors(found, suite) if found else []
         if found and OFFLINE not in found:
-            notes.append(f"`wardround floors {same_data[0].path}` adds the offline baseline.")
+            notes.append(f"Run `wardround floors {same_data[0].path}` to add the offline baseline.")
     return rows, [*floor_notes({str(row["run"]).partition("]")[0][1:] for row in rows}), *notes]
 
 
 def missing_floors(floors: Floors, suite: Suite) -> list[str]:
     """Describe which floors cannot be computed, and why."""
     if not answerable(suite):
-        return [] if DIALOGUE_FLOORS.keys() & floors else ["No answer is made from keys: they tell no dialogue."]
-    return [] if "constant" in floors else ["No constant answer: no other case is of split train (`cases split`)."]
+        return [] if DIALOGUE_FLOORS.keys() & floors else ["No floors from answer keys: a key has no dialogue."]
+    return [] if "constant" in floors else ["No constant answer: no other case is in the train split (`cases split`)."]
 
 
 def _floor_row(scores: Mapping[str, Estimate]) -> dict[str, Any]:
@@ -110,18 +110,20 @@ def score_form(suite: Suite) -> str:
 def _notes(runs: Sequence[RecordedRun], suite: Suite) -> list[str]:
     notes = [suite.notes] if suite.notes else []
     used = {found.interval for run in runs for found in run.estimates.values()}
-    notes.append(f"{SPREAD}: {'; '.join(words for how, words in INTERVALS.items() if how in used) or 'none'}.")
+    notes.append(
+        f"{SPREAD}. Intervals: {'; '.join(words for how, words in INTERVALS.items() if how in used) or 'none'}."
+    )
     if len(runs) > 1:
         notes.append(
-            "Bold: the highest; underlined: the second of three or more. "
+            "Bold: highest; underlined: second highest of three or more. "
             f"*, **: differs from {runs[0].name} with p < 0.05, p < 0.01 "
-            "(paired permutation test over the cases that both have, corrected by Holm over the columns of all runs)."
+            "(paired permutation test over the cases that both have, Holm-corrected over the columns of all runs)."
         )
     if any(run.failed_as_wrong for run in runs):
         notes.append(f"{AS_WRONG.strip(', ').capitalize()}: {WHAT_FAILED}.")
     notes += unscored_notes(runs, suite)
     if uneven := [title for title, columns in suite.means.values() if any(_uneven(run, columns) for run in runs)]:
-        notes.append(f"{', '.join(uneven)}: the mean of the columns' means, which are not all over the same cases.")
+        notes.append(f"{', '.join(uneven)}: the mean of the columns' means, which do not all cover the same cases.")
     if any(run.scored and not run.estimates[name].n for run in runs for name in suite.means):
         notes.append("An average has no value where one of its columns has none.")
     return [*notes, *epoch_notes(runs), *unfinished_notes(runs), *offline_notes(runs)]
@@ -155,7 +157,7 @@ def epoch_notes(runs: Sequence[RecordedRun]) -> list[str]:
     """Explain how epochs count, if a run has several."""
     if all(run.experiment.epochs == 1 for run in runs):
         return []
-    return ["A case counts once an epoch; intervals and tests take all epochs of a case for one."]
+    return ["Each epoch of a case counts; intervals and tests treat all epochs of a case as one unit."]
 
 
 def unfinished_notes(runs: Sequence[RecordedRun]) -> list[str]:
@@ -171,7 +173,7 @@ def offline_notes(runs: Sequence[RecordedRun]) -> list[str]:
     """Describe which roles were rules and not models; runs with the same roles share a note."""
     notes = _by_rules(runs, "Answered", {role for run in runs for role in run.offline_roles})
     modes = {run.experiment.workflow.get("doctor_mode", "direct") for run in runs if "doctor" in run.offline_roles}
-    return [*notes, *["A rule has no thoughts: offline, the doctor's modes are the same."] * (len(modes) > 1)]
+    return [*notes, *["Rules have no thoughts, so the doctor's modes do not differ offline."] * (len(modes) > 1)]
 
 
 def judge_notes(runs: Sequence[RecordedRun]) -> list[str]:

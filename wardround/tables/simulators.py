@@ -12,7 +12,7 @@ from wardround.tables.figures import draw_simulators
 from wardround.tables.table import SPREAD, Column, Table, measured
 
 ALL, SLOPE = "all", "a round"
-_SLOPES = f"{SLOPE.capitalize()}: the slope of the line through the rounds' means."
+_SLOPES = f"{SLOPE.capitalize()}: slope of the line fitted to the means of the rounds."
 COLUMNS = {
     "TRACKING": "Tracking",
     "ACCURACY": "Accuracy",
@@ -36,13 +36,13 @@ def simulators_table(
     rows = [row for name, tests in played.items() for row in _rows(name, tests, definition)]
     published_rows = list(_published_rows()) if beside else []
     notes = [
-        f"Percent, but Length. {SPREAD}.",
+        f"Percent, except Length. {SPREAD}.",
         *([_SLOPES] if any(row["round"] == SLOPE for row in rows) else []),
-        "-: nothing of the kind was asked there, or, for Tracking, tracked.",
+        "-: no such question was asked, or (for Tracking) no action was tracked.",
     ]
     if beside:
         notes.append(
-            "Simulators in brackets: as released by AIE's authors; their patients and questions, their definitions."
+            "Simulators in brackets: released by AIE's authors, with their patients, questions and definitions."
         )
     columns = [
         Column("simulator", "Simulator", key=True),

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 NOTHING = "-"
-SPREAD = "±: half the width of the 95 % interval; in brackets its ends, where it reaches further to one side"
+SPREAD = "±: half-width of the 95 % interval; an asymmetric interval is given by its ends in brackets"
 _LEVELS = ((0.01, "**"), (0.05, "*"))  # the marks of p values below a level
 _NUMBER = re.compile(r"[-+±<>≤≥$]? ?\.?\d")
 _FORMULA_STARTS = tuple("=+-@")  # a cell that starts so is a formula to a spreadsheet, in full width or small too

@@ -28,9 +28,11 @@ def win_rates(verdicts: Mapping[Source, Sequence[Verdict]], view: View, doctors:
         *(Column(aspect, aspect.capitalize(), mean=True, ranked=True, ends=PERCENT) for aspect in ASPECTS[view]),
         Column("duels", "Pairs"),
     ]
-    notes = [f"Wins, percent of the pairs that were decided; ties are left out. {SPREAD}."]
+    notes = [f"Wins in percent of the decided pairs; ties are left out. {SPREAD}."]
     if "majority" in verdicts:
-        notes.append("majority: one outcome a pair and case, what most people chose; a tie where nothing has the most.")
+        notes.append(
+            "majority: one outcome per pair and case, the one most people chose; a tie if none has the most votes."
+        )
     title = f"Win rates, the {view}'s view (AIE, Figure 4)"
     is_decided = any(row[f"{aspect}_n"] for row in rows for aspect in ASPECTS[view])  # else a picture would be empty
     pictures = {f"aie-figure-4-{view}": draw_win_rates, f"aie-figure-6a-{view}": draw_radar} if is_decided else {}
@@ -58,8 +60,8 @@ def agreement(columns: Columns, method: Method, pairs: str) -> Table:
     table_columns = [
         Column("column", "", key=True),
         Column("r", f"Mean {method.capitalize()}", mean=True),
-        Column("n", "Pairs of a case"),
+        Column("n", "Pairs by case"),
     ]
-    notes = ["Interval: 95 %, percentiles, by resampling cases. -: nothing to correlate, since it is the same in all."]
-    name, title = f"aie-figure-5b-{pairs}-{method}", f"Agreement with people, {pairs} pairs (AIE, 5b)"
+    notes = ["Interval: 95 %, percentile bootstrap over cases. -: no correlation, because all values are equal."]
+    name, title = f"aie-figure-5b-{pairs}-{method}", f"Agreement with people, {pairs} pairs (AIE, Figure 5b)"
     return Table(name, title, table_columns, rows, notes, pictures={name: draw_agreement})

@@ -32,12 +32,12 @@ def tracking_table(played: Mapping[str, Sequence[SimulatorTest]]) -> Table | Non
         rows.append({"simulator": name, **measured({"accuracy": found}), **kappa, "n": found.n})
     columns = [
         Column("simulator", "Simulator", key=True),
-        Column("accuracy", "As people labelled it", mean=True, ends=PERCENT),
+        Column("accuracy", "Agreement with people", mean=True, ends=PERCENT),
         Column("kappa", "Cohen's kappa", mean=True),
         Column("n", "Questions"),
     ]
-    notes = ["Percent, but kappa. Intervals: 95 %, over patients; kappa's by resampling them."]
-    title = "Tracked actions beside people's (AIE, Figure 3c)"
+    notes = ["Percent, except kappa. Intervals: 95 %, over patients; for kappa, by resampling patients."]
+    title = "Tracked actions compared with people's labels (AIE, Figure 3c)"
     return Table("aie-figure-3c", title, columns, rows, notes) if rows else None
 
 
@@ -54,7 +54,7 @@ def confusion_tables(played: Mapping[str, Sequence[SimulatorTest]]) -> list[Tabl
                 if code in matrix
             ]
             columns = [Column("label", "", key=True), *(Column(code, code) for code in codes)]
-            title = f"Tracked actions (columns) by people's (rows): {name}"
+            title = f"Tracked actions (columns) by people's labels (rows): {name}"
             file = f"aie-figure-3c-{name.replace('/', '-')}"
             tables.append(Table(file, title, columns, rows, pictures={file: draw_shares}))
     return tables

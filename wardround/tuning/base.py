@@ -17,7 +17,7 @@ def require_extra() -> None:
     """
     missing = [package for package in ("trl", "peft", "accelerate") if find_spec(package) is None]
     if missing:
-        raise TuningError(f"{' and '.join(missing)} missing: training needs `pip install 'wardround[tune]'`")
+        raise TuningError(f"{' and '.join(missing)} not installed: training needs `pip install 'wardround[tune]'`")
 
 
 def load_tokenizer(base: str) -> Any:
@@ -30,7 +30,7 @@ def load_tokenizer(base: str) -> Any:
 
     tokenizer: Any = _load(AutoTokenizer, base)
     if tokenizer.eos_token_id is None:
-        raise TuningError(f"--base {base}: its tokenizer has no end-of-sequence token, so no reply would ever end")
+        raise TuningError(f"--base {base}: its tokenizer has no end-of-sequence token, so replies would never end")
     tokenizer.chat_template = tokenizer.chat_template or PLAIN_TEMPLATE
     return tokenizer
 
@@ -59,7 +59,7 @@ def load_adapted(tuning: Tuning) -> Any:
     try:
         return get_peft_model(model, adapter)
     except (ValueError, TypeError, KeyError, AttributeError) as error:
-        raise TuningError(f"--base {tuning.base}: takes no {tuning.method} adapter ({error})") from error
+        raise TuningError(f"--base {tuning.base}: does not support a {tuning.method} adapter ({error})") from error
 
 
 def _check_length(model: Any, tuning: Tuning) -> None:
@@ -67,23 +67,23 @@ def _check_length(model: Any, tuning: Tuning) -> None:
     prefix = tuning.prefix if tuning.method == "prefix" else 0
     needed = prefix + tuning.longest
     if positions is not None and needed > positions:
-        parts = f"{tuning.source} (--source) + {tuning.target} (--target) + 1 (the end)"
+        parts = f"{tuning.source} (--source) + {tuning.target} (--target) + 1 (end of sequence)"
         parts += f" + {prefix} (--prefix)" if prefix else ""
-        raise TuningError(f"--base {tuning.base}: reads {positions} tokens at most, not {needed} = {parts}")
+        raise TuningError(f"--base {tuning.base}: reads at most {positions} tokens, but needs {needed}: {parts}")
 
 
 def _load(kind: Any, base: str, **options: Any) -> Any:
     """Load from a folder or from the Hub; code that comes with a model is not run."""
     is_local = Path(base).is_dir()
     if not is_local and (Path(base).is_absolute() or base.startswith((".", "~"))):
-        raise TuningError(f"--base {base}: there is no such folder")
+        raise TuningError(f"--base {base}: folder not found")
     if (Path(base) / ADAPTER_FILE).is_file():
-        raise TuningError(f"--base {base}: is an adapter; name the model that it was trained on, or a merged one")
+        raise TuningError(f"--base {base}: is an adapter; name the model that it was trained on, or a merged model")
     try:
         if is_local:
             only_data(Path(base))
         return kind.from_pretrained(base, local_files_only=is_local, trust_remote_code=False, **options)
     except Exception as error:  # each layer below raises its own types: files, Hub, safetensors, configuration
         brief = str(error).strip().split("\n")[0]
-        place = "the folder" if is_local else "neither a folder here nor a model that the Hub gives out"
+        place = "the folder" if is_local else "neither a local folder nor a model available on the Hub"
         raise TuningError(f"--base {base}: cannot be loaded ({place}): {brief}") from error

@@ -23,9 +23,9 @@ def mask_faults(batch: Mapping[str, Any], words: Sequence[str], tokenizer: Any, 
             text = tokenizer.decode([labels[index] for index in labelled])
             faults.append(f"row {number}: the labels say {text!r}, the physician said {spoken!r}")
         if any(labels[index] != tokens[index] or not attended[index] for index in labelled):
-            faults.append(f"row {number}: a label is not of the token at its place")
+            faults.append(f"row {number}: a label differs from the token at its position")
         if labelled and (labelled[-1] != sum(attended) - 1 or labelled[-1] - labelled[0] != len(labelled) - 1):
-            faults.append(f"row {number}: the labels are not the end of what is read")
+            faults.append(f"row {number}: the labels are not at the end of the sequence")
     return faults
 
 
@@ -42,7 +42,7 @@ def frozen_faults(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[s
     """Check that the base weights are unchanged."""
     import torch
 
-    missing = [f"{name} stands only in one of them" for name in sorted(before.keys() ^ after.keys())]
+    missing = [f"{name} is in only one of the two models" for name in sorted(before.keys() ^ after.keys())]
     changed = [name for name in before.keys() & after.keys() if not torch.equal(before[name], after[name])]
     return missing + [f"{name} has changed" for name in sorted(changed)]
 
@@ -50,7 +50,7 @@ def frozen_faults(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[s
 def loss_faults(steps: Sequence[Step], wanted: int) -> list[str]:
     """Check that the loss of each step was recorded, is finite, and has fallen."""
     if [step.step for step in steps] != list(range(1, wanted + 1)):
-        return [f"{len(steps)} steps are on record, not 1 to {wanted}"]
+        return [f"{len(steps)} steps are recorded, not 1 to {wanted}"]
     faults = [f"step {step.step}: the loss is {step.loss}" for step in steps if not math.isfinite(step.loss)]
     third = max(1, wanted // 3)
     first, last = (math.fsum(step.loss for step in part) / third for part in (steps[:third], steps[-third:]))

@@ -24,20 +24,30 @@ class TrainingStoppedError(RuntimeError):
 class Tuning(Strict):
     """Everything that decides what comes out of a training."""
 
-    base: str = Field(min_length=1, description="The model that is adapted: a folder, or a name of the Hub.")
-    method: Method = Field("prefix", description="P-Tuning v2 (a trained prefix in every layer), or LoRA.")
-    example: Unit = Field("turn", description="A turn of the physician with what was said before, or a dialogue.")
+    base: str = Field(min_length=1, description="Model to adapt: a folder, or a model name on the Hugging Face Hub.")
+    method: Method = Field(
+        "prefix", description="`prefix`: P-Tuning v2 (a trained prefix in every layer); `lora`: LoRA."
+    )
+    example: Unit = Field(
+        "turn", description="`turn`: a turn of the physician with everything said before; `dialogue`: a dialogue."
+    )
     epochs: int = Field(1, ge=1)
-    batch: int = Field(48, ge=1, description="Examples of one step, all parts of it together.")
-    accumulate: int = Field(1, ge=1, description="In how many parts a batch goes through the model.")
-    prefix: int = Field(128, ge=1, description="Virtual tokens of the prefix.")
+    batch: int = Field(48, ge=1, description="Number of examples per step, over all parts of a batch.")
+    accumulate: int = Field(1, ge=1, description="Number of parts in which a batch goes through the model.")
+    prefix: int = Field(128, ge=1, description="Number of virtual tokens of the prefix.")
     rank: int = Field(8, ge=1, description="Rank of LoRA's matrices; their alpha is twice that.")
-    source: int = Field(2048, ge=1, description="Tokens of dialogue that are read at most.")
-    target: int = Field(128, ge=1, description="Tokens of the physician's words at most.")
-    learning_rate: float = Field(LEARNING_RATES["prefix"], gt=0, description="At the start; falls to 0 linearly.")
-    precision: Literal["float32", "bfloat16"] = Field("float32", description="Of the frozen base.")
-    checkpointing: bool = Field(False, description="Compute again in the way back what would take memory (LoRA).")
-    packing: bool = Field(False, description="Fill each sequence with whole examples, read apart (LoRA).")
+    source: int = Field(2048, ge=1, description="Maximum number of dialogue tokens that are read.")
+    target: int = Field(128, ge=1, description="Maximum number of tokens of the physician's words.")
+    learning_rate: float = Field(
+        LEARNING_RATES["prefix"], gt=0, description="Initial learning rate; it falls linearly to 0."
+    )
+    precision: Literal["float32", "bfloat16"] = Field("float32", description="Precision of the frozen base.")
+    checkpointing: bool = Field(
+        False, description="Recompute activations in the backward pass to save memory (LoRA only)."
+    )
+    packing: bool = Field(
+        False, description="Fill each sequence with whole examples, attended to separately (LoRA only)."
+    )
     seed: int = 0
 
     @property
@@ -64,11 +74,11 @@ class Tuning(Strict):
     @model_validator(mode="after")
     def _whole_parts(self) -> "Tuning":
         if self.batch % self.accumulate:
-            raise ValueError(f"a batch of {self.batch} cannot be cut into {self.accumulate} equal parts")
+            raise ValueError(f"a batch of {self.batch} cannot be divided into {self.accumulate} equal parts")
         if self.checkpointing and self.method == "prefix":
-            raise ValueError("--checkpointing: a prefix is keys and values, which are not kept with it; use lora")
+            raise ValueError("--checkpointing would drop the keys and values of a prefix; use --method lora")
         if self.packing and self.method == "prefix":
-            raise ValueError("--packing: a prefix stands before a sequence, not before each example in it; use lora")
+            raise ValueError("--packing would put one prefix before several examples; use --method lora")
         return self
 
 
@@ -88,5 +98,5 @@ def read_tuning(options: dict[str, Any]) -> Tuning:
         raise TuningError("; ".join(fault_texts)) from None
     unused = "rank" if tuning.method == "prefix" else "prefix"
     if unused in options:
-        raise TuningError(f"--{unused}: is no setting of --method {tuning.method}")
+        raise TuningError(f"--{unused} does not apply to --method {tuning.method}")
     return tuning

@@ -39,7 +39,7 @@ class TuningDirectory:
         Raises:
             TuningError: it cannot be written, or another process trains here.
         """
-        refusal = f"--out {self.path}: another process is training here"
+        refusal = f"--out {self.path}: another process is training in this directory"
         return only_writer(self.path, "checkpoints", TuningError, refusal)
 
     def check(self, manifest: dict[str, Any]) -> bool:
@@ -53,7 +53,7 @@ class TuningDirectory:
         """
         if not self.manifest.exists():
             if any((self.path / name).exists() for name in ("config.json", ADAPTER_FILE)):
-                raise TuningError(f"--out {self.path}: holds a model already; choose another --out")
+                raise TuningError(f"--out {self.path}: already contains a model; choose another --out")
             return False
         try:
             before = json.loads(self.manifest.read_text("utf-8"))
@@ -63,7 +63,8 @@ class TuningDirectory:
         if changes:
             listed = "\n".join(f"  {change}" for change in changes)
             raise TuningError(
-                f"--out {self.path}: holds another training:\n{listed}\nChoose another --out, or train as before."
+                f"--out {self.path}: contains another training:\n{listed}\n"
+                "Choose another --out, or use the previous settings."
             )
         return before.get("finished") is not None
 

@@ -86,7 +86,7 @@ def smoke(folder: Path, told: Callable[[str], None]) -> Iterator[Check]:
     batch = DataCollatorForLanguageModeling(tokenizer.pad_token_id)([example.row for example in examples])
     words = [message.content for dialogue in dialogues for message in dialogue.messages if message.role == PHYSICIAN]
     told(f"{counts.examples} examples, {counts.shortened_sources} sources shortened, {counts.cut_targets} targets cut")
-    yield Check("labels are on the physician's words alone", checks.mask_faults(batch, words, tokenizer, target=40))
+    yield Check("only the physician's words have labels", checks.mask_faults(batch, words, tokenizer, target=40))
 
     methods: tuple[Method, ...] = ("prefix", "lora")
     for method in methods:
@@ -96,9 +96,9 @@ def smoke(folder: Path, told: Callable[[str], None]) -> Iterator[Check]:
         per_epoch = -(-counts.examples // tuning.batch)
         told(f"{method}: loss {outcome.steps[0].loss:.3f} to {outcome.steps[-1].loss:.3f}")
         frozen = checks.frozen_faults(dict(untrained.named_parameters()), checks.base_weights(trained))
-        yield Check(f"{method}: the base is as it was", frozen)
+        yield Check(f"{method}: the base is unchanged", frozen)
         yield Check(f"{method}: the loss is recorded", checks.loss_faults(outcome.steps, per_epoch * tuning.epochs))
         with torch.inference_mode():
             reloaded = load_model(str(folder / method)).model
             logits = [model(**batch).logits.cpu() for model in (untrained.to(reloaded.device), trained, reloaded)]
-        yield Check(f"{method}: reloaded, it predicts the same", checks.reload_faults(*logits))
+        yield Check(f"{method}: the reloaded adapter predicts the same", checks.reload_faults(*logits))

@@ -64,7 +64,7 @@ def train(
     tokenizer = load_tokenizer(tuning.base)
     examples, counts = examples_of(dialogues, tokenizer, tuning.source, tuning.target, tuning.example)
     if not examples:
-        raise TuningError("the dialogues hold no turn of the physician that answers the patient")
+        raise TuningError("the dialogues have no turn in which the physician answers the patient")
     directory = TuningDirectory(out)
     manifest = manifest_of(tuning, dialogues, counts)
     with directory.held():
@@ -89,9 +89,11 @@ def train(
             seconds = round(time.monotonic() - started, 1)
             directory.finish({"steps": len(steps), "last_loss": steps[-1].loss, "seconds": seconds})
         except OSError as error:
-            raise TrainingStoppedError(f"{out}: cannot be written: {error}") from error
+            raise TrainingStoppedError(f"{out}: cannot be written: {error.strerror or error}") from error
         except torch.OutOfMemoryError as error:
-            raise TrainingStoppedError("out of memory: a larger --accumulate takes a batch in smaller parts") from error
+            raise TrainingStoppedError(
+                "out of memory: use a larger --accumulate to process a batch in smaller parts"
+            ) from error
     return Outcome(counts, steps, model)
 
 
@@ -167,7 +169,7 @@ class _Recorder(TrainerCallback):
             write_table(self._table, [step], more=True)
             if not math.isfinite(step.loss):
                 raise TrainingStoppedError(
-                    f"step {step.step}: the loss is no number; try a lower --learning-rate and another --out"
+                    f"step {step.step}: the loss is not a number; try a lower --learning-rate and another --out"
                 )
             if self._report is not None:
                 self._report(step, state.max_steps)

@@ -211,7 +211,7 @@ class Pages:
         try:
             return viewed.section(key)
         except KeyError:
-            raise NoSuchPageError(f"{viewed.name}: has no case {key[0]}, epoch {key[1]}, so far.") from None
+            raise NoSuchPageError(f"{viewed.name} has no result for case {key[0]}, epoch {key[1]}, yet.") from None
 
 
 def _main_score(run: RecordedRun) -> str | None:

@@ -44,6 +44,6 @@ class _Handler(GuardedHandler):
             status, page = HTTPStatus.INTERNAL_SERVER_ERROR, pages.trouble(str(error))
         except Exception as error:  # a bug of ours is reported on the page, with its traceback on the terminal
             traceback.print_exc()
-            message = f"this page cannot be drawn ({type(error).__name__}: {error}); please report it"
+            message = f"this page cannot be rendered ({type(error).__name__}: {error}); please report it"
             status, page = HTTPStatus.INTERNAL_SERVER_ERROR, pages.trouble(message)
         self.answer(status, page, "text/html", policy(served=True))

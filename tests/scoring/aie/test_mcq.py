@@ -143,4 +143,4 @@ def test_transcripts_give_one_question_a_case_and_reasons_where_there_is_none() 
         ]
     )
     assert [(one.case, one.language, one.right) for one in found] == [("1", "zh", "A"), ("4", "en", "A")]
-    assert found[1].view.options == {"A": "Flu"} and set(reasons) == {"2", "3"} and "none of its" in reasons["3"]
+    assert found[1].view.options == {"A": "Flu"} and set(reasons) == {"2", "3"} and "not one of its" in reasons["3"]

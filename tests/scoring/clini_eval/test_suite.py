@@ -29,7 +29,7 @@ async def test_a_dialogue_in_which_the_doctor_said_nothing_is_unscored_and_says_
 async def test_a_patient_who_said_nothing_has_no_mean_of_words_and_the_reason_says_so() -> None:
     said = ConsultationAnswers(dialogue=[Turn(speaker="doctor", text="Do you smoke?")])
     scores = await suite.score(CASE, said, ModelSettings())
-    assert scores.unscored["Avg. Words Pt."] == "nobody spoke on this side of the dialogue"
+    assert scores.unscored["Avg. Words Pt."] == "no one spoke on this side of the dialogue"
 
 
 async def test_a_judge_who_fails_leaves_the_case_unscored_by_name() -> None:

@@ -171,7 +171,7 @@ def test_a_list_is_read_once_until_its_file_changes(tmp_path: Path) -> None:
 def test_a_faulty_list_is_refused(tmp_path: Path, text: str) -> None:
     file = tmp_path / "terms.csv"
     file.write_text(text, "utf-8")
-    with pytest.raises(TermListError, match=r"terms\.csv: (row 2|holds no term)"):
+    with pytest.raises(TermListError, match=r"terms\.csv: (row 2|contains no terms)"):
         load_terms(file)
 
 

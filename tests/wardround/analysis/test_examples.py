@@ -37,4 +37,4 @@ def test_a_consultation_with_its_picture_and_thoughts_is_anothers_example(
     assert f"![{EN.key.imaging_reports['X-ray']}](my_example-1.png)" in text
     assert len(pictures_in(shown)) == 1 and "Thought: Thoughts of mine.\nDoctor: Please have an X-ray" in shown.text
     refused = wardround("export", "example", first, "--case-id", "nobody", "-o", example)
-    assert refused.exit_code == 2 and re.search(r"no finished consultation with\s+the case\s+'nobody'", refused.output)
+    assert refused.exit_code == 2 and re.search(r"no finished consultation for\s+case\s+'nobody'", refused.output)

@@ -60,7 +60,7 @@ def test_every_case_is_scored_and_its_line_has_the_value_or_the_reason(runs: tup
     assert kept[SCORED].scores["urgency"] == 0.75 and kept[SCORED].scores["named"] == 1.0
     assert kept[SCORED].unscored["leaves"].startswith("metric failed: SystemExit: no licence (test_own_metrics.py")
     assert kept[BROKEN].unscored["urgency"].startswith("metric failed: ValueError: no urgency (")
-    assert kept[LACKING].unscored["urgency"] == "the metric gives this case no value"
+    assert kept[LACKING].unscored["urgency"] == "the metric returned no value for this case"
     assert kept[BROKEN].scores["diagnosis"] is not None
 
 
@@ -75,7 +75,7 @@ def test_the_summary_has_the_columns_and_the_published_ones_stand_to_the_last_di
     assert having["average_with_own"]["mean"] == pytest.approx(sum(known) / len(known))
     failed, nothing = summary_of(runs[1])["unscored"]["urgency"].items()
     assert failed[0].startswith("metric failed: ValueError: no urgency (test_own_metrics.py, line ") and failed[1] == 1
-    assert nothing == ("the metric gives this case no value", 1)
+    assert nothing == ("the metric returned no value for this case", 1)
     assert summary_of(runs[1])["error_propagation"] == summary_of(runs[0])["error_propagation"] != []
 
 

@@ -60,7 +60,7 @@ def test_the_simulators_of_aie_are_compared_by_round_or_over_the_rounds_and_case
     assert rounds["Human", "FOCUS, round 1"].ours == 0 and rounds["Human", "FOCUS, round 2"].ours is None
     with pytest.raises(ConfigurationError, match="--leave-out 3"):
         reproduce("aie", tmp_path, leave_out=["3"])
-    with pytest.raises(ConfigurationError, match="--by turn is for aie"):
+    with pytest.raises(ConfigurationError, match="--by turn applies only to aie"):
         reproduce("medpmc", tmp_path, by_turn=True)
 
 
@@ -123,8 +123,8 @@ def test_the_numbers_themselves_tell_why_a_cell_is_another() -> None:
         ("y", "a"): 5.0, ("y", "b"): 1.0, ("y", "c"): 9.0, ("z", "a"): 4.0,
     }  # fmt: skip
     reasons = {(cell.row, cell.column): cell.reason for cell in _cells("T", printed, computed)}
-    assert reasons["x", "a"] == "two digits are exchanged in print"
-    assert reasons["x", "b"] == "printed in exchange with y" and reasons["y", "b"] == "printed in exchange with x"
+    assert reasons["x", "a"] == "two digits are swapped in print"
+    assert reasons["x", "b"] == "swapped in print with y" and reasons["y", "b"] == "swapped in print with x"
     assert reasons["x", "c"] == "as printed without case 3"
     assert (reasons["y", "a"], reasons["y", "c"], reasons["z", "a"]) == ("", "not known", "")
 
@@ -134,11 +134,11 @@ def test_cases_that_a_file_lacks_are_named_with_what_they_would_have_to_be(tmp_p
     written(tmp_path / "gpt4.json", [*CHINESE, *lost])
     written(tmp_path / "qianwen.json", [*CHINESE, {**CHINESE[0], "id": "8"}])
     found = reproduce("aie", tmp_path)
-    assert "GPT-4: no letter or no dialogue for case 7, which no column has." in found.notes
+    assert "GPT-4: left out of all columns, for lack of a letter or a dialogue: case 7." in found.notes
     cells = {cell.row: cell for cell in found.cells if cell.column == "AVG_TURN" and cell.ours is not None}
     one = cells["GPT-4"]
     wanted = (one.paper * 4 - (one.ours or 0) * 2) / 2
-    assert one.reason == f"over 2, without cases 7, 8; as printed if the mean of what is lacking is {wanted:.2f}"
+    assert one.reason == f"over 2, without cases 7, 8; as printed if the mean of the missing cases is {wanted:.2f}"
     assert "over 3, without case 7;" in cells["QianWen"].reason
     assert {cell.reason for cell in reproduce("aie", tmp_path, leave_out=["8"]).cells if cell.ours} <= {"not known", ""}
 
@@ -148,7 +148,7 @@ def test_a_printed_average_that_is_none_is_named_and_further_digits_are_cut_off(
     printed = {("x", "d"): 28.61, ("x", "t"): 27.08, ("x", "avg"): 27.08}
     cells = {cell.column: cell for cell in _cells("T", printed, computed, cut=True, halves=("avg", "d", "t"))}
     assert cells["d"].same and cells["t"].same and cells["avg"].shown == 27.84
-    assert cells["avg"].reason == "is not the mean of its own printed columns"
+    assert cells["avg"].reason == "not the mean of its own printed columns"
 
 
 @pytest.mark.slow
@@ -156,7 +156,7 @@ def test_a_printed_average_that_is_none_is_named_and_further_digits_are_cut_off(
 def test_the_page_is_what_the_command_prints_of_the_released_files(tmp_path: Path) -> None:
     out = tmp_path / "table.md"
     done = CliRunner().invoke(app, ["reproduce", "ai_hospital", str(FOLDER), "--markdown", str(out)])
-    assert done.exit_code == 0 and "3 of 15 cells are as printed" in done.stdout
+    assert done.exit_code == 0 and "3 of 15 cells equal the printed ones" in done.stdout
     page = (Path(__file__).parents[3] / "docs" / "reproduction.md").read_text("utf-8")
     assert out.read_text("utf-8") in page
 

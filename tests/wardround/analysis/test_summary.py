@@ -85,13 +85,14 @@ def test_what_failed_counts_as_wrong_only_where_its_key_has_a_reference() -> Non
 def test_that_cases_count_once_an_epoch_is_said_with_their_number() -> None:
     summary = summarise_results([scored("a"), scored("a", epoch=1), failed("b"), failed("b", epoch=1)], SUITE)
     assert (summary["attempted"], summary["cases"]) == (4, 2)
-    assert "4 cases attempted (2 cases in epochs; each epoch counts): 2 scored, 2 failed." in printed(summary)
+    assert "4 cases attempted (2 cases, each epoch counted): 2 scored, 2 failed." in printed(summary)
     assert "epochs" not in printed(summarise_results([scored("a")], SUITE))
 
 
 def test_that_an_interval_of_few_cases_is_too_narrow_is_said() -> None:
     few, enough = ([scored(name, number / 5) for number, name in enumerate(names)] for names in ("ab", "abcde"))
-    assert "With fewer than 5 cases a 95 % interval is too narrow; run more." in printed(summarise_results(few, SUITE))
+    told = printed(summarise_results(few, SUITE))
+    assert "With fewer than 5 cases, the 95 % intervals are too narrow; run more cases." in told
     assert "too narrow" not in printed(summarise_results(enough, SUITE))
 
 
@@ -204,7 +205,7 @@ def test_a_server_that_tells_no_tokens_is_told_of_as_limits_do_not_hold() -> Non
     told, silent = (scored("a", models={"doctor": ["openai:x"]}, tokens=tokens) for tokens in (3, 0))
     offline = scored("a", models={"doctor": ["offline"]}, tokens=0)
     notes = [printed(summarise_results([one], SUITE)) for one in (told, silent, offline)]
-    assert ["No model tells how many tokens" in note for note in notes] == [False, True, False]
+    assert ["No model reported its token usage" in note for note in notes] == [False, True, False]
 
 
 def test_brackets_in_a_reason_are_no_markup() -> None:

@@ -185,7 +185,7 @@ def test_the_folder_loads_also_if_of_one_split_nothing_is_known(tmp_path: Path, 
 def test_a_folder_of_somebody_elses_and_two_dialogues_of_one_id_are_refused(tmp_path: Path) -> None:
     (tmp_path / "theirs").mkdir()
     (tmp_path / "theirs" / "thesis.tex").touch()
-    with pytest.raises(ConfigurationError, match="holds something else"):
+    with pytest.raises(ConfigurationError, match="contains other files"):
         write_folder(tmp_path / "theirs", [dialogue()], [], "mit", 0)
     with pytest.raises(ConfigurationError, match="'d1'"):
         write_folder(tmp_path / "new", [dialogue(), dialogue()], [], "mit", 0)
@@ -212,5 +212,5 @@ def test_where_there_is_no_dialogue_the_graphs_are_named_whose_runs_have_some(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("wardround.analysis.training_sets.find_runs", lambda folders: [])
-    with pytest.raises(ConfigurationError, match=r"holds no dialogue; a run of .*consultation.* does, and what"):
+    with pytest.raises(ConfigurationError, match=r"has no dialogues; use a run of .*consultation.*, or what"):
         dialogues_in([tmp_path])

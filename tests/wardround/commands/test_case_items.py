@@ -114,11 +114,14 @@ def test_what_the_source_states_is_not_read_and_cannot_be_confirmed(tmp_path: Pa
     ("line", "named"),
     [
         ("nobody,examination_items,CT,yes", "line 2 case: there is no case 'nobody'"),
-        ("osce-001,examination_items,Horoscope,yes", "line 2 item: 'Horoscope' is none of the list"),
+        ("osce-001,examination_items,Horoscope,yes", "line 2 item: 'Horoscope' is not in the list"),
         ("osce-001,examination_items,CT,perhaps", "line 2 keep: expected yes, no or nothing"),
         ("osce-001,diagnosis,CT,yes", "line 2 part: "),
-        ("osce-001,treatment_items,Surgery,yes", "line 2 part: osce-001: the source states this part, or nothing"),
-        ("osce-001,examination_items,CT,yes\nosce-001,examination_items,CT,no", "line 3 keep: CT is decided otherwise"),
+        ("osce-001,treatment_items,Surgery,yes", "line 2 part: osce-001: the source states this part, or has nothing"),
+        (
+            "osce-001,examination_items,CT,yes\nosce-001,examination_items,CT,no",
+            "line 3 keep: CT has a different decision",
+        ),
     ],
 )
 def test_a_line_that_fits_nothing_is_named(line: str, named: str, source: Path, tmp_path: Path) -> None:

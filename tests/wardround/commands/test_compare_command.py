@@ -25,7 +25,7 @@ def test_in_what_the_runs_were_set_otherwise_is_said(tmp_path: Path) -> None:
     )
     told = " ".join(wardround("compare", one, two, one).stdout.split())
     assert "two differs from one in models.patient: offline to openai:p@http://localhost:1/v1." in told
-    assert "one is set as one is." in told
+    assert "one has the same settings as one." in told
 
 
 def test_a_models_block_that_one_run_lacks_is_told_by_the_role_that_has_the_model(tmp_path: Path) -> None:
@@ -63,7 +63,7 @@ def test_a_file_beside_runs_as_a_glob_gives_it_is_told_what_names_them_all(tmp_p
 def test_runs_of_different_suites_or_without_results_are_refused(tmp_path: Path) -> None:
     one = write_run(tmp_path / "one", [graded("a")])
     two = write_run(tmp_path / "two", [graded("a")], graph="consultation", suite="medpmc")
-    assert "only runs of one suite" in wardround("compare", one, two).stderr
+    assert "only runs scored by the same suite" in wardround("compare", one, two).stderr
     empty = write_run(tmp_path / "empty", [])
     told = wardround("compare", one, empty)
-    assert told.exit_code == 2 and "holds no results yet" in told.stderr
+    assert told.exit_code == 2 and "has no results yet" in told.stderr

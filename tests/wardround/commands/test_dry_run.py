@@ -85,7 +85,7 @@ def test_what_is_done_already_is_not_priced_again(tmp_path: Path) -> None:
     calls = [call(input_tokens=900, output_tokens=100, cost=0.5, attempts=1)]
     begun = write_run(tmp_path / "r", [graded("dentistry-05", calls=1, seconds=9.0)], {("dentistry-05", 0): calls})
     told = invoke("run", "--limit", 3, "--dry-run", "--out", begun)
-    assert "What 2 cases will take" in told.stdout and "1 of 3 cases are already done" in told.stdout
+    assert "Projected use of 2 cases" in told.stdout and "1 of 3 cases are already done" in told.stdout
 
 
 def test_a_run_to_project_from_is_refused_where_nothing_is_projected(tmp_path: Path) -> None:

@@ -158,7 +158,7 @@ def test_a_file_that_is_not_ours_a_folder_and_the_source_itself_are_not_written_
     foreign = tmp_path / "foreign.jsonl"
     foreign.write_text("{}\n", "utf-8")
     for out, message in (
-        (foreign, "was not made here"),
+        (foreign, "was not written by this command"),
         (tmp_path, "is a folder"),
         (source, "is an input file and would be overwritten"),
     ):

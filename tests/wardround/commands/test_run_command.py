@@ -165,7 +165,7 @@ def test_a_full_disk_ends_with_1_and_says_what_to_do(tmp_path: Path, monkeypatch
     monkeypatch.setattr(run_directory, "append_sealed", full)
     told = wardround("--out", tmp_path, ids=IDS[:1])
     assert told.exit_code == 1 and told.stdout == "" and "Traceback" not in told.stderr
-    assert "No space left on device; mend that and run the same command again" in told.stderr
+    assert "No space left on device; fix this, then run the same command again" in told.stderr
 
 
 @pytest.mark.slow

@@ -36,7 +36,7 @@ def test_no_table_of_a_damaged_run_is_left_out_in_silence(tmp_path: Path) -> Non
     run = write_run(tmp_path / "run", [discussed("a", 1)])
     (run / "results.jsonl").write_text('{"case_id": "a"}\n', "utf-8")
     told = wardround("tables", run)
-    assert told.exit_code == 2 and f"`wardround doctor {run}` mends that" in told.stderr
+    assert told.exit_code == 2 and f"run `wardround doctor {run}` to repair it" in told.stderr
 
 
 def test_a_file_that_names_an_unknown_table_is_refused_when_it_is_read(tmp_path: Path) -> None:
@@ -58,7 +58,7 @@ def test_a_sweep_ends_with_its_tables_the_first_run_as_the_baseline(tmp_path: Pa
     told = wardround("run", file, "--out", tmp_path / "out")
     assert told.exit_code == 0, told.output
     assert "Scores (mvme)" in told.stdout and "Consensus by round" in told.stdout
-    assert "Table error_propagation left out: no run is scored stage by stage" in told.stdout
+    assert "Table error_propagation left out: no run was scored stage by stage" in told.stdout
     written = (tmp_path / "out" / "tables" / "scores.csv").read_text("utf-8").splitlines()
     named = [line.split(",")[0] for line in written]
     assert named[:3] == ["run", "two", "alone"] and all(name.startswith("[") for name in named[3:]), "then the floors"

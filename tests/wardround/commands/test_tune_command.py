@@ -70,8 +70,8 @@ def test_smoke_trains_by_both_methods_offline_and_says_what_it_checked(monkeypat
     told = CliRunner().invoke(app, ["tune", "--smoke"])
     assert told.exit_code == 0, told.output
     assert "7 checks, 0 failed" in told.stdout
-    parts = ("labels are on", "base is as it was", "loss is recorded", "reloaded, it predicts the same")
-    assert all(told.stdout.count(part) == (1 if part == "labels are on" else 2) for part in parts)
+    parts = ("have labels", "base is unchanged", "loss is recorded", "the reloaded adapter predicts the same")
+    assert all(told.stdout.count(part) == (1 if part == "have labels" else 2) for part in parts)
     assert "1 sources shortened, 1 targets cut" in told.stdout
 
 
@@ -82,7 +82,7 @@ def test_smoke_ends_with_1_and_says_what_failed_if_the_patients_words_are_labell
     monkeypatch.setattr(Example, "closed", lambda example: Example(closed(example).tokens, closed(example).tokens))
     told = CliRunner().invoke(app, ["tune", "--smoke"])
     assert told.exit_code == 1
-    assert "FAILED: labels are on the physician's words alone" in told.stdout
+    assert "FAILED: only the physician's words have labels" in told.stdout
     assert "the labels say 'Patient:" in told.stdout and "7 checks, 1 failed" in told.stdout
 
 
@@ -232,20 +232,23 @@ def test_faults_of_the_dialogues_are_named_by_line_and_nothing_is_begun(work: Pa
     assert "jsonl, line 2: " in said and "jsonl, line 3, messages: " in said and "jsonl, line 1" not in said
     assert not (tmp_path / "out").exists()
     file.write_text('{"id": "a", "messages": [{"role": "user", "content": "I cough."}]}\n')
-    assert "no turn of the physician" in refused(CliRunner().invoke(app, given))
+    assert "no turn in which the physician" in refused(CliRunner().invoke(app, given))
 
 
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        ({"base": "./nowhere"}, "--base ./nowhere: there is no such folder"),
+        ({"base": "./nowhere"}, "--base ./nowhere: folder not found"),
         ({"base": None}, "DIALOGS, --base and --out are required"),
-        ({"source": 600}, "reads 512 tokens at most, not 645 = 600 (--source) + 40 (--target) + 1 (the end) + 4"),
-        ({"accumulate": 3}, "a batch of 4 cannot be cut into 3 equal parts"),
+        (
+            {"source": 600},
+            "at most 512 tokens, but needs 645: 600 (--source) + 40 (--target) + 1 (end of sequence) + 4",
+        ),
+        ({"accumulate": 3}, "a batch of 4 cannot be divided into 3 equal parts"),
         ({"method": "full"}, "--method: Input should be 'prefix' or 'lora'"),
         ({"example": "word"}, "--example: Input should be 'turn' or 'dialogue'"),
-        ({"rank": 4}, "--rank: is no setting of --method prefix"),
-        ({"packing": True}, "--packing: a prefix stands before a sequence, not before each example in it; use lora"),
+        ({"rank": 4}, "--rank does not apply to --method prefix"),
+        ({"packing": True}, "--packing would put one prefix before several examples; use --method lora"),
     ],
 )
 def test_what_cannot_be_trained_is_refused(work: Path, tmp_path: Path, options: dict[str, Any], said: str) -> None:
@@ -262,7 +265,7 @@ def test_a_folder_that_is_no_model_or_only_an_adapter_is_no_base(work: Path, tmp
 def test_a_place_where_nothing_can_be_written_is_refused(work: Path, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     assert "cannot be written" in refused(tune(work, tmp_path / "file" / "out"))
-    assert "holds a model already" in refused(tune(work, work / "base"))
+    assert "already contains a model" in refused(tune(work, work / "base"))
 
 
 def test_without_the_extra_it_says_what_to_install(work: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -273,7 +276,7 @@ def test_without_the_extra_it_says_what_to_install(work: Path, tmp_path: Path, m
 
 def test_a_loss_that_is_no_number_stops_the_training_with_1(work: Path, tmp_path: Path) -> None:
     told = tune(work, tmp_path / "out", method="lora", prefix=None, learning_rate=1e30)
-    assert told.exit_code == 1 and "the loss is no number; try a lower --learning-rate" in told.stderr
+    assert told.exit_code == 1 and "the loss is not a number; try a lower --learning-rate" in told.stderr
 
 
 def test_the_guide_names_every_option() -> None:

@@ -496,7 +496,11 @@ def test_a_block_is_a_model_that_roles_are_given_by_its_name(file: Path) -> None
     ("old", "new", "named"),
     [
         ("reasoning_effort =", "reasoning_efort =", "model.careful.reasoning_efort: unknown key; did you mean 'reas"),
-        ('patient = "quick"', 'patient = "quik"', "models.patient: there is no block [model.quik]; did you mean 'quick'?"),
+        (
+            'patient = "quick"',
+            'patient = "quik"',
+            "models.patient: there is no block [model.quik]; did you mean 'quick'?",
+        ),
         (', patient = "quick"', "", "model.quick: not used in [models] or [judges]"),
         ('temperature = "default"', "temperature = 3.0", "model.careful.temperature"),
         ('spec = "openai:o3-mini"', 'spec = "opnai:o3-mini"', "unknown provider 'opnai'; did you mean 'openai'?"),

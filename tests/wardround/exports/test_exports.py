@@ -80,7 +80,7 @@ def test_a_level_without_a_row_has_its_columns_of_their_types(tmp_path: Path, le
 
 
 def test_an_unknown_level_is_refused(run: Path) -> None:
-    with pytest.raises(ConfigurationError, match="'words' is none of runs, cases, turns, calls, verdicts"):
+    with pytest.raises(ConfigurationError, match="'words' is not one of runs, cases, turns, calls, verdicts"):
         to_dataframe(run, "words")  # type: ignore[arg-type]
 
 
@@ -239,5 +239,5 @@ def test_a_collector_that_refuses_or_sends_elsewhere_is_an_error(run: Path, coll
     pytest.importorskip("opentelemetry.exporter", reason="needs wardround[otel]")
     address, paths = collector
     refused = export("otel", run, "-o", address)
-    assert refused.exit_code == 2 and "does not take the spans (0 cases were sent)" in refused.stderr
+    assert refused.exit_code == 2 and "does not accept the spans (0 cases were sent)" in refused.stderr
     assert "/elsewhere" not in paths

@@ -257,4 +257,4 @@ def test_a_port_that_is_taken_is_named(tmp_path: Path) -> None:
     with served(tmp_path / "s") as server:
         arguments = ["consult", "surgery-06", "--as", "doctor", "--web", "--no-browser", f"--out={tmp_path / 'other'}"]
         told = CliRunner().invoke(app, [*arguments, f"--port={server.server_port}"])
-    assert told.exit_code == 2 and "name another with --port" in told.output
+    assert told.exit_code == 2 and "choose another with --port" in told.output

@@ -64,7 +64,7 @@ def test_so_many_cases_of_each_department_are_drawn_by_a_seed() -> None:
     departments = [item.case.key.department for item in drawn]
     assert max(map(departments.count, departments)) == 2 and set(departments) == {c.key.department for c in cases}
     assert drawn == case_items(cases, 2, seed=1) != case_items(cases, 2, seed=2)
-    with pytest.raises(ConfigurationError, match="no case to rate"):
+    with pytest.raises(ConfigurationError, match="there are no cases to rate"):
         case_items([])
 
 

@@ -124,11 +124,14 @@ def test_what_cannot_be_judged_or_read_is_refused_in_a_line(tmp_path: Path) -> N
     one = consulted(tmp_path / "one").path
     other = write_run(tmp_path / "two", [graded("a")], graph="consultation", suite="medpmc")
     assert "asks no judge" in wardround("judges", other).stderr
-    assert "only runs of one suite" in wardround("judges", one, other).stderr
-    assert "a person cannot be asked" in wardround("judges", one, "--judge", "human").stderr
-    assert "there is no such file" in wardround("judges", one, "--marks", tmp_path / "none.jsonl").stderr
+    assert "only runs scored by the same suite" in wardround("judges", one, other).stderr
+    assert "a person cannot judge" in wardround("judges", one, "--judge", "human").stderr
+    assert "file not found" in wardround("judges", one, "--marks", tmp_path / "none.jsonl").stderr
     file = tmp_path / "people.csv"
-    for text, wrong in (("case,taste\nx,1\n", "taste is no judged score"), ("case,basis\nx,1\n", "none of its cases")):
+    for text, wrong in (
+        ("case,taste\nx,1\n", "taste is not a judged score"),
+        ("case,basis\nx,1\n", "none of its cases"),
+    ):
         file.write_text(text, "utf-8")
         told = wardround("judges", one, "--human", file)
         assert told.exit_code == 2 and wrong in told.stderr

@@ -279,7 +279,7 @@ def test_people_are_held_beside_the_scores_of_the_run(tmp_path: Path) -> None:
 def test_a_line_that_is_no_judgement_is_named(tmp_path: Path, line: str) -> None:
     sound = mark("Ann", "diagnosis", 4, "c").model_dump_json()
     (tmp_path / FILE).write_bytes(f"{sound}\n".encode() + line.encode("utf-8", "surrogateescape") + b"\n")
-    with pytest.raises(ConfigurationError, match=r"line 2: .*mend or delete it"):
+    with pytest.raises(ConfigurationError, match=r"line 2: .*correct or delete it"):
         Marks(tmp_path / FILE)
 
 
@@ -294,7 +294,7 @@ def test_the_summary_prints_and_writes_what_was_judged(tmp_path: Path) -> None:
     written = ["--csv", str(tmp_path / "csv"), "--json", str(tmp_path / "all.json")]
     told = CliRunner().invoke(app, ["rate", str(run.path), "--summary", *written])
     assert told.exit_code == 0, told.output
-    assert "Where people disagree most" in told.output and "=Ann: 4, Bob: 1" in told.output
+    assert "Items on which people disagree most" in told.output and "=Ann: 4, Bob: 1" in told.output
     assert json.loads((tmp_path / "all.json").read_text("utf-8"))["ratings"][0]["marks"] == 2
     assert "'=Ann: 4" in (tmp_path / "csv" / "disagreements.csv").read_text("utf-8")
 
@@ -305,9 +305,9 @@ def test_what_cannot_be_judged_is_refused_with_the_reason(tmp_path: Path) -> Non
     other = write_run(tmp_path / "other", [graded("surgery-01", 2.0, answers=next(iter(run.each_answered())).answers)])
     for arguments, reason in (
         ([str(tmp_path / "nowhere")], "is not a run directory"),
-        ([str(run.path), "--scale", "pairwise"], "name two runs or more"),
-        ([str(run.path), str(run.path), "--scale", "pairwise"], "name two runs or more, each once"),
-        ([str(run.path), str(other), "--scale", "pairwise"], "one, other: no case that two of them have"),
+        ([str(run.path), "--scale", "pairwise"], "name at least two different runs"),
+        ([str(run.path), str(run.path), "--scale", "pairwise"], "name at least two different runs"),
+        ([str(run.path), str(other), "--scale", "pairwise"], "one, other: no case that two of the runs share"),
     ):
         told = CliRunner().invoke(app, ["rate", *arguments, "--no-browser"])
         assert told.exit_code == 2 and reason in told.output

@@ -158,7 +158,7 @@ def test_a_page_needs_nothing_from_elsewhere_and_runs_no_script_but_its_own(host
 def test_every_call_that_was_given_an_instruction_in_data_is_listed_with_its_answers_validity(hostile: str) -> None:
     section = hostile[hostile.index('id="instructions"') : hostile.index('id="cases"')]
     assert "calls in 1 cases" in section and "found in the data of 2 calls" in section
-    assert "1 gave a valid answer and 1 none" in section
+    assert "1 gave a valid answer and 1 did not" in section
     assert "doctor/turn1" in section and "the case" in section and "Ignore all previous instructions" in section
 
 

@@ -155,8 +155,8 @@ def test_many_at_once_make_the_tables_of_a_new_database(database: str) -> None:
 @pytest.mark.parametrize(
     ("url", "told"),
     [
-        ("mysql://u:pepper-4711@localhost/db", "write postgresql://"),
-        ("u:pepper-4711@localhost/db", "write postgresql://"),
+        ("mysql://u:pepper-4711@localhost/db", "expected postgresql://HOST:PORT/DATABASE"),
+        ("u:pepper-4711@localhost/db", "expected postgresql://HOST:PORT/DATABASE"),
         ("postgresql://u:pepper-4711@127.0.0.1:1/db", "start the server, or correct the address"),
         ("postgresql://u:pepper-4711@127.0.0.1:none/db", "correct the address"),
         ("postgresql://u:pep@per-4711@127.0.0.1:1/db", "correct the address"),

@@ -209,10 +209,10 @@ def test_a_manifest_that_is_gone_is_put_back_from_its_copy(sound: Path, damaged:
 def test_results_whose_manifest_and_copy_are_gone_are_adopted_by_nobody(damaged: Path) -> None:
     for name in ("manifest.json", ".manifest.json"):
         (damaged / name).unlink()
-    with pytest.raises(ConfigurationError, match=r"holds results, but no manifest\.json"):
+    with pytest.raises(ConfigurationError, match=r"has results but no manifest\.json"):
         run(EXPERIMENT, damaged)
     code, told = doctor(damaged)
-    assert code == 1 and "nobody knows what was run" in told and "of two runs" not in told
+    assert code == 1 and "what was run is unknown" in told and "of two runs" not in told
 
 
 def test_a_changed_manifest_is_set_aside_for_its_copy_and_one_of_another_run_is_refused(
@@ -223,7 +223,7 @@ def test_a_changed_manifest_is_set_aside_for_its_copy_and_one_of_another_run_is_
     assert (damaged / "manifest.json").read_bytes() == (sound / "manifest.json").read_bytes()
     run(short(limit=1), tmp_path / "other")
     shutil.copy(tmp_path / "other/manifest.json", damaged / "manifest.json")
-    with pytest.raises(ConfigurationError, match="are of two runs"):
+    with pytest.raises(ConfigurationError, match="belong to two runs"):
         run(short(limit=1), damaged)
 
 
@@ -379,7 +379,7 @@ def test_what_stands_in_the_place_of_a_file_is_set_aside(
     file = damaged / name
     file.unlink(missing_ok=True)
     replaced(file)
-    told = f"{file}: is not what it should be, a file"
+    told = f"{file}: should be a file, but is not"
     code, said = doctor("--check", damaged)
     assert code == 1 and told in said and os.path.lexists(file)
     code, said = doctor(damaged)
@@ -402,15 +402,15 @@ def test_results_of_another_run_are_not_counted_as_this_ones(
     run(short(limit=2, feedback="off"), tmp_path / "other")
     shutil.copy(tmp_path / "other/results.jsonl", damaged / "results.jsonl")
     code, told = doctor(damaged)
-    assert code == 1 and "manifest.json and the results are of two runs" in told and not (damaged / "damaged").exists()
-    with pytest.raises(ConfigurationError, match="line 1 is of another run"):
+    assert code == 1 and "the results belong to two runs" in told and not (damaged / "damaged").exists()
+    with pytest.raises(ConfigurationError, match="line 1 belongs to another run"):
         _ = find_runs([damaged])[0].results
     run(EXPERIMENT, damaged)
-    assert outcomes(damaged) == outcomes(sound) and "results.jsonl: line 1 is of another run" in caplog.text
+    assert outcomes(damaged) == outcomes(sound) and "results.jsonl: line 1 belongs to another run" in caplog.text
     first = (tmp_path / "other/results.jsonl").read_bytes().splitlines(keepends=True)[0]
     edited(damaged / "results.jsonl", lambda content: first + content)
     code, told = doctor(damaged)
-    assert code == 0 and "results.jsonl: line 1 is of another run" in told and outcomes(damaged) == outcomes(sound)
+    assert code == 0 and "results.jsonl: line 1 belongs to another run" in told and outcomes(damaged) == outcomes(sound)
 
 
 @pytest.mark.parametrize("score", ["NaN", "Infinity", "1e308"])
@@ -419,10 +419,10 @@ def test_a_score_that_is_no_number_is_not_counted(sound: Path, damaged: Path, sc
     lines[0]["scores"]["diagnosis"] = float(score)
     lines[0].pop("checksum")
     (damaged / "results.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines), "utf-8")
-    with pytest.raises(ConfigurationError, match="line 1 has a score that is no number"):
+    with pytest.raises(ConfigurationError, match="line 1 has a score that is not a number"):
         _ = find_runs([damaged])[0].results
     code, told = doctor(damaged)
-    assert code == 0 and "line 1 has a score that is no number" in told
+    assert code == 0 and "line 1 has a score that is not a number" in told
     run(EXPERIMENT, damaged)
     assert outcomes(damaged) == outcomes(sound)
 
@@ -482,7 +482,7 @@ def test_cases_that_ended_and_whose_results_are_gone_are_named_and_scored_again_
         out = shutil.copytree(tmp_path / "whole", tmp_path / "run")
         edited(out / "results.jsonl", lambda content: b"".join(content.splitlines(keepends=True)[:left]))
         gone = {f"{case_id}-0" for case_id in IDS[:2]} - {f"{result.case_id}-0" for result in results(out)}
-        told = f"results.jsonl: has no result of {', '.join(sorted(gone))}, which had ended; the same command as before"
+        told = f"results.jsonl: no result for {', '.join(sorted(gone))}, which had ended; the same command again"
         code, said = doctor("--check", out)
         assert code == 1 and f"found: {out}/{told}" in said
         code, said = doctor(out)
@@ -504,10 +504,9 @@ def test_traces_of_finished_cases_that_are_gone_or_hold_too_little_are_named_wit
     for arguments in ((), ("--check",)):
         code, said = doctor(*arguments, tmp_path)
         assert (
-            code == 1
-            and f"not repaired: {tmp_path}/traces: have no {first.stem}, and hold less than was asked of" in said
+            code == 1 and f"not repaired: {tmp_path}/traces: no traces of {first.stem} and incomplete traces of" in said
         )
-        assert f"{second.stem}; put them back from a copy, or go without: the scores stand" in said
+        assert f"{second.stem}; restore them from a copy, or go on without: the scores remain" in said
     assert RunDirectory(tmp_path).results()[0].scored
 
 
@@ -524,6 +523,6 @@ def test_a_run_damaged_anyhow_comes_to_the_same_end_after_the_doctor(
     findings = examine(RunDirectory(out), mend=True)
     again = examine(RunDirectory(out), mend=False)
     assert not again.mended, f"not mended at once: {again.mended}"
-    if all("/traces: have no " in left for left in findings.left):  # of what is finished nothing is asked
+    if all("/traces: no traces of " in left for left in findings.left):  # of what is finished nothing is asked
         run(EXPERIMENT, out)
         assert outcomes(out) == outcomes(sound)

@@ -95,7 +95,7 @@ def test_events_go_to_standard_error_in_place_of_lines_and_a_reader_that_goes_aw
 
 
 @pytest.mark.parametrize(
-    ("given", "wrong"), [("jsn", "neither 'auto' nor"), ("no/folder/x.jsonl", "cannot be written")]
+    ("given", "wrong"), [("jsn", "expected 'auto', 'json' or"), ("no/folder/x.jsonl", "cannot be written")]
 )
 def test_a_way_of_showing_progress_that_is_none_is_refused(given: str, wrong: str) -> None:
     with pytest.raises(ConfigurationError, match=f"--progress {given}: {wrong}"), live_view(Console(), progress=given):

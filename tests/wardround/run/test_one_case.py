@@ -215,5 +215,5 @@ def test_a_fault_in_a_plug_ins_code_ends_a_case_by_a_reason_of_its_own(
 def test_a_graph_without_an_end_is_somebody_elses_as_ours_count_their_rounds() -> None:
     assert termination_of(GraphRecursionError("Recursion limit of 10007 reached")) == "plugin_error"
     assert fault(GraphRecursionError("Recursion limit")).endswith(
-        "without an end; count its rounds in the state, and stop"
+        "without end; count its rounds in the state, and stop"
     )

@@ -43,7 +43,7 @@ def test_a_server_that_takes_no_question_stops_the_run_at_once_and_nothing_is_lo
         run(experiment, tmp_path / "whole")
         whole = len(server.requests)
     with FakeServer(faults=refusing, port=server.port) as server:
-        with pytest.raises(RunStoppedError, match=r"refuses all questions: .*run the same command again to go on"):
+        with pytest.raises(RunStoppedError, match=r"refuses all questions: .*run the same command again to resume"):
             run(experiment, tmp_path / "stopped")
         paid = len(server.requests)
         assert paid <= after + 12, "every case under way was refused at most once by each of its seats"
@@ -144,7 +144,9 @@ def test_a_run_in_which_no_case_is_to_fail_stops_at_the_first_that_does(tmp_path
 
     with FakeServer(faults=faulty) as server:
         experiment = short(server, concurrency=1)
-        with pytest.raises(RunStoppedError, match=rf"{CASES[0].id} failed \(unparseable_answer: .*no case is to fail"):
+        with pytest.raises(
+            RunStoppedError, match=rf"{CASES[0].id} failed \(unparseable_answer: .*fail_on_error is set"
+        ):
             run(with_run(experiment, fail_on_error=True), tmp_path)
         assert [result.case_id for result in results(tmp_path)] == [CASES[0].id]
         summary = run(experiment, tmp_path)

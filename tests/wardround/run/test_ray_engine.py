@@ -287,9 +287,9 @@ def test_a_worker_that_cannot_import_what_it_needs_is_an_error_before_anything_i
 @pytest.mark.parametrize(
     ("workflow", "told"),
     [
-        ({"retrieval": True, "memory": "/somewhere"}, "several processes must not open one directory; serve it"),
-        ({"grow": "in_order"}, "one case after the other"),
-        ({"grow": "as_finished"}, "would not see what others remember"),
+        ({"retrieval": True, "memory": "/somewhere"}, "several processes cannot share a directory; serve it"),
+        ({"grow": "in_order"}, "cases one after the other"),
+        ({"grow": "as_finished"}, "would not see what others add to memory"),
     ],
 )
 def test_what_workers_cannot_share_is_refused_with_what_to_do(

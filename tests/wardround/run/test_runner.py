@@ -453,7 +453,7 @@ def test_a_memory_that_holds_the_cases_that_are_tested_is_refused_before_anythin
     experiment = Experiment.model_validate(
         {"data": {"case_ids": [tested.id]}, "workflow": {"memory": str(tmp_path / "memory"), "general_agents": 1}}
     )
-    with pytest.raises(ConfigurationError, match=rf"holds 1 of the cases that are run \({tested.id}"):
+    with pytest.raises(ConfigurationError, match=rf"contains 1 of the cases of this run \({tested.id}"):
         asyncio.run(run_experiment(experiment, tmp_path / "run"))
     assert not (tmp_path / "run" / "results.jsonl").exists()
 

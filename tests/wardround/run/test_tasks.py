@@ -70,7 +70,7 @@ def test_a_consultation_is_scored_by_each_suite_that_fits(tmp_path: Path, suite:
 
 def test_a_run_cannot_be_scored_by_a_suite_of_another_graph(tmp_path: Path) -> None:
     run(of_graph("one_step"), tmp_path)
-    with pytest.raises(ConfigurationError, match="'one_step' is scored by mvme, not by aie"):
+    with pytest.raises(ConfigurationError, match="'one_step' can be scored by mvme, not by aie"):
         asyncio.run(rescore(tmp_path, {}, "aie"))
 
 

@@ -58,7 +58,9 @@ async def test_a_patient_goes_on_with_its_dialogue_until_another_is_named() -> N
 
 
 async def test_an_empty_thread_has_nothing_to_go_on_from() -> None:
-    with pytest.raises(NotStartedError, match="nothing to go on from; 'One-step diagnosis' starts from case_id, case"):
+    with pytest.raises(
+        NotStartedError, match="no earlier state to continue from; 'One-step diagnosis' starts from case_id, case"
+    ):
         await played(graph_of("one_step"), None)
 
 
@@ -67,14 +69,14 @@ async def test_an_empty_thread_has_nothing_to_go_on_from() -> None:
     [
         ("one_step", "surgery-03", "expected an object with fields, not 'surgery-03'; 'g' starts from case_id, case"),
         ("one_step", ["surgery-03"], "expected an object with fields"),
-        ("one_step", {"case_ID": "surgery-03"}, "'case_ID' is no field of it; 'g' starts from case_id, case"),
-        ("one_step", {"case_id": "surgery-03", "words": "Hello"}, "'words' is no field of it"),
+        ("one_step", {"case_ID": "surgery-03"}, "'case_ID' is not a field of it; 'g' starts from case_id, case"),
+        ("one_step", {"case_id": "surgery-03", "words": "Hello"}, "'words' is not a field of it"),
         ("one_step", {"case_id": 3}, "case_id: Input should be a valid string"),
-        ("one_step", CASE, 'these are the fields of a case: give it as {"case": ...}'),
+        ("one_step", CASE, 'these are the fields of a case; pass it as {"case": ...}'),
         ("one_step", {"case": "surgery-03"}, "case: expected an object with id, patient, provenance, not 'surgery-03'"),
         ("one_step", {"case": {**CASE, "patient": 5}}, "case.patient: expected an object"),
         ("one_step", {"case": {**CASE, "id": ""}}, "case.id: "),
-        ("one_step", {"case_id": "surgery-01", "case": CASE}, "'surgery-01' and case 'surgery-03' are two cases"),
+        ("one_step", {"case_id": "surgery-01", "case": CASE}, "'surgery-01' and case 'surgery-03' are different cases"),
         ("reconstruction", {"note": "A man with a cough."}, "note: expected an object with id, text"),
         ("patient_saps", {"case_id": "surgery-03", "words": 5}, "words: Input should be a valid string"),
         ("patient_saps", {"dialogue": [{"speaker": "nurse", "text": "Hello"}]}, "dialogue.0.speaker: "),
@@ -97,7 +99,7 @@ async def test_an_edit_of_a_state_is_refused_by_its_field() -> None:
     await played(graph, {"case_id": "surgery-01"})
     config: Any = {"configurable": {"thread_id": "one"}}
     for edit, said in (
-        ({"result": []}, "state: 'result' is no field of it: did you mean 'results'?"),
+        ({"result": []}, "state: 'result' is not a field of it: did you mean 'results'?"),
         ({"results": "x"}, "state: results: Input should be an object"),
         ({"report": None}, "state: report: expected an object with "),
     ):
@@ -118,7 +120,7 @@ async def test_an_edit_of_a_state_is_refused_by_its_field() -> None:
         ({"model": "x"}, "model: Input should be a valid dictionary"),
         ({"models": "offline", "model": {"a": {"spec": "offline"}}}, "models: Input should be a valid dictionary"),
         ({"model": {"a": 5}}, "model.a: "),
-        ({"epoch": 3}, "'epoch' is set by no run of 'g' on a server"),
+        ({"epoch": 3}, "'epoch' is not a setting of 'g' on a server"),
     ],
 )
 def test_a_context_is_refused_by_its_setting_before_a_server_drops_what_is_in_no_form(

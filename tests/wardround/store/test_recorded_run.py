@@ -28,6 +28,16 @@ def test_a_directory_without_a_run_is_refused_by_name(tmp_path: Path) -> None:
         find_runs([tmp_path])
 
 
+def test_a_manifest_whose_configuration_is_unknown_is_refused_in_one_line(tmp_path: Path) -> None:
+    file = write_run(tmp_path / "run", [graded("a")]) / "manifest.json"
+    manifest = json.loads(file.read_text("utf-8"))
+    manifest["configuration"]["graph"] = "another"
+    manifest.pop("checksum", None)
+    file.write_text(json.dumps(manifest), "utf-8")
+    with pytest.raises(ConfigurationError, match=r"cannot use manifest\.json \(graph: [^\n]*\)$"):
+        find_runs([tmp_path])
+
+
 def test_a_result_that_a_kill_has_cut_off_is_left_out(tmp_path: Path) -> None:
     (run,) = find_runs([write_run(tmp_path / "run", [graded("a")])])
     with (run.path / "results.jsonl").open("a", encoding="utf-8") as out:

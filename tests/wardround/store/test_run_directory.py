@@ -253,7 +253,7 @@ def test_a_full_disk_stops_the_run_with_what_to_do_and_what_was_finished_is_kept
         real(path, record)
 
     monkeypatch.setattr(run_directory, "append_sealed", append)
-    with pytest.raises(RunStoppedError, match="No space left on device; mend that and run the same command again"):
+    with pytest.raises(RunStoppedError, match="No space left on device; fix this, then run the same command again"):
         run(short(concurrency=1), tmp_path / "full")
     assert len(results(tmp_path / "full")) == 1
     monkeypatch.undo()

@@ -95,7 +95,7 @@ def test_an_average_over_columns_of_other_cases_says_so(tmp_path: Path) -> None:
         for n, found in enumerate((ones, ones[:1]))
     ]
     uneven, even = (scores.build(find_runs([folder]))[0].notes for folder in folders)
-    said = "Average of gathering: the mean of the columns' means, which are not all over the same cases."
+    said = "Average of gathering: the mean of the columns' means, which do not all cover the same cases."
     assert said in uneven and said not in even
 
 
@@ -156,7 +156,7 @@ def test_modes_of_a_doctor_by_rules_are_said_to_be_the_same(tmp_path: Path) -> N
         for doctor in ("offline", "openai:m")
         for mode in ("direct", "one_shot_cot")
     ]
-    said = "A rule has no thoughts: offline, the doctor's modes are the same."
+    said = "Rules have no thoughts, so the doctor's modes do not differ offline."
     by_rules, by_model = (scores.build(find_runs(made[place : place + 2]))[0].notes for place in (0, 2))
     assert said in by_rules and said not in by_model
 
@@ -415,9 +415,8 @@ def test_icd10_finds_what_a_report_names_by_all_three_rules(tmp_path: Path) -> N
 def test_leakage_names_the_nearest_remembered_cases_and_says_whose_diagnosis_stands_there(tmp_path: Path) -> None:
     (run,) = find_runs([write_run(tmp_path / "run", [], graph="clinical_workflow")])
     (table,) = leakage.build([run])
-    assert any(
-        "of 24 of 29 cases stand word for word" in note and "0 of 29 cases have kin" in note for note in table.notes
-    )
+    (note,) = [note for note in table.notes if note.startswith("run: ")]
+    assert "word for word for 24 of 29 cases" in note and "0 of 29 cases have kin" in note
     assert len(table.rows) == 29 and sum(row["same"] == "yes" for row in table.rows) == 24
 
 
@@ -490,7 +489,7 @@ def test_contrasts_pair_the_runs_that_differ_in_one_setting_over_the_cases_of_bo
         for suite in ("mvme", "medpmc")
     ]
     for unlike in ([made[0], made[3]], by_suite):
-        assert "differ in one setting alone" in make_tables(find_runs(unlike), ["contrasts"])[0].reason
+        assert "differ in only one setting" in make_tables(find_runs(unlike), ["contrasts"])[0].reason
 
 
 @pytest.mark.slow
@@ -515,4 +514,4 @@ def test_information_is_shown_by_round_with_a_figure(tmp_path: Path) -> None:
     assert [row["round"] for row in of_short] == [1, 2], "who has ended keeps what they know as long as others go on"
     assert of_short[0]["general_mean"] == of_short[1]["general_mean"]
     plain = runs_of(tmp_path / "none", plain=[graded("dentistry-04")])
-    assert make_tables(plain, ["information"])[0].reason.startswith("no run kept a dialogue")
+    assert make_tables(plain, ["information"])[0].reason.startswith("no run recorded a dialogue")

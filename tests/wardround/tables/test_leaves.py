@@ -25,4 +25,4 @@ async def test_each_number_has_a_row_and_each_run_a_column(tmp_path: Path) -> No
 
 def test_a_run_of_another_suite_has_no_such_numbers(tmp_path: Path) -> None:
     (made,) = make_tables(find_runs([write_run(tmp_path / "one", [graded("dentistry-05")])]), ["leaves"])
-    assert made.reason == "no run was scored by clini_eval" and not made.tables
+    assert made.reason == "no run was scored by suite clini_eval" and not made.tables

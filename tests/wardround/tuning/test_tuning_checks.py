@@ -16,7 +16,7 @@ def steps(*losses: float) -> list[Step]:
     ("losses", "wanted", "said"),
     [
         ((3.0, 2.0, 1.0), 3, []),
-        ((3.0, 2.0), 3, ["2 steps are on record, not 1 to 3"]),
+        ((3.0, 2.0), 3, ["2 steps are recorded, not 1 to 3"]),
         ((3.0, math.nan, 1.0), 3, ["step 2: the loss is nan"]),
         ((1.0, 2.0, 3.0), 3, ["the loss went from 1.000 to 3.000"]),
     ],
@@ -33,7 +33,10 @@ def test_a_base_weight_that_moved_or_is_missing_is_named() -> None:
 
     before = {"a": torch.zeros(2), "b": torch.ones(2)}
     assert frozen_faults(before, {name: weight.clone() for name, weight in before.items()}) == []
-    assert frozen_faults(before, {"a": torch.tensor([0.0, 1e-7])}) == ["b stands only in one of them", "a has changed"]
+    assert frozen_faults(before, {"a": torch.tensor([0.0, 1e-7])}) == [
+        "b is in only one of the two models",
+        "a has changed",
+    ]
 
 
 @pytest.mark.slow  # PyTorch is imported

@@ -184,7 +184,7 @@ def test_the_check_sees_that_the_end_is_not_labelled(tokenizer: Any) -> None:
 def test_the_check_sees_labels_that_have_slipped_by_a_place(tokenizer: Any) -> None:
     broken = batch(tokenizer)
     broken["labels"] = broken["labels"].roll(-1, dims=1)
-    assert "not of the token at its place" in faults(broken, tokenizer)
+    assert "differs from the token at its position" in faults(broken, tokenizer)
 
 
 def test_the_check_sees_padding_that_is_labelled(tokenizer: Any) -> None:

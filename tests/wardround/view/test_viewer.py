@@ -194,7 +194,7 @@ def test_what_a_run_writes_while_it_is_viewed_is_shown_and_nothing_new_is_not_se
 def test_a_fault_of_ours_is_a_page_that_says_so(viewer: Viewer, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(viewer.pages, "page", lambda query: {}["nothing"])
     status, page = ask(viewer, "?run=clinical")
-    assert status == 500 and "this page cannot be drawn (KeyError" in page
+    assert status == 500 and "this page cannot be rendered (KeyError" in page
 
 
 def test_runs_of_several_folders_are_named_below_the_folder_that_holds_them_all(folder: Path) -> None:
@@ -236,4 +236,4 @@ def test_head_is_answered_as_get_without_the_page_and_another_method_by_those_th
     for method in ("POST", "PUT", "NOSUCH"):
         status, said, headers = told(method)
         assert status == 405 and headers["Allow"] == "GET, HEAD" and headers["Content-Type"].startswith("text/plain")
-        assert said.decode() == f"{method} is not answered here; GET, HEAD are"
+        assert said.decode() == f"{method} is not supported; supported methods: GET, HEAD"

@@ -41,7 +41,7 @@ async def open_cluster(experiment: Experiment, context: Context, items: Sequence
         ConfigurationError: Ray is not installed, the cluster cannot be reached, or cannot run this experiment.
     """
     if is_closed():
-        raise ConfigurationError("--no-egress holds this process alone and no workers; use the local engine")
+        raise ConfigurationError("--no-egress restricts only this process, not workers; use --engine local")
     _check_memory(context)
     with connected(experiment.run.address) as ray:
         at_once = experiment.run.concurrency
@@ -141,14 +141,14 @@ class _Crew:
                 outcome: Outcome = await worker.run.remote(attempt, run, file.name)
             except RayTaskError as error:  # cases never raise, so the writer has failed
                 raise RunStoppedError(
-                    f"{directory.path}: {_reason(error)}; mend that and run the same command again to go on"
+                    f"{directory.path}: {_reason(error)}; fix this, then run the same command again to resume"
                 ) from error
             except RayActorError as error:
                 why = _reason(error)
                 self._replace(place, worker)
             else:
                 return outcome
-        lost = f"{_MAX_LOST} workers were lost while they ran it; the last: {why}"
+        lost = f"{_MAX_LOST} workers were lost while running it; the last one: {why}"
         return Outcome(result_of(attempt, file, **failure(self.experiment, attempt, "worker_lost", lost)))
 
     def _replace(self, place: int, lost: Any) -> None:
@@ -178,17 +178,17 @@ def _check_memory(context: Context) -> None:
     served = context.memory.startswith(("http://", "https://"))
     if context.grow == "in_order":
         raise ConfigurationError(
-            "workflow.grow = 'in_order' runs one case after the other; use --engine local, or grow = 'as_finished'"
+            "workflow.grow = 'in_order' runs cases one after the other; use --engine local, or grow = 'as_finished'"
         )
     if context.grow == "as_finished" and not served:
         raise ConfigurationError(
-            f"workflow.grow: workers would not see what others remember in memory {context.memory!r}; serve a memory "
-            "(`chroma run --path DIRECTORY`) and name its URL in workflow.memory, or use --engine local"
+            f"workflow.grow: workers would not see what others add to memory {context.memory!r}; serve a memory "
+            "(`chroma run --path DIRECTORY`) and set workflow.memory to its URL, or use --engine local"
         )
     if context.retrieval and not served and context.memory != "builtin":
         raise ConfigurationError(
-            f"workflow.memory = {context.memory!r}: several processes must not open one directory; serve it "
-            "(`chroma run --path DIRECTORY`) and name the server's URL, or use --engine local"
+            f"workflow.memory = {context.memory!r}: several processes cannot share a directory; serve it "
+            "(`chroma run --path DIRECTORY`) and set workflow.memory to the URL, or use --engine local"
         )
 
 
@@ -201,8 +201,8 @@ def connected(address: str | None) -> Iterator[Any]:
     global _idle
     if address is not None and address.startswith("ray://"):
         raise ConfigurationError(
-            f"run.address: {address!r} is for Ray's client; run the command on a machine of the cluster, with "
-            "--address HOST:PORT or auto"
+            f"run.address: {address!r} is an address for Ray's client; run the command on a machine of the cluster, "
+            "with --address HOST:PORT or auto"
         )
     if address is None and "ray" not in sys.modules:
         # Read when Ray is imported: processes that it starts here listen on the loopback device only.
@@ -230,8 +230,8 @@ def connected(address: str | None) -> Iterator[Any]:
     except Exception as error:  # Ray raises many types here
         where = f"the cluster at {address!r} cannot be reached" if address else "no cluster can be started here"
         raise ConfigurationError(
-            f"run.address: {where}: {_reason(error)}; see that it runs and, if it wants tokens, that "
-            "RAY_AUTH_MODE=token is set; or leave the address out for one on this machine"
+            f"run.address: {where}: {_reason(error)}; check that it runs and, if it requires "
+            "tokens, that RAY_AUTH_MODE=token is set; or leave the address out to use this machine"
         ) from error
     _idle = []
     try:
@@ -248,8 +248,8 @@ def _check_address(address: str) -> None:
         socket.create_connection((host.strip("[]"), int(port)), timeout=_SECONDS).close()
     except (OSError, ValueError) as error:
         raise ConfigurationError(
-            f"run.address: no cluster answers at {address!r} ({error}); start one with `ray start --head` and write "
-            "HOST:PORT as it prints it, or leave the address out for one on this machine"
+            f"run.address: no cluster answers at {address!r} ({error}); start one with `ray start --head` and give "
+            "the HOST:PORT that it prints, or leave the address out to use this machine"
         ) from error
 
 
@@ -277,7 +277,7 @@ async def _check_workers(workers: Sequence[Any], items: Sequence[Item]) -> None:
     for theirs in found:
         if unequal := differences(ours, theirs, "here against a worker"):
             raise ConfigurationError(
-                "--engine ray: a machine of the cluster has another installation:\n  " + "\n  ".join(unequal[:12])
+                "--engine ray: a machine of the cluster has a different installation:\n  " + "\n  ".join(unequal[:12])
             )
 
 

@@ -40,7 +40,7 @@ class Writer:
     def append(self, name: str, ticket: str, lines: bytes) -> None:
         """Append whole lines to the trace of a case."""
         if self._holders.get(name) != ticket:
-            raise PermissionError(f"{name}: another worker has this case now")
+            raise PermissionError(f"{name}: another worker has taken over this case")
         with (self._traces / name).open("ab") as out:
             out.write(lines)
 

@@ -142,7 +142,7 @@ class Worker:
 def _check_pictures(pictures: Sequence[str]) -> None:
     for picture in pictures:
         if not Path(picture).is_file():
-            raise FileNotFoundError(f"no picture at {picture}; put the cases' folder at the same path on every machine")
+            raise FileNotFoundError(f"{picture} not found; put the cases' folder at the same path on every machine")
 
 
 def environment() -> dict[str, Any]:

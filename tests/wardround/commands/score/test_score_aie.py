@@ -107,7 +107,7 @@ def test_two_dialogues_of_a_case_are_one_case_and_within_a_file_a_warning_says_s
     files = [write(tmp_path / f"{name}.json", rows) for name, rows in (("one", CHINESE), ("two", CHINESE[:1] * 2))]
     told = run("aie", *files)
     assert "aie, sound mode, 2 cases, 4 dialogues" in told.stdout
-    assert "two.json, case " in told.stderr and "stands 2 times; each is scored" in told.stderr
+    assert "two.json, case " in told.stderr and "appears 2 times; each occurrence is scored" in told.stderr
     assert "one.json" not in told.stderr and "1 case, 2 dialogues" in run("aie", files[1]).stdout
 
 
@@ -120,7 +120,7 @@ def test_several_doctors_have_a_column_each_as_the_paper_prints_them(tmp_path: P
     assert {name: found["AVG_TURN"]["mean"] for name, found in own.items()} == {"gpt4": 4.0, "glm": 6.0}
     title, _, table = told.stdout.partition("AIE, Table 2)")
     assert "Doctors in dialogue" in title and "64.00 ± 6.86" in table, "GPT-4 of the paper"
-    assert "Over cases: gpt4 2, glm 1." in " ".join(table.split())
+    assert "Over 2 cases (gpt4), 1 case (glm)." in " ".join(table.split())
     rows = {row["metric"]: row for row in csv.DictReader((tmp_path / "out" / "aie-table-2.csv").open())}
     assert list(rows) == list(METRICS)
     assert rows["AVG_TURN"]["gpt4"] == "4.00 ± 2.00" and rows["AVG_TURN"]["glm"] == "6.00"
@@ -167,7 +167,7 @@ def test_formats_are_set_beside_each_other_by_examination_and_coverage_beside_di
     told = run("aie", write(tmp_path / "t.json", records), "--mcq", "offline", "--out", tmp_path)
     assert told.exit_code == 0, told.output
     assert {"aie-figure-6b.svg", "aie-figure-6b.png", "aie-figure-6b.csv"} <= {file.name for file in tmp_path.iterdir()}
-    found = told.stdout.partition("Both formats by examination")[2]
+    found = told.stdout.partition("Right diagnoses in both formats")[2]
     rows = [[cell.strip() for cell in line.split("│")[1:-1]] for line in found.splitlines() if "│" in line]
     assert [(row[0], row[2][:5], row[4]) for row in rows[:3]] == [
         ("MedQA", "50.00", "2"), ("MMLU", "50.00", "2"), ("all", "50.00", "4"),

@@ -176,7 +176,7 @@ def test_a_case_that_failed_in_the_run_is_wrong_and_both_bounds_are_shown(run: P
 def test_a_wrong_directory_model_or_file_ends_with_code_2(run: Path, tmp_path: Path) -> None:
     assert "is not a run directory" in score("mcq", tmp_path).stderr
     assert score("mcq", run, "--models", "mcq_docter=offline").exit_code == 2
-    assert "a person cannot be asked" in score("mcq", run, "--models", "mcq_doctor=human").stderr
+    assert "a person cannot judge" in score("mcq", run, "--models", "mcq_doctor=human").stderr
     (run / "options.jsonl").write_text("{}\n", "utf-8")
     done = score("mcq", run)
     assert done.exit_code == 2 and "options.jsonl" in done.stderr
@@ -232,7 +232,7 @@ def test_transcripts_without_options_are_not_asked_and_those_without_an_answer_a
 def test_two_processes_do_not_write_options_at_once_but_may_both_read_them(run: Path) -> None:
     with RunDirectory(run).adding_options():
         done = score("mcq", run)
-        assert done.exit_code == 2 and "another process is running here" in done.stderr
+        assert done.exit_code == 2 and "another process is using this directory" in done.stderr
     assert score("mcq", run).exit_code == 0
     with RunDirectory(run).adding_options():
         assert score("mcq", run).exit_code == 0

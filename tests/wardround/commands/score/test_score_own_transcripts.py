@@ -103,7 +103,7 @@ def test_multiple_choice_puts_the_options_of_the_case_where_the_right_one_is_its
 def test_a_folder_beside_runs_is_refused_by_what_to_give_instead(run: Path) -> None:
     (run.parent / "tables").mkdir()
     told = wardround("score", "medpmc", run, run.parent / "tables", "--mode", "paper")
-    assert told.exit_code == 2 and f"{run.parent} names all runs beside it" in told.stderr, told.output
+    assert told.exit_code == 2 and f"for all runs in {run.parent}, name that folder" in told.stderr, told.output
 
 
 @pytest.mark.slow
@@ -167,7 +167,7 @@ def test_a_letter_is_scored_only_where_one_was_chosen_and_from_the_dialogue_alon
     assert found["DIAGNOSIS"]["mean"] == 100
     out = tmp_path / "out"
     told = wardround("score", "aie", run, "--diagnose", "offline", "--each-round", "--out", out)
-    assert told.exit_code == 0 and "As far as each round" in told.stdout, told.output
+    assert told.exit_code == 0 and "Coverage and diagnosis by round" in told.stdout, told.output
     rows = list(csv.DictReader((out / "aie-figure-6d.csv").read_text("utf-8").splitlines()))
     assert [float(row["DIAGNOSIS_mean"]) for row in rows] == [0, 100, 100], "the ultrasound told it"
     assert [float(row["median"]) for row in rows] == [float(row["COVERAGE_mean"]) for row in rows]
@@ -256,4 +256,4 @@ def test_a_person_is_refused_as_judge_in_one_sentence(run: Path, arguments: tupl
 def test_a_run_without_a_consultation_has_no_transcripts(tmp_path: Path) -> None:
     bare = write_run(tmp_path / "bare", [graded("surgery-01", scores={})], data={"case_ids": ["surgery-01"]})
     told = wardround("export", "transcripts", bare, "-o", tmp_path / "t.json")
-    assert told.exit_code == 2 and "holds no finished consultation" in told.stderr
+    assert told.exit_code == 2 and "has no finished consultation" in told.stderr

@@ -98,7 +98,7 @@ def test_any_patient_plays_the_form_and_one_that_tracks_nothing_has_no_tracking(
             (
                 [{"id": 1, "raw_data": {"question": "x"}, "patient_test": {turn: {}}}],
                 [],
-                f"patient_test.{turn}: is no round",
+                f"patient_test.{turn}: is not a round number",
             )
             for turn in ("x", "-1", "01", "²")
         ),
