@@ -42,7 +42,7 @@ def answer(question: str, language: Language, *said: str) -> str:
         ("en", "Do you smoke?", "I smoke ten cigarettes a day."),
         ("en", "Are there illnesses that run in your family?", "My father has gout."),
         ("zh", "有没有呕吐？", "呕吐两次。"),
-        ("zh", "对药物过敏吗？", "没有药物过敏史。"),
+        ("zh", "对药物过敏吗？", "没有药物过敏。"),
         ("zh", "抽烟吗？", "每天抽十支烟。"),
         ("zh", "家里人有什么病？", "父亲有痛风。"),
     ],
