@@ -65,9 +65,13 @@ def test_what_is_not_on_record_is_denied(language: Language, question: str, deni
         ("zh", "一晚上睡几个小时？", "untold"),
         ("en", "Did the parcel arrive?", "unclear"),
         ("zh", "快递到了没有？", "unclear"),
+        ("zh", "好的，先这样，祝您早日康复。", "thanks"),
+        ("en", "Thank you, that is all for now. Goodbye.", "thanks"),
+        ("zh", "给您开个血常规和CT。", "agreed"),
+        ("en", "Open your mouth, please.", "agreed"),
     ],
 )
-def test_how_much_and_what_was_not_understood_are_not_answered_with_no(
+def test_how_much_and_what_was_not_understood_or_asks_nothing_are_not_answered_with_no(
     language: Language, question: str, reply: str
 ) -> None:
     assert answer(question, language) == load_words("consultation/words", language)["patient"][reply]
