@@ -33,7 +33,7 @@ _PATTERNS = patterns("nodes.offline", "patterns")
 _MAX_SENTENCES = 3  # of one answer to an open question
 _MIN_POSSIBLE = 0.1  # probability of an answer from which a question is not denied
 # What is said to words that ask for nothing; vague advice is asked about.
-_REPLIES = {"conclusion": "thanks", "advice": "agreed", "demand": "agreed"}
+_REPLIES = {"conclusion": "thanks", "advice": "advised", "demand": "agreed"}
 _BACKGROUND = ("past_history", "personal_history", "family_history")
 
 
@@ -66,8 +66,9 @@ def answer_from_record(question: str, record: PatientRecord, dialogue: list[Turn
     facts = facts_for(question, recorded, language)
     reply = told_now(question, said_of(facts, record, language), dialogue, language)
     phrase: str = "all_said" if facts else denial(question, language, recorded)
-    if phrase == "unclear":
-        phrase = _REPLIES.get(kind_label(question, language), phrase)
+    kind = kind_label(question, language)
+    if phrase == "unclear" or ((phrase, kind) == ("untold", "advice") and not question.rstrip().endswith(("?", "？"))):
+        phrase = _REPLIES.get(kind, phrase)
     return mark("space", language).join(reply) or str(words[phrase])
 
 

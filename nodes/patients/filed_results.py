@@ -56,7 +56,8 @@ def look_up(record: ExaminationRecord, name: str, folder: str, send_pictures: bo
             texts += [text] if lines == report else lines
     if not tests:
         texts = _sentences_with((normalise(name),), record) if _is_test(name) else []
-    return Filed(tuple(dict.fromkeys(texts)), tuple({picture.file: picture for picture in pictures}.values()))
+    told = [text for text in dict.fromkeys(texts) if not any(text in other for other in texts if other != text)]
+    return Filed(tuple(told), tuple({picture.file: picture for picture in pictures}.values()))
 
 
 def _filed_elsewhere(record: ExaminationRecord, test: NamedTest) -> list[str]:

@@ -67,7 +67,8 @@ def test_what_is_not_on_record_is_denied(language: Language, question: str, deni
         ("zh", "快递到了没有？", "unclear"),
         ("zh", "好的，先这样，祝您早日康复。", "thanks"),
         ("en", "Thank you, that is all for now. Goodbye.", "thanks"),
-        ("zh", "给您开个血常规和CT。", "agreed"),
+        ("zh", "给您开个血常规和CT。", "advised"),
+        ("zh", "抽点血化验一下，再拍个片子。", "advised"),
         ("en", "Open your mouth, please.", "agreed"),
     ],
 )
@@ -84,6 +85,7 @@ def test_how_much_and_what_was_not_understood_or_asks_nothing_are_not_answered_w
         ("en", "Is your appetite normal these days?"),
         ("zh", "晚上睡得好不好？"),
         ("zh", "大小便正常吗？"),
+        ("zh", "拉的尿的都还行吧？"),
         ("zh", "胃口怎么样，吃得下饭吗？"),
         ("zh", "成家了吗，家里有几口人？"),
     ],

@@ -169,3 +169,11 @@ def test_a_result_stands_under_the_doctors_name_or_the_tests_own_where_the_docto
     name: str, words: str, called: str
 ) -> None:
     assert as_spoken(name, words) == called
+
+
+def test_a_finding_that_is_filed_elsewhere_is_told_once_where_the_whole_body_is_examined() -> None:
+    record = ExaminationRecord(
+        physical={"General Examination": "体温36.7℃。神志清楚，定向力差。", "Abdominal Examination": "腹软，无压痛。"}
+    )
+    told = "".join(look_up(record, "体格检查", "", True, "我先给您查查体。").texts)
+    assert told.count("神志清楚") == told.count("腹软") == 1
