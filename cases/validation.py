@@ -41,8 +41,14 @@ def in_a_line(error: BaseException, whole: str = "", most: int = 8) -> str:
     """
     if not isinstance(error, ValidationError):
         return " ".join(str(error).split())
-    placed = ((".".join(map(str, each["loc"])) or whole, each["msg"]) for each in faults(error)[:most])
-    return "; ".join(f"{place}: {message}" if place else message for place, message in placed)
+    return "; ".join(
+        f"{place}: {message}" if place else message for place, message in placed_faults(error, whole, most)
+    )
+
+
+def placed_faults(error: ValidationError, whole: str = "", most: int = 8) -> list[tuple[str, str]]:
+    """Return the place and message of the first faults; ``whole`` is the place of one outside any field."""
+    return [(".".join(map(str, each["loc"])) or whole, each["msg"]) for each in faults(error)[:most]]
 
 
 def unreadable(error: Exception, expected: str = "") -> str:

@@ -12,10 +12,11 @@ from langchain_core.messages import AIMessage, HumanMessage
 from llm.cache import CachedAnswer, ResponseCache, open_cache
 from llm.chat import ChatClient, Reply, chat_client
 from llm.errors import AnswerError
+from llm.faults import what_is_wrong
 from llm.journal import failed_before
 from llm.limits import Account
 from llm.prices import cost_of, price_of
-from llm.question import Question, what_is_wrong
+from llm.question import Question
 from llm.repetition import (
     EchoError,
     LoopError,

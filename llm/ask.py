@@ -12,9 +12,10 @@ from llm.asked import Asked
 from llm.context_window import RECALLED, RETRIED_AT, fitted, without_recalled
 from llm.errors import LONGER, AskError, ContextLengthError
 from llm.events import tell
+from llm.faults import what_is_wrong
 from llm.journal import is_kept, note, replayed, with_earlier_tries
 from llm.prices import cost_of
-from llm.question import Question, what_is_wrong
+from llm.question import Question
 from llm.rehearsal import is_rehearsal, rehearsed
 from llm.repetition import copies
 from llm.replies import whole_text

@@ -10,12 +10,12 @@ from functools import cached_property, lru_cache, partial
 from typing import Any, Generic
 
 from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage, convert_to_messages
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel
 
 from cases.dialogues import Message
 from cases.pictures import read_picture
-from cases.validation import in_a_line
 from cases.vocabulary import Language
+from llm.faults import what_is_wrong
 from llm.narrowing import narrowed
 from llm.repetition import directions_in, names_in, undescribed
 from llm.replies import answer_in, find_json
@@ -115,7 +115,7 @@ async def typed_question(
         slow=role.speech is not None,
         directions=frozenset(directions_in(f"{system}\n{user}\n{_answer_format({}, language)}") if role.speech else ()),
         names=_names(role, language),
-        repair=lambda error: _words("repair", language, {"error": what_is_wrong(error)}),
+        repair=lambda error: _words("repair", language, {"error": what_is_wrong(error, language)}),
     )
 
 
@@ -177,11 +177,6 @@ def _without_blanks(value: Any) -> Any:
     if isinstance(value, list):
         return [_without_blanks(part) for part in value if not (isinstance(part, str) and not part.strip())]
     return value
-
-
-def what_is_wrong(error: ValueError) -> str:
-    """Describe an error so that a model can correct its answer; for a validation error, places and reasons."""
-    return in_a_line(error, "answer") if isinstance(error, ValidationError) else str(error)
 
 
 def _answer_format(schema: dict[str, Any], language: Language) -> str:

@@ -270,10 +270,11 @@ def fence(text: object, label: str) -> str:
 
 
 def age(years: float, in_years: str, in_months: str, in_days: str) -> str:
-    """Return an age with its unit: years, months under three years, or days under two months."""
-    for count, least, words in ((years, 3, in_years), (years * 12, 2, in_months)):
-        if count >= least:
-            return words.format(round(count))
+    """Return an age with its unit: completed years, months under three years, or days under two months."""
+    if years >= 3:
+        return in_years.format(int(years))
+    if years * 12 >= 2:
+        return in_months.format(round(years * 12))
     return in_days.format(round(years * 365))
 
 

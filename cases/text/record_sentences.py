@@ -49,9 +49,8 @@ def _person(patient: PatientRecord, language: Language) -> list[str]:
 
 
 def age_in_words(years: float, language: Language) -> str:
-    """Return an age in years; under three in months, under two months in days."""
-    units = {"en": (" years", " months", " days"), "zh": ("岁", "个月", "天")}[language]
-    for count, least, unit in ((years, 3, units[0]), (years * 12, 2, units[1])):
-        if count >= least:
-            return f"{round(count)}{unit}"
-    return f"{round(years * 365)}{units[2]}"
+    """Return an age in completed years; under three in months, under two months in days."""
+    in_years, in_months, in_days = {"en": (" years", " months", " days"), "zh": ("岁", "个月", "天")}[language]
+    if years >= 3:
+        return f"{int(years)}{in_years}"
+    return f"{round(years * 12)}{in_months}" if years * 12 >= 2 else f"{round(years * 365)}{in_days}"

@@ -30,6 +30,7 @@ from nodes.state.collaboration import (
     last_statements,
     pictures_shown,
 )
+from prompts import mark
 
 
 class Disputes(Strict):
@@ -57,10 +58,10 @@ class DirectorView(SubjectView):
 
 def differences(view: DirectorView) -> Disputes:
     """Offline: the parts on which the reports differ as sets, the diagnosis first."""
-    answers = _answers(view)
+    answers, series = _answers(view), mark("series", view.chart.language)
     found = []
     for part in differing(view.subject, answers)[:MOST_DISPUTES]:
-        claims = ["; ".join(view.subject.claims[part].of(answer)) or "-" for answer in answers]
+        claims = [series.join(view.subject.claims[part].of(answer)) or "-" for answer in answers]
         found.append(Dispute(part=part, point=" | ".join(dict.fromkeys(claims))))
     return Disputes(disputes=found)
 

@@ -26,6 +26,7 @@ from nodes.state.collaboration import (
     last_statements,
     pictures_shown,
 )
+from prompts import mark
 
 
 class MergedFacts(Facts):
@@ -67,8 +68,9 @@ def add_the_replies(view: FactsView) -> Facts:
     said: dict[Person, list[str]] = {"patient": [], "examiner": []}
     for confirmation in view.confirmations:
         said[confirmation.conflict.ask].append(confirmation.reply)
+    symptoms = dict.fromkeys([view.draft.symptoms, *said["patient"]])
     return Facts(
-        symptoms=" ".join(dict.fromkeys([view.draft.symptoms, *said["patient"]])).strip(),
+        symptoms=mark("space", view.chart.language).join(symptoms).strip(),
         examinations="\n".join(dict.fromkeys([view.draft.examinations, *said["examiner"]])).strip(),
     )
 

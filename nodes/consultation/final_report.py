@@ -90,7 +90,8 @@ def report_by_neighbours(view: ReportView) -> FinalReport:
     assert isinstance(diagnosis, Diagnosis) and isinstance(treatment, Treatment)
     names, plan = told_already(chart) or (diagnosis.names, "")
     history = [entry.past_history, entry.personal_history, entry.family_history]
-    results = [f"{label(item, language)}: {text}" for item, text in {**chart.results, **chart.reports}.items()]
+    colon = mark("label", language)
+    results = [f"{label(item, language)}{colon}{text}" for item, text in {**chart.results, **chart.reports}.items()]
     talk = [text for text in talk if not text.endswith(entry.chief_complaint)]  # the complaint again, with a greeting
     texts = (entry.chief_complaint, entry.present_illness, *talk, *history)
     return FinalReport(

@@ -15,6 +15,7 @@ from nodes.offline.meaning import (
     is_rather_of_a_subject,
     is_silent,
     is_surely_heard,
+    kind_label,
     kind_named,
     subject_of,
     subjects,
@@ -31,6 +32,8 @@ Silence = Literal["nothing", "untold", "unclear"]  # denied, not known, not unde
 _PATTERNS = patterns("nodes.offline", "patterns")
 _MAX_SENTENCES = 3  # of one answer to an open question
 _MIN_POSSIBLE = 0.1  # probability of an answer from which a question is not denied
+# What is said to words that ask for nothing; vague advice is asked about.
+_REPLIES = {"conclusion": "thanks", "advice": "advised", "demand": "agreed"}
 _BACKGROUND = ("past_history", "personal_history", "family_history")
 
 
@@ -62,7 +65,10 @@ def answer_from_record(question: str, record: PatientRecord, dialogue: list[Turn
     recorded = record_sentences(record, ExaminationRecord(), language)
     facts = facts_for(question, recorded, language)
     reply = told_now(question, said_of(facts, record, language), dialogue, language)
-    phrase = "all_said" if facts else denial(question, language, recorded)
+    phrase: str = "all_said" if facts else denial(question, language, recorded)
+    kind = kind_label(question, language)
+    if phrase == "unclear" or ((phrase, kind) == ("untold", "advice") and not question.rstrip().endswith(("?", "？"))):
+        phrase = _REPLIES.get(kind, phrase)
     return mark("space", language).join(reply) or str(words[phrase])
 
 

@@ -24,7 +24,7 @@ from nodes.patients.filed_results import look_up
 from nodes.state.chart import Told, Turn
 from nodes.state.patient_side import HeardState
 from nodes.workflow.examiner import release
-from prompts import load_words
+from prompts import load_words, mark
 
 Occasion = Literal[
     "opening", "results", "suspected_disease", "disease_explained", "differential", "confirmatory_tests", "other"
@@ -83,7 +83,8 @@ def reply_by_rule(view: ClinichatPatientView) -> ClinichatReply:
     named = named_tests(view.question)
     asks_for_all = asks and not named and _PATTERNS["asks_for_results"].search(view.question)
     if asks_for_all or wants_examination(view.question):
-        lines = view.filed if named else [f"{item}: {text}" for item, text in view.results.items()]
+        colon = mark("label", view.language)
+        lines = view.filed if named else [f"{item}{colon}{text}" for item, text in view.results.items()]
         if lines or not asks:
             unknown = load_words("consultation/words", view.language)["patient"]["untold"]
             return ClinichatReply(occasion="results", text="\n".join([*lines, words["results"]]) if lines else unknown)

@@ -10,7 +10,7 @@ from cases.text.named_tests import NamedTest, is_other, is_whole, labelled_test,
 from cases.text.record_sentences import RecordSentence
 from cases.text.sentences import sentences
 from cases.text.words import language_of
-from cases.vocabulary import IMAGE_CLASSES, PHYSICAL_ITEMS, normalise, patterns
+from cases.vocabulary import IMAGE_CLASSES, PHYSICAL_ITEMS, label, normalise, patterns
 from nodes.offline.hearing import heard_tests
 from nodes.offline.orders import of_the_part, results_of
 from nodes.state.chart import Picture
@@ -56,7 +56,8 @@ def look_up(record: ExaminationRecord, name: str, folder: str, send_pictures: bo
             texts += [text] if lines == report else lines
     if not tests:
         texts = _sentences_with((normalise(name),), record) if _is_test(name) else []
-    return Filed(tuple(dict.fromkeys(texts)), tuple({picture.file: picture for picture in pictures}.values()))
+    told = [text for text in dict.fromkeys(texts) if not any(text in other for other in texts if other != text)]
+    return Filed(tuple(told), tuple({picture.file: picture for picture in pictures}.values()))
 
 
 def _filed_elsewhere(record: ExaminationRecord, test: NamedTest) -> list[str]:
@@ -89,7 +90,14 @@ def told_once(filed: Mapping[str, Filed]) -> list[str]:
 
 
 def as_spoken(name: str, words: str) -> str:
-    """Return a case-folded name as it is spelt in the words that contain it: "mri" becomes "MRI"."""
+    """Return a case-folded name as it is spelt in the words that contain it: "mri" becomes "MRI".
+
+    Chinese words that ask for a test without naming it (张嘴我看看, 抽点血) become its name, if there is one.
+    """
+    if _PATTERNS["no_name"].search(name) and (tests := named_tests(name)):
+        whole = label(tests[0].item, "zh")
+        formal = [one for one in tests[0].spellings or (whole,) if one == whole or one.endswith("检查")]
+        name = next(iter(formal), name)
     spoken = re.search(re.escape(name), words, re.IGNORECASE)
     return spoken.group() if spoken else name
 

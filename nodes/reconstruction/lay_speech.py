@@ -197,5 +197,6 @@ def _in_chinese(text: str, section: str, voice: Voice) -> str:
         work = re.split(r"[，,]", text.strip("。"))[-1]
         return "" if re.fullmatch(r".*岁|.*月|[男女]性?", work) else f"{'我' if voice.itself else kin}是{work}"
     for rule in SPEECH["zh"]:
-        text = re.sub(rule["from"], (rule["self"] if voice.itself else rule["family"]).replace("{kin}", kin), text)
+        said = rule["self"] if voice.itself else rule.get("family", rule["self"])
+        text = re.sub(rule["from"], said.replace("{kin}", kin), text)
     return text

@@ -22,6 +22,8 @@ from cases.vocabulary import Language, data_file, patterns
 from llm.repetition import texts_in
 from llm.specs import OFFLINE
 from nodes.reconstruction.content import Finding, Rule, Told, content_words
+from nodes.reconstruction.lay_speech import spoken
+from nodes.reconstruction.voice import Voice
 from prompts import load_words
 
 _PATTERNS = patterns("nodes.reconstruction", "verbatim")
@@ -32,6 +34,7 @@ _BETWEEN = frozenset(_LISTS["between"])
 _TOLD_BY_PHYSICIAN = {"physical_examination", "test_results"}
 _TOLD_BY_PATIENT = {"person", "past_history", "medications", "allergies", "personal_history", "family_history"}
 _SIDES = frozenset({"left", "right"})
+_CHINESE_VOICES = (Voice("zh"), Voice("zh", "child"))  # whose rules change more than the terms
 LONG: Mapping[Language, int] = {"en": 4, "zh": 8}  # words (Chinese: pairs of characters) that do not coincide by chance
 COPIED, SHARE = 3, 0.3  # minimum of long statements from the note; their minimum share of all long ones
 
@@ -55,8 +58,9 @@ class _Part:
 
     @cached_property
     def all_stems(self) -> frozenset[str]:
-        """The content words, including those of the version in everyday words."""
-        return _content_words(f"{self.text} {self.lay}", self.language)
+        """The content words, including those of the version in everyday words, and of the patient's or a parent's."""
+        said = [spoken(self.text, "", voice) for voice in _CHINESE_VOICES] if self.language == "zh" else []
+        return _content_words(" ".join([self.text, self.lay, *said]), self.language)
 
     @cached_property
     def numbers(self) -> set[float]:
@@ -161,7 +165,8 @@ def _stock_words(language: Language) -> frozenset[str]:
     phrases: list[Any] = [load_words(f"reconstruction/{name}", language) for name in ("words", "interview_plan")]
     speech = data_file("nodes.reconstruction", "lay_speech")
     # Chinese: all phrases of the patient too, since the list of common words has none of their pairs.
-    phrases.append(speech if language == "zh" else [f"{stock['say']}." for stock in speech["stock"]])
+    of_speech = [rule[said] for rule in speech["zh"] for said in ("self", "family") if said in rule]
+    phrases.append(of_speech if language == "zh" else [f"{stock['say']}." for stock in speech["stock"]])
     stated = " ".join(text for part in texts_in(phrases) for text in sentences(part) if not text.endswith(("?", "？")))
     if language == "zh":
         return frozenset(_pairs(stated))

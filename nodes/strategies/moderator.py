@@ -7,6 +7,7 @@ from langgraph.runtime import Runtime
 from pydantic import Field
 
 from cases.strict import Strict
+from cases.vocabulary import labels
 from llm import Role
 from nodes.asking import ask_at_stage
 from nodes.context import Context
@@ -17,7 +18,7 @@ from nodes.state.decisions import NonEmpty, Round
 from nodes.state.experts import CaseView, Complexity, PanelState, case_view
 from nodes.state.stage import Opinion, opinions_of
 from nodes.workflow.stages import STAGES, Stage
-from prompts import load_words
+from prompts import load_words, mark
 
 
 class ComplexityCheck(Strict):
@@ -54,7 +55,9 @@ def by_similar_cases(view: CaseView) -> ComplexityCheck:
 def name_the_differences(view: ModeratorView) -> Remarks:
     """Offline: list the proposals."""
     decisions = [view.stage.decision.model_validate(opinion.decision) for opinion in view.opinions]
-    return Remarks(remarks=" | ".join("; ".join(sorted(decision.choices())) for decision in decisions))
+    language = view.chart.language
+    proposals = (labels(sorted(decision.choices()), language) for decision in decisions)
+    return Remarks(remarks=" | ".join(map(mark("series", language).join, proposals)))
 
 
 complexity_check = Role(

@@ -26,7 +26,7 @@ from nodes.state.decisions import (
     Triage,
 )
 from nodes.state.stage import Recalled
-from prompts import check_stage_texts, stage_title
+from prompts import check_stage_texts, mark, stage_title
 from retrieval import RememberedCase
 from retrieval.features import FEATURES
 
@@ -170,11 +170,13 @@ def _referral(stage: Stage, decision: SubDepartments, findings: Findings) -> dic
 
 def _offline_diagnosis(chosen: Sequence[str], chart: Chart, options: Sequence[str]) -> dict[str, Any]:
     names = named_in_findings(chart) or list(chosen)
-    findings = " ".join([chart.presentation.chief_complaint, *chart.reports.values(), *chart.results.values()])
+    entry = chart.presentation
+    texts = [entry.chief_complaint, *chart.reports.values(), *chart.results.values()]
+    findings = mark("space", entry.language).join(texts)
     basis = findings[:_BASIS]
     if basis != findings:  # cut after a whole sentence, if there is one
         basis = basis[: max(basis.rfind(". "), basis.rfind("。")) + 1] or basis
-    return {"names": names or [reason("undetermined", chart, chart.presentation.chief_complaint)], "basis": basis}
+    return {"names": names or [reason("undetermined", chart, entry.chief_complaint)], "basis": basis}
 
 
 def sub_departments_of(department: str | None, context: Settings) -> Sequence[str]:

@@ -8,8 +8,9 @@ from pydantic import Field
 
 from cases.dialogues import PHYSICIAN, Dialogue
 from cases.strict import Strict
+from cases.vocabulary import Language
 from llm import ModelSettings, Role, Trace, ask, merge_traces
-from prompts import speaker
+from prompts import load_words, speaker
 from scoring.clini_eval.demonstration import CliniEvalInput, Demonstration, demonstrate
 from scoring.clini_eval.points import LEAVES, CliniEvalScores, ComparedPoint, Comparison, JudgedPoints, Leaf, Points
 from scoring.clini_eval.rules import CountedPoints, count_points
@@ -55,6 +56,7 @@ class SummaryView:
     comparison: Comparison
     scores: CliniEvalScores
     numbers: list[str]
+    language: Language
 
 
 def compare_statements(view: ComparisonView) -> Comparison:
@@ -70,7 +72,8 @@ def compare_statements(view: ComparisonView) -> Comparison:
         for finding in view.demonstration.findings
     ]
     done = sum(point.done == "fully" for point in points)
-    return Comparison(points=points, assessment=f"{done}/{len(points)}, by rules that read what is asked and stated")
+    words = load_words("clini_eval/words", view.dialogue.language)["instructor"]
+    return Comparison(points=points, assessment=words["compared"].format(done=done, all=len(points)))
 
 
 def _degree(share: float) -> Literal["fully", "partly", "not"]:
@@ -85,8 +88,9 @@ def count(view: PointsView) -> Points:
 def sum_up(view: SummaryView) -> Summary:
     """Offline: the points, and the number of leaves not assessed."""
     scores = view.scores
-    text = f"{scores.assessed:.1f} of {scores.assessable:g} points"
-    return Summary(summary=f"{text}; {len(scores.unscored)} items not assessed" if scores.unscored else text)
+    words = load_words("clini_eval/words", view.language)["instructor"]
+    text = words["summed"].format(points=f"{scores.assessed:.1f}", most=f"{scores.assessable:g}")
+    return Summary(summary=text + (words["unassessed"].format(len(scores.unscored)) if scores.unscored else ""))
 
 
 comparing = Role(
@@ -137,7 +141,7 @@ async def summarise(state: CliniEvalState, runtime: Runtime[Any]) -> dict[str, A
     """
     dialogue, scores = state["dialogue"], state["scores"]
     numbers = [f"{LEAVES[key].metric}: {points:g}/{LEAVES[key].maximum:g}" for key, points in scores.leaves.items()]
-    view = SummaryView(state["comparison"], scores, numbers)
+    view = SummaryView(state["comparison"], scores, numbers, dialogue.language)
     answer = await ask(summing_up, view, runtime.context, language=dialogue.language, place=dialogue.id)
     return {"scores": scores.model_copy(update={"summary": answer.summary})}
 

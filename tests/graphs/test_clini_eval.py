@@ -28,6 +28,13 @@ def test_the_graph_gives_the_scores_of_the_function_in_four_calls(language: str)
     assert [call.role for call in calls(result)] == ["senior_physician", *["clinical_instructor"] * 3]
 
 
+def test_the_rules_sum_up_in_the_language_of_the_dialogue() -> None:
+    scores = GRAPH.invoke({"dialogue": interview("zh", good=True)})["scores"]
+    for text in (scores.comparison.assessment, scores.summary):
+        assert "点" in text or "分" in text
+        assert not re.search("[a-z]", text)
+
+
 def test_the_page_shows_the_picture_as_it_is_and_files_that_are_there() -> None:
     page = (ROOT / "docs" / "scores-clini-eval.md").read_text("utf-8")
     assert re.findall(r"```mermaid\n(.*?)\n```", page, re.DOTALL) == [graph.get_graph().draw_mermaid().strip()]

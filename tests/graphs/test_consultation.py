@@ -1,4 +1,5 @@
 import json
+import re
 from typing import Any
 
 import pytest
@@ -333,6 +334,15 @@ def test_of_four_turns_one_is_the_greeting_and_three_are_the_doctors_each_answer
     doctors = [turn for turn in result["dialogue"] if turn.speaker == "doctor"]
     assert [turn.action for turn in doctors] == ["Initialization", *["Effective Inquiry"] * 3]
     assert (left, result["dialogue_ended"], result["dialogue"][-1].speaker) == ([3, 2, 1], "turn_limit", "patient")
+
+
+@pytest.mark.parametrize("patient", PATIENTS)
+def test_what_is_said_and_reported_in_chinese_has_chinese_marks(patient: str) -> None:
+    result = run(builtin("pediatrics-05"), patient=patient, absent_examinations="normal", max_turns=20)
+    texts = [*(turn.text for turn in result["dialogue"]), *map(str, result["report"].model_dump().values())]
+    assert "血液学检查" in "".join(texts)
+    for text in texts:
+        assert not re.search(r"[\u4e00-\u9fff][:;,]|[。；，：] ", text), text
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])

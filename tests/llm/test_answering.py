@@ -8,6 +8,7 @@ import pytest
 from pydantic import BaseModel, ConfigDict, Field
 
 from cases.dialogues import PATIENT, Message
+from cases.vocabulary import Language
 from llm import AnswerError, Call, ModelSettings, Role, ask
 from llm.role import Speech, says_back, variables
 from llm.trace import collecting_calls
@@ -38,12 +39,14 @@ SPEECH = Speech[Said](
 SPEAKER = Role("examinee", "rehearsal", "judges/claims", Said, offline=lambda view: Said(text=SAID), speech=SPEECH)
 
 
-async def put(answer: Answer, faults: Faults = (), **options: Any) -> tuple[Said, Call, list[ChatRequest]]:
+async def put(
+    answer: Answer, faults: Faults = (), language: Language = "en", **options: Any
+) -> tuple[Said, Call, list[ChatRequest]]:
     """The answer, the record of the call, and what was sent, to a server with a JSON mode alone."""
     told = ["json_object", "text"]
     with FakeServer(answer=answer, faults=faults, supports=told) as server, collecting_calls() as calls:
         settings = ModelSettings(models={"default": f"openai:any@{server.base_url}"}, **options)
-        said = await ask(SPEAKER, View(), settings, language="en")
+        said = await ask(SPEAKER, View(), settings, language=language)
     asked = [request for request in server.requests if request.status == 200]
     return said, calls[0], asked
 
@@ -53,6 +56,11 @@ async def test_a_reply_that_goes_round_in_circles_is_repaired_from_what_it_first
     assert said.text == SAID and call.repaired and not call.shortened and len(asked) == 2
     assert SAID in asked[1].messages[-2]["content"] and len(asked[1].messages[-2]["content"]) < 100
     assert "the same over and over" in asked[1].messages[-1]["content"]
+
+
+async def test_what_is_wrong_is_told_in_the_language_of_the_prompt() -> None:
+    _, _, asked = await put(lambda request: {"text": SAID if len(request.messages) > 2 else LOOP}, language="zh")
+    assert "回答反复重复，已被截断" in asked[1].messages[-1]["content"]
 
 
 async def test_who_says_what_is_said_of_the_form_speaks_anew() -> None:

@@ -363,7 +363,7 @@ def test_an_image_class_is_called_as_in_the_vocabulary_of_the_language(name: str
 )
 @pytest.mark.parametrize(
     ("language", "years", "told"),
-    [("en", 46.0, "Age: 46 years"), ("en", 0.02, "Age: 7 days"), ("zh", 0.5, "年龄：6个月")],
+    [("en", 46.0, "Age: 46 years"), ("en", 0.02, "Age: 7 days"), ("zh", 0.5, "年龄：6个月"), ("zh", 5.5, "年龄：5岁")],
 )
 def test_who_plays_a_patient_reads_the_age_as_people_say_it(
     name: str, language: Language, years: float, told: str

@@ -27,7 +27,7 @@ from nodes.patients.filed_results import Filed, as_spoken, asked_for, is_asked_f
 from nodes.patients.saps.state_tracker import AMBIGUOUS, EFFECTIVE, INEFFECTIVE
 from nodes.state.chart import Picture, Turn
 from nodes.state.patient_side import HeardState, last_words, turn_number
-from prompts import load_words
+from prompts import load_words, mark
 
 
 class FilesState(HeardState, total=False):
@@ -146,4 +146,4 @@ def _findings_of(item: str, state: FilesState, context: Context, language: Langu
         reports = tuple(dict.fromkeys(known[picture.item] for picture in pictures if picture.item in known))
         texts, pictures = (*texts, *reports), ()
         words += reports or (wordings["withheld"],)
-    return " ".join(words) or wordings[context.absent_examinations], Filed(tuple(texts), pictures)
+    return mark("space", language).join(words) or wordings[context.absent_examinations], Filed(tuple(texts), pictures)

@@ -40,6 +40,7 @@ def test_only_what_an_examination_found_is_a_result() -> None:
     [
         (41, "en", "Age: 41 years."),
         (41, "zh", "年龄：41岁。"),
+        (5.5, "zh", "年龄：5岁。"),  # completed years
         (2.5, "en", "Age: 30 months."),
         (0.01, "en", "Age: 4 days."),
         (0.01, "zh", "年龄：4天。"),

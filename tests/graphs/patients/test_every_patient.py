@@ -66,7 +66,7 @@ def test_no_offline_patient_denies_what_is_recorded_or_says_it_twice_or_speaks_o
     """What is unasked is a share: another fact is told for some questions (docs/simulators.md)."""
     noes = {load_words("consultation/words", language)["patient"]["nothing"]}
     noes.add(load_words("saps/words", language)["ineffective_inquiry"])
-    third = {"en": r"(?:^|\. )(?:She|He|The patient)\b", "zh": "患者|患儿"}[language]
+    third = {"en": r"(?:^|\. )(?:She|He|The patient)\b", "zh": "患者|患儿|家长|家属"}[language]
     planned, worded = stock(language), everyday(language)
     told_of = Counter[bool]()
     for number, case in enumerate([case for case in load_cases() if case.language == language]):

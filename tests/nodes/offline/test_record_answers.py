@@ -42,7 +42,7 @@ def answer(question: str, language: Language, *said: str) -> str:
         ("en", "Do you smoke?", "I smoke ten cigarettes a day."),
         ("en", "Are there illnesses that run in your family?", "My father has gout."),
         ("zh", "有没有呕吐？", "呕吐两次。"),
-        ("zh", "对药物过敏吗？", "没有药物过敏史。"),
+        ("zh", "对药物过敏吗？", "没有药物过敏。"),
         ("zh", "抽烟吗？", "每天抽十支烟。"),
         ("zh", "家里人有什么病？", "父亲有痛风。"),
     ],
@@ -65,9 +65,14 @@ def test_what_is_not_on_record_is_denied(language: Language, question: str, deni
         ("zh", "一晚上睡几个小时？", "untold"),
         ("en", "Did the parcel arrive?", "unclear"),
         ("zh", "快递到了没有？", "unclear"),
+        ("zh", "好的，先这样，祝您早日康复。", "thanks"),
+        ("en", "Thank you, that is all for now. Goodbye.", "thanks"),
+        ("zh", "给您开个血常规和CT。", "advised"),
+        ("zh", "抽点血化验一下，再拍个片子。", "advised"),
+        ("en", "Open your mouth, please.", "agreed"),
     ],
 )
-def test_how_much_and_what_was_not_understood_are_not_answered_with_no(
+def test_how_much_and_what_was_not_understood_or_asks_nothing_are_not_answered_with_no(
     language: Language, question: str, reply: str
 ) -> None:
     assert answer(question, language) == load_words("consultation/words", language)["patient"][reply]
@@ -80,6 +85,7 @@ def test_how_much_and_what_was_not_understood_are_not_answered_with_no(
         ("en", "Is your appetite normal these days?"),
         ("zh", "晚上睡得好不好？"),
         ("zh", "大小便正常吗？"),
+        ("zh", "拉的尿的都还行吧？"),
         ("zh", "胃口怎么样，吃得下饭吗？"),
         ("zh", "成家了吗，家里有几口人？"),
     ],

@@ -3,7 +3,7 @@ from typing import Any
 import pytest
 
 from cases import ExaminationRecord
-from nodes.patients.filed_results import Filed, asked_for, look_up, told_once
+from nodes.patients.filed_results import Filed, as_spoken, asked_for, look_up, told_once
 
 RECORD = ExaminationRecord.model_validate(
     {
@@ -152,3 +152,28 @@ def test_an_order_for_an_x_ray_hands_over_no_angiogram_though_it_is_the_only_pic
     assert look_up(record, "X-ray", "/cases", True, "Please get an X-ray.") == Filed()
     shown = look_up(record, "angiography", "/cases", True, "Please get an angiogram.")
     assert [picture.file for picture in shown.pictures] == ["/cases/artery.png"]
+
+
+@pytest.mark.parametrize(
+    ("name", "words", "called"),
+    [
+        ("张嘴我", "请张嘴我看看。", "咽喉检查"),
+        ("抽点血", "抽点血看看。", "血液学检查"),
+        ("拍个片", "拍个片子。", "X-ray"),
+        ("b超", "做个B超。", "B超"),
+        ("跟着我手指", "眼睛跟着我手指。", "跟着我手指"),  # it has no other name of its own
+        ("mri", "An MRI, please.", "MRI"),
+    ],
+)
+def test_a_result_stands_under_the_doctors_name_or_the_tests_own_where_the_doctor_names_none(
+    name: str, words: str, called: str
+) -> None:
+    assert as_spoken(name, words) == called
+
+
+def test_a_finding_that_is_filed_elsewhere_is_told_once_where_the_whole_body_is_examined() -> None:
+    record = ExaminationRecord(
+        physical={"General Examination": "体温36.7℃。神志清楚，定向力差。", "Abdominal Examination": "腹软，无压痛。"}
+    )
+    told = "".join(look_up(record, "体格检查", "", True, "我先给您查查体。").texts)
+    assert told.count("神志清楚") == told.count("腹软") == 1

@@ -32,7 +32,7 @@ SON, MOTHER = Voice("en", "son", "male"), Voice("en", "relative", "female")
         ("personal_history", "They found no fault of his, and he sleeps.", HE,
          "They found no fault of mine, and I sleep."),
         ("family_history", "父母体健，否认家族血液病史。", Voice("zh", "self", "female"),
-         "父母体健，家里没有人有血液病。"),
+         "父母身体挺好，家里没有人有血液病。"),
         ("present_illness", "His wife says he snores.", HE, "My wife says I snore."),
         ("present_illness", "Other symptoms: Nausea; Dizziness; No fever.", HE,
          "I have also had nausea and dizziness. No fever."),
@@ -101,7 +101,7 @@ SON, MOTHER = Voice("en", "son", "male"), Voice("en", "relative", "female")
         ("past_history", "No other significant medical history.", SHE, "Otherwise I have not had any serious illness."),
         ("personal_history", "Non-smoker, drinks alcohol socially.", SHE, "I do not smoke but drink alcohol socially."),
         ("past_history", "Migraine used to bother her until 45.", SHE, "Migraine used to bother me until 45."),
-        ("family_history", "家族中无类似皮肤病患者。", Voice("zh"), "家族中无类似皮肤病的人。"),
+        ("family_history", "家族中无类似皮肤病患者。", Voice("zh"), "家里没有人有类似皮肤病。"),
         ("present_illness", "患者咳嗽。", Voice("zh"), "我咳嗽。"),
         ("present_illness", "患者咳嗽，叫他不应。", Voice("zh", "relative", "male"), "他咳嗽，叫他不应。"),
         ("present_illness", "No other system review was mentioned.", HE, ""),
@@ -158,9 +158,53 @@ def test_what_only_a_clinician_would_say_stays_unsaid(chart: str) -> None:
     [
         ("self", "患者3天前无明显诱因出现心悸，无发热。", "我3天前没有明显的原因出现心慌，没有发热。"),
         ("self", "家人给他口服氯雷他定，他未服其他药。", "家里人给我口服氯雷他定，我没服其他药。"),
-        ("self", "他无发热，尚未做超声。", "我没有发热，尚未做超声。"),
+        ("self", "他无发热，尚未做超声。", "我没有发热，还没做超声。"),
         ("self", "否认药物过敏史", "没有药物过敏。"),
         ("child", "患儿系足月顺产。", "孩子是足月顺产。"),
+        # Denials within a clause, and words that only begin with the sign of one.
+        (
+            "self",
+            "病程中无发热、无皮疹，尿量无减少，四肢无力，无业。",
+            "没有发热、没有皮疹，尿量没有减少，四肢无力，无业。",
+        ),
+        ("self", "未发热，从未用过药，未婚，自行停止，骑自行车。", "没发热，从未用过药，未婚，自己停止，骑自行车。"),
+        ("self", "父母均无手抖，平均血压正常。", "父母都没有手抖，平均血压正常。"),
+        # A history is an illness that one has.
+        ("self", "有高血压病史8年，否认糖尿病病史、肝病史。", "有高血压病8年了，没有糖尿病病史、肝病。"),
+        ("self", "无肝炎病史，无癫痫和颤抖病史。", "没有肝炎，没有癫痫和颤抖病史。"),
+        (
+            "self",
+            "无手术和输血史，无农药接触史，无下肢骨折和手术史。",
+            "没做过手术，也没输过血，没有接触过农药，没有下肢骨折，也没做过手术。",
+        ),
+        (
+            "self",
+            "10年前行肾移植，行动不便，两岁时患肺炎，患高血压。",
+            "10年前做过肾移植，行动不便，两岁时得了肺炎，有高血压。",
+        ),
+        ("self", "无遗传性耳聋家族史，家族中无特殊病史。", "家里没有人有遗传性耳聋，家里人没什么特殊的病。"),
+        ("self", "兄弟姐妹身体健康。", "兄弟姐妹身体健康。"),
+        # What women are asked: a period's length is no time at which it comes.
+        (
+            "self",
+            "13岁初潮，经期5至6天，末次月经为47天前，孕2产1。",
+            "13岁第一次来月经，每次来5至6天，上次来月经是47天前，怀过2次孕，生过1个孩子。",
+        ),
+        (
+            "self",
+            "经期腹痛，非经期无出血，已绝经6年，育有一女。",
+            "来月经的时候腹痛，不来月经的时候没有出血，不来月经6年了，有一个女儿。",
+        ),
+        # Two symptoms in a word each.
+        ("self", "无尿频尿痛，寒战高热，伴头晕耳鸣。", "没有小便次数多、小便疼，打冷战、高热，还有头晕、耳朵嗡嗡响。"),
+        ("self", "偶饮红酒，不吸烟，多饮，饮食正常。", "偶尔喝红酒，不抽烟，多饮，饮食正常。"),
+        # Who speaks for a child says "we", and "she" of it.
+        (
+            "child",
+            "近两个月家长发现她走神，同学说其腿粗，家属制止。",
+            "近两个月我们发现她走神，同学说孩子腿粗，我们制止。",
+        ),
+        ("self", "家属挤捏过尿管，其边缘清楚。", "家里人挤捏过尿管，其边缘清楚。"),
     ],
 )
 def test_chinese_charts_too(kin: Any, chart: str, said: str) -> None:

@@ -194,7 +194,7 @@ async def test_a_part_left_out_by_the_director_is_asked_for_again_and_else_a_fai
     graded = {"analysis": "", "option": "B"}
 
     def answer(request: ChatRequest) -> dict[str, Any]:
-        others = graded if "basis: Field required" in request.text else None
+        others = graded if "basis：缺少该字段" in request.text else None
         return {"diagnosis": graded} | ({"basis": others, "treatment": others} if others else {})
 
     with FakeServer(answer=answer) as server:

@@ -1,0 +1,41 @@
+"""What is wrong with an answer, as its model is told that has to repair it: in the language of the prompt."""
+
+import re
+from functools import cache
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from cases.validation import placed_faults
+from cases.vocabulary import Language
+from prompts import load_words, mark, prompt_folders
+
+
+def what_is_wrong(error: ValueError, language: Language = "en") -> str:
+    """Describe an error so that a model can correct its answer; for a validation error, places and reasons.
+
+    What the words of the language (``ask/faults.toml``) lack is said in English.
+    """
+    if not isinstance(error, ValidationError):
+        return _in_words(str(error), language)
+    colon = mark("label", language)
+    placed = [f"{place}{colon}{_in_words(message, language)}" for place, message in placed_faults(error, "answer")]
+    return mark("series", language).join(placed)
+
+
+def _in_words(message: str, language: Language) -> str:
+    for english, words in _faults(language, prompt_folders()):
+        if found := english.fullmatch(message):
+            return words.format(*(_in_words(named, language) for named in found.groups()))
+    return message
+
+
+@cache
+def _faults(language: Language, _: tuple[Path, ...]) -> list[tuple[re.Pattern[str], str]]:
+    """Return the English messages as patterns, each with the words of the language; none for English itself."""
+    english, words = load_words("ask/faults", "en"), load_words("ask/faults", language)
+    return [
+        (re.compile(re.sub(r"\\{\d\\}", "(.*)", re.escape(text)), re.DOTALL), words[name])
+        for name, text in english.items()
+        if words[name] != text
+    ]
