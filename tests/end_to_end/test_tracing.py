@@ -148,7 +148,10 @@ def test_runs_and_graphs_and_judges_called_from_python_post_nothing_and_other_wo
 def test_tracing_by_our_own_flag_posts_what_models_are_asked_and_never_the_key(
     langsmith: Collector, tmp_path: Path
 ) -> None:
-    case = planted_key(load_cases(split="test")[0], closed=False)
+    own = load_cases(split="test")[0]
+    case = planted_key(own, closed=False)
+    # The second-level departments of a data set are offered to a doctor who chooses the case's department.
+    case = case.model_copy(update={"key": case.key.model_copy(update={"sub_departments": own.key.sub_departments})})
     file = tmp_path / "cases.jsonl"
     save_cases([case.model_copy(update={"examinations": case.examinations.model_copy(update={"images": []})})], file)
     with FakeServer() as server:
