@@ -263,7 +263,7 @@ def test_an_experiment_file_names_plug_ins_and_prompts_that_lie_beside_it(tmp_pa
     write(tmp_path / "study/our_ward.py", IMPORTER.format(name="ward") + "# changed\n")
     write(tmp_path / "study/words/en/judges/claims.md", "---\nvariables: []\n---\n# system\nNew.\n# user\n")
     ended = command("run", file, "--out", tmp_path / "run")
-    assert ended.returncode == 2 and "holds a run of another configuration" in ended.stderr
+    assert ended.returncode == 2 and "contains a run with another configuration" in ended.stderr
     assert "plugins.our_ward.sha256: was" in ended.stderr and "prompts.en/judges/claims.md: was" in ended.stderr
 
     write(file, 'plugins = ["our_wards"]\n')
