@@ -9,13 +9,26 @@ from collections.abc import Collection, Sequence
 from cases.text.record_sentences import HISTORIES, RecordSentence
 from cases.vocabulary import Language, patterns
 from nodes.offline.consultation_words import concepts
-from nodes.offline.meaning import ASKS, clauses, is_surely_heard, kind_label, subject_of, subjects, subjects_heard
+from nodes.offline.meaning import (
+    ASKS,
+    clauses,
+    is_rather_of_a_subject,
+    is_surely_heard,
+    kind_label,
+    matters_told,
+    subject_of,
+    subjects,
+    subjects_heard,
+    told_shares,
+)
 from nodes.offline.orders import names_examination, ordered_results, tried
-from nodes.offline.pairs import answer_scores, has
+from nodes.offline.pairs import answer_scores
 from nodes.offline.topics import topic_of
 
 _PATTERNS = patterns("nodes.offline", "patterns")
-_LEAST = -0.3  # score (`pairs.py`) of a sentence that is told: three quarters as probable as that nothing answers
+_LEAST = -0.2  # score (`pairs.py`) of a sentence that is told: 0.8 times as probable as that nothing answers
+_LEAST_TELLING = -2  # the same of a sentence of the family, or that tells one of several matters asked about
+_TELLS = 0.5  # least probability that a sentence tells a matter
 _BEHIND_BEST = 1.6  # at most, of another sentence that is told: a fifth as probable as the best
 
 
@@ -39,16 +52,14 @@ def answering(facts: Sequence[RecordSentence], words: str, language: Language) -
     parts = clauses(words, language)
     asks_sex = [part for part in parts if _PATTERNS["asks_sex"].search(part)]
     others = [part for part in parts if part not in asks_sex or topic_of(part, language).matters]
-    is_asking = ASKS.search(words) or _asks(words, language)  # without a mark, the turn as a whole has to ask
-    questions = [part for part in others if is_asking and _asks(part, language)]
+    is_question = ASKS.search(words) is not None
+    is_asking = is_question or _asks(words, language, is_question)  # without a mark, the turn as a whole has to ask
+    questions = [part for part in others if is_asking and _asks(part, language, is_question)]
     found = {fact for question in questions for fact in _likely_answers(histories, question, language)}
-    if not (found or asks_sex) and _asks(words, language):
+    if not (found or asks_sex) and _asks(words, language, is_question):
         found = {*_likely_answers(histories, words, language)}  # a part alone may say too little
     found |= {fact for fact in person if asks_sex and _PATTERNS["sex"].match(fact.text)}
-    matters = topic_of(words, language).matters
-    if not found and len(matters) > 1:  # "How are your appetite, your sleep and your weight?"
-        found = {fact for fact in histories if any(has(matter, fact) for matter in matters)}
-    named = {matter.name for matter in matters}
+    named = {matter.name for matter in topic_of(words, language).matters}
     for about in {subjects()[name] for question in questions for name in subjects_heard(question, language)}:
         if "person" in about.sections and is_surely_heard(words, language):
             found |= {*_recorded(person, about.record, language)}
@@ -60,25 +71,42 @@ def answering(facts: Sequence[RecordSentence], words: str, language: Language) -
     return [fact for fact in facts if fact in (besides_opening or found)]
 
 
-def _asks(words: str, language: Language) -> bool:
+def _asks(words: str, language: Language, is_question: bool) -> bool:
     """Return whether the words may ask for something on record, other than results that they do not name.
 
-    A demand ("Repeat all that was said") or small talk does so only as a question.
+    Without a question mark in the turn, they have to be an inquiry or advice.
     """
     kind = kind_label(words, language)
-    is_silent = kind in ("remark", "conclusion") or (kind in ("demand", "other_topic") and not ASKS.search(words))
-    return not (is_silent or subjects()[subject_of(words, language)].names == ("results",))
+    asks = kind in ("inquiry", "advice") or is_rather_of_a_subject(words, language)
+    asks = asks or (is_question and kind not in ("remark", "conclusion"))
+    return asks and subjects()[subject_of(words, language)].names != ("results",)
 
 
 def _likely_answers(facts: Sequence[RecordSentence], question: str, language: Language) -> list[RecordSentence]:
     """Return the facts that probably answer one question; what the opening has said, only if nothing else does."""
     scores = dict(zip(facts, answer_scores(question, facts, language), strict=True))
+    telling = _telling(facts, question, language)
     for is_opening in (False, True):
         part = [fact for fact in facts if (fact.section == "chief_complaint") == is_opening]
         least = max(_LEAST, max((scores[fact] for fact in part), default=0) - _BEHIND_BEST)
-        if found := [fact for fact in part if scores[fact] >= least]:
+        if found := [fact for fact in part if scores[fact] >= (_LEAST_TELLING if fact in telling else least)]:
             return found
     return []
+
+
+def _telling(facts: Sequence[RecordSentence], question: str, language: Language) -> set[RecordSentence]:
+    """Return the facts of the family, if it is asked about, and those that tell one of several matters named.
+
+    "How are your appetite, your sleep and your weight?" is answered by no sentence as a whole.
+    """
+    matters = [each.name for each in topic_of(question, language).matters if each.name in matters_told()]
+    of_family = "family" in subjects_heard(question, language)
+    telling = {fact for fact in facts if of_family and fact.section == "family_history"}
+    if facts and len(matters) > 1:
+        columns = [matters_told().index(name) for name in matters]
+        told = told_shares([fact.text for fact in facts], language)[:, columns].max(axis=1)
+        telling |= {fact for fact, probability in zip(facts, told, strict=True) if probability >= _TELLS}
+    return telling
 
 
 def _recorded(facts: Sequence[RecordSentence], names: Collection[str], language: Language) -> list[RecordSentence]:
