@@ -29,7 +29,6 @@ from retrieval import MULTILINGUAL_MODEL, embed
 
 WEIGHTS = Path(str(files("nodes.offline") / "meaning.npz"))
 KINDS = ("inquiry", "ambiguous", "advice", "vague_advice", "demand", "other_topic", "conclusion", "remark")
-_MIN_LENGTH = 6  # characters; a shorter part without a topic ("Hello") is no question
 _BOUNDARY = {
     "en": re.compile(
         r", (?:and |or )?(?=(?:do|does|did|is|are|was|were|have|has|had|can|could|will|would|what|when|since|where"
@@ -48,7 +47,7 @@ _MIN_SURE = 0.8  # probability of a subject that may be denied, unless it is nam
 _MIN_OTHER_TOPIC = 0.6  # probability of small talk, to be taken as such
 _LIST_SCALE = 0.15  # scale of the list features beside the embedding
 _TOLD_LIST_SCALE = 0.3  # the same for recorded sentences
-_ASKS = re.compile("[?？]")
+ASKS = re.compile("[?？]")
 _DECIMALS = 3  # of logits, so that ties do not depend on the machine; the first label then wins
 
 
@@ -181,12 +180,6 @@ def subject_of(words: str, language: Language) -> str:
 
 
 @lru_cache(maxsize=4096)
-def is_understood(words: str, language: Language) -> bool:
-    """Whether the subject of a question is probable enough, or it has a clinical word."""
-    return pattern("clinical", "", language).search(words) is not None or is_likely(words, language)
-
-
-@lru_cache(maxsize=4096)
 def subjects_heard(words: str, language: Language) -> tuple[str, ...]:
     """Return the subjects that a question may have: those nearly as probable as the best, preferably named ones.
 
@@ -280,22 +273,21 @@ def _top_probability(scores: NDArray[np.float32]) -> float:
 def clauses(words: str, language: Language) -> list[str]:
     """Return the questions of a turn: "Which medicines do you take, and have you any allergies?" has two.
 
-    Remarks beside a question are dropped. So are parts that name nothing clinical beside a part that does ("Do you
-    smoke, how many a day?"), and parts that are not understood ("Before all this, were you healthy?").
+    They are its sentences, those with a question mark if there are any. A sentence whose parts name several subjects is
+    returned in parts, each with the mark at its end.
     """
-    asked = sentences(words)
-    if any(_ASKS.search(sentence) for sentence in asked):
-        asked = [each for each in asked if _ASKS.search(each) or kind_label(each, language) != "remark"]
-    parts = [
-        part for part in split(asked, language) if not topic_of(part, language).is_empty or len(part) >= _MIN_LENGTH
-    ]
-    naming = [
-        part
-        for part in parts
-        if topic_of(part, language).clinical
-        or ((part in asked or is_likely(part, language)) and _is_of_history(part, language))
-    ]
-    return naming or [part for part in parts if is_understood(part, language)] or [words]
+    said = sentences(words)
+    questions = []
+    for sentence in [each for each in said if ASKS.search(each)] or said:
+        parts = [
+            part
+            for part in split([sentence], language)
+            if topic_of(part, language).clinical or (is_likely(part, language) and _is_of_history(part, language))
+        ]
+        mark = sentence[-1:] if ASKS.match(sentence[-1:]) else ""
+        is_of_several = len({subject_of(part, language) for part in parts}) > 1
+        questions += [part.removesuffix(mark) + mark for part in parts] if is_of_several else [sentence]
+    return questions or [words]
 
 
 def is_rather_of_a_subject(words: str, language: Language) -> bool:

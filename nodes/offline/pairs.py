@@ -1,9 +1,9 @@
 """A classifier of pairs: whether a recorded sentence answers a question.
 
-Its logit is the sum of three parts: a linear one on features of the pair, a bilinear one of the question's subjects
+Its score is the sum of three parts: a linear one on features of the pair, a bilinear one of the question's subjects
 with the matters that the sentence tells (`meaning.py`) and its section, and the highest low-rank bilinear product of
 the question's embedding with that of the sentence or one of its clauses. It is trained on questions about built-in
-cases (`wardround.training.answers`).
+cases, as a choice between the sentences of the record and no answer (`wardround.training.answers`).
 """
 
 import re
@@ -31,13 +31,16 @@ _MIN_PROBABILITY = 0.01  # probabilities are clipped to [0.01, 0.99] before thei
 _DECIMALS = 3
 
 
-def likely(question: str, facts: Sequence[RecordSentence], language: Language) -> NDArray[np.float64]:
-    """Return the probability that each fact answers the question (n,); all facts are of one record's histories."""
-    return _probabilities(question, tuple(facts), language)
+def answer_scores(question: str, facts: Sequence[RecordSentence], language: Language) -> NDArray[np.float64]:
+    """Return the score of each fact as an answer to the question (n,); all facts are of one record's histories.
+
+    A score is the logarithm of how much more probable this fact is as the answer than that nothing recorded answers.
+    """
+    return _scores(question, tuple(facts), language)
 
 
 @lru_cache(maxsize=1024)  # the tracker, the memory bank and the denial need the same
-def _probabilities(question: str, facts: tuple[RecordSentence, ...], language: Language) -> NDArray[np.float64]:
+def _scores(question: str, facts: tuple[RecordSentence, ...], language: Language) -> NDArray[np.float64]:
     if not facts:
         return np.zeros(0)
     told, about, weights = told_shares([fact.text for fact in facts], language), shares(question, language), _weights()
@@ -45,8 +48,7 @@ def _probabilities(question: str, facts: tuple[RecordSentence, ...], language: L
     scores += tells_where(facts, told) @ weights["answers_by_matter"].T @ about
     question_projection = with_bias(_question_embedding(question)) @ weights["answers_asked"]
     scores += [float((_projections(fact.text) @ question_projection.T).max()) for fact in facts]
-    probabilities: NDArray[np.float64] = np.round(1 / (1 + np.exp(-scores)), _DECIMALS)
-    return probabilities
+    return np.round(scores, _DECIMALS)
 
 
 def tells_where(facts: Sequence[RecordSentence], told: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -20,7 +20,7 @@ from nodes.offline.meaning import (
     subject_of,
     subjects,
 )
-from nodes.offline.pairs import has, likely
+from nodes.offline.pairs import answer_scores, has
 from nodes.offline.relevance import answering
 from nodes.offline.topics import topic_of, words_in
 from nodes.patients.own_words import said_of, unsaid
@@ -31,7 +31,7 @@ Silence = Literal["nothing", "untold", "unclear"]  # denied, not known, not unde
 
 _PATTERNS = patterns("nodes.offline", "patterns")
 _MAX_SENTENCES = 3  # of one answer to an open question
-_MIN_POSSIBLE = 0.1  # probability of an answer from which a question is not denied
+_POSSIBLE = -2.2  # score of a possible answer (`pairs.py`), beside which a question is not denied
 # What is said to words that ask for nothing; vague advice is asked about.
 _REPLIES = {"conclusion": "thanks", "advice": "advised", "demand": "agreed"}
 _BACKGROUND = ("past_history", "personal_history", "family_history")
@@ -91,7 +91,7 @@ def denial(question: str, language: Language, recorded: Sequence[RecordSentence]
     asks_openly = _PATTERNS["open_question"].search(sentences(question)[-1]) is not None
     may_be_recorded = (
         not is_silent(texts, about.tells, language)
-        or likely(question, histories, language).max(initial=0) >= _MIN_POSSIBLE
+        or answer_scores(question, histories, language).max(initial=_POSSIBLE) > _POSSIBLE
     )
     is_open = not (about.tells or about.sections or subject == "complaint")  # earlier episodes, other symptoms
     is_deniable = named and not (

@@ -10,6 +10,7 @@ from cases.text.record_sentences import HISTORIES, RecordSentence
 from cases.vocabulary import Language, patterns
 from nodes.offline.consultation_words import concepts
 from nodes.offline.meaning import (
+    ASKS,
     clauses,
     is_rather_of_a_subject,
     is_surely_heard,
@@ -21,16 +22,14 @@ from nodes.offline.meaning import (
     told_shares,
 )
 from nodes.offline.orders import names_examination, ordered_results, tried
-from nodes.offline.pairs import likely, stand_apart
+from nodes.offline.pairs import answer_scores
 from nodes.offline.topics import topic_of
 
 _PATTERNS = patterns("nodes.offline", "patterns")
-_THRESHOLD = 0.3  # least probability of a sentence to answer a question
-_LOW_THRESHOLD = 0.06  # of one that tells what is asked
-_HIGH_THRESHOLD = 0.65  # if it is clear what is asked, and no sentence tells it
-_OPENING_THRESHOLD = 0.25  # of one that the opening has said, told only if nothing else is
+_LEAST = -0.2  # score (`pairs.py`) of a sentence that is told: 0.8 times as probable as that nothing answers
+_LEAST_TELLING = -2  # the same of a sentence of the family, or that tells one of several matters asked about
 _TELLS = 0.5  # least probability that a sentence tells a matter
-_OF_BEST = 0.5  # least share of the best sentence's probability
+_BEHIND_BEST = 1.6  # at most, of another sentence that is told: a fifth as probable as the best
 
 
 def released_for(facts: Sequence[RecordSentence], words: str, kind: str, language: Language) -> list[RecordSentence]:
@@ -53,9 +52,11 @@ def answering(facts: Sequence[RecordSentence], words: str, language: Language) -
     parts = clauses(words, language)
     asks_sex = [part for part in parts if _PATTERNS["asks_sex"].search(part)]
     others = [part for part in parts if part not in asks_sex or topic_of(part, language).matters]
-    questions = [part for part in others if _asks(part, language)]
+    is_question = ASKS.search(words) is not None
+    is_asking = is_question or _asks(words, language, is_question)  # without a mark, the turn as a whole has to ask
+    questions = [part for part in others if is_asking and _asks(part, language, is_question)]
     found = {fact for question in questions for fact in _likely_answers(histories, question, language)}
-    if not (found or asks_sex) and _asks(words, language):
+    if not (found or asks_sex) and _asks(words, language, is_question):
         found = {*_likely_answers(histories, words, language)}  # a part alone may say too little
     found |= {fact for fact in person if asks_sex and _PATTERNS["sex"].match(fact.text)}
     named = {matter.name for matter in topic_of(words, language).matters}
@@ -70,42 +71,42 @@ def answering(facts: Sequence[RecordSentence], words: str, language: Language) -
     return [fact for fact in facts if fact in (besides_opening or found)]
 
 
-def _asks(words: str, language: Language) -> bool:
-    """Return whether the words ask or advise something in particular, other than results that they do not name."""
-    is_of_results = subjects()[subject_of(words, language)].names == ("results",)
-    is_specific = kind_label(words, language) in ("inquiry", "advice") or is_rather_of_a_subject(words, language)
-    return is_specific and not is_of_results
+def _asks(words: str, language: Language, is_question: bool) -> bool:
+    """Return whether the words may ask for something on record, other than results that they do not name.
+
+    Without a question mark in the turn, they have to be an inquiry or advice.
+    """
+    kind = kind_label(words, language)
+    asks = kind in ("inquiry", "advice") or is_rather_of_a_subject(words, language)
+    asks = asks or (is_question and kind not in ("remark", "conclusion"))
+    return asks and subjects()[subject_of(words, language)].names != ("results",)
 
 
 def _likely_answers(facts: Sequence[RecordSentence], question: str, language: Language) -> list[RecordSentence]:
     """Return the facts that probably answer one question; what the opening has said, only if nothing else does."""
-    probabilities = dict(zip(facts, likely(question, facts, language), strict=True))
-    thresholds = dict(zip(facts, _thresholds(facts, question, language), strict=True))
-    opening_is_all = not any(fact.section == "present_illness" for fact in facts)
+    scores = dict(zip(facts, answer_scores(question, facts, language), strict=True))
+    telling = _telling(facts, question, language)
     for is_opening in (False, True):
         part = [fact for fact in facts if (fact.section == "chief_complaint") == is_opening]
-        of_best = _OF_BEST * max((probabilities[fact] for fact in part), default=0)
-        least = max(of_best, _OPENING_THRESHOLD * (is_opening and not opening_is_all))
-        if found := [fact for fact in part if probabilities[fact] >= max(thresholds[fact], least)]:
+        least = max(_LEAST, max((scores[fact] for fact in part), default=0) - _BEHIND_BEST)
+        if found := [fact for fact in part if scores[fact] >= (_LEAST_TELLING if fact in telling else least)]:
             return found
     return []
 
 
-def _thresholds(facts: Sequence[RecordSentence], question: str, language: Language) -> list[float]:
-    """Return the least probability for each fact: lower if it tells what is asked, higher if no fact clearly does."""
-    topic = topic_of(question, language)
-    matters = [matter for name in subjects_heard(question, language) for matter in subjects()[name].tells]
-    named = [matter.name for matter in topic.matters if matter.name in matters_told()]  # "appetite, sleep and weight"
-    columns = [matters_told().index(name) for name in named or matters]  # exercise alone is not all habits
-    if not (matters and facts):
-        return [_THRESHOLD] * len(facts)
-    probabilities = told_shares([fact.text for fact in facts], language)[:, columns].max(axis=1)
-    tells = [
-        bool(probability >= _TELLS) and fact.section != "family_history" and not stand_apart(topic, fact.text)
-        for probability, fact in zip(probabilities, facts, strict=True)
-    ]
-    usual = _THRESHOLD if any(tells) or not is_surely_heard(question, language) else _HIGH_THRESHOLD
-    return [_LOW_THRESHOLD if one else usual for one in tells]
+def _telling(facts: Sequence[RecordSentence], question: str, language: Language) -> set[RecordSentence]:
+    """Return the facts of the family, if it is asked about, and those that tell one of several matters named.
+
+    "How are your appetite, your sleep and your weight?" is answered by no sentence as a whole.
+    """
+    matters = [each.name for each in topic_of(question, language).matters if each.name in matters_told()]
+    of_family = "family" in subjects_heard(question, language)
+    telling = {fact for fact in facts if of_family and fact.section == "family_history"}
+    if facts and len(matters) > 1:
+        columns = [matters_told().index(name) for name in matters]
+        told = told_shares([fact.text for fact in facts], language)[:, columns].max(axis=1)
+        telling |= {fact for fact, probability in zip(facts, told, strict=True) if probability >= _TELLS}
+    return telling
 
 
 def _recorded(facts: Sequence[RecordSentence], names: Collection[str], language: Language) -> list[RecordSentence]:

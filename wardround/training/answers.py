@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from cases import Case, load_cases
 from cases.case import ExaminationRecord
@@ -29,10 +29,10 @@ from wardround.training.meaning import questions_seen, subject_head, subjects_to
 
 _FOLDS = 5  # cross-fitting of the inputs: subjects, and what sentences tell
 _CASE_STRIDE = 7  # from one question's case to the next one's
-_SUBJECT_WEIGHT = 0.25  # of a question whose answers are only labelled by subject
-_COMPONENTS, _RANK, _SCALE = 128, 16, 3.0  # of the embeddings: PCA components, rank, scale
-# The loss of a batch of pairs is summed and divided by ``_LOSS_SCALE``, about the number of its questions.
-_EPOCHS, _BATCH, _LOSS_SCALE, _RATE = 8, 1024, 64, 5e-3
+_SUBJECT_WEIGHT = 0.5  # of a question whose answers are only labelled by subject
+_COMPONENTS, _RANK, _SCALE = 128, 32, 3.0  # of the embeddings: PCA components, rank, scale
+_EPOCHS, _BATCH, _LOSS_SCALE, _RATE = 8, 48, 64, 5e-3  # a batch of questions; its summed loss is divided by the scale
+_NO_CHOICE = -1e4  # score of a sentence that is not among those to choose from
 _INITIAL_BIAS = -2.0  # few sentences answer
 _DECAY = {"answers": 0.02, "answers_by_matter": 0.4, "answers_asked": 1.0, "answers_told": 1.0}
 
@@ -43,9 +43,9 @@ class Asked:
 
     Attributes:
         facts: the sentences of the case's histories.
-        answers: the label of each fact: whether it answers; None if it is not to be trained on.
+        answers: the label of each fact: whether it answers; None if it may be told although it does not.
         subject: index of the question in `subjects_to_learn` of both languages, if it is one of them.
-        weight: of each pair in the loss.
+        weight: in the loss.
     """
 
     words: str
@@ -76,8 +76,8 @@ def answers_to_learn() -> Iterator[Asked]:
     for name, lines in data_file("nodes.offline", "asked_of_cases")["asked"].items():
         for words, due in (line.split(" | ") for line in lines.splitlines()):
             if due not in ("H*", "O"):
-                named = [at in due.strip("-~").split(",") for at in places(facts[name])]
-                answers = tuple(None if due[0] == "~" and each else each for each in named)
+                answering, tolerable = (codes.split(",") for codes in f"{due}~".split("~")[:2])
+                answers = tuple(None if at in tolerable else at in answering for at in places(facts[name]))
                 yield Asked(words, cases[name], facts[name], answers)
     for item in (item for path in shipped_files() for item in read_items(path).records):
         if item.part == "development" and item.action in ("Effective Inquiry", "Ineffective Inquiry"):
@@ -171,12 +171,14 @@ def train() -> dict[str, NDArray[np.generic]]:
 def _fitted(inputs: Sequence[PairInputs]) -> dict[str, NDArray[np.generic]]:
     """Fit the linear, the bilinear and the low-rank part together, and return their weights.
 
-    Embeddings are reduced by PCA, and the clause with the highest score counts. The weights are returned for inputs
-    that are neither reduced nor standardised.
+    The loss of a question is that of choosing each of its answers among the sentences that do not answer and no answer,
+    whose score is 0. Embeddings are reduced by PCA, and the clause with the highest score counts. The weights are
+    returned for inputs that are neither reduced nor standardised.
     """
     import torch
     from sklearn.decomposition import PCA
-    from torch.nn.functional import binary_cross_entropy_with_logits, dropout
+    from torch.nn.functional import dropout
+    from torch.nn.utils.rnn import pad_sequence
 
     torch.manual_seed(0)
     embeddings = {fact.text: meanings(fact.text) for each in inputs for fact in each.asked.facts}
@@ -186,23 +188,25 @@ def _fitted(inputs: Sequence[PairInputs]) -> dict[str, NDArray[np.generic]]:
     clauses = [
         pca.transform(np.vstack([part, *[part[:1]] * (max_clauses - len(part))])) for part in embeddings.values()
     ]
-    index_of = {text: at for at, text in enumerate(embeddings)}
-    pairs = [
-        (at, index_of[fact.text], each.features[row], each.tells[row], answer, each.asked.weight)
-        for at, each in enumerate(inputs)
-        for row, (fact, answer) in enumerate(zip(each.asked.facts, each.asked.answers, strict=True))
-        if answer is not None
-    ]
-    question_index, fact_index, *columns = (torch.tensor(np.array(column)) for column in zip(*pairs, strict=True))
-    pair_rows, matters, answers, weight = (column.float() for column in columns)
-    about = torch.tensor(np.array([each.about for each in inputs])).float()
     clause_vectors, question_vectors = (
         _SCALE * torch.tensor(np.array(rows)).float() for rows in (clauses, pca.transform(words))
     )
-    mean, spread = pair_rows.mean(0), pair_rows.std(0) + 1e-6
+    about = torch.tensor(np.array([each.about for each in inputs])).float()
+    weight = torch.tensor([each.asked.weight for each in inputs])
+    index_of = {text: at for at, text in enumerate(embeddings)}
+
+    def padded(rows: Iterator[ArrayLike], filled_with: float = 0) -> torch.Tensor:
+        return pad_sequence([torch.tensor(np.array(row)) for row in rows], True, filled_with)
+
+    pair_rows = padded(each.features for each in inputs).float()
+    matters = padded(each.tells for each in inputs).float()
+    fact_index = padded([index_of[fact.text] for fact in each.asked.facts] for each in inputs)
+    labels = padded(([-1 if answer is None else int(answer) for answer in each.asked.answers] for each in inputs), -1)
+    all_rows = np.vstack([each.features for each in inputs])
+    mean, spread = (torch.tensor(each).float() for each in (all_rows.mean(0), all_rows.std(0) + 1e-6))
     weights = {
         "answers": torch.tensor([0.0] * len(mean) + [_INITIAL_BIAS]),
-        "answers_by_matter": torch.zeros(about.shape[1], matters.shape[1]),
+        "answers_by_matter": torch.zeros(about.shape[1], matters.shape[2]),
         "answers_asked": torch.randn(_COMPONENTS, _RANK) / 10,
         "answers_told": torch.randn(_COMPONENTS, _RANK) / 10,
     }
@@ -210,15 +214,18 @@ def _fitted(inputs: Sequence[PairInputs]) -> dict[str, NDArray[np.generic]]:
     optimizer = torch.optim.AdamW(groups, lr=_RATE)
     scheduler = torch.optim.lr_scheduler.LinearLR(optimizer, 1, 1 / _EPOCHS, _EPOCHS - 1)
     for _ in range(_EPOCHS):
-        for batch in torch.randperm(len(answers)).split(_BATCH):  # type: ignore[no-untyped-call]
-            questions, facts = question_index[batch], fact_index[batch]
-            mapped = dropout(question_vectors[questions] @ weights["answers_asked"], 0.3) @ weights["answers_told"].T
+        for batch in torch.randperm(len(inputs)).split(_BATCH):  # type: ignore[no-untyped-call]
+            mapped = dropout(question_vectors[batch] @ weights["answers_asked"], 0.3) @ weights["answers_told"].T
             scores = (pair_rows[batch] - mean) / spread @ weights["answers"][:-1] + weights["answers"][-1]
-            scores += _SCALE * (about[questions] @ weights["answers_by_matter"] * matters[batch]).sum(1)
-            scores += (clause_vectors[facts] @ mapped[:, :, None]).amax((1, 2))
-            loss = (
-                binary_cross_entropy_with_logits(scores, answers[batch], weight[batch], reduction="sum") / _LOSS_SCALE
-            )
+            scores += _SCALE * torch.einsum("qm,qfm->qf", about[batch] @ weights["answers_by_matter"], matters[batch])
+            scores += torch.einsum("qfcd,qd->qfc", clause_vectors[fact_index[batch]], mapped).amax(2)
+            is_answer, is_none = labels[batch] == 1, labels[batch] == 0
+            no_answer = scores.new_zeros(len(batch), 1)
+            wrong = torch.cat([no_answer, scores.masked_fill(~is_none, _NO_CHOICE)], 1).logsumexp(1)
+            of_answers = ((torch.logaddexp(wrong[:, None], scores) - scores) * is_answer).sum(1)
+            answers = is_answer.sum(1)
+            of_question = torch.where(answers > 0, of_answers / answers.clamp(min=1), wrong)
+            loss = (of_question * weight[batch]).sum() / _LOSS_SCALE
             optimizer.zero_grad()
             loss.backward()  # type: ignore[no-untyped-call]
             optimizer.step()

@@ -13,7 +13,7 @@ from cases.text.sentences import sentences
 from cases.vocabulary import Language
 from graphs import clinical_workflow
 from nodes.offline.hearing import weighed_texts
-from nodes.offline.meaning import heard, split
+from nodes.offline.meaning import clauses, heard, split
 from nodes.offline.pairs import said_in
 from nodes.offline.whole_picture import clinic_names
 from prompts import load_words
@@ -33,7 +33,11 @@ def stock_words(language: Language) -> list[str]:
         load_words("saps/words", language)["greeting"],
     ]
     turns = [part for text in texts for part in (text, text.partition(": ")[0])]
-    parts = [part for text in turns for part in (text, *sentences(text), *split(sentences(text), language))]
+    parts = [
+        part
+        for text in turns
+        for part in (text, *sentences(text), *split(sentences(text), language), *clauses(text, language))
+    ]
     return [*map(heard, parts), *(classified for part in parts for classified in weighed_texts(part))]
 
 

@@ -90,7 +90,7 @@ def test_without_the_tracker_the_same_patient_speaks_and_acts_with_the_whole_rec
         ("您抽烟吗？", "Effective Inquiry", "烟"),
         ("请做一下胃镜。", "Ineffective Advice", "一切正常。"),
         ("B超显示什么？", "Effective Advice", "盲管状结构"),
-        ("您有高血压吗？", "Effective Inquiry", "身体一直不错"),
+        ("以前身体怎么样？", "Effective Inquiry", "身体一直不错"),
         ("您是男是女？", "Effective Inquiry", "男"),
         ("请做腹部检查。", "Effective Advice", ZH.examinations.physical["Abdominal Examination"][:12]),
         ("您哪里不舒服？", "Ambiguous Inquiry", "具体"),
