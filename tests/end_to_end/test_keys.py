@@ -54,7 +54,7 @@ def test_a_key_that_the_server_quotes_in_its_refusals_is_in_no_file_and_in_no_ou
     assert [each.returncode for each in told] == [1, 0], told[1].stderr
     if fault == "401":
         error = told[0].stderr
-        assert "the API key is not accepted" in error and "go on" in error
+        assert "the API key is not accepted" in error and "to resume" in error
     else:
         assert {result.termination for result in results(tmp_path / "out")} == {"completed", "model_error"}
         (error,) = [result.error for result in results(tmp_path / "out") if result.error]

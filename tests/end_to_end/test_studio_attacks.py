@@ -240,7 +240,7 @@ def test_a_block_names_no_other_server_and_no_variable_of_ours(
     )
     asked = len(ours.requests)
     reply = run(server, {"models": {"default": "mine"}, "model": {"mine": spec}}, input={"case_id": "surgery-03"})
-    assert ("no variables of its environment" if own else "--allow models=") in reply
+    assert ("may not use its environment" if own else "--allow models=") in reply
     assert theirs.requests == [] and len(ours.requests) == asked
 
 
