@@ -154,7 +154,9 @@ def pictures_of(items: Sequence[Item]) -> list[Path]:
 
 def _fingerprint(items: Sequence[Item]) -> str:
     """Return a hash of the cases and their pictures."""
-    digest = hashlib.sha256("\n".join(item.model_dump_json() for item in items).encode())
+    digest = hashlib.sha256()
+    for at, item in enumerate(items):
+        digest.update((("\n" if at else "") + item.model_dump_json()).encode())
     for picture in pictures_of(items):
         digest.update(hashlib.sha256(picture.read_bytes()).digest())
     return digest.hexdigest()[:32]

@@ -191,15 +191,19 @@ class RunDirectory:
             growing: whether each case leaves a pseudo-case; if a case's own is lost, it is run again, from its trace.
             retry_failed: whether to retry also cases that failed for good, or whose judges did.
         """
-        results = self.results()
-        good = {result.key for result in results if result.scored and not result.judges_failed}
-        finished = {result.key for result in results if result.final and (not retry_failed or result.key in good)}
+        recorded = 0
+        finished: set[tuple[str, int]] = set()
+        completed = Counter[str]()
+        for result in self.each_result():
+            recorded += 1
+            completed.update([result.case_id] if result.termination == "completed" else [])
+            if result.final and (not retry_failed or (result.scored and not result.judges_failed)):
+                finished.add(result.key)
         if growing:
-            completed = Counter(result.case_id for result in results if result.termination == "completed")
             without_course = completed - Counter(json.loads(course)["id"] for course in self.remembered())
             finished = {key for key in finished if key[0] not in without_course}
         with writing(self.path):
-            if len(finished) < len(results):
+            if len(finished) < recorded:
                 keep_lines(self.results_file, lambda _, line: read_result(line.decode()).key in finished)
             self._warn(self.mend_traces({self.trace_file(*key) for key in finished}))
         return finished

@@ -1,6 +1,7 @@
 """The trace file of a case: every call made for it, and its events; packed once the case is final."""
 
 import gzip
+import os
 import shutil
 import zlib
 from collections.abc import Iterable
@@ -18,8 +19,8 @@ def read_trace(file: Path) -> Trace:
 
 def traces_in(folder: Path) -> list[Path]:
     """Return the traces of a folder, each by its name when unpacked."""
-    packed = (file.with_suffix("") for file in folder.glob("*.jsonl.gz"))
-    return sorted({*folder.glob("*.jsonl"), *packed})
+    files = os.listdir(folder) if folder.is_dir() else ()
+    return [folder / name for name in sorted({file.removesuffix(".gz") for file in files}) if name.endswith(".jsonl")]
 
 
 def run_meter(limits: Limits, traces: Iterable[Path]) -> Meter:
