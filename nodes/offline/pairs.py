@@ -48,7 +48,8 @@ def _scores(question: str, facts: tuple[RecordSentence, ...], language: Language
     scores += tells_where(facts, told) @ weights["answers_by_matter"].T @ about
     question_projection = with_bias(_question_embedding(question)) @ weights["answers_asked"]
     scores += [float((_projections(fact.text) @ question_projection.T).max()) for fact in facts]
-    return np.round(scores, _DECIMALS)
+    rounded: NDArray[np.float64] = np.round(scores, _DECIMALS)
+    return rounded
 
 
 def tells_where(facts: Sequence[RecordSentence], told: NDArray[np.float64]) -> NDArray[np.float64]:
