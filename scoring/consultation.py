@@ -9,13 +9,12 @@ from cases import Case
 from cases.strict import Strict
 from cases.text.named_tests import named_tests
 from cases.text.prose import paragraph
-from cases.vocabulary import EXAMINATION_ITEMS, label
+from cases.vocabulary import EXAMINATION_ITEMS
 from llm import ModelSettings
 from nodes.consultation.final_report import FinalReport
 from nodes.offline.record_answers import wants_examination
-from nodes.state.chart import Turn
+from nodes.state.chart import Turn, labelled_results
 from nodes.state.collaboration import Collaboration
-from prompts import mark
 from scoring.metrics.diagnosis_grade import DiagnosisGrade, grade_offline
 from scoring.metrics.set_overlap import canonical_items, intersection_over_union
 from scoring.mvme.judges import MvmeGrades, ReportParts, grade
@@ -121,8 +120,7 @@ def report_parts(report: FinalReport) -> ReportParts:
 
 def reference_parts(case: Case) -> ReportParts:
     """Return the parts of a case's records and answer key as a reference report; a missing part is empty."""
-    colon = mark("label", case.language)
-    results = [f"{label(item, case.language)}{colon}{text}" for item, text in case.examinations.results.items()]
+    results = labelled_results(case.examinations.results, case.language)
     return ReportParts(
         symptoms=paragraph(case.patient.chief_complaint, case.patient.present_illness),
         examinations="\n".join(results),

@@ -11,7 +11,7 @@ from pydantic import Field
 
 from cases.strict import Strict
 from cases.text.sentences import sentences
-from cases.vocabulary import Language, label, labels
+from cases.vocabulary import Language, labels
 from llm import Role, ask
 from nodes.context import Context
 from nodes.node import node
@@ -19,7 +19,7 @@ from nodes.offline.chart_signs import reason
 from nodes.offline.votes import majority
 from nodes.offline.whole_picture import sorted_replies, with_findings
 from nodes.patients.systems import PATIENTS
-from nodes.state.chart import Chart, Findings, of_the_dialogue
+from nodes.state.chart import Chart, Findings, labelled_results, of_the_dialogue
 from nodes.state.decisions import Diagnosis, NonEmpty, Treatment
 from nodes.state.stage import Recalled
 from nodes.workflow.stages import DIAGNOSIS, TREATMENT, read_chart
@@ -90,8 +90,7 @@ def report_by_neighbours(view: ReportView) -> FinalReport:
     assert isinstance(diagnosis, Diagnosis) and isinstance(treatment, Treatment)
     names, plan = told_already(chart) or (diagnosis.names, "")
     history = [entry.past_history, entry.personal_history, entry.family_history]
-    colon = mark("label", language)
-    results = [f"{label(item, language)}{colon}{text}" for item, text in {**chart.results, **chart.reports}.items()]
+    results = labelled_results({**chart.results, **chart.reports}, language)
     talk = [text for text in talk if not text.endswith(entry.chief_complaint)]  # the complaint again, with a greeting
     texts = (entry.chief_complaint, entry.present_illness, *talk, *history)
     return FinalReport(

@@ -4,7 +4,7 @@ The findings do not include the patient's full record, the examination record or
 `Findings`, so that no other state key reaches it.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Annotated, Any, ClassVar, Literal
@@ -19,7 +19,7 @@ from llm import Trace, merge_traces
 from llm.context_window import TURNS
 from nodes.state.decisions import Diagnosis, Referral, StageRecord, Triage
 from nodes.state.reducers import union_by
-from prompts import SpokenLanguage, load_prompt, stage_title
+from prompts import SpokenLanguage, load_prompt, mark, stage_title
 from prompts.shown import shown_once
 from retrieval import Kin
 
@@ -191,6 +191,12 @@ class Chart:
         return " ".join(
             part for part in (self.presentation.chief_complaint, self.presentation.present_illness, *said) if part
         )
+
+
+def labelled_results(results: Mapping[str, str], language: Language) -> list[str]:
+    """Return each result after the name of its examination, with the language's colon."""
+    colon = mark("label", language)
+    return [f"{label(item, language)}{colon}{text}" for item, text in results.items()]
 
 
 def of_the_dialogue(chart: Chart) -> Chart:

@@ -3,8 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from cases import Case
-from cases.vocabulary import label
-from prompts import mark
+from nodes.state.chart import labelled_results
 from scoring.aie.simulator_set import Played
 from scoring.medpmc.export import CODES, patient_sections
 from scoring.medpmc.judges import PatientScores, PersonaScores
@@ -84,7 +83,6 @@ def actor_judgement(scores: Mapping[str, PersonaScores], setting: str, *, acted:
 
 
 def _transcript(case: Case, history: list[dict[str, str | None]]) -> MedPmcTranscript:
-    colon = mark("label", case.language)
-    results = [f"{label(item, case.language)}{colon}{text}" for item, text in case.examinations.results.items()]
+    results = labelled_results(case.examinations.results, case.language)
     text = {**patient_sections(case), "Examinations": "\n".join(results), "Diagnosis": "", "Treatment": ""}
     return MedPmcTranscript.model_validate({"id": case.id, "Text": text, "history": history})

@@ -14,6 +14,7 @@ from pydantic import ValidationError
 from graphs.contexts import CONTEXTS
 from llm import ModelSpecError
 from llm.specs import OFFLINE, check_models
+from wardround.commands.printing import reason
 from wardround.config.cast import JUDGES, PATIENT, check_rows, keys_of, patients_side
 from wardround.config.experiment import NAME, ConfigurationError, Experiment, judging_roles
 from wardround.config.refusals import known_keys, refusal
@@ -386,11 +387,9 @@ def _with_patient_roles(settings: Settings, patient_roles: Collection[str]) -> S
 
 def _unreadable(error: Exception) -> str:
     """Say why a file cannot be read as TOML, without an error number."""
-    if isinstance(error, UnicodeDecodeError):
-        return f"not UTF-8 text (at byte {error.start})"
-    if isinstance(error, OSError):
-        return f"cannot be read ({error.strerror})"
-    return f"invalid TOML: {error}"
+    if isinstance(error, tomllib.TOMLDecodeError):
+        return f"invalid TOML: {error}"
+    return f"cannot be read ({error.strerror})" if isinstance(error, OSError) else reason(error)
 
 
 def _toml_value(text: str) -> Any:

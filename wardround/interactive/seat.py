@@ -8,7 +8,7 @@ from cases.case import ExaminationRecord, PatientRecord
 from cases.text.record_sentences import record_sentences
 from cases.vocabulary import Language, label
 from nodes.patients.systems import PATIENTS
-from nodes.state.chart import Presentation, Turn
+from nodes.state.chart import Presentation, Turn, labelled_results
 from prompts import load_words, mark
 from scoring.consultation import reference_parts
 from scoring.mvme.transcripts import PARTS
@@ -83,10 +83,9 @@ def said(text: str, question: Mapping[str, Any], session: Session, **more: Any) 
 
 def reference_of(case: Case, language: Language) -> dict[str, str]:
     """Return what the records and the answer key have for each part of a report, punctuated in the language."""
-    results = case.examinations.results.items()
-    results_text = "\n".join(f"{label(item, language)}{mark('label', language)}{text}" for item, text in results)
+    results = "\n".join(labelled_results(case.examinations.results, language))
     reference = reference_parts(case)
-    return {**{part: reference[part] for part in PARTS}, "examinations": results_text}
+    return {**{part: reference[part] for part in PARTS}, "examinations": results}
 
 
 def ordered(items: Sequence[str], feedback: Feedback, language: Language) -> str:
