@@ -13,6 +13,7 @@ from prompts.loading import (
     mark,
     speaker,
     stage_title,
+    with_full_stop,
 )
 
 __all__ = [
@@ -31,4 +32,5 @@ __all__ = [
     "prompt_folders",
     "speaker",
     "stage_title",
+    "with_full_stop",
 ]

@@ -222,6 +222,11 @@ def mark(kind: str, language: Language) -> str:
     return str(load_words("punctuation", language)[kind])
 
 
+def with_full_stop(text: str, language: Language) -> str:
+    """Return a sentence with the language's full stop, unless it has an ending of its own."""
+    return text if text.endswith((".", "!", "?", "。", "！", "？")) else text + mark("stop", language)
+
+
 def speaker(who: str, language: Language) -> str:
     """Return the speaker label in a dialogue that a judge reads."""
     return f"{load_words('judges/words', language)[who]}{mark('label', language)}"

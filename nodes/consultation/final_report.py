@@ -23,7 +23,7 @@ from nodes.state.chart import Chart, Findings, labelled_results, of_the_dialogue
 from nodes.state.decisions import Diagnosis, NonEmpty, Treatment
 from nodes.state.stage import Recalled
 from nodes.workflow.stages import DIAGNOSIS, TREATMENT, read_chart
-from prompts import load_words, mark
+from prompts import load_words, mark, with_full_stop
 from retrieval import Neighbour
 
 
@@ -94,16 +94,12 @@ def report_by_neighbours(view: ReportView) -> FinalReport:
     talk = [text for text in talk if not text.endswith(entry.chief_complaint)]  # the complaint again, with a greeting
     texts = (entry.chief_complaint, entry.present_illness, *talk, *history)
     return FinalReport(
-        symptoms=mark("space", language).join(_with_full_stop(text, language) for text in _statements(texts, language)),
+        symptoms=mark("space", language).join(with_full_stop(text, language) for text in _statements(texts, language)),
         examinations="\n".join([*results, *found]),
         diagnosis=names or [reason("undetermined", full_chart, complaint).rstrip(".。")],
         basis=diagnosis.basis,
         treatment=plan or mark("listed", language).join(labels(treatment.items, language)),
     )
-
-
-def _with_full_stop(text: str, language: Language) -> str:
-    return text if text.endswith((".", "!", "。", "！")) else text + mark("stop", language)
 
 
 def _statements(texts: Iterable[str], language: Language) -> list[str]:

@@ -31,7 +31,7 @@ Silence = Literal["nothing", "untold", "unclear"]  # denied, not known, not unde
 
 _PATTERNS = patterns("nodes.offline", "patterns")
 _MAX_SENTENCES = 3  # of one answer to an open question
-_POSSIBLE = -2.2  # score of a possible answer (`pairs.py`), beside which a question is not denied
+_POSSIBLE = -1.6  # score of a possible answer (`pairs.py`), beside which a question is not denied: a fifth as probable as none
 # What is said to words that ask for nothing; vague advice is asked about.
 _REPLIES = {"conclusion": "thanks", "advice": "advised", "demand": "agreed"}
 _BACKGROUND = ("past_history", "personal_history", "family_history")
@@ -66,9 +66,10 @@ def answer_from_record(question: str, record: PatientRecord, dialogue: list[Turn
     facts = facts_for(question, recorded, language)
     reply = told_now(question, said_of(facts, record, language), dialogue, language)
     phrase: str = "all_said" if facts else denial(question, language, recorded)
-    kind = kind_label(question, language)
-    if phrase == "unclear" or ((phrase, kind) == ("untold", "advice") and not question.rstrip().endswith(("?", "？"))):
-        phrase = _REPLIES.get(kind, phrase)
+    is_question = question.rstrip().endswith(("?", "？"))
+    if phrase == "unclear" or (phrase != "all_said" and not is_question):
+        is_told = not is_question and tells_diagnosis(question)
+        phrase = _REPLIES.get("conclusion" if is_told else kind_label(question, language), phrase)
     return mark("space", language).join(reply) or str(words[phrase])
 
 

@@ -26,7 +26,7 @@ from nodes.offline.pairs import answer_scores
 from nodes.offline.topics import topic_of
 
 _PATTERNS = patterns("nodes.offline", "patterns")
-_LEAST = -0.2  # score (`pairs.py`) of a sentence that is told: 0.8 times as probable as that nothing answers
+_LEAST = -0.7  # score (`pairs.py`) of a sentence that is told: half as probable as that nothing answers
 _LEAST_TELLING = -2  # the same of a sentence of the family, or that tells one of several matters asked about
 _TELLS = 0.5  # least probability that a sentence tells a matter
 _BEHIND_BEST = 1.6  # at most, of another sentence that is told: a fifth as probable as the best

@@ -9,7 +9,7 @@ from cases.vocabulary import Language, patterns
 from nodes.reconstruction.lay_speech import article_of, spoken
 from nodes.reconstruction.voice import Voice, whose
 from nodes.state.chart import Turn
-from prompts import load_words
+from prompts import load_words, with_full_stop
 
 _OF_A_RECORD = patterns("nodes.patients", "patterns")["of_a_record"]
 _ANSWERS_FROM = 14.0  # years; a parent speaks for a younger child, unless the complaint says "I"
@@ -42,7 +42,8 @@ def _phrase(fact: RecordSentence, voice: Voice) -> str:
     if fact.is_result:
         return fact.text
     if fact.section == "chief_complaint":
-        return (spoken(fact.text, "present_illness", voice) if _OF_A_RECORD.search(fact.text) else "") or fact.text
+        own = spoken(fact.text, "present_illness", voice) if _OF_A_RECORD.search(fact.text) else ""
+        return with_full_stop(own or fact.text, voice.language)
     if fact.section != "person":
         return spoken(fact.text, fact.section, voice) or fact.text
     about = load_words("consultation/words", voice.language)["person"]

@@ -34,7 +34,7 @@ _COMPONENTS, _RANK, _SCALE = 128, 32, 3.0  # of the embeddings: PCA components, 
 _EPOCHS, _BATCH, _LOSS_SCALE, _RATE = 8, 48, 64, 5e-3  # a batch of questions; its summed loss is divided by the scale
 _NO_CHOICE = -1e4  # score of a sentence that is not among those to choose from
 _INITIAL_BIAS = -2.0  # few sentences answer
-_DECAY = {"answers": 0.02, "answers_by_matter": 0.4, "answers_asked": 1.0, "answers_told": 1.0}
+_DECAY = {"answers": 0.02, "answers_by_matter": 0.4, "answers_asked": 0.5, "answers_told": 0.5}
 
 
 @dataclass(frozen=True)

@@ -29,7 +29,6 @@ RECORDS: dict[Language, PatientRecord] = {
 }
 
 
-NOTHING_IS_TOLD = pytest.mark.xfail(strict=True, reason="a known miss: nothing is told")
 ANOTHER_HABIT_IS_TOLD = pytest.mark.xfail(strict=True, reason="a known miss: another habit is told")
 
 
@@ -71,6 +70,9 @@ def test_what_is_not_on_record_is_denied(language: Language, question: str, deni
         ("zh", "快递到了没有？", "unclear"),
         ("zh", "好的，先这样，祝您早日康复。", "thanks"),
         ("en", "Thank you, that is all for now. Goodbye.", "thanks"),
+        ("en", "I think you have pneumonia. Take these tablets. Goodbye.", "thanks"),
+        ("zh", "您得的是肺炎，按时吃药，再见。", "thanks"),
+        ("en", "The diagnosis is pneumonia.", "thanks"),
         ("zh", "给您开个血常规和CT。", "advised"),
         ("zh", "抽点血化验一下，再拍个片子。", "advised"),
         ("en", "Open your mouth, please.", "agreed"),
@@ -202,7 +204,7 @@ def test_only_what_is_surely_heard_and_not_everybodys_is_denied(language: Langua
             "Morphine made her itch all over.",
             "A vertebra collapsed at 66.",
         ),
-        pytest.param(*("zh", "拉肚子吗？", "3周前拉稀，每天4~6次。", "周日开始。"), marks=NOTHING_IS_TOLD),
+        ("zh", "拉肚子吗？", "3周前拉稀，每天4~6次。", "周日开始。"),
     ],
 )
 def test_what_the_record_says_without_naming_it_is_not_denied(

@@ -16,7 +16,7 @@ from nodes.patients.own_words import in_own_words, voice_of
         ("zh", "以腹痛伴发热入院", "是因为腹痛伴发热来的。"),
         ("en", "A 61-year-old man presents with chest pain for 3 days.", "I have come in with chest pain for 3 days."),
         ("en", "The patient was admitted for chest pain.", "I was admitted for chest pain."),
-        ("en", "Chest pain for 3 days", "Chest pain for 3 days"),
+        ("en", "Chest pain for 3 days", "Chest pain for 3 days."),
         ("en", "I saw blood on the patient chair.", "I saw blood on the patient chair."),
     ],
 )
