@@ -20,7 +20,7 @@ WHAT_FAILED = "the mean with each case that failed, or whose judge failed, count
 _FEW_CASES = 5  # with fewer cases, a 95 % interval covers the truth too rarely (docs/statistics.md)
 _MAX_REASONS = 5  # reasons named in a summary
 _REASON_LENGTH = 400  # characters of a reason: the remedy and the model are at its end
-_CALL_PLACE = re.compile(r" at \S[^,]*, model (?=\S+$)")  # where a question was asked; the model stays
+_CALL_PLACE = re.compile(r" at (?!.* at )\S[^,]*, model (?=\S+$)")  # where a question was asked; the model stays
 _VARYING = re.compile(r"\d+|'[^']*'|\"[^\"]*\"")
 
 

@@ -214,7 +214,7 @@ def test_brackets_in_a_reason_are_no_markup() -> None:
 
 
 def test_the_most_frequent_reasons_are_named_whatever_call_number_and_quotation_they_differ_in() -> None:
-    said = "no answer after {} requests ('{}') at diagnosis/general/seat 1, model openai:a@http://b/v1"
+    said = "no answer after {} requests ('{}', worse at night') at diagnosis/general/seat 1, model openai:a@http://b/v1"
     failed = [
         Result(case_id=f"c{number}", epoch=0, termination="model_error", error=said.format(number, number))
         for number in range(3)
@@ -224,7 +224,7 @@ def test_the_most_frequent_reasons_are_named_whatever_call_number_and_quotation_
         {
             "termination": "model_error",
             "cases": 3,
-            "reason": "no answer after 0 requests ('0') with openai:a@http://b/v1",
+            "reason": "no answer after 0 requests ('0', worse at night') with openai:a@http://b/v1",
         },
         {"termination": "sex_bound", "cases": 1, "reason": "pregnant"},
     ]
