@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from rich.console import Group
@@ -162,6 +162,26 @@ def count_unscored(scored: Sequence[Result], suite: Suite) -> dict[str, dict[str
     return found
 
 
+def average_notes(suite: Suite, counts: Sequence[Mapping[str, int]]) -> list[str]:
+    """Return what the reader of an average must know, given the number of scored cases of each column in each run."""
+    scored = [each for each in counts if any(each.values())]
+    short, uneven = [], []
+    for name, (title, columns) in suite.averages.items():
+        kinds = [{each[column] for column in columns} for each in scored]
+        if name not in suite.means and any(0 in kind for kind in kinds):
+            short.append(title)
+        if any(len(kind - {0}) > 1 and (name not in suite.means or 0 not in kind) for kind in kinds):
+            uneven.append(title)
+    said = {
+        f"{', '.join(short)}: without the columns that have no scored case.": short,
+        f"{', '.join(uneven)}: the mean of the columns' means, which do not all cover the same cases.": uneven,
+        "An average has no value where one of its columns has none.": any(
+            not each[name] for each in scored for name in suite.means
+        ),
+    }
+    return [note for note, applies in said.items() if applies]
+
+
 def _stage_ends(results: Sequence[Result]) -> dict[str, dict[str, int]]:
     """Count how often each stage ended agreed, exhausted or not judged."""
     ends: dict[str, Counter[str]] = {}
@@ -213,6 +233,7 @@ def summary_table(summary: dict[str, Any], suite: Suite) -> Group:
         for name, reasons in summary["unscored"].items()
         for reason, count in reasons.items()
     ]
+    notes += average_notes(suite, [{name: score["n"] for name, score in summary["scores"].items()}])
     notes += failure_lines(summary)
     if summary.get("dropped_seats"):
         notes.append(f"Unreadable answers of group members: {summary['dropped_seats']}; the others went on without.")

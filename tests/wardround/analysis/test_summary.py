@@ -208,6 +208,13 @@ def test_a_server_that_tells_no_tokens_is_told_of_as_limits_do_not_hold() -> Non
     assert ["No model reported its token usage" in note for note in notes] == [False, True, False]
 
 
+def test_an_average_says_which_columns_and_cases_it_covers() -> None:
+    uneven, short = "which do not all cover the same cases", "Average: without the columns that have no scored case."
+    whole, lacking = scored("a"), scored("b", missing={"diagnosis": "no reference in the answer key"})
+    notes = [printed(summarise_results(results, SUITE)) for results in ([whole], [whole, lacking], [lacking])]
+    assert [(uneven in note, short in note) for note in notes] == [(False, False), (True, False), (False, True)]
+
+
 def test_brackets_in_a_reason_are_no_markup() -> None:
     summary = summarise_results([scored("a", missing={"diagnosis": "judge failed [bold]x[/bold]"})], SUITE)
     assert "judge failed [bold]x[/bold]" in printed(summary)
