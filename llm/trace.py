@@ -53,6 +53,11 @@ class Call(BaseModel):
     answer: Any = Field(None, description="The typed answer as JSON; None if kept in a trace file.")
     error: str | None = None
 
+    @property
+    def is_uncounted(self) -> bool:
+        """Whether a model answered and its server reported no tokens, so that the call seems to have cost nothing."""
+        return self.attempts > 0 and self.error is None and not (self.input_tokens or self.output_tokens)
+
 
 class Event(BaseModel):
     """Something that a graph records without asking anyone."""

@@ -55,6 +55,7 @@ def summarise_results(results: Sequence[Result], suite: Suite) -> dict[str, Any]
         "stages": _stage_ends(scored),
         "rounds": _round_means(scored),
         "calls": sum(result.calls for result in ordered),
+        "uncounted": sum(result.uncounted for result in ordered),
         "tokens": sum(result.tokens for result in ordered),
         "cost": summed(result.cost for result in ordered),
         "seconds": sum(result.seconds for result in ordered),
@@ -182,6 +183,11 @@ def average_notes(suite: Suite, counts: Sequence[Mapping[str, int]]) -> list[str
     return [note for note, applies in said.items() if applies]
 
 
+def uncounted_notes(calls: int) -> list[str]:
+    """Warn if the servers of so many calls reported no tokens."""
+    return [f"No token usage was reported for {counted(calls, 'call')}: tokens and cost are too low."] * (calls > 0)
+
+
 def _stage_ends(results: Sequence[Result]) -> dict[str, dict[str, int]]:
     """Count how often each stage ended agreed, exhausted or not judged."""
     ends: dict[str, Counter[str]] = {}
@@ -250,6 +256,8 @@ def summary_table(summary: dict[str, Any], suite: Suite) -> Group:
     models_asked = {name for names in summary["models"].values() for name in names} - {*WITHOUT_MODEL}
     if models_asked and summary["scored"] and not summary["tokens"]:
         notes.append("No model reported its token usage, so limits on tokens and cost were not enforced.")
+    else:
+        notes += uncounted_notes(summary.get("uncounted", 0))
     return Group(table, *(Text(printable(note)) for note in notes))
 
 

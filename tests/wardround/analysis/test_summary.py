@@ -215,6 +215,13 @@ def test_an_average_says_which_columns_and_cases_it_covers() -> None:
     assert [(uneven in note, short in note) for note in notes] == [(False, False), (True, False), (False, True)]
 
 
+def test_calls_without_a_token_usage_are_told_of_as_tokens_and_cost_are_too_low() -> None:
+    partly = scored("a", models={"doctor": ["openai:x"], "judge": ["openai:y"]}, tokens=9, calls=5, uncounted=2)
+    summary = summarise_results([partly, scored("b", tokens=9, calls=5)], SUITE)
+    assert summary["uncounted"] == 2
+    assert "No token usage was reported for 2 calls: tokens and cost are too low." in printed(summary)
+
+
 def test_brackets_in_a_reason_are_no_markup() -> None:
     summary = summarise_results([scored("a", missing={"diagnosis": "judge failed [bold]x[/bold]"})], SUITE)
     assert "judge failed [bold]x[/bold]" in printed(summary)

@@ -285,6 +285,14 @@ def test_roles_sum_calls_tokens_and_cost_and_tell_latencies_apart(tmp_path: Path
     assert (doctor["attempts"], doctor["repaired"], doctor["errors"], patient["cached"]) == (39, 1, 1, 1)
 
 
+def test_roles_say_of_how_many_calls_no_tokens_are_known(tmp_path: Path) -> None:
+    cached, counted = call("b", cached=True, attempts=0), call("c", input_tokens=3)
+    others = [cached, counted, call("d", error="model_error: x"), call("e", model="offline", attempts=0)]
+    path = write_run(tmp_path / "run", [], {("a", 0): [call("a"), *others]})
+    (table,) = roles.build(find_runs([path]))
+    assert table.notes[-1] == "No token usage was reported for 1 call: tokens and cost are too low."
+
+
 def test_roles_name_a_trace_of_which_a_part_is_lost(tmp_path: Path) -> None:
     (run,) = find_runs([write_run(tmp_path / "run", [], {("a", 0): [call("one")], ("b", 0): [call("other")]})])
     (whole,) = roles.build([run])
