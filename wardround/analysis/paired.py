@@ -1,5 +1,6 @@
 """Compare runs with the first of them on the same cases: differences, their uncertainty, and what is left out."""
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
@@ -96,9 +97,13 @@ def unlike(runs: Sequence[RecordedRun]) -> list[str]:
             notes.append(f"{run.name} and {first.name} did not run the same cases: {counts} are left out.")
         if run.manifest["data"] != first.manifest["data"] and (note := _changed_cases(first, run, ours & theirs)):
             notes.append(f"{run.name} and {first.name}: {note}.")
-        ours_scored, theirs_scored = ({result.case_id for result in each.scored} for each in (first, run))
-        if failed := len(ours & theirs) - len(ours_scored & theirs_scored):
+        ours_scored, theirs_scored = (Counter(result.case_id for result in each.scored) for each in (first, run))
+        both = ours_scored.keys() & theirs_scored.keys()
+        if failed := len(ours & theirs) - len(both):
             notes.append(f"{run.name} and {first.name}: {counted(failed, 'case')} failed in one of them and left out.")
+        if partly := sum(ours_scored[case] != theirs_scored[case] for case in both):
+            cases = counted(partly, "compared case")
+            notes.append(f"{run.name} and {first.name} scored different numbers of epochs of {cases}.")
     return notes
 
 

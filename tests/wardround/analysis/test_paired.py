@@ -85,6 +85,23 @@ def test_cases_that_only_one_run_has_or_that_failed_in_one_are_named(tmp_path: P
     assert unlike([one, one]) == []
 
 
+def test_cases_of_which_an_epoch_failed_in_one_run_are_counted(tmp_path: Path) -> None:
+    paths = [
+        write_run(
+            tmp_path / name,
+            [
+                Result(case_id=case, epoch=epoch, termination="model_error" if (case, epoch) in failed else "completed")
+                for case in ("a", "b")
+                for epoch in range(2)
+            ],
+            graph="clinical_workflow",
+            epochs=2,
+        )
+        for name, failed in {"one": [], "two": [("b", 1)]}.items()
+    ]
+    assert unlike(find_runs(paths)) == ["two and one scored different numbers of epochs of 1 compared case."]
+
+
 def test_of_two_releases_of_the_data_the_cases_that_changed_are_named(tmp_path: Path) -> None:
     cases = load_cases("builtin")[:3]
     mended = cases[0].model_copy(update={"key": cases[0].key.model_copy(update={"diagnosis": ["Gout"]})})
