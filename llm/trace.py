@@ -34,6 +34,9 @@ class Call(BaseModel):
         1,
         description="Number of requests, including repairs and failed ones before a resume; 0 if no model was asked.",
     )
+    form: str = Field(
+        "", description="Form in which the last reply was requested (`llm/forms.py`); empty if no model was asked."
+    )
     repaired: bool = False
     shortened: bool = Field(
         False,

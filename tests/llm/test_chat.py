@@ -145,10 +145,11 @@ async def test_a_schema_that_a_server_refuses_costs_other_questions_nothing() ->
 async def test_a_form_in_which_one_answer_failed_is_asked_for_again(said: str) -> None:
     failed = (400, said)
     with FakeServer(answer=good, refusal=lambda request: failed if request.index == 0 else None) as server:
-        opinion, _ = await put(served(server))
-        await put(served(server))
+        opinion, first = await put(served(server))
+        _, second = await put(served(server))
     assert opinion == OPINION
     assert [request.mode for request in server.requests] == ["json_schema", "json_object", "json_schema"]
+    assert (first.form, second.form) == ("json_object", "json_schema")  # on record
 
 
 @pytest.mark.parametrize(
