@@ -41,6 +41,7 @@ class Taken:
     """What a call has used so far; the fields are those of `Call`."""
 
     attempts: int = 0
+    form: str = ""
     repaired: bool = False
     shortened: bool = False
     left_out: Counter[str] = field(default_factory=Counter)
@@ -206,6 +207,7 @@ async def _reply(
         taken.attempts += patience.sent
     if reply.unseen:
         taken.left_out["pictures"] = reply.unseen
+    taken.form = reply.form
     taken.input_tokens += reply.input_tokens
     taken.output_tokens += reply.output_tokens
     cost = cost_of(call.model, reply.input_tokens, reply.output_tokens, settings, call.started)

@@ -61,6 +61,7 @@ class Reply:
     """A raw reply: text or tool arguments, tokens used, and whether it is a refusal or cut off."""
 
     text: str
+    form: str = ""  # in which it was requested
     input_tokens: int = 0
     output_tokens: int = 0
     refused: bool = False
@@ -146,7 +147,7 @@ class ChatClient:
                 continue
             self.forms.remember(question.name, refusals)
             refused, unseen = is_declined(message), question.pictures * self.forms.blind
-            return Reply(text_of(message), *counts, refused=refused, cut=is_cut_off(message), unseen=unseen)
+            return Reply(text_of(message), form, *counts, refused=refused, cut=is_cut_off(message), unseen=unseen)
         raise AssertionError("the last form either answers or raises")
 
     def _refuses_all(self, error: Exception, refusals: Mapping[str, str]) -> str | None:

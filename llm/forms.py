@@ -110,8 +110,13 @@ class Forms:
         return status == 500 and form not in self.took and faults.count(fault) >= _SAME_FAULT
 
     def remember(self, answer: str, refusals: Mapping[str, str]) -> None:
-        """Stop using forms that were refused for an answer type; ``refusals`` holds the server's message by form."""
-        self.refused |= {(form, answer) for form, why in refusals.items() if not _SAYS["of_the_answer"].search(why)}
+        """Stop using forms that were refused for an answer type; ``refusals`` holds the server's message by form.
+
+        What was refused for its content, or failed as one answer, says nothing about the form.
+        """
+        for form, why in refusals.items():
+            if not (_SAYS["of_the_answer"].search(why) or _SAYS["of_the_prompt"].search(why)):
+                self.refused.add((form, answer))
 
     def is_ignored(self, form: str, message: AIMessage, schema: Mapping[str, Any]) -> bool:
         """Whether a reply shows that the server ignored the form; if cut off, declined or empty, it does not."""

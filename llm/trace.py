@@ -34,6 +34,9 @@ class Call(BaseModel):
         1,
         description="Number of requests, including repairs and failed ones before a resume; 0 if no model was asked.",
     )
+    form: str = Field(
+        "", description="Form in which the last reply was requested (`llm/forms.py`); empty if no model was asked."
+    )
     repaired: bool = False
     shortened: bool = Field(
         False,
@@ -52,6 +55,11 @@ class Call(BaseModel):
     messages: list[dict[str, Any]] | None = Field(None, description="Messages sent; None if kept in a trace file.")
     answer: Any = Field(None, description="The typed answer as JSON; None if kept in a trace file.")
     error: str | None = None
+
+    @property
+    def is_uncounted(self) -> bool:
+        """Whether a model answered and its server reported no tokens, so that the call seems to have cost nothing."""
+        return self.attempts > 0 and self.error is None and not (self.input_tokens or self.output_tokens)
 
 
 class Event(BaseModel):

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 Name = TypeVar("Name", bound=Hashable)
 Scores = Mapping[str, Sequence[float]]  # by case, one value per epoch
+_DIGITS = 9  # of differences and the ends of their intervals, so that 0.7 and 0.1 equal two of 0.4
 _PERMUTED = 100  # number of pairs up to which the p of a correlation is permuted
 
 
@@ -45,10 +46,13 @@ def paired_difference(one: Scores, other: Scores, *, margin: float | None = None
     so that epochs of 0.7 and 0.1 equal two of 0.4. ``margin`` is the largest difference that counts as equivalent.
     """
     shared = sorted(case for case in one if case in other and one[case] and other[case])
-    differences = [round(fmean(one[case]) - fmean(other[case]), 9) for case in shared]
+    differences = [round(fmean(one[case]) - fmean(other[case]), _DIGITS) for case in shared]
     difference = estimate(differences)
     if len(differences) > 1 and {abs(one) for one in differences if one} in ({1.0}, {100.0}):
         difference = difference.model_copy(update={"ci95": matched_interval(differences), "interval": "matched"})
+    if difference.ci95:  # else an end at 0 may lie beside it by the error of a sum; adding 0.0 makes -0.0 positive
+        low, high = (round(end, _DIGITS) + 0.0 for end in difference.ci95)
+        difference = difference.model_copy(update={"ci95": (low, high)})
     return PairedDifference(
         difference=difference,
         permutation_p=permutation_p(differences),

@@ -135,13 +135,21 @@ async def test_a_schema_that_a_server_refuses_costs_other_questions_nothing() ->
     assert modes == ["json_schema", "json_schema", "json_object", "json_object", "json_schema"]
 
 
-async def test_a_form_in_which_one_answer_failed_is_asked_for_again() -> None:
-    failed = (400, "{'message': 'Failed to generate JSON.', 'code': 'json_validate_failed'}")
+@pytest.mark.parametrize(
+    "said",
+    [
+        "{'message': 'Failed to generate JSON.', 'code': 'json_validate_failed'}",
+        "The response was filtered due to the prompt triggering Azure OpenAI's content management policy.",
+    ],
+)
+async def test_a_form_in_which_one_answer_failed_is_asked_for_again(said: str) -> None:
+    failed = (400, said)
     with FakeServer(answer=good, refusal=lambda request: failed if request.index == 0 else None) as server:
-        opinion, _ = await put(served(server))
-        await put(served(server))
+        opinion, first = await put(served(server))
+        _, second = await put(served(server))
     assert opinion == OPINION
     assert [request.mode for request in server.requests] == ["json_schema", "json_object", "json_schema"]
+    assert (first.form, second.form) == ("json_object", "json_schema")  # on record
 
 
 @pytest.mark.parametrize(

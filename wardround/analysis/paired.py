@@ -1,5 +1,6 @@
 """Compare runs with the first of them on the same cases: differences, their uncertainty, and what is left out."""
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
@@ -60,11 +61,14 @@ def margin_of(suite: Suite, name: str, margin: float | None) -> float | None:
 
 
 def paired_scores(
-    results: Iterable[Result], others: Iterable[Result], suite: Suite
+    results: Iterable[Result], others: Iterable[Result], suite: Suite, *, own_averages: bool = False
 ) -> dict[str, tuple[Scores, Scores]]:
-    """Return every score of each case in both runs; a case's average is over the columns that both runs have for it.
+    """Return every score of each case in both runs; averages are over the columns that both runs have for a case.
 
-    As in the table of scores, a paper's average has no value if the runs have no case in common in one of its columns.
+    A case's average is its part in that of the table of scores, the mean of the columns' means: its mean over the cases
+    is the mean of the columns' means over the common cases, whichever columns a case lacks. With ``own_averages``, it
+    is the mean of the case's own columns instead. A paper's average has no value if the runs have no case in common in
+    one of its columns.
     """
     one, other = _columns(results, suite), _columns(others, suite)
     pairs = {name: (one[name], other[name]) for name in suite.columns}
@@ -75,7 +79,8 @@ def paired_scores(
             for column, cases in common_cases.items():
                 for case in cases:
                     common.setdefault(case, []).append(column)
-        pairs[name] = (_averages(one, common), _averages(other, common))
+        alike = {} if own_averages else {column: len(cases) for column, cases in common_cases.items() if cases}
+        pairs[name] = (_averages(one, common, alike), _averages(other, common, alike))
     return {name: pairs[name] for name in suite.titles}
 
 
@@ -92,9 +97,13 @@ def unlike(runs: Sequence[RecordedRun]) -> list[str]:
             notes.append(f"{run.name} and {first.name} did not run the same cases: {counts} are left out.")
         if run.manifest["data"] != first.manifest["data"] and (note := _changed_cases(first, run, ours & theirs)):
             notes.append(f"{run.name} and {first.name}: {note}.")
-        ours_scored, theirs_scored = ({result.case_id for result in each.scored} for each in (first, run))
-        if failed := len(ours & theirs) - len(ours_scored & theirs_scored):
+        ours_scored, theirs_scored = (Counter(result.case_id for result in each.scored) for each in (first, run))
+        both = ours_scored.keys() & theirs_scored.keys()
+        if failed := len(ours & theirs) - len(both):
             notes.append(f"{run.name} and {first.name}: {counted(failed, 'case')} failed in one of them and left out.")
+        if partly := sum(ours_scored[case] != theirs_scored[case] for case in both):
+            cases = counted(partly, "compared case")
+            notes.append(f"{run.name} and {first.name} scored different numbers of epochs of {cases}.")
     return notes
 
 
@@ -125,5 +134,13 @@ def _columns(results: Iterable[Result], suite: Suite) -> dict[str, Scores]:
     return scores
 
 
-def _averages(scores: Mapping[str, Scores], columns: Mapping[str, Sequence[str]]) -> Scores:
-    return {case: [fmean(fmean(scores[name][case]) for name in names)] for case, names in columns.items()}
+def _averages(scores: Mapping[str, Scores], columns: Mapping[str, Sequence[str]], counts: Mapping[str, int]) -> Scores:
+    """Return each case's average; with the number of cases of each column, a column counts alike however few it has."""
+
+    def weight(name: str, names: Sequence[str]) -> float:
+        return len(columns) * len(names) / (len(counts) * counts[name]) if counts else 1.0
+
+    return {
+        case: [fmean(weight(name, names) * fmean(scores[name][case]) for name in names)]
+        for case, names in columns.items()
+    }

@@ -5,12 +5,14 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from cases import Case
 from llm import ModelSettings
 from llm.specs import HUMAN, check_models
+from llm.trace import Trace, collecting_calls
 from nodes.context import Context
 from scoring.suite import SUITES
 from wardround.analysis.summary import summarise_results
-from wardround.config.experiment import ConfigurationError, suites_of
+from wardround.config.experiment import ConfigurationError, judging_roles, suites_of
 from wardround.config.preflight import check_servers
 from wardround.run.tasks import TASKS
 from wardround.store.recorded_run import RecordedRun, open_run
@@ -56,12 +58,12 @@ async def rescore(
 
     Args:
         path: the run directory; it is only read.
-        models: the judges' models (``claim_extractor``, ``claim_judge``, ``diagnosis_judge``, or ``default``); offline
-            rules if None.
+        models: the judges' models (``claim_extractor``, ``claim_judge``, ``diagnosis_judge``, or ``default``); judges
+            without one are offline rules, whoever judged the run.
         suite: a suite other than the run's own, such as ``aie`` for a consultation that was scored by MVME.
 
     Returns:
-        The results with their new scores, and their summary.
+        The results with their new scores and who judged them, and their summary.
 
     Raises:
         ConfigurationError: no run, its cases have changed, or the suite does not fit.
@@ -75,16 +77,23 @@ async def rescore(
         raise ConfigurationError(f"a run of graph {graph!r} can be scored by {', '.join(fitting)}, not by {name}")
     new_suite = SUITES[name]
     cases, context = run.cases, await context_for(run, models or {})
-    semaphore = asyncio.Semaphore(_AT_ONCE)
+    semaphore, before = asyncio.Semaphore(_AT_ONCE), set(judging_roles())
 
     async def score_again(result: Result) -> Result:
+        item = run.experiment.to_score(cases[result.case_id])
         if not result.scored:
-            return result
+            missing = new_suite.without_reference(item) if isinstance(item, Case) else {}
+            return result.model_copy(update={"unscored": dict(missing)})
         async with semaphore:
-            settings: ModelSettings = context
+            # Each epoch has its own seed, as in the run: the same judges then give the same scores.
+            seed = (context.seed or 0) + result.epoch
+            settings: ModelSettings = context.model_copy(update={"epoch": result.epoch, "seed": seed})
             answers = result.answers or TASKS[run.experiment.graph].answers({})
-            scores = await new_suite.score(run.experiment.to_score(cases[result.case_id]), answers, settings)
-        return result.model_copy(update={"scores": dict(scores.values), "unscored": dict(scores.unscored)})
+            with collecting_calls() as calls:
+                scores = await new_suite.score(item, answers, settings)
+        models = {role: names for role, names in result.models.items() if role not in before}
+        judged_by = {"models": models | Trace(calls=tuple(calls)).models}
+        return result.model_copy(update={"scores": dict(scores.values), "unscored": dict(scores.unscored), **judged_by})
 
     judged = list(await asyncio.gather(*(score_again(result) for result in run.each_answered())))
     return judged, summarise_results(judged, new_suite)

@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from rich.console import Group
@@ -20,7 +20,7 @@ WHAT_FAILED = "the mean with each case that failed, or whose judge failed, count
 _FEW_CASES = 5  # with fewer cases, a 95 % interval covers the truth too rarely (docs/statistics.md)
 _MAX_REASONS = 5  # reasons named in a summary
 _REASON_LENGTH = 400  # characters of a reason: the remedy and the model are at its end
-_CALL_PLACE = re.compile(r" at \S[^,]*, model (?=\S+$)")  # where a question was asked; the model stays
+_CALL_PLACE = re.compile(r" at (?!.* at )\S[^,]*, model (?=\S+$)")  # where a question was asked; the model stays
 _VARYING = re.compile(r"\d+|'[^']*'|\"[^\"]*\"")
 
 
@@ -55,6 +55,7 @@ def summarise_results(results: Sequence[Result], suite: Suite) -> dict[str, Any]
         "stages": _stage_ends(scored),
         "rounds": _round_means(scored),
         "calls": sum(result.calls for result in ordered),
+        "uncounted": sum(result.uncounted for result in ordered),
         "tokens": sum(result.tokens for result in ordered),
         "cost": summed(result.cost for result in ordered),
         "seconds": sum(result.seconds for result in ordered),
@@ -162,6 +163,31 @@ def count_unscored(scored: Sequence[Result], suite: Suite) -> dict[str, dict[str
     return found
 
 
+def average_notes(suite: Suite, counts: Sequence[Mapping[str, int]]) -> list[str]:
+    """Return what the reader of an average must know, given the number of scored cases of each column in each run."""
+    scored = [each for each in counts if any(each.values())]
+    short, uneven = [], []
+    for name, (title, columns) in suite.averages.items():
+        kinds = [{each[column] for column in columns} for each in scored]
+        if name not in suite.means and any(0 in kind for kind in kinds):
+            short.append(title)
+        if any(len(kind - {0}) > 1 and (name not in suite.means or 0 not in kind) for kind in kinds):
+            uneven.append(title)
+    said = {
+        f"{', '.join(short)}: without the columns that have no scored case.": short,
+        f"{', '.join(uneven)}: the mean of the columns' means, which do not all cover the same cases.": uneven,
+        "An average has no value where one of its columns has none.": any(
+            not each[name] for each in scored for name in suite.means
+        ),
+    }
+    return [note for note, applies in said.items() if applies]
+
+
+def uncounted_notes(calls: int) -> list[str]:
+    """Warn if the servers of so many calls reported no tokens."""
+    return [f"No token usage was reported for {counted(calls, 'call')}: tokens and cost are too low."] * (calls > 0)
+
+
 def _stage_ends(results: Sequence[Result]) -> dict[str, dict[str, int]]:
     """Count how often each stage ended agreed, exhausted or not judged."""
     ends: dict[str, Counter[str]] = {}
@@ -213,6 +239,7 @@ def summary_table(summary: dict[str, Any], suite: Suite) -> Group:
         for name, reasons in summary["unscored"].items()
         for reason, count in reasons.items()
     ]
+    notes += average_notes(suite, [{name: score["n"] for name, score in summary["scores"].items()}])
     notes += failure_lines(summary)
     if summary.get("dropped_seats"):
         notes.append(f"Unreadable answers of group members: {summary['dropped_seats']}; the others went on without.")
@@ -229,6 +256,8 @@ def summary_table(summary: dict[str, Any], suite: Suite) -> Group:
     models_asked = {name for names in summary["models"].values() for name in names} - {*WITHOUT_MODEL}
     if models_asked and summary["scored"] and not summary["tokens"]:
         notes.append("No model reported its token usage, so limits on tokens and cost were not enforced.")
+    else:
+        notes += uncounted_notes(summary.get("uncounted", 0))
     return Group(table, *(Text(printable(note)) for note in notes))
 
 

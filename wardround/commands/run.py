@@ -152,6 +152,14 @@ def _run(sweep: "Sweep", out: Path | None, console: "Console", progress: str) ->
         echo(f"no price is known for {spec}, so its cost will be missing; set it in [workflow.prices]", err=True)
     for spec in sorted({spec for one in sweep.runs.values() for spec in without_seed(one.context.models, one.context)}):
         echo(f"{spec}: its integration accepts no seed, so its answers may differ between runs", err=True)
+    if shared := sweep.shared_seeds:
+        apart = max(one.epochs for one in sweep.runs.values())
+        numbers = ", ".join(map(str, shared))
+        echo(
+            f"each epoch adds its number to the seed, so runs with different seeds share the seeds {numbers}: a model "
+            f"that heeds its seed repeats itself there; choose seeds at least {apart} apart",
+            err=True,
+        )
     root = out or default_directory(sweep)
     runs = [(name, one, root / name) for name, one in sweep.runs.items()]  # a single run has no name
     check_keys([experiment.context for experiment in sweep.runs.values()])

@@ -4,6 +4,7 @@ import difflib
 import itertools
 import re
 import tomllib
+from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -53,6 +54,15 @@ class Sweep:
     def single(self) -> bool:
         """Whether the file defines a single run."""
         return list(self.runs) == [""]
+
+    @property
+    def shared_seeds(self) -> list[int]:
+        """The seeds that epochs of runs with different seeds share, as each epoch adds its number to the seed."""
+        epochs: dict[int, int] = {}
+        for one in self.runs.values():
+            epochs[one.seed] = max(one.epochs, epochs.get(one.seed, 0))
+        used = Counter(seed + epoch for seed, number in epochs.items() for epoch in range(number))
+        return sorted(seed for seed, runs in used.items() if runs > 1)
 
 
 def read_sweep(

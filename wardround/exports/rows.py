@@ -49,6 +49,7 @@ class CallRow(Place):
     started: float
     seconds: float
     attempts: int
+    form: str
     repaired: bool
     shortened: bool
     cached: bool

@@ -17,6 +17,7 @@ from llm.errors import LimitError, RefusedError
 from llm.events import tell, telling_of
 from llm.journal import journal
 from llm.limits import Meter, metering
+from llm.specs import WITHOUT_MODEL
 from llm.trace import Trace, merge_traces
 from nodes.context import Context
 from nodes.node import DROPPED_SEAT
@@ -128,6 +129,7 @@ def result_of(attempt: Attempt, trace_file: Path, outline: Trace | None = None, 
         tokens=trace.tokens,
         cost=trace.cost,
         calls=trace.asked,
+        uncounted=sum(call.model not in WITHOUT_MODEL and call.is_uncounted for call in trace.calls),
         models=trace.models,
         dropped_seats=_dropped_seats(trace),
         unnamed_results=sum(len((event.content or {}).get("unnamed", ())) for event in trace.events),

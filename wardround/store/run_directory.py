@@ -64,6 +64,7 @@ class Result(BaseModel):
     seconds: float = 0.0
     error: str | None = None
     calls: int = Field(0, description="Number of questions asked of models, not of rules or people.")
+    uncounted: int = Field(0, description="Of these, questions answered by servers that reported no tokens.")
     models: dict[str, list[str]] = Field(default_factory=dict, description="The models that answered, by role.")
     stages: dict[str, str] = Field(default_factory=dict, description="How each stage ended: agreed or exhausted.")
     rounds: dict[str, int] = Field(default_factory=dict, description="Number of judged decisions of each stage.")

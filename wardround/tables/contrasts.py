@@ -25,8 +25,8 @@ def build(runs: Sequence[RecordedRun]) -> list[Table]:
     """
     rows: list[dict[str, Any]] = []
     notes = [
-        "Means and differences are over the cases that both runs scored; an average is over the columns that both have "
-        "for a case, and a paper's average has no value if the runs share no case of one of its columns. p: paired "
+        "Means and differences are over the cases that both runs scored; an average is the mean of the columns' means, "
+        "and a paper's average has no value if the runs share no case of one of its columns. p: paired "
         "permutation test, Holm-corrected over the columns of the pair; averages are corrected separately."
     ]
     form = ".2f"

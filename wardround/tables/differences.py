@@ -126,8 +126,8 @@ def _notes(runs: Sequence[RecordedRun], margin: float | None) -> list[str]:
     suite = runs[0].suite
     margins = {found for name in suite.titles if (found := margin_of(suite, name, margin)) is not None}
     notes = [
-        "Differences are paired over the cases that both runs scored; an average is over the columns that both have "
-        "for a case. Intervals: BCa bootstrap (none where all differences are equal).",
+        "Differences are paired over the cases that both runs scored; an average is the mean of the columns' mean "
+        "differences. Intervals: BCa bootstrap (none where all differences are equal).",
         "p: paired permutation test of the mean difference. Holm's correction and the false discovery rate (FDR) cover "
         "the columns of all runs together; averages are corrected separately.",
         "needed: cases needed to detect a difference of this size with 80 % power (two-sided test at 5 %).",

@@ -24,11 +24,10 @@ def build(runs: Sequence[RecordedRun]) -> list[Table]:
         Column("share", "Share", form=".3f", mean=True),
         Column("rounds", "Rounds", mean=True),
     ]
-    notes = [
-        "Rounds: decisions of a stage, turns of a dialogue, revisions of a discussion.",
-        *epoch_notes(runs),
-        *unfinished_notes(runs),
-    ]
+    notes = ["Rounds: decisions of a stage, turns of a dialogue, revisions of a discussion."]
+    if any(name.startswith("examination:") for run in runs for result in run.results for name in result.stages):
+        notes.append("Examination: a case counts once for each kind of picture that was reported on.")
+    notes += [*epoch_notes(runs), *unfinished_notes(runs)]
     caption = "How cases and their parts ended, and after how many rounds."
     return [Table("ends", "Endings and rounds", columns, rows, notes, caption)]
 

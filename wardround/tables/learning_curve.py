@@ -26,7 +26,7 @@ def build(runs: Sequence[RecordedRun]) -> list[Table]:
         raise DoesNotFitError(f"{too_short} has fewer than {BLOCKS} cases with an average (suite medchain)")
     rows = []
     for run in runs:
-        ours, first = paired_scores(run.scored, runs[0].scored, run.suite)[AVERAGE]
+        ours, first = paired_scores(run.scored, runs[0].scored, run.suite, own_averages=True)[AVERAGE]
         order = list(averages[run.name].items())
         for block in range(BLOCKS):
             start, end = (len(order) * fifth // BLOCKS for fifth in (block, block + 1))
@@ -52,6 +52,6 @@ def build(runs: Sequence[RecordedRun]) -> list[Table]:
 
 def _averages(run: RecordedRun) -> dict[str, float]:
     """Return the average of each case over its epochs, in the order of the run."""
-    found, _ = paired_scores(run.scored, run.scored, run.suite).get(AVERAGE, ({}, {}))
+    found, _ = paired_scores(run.scored, run.scored, run.suite, own_averages=True).get(AVERAGE, ({}, {}))
     ids = [case.id for case in select_cases(run.experiment.data)]
     return {case_id: found[case_id][0] for case_id in ids if case_id in found}

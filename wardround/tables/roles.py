@@ -9,7 +9,9 @@ from typing import Any
 
 import numpy as np
 
+from llm.specs import WITHOUT_MODEL
 from llm.trace import Call
+from wardround.analysis.summary import uncounted_notes
 from wardround.store.recorded_run import RecordedRun
 from wardround.store.traces import packed_fault
 from wardround.tables.table import Column, Table
@@ -33,6 +35,7 @@ class RoleTally:
             value = getattr(call, name)
             self.sums[name] += math.nan if value is None else value
         self.sums["errors"] += call.error is not None
+        self.sums["uncounted"] += call.model not in WITHOUT_MODEL and call.is_uncounted
 
     @property
     def row(self) -> dict[str, Any]:
@@ -99,5 +102,6 @@ def roles_table(tallied: Sequence[tuple[str, Mapping[str, RoleTally]]]) -> Table
     notes = [
         "Seconds: duration of a call. Cost: - if a price is unknown. Requests: those sent to models, not to rules."
     ]
+    notes += uncounted_notes(sum(int(one.sums["uncounted"]) for _, tallies in tallied for one in tallies.values()))
     caption = "Calls, tokens, cost and latency by role."
     return Table("roles", "Roles", columns, rows, notes, caption)

@@ -8,7 +8,7 @@ from scoring.floors import DIALOGUE_FLOORS, answerable
 from scoring.metrics.statistics import INTERVALS, Estimate
 from wardround.analysis.floors import FILE, KINDS, OFFLINE, Floors, floors_of
 from wardround.analysis.paired import differences
-from wardround.analysis.summary import WHAT_FAILED, count_unscored
+from wardround.analysis.summary import WHAT_FAILED, average_notes, count_unscored
 from wardround.config.experiment import judging_roles
 from wardround.store.recorded_run import RecordedRun
 from wardround.tables.figures import draw_scores
@@ -122,17 +122,8 @@ def _notes(runs: Sequence[RecordedRun], suite: Suite) -> list[str]:
     if any(run.failed_as_wrong for run in runs):
         notes.append(f"{AS_WRONG.strip(', ').capitalize()}: {WHAT_FAILED}.")
     notes += unscored_notes(runs, suite)
-    if uneven := [title for title, columns in suite.means.values() if any(_uneven(run, columns) for run in runs)]:
-        notes.append(f"{', '.join(uneven)}: the mean of the columns' means, which do not all cover the same cases.")
-    if any(run.scored and not run.estimates[name].n for run in runs for name in suite.means):
-        notes.append("An average has no value where one of its columns has none.")
+    notes += average_notes(suite, [{name: found.n for name, found in run.estimates.items()} for run in runs])
     return [*notes, *epoch_notes(runs), *unfinished_notes(runs), *offline_notes(runs)]
-
-
-def _uneven(run: RecordedRun, columns: Iterable[str]) -> bool:
-    """Whether an average's columns all have a value, but over different numbers of cases."""
-    counts = {run.estimates[name].n for name in columns}
-    return len(counts) > 1 and 0 not in counts
 
 
 def unscored_notes(runs: Sequence[RecordedRun], suite: Suite) -> list[str]:

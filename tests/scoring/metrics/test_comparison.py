@@ -168,6 +168,12 @@ def test_rounding_of_floats_is_no_difference() -> None:
     assert found.difference.mean == 0 and found.permutation_p == 1 and found.wilcoxon_p is None
 
 
+def test_an_interval_that_ends_at_zero_ends_at_zero() -> None:
+    other = {str(n): [0.0] for n in range(6)}
+    found = paired_difference(other | {"0": [-1 / 6], "1": [-1 / 6]}, other).difference
+    assert found.ci95 == (pytest.approx(-1 / 6, abs=1e-8), 0.0)
+
+
 def test_false_discovery_is_that_of_benjamini_and_hochberg() -> None:
     assert false_discovery({"a": 0.01, "b": 0.04, "c": 0.03, "none": None}) == pytest.approx(
         {"a": 0.03, "b": 0.04, "c": 0.04, "none": None}

@@ -43,6 +43,16 @@ def test_an_average_is_paired_over_the_columns_that_both_have(tmp_path: Path) ->
     assert found["average"].found.difference.mean == 0 and found["average"].found.permutation_p == 1
 
 
+def test_the_difference_of_averages_is_that_of_the_columns_means_whatever_the_keys_lack(tmp_path: Path) -> None:
+    low = {case: dict.fromkeys(COLUMNS[: 6 if place < 2 else 1], 0.5) for place, case in enumerate(CASES)}
+    worse_in_one = {case: {**found, COLUMNS[0]: 0.0} for case, found in low.items()}
+    one, two = runs(tmp_path, one=low, two=worse_in_one)
+    (found,) = differences([one, two])
+    means = [run.estimates["average"].mean for run in (one, two)]
+    assert means == pytest.approx([0.5, 0.5 - 0.5 / 6])
+    assert found["average"].found.difference.mean == pytest.approx(-0.5 / 6)
+
+
 @pytest.mark.slow
 def test_columns_of_all_runs_are_corrected_together_and_averages_among_themselves(tmp_path: Path) -> None:
     low: dict[str, float | None] = dict.fromkeys(COLUMNS, 0.25)
@@ -73,6 +83,23 @@ def test_cases_that_only_one_run_has_or_that_failed_in_one_are_named(tmp_path: P
     assert "1 of one and 1 of two are left out" in first
     assert "1 case failed in one of them" in second
     assert unlike([one, one]) == []
+
+
+def test_cases_of_which_an_epoch_failed_in_one_run_are_counted(tmp_path: Path) -> None:
+    paths = [
+        write_run(
+            tmp_path / name,
+            [
+                Result(case_id=case, epoch=epoch, termination="model_error" if (case, epoch) in failed else "completed")
+                for case in ("a", "b")
+                for epoch in range(2)
+            ],
+            graph="clinical_workflow",
+            epochs=2,
+        )
+        for name, failed in {"one": [], "two": [("b", 1)]}.items()
+    ]
+    assert unlike(find_runs(paths)) == ["two and one scored different numbers of epochs of 1 compared case."]
 
 
 def test_of_two_releases_of_the_data_the_cases_that_changed_are_named(tmp_path: Path) -> None:

@@ -6,8 +6,11 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
+from scoring.medchain.answers import Answers
 from tests.support.fake_server import FakeServer
+from tests.support.recorded_runs import write_run
 from wardround.cli import app
+from wardround.store.run_directory import Result
 
 runner = CliRunner()
 
@@ -42,6 +45,34 @@ def test_rescoring_asks_the_named_judge_and_nobody_else(runs: tuple[Path, Path])
         asked = len(server.requests)
     assert done.exit_code == 0, done.output
     assert asked == 3  # one grade a case; no doctor, no patient
+
+
+@pytest.mark.slow
+def test_rescoring_asks_with_the_seed_of_each_epoch_and_names_the_judges_that_are_rules(tmp_path: Path) -> None:
+    settings = ["--set", "retrieval=false", "--set", "feedback=off", "--set", "general_agents=1", "--set", "seed=5"]
+    arguments = ["run", "--case-id", "surgery-01", "--epochs", "2", *settings, "--out", str(tmp_path / "run")]
+    assert runner.invoke(app, arguments).exit_code == 0
+    with FakeServer() as server:
+        judge = f"diagnosis_judge=openai:fake-model@{server.base_url}"
+        done = runner.invoke(app, ["score", "medchain", str(tmp_path / "run"), "--models", judge])
+        seeds = sorted(request.body["seed"] for request in server.requests)
+    assert done.exit_code == 0 and seeds == [5, 6]
+    (note,) = [line for line in done.output.splitlines() if line.startswith("Judged by offline rules")]
+    assert "claim_extractor" in note and "diagnosis_judge" not in note
+
+
+@pytest.mark.slow
+def test_rescoring_counts_the_cases_that_failed(tmp_path: Path) -> None:
+    results = [
+        Result(case_id="surgery-01", epoch=0, termination="completed", scores={"diagnosis": 1.0}, answers=Answers()),
+        Result(case_id="surgery-02", epoch=0, termination="model_error", unscored={"examination": "no reference"}),
+    ]
+    data = {"case_ids": [result.case_id for result in results]}
+    run = write_run(tmp_path / "run", results, graph="clinical_workflow", data=data)
+    done = runner.invoke(app, ["score", "medchain", str(run)])
+    assert done.exit_code == 0, done.output
+    assert "1 of 2 results have no scores: their cases failed." in done.output
+    assert "Failed as wrong (a lower bound)" in done.output
 
 
 def test_rescoring_changes_nothing_in_the_run(runs: tuple[Path, Path]) -> None:

@@ -208,13 +208,27 @@ def test_a_server_that_tells_no_tokens_is_told_of_as_limits_do_not_hold() -> Non
     assert ["No model reported its token usage" in note for note in notes] == [False, True, False]
 
 
+def test_an_average_says_which_columns_and_cases_it_covers() -> None:
+    uneven, short = "which do not all cover the same cases", "Average: without the columns that have no scored case."
+    whole, lacking = scored("a"), scored("b", missing={"diagnosis": "no reference in the answer key"})
+    notes = [printed(summarise_results(results, SUITE)) for results in ([whole], [whole, lacking], [lacking])]
+    assert [(uneven in note, short in note) for note in notes] == [(False, False), (True, False), (False, True)]
+
+
+def test_calls_without_a_token_usage_are_told_of_as_tokens_and_cost_are_too_low() -> None:
+    partly = scored("a", models={"doctor": ["openai:x"], "judge": ["openai:y"]}, tokens=9, calls=5, uncounted=2)
+    summary = summarise_results([partly, scored("b", tokens=9, calls=5)], SUITE)
+    assert summary["uncounted"] == 2
+    assert "No token usage was reported for 2 calls: tokens and cost are too low." in printed(summary)
+
+
 def test_brackets_in_a_reason_are_no_markup() -> None:
     summary = summarise_results([scored("a", missing={"diagnosis": "judge failed [bold]x[/bold]"})], SUITE)
     assert "judge failed [bold]x[/bold]" in printed(summary)
 
 
 def test_the_most_frequent_reasons_are_named_whatever_call_number_and_quotation_they_differ_in() -> None:
-    said = "no answer after {} requests ('{}') at diagnosis/general/seat 1, model openai:a@http://b/v1"
+    said = "no answer after {} requests ('{}', worse at night') at diagnosis/general/seat 1, model openai:a@http://b/v1"
     failed = [
         Result(case_id=f"c{number}", epoch=0, termination="model_error", error=said.format(number, number))
         for number in range(3)
@@ -224,7 +238,7 @@ def test_the_most_frequent_reasons_are_named_whatever_call_number_and_quotation_
         {
             "termination": "model_error",
             "cases": 3,
-            "reason": "no answer after 0 requests ('0') with openai:a@http://b/v1",
+            "reason": "no answer after 0 requests ('0', worse at night') with openai:a@http://b/v1",
         },
         {"termination": "sex_bound", "cases": 1, "reason": "pregnant"},
     ]

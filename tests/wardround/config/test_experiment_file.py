@@ -332,6 +332,16 @@ def test_models_of_a_grid_name_their_runs_without_an_address_that_tells_nothing_
     assert "a.example.org" in next(iter(sweep(file, f'[grid]\n"models.default" = {alike}').runs))
 
 
+@pytest.mark.parametrize(
+    ("seeds", "epochs", "shared"), [([1, 2], 1, []), ([1, 2], 2, [2]), ([3, 1], 3, [3]), ([1, 4, 7], 3, [])]
+)
+def test_seeds_that_epochs_of_several_runs_share_are_known(
+    file: Path, seeds: list[int], epochs: int, shared: list[int]
+) -> None:
+    text = f'epochs = {epochs}\n[grid]\nseed = {seeds}\n"workflow.feedback" = ["off", "same_stage"]'
+    assert sweep(file, text).shared_seeds == shared
+
+
 def test_variants_are_named_runs_and_the_grid_runs_over_each(file: Path) -> None:
     text = """
 [variants.full]

@@ -262,6 +262,16 @@ def test_ends_count_terminations_and_the_rounds_of_each_end(tmp_path: Path) -> N
     assert table.rows[1]["share_mean"] == 0.25 and table.rows[2]["rounds_mean"] == 8 / 3
 
 
+def test_ends_say_that_reports_of_one_case_count_apart(tmp_path: Path) -> None:
+    reported = {"examination:CT": "agreed", "examination:MRI": "exhausted", "diagnosis": "agreed"}
+    whole, bare = (
+        Result(case_id="a", epoch=0, termination="completed", stages=stages)
+        for stages in (reported, {"diagnosis": "agreed"})
+    )
+    tables = [ends.build(runs_of(tmp_path / name, one=[one]))[0] for name, one in (("whole", whole), ("bare", bare))]
+    assert ["each kind of picture" in " ".join(table.notes) for table in tables] == [True, False]
+
+
 def test_roles_sum_calls_tokens_and_cost_and_tell_latencies_apart(tmp_path: Path) -> None:
     fast = [call(f"d{n}", seconds=1.0, input_tokens=3, output_tokens=1, cost=0.1, attempts=2) for n in range(19)]
     slow = [call("slow", seconds=21.0, cost=0.1, error="model_error: x", repaired=True)]
@@ -273,6 +283,14 @@ def test_roles_sum_calls_tokens_and_cost_and_tell_latencies_apart(tmp_path: Path
     assert doctor["cost"] == pytest.approx(2.0) and shown(table, 1)["cost"].text == "-"
     assert (doctor["seconds_mean"], doctor["seconds_p50"]) == (2.0, 1.0) and doctor["seconds_p95"] == pytest.approx(2.0)
     assert (doctor["attempts"], doctor["repaired"], doctor["errors"], patient["cached"]) == (39, 1, 1, 1)
+
+
+def test_roles_say_of_how_many_calls_no_tokens_are_known(tmp_path: Path) -> None:
+    cached, counted = call("b", cached=True, attempts=0), call("c", input_tokens=3)
+    others = [cached, counted, call("d", error="model_error: x"), call("e", model="offline", attempts=0)]
+    path = write_run(tmp_path / "run", [], {("a", 0): [call("a"), *others]})
+    (table,) = roles.build(find_runs([path]))
+    assert table.notes[-1] == "No token usage was reported for 1 call: tokens and cost are too low."
 
 
 def test_roles_name_a_trace_of_which_a_part_is_lost(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ from typing import Annotated
 import anyio
 import typer
 
+from llm.specs import OFFLINE
 from scoring.medchain.answers import Answers
 from scoring.metrics.claims import claim_precision
 from scoring.metrics.samples import Definition
@@ -16,9 +17,11 @@ from scoring.suite import Suite
 from wardround.analysis.rescoring import rescore
 from wardround.commands.score.output import ExtraTable, ModeOption, Scores
 from wardround.commands.score.transcripts import cell
+from wardround.config.experiment import judging_roles
 from wardround.config.experiment_file import parse_models
 from wardround.store.recorded_run import open_run
 from wardround.store.run_directory import Result
+from wardround.tables.scores import said_by_rules
 
 _CLAIMS = ("recall", "precision", "cases with a report")
 RunDirectory = Annotated[Path, typer.Argument(metavar="RUN", help="Run directory.")]
@@ -64,11 +67,18 @@ def scores_of_run(run: Path, suite: str, mode: Definition, models: Mapping[str, 
     if mode == "sound" and "examination" in metrics and (found := _claim_precision(run, results)) is not None:
         claims = f"{cell(metrics['examination'].mean) or '-'}", cell(found.mean) or "-", str(found.n)
         tables.append(ExtraTable("Claims of reports (precision is our addition, by rules)", _CLAIMS, [claims]))
+    if wrong := summary["failed_as_wrong"]:
+        bounds = [(name, cell(each["mean"]) or "-", str(each["n"])) for name, each in wrong.items()]
+        tables.append(ExtraTable("Failed as wrong (a lower bound)", ("metric", "mean", "n"), bounds))
     notes = [
         f"{name}: {count} not scored ({reason})"
         for name, reasons in summary["unscored"].items()
         for reason, count in reasons.items()
     ]
+    if failed := summary["failed"]:
+        notes.insert(0, f"{failed} of {len(results)} results have no scores: their cases failed.")
+    if rules := [role for role in judging_roles() if OFFLINE in summary["models"].get(role, ())]:
+        notes.append(said_by_rules("Judged", rules))
     cases = len({result.case_id for result in results})
     more = [f"{len(results)} results over all epochs"] if len(results) != cases else []
     return Scores(suite, mode, cases, metrics, tables, notes, more=more)
