@@ -56,7 +56,17 @@ class RecordedRun:
     @cached_property
     def results(self) -> list[Result]:
         """The results so far, by case and epoch, without their answers, which make up most of them."""
-        return sorted(self._directory.results(), key=lambda result: result.key)
+        found = sorted(self._directory.results(), key=lambda result: result.key)
+        added = {name for plugin in (self.manifest.get("plugins") or {}).values() for name in plugin["adds"]}
+        known = {
+            *self.suite.columns,
+            *(name.removeprefix("metric ") for name in added),
+        }  # what has gone is told by `_open`
+        if lost := sorted({name for result in found for name in result.scores} - known):
+            _tell_once(
+                f"{self.path}: read without {', '.join(lost)}, which a script had registered; load it with --plugin"
+            )
+        return found
 
     @property
     def scored(self) -> list[Result]:

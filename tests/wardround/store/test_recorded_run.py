@@ -122,3 +122,15 @@ def test_a_plug_in_that_has_changed_since_the_run_is_named(
             find_runs([tmp_path / "run"])
         told = re.search("run: plug-in ward_changed has changed since the run", caplog.text)
         assert (told is None) == (text == METRIC)
+
+
+def test_scores_of_a_metric_that_a_script_had_registered_are_missed_by_name(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    scored = graded("a")
+    scored.scores["brief"] = 1.0
+    (run,) = find_runs([write_run(tmp_path / "run", [scored, graded("b")])])
+    assert len(run.results) == 2 and run.results
+    assert [record.message for record in caplog.records] == [
+        f"{tmp_path / 'run'}: read without brief, which a script had registered; load it with --plugin"
+    ]
