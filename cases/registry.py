@@ -98,7 +98,9 @@ class Registry(Mapping[str, Entry], Generic[Entry]):
             )
         if name in self._entries:
             by = next((by for registry, known, by in reversed(_additions) if registry is self and known == name), "")
-            raise RegistryError(f"{self.kind} {name!r} is already registered{by}; choose another name")
+            # A cell of a notebook that is run again, perhaps; what we or a plug-in have registered stays.
+            again = "" if by or _by[-1] else ", or restart Python if it is your own of before"
+            raise RegistryError(f"{self.kind} {name!r} is already registered{by}; choose another name{again}")
         self._entries[name] = entry
         _additions.append((self, name, _by[-1]))
         return entry

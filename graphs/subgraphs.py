@@ -14,8 +14,9 @@ from nodes.node import file_dropped_seat
 
 # A member gets the case and the discussion, but not the records kept so far.
 _NOT_SENT = ("trace", "decisions", "discussion", "case")
-# Inside a node, a graph would get LangChain's limit of 25 steps; these graphs end by counters in their states.
-_NO_STEP_LIMIT: RunnableConfig = {"recursion_limit": 10_000}
+# Our graphs count their rounds and end long before this; a plug-in's endless one is to end before it has cost much.
+# Without it, a graph would get LangChain's limit of 25 steps inside a node, and LangGraph's of 10,000 elsewhere.
+STEP_LIMIT: RunnableConfig = {"recursion_limit": 2_000}
 
 
 def send(node: str, state: Mapping[str, Any], **seat: Any) -> Send:
@@ -47,14 +48,14 @@ def seated(
     def run(state: Any) -> dict[str, Any]:
         own = context(context_of(get_runtime(Context)), state)
         try:
-            return update(state, graph.invoke(state, _NO_STEP_LIMIT, context=own))
+            return update(state, graph.invoke(state, STEP_LIMIT, context=own))
         except AnswerError as error:
             return dropped(own, error)
 
     async def arun(state: Any) -> dict[str, Any]:
         own = context(context_of(get_runtime(Context)), state)
         try:
-            return update(state, await graph.ainvoke(state, _NO_STEP_LIMIT, context=own))
+            return update(state, await graph.ainvoke(state, STEP_LIMIT, context=own))
         except AnswerError as error:
             return dropped(own, error)
 
@@ -74,13 +75,13 @@ def chosen(
 
     def run(state: Any) -> dict[str, Any]:
         context = context_of(get_runtime(Context))
-        output = graph(context).invoke(_without_trace(state), _NO_STEP_LIMIT)
+        output = graph(context).invoke(_without_trace(state), STEP_LIMIT)
         check(context, state, output)
         return output
 
     async def arun(state: Any) -> dict[str, Any]:
         context = context_of(get_runtime(Context))
-        output = await graph(context).ainvoke(_without_trace(state), _NO_STEP_LIMIT)
+        output = await graph(context).ainvoke(_without_trace(state), STEP_LIMIT)
         check(context, state, output)
         return output
 

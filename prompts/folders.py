@@ -35,6 +35,16 @@ def add_prompts(folder: str | Path) -> None:
         _added.append(path)
 
 
+def is_laid_over() -> bool:
+    """Whether a folder overrides prompts just now."""
+    return _laid_over.get() is not None
+
+
+def is_language(name: str) -> bool:
+    """Whether a folder of this name holds the prompts of a language."""
+    return _LANGUAGE.fullmatch(name) is not None
+
+
 @contextmanager
 def laid_over(folder: str | Path | None) -> Iterator[None]:
     """Let a folder override prompts by name; prompts that it does not have are read from the other folders."""
@@ -54,7 +64,7 @@ def languages() -> list[str]:
 def _languages(folders: tuple[Path, ...]) -> tuple[str, ...]:
     """Return the languages of some folders; cached, since a server needs them where it must not read from disk."""
     found = {name.partition("/")[0] for folder in folders for name in prompt_files(folder)}
-    return tuple(sorted(language for language in found if _LANGUAGE.fullmatch(language)))
+    return tuple(sorted(filter(is_language, found)))
 
 
 def prompt_files(folder: Path) -> dict[str, Path]:
@@ -65,7 +75,7 @@ def prompt_files(folder: Path) -> dict[str, Path]:
 
 def find_prompt(name: str, language: str, suffix: str = "md") -> Path | None:
     """Return the file of a prompt, or of wordings (``toml``), from the first folder that has it; None if none has."""
-    if _LANGUAGE.fullmatch(language) is None:
+    if not is_language(language):
         return None
     file = f"{language}/{name}.{suffix}"
     return next((path for folder in prompt_folders() if (path := folder / file).is_file()), None)

@@ -177,6 +177,13 @@ class Suite:
         published |= {name: averages[name] for name in (AVERAGE,) if name in averages}
         return {**published, **self.columns, **averages}
 
+    @property
+    def explained(self) -> list[str]:
+        """What a reader of the table must know, a text each; added columns have units of their own."""
+        own = ", ".join(metric.title for metric in self.metrics.values())
+        units = [f"Metrics of your own, in their own units: {own}."] if own else []
+        return [self.notes, *units] if self.notes else []
+
     async def score(self, case: Case, answers: Any, settings: ModelSettings) -> CaseScores:
         """Compute all columns of one case; an added metric that fails is unscored, with the reason."""
         found = await self.scored_by(case, answers, settings)

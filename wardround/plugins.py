@@ -135,8 +135,9 @@ def locate(name: str | Path, folder: Path | None = None) -> str:
         if file.is_file():
             return str(file.resolve())
     if a_path:
+        where = "" if str(path) == str(name) else f"{path}: "
         raise PluginError(
-            f"plug-in {name}: {path}: {'folder has no __init__.py' if path.is_dir() else 'file not found'}"
+            f"plug-in {name}: {where}{'folder has no __init__.py' if path.is_dir() else 'file not found'}"
         )
     return str(name)
 

@@ -11,7 +11,7 @@ from cases.files import validation_problems
 from cases.importers.source import Source, describe
 from cases.pictures import picture_faults
 from cases.registry import Registry, check_function, check_named
-from cases.validation import in_a_line, line_in
+from cases.validation import in_a_line, line_in, unreadable
 
 Importer = Callable[[Source], Iterable[Case]]
 
@@ -66,6 +66,9 @@ def _guarded(read: Callable[[Any], Iterable[Case]], opened: bool) -> Importer:
             for problem in validation_problems(source.path, place(), error):
                 source.error(f"{problem.message}{line_in(error, read)}", problem.record, problem.field)
         except Exception as error:  # raised by the importer's own code
+            if isinstance(error, OSError) and error.filename in (source.path, str(source.path)):
+                source.error(unreadable(error))
+                return
             source.error(f"{type(error).__name__}: {in_a_line(error)}{line_in(error, read)}", place())
 
     return import_

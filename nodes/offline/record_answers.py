@@ -31,7 +31,7 @@ Silence = Literal["nothing", "untold", "unclear"]  # denied, not known, not unde
 
 _PATTERNS = patterns("nodes.offline", "patterns")
 _MAX_SENTENCES = 3  # of one answer to an open question
-_POSSIBLE = -1.6  # score of a possible answer (`pairs.py`), beside which a question is not denied: a fifth as probable as none
+_POSSIBLE = -1.6  # score of a possible answer (`pairs.py`), beside which a question is not denied
 # What is said to words that ask for nothing; vague advice is asked about.
 _REPLIES = {"conclusion": "thanks", "advice": "advised", "demand": "agreed"}
 _BACKGROUND = ("past_history", "personal_history", "family_history")

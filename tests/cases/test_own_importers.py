@@ -46,6 +46,15 @@ def test_a_function_of_a_path_is_an_importer(tmp_path: Path) -> None:
     assert {one.folder for one in result.cases} == {str(tmp_path.resolve())}
 
 
+def test_a_file_that_is_not_there_is_named_once_and_not_as_a_fault_of_the_importer(tmp_path: Path) -> None:
+    @importer("ward")
+    def read(source: Path) -> Iterable[Case]:
+        yield from (case(number) for number, _ in enumerate(source.open(), start=1))
+
+    (problem,) = import_cases("ward", tmp_path / "wrad.txt").errors
+    assert str(problem) == f"{tmp_path / 'wrad.txt'}: file not found"
+
+
 def test_one_that_takes_an_open_source_reads_json_records_and_notes_faults_itself(tmp_path: Path) -> None:
     @importer("ward")
     def read(source: Source) -> Iterator[Case]:

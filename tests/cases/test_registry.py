@@ -59,3 +59,14 @@ def test_a_function_that_takes_what_it_is_given_in_another_order_is_refused() ->
     with pytest.raises(RegistryError, match=r"def x\(case, answers\): answers, case in another order"):
         check_function("metric", "x", lambda answers, case: 1, "case, answers")
     check_function("metric", "x", lambda given, made: 1, "case, answers")
+
+
+def test_a_name_that_a_notebook_registers_again_is_told_to_be_perhaps_its_own() -> None:
+    tints: Registry[str] = Registry("tint")
+    tints.add("pale", "#fff")
+    with pytest.raises(
+        RegistryError, match="already registered; choose another name, or restart Python if it is your own"
+    ):
+        tints.add("pale", "#eee")
+    with registering("plug-in ward_a"), pytest.raises(RegistryError, match=r"choose another name$"):
+        tints.add("pale", "#eee")

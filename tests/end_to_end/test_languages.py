@@ -137,6 +137,9 @@ def test_a_run_is_refused_before_it_begins_if_a_language_is_not_whole(folder: Pa
     assert refused.exit_code == 2 and "lacks saps/words.toml" in refused.output
     taken = CliRunner().invoke(app, [*command, "--prompts", str(folder), "--set", f"language={MADE_UP}"])
     assert taken.exit_code == 0, taken.output
+    for reading in (["tables", "--table", "scores", out], ["report", out], ["score", "medchain", out]):
+        read = CliRunner().invoke(app, reading)
+        assert read.exit_code == 0 and "No floors" not in read.output, read.output
 
 
 def test_a_language_without_a_folder_is_refused_with_those_that_there_are() -> None:

@@ -260,6 +260,11 @@ def test_an_experiment_file_names_plug_ins_and_prompts_that_lie_beside_it(tmp_pa
     assert manifest["configuration"]["plugins"] == [str(tmp_path / "study/our_ward.py")]
     assert manifest["plugins"]["our_ward"]["adds"] == ["format ward"]
 
+    moved = (tmp_path / "study").rename(tmp_path / "elsewhere")
+    ended = command("run", moved / "ours.toml", "--out", tmp_path / "run")
+    assert ended.returncode == 0, ended.stderr
+    moved.rename(tmp_path / "study")
+
     write(tmp_path / "study/our_ward.py", IMPORTER.format(name="ward") + "# changed\n")
     write(tmp_path / "study/words/en/judges/claims.md", "---\nvariables: []\n---\n# system\nNew.\n# user\n")
     ended = command("run", file, "--out", tmp_path / "run")

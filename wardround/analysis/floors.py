@@ -13,6 +13,7 @@ from cases import Case, CaseFileError, load_cases
 from cases.validation import in_a_line
 from llm import ModelSettings
 from nodes.patients.systems import PATIENTS
+from prompts import PromptError
 from scoring.case_scores import Suite
 from scoring.consultation import ConsultationAnswers
 from scoring.floors import DIALOGUE_FLOORS, FLOORS, answerable, answers_of_floors, dialogues_of_floors
@@ -63,8 +64,9 @@ def floors_of(run: RecordedRun) -> tuple[Floors, str]:
     )
     try:
         if key not in _computed:
-            _computed[key] = floors_from_keys(run.experiment, list(run.cases.values()))
-    except (CaseFileError, ConfigurationError) as error:
+            with run.in_its_words():
+                _computed[key] = floors_from_keys(run.experiment, list(run.cases.values()))
+    except (CaseFileError, ConfigurationError, PromptError) as error:
         return {}, f"No floors and ceiling: {error}."
     return dict(_computed[key]), ""
 

@@ -46,7 +46,8 @@ async def context_for(run: RecordedRun, models: Mapping[str, str]) -> Context:
         raise ConfigurationError("models: a person cannot judge a finished run; name a model or 'offline'")
     check_models(models, run.experiment.model)
     settings = run.experiment.context.model_dump(include=_KEPT_SETTINGS, exclude_unset=True)
-    context = Context.model_validate({**settings, "models": {"default": "offline", **models}})
+    with run.in_its_words():
+        context = Context.model_validate({**settings, "models": {"default": "offline", **models}})
     await check_servers(context)
     return context
 
@@ -95,5 +96,6 @@ async def rescore(
         judged_by = {"models": models | Trace(calls=tuple(calls)).models}
         return result.model_copy(update={"scores": dict(scores.values), "unscored": dict(scores.unscored), **judged_by})
 
-    judged = list(await asyncio.gather(*(score_again(result) for result in run.each_answered())))
+    with run.in_its_words():
+        judged = list(await asyncio.gather(*(score_again(result) for result in run.each_answered())))
     return judged, summarise_results(judged, new_suite)

@@ -225,7 +225,7 @@ def summary_table(summary: dict[str, Any], suite: Suite) -> Group:
         interval = "-" if score["ci95"] is None else f"{score['ci95'][0]:.3f} to {score['ci95'][1]:.3f}"
         bound = [_mean(bounds[name]) if name in bounds else ""] if bounds else []
         table.add_row(Text(printable(title)), mean, interval, str(score["n"]), *bound, end_section=name in last)
-    notes = [suite.notes] if suite.notes else []
+    notes = [*suite.explained]
     notes += [f"Failed as wrong: {WHAT_FAILED}."] if bounds else []
     attempted, cases = counted(summary["attempted"], "case"), summary.get("cases", summary["attempted"])
     epochs = "" if cases == summary["attempted"] else f" ({counted(cases, 'case')}, each epoch counted)"

@@ -6,7 +6,7 @@ from typing import Any
 from cases.registry import nearest
 from llm.role import prompts_of_roles
 from prompts import Prompt, PromptError, laid_over, load_prompt, load_words
-from prompts.folders import prompt_files, prompt_folders
+from prompts.folders import is_language, prompt_files, prompt_folders
 
 _REFERENCE = "en"
 
@@ -29,7 +29,13 @@ def check_overlay(folder: str | Path) -> str:
         builtin = prompts_in_use()
     names = {place.partition("/")[2] for place in builtin} | {f"{name}.md" for name in prompts_of_roles()}
     for place in found:
-        if (name := place.partition("/")[2]) not in names:
+        language, _, name = place.partition("/")
+        if not is_language(language):
+            raise PromptError(
+                f"prompts {folder}: {place} is in no folder of a language; expected a place such as "
+                "en/medchain/general.md"
+            )
+        if name not in names:
             raise PromptError(f"prompts {folder}: {place} matches no prompt: {nearest(name, names)}")
     with laid_over(path):
         in_use = prompts_in_use()

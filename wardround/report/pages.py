@@ -196,7 +196,7 @@ def scores_table(run: RecordedRun) -> Table:
         for name, title in titles.items()
     ]
     notes = [
-        run.suite.notes,
+        *run.suite.explained,
         f"Failed as wrong: {WHAT_FAILED}." if bounds else "",
         *epoch_notes([run]),
         *floor_notes(floors),

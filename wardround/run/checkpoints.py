@@ -20,6 +20,7 @@ from langgraph.types import StateSnapshot
 from pydantic import BaseModel
 
 from graphs.catalogue import Graph
+from graphs.subgraphs import STEP_LIMIT
 from llm.tracing import tracers
 from nodes.context import Context
 from wardround.plugins import record_plugins
@@ -272,7 +273,7 @@ async def run_thread(graph: Graph, thread: str, beginning: Any, context: Context
 
 
 async def _run_on(graph: Graph, thread: str, beginning: Any, context: Context, last: str) -> Reached:
-    config: Any = {"configurable": {"thread_id": thread}, "callbacks": tracers()}
+    config: Any = {**STEP_LIMIT, "configurable": {"thread_id": thread}, "callbacks": tracers()}
     try:
         reached = await graph.aget_state(config)
     except (ValueError, KeyError, TypeError) as error:  # values outside the sealed ones have no checksum

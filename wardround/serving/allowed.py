@@ -30,8 +30,9 @@ class Allowed(BaseModel):
 
     token: str = Field(
         default_factory=lambda: os.environ.get(TOKEN_VARIABLE) or secrets.token_urlsafe(24),
+        validate_default=True,
         min_length=16,
-        pattern=r"[\w-]+$",
+        pattern=r"^[\w-]+$",
     )
     origins: tuple[str, ...] = (STUDIO,)
     values: dict[str, tuple[str, ...]] = Field(

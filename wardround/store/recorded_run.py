@@ -1,24 +1,31 @@
 """Recorded runs, finished or not, as tables, reports and data frames read them."""
 
+import logging
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
 from cases import Case, CaseFileError
 from cases.validation import in_a_line
 from llm.trace import Call, Trace
+from prompts import laid_over
+from prompts.folders import is_laid_over
 from scoring.consultation import ConsultationAnswers
 from scoring.metrics.statistics import Estimate
 from scoring.suite import SUITES, Suite
 from wardround.analysis.summary import estimate_scores, failed_as_wrong, models_of
 from wardround.config.experiment import ConfigurationError, Experiment
 from wardround.config.selection import select_cases
+from wardround.plugins import record_plugins
 from wardround.run.sweep import run_order
 from wardround.store.manifest import MANIFEST, is_run, manifest_of, planned, read_manifest
 from wardround.store.run_directory import Result, RunDirectory
 from wardround.store.traces import read_trace
+
+_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -49,7 +56,17 @@ class RecordedRun:
     @cached_property
     def results(self) -> list[Result]:
         """The results so far, by case and epoch, without their answers, which make up most of them."""
-        return sorted(self._directory.results(), key=lambda result: result.key)
+        found = sorted(self._directory.results(), key=lambda result: result.key)
+        added = {name for plugin in (self.manifest.get("plugins") or {}).values() for name in plugin["adds"]}
+        known = {
+            *self.suite.columns,
+            *(name.removeprefix("metric ") for name in added),
+        }  # what has gone is told by `_open`
+        if lost := sorted({name for result in found for name in result.scores} - known):
+            _tell_once(
+                f"{self.path}: read without {', '.join(lost)}, which a script had registered; load it with --plugin"
+            )
+        return found
 
     @property
     def scored(self) -> list[Result]:
@@ -111,6 +128,10 @@ class RecordedRun:
         if manifest_of(self.experiment, cases)["data"] != self.manifest["data"]:
             raise ConfigurationError(f"{self.path}: the cases have changed since the run")
         return {case.id: case for case in cases}
+
+    def in_its_words(self) -> AbstractContextManager[None]:
+        """Lay the run's own folder of prompts over ours, as it may hold a language, unless another one was named."""
+        return nullcontext() if is_laid_over() else laid_over(self.experiment.prompts)
 
     def known_cases(self) -> tuple[Mapping[str, Case], str]:
         """Return the cases by id, or none and the reason: the run is of notes, or the cases have changed or gone."""
@@ -184,7 +205,37 @@ def _open(path: Path, name: str) -> RecordedRun:
         raise ConfigurationError(
             f"{path}: {MANIFEST} cannot be read ({error}); run `wardround doctor {path}` to repair it"
         ) from error
-    try:
-        return RecordedRun(name, path, manifest, Experiment.model_validate(manifest["configuration"]))
-    except ValueError as error:
-        raise ConfigurationError(f"{path}: this version cannot use {MANIFEST} ({in_a_line(error)})") from error
+    return RecordedRun(name, path, manifest, _experiment_of(path, manifest))
+
+
+def _experiment_of(path: Path, manifest: Mapping[str, Any]) -> Experiment:
+    """Return what was run; plug-ins and prompts that have gone are missed only where a setting names what they add."""
+    reason = ""
+    gone: dict[str, Any]
+    for gone in ({}, {"plugins": []}, {"prompts": None}, {"plugins": [], "prompts": None}):
+        try:
+            experiment = Experiment.model_validate({**manifest["configuration"], **gone})
+            if gone:
+                _ = experiment.context  # names patient, strategy and language, which may have gone too
+        except ValueError as error:
+            reason = reason or in_a_line(error)
+            continue
+        why = f" ({reason})" if reason else ""
+        if "prompts" in gone and not is_laid_over():
+            _tell_once(f"{path}: read without its own prompts{why}")
+        loaded = record_plugins() or {}
+        for name, recorded in (manifest.get("plugins") or {}).items():
+            if name not in loaded:
+                added = ", ".join(recorded["adds"])
+                _tell_once(f"{path}: read without what plug-in {name} added, {added}{why if 'plugins' in gone else ''}")
+            elif loaded[name]["sha256"] != recorded["sha256"]:
+                _tell_once(f"{path}: plug-in {name} has changed since the run; what it computes now may differ")
+        return experiment
+    option = {"plugins": "--plugin", "prompts": "--prompts"}.get(reason.partition(":")[0])
+    elsewhere = f"; if it lies elsewhere now, name it with {option}" if option else ""
+    raise ConfigurationError(f"{path}: this version cannot use {MANIFEST} ({reason}){elsewhere}")
+
+
+@cache
+def _tell_once(what: str) -> None:
+    _log.warning("%s", what)

@@ -45,6 +45,8 @@ LIMIT_OF_RUN = "run_"
 _LONGEST_NAME = 200  # bytes of a file name; systems allow 255, including our suffixes
 
 _log = logging.getLogger(__name__)
+_SCORE_AGAIN = " How a changed metric scores what is recorded: docs/doors/metric.md."
+_PLACES = tuple(f"configuration.{key}: " for key in ("data.cases", "data.notes", "plugins", "prompts"))
 
 RunAnswers = Answers | ConsultationAnswers | ReconstructionAnswers
 
@@ -376,14 +378,15 @@ class RunDirectory:
             change
             for part in compared
             for change in differences(before.get(part), manifest[part], part)
-            # The path of the cases does not affect results; their content has a fingerprint.
-            if not change.startswith(("configuration.data.cases: ", "configuration.data.notes: "))
+            # Where these lie does not affect results; their content has fingerprints, compared here too.
+            if not change.startswith(_PLACES)
         ]
         if changes:
             listed = "\n".join(f"  {change}" for change in changes[:12])
             raise ConfigurationError(
                 f"{self.path}: contains a run with another configuration:\n{listed}\n"
                 "Choose another --out, or use the previous configuration."
+                + (_SCORE_AGAIN if any(change.startswith("plugins") for change in changes) else "")
             )
         self._warn(mend_manifest(self.path))
 

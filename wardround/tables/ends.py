@@ -6,6 +6,7 @@ from typing import Any
 
 import pandas as pd
 
+from nodes.workflow.stages import STAGES
 from scoring.metrics.statistics import estimate
 from wardround.store.recorded_run import RecordedRun
 from wardround.store.run_directory import Result
@@ -37,7 +38,10 @@ def _rows(results: Sequence[Result]) -> Iterator[dict[str, Any]]:
     ended = pd.DataFrame(
         [end for result in results for end in _ends(result)], columns=["part", "end", "rounds", "case"], dtype=object
     )
-    for part, rows_of_part in ended.groupby("part", sort=False):
+    course = [_shown(name) for name in STAGES]  # the first case may have gone through only some of them
+    parts = sorted(ended["part"].unique(), key=lambda part: course.index(part) if part in course else -1)
+    for part in parts:
+        rows_of_part = ended[ended["part"] == part]
         counts = Counter(rows_of_part["end"])
         for end in sorted(counts, key=lambda end: (-counts[end], end)):
             share = estimate((rows_of_part["end"] == end).astype(float), rows_of_part["case"], ends=(0.0, 1.0))
@@ -50,5 +54,8 @@ def _ends(result: Result) -> Iterator[tuple[str, str, int | None, str]]:
     """Yield how a case and each of its parts ended, and after how many rounds."""
     yield "case", result.termination, None, result.case_id
     for name, end in result.stages.items():
-        part = name.split(":")[0].replace("_", " ")
-        yield part, end.replace("_", " "), result.rounds.get(name), result.case_id
+        yield _shown(name.split(":")[0]), _shown(end), result.rounds.get(name), result.case_id
+
+
+def _shown(name: str) -> str:
+    return name.replace("_", " ")

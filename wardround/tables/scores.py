@@ -55,7 +55,7 @@ def floors_table(floors: Floors, suite: Suite) -> Table:
     """Return the floors and the ceiling of a set of cases as a table."""
     rows = [{"run": name, **_floor_row(scores)} for name, scores in floors.items()]
     texts = [*(f"{name}: {KINDS[name]}." for name in floors), _BY_RULES, *missing_floors(floors, suite)]
-    notes = [suite.notes, *texts] if suite.notes else texts
+    notes = [*suite.explained, *texts]
     return Table("floors", f"Floor and ceiling ({suite.name})", _columns(suite), rows, notes, beside=range(len(rows)))
 
 
@@ -108,7 +108,7 @@ def score_form(suite: Suite) -> str:
 
 
 def _notes(runs: Sequence[RecordedRun], suite: Suite) -> list[str]:
-    notes = [suite.notes] if suite.notes else []
+    notes = suite.explained
     used = {found.interval for run in runs for found in run.estimates.values()}
     notes.append(
         f"{SPREAD}. Intervals: {'; '.join(words for how, words in INTERVALS.items() if how in used) or 'none'}."

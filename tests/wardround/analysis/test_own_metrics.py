@@ -134,3 +134,15 @@ def test_a_run_is_read_where_its_metrics_are_not_registered(runs: tuple[Path, Pa
         done = CliRunner().invoke(app, ["compare", str(runs[1]), str(runs[0])])
         assert done.exit_code == 0 and "Urgency" not in done.output, done.output
         assert "urgency" in to_dataframe(runs[1])
+
+
+def test_a_table_in_percent_says_that_metrics_of_ones_own_need_not_be() -> None:
+    with suites_given_back():
+        assert len(SUITES["aie"].explained) == 1
+
+        @metric("please", suite="aie")
+        def please(case: Case, answers: Any) -> float | None:
+            return 0.5
+
+        assert SUITES["aie"].explained[1:] == ["Metrics of your own, in their own units: Please."]
+        assert SUITES["medchain"].explained == []

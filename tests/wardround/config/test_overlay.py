@@ -56,6 +56,14 @@ def test_a_misplaced_prompt_is_refused_with_the_nearest_right_place(tmp_path: Pa
         check_overlay(tmp_path)
 
 
+def test_the_folder_of_one_language_is_refused_as_such(tmp_path: Path) -> None:
+    lay(tmp_path, "en/medchain/general.md")
+    with pytest.raises(
+        PromptError, match=r"en: medchain/general.md is in no folder of a language; expected a place such"
+    ):
+        check_overlay(tmp_path / "en")
+
+
 def test_a_folder_that_is_not_there_or_holds_no_prompt_is_refused(tmp_path: Path) -> None:
     for folder, reason in ((tmp_path / "absent", "folder not found"), (tmp_path, "contains no prompt")):
         with pytest.raises(PromptError, match=reason):

@@ -3,6 +3,7 @@
 import json
 import re
 import sqlite3
+import sys
 import zlib
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ from langgraph.errors import GraphRecursionError
 from cases import AnswerKey, load_cases
 from cases.files import save_cases
 from nodes.patients.systems import PATIENTS
+from nodes.strategies.registry import STRATEGIES
 from scoring.medchain.answers import INFERRED, NO_KEY
 from tests.support.fake_server import FakeServer
 from tests.support.runs import IDS, SHORT, calls, outcomes, results, run, short, spec
@@ -210,6 +212,25 @@ def test_a_fault_in_a_plug_ins_code_ends_a_case_by_a_reason_of_its_own(
     (result,) = results(tmp_path / "out")
     assert summary["terminations"] == {"plugin_error": 1} and summary["failed"] == 1
     assert result.error is not None and re.match(told.format(module=module), result.error), result.error
+
+
+@pytest.mark.slow
+def test_an_endless_graph_of_a_plug_in_ends_before_it_has_cost_much(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(plugins, "_loaded", {})
+    monkeypatch.setattr(STRATEGIES, "_entries", dict(STRATEGIES))
+    (tmp_path / "round_and_round.py").write_text(
+        "from langgraph.graph import START, StateGraph\nimport wardround as wr\nasked = []\n"
+        "async def ask(state: wr.StageState):\n    asked.append(1)\n    return {}\n"
+        "@wr.strategy('endless')\ndef endless(stage):\n    builder = StateGraph(wr.StageState).add_node('ask', ask)\n"
+        "    return builder.add_edge(START, 'ask').add_edge('ask', 'ask')\n",
+        "utf-8",
+    )
+    plugins.load_plugin(tmp_path / "round_and_round.py")
+    summary = run(short(limit=1, strategy="endless"), tmp_path / "out")
+    assert summary["terminations"] == {"plugin_error": 1}
+    assert len(sys.modules["round_and_round"].asked) <= 2_000
 
 
 def test_a_graph_without_an_end_is_somebody_elses_as_ours_count_their_rounds() -> None:

@@ -1,12 +1,18 @@
 """Runs read from the disk."""
 
 import json
+import re
+import sys
 from pathlib import Path
 
 import pytest
 
+from nodes.patients.systems import PATIENTS
+from tests.support.metrics import suites_given_back
 from tests.support.recorded_runs import ENGLISH, call, graded, write_run
+from wardround import plugins
 from wardround.config.experiment import ConfigurationError
+from wardround.plugins import load_plugin
 from wardround.store.recorded_run import find_runs
 
 
@@ -59,3 +65,72 @@ def test_cases_that_have_changed_since_are_refused(tmp_path: Path) -> None:
     (path / "manifest.json").write_text(json.dumps(manifest), "utf-8")
     with pytest.raises(ConfigurationError, match="have changed"):
         _ = find_runs([path])[0].cases
+
+
+METRIC = "import wardround as wr\n\n@wr.metric('brief', suite='mvme')\ndef brief(case, answers):\n    return 1.0\n"
+PATIENT = (
+    "from langgraph.graph import START, StateGraph\nimport wardround as wr\n\n@wr.patient('brief', examines=False)\n"
+    "def brief():\n    return StateGraph(wr.PatientSideState).add_node('a', lambda state: {}).add_edge(START, 'a')\n"
+)
+
+
+@pytest.mark.parametrize(("module", "added"), [("ward_gone_m", METRIC), ("ward_gone_p", PATIENT)])
+def test_a_run_is_read_without_a_plug_in_that_has_gone_unless_a_setting_needs_it(
+    module: str, added: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def forget() -> None:
+        monkeypatch.setattr(plugins, "_loaded", {})
+        monkeypatch.setattr(PATIENTS, "_entries", dict(known))
+        monkeypatch.delitem(sys.modules, module, raising=False)
+
+    known = dict(PATIENTS)
+    file, moved = tmp_path / f"{module}.py", tmp_path / f"moved/{module}.py"
+    moved.parent.mkdir()
+    file.write_text(added, "utf-8")
+    with suites_given_back():
+        forget()
+        asked = {"patient": "brief"} if added is PATIENT else {}
+        run = write_run(tmp_path / "run", [graded("a")], plugins=[str(file)], workflow=asked)
+    file.rename(moved)
+    with suites_given_back():
+        forget()
+        if asked:
+            with pytest.raises(ConfigurationError, match=r"gone_p\.py: file not found\); .* name it with --plugin$"):
+                find_runs([run])
+        else:
+            assert "brief" not in find_runs([run])[0].suite.columns
+            assert "run: read without what plug-in ward_gone_m added, metric brief (plugins: plug-in " in caplog.text
+    with suites_given_back():
+        forget()
+        caplog.clear()
+        load_plugin(moved)
+        (found,) = find_runs([run])
+        assert ("brief" in found.suite.columns) == (added is METRIC) and not caplog.text
+
+
+def test_a_plug_in_that_has_changed_since_the_run_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    file = tmp_path / "ward_changed.py"
+    for text in (METRIC, METRIC.replace("1.0", "2.0")):
+        file.write_text(text, "utf-8")
+        monkeypatch.setattr(plugins, "_loaded", {})
+        monkeypatch.delitem(sys.modules, "ward_changed", raising=False)
+        with suites_given_back():
+            if text == METRIC:
+                write_run(tmp_path / "run", [graded("a")], plugins=[str(file)])
+            find_runs([tmp_path / "run"])
+        told = re.search("run: plug-in ward_changed has changed since the run", caplog.text)
+        assert (told is None) == (text == METRIC)
+
+
+def test_scores_of_a_metric_that_a_script_had_registered_are_missed_by_name(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    scored = graded("a")
+    scored.scores["brief"] = 1.0
+    (run,) = find_runs([write_run(tmp_path / "run", [scored, graded("b")])])
+    assert len(run.results) == 2 and run.results
+    assert [record.message for record in caplog.records] == [
+        f"{tmp_path / 'run'}: read without brief, which a script had registered; load it with --plugin"
+    ]

@@ -272,6 +272,13 @@ def test_ends_say_that_reports_of_one_case_count_apart(tmp_path: Path) -> None:
     assert ["each kind of picture" in " ".join(table.notes) for table in tables] == [True, False]
 
 
+def test_ends_have_the_stages_in_the_order_of_the_course_though_the_first_case_lacks_one(tmp_path: Path) -> None:
+    short = graded("a", stages={"referral.level1": "agreed", "diagnosis": "agreed"})
+    whole = graded("b", stages={"referral.level1": "agreed", "examination:X-ray": "agreed", "diagnosis": "agreed"})
+    (table,) = ends.build(runs_of(tmp_path, one=[short, whole]))
+    assert [row["part"] for row in table.rows] == ["case", "referral.level1", "examination", "diagnosis"]
+
+
 def test_roles_sum_calls_tokens_and_cost_and_tell_latencies_apart(tmp_path: Path) -> None:
     fast = [call(f"d{n}", seconds=1.0, input_tokens=3, output_tokens=1, cost=0.1, attempts=2) for n in range(19)]
     slow = [call("slow", seconds=21.0, cost=0.1, error="model_error: x", repaired=True)]
