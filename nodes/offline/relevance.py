@@ -95,17 +95,19 @@ def _likely_answers(facts: Sequence[RecordSentence], question: str, language: La
 
 
 def _telling(facts: Sequence[RecordSentence], question: str, language: Language) -> set[RecordSentence]:
-    """Return the facts of the family, if it is asked about, and those that tell one of several matters named.
+    """Return the facts of the family, if asked about, and the patient's own that tell one of several matters named.
 
     "How are your appetite, your sleep and your weight?" is answered by no sentence as a whole.
     """
     matters = [each.name for each in topic_of(question, language).matters if each.name in matters_told()]
     of_family = "family" in subjects_heard(question, language)
-    telling = {fact for fact in facts if of_family and fact.section == "family_history"}
-    if facts and len(matters) > 1:
+    of_relatives = [fact for fact in facts if fact.section == "family_history"]
+    own = [fact for fact in facts if fact not in of_relatives]
+    telling = {*of_relatives} if of_family else set()
+    if own and len(matters) > 1:
         columns = [matters_told().index(name) for name in matters]
-        told = told_shares([fact.text for fact in facts], language)[:, columns].max(axis=1)
-        telling |= {fact for fact, probability in zip(facts, told, strict=True) if probability >= _TELLS}
+        told = told_shares([fact.text for fact in own], language)[:, columns].max(axis=1)
+        telling |= {fact for fact, probability in zip(own, told, strict=True) if probability >= _TELLS}
     return telling
 
 

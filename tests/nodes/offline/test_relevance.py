@@ -114,6 +114,11 @@ def test_what_asks_for_nothing_has_no_answer(language: Language, words: str) -> 
     assert answering(FACTS[language], words, language) == []
 
 
+def test_what_relatives_had_is_not_told_of_illnesses_and_operations_of_ones_own() -> None:
+    told = texts(answering(FACTS["en"], "Which illnesses or operations have you had before, and any allergies?", "en"))
+    assert "no abdominal operation" in told and "mother" not in told
+
+
 def test_pain_here_and_a_rash_there_are_less_probably_told_of_a_rash_here_than_nothing() -> None:
     facts = [RecordSentence("present_illness", "She has pain in the chest, a rash on the arm.")]
     assert answer_scores("Is there a rash on your chest?", facts, "en") < 0
