@@ -21,6 +21,12 @@ def test_consensus_is_read_from_a_run_agreed_and_given_up_apart(tmp_path: Path) 
     assert "Left out: 1 case without a discussion" in wardround("score", "consensus", run).stdout.replace("\n", " ")
 
 
+def test_a_run_in_which_nothing_was_discussed_has_no_consensus_to_measure(tmp_path: Path) -> None:
+    run = write_run(tmp_path / "run", [discussed("a", 0, "no_discussion"), graded("b")])
+    result = wardround("score", "consensus", run)
+    assert result.exit_code == 2 and result.stdout == "" and "no case had a discussion" in result.stderr
+
+
 def test_rounds_that_the_run_went_beyond_are_refused(tmp_path: Path) -> None:
     run = write_run(tmp_path / "run", [discussed("a", 3)])
     assert "a discussion" in wardround("score", "consensus", run, "--rounds", 2).stderr
