@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 
 from cases import load_cases
+from scoring.mvme.suite import COPIED
 from tests.support.commands import metrics, wardround
 from tests.support.recorded_runs import discussed, graded, write_run
 from wardround.commands.score.reports import read_report_cases
@@ -40,6 +41,26 @@ def test_mvme_of_a_run_is_what_its_director_graded(tmp_path: Path) -> None:
     for mode in ("sound", "paper"):
         found = metrics(tmp_path / "s.json", "score", "mvme", run, "--mode", mode)
         assert found["diagnosis"]["mean"] == 2.5 and found["basis"] == {"mean": 4.0, "se": None, "ci95": None, "n": 1}
+
+
+@pytest.mark.parametrize("mode", ["sound", "paper"])
+def test_parts_that_a_one_step_run_copies_are_no_missing_grades(tmp_path: Path, mode: str) -> None:
+    ids = [case.id for case in load_cases("builtin")][:1]
+    result = graded(ids[0], 3.0, unscored=dict(COPIED))
+    result.scores.update(dict.fromkeys(COPIED))
+    found = metrics(
+        tmp_path / "s.json",
+        "score",
+        "mvme",
+        write_run(tmp_path / "run", [result], data={"case_ids": ids}),
+        "--mode",
+        mode,
+    )
+    assert {part: found[part]["n"] for part in ("symptoms", "examinations", "treatment")} == {
+        "symptoms": 0,
+        "examinations": 0,
+        "treatment": 1,
+    }
 
 
 def test_mvme_of_a_run_of_another_suite_is_refused(tmp_path: Path) -> None:
