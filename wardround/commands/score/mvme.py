@@ -61,7 +61,10 @@ def mvme(
 
     if grade:
         answers, failures = anyio.run(ask_each, read_report_cases(source, reference), ask_director)
-        graded: list[tuple[ReportCase, Grades]] = [(case, answer.options) for case, answer in answers]
+        graded: list[tuple[ReportCase, Grades]] = [
+            (case, {part: option for part, option in answer.options.items() if part not in case.copied})
+            for case, answer in answers
+        ]
         metrics = _metrics({"": [options for _, options in graded]}, mode)
     elif source.is_dir():
         graded, metrics = _recorded(source, mode)

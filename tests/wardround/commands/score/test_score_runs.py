@@ -1,6 +1,7 @@
 """``wardround score``: our own run directories as sources."""
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 
 import pandas as pd
@@ -43,24 +44,14 @@ def test_mvme_of_a_run_is_what_its_director_graded(tmp_path: Path) -> None:
         assert found["diagnosis"]["mean"] == 2.5 and found["basis"] == {"mean": 4.0, "se": None, "ci95": None, "n": 1}
 
 
-@pytest.mark.parametrize("mode", ["sound", "paper"])
-def test_parts_that_a_one_step_run_copies_are_no_missing_grades(tmp_path: Path, mode: str) -> None:
+@pytest.mark.parametrize("options", [("--mode", "sound"), ("--mode", "paper"), ("--grade",)])
+def test_parts_that_a_one_step_run_copies_are_not_graded(tmp_path: Path, options: Sequence[str]) -> None:
     ids = [case.id for case in load_cases("builtin")][:1]
-    result = graded(ids[0], 3.0, unscored=dict(COPIED))
+    result = graded(ids[0], 3.0, unscored=dict(COPIED), answers={"disclosed": True})
     result.scores.update(dict.fromkeys(COPIED))
-    found = metrics(
-        tmp_path / "s.json",
-        "score",
-        "mvme",
-        write_run(tmp_path / "run", [result], data={"case_ids": ids}),
-        "--mode",
-        mode,
-    )
-    assert {part: found[part]["n"] for part in ("symptoms", "examinations", "treatment")} == {
-        "symptoms": 0,
-        "examinations": 0,
-        "treatment": 1,
-    }
+    run = write_run(tmp_path / "run", [result], graph="one_step", data={"case_ids": ids})
+    found = metrics(tmp_path / "s.json", "score", "mvme", run, *options)
+    assert found["treatment"]["n"] == 1 and not any(found[part]["n"] for part in COPIED if part in found)
 
 
 def test_mvme_of_a_run_of_another_suite_is_refused(tmp_path: Path) -> None:
