@@ -77,7 +77,9 @@ def test_a_suite_without_judges_scores_the_answers_of_a_run(tmp_path: Path, suit
     assert metrics(tmp_path / "s.json", "score", suite, run)["Info"]["n"] == 2
     for options in ((), ("--recall", "rougeL")):  # alike, however the run is read
         assert wardround("score", suite, run, *options, "--json", tmp_path / "s.json").exit_code == 0
-        assert json.loads((tmp_path / "s.json").read_text("utf-8"))["n"] == 1, "a case, in two epochs"
+        written = json.loads((tmp_path / "s.json").read_text("utf-8"))
+        assert written["n"] == 1, "a case, in two epochs"
+        assert (written["recall"], written["entities"]) == (options[1] if options else "rouge1", "rules")
 
 
 @pytest.mark.slow
