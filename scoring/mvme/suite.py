@@ -13,7 +13,7 @@ from scoring.mvme.transcripts import PARTS, Part
 
 NO_KEY = "no reference in the answer key"
 DISCLOSED = "the record was disclosed, so there was nothing to find out"
-COPIED: Mapping[Part, str] = {"symptoms": DISCLOSED, "examinations": DISCLOSED}
+COPIED = dict.fromkeys(("symptoms", "examinations"), DISCLOSED)
 NOT_TO_GRADE = (NO_KEY, DISCLOSED)  # why a part is no missing grade: the director had nothing to grade
 
 
@@ -25,7 +25,7 @@ async def score(case: Case, answers: ConsultationAnswers, settings: ModelSetting
     """
     copied = COPIED if answers.disclosed else {}
     reference = reference_parts(case)
-    unscored = {**without_reference(case), **copied}
+    unscored = without_reference(case) | copied
     values: dict[str, float | None] = dict.fromkeys(suite.published)
     if answers.report is None:
         lowest = float(SCORES[LOWEST])

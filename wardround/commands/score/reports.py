@@ -44,7 +44,7 @@ class ReportCase:
     reference: dict[Part, str]
     text: str = field(default="", repr=False)
     written_in: Language | None = None
-    copied: Collection[Part] = ()  # parts that the doctor copied from the disclosed record, so that nobody grades them
+    copied: Collection[str] = ()  # parts that the doctor copied from the disclosed record, so that nobody grades them
 
     @property
     def language(self) -> Language:
@@ -92,7 +92,7 @@ def reports_of_run(run: RecordedRun) -> list[tuple[ReportCase, Result]]:
             continue
         case, answers = run.cases[result.case_id], result.answers
         reference_report = reference_parts(case)
-        copied: Collection[Part] = ()
+        copied: Collection[str] = ()
         if isinstance(answers, ConsultationAnswers):
             report_text = report_parts(answers.report) if answers.report else None
             report: dict[Part, str] = {part: report_text[part] if report_text else "" for part in PARTS}
