@@ -12,7 +12,9 @@ from scoring.mvme.judges import ReportParts, grade, misdiagnosis
 from scoring.mvme.transcripts import PARTS, Part
 
 NO_KEY = "no reference in the answer key"
-COPIED = dict.fromkeys(("symptoms", "examinations"), "the record was disclosed, so there was nothing to find out")
+DISCLOSED = "the record was disclosed, so there was nothing to find out"
+COPIED = dict.fromkeys(("symptoms", "examinations"), DISCLOSED)
+NOT_TO_GRADE = (NO_KEY, DISCLOSED)  # why a part is no missing grade: the director had nothing to grade
 
 
 async def score(case: Case, answers: ConsultationAnswers, settings: ModelSettings) -> CaseScores:

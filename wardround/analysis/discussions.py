@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping
 from scoring.mvme.consensus import Discussion, End
 from wardround.store.run_directory import Result
 
+NO_DISCUSSION = "no case had a discussion (graph dispute_resolution with two interns or more)"
 _ENDS: Mapping[str, End] = {"agreed": "agreed", "rounds_used_up": "gave_up"}
 
 

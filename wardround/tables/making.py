@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from cases import CaseFileError
+from wardround.analysis.discussions import NO_DISCUSSION
 from wardround.config.experiment import ConfigurationError
 from wardround.store.provenance import write_whole
 from wardround.store.recorded_run import RecordedRun
@@ -45,7 +46,6 @@ class Kind(NamedTuple):
 
 _MVME = "no run was scored by suite mvme, whose director grades diagnoses"
 _DIALOGUE = "no run recorded a dialogue (graphs consultation and dispute_resolution)"
-_DISCUSSION = "no case had a discussion (graph dispute_resolution with two interns or more)"
 _STAGES = "no run was scored stage by stage (suite medchain)"
 _ALIKE = "no two runs of the same suite differ in only one setting"
 _PERSONA = "no patient spoke as a persona (patient = 'medpmc', actor on)"
@@ -56,7 +56,7 @@ KINDS: Mapping[str, Kind] = {
     "orders": Kind(orders.build, "no run decided on examinations (graph clinical_workflow)"),
     "error_types": Kind(error_types.build, _MVME, judged=True),
     "dialogues": Kind(dialogues.build, _DIALOGUE),
-    "consensus": Kind(consensus.build, _DISCUSSION),
+    "consensus": Kind(consensus.build, NO_DISCUSSION),
     "error_propagation": Kind(error_propagation.build, _STAGES, judged=True),
     "learning_curve": Kind(learning_curve.build, judged=True),
     "information": Kind(information.build, "no run recorded a dialogue (graph consultation)"),

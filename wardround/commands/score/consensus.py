@@ -17,7 +17,7 @@ from scoring.mvme.consensus import (
     share_of_end,
 )
 from scoring.mvme.transcripts import read_collaborations
-from wardround.analysis.discussions import discussions_of
+from wardround.analysis.discussions import NO_DISCUSSION, discussions_of
 from wardround.commands.exit_codes import refuse
 from wardround.commands.printing import counted
 from wardround.commands.score.output import ExtraTable, ModeOption, Scores, refuse_records
@@ -45,8 +45,10 @@ def consensus(
     if source.is_dir():
         run = find_run(source)
         found = discussions_of(run.scored)
+        if not found:
+            refuse(f"{source}: {NO_DISCUSSION}")
         rounds = run.experiment.context.max_rounds if rounds is None else rounds
-        if found and (highest := max(one.rounds for one in found)) > rounds:
+        if (highest := max(one.rounds for one in found)) > rounds:
             refuse(f"--rounds {rounds}: a discussion of {source} had {highest} rounds; give at least {highest}")
         if no_discussion := len(run.scored) - len(found):
             notes.append(

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -90,7 +91,7 @@ def medpmc(
         refuse("--mma: paper mode uses the windows of Tables 8 and 9; leave --mma out, or use --mode sound")
     options = transcripts[1:] or against or human or judge or (recall, entities, mma) != ("rouge1", "rules", "all")
     if is_run(transcripts[0]) and mode == "sound" and not options:
-        return scores_of_run(transcripts[0], "medpmc", mode)
+        return replace(scores_of_run(transcripts[0], "medpmc", mode), how={"recall": recall, "entities": entities})
     names, transcripts, _ = each_doctor(transcripts)
 
     def scored(paths: Sequence[Path]) -> Scored[MedPmcTranscript]:

@@ -13,7 +13,7 @@ from scoring.metrics.statistics import Estimate, estimate
 from scoring.mvme import judges
 from scoring.mvme.grades import ENDS, LOWEST, SCORES, Option, released_grades, score_parts
 from scoring.mvme.judges import ERROR_TYPES, Misdiagnosis, MvmeGrades, ReportParts
-from scoring.mvme.suite import NO_KEY
+from scoring.mvme.suite import NOT_TO_GRADE
 from scoring.mvme.transcripts import PARTS, Evaluation, Part, kind_of, read_evaluations
 from wardround.commands.exit_codes import refuse
 from wardround.commands.printing import counted
@@ -61,7 +61,10 @@ def mvme(
 
     if grade:
         answers, failures = anyio.run(ask_each, read_report_cases(source, reference), ask_director)
-        graded: list[tuple[ReportCase, Grades]] = [(case, answer.options) for case, answer in answers]
+        graded: list[tuple[ReportCase, Grades]] = [
+            (case, {part: option for part, option in answer.options.items() if part not in case.copied})
+            for case, answer in answers
+        ]
         metrics = _metrics({"": [options for _, options in graded]}, mode)
     elif source.is_dir():
         graded, metrics = _recorded(source, mode)
@@ -101,7 +104,7 @@ def _recorded(directory: Path, mode: Definition) -> tuple[list[tuple[ReportCase,
     graded: list[tuple[ReportCase, Grades]] = []
     values: dict[Part, list[tuple[float, str]]] = {part: [] for part in PARTS}
     for case, result in reports_of_run(run):
-        given = {part: result.scores.get(part) for part in PARTS if result.unscored.get(part) != NO_KEY}
+        given = {part: result.scores.get(part) for part in PARTS if result.unscored.get(part) not in NOT_TO_GRADE}
         graded.append((case, {part: None if score is None else option_of[score] for part, score in given.items()}))
         for part, score in given.items():
             values[part].append((float(SCORES[LOWEST]) if score is None else score, case.case_id))

@@ -1,5 +1,6 @@
 """Read the reports to score, with the expert's parts as reference, from the authors' files or from one of our runs."""
 
+from collections.abc import Collection
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated
@@ -10,6 +11,7 @@ from cases import Problem
 from cases.text.words import language_of
 from cases.vocabulary import Language
 from scoring.consultation import ConsultationAnswers, reference_parts, report_parts
+from scoring.mvme.suite import COPIED
 from scoring.mvme.transcripts import PARTS, Part, read_references, read_reports, sections
 from wardround.commands.exit_codes import refuse
 from wardround.commands.score.output import refuse_records
@@ -42,6 +44,7 @@ class ReportCase:
     reference: dict[Part, str]
     text: str = field(default="", repr=False)
     written_in: Language | None = None
+    copied: Collection[str] = ()  # parts that the doctor copied from the disclosed record, so that nobody grades them
 
     @property
     def language(self) -> Language:
@@ -89,12 +92,14 @@ def reports_of_run(run: RecordedRun) -> list[tuple[ReportCase, Result]]:
             continue
         case, answers = run.cases[result.case_id], result.answers
         reference_report = reference_parts(case)
+        copied: Collection[str] = ()
         if isinstance(answers, ConsultationAnswers):
             report_text = report_parts(answers.report) if answers.report else None
             report: dict[Part, str] = {part: report_text[part] if report_text else "" for part in PARTS}
             reference: dict[Part, str] = {part: reference_report[part] for part in PARTS}
+            copied = COPIED if answers.disclosed else ()
         else:
             report = {"diagnosis": "\n".join(answers.diagnosis if answers else [])}
             reference = {"diagnosis": reference_report["diagnosis"]}
-        found.append((ReportCase(result.case_id, report, reference, written_in=case.language), result))
+        found.append((ReportCase(result.case_id, report, reference, written_in=case.language, copied=copied), result))
     return found

@@ -1,12 +1,14 @@
 """``wardround score``: our own run directories as sources."""
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 
 import pandas as pd
 import pytest
 
 from cases import load_cases
+from scoring.mvme.suite import COPIED
 from tests.support.commands import metrics, wardround
 from tests.support.recorded_runs import discussed, graded, write_run
 from wardround.commands.score.reports import read_report_cases
@@ -19,6 +21,12 @@ def test_consensus_is_read_from_a_run_agreed_and_given_up_apart(tmp_path: Path) 
     assert (found["agreed"]["mean"], found["gave_up"]["mean"], found["agreed"]["n"]) == (0.5, 0.5, 2)
     assert "consensus_after_2" in found and "consensus_after_3" not in found  # as many rounds as the run allowed
     assert "Left out: 1 case without a discussion" in wardround("score", "consensus", run).stdout.replace("\n", " ")
+
+
+def test_a_run_in_which_nothing_was_discussed_has_no_consensus_to_measure(tmp_path: Path) -> None:
+    run = write_run(tmp_path / "run", [discussed("a", 0, "no_discussion"), graded("b")])
+    result = wardround("score", "consensus", run)
+    assert result.exit_code == 2 and result.stdout == "" and "no case had a discussion" in result.stderr
 
 
 def test_rounds_that_the_run_went_beyond_are_refused(tmp_path: Path) -> None:
@@ -34,6 +42,16 @@ def test_mvme_of_a_run_is_what_its_director_graded(tmp_path: Path) -> None:
     for mode in ("sound", "paper"):
         found = metrics(tmp_path / "s.json", "score", "mvme", run, "--mode", mode)
         assert found["diagnosis"]["mean"] == 2.5 and found["basis"] == {"mean": 4.0, "se": None, "ci95": None, "n": 1}
+
+
+@pytest.mark.parametrize("options", [("--mode", "sound"), ("--mode", "paper"), ("--grade",)])
+def test_parts_that_a_one_step_run_copies_are_not_graded(tmp_path: Path, options: Sequence[str]) -> None:
+    ids = [case.id for case in load_cases("builtin")][:1]
+    result = graded(ids[0], 3.0, unscored=dict(COPIED), answers={"disclosed": True})
+    result.scores.update(dict.fromkeys(COPIED))
+    run = write_run(tmp_path / "run", [result], graph="one_step", data={"case_ids": ids})
+    found = metrics(tmp_path / "s.json", "score", "mvme", run, *options)
+    assert found["treatment"]["n"] == 1 and not any(found[part]["n"] for part in COPIED if part in found)
 
 
 def test_mvme_of_a_run_of_another_suite_is_refused(tmp_path: Path) -> None:
@@ -59,7 +77,9 @@ def test_a_suite_without_judges_scores_the_answers_of_a_run(tmp_path: Path, suit
     assert metrics(tmp_path / "s.json", "score", suite, run)["Info"]["n"] == 2
     for options in ((), ("--recall", "rougeL")):  # alike, however the run is read
         assert wardround("score", suite, run, *options, "--json", tmp_path / "s.json").exit_code == 0
-        assert json.loads((tmp_path / "s.json").read_text("utf-8"))["n"] == 1, "a case, in two epochs"
+        written = json.loads((tmp_path / "s.json").read_text("utf-8"))
+        assert written["n"] == 1, "a case, in two epochs"
+        assert (written["recall"], written["entities"]) == (options[1] if options else "rouge1", "rules")
 
 
 @pytest.mark.slow
