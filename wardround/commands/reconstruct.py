@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from wardround.config.experiment import Experiment
     from wardround.store.dialogue_files import DialogueFiles
 
-_SETTING_PREFIXES = ("workflow.", "run.", "limits.")
+_SETTING_PREFIXES = ("workflow.", "model.", "run.", "limits.")
 
 
 def reconstruct(

@@ -134,6 +134,18 @@ def test_a_limit_of_the_run_stops_a_reconstruction_and_a_raised_one_goes_on(sour
     assert not failures(tmp_path / "d.failed.jsonl") and len(read_dialogues(tmp_path / "d.jsonl")[0]) == 3
 
 
+def test_a_model_with_parameters_of_its_own_is_a_block_on_the_command_line(source: Path, tmp_path: Path) -> None:
+    def answer(request: ChatRequest) -> Any:
+        return {"exchanges": [{"physician": "What is it?", "patient": "I feel ill and tired."}]}
+
+    with FakeServer(answer=answer) as server:
+        block = {"spec": "openai:fake-model", "base_url": server.base_url, "temperature": 0.7, "prices": [1.0, 2.0]}
+        settings = [part for key, value in block.items() for part in ("--set", f"model.own.{key}={value}")]
+        ran = run(source, "-o", tmp_path / "d.jsonl", "--strategy=direct", "--models=default=own", *settings)
+    assert ran.exit_code == 0, ran.output
+    assert {request.body["temperature"] for request in server.requests} == {0.7}
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
