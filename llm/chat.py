@@ -26,6 +26,7 @@ from llm.forms import (
     forms_of,
     is_cut_off,
     is_declined,
+    is_held_against_the_form,
 )
 from llm.question import Question
 from llm.replies import text_of
@@ -127,7 +128,8 @@ class ChatClient:
                 continue
             except FormRefusedError as error:
                 if question.wider is not None:  # perhaps only the narrowed schema is refused
-                    self.forms.unbound, question = True, question.as_wide()
+                    self.forms.unbound |= is_held_against_the_form(str(error))
+                    question = question.as_wide()
                     continue
                 refusals[form], forms = str(error), lesser
                 continue

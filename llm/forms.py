@@ -110,13 +110,8 @@ class Forms:
         return status == 500 and form not in self.took and faults.count(fault) >= _SAME_FAULT
 
     def remember(self, answer: str, refusals: Mapping[str, str]) -> None:
-        """Stop using forms that were refused for an answer type; ``refusals`` holds the server's message by form.
-
-        What was refused for its content, or failed as one answer, says nothing about the form.
-        """
-        for form, why in refusals.items():
-            if not (_SAYS["of_the_answer"].search(why) or _SAYS["of_the_prompt"].search(why)):
-                self.refused.add((form, answer))
+        """Stop using forms that were refused for an answer type; ``refusals`` holds the server's message by form."""
+        self.refused |= {(form, answer) for form, why in refusals.items() if is_held_against_the_form(why)}
 
     def is_ignored(self, form: str, message: AIMessage, schema: Mapping[str, Any]) -> bool:
         """Whether a reply shows that the server ignored the form; if cut off, declined or empty, it does not."""
@@ -130,6 +125,11 @@ class Forms:
             return False
         self._misfits[form] += 1 if "{" in text else _SAME_FAULT
         return self._misfits[form] >= _SAME_FAULT
+
+
+def is_held_against_the_form(why: str) -> bool:
+    """Whether a refusal is about the form, and not about this one prompt (a content filter) or this one answer."""
+    return not (_SAYS["of_the_answer"].search(why) or _SAYS["of_the_prompt"].search(why))
 
 
 def is_cut_off(message: AIMessage) -> bool:

@@ -81,6 +81,24 @@ async def test_a_grade_beyond_its_scale_is_asked_for_at_last_from_the_list_of_gr
     assert bound(requests[-1])["text"] is None  # nothing was too long
 
 
+async def test_a_filter_that_flags_a_narrowed_question_does_not_widen_the_next_ones() -> None:
+    filtered = (400, "{'message': 'The response was filtered.', 'code': 'content_filter'}")
+    flagged: list[int] = []
+
+    def answer(request: ChatRequest) -> Any:  # the flagged question is answered when it is asked again, wide
+        fits = bound(request)["grades"] or request.index - 1 in flagged
+        return {"said": [{"name": "a", "grade": 0.5 if fits else 9}]}
+
+    def refusal(request: ChatRequest) -> tuple[int, str] | None:
+        if flagged or not bound(request)["grades"]:
+            return None
+        flagged.append(request.index)
+        return filtered
+
+    _, _, requests = await put(answer, repairs=2, questions=2, refusal=refusal)
+    assert flagged and bound(requests[-1])["grades"] == [0, 0.5, 1, 1.5, 2]
+
+
 async def test_an_answer_that_overruns_its_tokens_every_time_is_bound_to_a_length_at_last_and_marked() -> None:
     def cut(request: ChatRequest) -> Any:
         return "cut_json" if bound(request)["text"] is None else None
