@@ -1,7 +1,7 @@
 """The settings that `ask` reads, a part of a run's context: the model of each role and the limits of a call."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Self
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationInfo, field_validator
 from pydantic.json_schema import SkipJsonSchema
@@ -88,6 +88,10 @@ class ModelSettings(BaseModel):
     trace_file: SkipJsonSchema[str | None] = Field(
         None, description="File for the full records of calls; set by the runner."
     )
+
+    def in_epoch(self, epoch: int) -> Self:
+        """Return the settings of one epoch: each has its own seed, so that epochs differ where a model samples."""
+        return self.model_copy(update={"epoch": epoch, "seed": (self.seed or 0) + epoch})
 
     @field_validator("models", mode="before")
     @classmethod

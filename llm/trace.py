@@ -59,7 +59,8 @@ class Call(BaseModel):
     @property
     def is_uncounted(self) -> bool:
         """Whether a model answered and its server reported no tokens, so that the call seems to have cost nothing."""
-        return self.attempts > 0 and self.error is None and not (self.input_tokens or self.output_tokens)
+        has_answer = self.model not in WITHOUT_MODEL and self.attempts > 0 and self.error is None
+        return has_answer and not (self.input_tokens or self.output_tokens)
 
 
 class Event(BaseModel):

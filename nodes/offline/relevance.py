@@ -101,9 +101,8 @@ def _telling(facts: Sequence[RecordSentence], question: str, language: Language)
     """
     matters = [each.name for each in topic_of(question, language).matters if each.name in matters_told()]
     of_family = "family" in subjects_heard(question, language)
-    of_relatives = [fact for fact in facts if fact.section == "family_history"]
-    own = [fact for fact in facts if fact not in of_relatives]
-    telling = {*of_relatives} if of_family else set()
+    own = [fact for fact in facts if fact.section != "family_history"]
+    telling = {fact for fact in facts if of_family and fact.section == "family_history"}
     if own and len(matters) > 1:
         columns = [matters_told().index(name) for name in matters]
         told = told_shares([fact.text for fact in own], language)[:, columns].max(axis=1)

@@ -86,9 +86,7 @@ async def rescore(
             missing = new_suite.without_reference(item) if isinstance(item, Case) else {}
             return result.model_copy(update={"unscored": dict(missing)})
         async with semaphore:
-            # Each epoch has its own seed, as in the run: the same judges then give the same scores.
-            seed = (context.seed or 0) + result.epoch
-            settings: ModelSettings = context.model_copy(update={"epoch": result.epoch, "seed": seed})
+            settings: ModelSettings = context.in_epoch(result.epoch)  # as in the run: the same judges score alike
             answers = result.answers or TASKS[run.experiment.graph].answers({})
             with collecting_calls() as calls:
                 scores = await new_suite.score(item, answers, settings)

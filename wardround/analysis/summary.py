@@ -173,14 +173,14 @@ def average_notes(suite: Suite, counts: Sequence[Mapping[str, int]]) -> list[str
             short.append(title)
         if any(len(kind - {0}) > 1 and (name not in suite.means or 0 not in kind) for kind in kinds):
             uneven.append(title)
-    said = {
-        f"{', '.join(short)}: without the columns that have no scored case.": short,
-        f"{', '.join(uneven)}: the mean of the columns' means, which do not all cover the same cases.": uneven,
-        "An average has no value where one of its columns has none.": any(
-            not each[name] for each in scored for name in suite.means
-        ),
-    }
-    return [note for note, applies in said.items() if applies]
+    notes = []
+    if short:
+        notes.append(f"{', '.join(short)}: without the columns that have no scored case.")
+    if uneven:
+        notes.append(f"{', '.join(uneven)}: the mean of the columns' means, which do not all cover the same cases.")
+    if any(not each[name] for each in scored for name in suite.means):
+        notes.append("An average has no value where one of its columns has none.")
+    return notes
 
 
 def uncounted_notes(calls: int) -> list[str]:

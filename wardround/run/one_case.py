@@ -17,7 +17,6 @@ from llm.errors import LimitError, RefusedError
 from llm.events import tell, telling_of
 from llm.journal import journal
 from llm.limits import Meter, metering
-from llm.specs import WITHOUT_MODEL
 from llm.trace import Trace, merge_traces
 from nodes.context import Context
 from nodes.node import DROPPED_SEAT
@@ -72,9 +71,8 @@ async def run_case(
     """
     started = time.perf_counter()
     limits = experiment.limits
-    # Epochs should differ where a model samples, so each has its own seed.
-    overrides = {"position": attempt.position, "epoch": attempt.epoch, "seed": (context.seed or 0) + attempt.epoch}
-    context = context.model_copy(update={**overrides, "trace_file": str(trace_file)})
+    overrides = {"position": attempt.position, "trace_file": str(trace_file)}
+    context = context.in_epoch(attempt.epoch).model_copy(update=overrides)
     thread = thread_of(attempt, context.run)
     outcome: dict[str, Any]
     course = None
@@ -129,7 +127,7 @@ def result_of(attempt: Attempt, trace_file: Path, outline: Trace | None = None, 
         tokens=trace.tokens,
         cost=trace.cost,
         calls=trace.asked,
-        uncounted=sum(call.model not in WITHOUT_MODEL and call.is_uncounted for call in trace.calls),
+        uncounted=sum(call.is_uncounted for call in trace.calls),
         models=trace.models,
         dropped_seats=_dropped_seats(trace),
         unnamed_results=sum(len((event.content or {}).get("unnamed", ())) for event in trace.events),

@@ -57,12 +57,9 @@ class RecordedRun:
     def results(self) -> list[Result]:
         """The results so far, by case and epoch, without their answers, which make up most of them."""
         found = sorted(self._directory.results(), key=lambda result: result.key)
-        added = {name for plugin in (self.manifest.get("plugins") or {}).values() for name in plugin["adds"]}
-        known = {
-            *self.suite.columns,
-            *(name.removeprefix("metric ") for name in added),
-        }  # what has gone is told by `_open`
-        if lost := sorted({name for result in found for name in result.scores} - known):
+        plugins = (self.manifest.get("plugins") or {}).values()  # if one has gone, `_tell_missing` has said so
+        of_plugins = {name.removeprefix("metric ") for plugin in plugins for name in plugin["adds"]}
+        if lost := sorted({name for result in found for name in result.scores} - {*self.suite.columns} - of_plugins):
             _tell_once(
                 f"{self.path}: read without {', '.join(lost)}, which a script had registered; load it with --plugin"
             )
@@ -219,21 +216,25 @@ def _experiment_of(path: Path, manifest: Mapping[str, Any]) -> Experiment:
                 _ = experiment.context  # names patient, strategy and language, which may have gone too
         except ValueError as error:
             reason = reason or in_a_line(error)
-            continue
-        why = f" ({reason})" if reason else ""
-        if "prompts" in gone and not is_laid_over():
-            _tell_once(f"{path}: read without its own prompts{why}")
-        loaded = record_plugins() or {}
-        for name, recorded in (manifest.get("plugins") or {}).items():
-            if name not in loaded:
-                added = ", ".join(recorded["adds"])
-                _tell_once(f"{path}: read without what plug-in {name} added, {added}{why if 'plugins' in gone else ''}")
-            elif loaded[name]["sha256"] != recorded["sha256"]:
-                _tell_once(f"{path}: plug-in {name} has changed since the run; what it computes now may differ")
-        return experiment
+        else:
+            _tell_missing(path, manifest, gone, f" ({reason})" if reason else "")
+            return experiment
     option = {"plugins": "--plugin", "prompts": "--prompts"}.get(reason.partition(":")[0])
     elsewhere = f"; if it lies elsewhere now, name it with {option}" if option else ""
     raise ConfigurationError(f"{path}: this version cannot use {MANIFEST} ({reason}){elsewhere}")
+
+
+def _tell_missing(path: Path, manifest: Mapping[str, Any], gone: Mapping[str, Any], why: str) -> None:
+    """Say what a run is read without: its prompts, what plug-ins added, and what they computed before they changed."""
+    if "prompts" in gone and not is_laid_over():
+        _tell_once(f"{path}: read without its own prompts{why}")
+    loaded = record_plugins() or {}
+    for name, recorded in (manifest.get("plugins") or {}).items():
+        if name not in loaded:
+            added = ", ".join(recorded["adds"])
+            _tell_once(f"{path}: read without what plug-in {name} added, {added}{why if 'plugins' in gone else ''}")
+        elif loaded[name]["sha256"] != recorded["sha256"]:
+            _tell_once(f"{path}: plug-in {name} has changed since the run; what it computes now may differ")
 
 
 @cache

@@ -25,7 +25,7 @@ def build(runs: Sequence[RecordedRun]) -> list[Table]:
 
 def persona_of_case(case: Case, context: Context, epoch: int) -> Persona:
     """Return the persona of a case's patient in an epoch; each epoch has its own seed."""
-    seeded = context.model_copy(update={"seed": (context.seed or 0) + epoch})
+    seeded = context.in_epoch(epoch)
     profession = context.patient_profession
     if profession == "drawn":
         profession = drawn(case.id, seeded.seed).profession

@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from llm.specs import WITHOUT_MODEL
 from llm.trace import Call
 from wardround.analysis.summary import uncounted_notes
 from wardround.store.recorded_run import RecordedRun
@@ -35,7 +34,7 @@ class RoleTally:
             value = getattr(call, name)
             self.sums[name] += math.nan if value is None else value
         self.sums["errors"] += call.error is not None
-        self.sums["uncounted"] += call.model not in WITHOUT_MODEL and call.is_uncounted
+        self.sums["uncounted"] += call.is_uncounted
 
     @property
     def row(self) -> dict[str, Any]:
