@@ -228,12 +228,13 @@ def _tell_missing(path: Path, manifest: Mapping[str, Any], gone: Mapping[str, An
     """Say what a run is read without: its prompts, what plug-ins added, and what they computed before they changed."""
     if "prompts" in gone and not is_laid_over():
         _tell_once(f"{path}: read without its own prompts{why}")
-    loaded = record_plugins() or {}
+    loaded = (record_plugins() or {}).values()  # perhaps from a file of another name
+    added = {each for plugin in loaded for each in plugin["adds"]}
     for name, recorded in (manifest.get("plugins") or {}).items():
-        if name not in loaded:
-            added = ", ".join(recorded["adds"])
-            _tell_once(f"{path}: read without what plug-in {name} added, {added}{why if 'plugins' in gone else ''}")
-        elif loaded[name]["sha256"] != recorded["sha256"]:
+        if lost := [each for each in recorded["adds"] if each not in added]:
+            why_lost = why if "plugins" in gone else ""
+            _tell_once(f"{path}: read without what plug-in {name} added, {', '.join(lost)}{why_lost}")
+        elif recorded["adds"] and recorded["sha256"] not in {plugin["sha256"] for plugin in loaded}:
             _tell_once(f"{path}: plug-in {name} has changed since the run; what it computes now may differ")
 
 

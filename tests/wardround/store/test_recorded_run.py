@@ -108,6 +108,22 @@ def test_a_run_is_read_without_a_plug_in_that_has_gone_unless_a_setting_needs_it
         assert ("brief" in found.suite.columns) == (added is METRIC) and not caplog.text
 
 
+def test_a_plug_in_that_was_renamed_is_not_missed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    file = tmp_path / "ward_old_name.py"
+    file.write_text(METRIC, "utf-8")
+    monkeypatch.setattr(plugins, "_loaded", {})
+    with suites_given_back():
+        run = write_run(tmp_path / "run", [graded("a")], plugins=[str(file)])
+    file = file.rename(tmp_path / "ward_new_name.py")
+    monkeypatch.setattr(plugins, "_loaded", {})
+    with suites_given_back():
+        load_plugin(file)
+        (found,) = find_runs([run])
+        assert "brief" in found.suite.columns and not caplog.text
+
+
 def test_a_plug_in_that_has_changed_since_the_run_is_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
