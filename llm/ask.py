@@ -24,8 +24,6 @@ from llm.settings import ModelSettings
 from llm.specs import OFFLINE, model_of
 from llm.trace import Call, collect, record
 
-_CANCELLED = "cancelled: the case or the run ended before the answer was complete"
-
 
 async def ask(
     role: Role[Answer],
@@ -79,10 +77,6 @@ async def ask(
             error.call, error.stage = call.id, call.stage
             error.add_note(f"at {call.id}, model {spec}")
             _finish(call, clock, settings, taken, {"error": whole_text(f"{error.reason}: {error}")})
-            raise
-        except asyncio.CancelledError:
-            if taken.attempts:  # what was sent is paid, whether or not its answer was awaited
-                _finish(call, clock, settings, taken, {"error": _CANCELLED})
             raise
         by_model = question is not None and not (taken.cached or is_rehearsal())
         if by_model and (bare := _without_copied(asked, view, answer, taken)) is not None:

@@ -170,26 +170,6 @@ async def test_a_failed_call_is_asked_again_and_what_its_tries_took_is_carried_o
     assert trace.tokens == answered.input_tokens + answered.output_tokens
 
 
-async def test_what_a_cancelled_call_took_is_on_record_and_carried_over(trace_file: Path) -> None:
-    with FakeServer(answer=good, faults=["cut_json"]) as server:
-        settings = served(server, trace_file=str(trace_file))
-        server.hold_answers(after=1)  # the repair gets none
-        with journal(trace_file):
-            asked = asyncio.create_task(put(settings))
-            while not server.is_holding():  # noqa: ASYNC110 - the server is in another thread
-                await asyncio.sleep(0.01)
-            asked.cancel()
-            await asyncio.wait([asked])
-        (cancelled,) = recorded(trace_file).calls
-        server.release()
-        with journal(trace_file):
-            opinion, answered = await put(settings)
-    assert asked.cancelled() and opinion == OPINION
-    assert cancelled.error is not None and cancelled.error.startswith("cancelled") and cancelled.input_tokens > 0
-    assert (cancelled.attempts, answered.attempts) == (2, 3)
-    assert answered.input_tokens > cancelled.input_tokens and answered.output_tokens > cancelled.output_tokens
-
-
 async def test_tries_that_fail_again_and_again_add_up(trace_file: Path) -> None:
     with FakeServer(answer=good, faults=["cut_json"] * 6) as server:
         settings = served(server, trace_file=str(trace_file))

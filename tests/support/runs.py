@@ -97,8 +97,7 @@ def asked(server: FakeServer) -> Counter[str]:
 def answered(out: Path) -> Counter[str]:
     """Count each prompt recorded with its answer in the traces, by digest; without lines that are cut off."""
     lines = [line for file in traces_in(out / "traces") for line in trace_lines(file) if line.endswith("\n")]
-    asked_of_models = (call for call in map(json.loads, lines) if call.get("attempts"))
-    return Counter(digest_of(call["messages"]) for call in asked_of_models if not call["error"])
+    return Counter(digest_of(call["messages"]) for call in map(json.loads, lines) if call.get("attempts"))
 
 
 def again(whole: Counter[str], before: Counter[str], after: Counter[str]) -> set[str]:
