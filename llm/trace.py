@@ -57,6 +57,11 @@ class Call(BaseModel):
     error: str | None = None
 
     @property
+    def is_unsent(self) -> bool:
+        """Whether it failed before any request, as at a limit or with a prompt that is too long."""
+        return self.error is not None and not self.attempts
+
+    @property
     def is_uncounted(self) -> bool:
         """Whether a model answered and its server reported no tokens, so that the call seems to have cost nothing."""
         has_answer = self.model not in WITHOUT_MODEL and self.attempts > 0 and self.error is None
@@ -102,8 +107,8 @@ class Trace(BaseModel):
 
     @property
     def asked(self) -> int:
-        """The number of questions to chat models, not to rules or people."""
-        return sum(call.model not in WITHOUT_MODEL for call in self.calls)
+        """The number of questions put to chat models, not to rules or people, nor refused before they were sent."""
+        return sum(call.model not in WITHOUT_MODEL and not call.is_unsent for call in self.calls)
 
     @property
     def seconds(self) -> float:

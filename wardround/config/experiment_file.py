@@ -95,6 +95,7 @@ def read_sweep(
     if plugins and isinstance(listed := base.get(("plugins",), ([], COMMAND_LINE))[0], list):
         base[("plugins",)] = ([*listed, *plugins], COMMAND_LINE)
     _check_not_swept(given, base, swept, file)
+    _check_not_in_grid(base, variants, grid, file)
     fixed = _fixed(sweeping, swept, file)
     blocks = {block for place in (*base, *given, *swept) if (block := block_at(place))}
     for origin, model_map in ((COMMAND_LINE, models or {}), (f"{file}: fixed", fixed)):
@@ -270,6 +271,21 @@ def _check_not_swept(given: Mapping[Place, Any], base: Settings, swept: Collecti
             other_models = f"change its models with --set model.{named[0]}.spec=SPEC" if named else ""
             remedy = other_models or "remove it from the file"
             raise ConfigurationError(f"{COMMAND_LINE}: {'.'.join(place)}: {file} varies this setting; {remedy}")
+
+
+def _check_not_in_grid(
+    base: Settings, variants: Mapping[str, Mapping[Place, Any]], grid: Collection[Place], file: Path | None
+) -> None:
+    """Refuse settings of the file or of a variant that have no effect, because the grid sets them for every run."""
+    own = [place for place, (_, origin) in base.items() if origin == str(file)]
+    settings = [("", own), *((f"variants.{name}.", given) for name, given in variants.items())]
+    for within_variant, places in settings:
+        if hit := next((place for place in places if place in grid), None):
+            name = ".".join(hit)
+            raise ConfigurationError(
+                f"{file}: {within_variant}{name}: without effect, as grid.{name} sets it for every run; remove it, or "
+                f"set grid.{name} to a list of what is wanted"
+            )
 
 
 def _fixed(sweeping: Sweeping, swept: Collection[Place], file: Path | None) -> dict[str, str]:

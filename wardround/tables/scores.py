@@ -34,19 +34,20 @@ def _suite_table(runs: Sequence[RecordedRun], suite: Suite, name: str) -> Table:
     found = differences(runs) if len(runs) > 1 else []
     tested = [{}, *({name: one.p_holm for name, one in each.items()} for each in found)]
     rows: list[dict[str, Any]] = []
-    bounds: list[int] = []
+    bounds: dict[int, int] = {}
     for place, run in enumerate(runs):
         counts = {"scored": len(run.scored), "failed": len(run.results) - len(run.scored)}
         p_values = {"p": tested[place]} if found else {}
         rows.append({"run": run.name, **measured(run.estimates, **p_values), **counts})
         if bound := run.failed_as_wrong:
-            bounds.append(len(rows))
+            bounds[len(rows) - 1] = len(rows)
             rows.append({"run": f"{run.name}{AS_WRONG}", **measured(bound), **counts})
     floor_rows, floor_texts = _floor_rows(runs, suite)
     caption = f"Scores by {suite.name}: mean and 95 % interval."
-    notes, unranked = [*_notes(runs, suite), *floor_texts], [*bounds, *range(len(rows), len(rows) + len(floor_rows))]
+    notes = [*_notes(runs, suite), *floor_texts]
+    unranked = [*bounds.values(), *range(len(rows), len(rows) + len(floor_rows))]
     return Table(
-        name, f"Scores ({suite.name})", _columns(suite), [*rows, *floor_rows], notes, caption, unranked,
+        name, f"Scores ({suite.name})", _columns(suite), [*rows, *floor_rows], notes, caption, unranked, bounds,
         pictures={name: draw_scores},
     )  # fmt: skip
 
@@ -114,8 +115,9 @@ def _notes(runs: Sequence[RecordedRun], suite: Suite) -> list[str]:
         f"{SPREAD}. Intervals: {'; '.join(words for how, words in INTERVALS.items() if how in used) or 'none'}."
     )
     if len(runs) > 1:
+        with_bounds = ", both also with failed cases as wrong" * any(run.failed_as_wrong for run in runs)
         notes.append(
-            "Bold: highest; underlined: second highest of three or more. "
+            f"Bold: highest; underlined: second highest of three or more{with_bounds}. "
             f"*, **: differs from {runs[0].name} with p < 0.05, p < 0.01 "
             "(paired permutation test over the cases that both have, Holm-corrected over the columns of all runs)."
         )

@@ -77,6 +77,8 @@ class Table:
     caption: str = ""  # a sentence for print
     # indices of rows for comparison only, which are never marked as best or second
     beside: Collection[int] = ()
+    # indices of rows, each with that of the row that bounds it from below; what is marked must be best in both
+    bounds: Mapping[int, int] = field(default_factory=dict)
     # those of the notes that name offline rules; they are added to the CSV file and the figure too
     by_rules: Sequence[str] = ()
     pictures: "Mapping[str, Callable[[Table], Figure]]" = field(default_factory=dict)  # drawing functions by file name
@@ -134,9 +136,12 @@ class Table:
             return [Shown(_as_text(value, column.form)) for value in self.frame[column.name]]
         means = self.frame[f"{column.name}_mean"]
         ends = zip(self.frame[f"{column.name}_low"], self.frame[f"{column.name}_high"], strict=True)
+        ranks = self._ranks(means)
         # With one row, or if all are equal, none is highest; nor is the lower of two marked as second.
-        ranks = means.drop(index=list(self.beside)).dropna().astype(float).rank(method="dense", ascending=False)
         n_ranks = ranks.nunique() if column.ranked else 0
+        bounded = means.copy()
+        bounded.update(means[[*self.bounds.values()]].set_axis([*self.bounds]))  # where there is a bound
+        ranks = ranks.where(ranks == self._ranks(bounded))
         p_values = self.frame.get(f"{column.name}_p", [None] * len(means))
         return [
             Shown(
@@ -148,6 +153,11 @@ class Table:
             )
             for place, (mean, (low, high), p) in enumerate(zip(means, ends, p_values, strict=True))
         ]
+
+    def _ranks(self, means: "pd.Series[Any]") -> "pd.Series[float]":
+        """Return the ranks of a column's means, 1 for the highest, without rows for comparison only."""
+        ranked = means.drop(index=list(self.beside)).dropna().astype(float)
+        return ranked.rank(method="dense", ascending=False)
 
 
 def of_numbers(cells: Iterable[str]) -> bool:

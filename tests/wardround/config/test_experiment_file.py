@@ -381,6 +381,8 @@ def test_options_are_laid_over_every_run_and_never_over_the_grid(file: Path) -> 
         ("grid = 3", "grid: Input should be a valid dictionary"),
         ("[grid]\nseed = 3", "grid.seed: expected a list of values, not 3"),
         ("[grid]\nseed = []", "grid.seed: expected a list of values"),
+        ("seed = 3\n[grid]\nseed = [1, 2]", "seed: without effect, as grid.seed sets it for every run"),
+        ("[variants.a]\nseed = 3\n[grid]\nseed = [1, 2]", "variants.a.seed: without effect, as grid.seed sets it"),
         ("[grid]\nworkflow.feedback = ['off', 'on']", "grid: workflow.feedback: Input should be"),
         ("[grid]\ncolour = ['off']", "grid: colour: unknown key"),
         ("[grid]\nname = ['a/b', 'a-b']", "two runs would be named"),
@@ -408,6 +410,14 @@ def test_a_file_extends_another_and_its_own_settings_win(tmp_path: Path, file: P
     assert (found.epochs, found.context.feedback, found.context.neighbours) == (3, "off", 5)
     assert found.models == {"default": "openai:m", "patient": "offline"}
     assert found.context.prices == {"openai:m-1.5": (1, 2)}
+
+
+def test_a_setting_gives_way_to_a_grid_only_where_another_file_set_it(tmp_path: Path, file: Path) -> None:
+    (tmp_path / "base.toml").write_text("seed = 3", "utf-8")
+    assert [one.seed for one in sweep(file, "extends = 'base.toml'\n[grid]\nseed = [1, 2]").runs.values()] == [1, 2]
+    (tmp_path / "base.toml").write_text("[grid]\nseed = [1, 2]", "utf-8")
+    with pytest.raises(ConfigurationError, match="seed: without effect, as grid"):
+        sweep(file, "extends = 'base.toml'\nseed = 3")
 
 
 def test_a_fault_of_an_extended_file_is_told_by_that_file(tmp_path: Path, file: Path) -> None:

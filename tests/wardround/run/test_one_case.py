@@ -52,6 +52,7 @@ def test_a_case_at_its_limit_is_scored_with_what_it_has_and_marked(tmp_path: Pat
     for result in results(tmp_path):
         assert result.termination == "case_calls_limit" and result.error is not None
         assert set(result.scores) and len(asked(tmp_path, result.case_id)) == most
+        assert result.calls == sum(call["attempts"] > 0 for call in calls(tmp_path, result.case_id))
     assert summary["scores"]["treatment"]["mean"] == 0.0
 
 

@@ -58,6 +58,21 @@ def test_what_rounds_to_zero_has_no_minus_sign() -> None:
     assert [(cell.text, cell.spread) for cell in table.lines[0]] == [("0.00", ""), ("+0.00", "[+0.00, +0.30]")]
 
 
+def marked(bounds: dict[int, int], *means: float | None) -> str:
+    """Return a letter for each row: b if it is marked as best, s as second."""
+    rows = [measured({"score": Estimate(mean=mean, n=mean is not None)}) for mean in means]
+    columns = [Column("score", "Score", mean=True, ranked=True)]
+    table = Table("t", "t", columns, rows, beside=[*bounds.values()], bounds=bounds)
+    return "".join("b" if cell.best else "s" if cell.second else "." for (cell,) in table.lines)
+
+
+def test_the_best_row_is_marked_only_if_it_is_best_with_failed_cases_as_wrong_too() -> None:
+    assert marked({}, 0.9, 0.4, 0.3) == "bs."
+    assert marked({0: 1}, 0.9, 0.8, 0.4, 0.3) == "b.s."  # the second row bounds the first
+    assert marked({0: 1}, 0.9, 0.1, 0.4, 0.3) == "...."  # it owes its rank to the cases that failed
+    assert marked({0: 1}, 0.9, None, 0.4, 0.3) == "b.s."  # a column without a bound
+
+
 def test_latex_has_the_layout_of_the_papers() -> None:
     text = as_latex(TABLE)
     assert r"\begin{tabular}{llrr}" in text and r"\cmidrule(lr){3-4}" in text and r"\multicolumn{2}{c}{Group}" in text
