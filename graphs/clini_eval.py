@@ -4,7 +4,6 @@ from langgraph.graph import END, START
 
 from graphs.contexts import CliniEvalContext
 from graphs.state_graph import StateGraph
-from llm.tracing import UNTRACED
 from nodes.node import node
 from scoring.clini_eval.demonstration import CliniEvalInput, demonstrate
 from scoring.clini_eval.instructor import CliniEvalState, compare, give_points, summarise
@@ -21,4 +20,4 @@ builder.add_edge("compare", "give_points")
 builder.add_edge("give_points", "summarise")
 builder.add_edge("summarise", END)
 
-graph = builder.compile(name="Clini-Eval").with_config(callbacks=UNTRACED)
+graph = builder.compile(name="Clini-Eval")

@@ -20,7 +20,6 @@ from graphs.referral import build_referral
 from graphs.state_graph import StateGraph
 from graphs.strategies.decision import decision_by
 from graphs.strategies.recall import recall_first
-from llm.tracing import UNTRACED
 from nodes.context import Context, context_of
 from nodes.state.graph_states import ClinicalInput, ClinicalState
 from nodes.workflow.admission import admit, follow_up
@@ -93,7 +92,7 @@ def build_clinical_workflow(strategy: str = "group") -> StateGraph[Any, Any, Any
 def clinical_workflow_by(strategy: str) -> CompiledStateGraph[Any, Any, Any, Any]:
     """Return the compiled workflow for one strategy; cached."""
     name = "Clinical workflow" if strategy == "group" else f"Clinical workflow by {strategy}"
-    return build_clinical_workflow(strategy).compile(name=name).with_config(callbacks=UNTRACED)
+    return build_clinical_workflow(strategy).compile(name=name)
 
 
 graph = clinical_workflow_by("group")  # MedChain's

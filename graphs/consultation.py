@@ -10,7 +10,6 @@ from graphs.contexts import ConsultationContext
 from graphs.interview import build_interview
 from graphs.state_graph import StateGraph
 from graphs.strategies.recall import recall_first
-from llm.tracing import UNTRACED
 from nodes.consultation.final_report import report
 from nodes.context import Context, context_of
 from nodes.patients.systems import PATIENTS
@@ -71,4 +70,4 @@ def build_consultation(admitted: bool = False) -> StateGraph[Any, Any, Any, Any]
 
 
 builder = build_consultation()
-graph = builder.compile(name="Consultation").with_config(callbacks=UNTRACED)
+graph = builder.compile(name="Consultation")

@@ -1,8 +1,7 @@
 """The diagnosis stage (MedChain, A.2.4)."""
 
 from graphs.stage import build_stage
-from llm.tracing import UNTRACED
 from nodes.workflow.stages import DIAGNOSIS
 
 builder = build_stage(DIAGNOSIS)
-graph = builder.compile(name="Diagnosis").with_config(callbacks=UNTRACED)
+graph = builder.compile(name="Diagnosis")

@@ -16,7 +16,6 @@ from graphs.inquiry import graph as inquiry
 from graphs.interview import patients_side
 from graphs.state_graph import StateGraph
 from graphs.subgraphs import seated, send
-from llm.tracing import UNTRACED
 from nodes.collaboration.exchange_of_facts import agree_on_facts, merge_facts
 from nodes.collaboration.intern import as_doctor
 from nodes.collaboration.topic import REPORT
@@ -113,4 +112,4 @@ builder.add_edge("confirm", "agree_on_facts")
 builder.add_edge("agree_on_facts", "discuss")
 builder.add_edge("discuss", END)
 
-graph = builder.compile(name="Dispute resolution").with_config(callbacks=UNTRACED)
+graph = builder.compile(name="Dispute resolution")

@@ -9,7 +9,6 @@ from langgraph.types import Send
 from cases.vocabulary import IMAGE_CLASSES
 from graphs.state_graph import StateGraph
 from graphs.strategies.decision import decision_by
-from llm.tracing import UNTRACED
 from nodes.context import Context
 from nodes.state.chart import Findings
 from nodes.state.graph_states import ExaminationState
@@ -39,4 +38,4 @@ def build_examination(strategy: str = "group") -> StateGraph[ExaminationState, C
 
 
 builder = build_examination()
-graph = builder.compile(name="Examination").with_config(callbacks=UNTRACED)
+graph = builder.compile(name="Examination")

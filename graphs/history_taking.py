@@ -9,7 +9,6 @@ from langgraph.runtime import Runtime
 from graphs.interview import graph as interview
 from graphs.state_graph import StateGraph
 from graphs.strategies.decision import decision_by
-from llm.tracing import UNTRACED
 from nodes.context import Context, context_of
 from nodes.state.graph_states import HistoryTakingInput, HistoryTakingOutput, HistoryTakingState
 from nodes.workflow.case_retrieval import refine
@@ -69,4 +68,4 @@ def build_history_taking(strategy: str = "group") -> StateGraph[Any, Context, An
 
 
 builder = build_history_taking()
-graph = builder.compile(name="History-taking").with_config(callbacks=UNTRACED)
+graph = builder.compile(name="History-taking")

@@ -6,7 +6,6 @@ from langgraph.graph import END, START
 
 from graphs.interview import patients_side
 from graphs.state_graph import StateGraph
-from llm.tracing import UNTRACED
 from nodes.context import Context
 from nodes.patients.ai_hospital.examiner import parse_request, report_outcomes
 from nodes.state.graph_states import InquiryState
@@ -28,4 +27,4 @@ builder.add_edge("patient", END)
 builder.add_edge("parse_request", "report_outcomes")
 builder.add_edge("report_outcomes", END)
 
-graph = builder.compile(name="Inquiry").with_config(callbacks=UNTRACED)
+graph = builder.compile(name="Inquiry")

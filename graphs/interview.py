@@ -8,7 +8,6 @@ from langgraph.runtime import Runtime
 from graphs.state_graph import StateGraph
 from graphs.strategies.recall import recall_first
 from graphs.subgraphs import chosen
-from llm.tracing import UNTRACED
 from nodes.consultation.doctor import question
 from nodes.context import Context, context_of
 from nodes.patients.systems import PATIENTS, check_reply
@@ -75,4 +74,4 @@ def build_interview(consultation: bool = False) -> StateGraph[Any, Context, Any,
 
 
 builder = build_interview()
-graph = builder.compile(name="Interview").with_config(callbacks=UNTRACED)
+graph = builder.compile(name="Interview")

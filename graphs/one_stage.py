@@ -11,7 +11,6 @@ from graphs.clinical_workflow import part_by
 from graphs.contexts import stage_context
 from graphs.state_graph import StateGraph
 from graphs.strategies.recall import recall_first
-from llm.tracing import UNTRACED
 from nodes.state.graph_states import ClinicalInput, ClinicalState
 from nodes.workflow.admission import admit
 from nodes.workflow.case_retrieval import refine
@@ -34,6 +33,6 @@ def build_one_stage(part: str) -> StateGraph[Any, Any, Any, Any]:
 @cache
 def stage_by_itself(part: str) -> CompiledStateGraph[Any, Any, Any, Any]:
     """Return the compiled graph of one part of the workflow; cached."""
-    graph = build_one_stage(part).compile(name=f"Stage {part}").with_config(callbacks=UNTRACED)
+    graph = build_one_stage(part).compile(name=f"Stage {part}")
     stage_context(part).asks = partial(keys_asked, graph)
     return graph

@@ -5,7 +5,6 @@ from langgraph.graph import END, START
 from graphs.contexts import OneStepContext
 from graphs.state_graph import StateGraph
 from graphs.strategies.recall import recall_first
-from llm.tracing import UNTRACED
 from nodes.consultation.final_report import report
 from nodes.state.graph_states import ClinicalInput, ConsultationState
 from nodes.workflow.admission import admit, disclose
@@ -26,4 +25,4 @@ builder.add_edge("refine", "recall")
 builder.add_edge("recall", "report")
 builder.add_edge("report", END)
 
-graph = builder.compile(name="One-step diagnosis").with_config(callbacks=UNTRACED)
+graph = builder.compile(name="One-step diagnosis")

@@ -9,7 +9,6 @@ from langgraph.graph.state import CompiledStateGraph
 from graphs.asked_roles import keys_asked
 from graphs.contexts import patient_context
 from graphs.state_graph import StateGraph
-from llm.tracing import UNTRACED
 from nodes.patients.address import AddressState, address
 from nodes.patients.systems import PATIENTS
 from nodes.state.graph_states import ClinicalInput, PatientTurnState
@@ -38,6 +37,6 @@ def build_patient_turn(patient: str) -> StateGraph[Any, Any, Any, Any]:
 @cache
 def patient_turn_of(patient: str) -> CompiledStateGraph[Any, Any, Any, Any]:
     """Return the compiled graph of one patient system; cached."""
-    graph = build_patient_turn(patient).compile(name=f"Patient {patient}").with_config(callbacks=UNTRACED)
+    graph = build_patient_turn(patient).compile(name=f"Patient {patient}")
     patient_context(patient).asks = partial(keys_asked, graph)
     return graph

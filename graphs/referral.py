@@ -4,7 +4,6 @@ from langgraph.graph import END, START
 
 from graphs.state_graph import StateGraph
 from graphs.strategies.decision import decision_by
-from llm.tracing import UNTRACED
 from nodes.context import Context
 from nodes.state.chart import Findings
 from nodes.state.graph_states import ReferralOutput, ReferralState
@@ -24,4 +23,4 @@ def build_referral(strategy: str = "group") -> StateGraph[ReferralState, Context
 
 
 builder = build_referral()
-graph = builder.compile(name="Referral").with_config(callbacks=UNTRACED)
+graph = builder.compile(name="Referral")

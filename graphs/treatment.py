@@ -1,8 +1,7 @@
 """The treatment stage (MedChain, A.2.5)."""
 
 from graphs.stage import build_stage
-from llm.tracing import UNTRACED
 from nodes.workflow.stages import TREATMENT
 
 builder = build_stage(TREATMENT)
-graph = builder.compile(name="Treatment").with_config(callbacks=UNTRACED)
+graph = builder.compile(name="Treatment")

@@ -73,6 +73,8 @@ def build_model(name: str, settings: ModelSettings, without: Collection[str] = (
         options["base_url"] = spec.base_url
     if spec.provider in _OPENAI:
         options |= _own_clients(block)
+    # A graph watched for messages or events would have LangChain stream, and the transport assembles every stream.
+    options["disable_streaming"] = True
     names = _PARAMETER_NAMES.get(spec.provider, {})
     model = _create(block, {names.get(parameter, parameter): value for parameter, value in options.items()})
     _check_parameters(name, block, type(model))

@@ -6,7 +6,7 @@ every state, cases and answer keys included.
 
 from typing import Any
 
-from langchain_core.callbacks import BaseCallbackHandler
+from langchain_core.callbacks import BaseCallbackHandler, BaseCallbackManager, Callbacks
 from langchain_core.runnables.config import RunnableConfig, var_child_runnable_config
 from langchain_core.tracers import BaseTracer, LangChainTracer
 from langchain_core.tracers.schemas import Run
@@ -58,6 +58,23 @@ def untraced() -> RunnableConfig | None:
     """Return a config that keeps a model call outside any graph (a judge's) untraced; None inside a graph."""
     enclosing = var_child_runnable_config.get()
     return None if enclosing and enclosing.get("callbacks") else {"callbacks": UNTRACED}
+
+
+def outside_tracers(callbacks: Callbacks) -> Callbacks:
+    """Return callbacks that a graph inherits from the program around it, without LangChain's tracers.
+
+    These would post its states. Callbacks of our own graphs, and those that one is given itself (a list), stay as they
+    are, in which case the same object is returned.
+    """
+    if not isinstance(callbacks, BaseCallbackManager) or UNTRACED[0] in callbacks.handlers:
+        return callbacks
+    foreign = [one for one in callbacks.handlers if isinstance(one, LangChainTracer) and one not in _posting]
+    if not foreign:
+        return callbacks
+    kept = callbacks.copy()
+    for tracer in foreign:
+        kept.remove_handler(tracer)
+    return kept
 
 
 def _without_state(run: Run) -> None:

@@ -43,9 +43,20 @@ class GraphContext(ModelSettings):
 
 
 def context_of(runtime: Runtime[Context]) -> Context:
-    """Return the run's context, or the defaults if the graph was invoked without one."""
-    given: Context | GraphContext | None = runtime.context
-    return given.whole if isinstance(given, GraphContext) else given or Context()
+    """Return the run's context, or the defaults if the graph was invoked without one.
+
+    Raises:
+        ValueError: the graph is a node of somebody's graph that has another context.
+    """
+    given: Any = runtime.context
+    if given is None:
+        return Context()
+    if not isinstance(given, Context | GraphContext):
+        raise ValueError(
+            f"the graph around this one has a context of its own ({type(given).__name__}), which has no settings of "
+            "ours; run this one in a node function, with its settings: graph.invoke(state, context={...})"
+        )
+    return given.whole if isinstance(given, GraphContext) else given
 
 
 def refuse_configurable(config: Mapping[str, Any], runtime: Runtime[Context]) -> None:

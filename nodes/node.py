@@ -54,8 +54,9 @@ class Node(Runnable[Any, dict[str, Any]]):
     async def _run(self, view: Any) -> dict[str, Any]:
         runtime: Runtime[Context] = get_runtime(Context)
         config = get_config()
+        context = context_of(runtime)
         refuse_configurable(config, runtime)
-        runtime = runtime.override(context=context_of(runtime))
+        runtime = runtime.override(context=context)
         step, began = _path_of(config), time.perf_counter()
         tell("step_started", step=step)
         with collecting_calls() as calls:

@@ -37,6 +37,12 @@ class AdmissionState(TypedDict, total=False):
     case: Annotated[Case, Field(description="A whole case, instead of an id.")]
 
 
+class DoorState(AdmissionState, total=False):
+    """What admission reads. A checkpoint keeps no folder of a case; an earlier turn with a patient knows it."""
+
+    picture_folder: str
+
+
 class RecordsState(TypedDict, total=False):
     """Both records of the patient, without the answer key."""
 
@@ -63,7 +69,7 @@ class FollowUp(Strict):
 
 @node
 async def admit(
-    state: AdmissionState, runtime: Runtime[Context], consultation: bool = False, strategy: str = ""
+    state: DoorState, runtime: Runtime[Context], consultation: bool = False, strategy: str = ""
 ) -> dict[str, Any]:
     """Open the chart: the doctors get the presentation, the patient and the examiner their own records.
 
@@ -77,6 +83,8 @@ async def admit(
         case = await asyncio.to_thread(find_case, state.get("case_id"), context.case_source)
     elif not isinstance(case, Case):  # as JSON, from Studio
         case = Case.model_validate(case)
+    if not case.folder:
+        case = case.model_copy(update={"folder": state.get("picture_folder", "")})
     kin = kin_of(case) if context.retrieval else None  # from the unchanged case: its texts may be rewritten below
     recorded = case.patient
     if case.examinations.images and context.send_pictures:

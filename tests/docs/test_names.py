@@ -91,7 +91,7 @@ def test_what_the_examples_import_is_there(page: Path) -> None:
         for node in ast.walk(ast.parse(re.sub(r":\s*$", ": ...", example))):  # a signature may stand alone
             modules = [name.name for name in node.names] if isinstance(node, ast.Import) else []
             modules += [str(node.module)] if isinstance(node, ast.ImportFrom) else []
-            assert [name for name in modules if not is_installed(name.split(".")[0])] == []
+            assert [name for name in modules if not is_installed(name)] == []
             if isinstance(node, ast.ImportFrom) and modules[0].split(".")[0] in FLOOR:
                 module = importlib.import_module(modules[0])
                 assert [name.name for name in node.names if not hasattr(module, name.name)] == [], modules[0]

@@ -144,6 +144,56 @@ def test_runs_and_graphs_and_judges_called_from_python_post_nothing_and_other_wo
     assert posted.count('"run_type"') <= 2 and "Clinical workflow" not in posted
 
 
+WITHIN_OTHER_WORK = """
+import asyncio
+from typing import TypedDict
+import wardround as wr
+from langchain_core.runnables import RunnableLambda
+from langchain_core.tracers.langchain import wait_for_all_tracers
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.graph import START, StateGraph
+
+class Mine(TypedDict, total=False):
+    case_id: str
+    backtracks: int
+
+case = wr.load_cases()[0]
+quick = {"retrieval": False, "general_agents": 1, "feedback": "off", "max_turns": 2}
+wr.build_clinical_workflow().compile(checkpointer=InMemorySaver()).invoke(
+    {"case": case}, {"configurable": {"thread_id": "1"}}, context=quick
+)
+
+def called(name):
+    wr.clinical_workflow.invoke({"case": case}, context=quick)
+    return RunnableLambda(lambda _: "traced after it").invoke(name)
+
+async def awaited(name):
+    await wr.clinical_workflow.ainvoke({"case": case}, context=quick)
+    async for _ in wr.clinical_workflow.astream({"case": case}, context=quick):
+        await RunnableLambda(lambda _: "traced between its steps").ainvoke(name)
+    return name
+
+RunnableLambda(called).invoke("called by other work")
+asyncio.run(RunnableLambda(awaited).ainvoke("awaited by other work"))
+
+def ward(state):
+    return {"backtracks": wr.clinical_workflow.invoke(state, context=quick)["backtracks"]}
+
+mine = StateGraph(Mine).add_node(ward).add_edge(START, "ward").compile(name="a graph of other work")
+mine.invoke({"case_id": case.id})
+wait_for_all_tracers()
+"""
+
+
+@pytest.mark.slow
+def test_a_graph_within_other_work_that_is_traced_stays_out_of_its_trace(langsmith: Collector, tmp_path: Path) -> None:
+    program(WITHIN_OTHER_WORK, langsmith, cwd=tmp_path)
+    posted = "".join(langsmith.posted)
+    for own in ("called by", "traced after it", "awaited by", "traced between its steps", "a graph of other work"):
+        assert own in posted, own
+    assert load_cases()[0].patient.chief_complaint not in posted and "history_taking" not in posted
+
+
 @pytest.mark.slow
 def test_tracing_by_our_own_flag_posts_what_models_are_asked_and_never_the_key(
     langsmith: Collector, tmp_path: Path

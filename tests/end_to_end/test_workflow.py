@@ -97,6 +97,28 @@ async def test_the_stream_of_updates_shows_each_stage_as_it_ends(how: str) -> No
     assert by_stage["diagnosis"]["diagnosis"].names and by_stage["treatment"]["treatment"].items
 
 
+@pytest.mark.parametrize("watched", ["messages", "events"])
+async def test_a_model_that_is_watched_answers_and_is_counted_as_one_that_is_not(watched: str) -> None:
+    given: Any = {"case": CASE}
+    with FakeServer() as server:
+        context: Any = {"retrieval": False, "general_agents": 1, "feedback": "off", "max_turns": 2}
+        context["models"] = {"default": f"openai:fake-model@{server.base_url}"}
+        alone = await clinical_workflow.ainvoke(given, context=context)
+        asked = [request.body for request in server.requests]
+        if watched == "messages":
+            options: Any = {"stream_mode": ["messages", "values"], "subgraphs": True}
+            parts: list[Any] = [part async for part in clinical_workflow.astream(given, context=context, **options)]
+            told = [part[0] for _, mode, part in parts if mode == "messages"]
+            result = parts[-1][-1]
+        else:
+            events: list[Any] = [event async for event in clinical_workflow.astream_events(given, context=context)]
+            told = [event["data"]["output"] for event in events if event["event"] == "on_chat_model_end"]
+            result = events[-1]["data"]["output"]
+        assert [request.body for request in server.requests[len(asked) :]] == asked
+    assert outcome(result) == outcome(alone) and result["trace"].tokens == alone["trace"].tokens > 0
+    assert len(told) == len(asked)
+
+
 @pytest.mark.slow
 async def test_sync_and_async_runs_inside_and_outside_a_loop_and_side_by_side_give_the_same() -> None:
     cases = [CASE, builtin("dentistry-06"), builtin("surgery-01")]

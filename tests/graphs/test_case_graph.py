@@ -1,0 +1,159 @@
+"""Graphs that a user compiles with a checkpointer, edits, forks, or builds into a graph of their own."""
+
+import asyncio
+from typing import Any
+
+import pytest
+from langchain_core.language_models.fake_chat_models import FakeListChatModel
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.graph import START, StateGraph
+from langgraph.types import Command
+from pydantic import ValidationError
+from typing_extensions import TypedDict
+
+from cases import Case
+from graphs import build_clinical_workflow, clinical_workflow, consultation
+from graphs.contexts import ClinicalContext, ConsultationContext
+from graphs.patient_turn import build_patient_turn
+from nodes.state.decisions import Diagnosis
+from tests.graphs.scripting import builtin
+from wardround.run.checkpoints import serializer
+
+CASE = builtin("surgery-01")
+QUICK: dict[str, Any] = {"retrieval": False, "general_agents": 1, "feedback": "off", "max_turns": 2}
+TALK: dict[str, Any] = {"retrieval": False, "max_turns": 2}
+HOW = pytest.mark.parametrize("how", ["invoke", "ainvoke"])
+
+
+def thread(name: str = "1") -> Any:
+    return {"configurable": {"thread_id": name}}
+
+
+def kept(builder: Any) -> Any:
+    return builder.compile(checkpointer=InMemorySaver(serde=serializer()))
+
+
+async def go(graph: Any, how: str, given: Any, config: Any, **options: Any) -> Any:
+    if how == "invoke":
+        return graph.invoke(given, config, **options)
+    return await graph.ainvoke(given, config, **options)
+
+
+def found(result: dict[str, Any]) -> dict[str, Any]:
+    """All that a run found, and what was asked."""
+    return {**result, "trace": [call.id for call in result["trace"].calls]}
+
+
+# One thread, several courses.
+
+
+@HOW
+@pytest.mark.parametrize("builder", [build_clinical_workflow(), consultation.builder], ids=["workflow", "consultation"])
+async def test_nothing_of_an_earlier_case_on_a_thread_is_left_in_a_second(builder: Any, how: str) -> None:
+    graph, context = kept(builder), {"patient": "saps", **TALK}
+    await go(graph, how, {"case_id": "dentistry-01"}, thread(), context=context)
+    second = await go(graph, how, {"case": CASE}, thread(), context=context)
+    assert found(second) == found(await go(graph, how, {"case": CASE}, thread("2"), context=context))
+    assert {state.values.get("case_id") for state in graph.get_state_history(thread())} >= {"dentistry-01", CASE.id}
+
+
+@HOW
+async def test_a_patient_alone_goes_on_with_its_dialogue_until_another_is_named(how: str) -> None:
+    graph, words = kept(build_patient_turn("medchain")), {"words": "Where does it hurt?"}
+    for given in ({"case": CASE, **words}, words, {"case_id": CASE.id, **words}):
+        result = await go(graph, how, given, thread())
+    assert [turn.speaker for turn in result["dialogue"]] == ["doctor", "patient"] * 3
+    other = builtin("dentistry-01")
+    for named in ({"case": other}, {"case": other.model_dump(mode="json") | {"examinations": {}}}):
+        result = await go(graph, how, {**named, **words}, thread())
+        assert len(result["dialogue"]) == 2 and result["case_id"] == other.id
+
+
+# What goes on without a context.
+
+
+@HOW
+async def test_an_answer_without_a_context_goes_on_with_the_settings_of_the_run_that_asked(how: str) -> None:
+    graph, context = kept(consultation.builder), {**TALK, "max_turns": 3, "models": {"doctor": "human"}}
+    config = {**thread(), "metadata": {"patient": "saps", "settings_of": "mine"}}
+    result = await go(graph, how, {"case": CASE}, config, context=context)
+    for _ in range(3):
+        assert [question.value["role"] for question in result["__interrupt__"]] == ["doctor"]
+        result = await go(graph, how, Command(resume="Since when?"), thread())
+    assert [turn.text for turn in result["dialogue"] if turn.speaker == "doctor"][:2] == ["Since when?"] * 2
+    assert set(result["trace"].models["doctor"]) == {"human"}
+
+
+async def test_a_model_object_answers_also_after_a_fork_without_a_context() -> None:
+    graph = kept(build_clinical_workflow())
+    doctor = FakeListChatModel(responses=["Where does it hurt?"])
+    context = {**QUICK, "plain_words": True, "models": {"history_taking.doctor": doctor}}
+    await graph.ainvoke({"case": CASE}, thread(), context=context)
+    before = next(state for state in graph.get_state_history(thread()) if state.next == ("history_taking",))
+    again = await graph.ainvoke(None, before.config)
+    assert {turn.text for turn in again["dialogue"] if turn.speaker == "doctor"} == {"Where does it hurt?"}
+    other = await graph.ainvoke(None, before.config, context={**QUICK, "max_turns": 3})
+    assert set(other["trace"].models["doctor"]) == {"offline"} and len(other["dialogue"]) > 2
+
+
+@HOW
+async def test_a_state_is_edited_where_an_edge_asks_for_the_settings(how: str) -> None:
+    graph = kept(build_clinical_workflow())
+    await go(graph, how, {"case": CASE}, thread(), context={**QUICK, "max_backtracks": 1})
+    before = next(state for state in graph.get_state_history(thread()) if state.next == ("review",))
+    edit: Any = {"reports": {"Ultrasound": "Stones."}}
+    edited = (
+        graph.update_state(before.config, edit) if how == "invoke" else await graph.aupdate_state(before.config, edit)
+    )
+    assert graph.get_state(edited).next == ("review",), "a backtrack is left by the settings of the edited run"
+    result = await go(graph, how, None, edited)
+    assert result["reports"]["Ultrasound"] == "Stones." and isinstance(result["diagnosis"], Diagnosis)
+
+
+# Contexts.
+
+
+def test_the_context_of_another_graph_is_taken_as_far_as_the_graph_obeys_it() -> None:
+    workflow: Any = clinical_workflow
+    dialogue: Any = consultation
+    assert len(workflow.invoke({"case": CASE}, context=ConsultationContext(**TALK))["dialogue"]) <= 4
+    with pytest.raises(ValidationError, match="'feedback' is not a setting of the graph 'consultation'"):
+        dialogue.invoke({"case": CASE}, context=ClinicalContext(feedback="off"))
+    with pytest.raises(ValueError, match=r"context: expected settings, such as .+, not 'offline'"):
+        workflow.invoke({"case": CASE}, context="offline")
+
+
+class Ward(TypedDict, total=False):
+    case: Case
+    diagnosis: Diagnosis
+
+
+def in_a_graph_of_the_users(node: Any, context_schema: Any) -> Any:
+    return kept(StateGraph(Ward, context_schema=context_schema).add_node("ward", node).add_edge(START, "ward"))
+
+
+@HOW
+async def test_a_graph_is_a_node_of_the_users_graph_with_its_settings_or_is_refused_in_a_sentence(how: str) -> None:
+    workflow: Any = clinical_workflow
+
+    def ward(state: Ward) -> Any:
+        return {"diagnosis": workflow.invoke({"case": state["case"]}, context=QUICK)["diagnosis"]}
+
+    alone = workflow.invoke({"case": CASE}, context=QUICK)["diagnosis"]
+    direct, called = in_a_graph_of_the_users(clinical_workflow, ClinicalContext), in_a_graph_of_the_users(ward, dict)
+    assert (await go(direct, how, {"case": CASE}, thread(), context=QUICK))["diagnosis"] == alone
+    assert (await go(called, how, {"case": CASE}, thread(), context={"user": "me"}))["diagnosis"] == alone
+    with pytest.raises(ValueError, match=r"has a context of its own \(dict\).* run this one in a node function"):
+        await go(
+            in_a_graph_of_the_users(clinical_workflow, dict), how, {"case": CASE}, thread(), context={"user": "me"}
+        )
+
+
+def test_runs_side_by_side_in_threads_of_one_checkpointer_keep_apart() -> None:
+    graph = kept(consultation.builder)
+    given = [({"case_id": f"surgery-0{number}"}, thread(str(number))) for number in (1, 3, 1, 3)]
+
+    async def together() -> list[Any]:
+        return await asyncio.gather(*(graph.ainvoke(each, config, context=TALK) for each, config in given))
+
+    assert [each["case_id"] for each in asyncio.run(together())] == [each["case_id"] for each, _ in given]
