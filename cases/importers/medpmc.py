@@ -12,10 +12,10 @@ from cases.importers.registry import importer
 from cases.importers.source import Record, Source
 from cases.importers.vignettes import sort_tests
 from cases.text import lexicon
-from cases.text.demographics import age_phrases, demographics
+from cases.text.demographics import beyond_age_and_sex, demographics
 from cases.text.named_tests import named_tests
 from cases.text.note_sections import claimed_by, note_sections
-from cases.text.prose import paragraph, prose
+from cases.text.prose import listed, paragraph, prose
 from cases.text.sentences import sentences
 from cases.vocabulary import IMAGE_CLASSES, PHYSICAL_ITEMS, patterns
 
@@ -90,16 +90,16 @@ def _data(record: Record, value: Mapping[str, Any]) -> dict[str, Any] | None:
             led.add((item, lead))
             for filed in (findings.by_item, *([unpictured] if str(file) not in pictured else [])):
                 filed[item] = list(dict.fromkeys([*filed.get(item, []), line]))
-    about = texts["Patient Information"]
-    stated = demographics(about, texts["Present Illness"], brief=True)
+    about, names = texts["Patient Information"], text.get("Diagnosis")
+    person, illness_tells = demographics(about, brief=True), demographics(texts["Present Illness"])
     occupation, history = _person(about)
     past, habits, family = _histories(texts["Past Medical History"])
     return {
         "id": f"med-pmc-{value.get('id', record.number)}",
         "language": "en",
         "patient": {
-            "age_years": stated.age_years,
-            "sex": stated.sex,
+            "age_years": illness_tells.age_years if person.age_years is None else person.age_years,
+            "sex": person.sex or illness_tells.sex,
             "occupation": occupation,
             "chief_complaint": texts["Chief Complaint"],
             "present_illness": paragraph(texts["Present Illness"], illness),
@@ -122,7 +122,7 @@ def _data(record: Record, value: Mapping[str, Any]) -> dict[str, Any] | None:
             "picture_reports": {
                 image["file"]: _plain(images[name]) for name, image in _by_report(shown, images) if _plain(images[name])
             },
-            "diagnosis": [texts["Diagnosis"]],
+            "diagnosis": listed(names) if isinstance(names, list) else [texts["Diagnosis"]],
             "treatment_course": texts["Treatment"],
             "inferred": ["examination_items", "department", "sub_departments"],
         },
@@ -224,10 +224,9 @@ def _region(seen: str) -> str:
 
 def _person(about: str) -> tuple[str, str]:
     """Return occupation and history from the patient's information; "Male, 66 years old, farmer" has no history."""
-    remaining = _PATTERNS["sex_word"].sub("", _without(about, age_phrases(about)))
     rest = [
         part
-        for piece in re.split(r"[,;.]", remaining)
+        for piece in re.split(r"[,;.]", beyond_age_and_sex(about))
         if (part := re.sub(r"(?i)^\W*(?:patient\b)?\W*", "", piece).strip())
     ]
     if job := _WRITTEN["occupations"].search(about):
@@ -277,9 +276,3 @@ def _by_report(shown: list[dict[str, str]], images: Mapping[str, object]) -> Ite
 def _plain(value: object) -> str:
     text = " ".join(value.split()) if isinstance(value, str) else prose(value)
     return "" if _WRITTEN["nothing"].fullmatch(text) else text
-
-
-def _without(text: str, parts: list[str]) -> str:
-    for part in parts:
-        text = text.replace(part, "")
-    return text

@@ -117,6 +117,13 @@ def test_what_no_rule_knows_and_what_is_no_finding_is_warned_about(tmp_path: Pat
     assert "'Quux Index'" in warnings and "'Suggestion' is not a finding" in warnings
 
 
+def test_diagnoses_in_a_list_are_several_and_a_letter_is_no_occupation(tmp_path: Path) -> None:
+    actor = {**OSCE["Patient_Actor"], "Demographics": "3 months, F"}
+    [case] = read(tmp_path, osce(Patient_Actor=actor, Correct_Diagnosis=["Ureteral stone", None, "Gout"])).cases
+    assert (case.key.diagnosis, case.patient.age_years) == (["Ureteral stone", "Gout"], 0.25)
+    assert (case.patient.sex, case.patient.occupation, case.patient.personal_history) == ("female", "", "")
+
+
 def test_ids_are_the_files_name_and_the_records_number(tmp_path: Path) -> None:
     result = read(tmp_path, osce(), {}, osce())
     assert [case.id for case in result.cases] == ["my-cases-001", "my-cases-003"]

@@ -48,6 +48,13 @@ def test_diagnoses_in_one_numbered_text_are_several(tmp_path: Path) -> None:
         assert case.key.diagnosis == names
 
 
+def test_diagnoses_in_a_list_are_several_and_a_span_of_the_illness_is_no_age(tmp_path: Path) -> None:
+    texts = {"Patient Information": "A female teacher", "Present Illness": "Pain for 3 days.", "Diagnosis": ["A", "B"]}
+    [case] = imported(tmp_path, {**CASE, "Text": {**CASE["Text"], **texts}}).cases
+    assert case.key.diagnosis == ["A", "B"]
+    assert (case.patient.age_years, case.patient.sex, case.patient.occupation) == (None, "female", "teacher")
+
+
 def test_a_case_has_its_parts_its_pictures_and_a_report_for_each(tmp_path: Path) -> None:
     result = imported(tmp_path, CASE)
     assert not result.problems
