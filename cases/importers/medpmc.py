@@ -70,7 +70,8 @@ def _data(record: Record, value: Mapping[str, Any]) -> dict[str, Any] | None:
         findings.by_item.setdefault(_region(line) or lexicon.GENERAL, []).append(line)
     examined = text.get("Examinations") if texts["Examinations"] else ""
     rest, leads = _leads(
-        examined if isinstance(examined, str) else texts["Examinations"], [str(name) for name in images]
+        examined if isinstance(examined, str) else texts["Examinations"],
+        {str(name): _plain(report) for name, report in images.items()},
     )
     for name in leads.keys() - {str(name) for name in images}:
         record.warn("Text.Examinations", f"marks the picture {name!r}, which Image does not contain; left out")
@@ -130,27 +131,30 @@ def _data(record: Record, value: Mapping[str, Any]) -> dict[str, Any] | None:
     }
 
 
-def _leads(examinations: str, names: list[str]) -> tuple[str, dict[str, str]]:
+def _leads(examinations: str, reports: Mapping[str, str]) -> tuple[str, dict[str, str]]:
     """Remove the marks of pictures and their introductions from a text; return it and each picture's introduction.
 
-    Consecutive marks share the introduction of the first; the leading zeros of a mark and its file may differ.
+    Consecutive marks share the introduction of the first; the leading zeros of a mark and its file may differ. What
+    states a finding ("CT showed no mass") stays in the text if the picture has no report.
     """
-    files = {name.lstrip("0"): name for name in names}
+    files = {name.lstrip("0"): name for name in reports}
     leads: dict[str, str] = {}
     parts: list[str] = []
     start, lead = 0, ""
     for mark in _WRITTEN["mark"].finditer(examinations):
         before = examinations[start : mark.start()].lstrip(_BETWEEN)
+        name = files.get(mark[1].lstrip("0"), mark[1])
         own = _WRITTEN["piece"].split(before)[-1]
         if _WRITTEN["joins"].fullmatch(own):
             before = before[: -len(own)]
         elif re.search(r"\w", own):
             lead = own.strip()
             classes = {test.item for test in named_tests(lead)}
-            if classes and classes <= set(IMAGE_CLASSES) and len(lead.split()) <= _LONGEST_LEAD:
+            only_leads = reports.get(name) or not _WRITTEN["states"].search(lead)
+            if only_leads and classes and classes <= set(IMAGE_CLASSES) and len(lead.split()) <= _LONGEST_LEAD:
                 before = before[: -len(own)]
         parts.append(before)
-        leads[files.get(mark[1].lstrip("0"), mark[1])] = lead
+        leads[name] = lead
         start = mark.end()
     return "\n".join([*parts, examinations[start:].lstrip(_BETWEEN)]), leads
 

@@ -185,6 +185,13 @@ def test_an_order_for_angiography_hands_over_that_picture_and_a_ct_both_of_its_o
     assert handed("CT") == ["00001.jpg", "00002.jpg"]
 
 
+def test_a_finding_before_the_mark_of_a_picture_without_a_report_is_kept(tmp_path: Path) -> None:
+    texts = {**CASE["Text"], "Examinations": "White cells 9.1. CT showed no mass <\\image00001.jpg>."}
+    for images in ({}, {"00001.jpg": ""}, {"00001.jpg": None}):
+        [case] = imported(tmp_path, {**CASE, "Text": texts, "Image": images}, pictures=0).cases
+        assert case.examinations.auxiliary["CT"] == "CT showed no mass."
+
+
 def test_a_picture_that_is_not_there_is_named_and_its_report_kept(tmp_path: Path) -> None:
     result = imported(tmp_path, CASE, pictures=2)
     [problem] = result.problems
