@@ -74,7 +74,7 @@ def duplicates(cases: Sequence[Case]) -> list[list[int]]:
         parent = places.setdefault(case.parent_id or case.id, place)  # or the first variant
         leader[max(root(place), root(parent))] = min(root(place), root(parent))
     for one, other in _candidates(shingles):
-        both = len(shingles[one] & shingles[other])
+        both = len(np.intersect1d(shingles[one], shingles[other], assume_unique=True))
         if root(one) != root(other) and both >= _MIN_SIMILARITY * (len(shingles[one]) + len(shingles[other]) - both):
             leader[max(root(one), root(other))] = min(root(one), root(other))
     groups: dict[int, list[int]] = defaultdict(list)
@@ -83,19 +83,21 @@ def duplicates(cases: Sequence[Case]) -> list[list[int]]:
     return list(groups.values())
 
 
-def _shingles(case: Case) -> set[int]:
+def _shingles(case: Case) -> NDArray[np.uint32]:
+    """Return the different hashes of a history's pieces, sorted: four bytes each, as a file may hold 50,000 cases."""
     text = normalise(f"{case.patient.chief_complaint} {case.patient.present_illness}")
-    return {zlib.crc32(text[at : at + _SHINGLE].encode()) for at in range(max(1, len(text) - _SHINGLE + 1))}
+    pieces = {text[at : at + _SHINGLE] for at in range(max(1, len(text) - _SHINGLE + 1))}
+    return np.unique(np.fromiter((zlib.crc32(piece.encode()) for piece in pieces), np.uint32, len(pieces)))
 
 
-def _candidates(shingles: Sequence[set[int]]) -> Iterator[tuple[int, int]]:
+def _candidates(shingles: Sequence[NDArray[np.uint32]]) -> Iterator[tuple[int, int]]:
     """Yield candidate pairs: those that share a band of their MinHash signatures, each with the first that has it."""
     draw = np.random.default_rng(0)  # draws the hash functions; independent of the split's seed
     factors = draw.integers(1, _PRIME, (_BANDS * _ROWS, 1), dtype=np.int64)
     offsets = draw.integers(0, _PRIME, (_BANDS * _ROWS, 1), dtype=np.int64)
     first: dict[tuple[int, bytes], int] = {}
     for place, found in enumerate(shingles):
-        signs: NDArray[np.int64] = np.fromiter(found, np.int64, len(found)) % _PRIME
+        signs = found.astype(np.int64) % _PRIME
         signature = ((factors * signs + offsets) % _PRIME).min(axis=1).reshape(_BANDS, _ROWS)
         for band, rows in enumerate(signature):
             if (known := first.setdefault((band, rows.tobytes()), place)) != place:

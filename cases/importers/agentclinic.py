@@ -16,8 +16,8 @@ from cases.importers.agentclinic_nejm import nejm_data
 from cases.importers.findings import Findings
 from cases.importers.registry import importer
 from cases.importers.source import Record, Source
-from cases.text.demographics import age_phrases, demographics
-from cases.text.prose import label, paragraph, phrase, prose, sentence
+from cases.text.demographics import age_phrases, beyond_age_and_sex, demographics
+from cases.text.prose import label, listed, paragraph, phrase, prose, sentence
 from cases.text.sentences import first_sentence
 from cases.text.words import language_of
 from cases.vocabulary import normalise, patterns
@@ -63,7 +63,7 @@ def _osce_data(record: Record, osce: Mapping[str, Any]) -> dict[str, Any] | None
     for where, part in ((_ROOT, osce), (_ACTOR, actor), (f"{_ACTOR}.Symptoms", actor.get("Symptoms"))):
         for name, content in part.items() if isinstance(part, Mapping) else ():
             record.check_text(f"{where}.{name}", content)
-    diagnosis = phrase(osce.get("Correct_Diagnosis"))
+    diagnosis = listed(osce.get("Correct_Diagnosis"))
     if not diagnosis:
         record.expected(f"{_ROOT}.Correct_Diagnosis", "the diagnosis", osce.get("Correct_Diagnosis"))
     findings = Findings()
@@ -78,7 +78,7 @@ def _osce_data(record: Record, osce: Mapping[str, Any]) -> dict[str, Any] | None
         "language": language_of(patient["present_illness"], patient["chief_complaint"]),
         "patient": patient,
         "examinations": findings.record,
-        "key": {"examination_items": findings.items, "diagnosis": [diagnosis], "inferred": ["examination_items"]},
+        "key": {"examination_items": findings.items, "diagnosis": diagnosis, "inferred": ["examination_items"]},
         "provenance": {"source": f"AgentClinic ({record.source.path.name})", "note": findings.note},
     }
 
@@ -136,18 +136,15 @@ def _occupation(about: str, social: str) -> str:
     sex = _PATTERNS["sex_word"].search(about)
     ages = age_phrases(about)
     rest = about[sex.end() :] if sex else about.partition(ages[0])[2] if ages else ""
-    if (trailing := rest.strip()) and not _PATTERNS["no_occupation"].search(trailing):
-        return trailing
+    if beyond_age_and_sex(rest).strip() and not _PATTERNS["no_occupation"].search(rest.strip()):
+        return rest.strip()
     match = _PATTERNS["works_as"].search(social)
     return match[1].strip() if match else ""
 
 
 def _beyond_age_and_sex(about: str) -> str:
     """Return the demographics unchanged if they say more than age and sex, else nothing."""
-    rest = about
-    for stated in age_phrases(about):
-        rest = rest.replace(stated, "")
-    return about if re.search(r"\w", _PATTERNS["sex_word"].sub("", rest)) else ""
+    return about if re.search(r"\w", beyond_age_and_sex(about)) else ""
 
 
 def _warn_of_leak(record: Record, case: Case) -> None:

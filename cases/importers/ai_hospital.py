@@ -35,14 +35,15 @@ _COMPLAINTS = ("主诉", "症状", "主要症状", "临床症状")
 
 @importer("ai_hospital")
 def import_ai_hospital(source: Source) -> Iterator[Case]:
-    """Read records (a JSON list) or released evaluations (JSON lines); of a repeated patient, the first is used."""
-    seen: set[str] = set()
+    """Read records (a JSON list) or released evaluations (JSON lines); a record that is repeated is used once."""
+    seen: dict[str, list[object]] = {}
     read: Callable[[Record, Mapping[str, Any]], dict[str, Any] | None]
     for record in source.records():
         value = record.value
         if isinstance(value, Mapping) and isinstance(value.get("medical_record"), Mapping):
-            number, read = value.get("id"), _record
+            number, content, read = value.get("id"), value["medical_record"], _record
         elif isinstance(value, Mapping) and isinstance(value.get("reference_diagnosis"), Mapping):
+            content = {name: text for name, text in value["reference_diagnosis"].items() if name != "patient_id"}
             number, read = value.get("patient_id", value["reference_diagnosis"].get("patient_id")), _reference
         else:
             record.expected(
@@ -51,8 +52,8 @@ def import_ai_hospital(source: Source) -> Iterator[Case]:
             continue
         if number is None:
             record.expected("patient_id" if read is _reference else "id", "the patient's number", number)
-        elif str(number) not in seen:
-            seen.add(str(number))
+        elif content not in seen.setdefault(str(number), []):
+            seen[str(number)].append(content)
             if data := read(record, value):
                 data["provenance"] = {"source": f"AI Hospital ({source.path.name})", **data.get("provenance", {})}
                 if case := record.case(f"ai-hospital-{number}", data):

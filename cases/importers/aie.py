@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from cases.case import Case
+from cases.importers.choices import letter, letter_of, lettered
 from cases.importers.registry import importer
 from cases.importers.source import Record, Source
 from cases.importers.vignettes import read_vignette
@@ -17,7 +18,6 @@ from cases.text.words import language_of
 from cases.vocabulary import patterns
 
 _PATTERNS = patterns("cases", "vocabularies/patterns")
-_OPTION = re.compile(r"\(([A-Z])\)\s*(.*?)\s*(?=\([A-Z]\)|\Z)", re.DOTALL)
 _SPEAKERS = ("doctor", "patient")
 _JOINED = re.compile(r"([。；;])\s*，")  # two fields of the hospital's form, joined
 _NOTHING_MORE = re.compile(r"[\s，,。；;]+(?:暂无|无)[。.]?\s*\Z")  # left by an empty field of the form
@@ -37,12 +37,18 @@ def _data(record: Record, value: Mapping[str, Any]) -> dict[str, Any] | None:
     if not isinstance(raw, Mapping):
         record.expected("raw_data", "an object with question, options and answer_idx", raw)
         return None
-    text, letter = raw.get("question"), str(raw.get("answer_idx") or "").strip()
+    text, given = raw.get("question"), phrase(raw.get("answer"))
     if not isinstance(text, str) or not text.strip():
         record.expected("raw_data.question", "the record as text", text)
-    options = _options(record, raw.get("options"))
-    if options and letter not in options:
-        record.error("raw_data.answer_idx", f"expected one of {', '.join(options)}, found {letter!r}")
+    options = lettered(raw.get("options")) or {}
+    if not options:
+        record.expected("raw_data.options", "lettered options: an object, or '(A) ... (B) ...'", raw.get("options"))
+    stated = "" if raw.get("answer_idx") is None else str(raw["answer_idx"]).strip()
+    right_letter = letter(stated)
+    if right_letter not in options and not right_letter.strip("0123456789"):
+        right_letter = letter_of(given, options)  # no letter, or a place in the list, counted from 0 or 1
+    if options and right_letter not in options:
+        record.error("raw_data.answer_idx", f"expected one of {', '.join(options)}, found {stated!r}")
     _check_types(record, value)
     if not record.sound:
         return None
@@ -52,10 +58,9 @@ def _data(record: Record, value: Mapping[str, Any]) -> dict[str, Any] | None:
     first = (value.get("history") or [{}])[0]
     opening = {speaker: " ".join((first.get(speaker) or "").split()) for speaker in _SPEAKERS}
     vignette = read_vignette(narrative, language, phrase(value.get("chief_complain")) or opening["patient"])
-    given = phrase(raw.get("answer"))
-    right = options.get(letter) or given
-    if given and given.casefold() not in (right.casefold(), letter.casefold()):
-        record.warn("raw_data.answer", f"is {given!r}, but option {letter} is {right!r}; the option is used")
+    right = options[right_letter]
+    if given and letter_of(given, {right_letter: right}) != right_letter:
+        record.warn("raw_data.answer", f"is {given!r}, but option {right_letter} is {right!r}; the option is used")
     of_diagnosis = "dataset" not in value or _PATTERNS["asks_diagnosis"].search(asked) is not None
     dataset = phrase(value.get("dataset")) or "HospitalCases"
     return {
@@ -65,10 +70,10 @@ def _data(record: Record, value: Mapping[str, Any]) -> dict[str, Any] | None:
         "examinations": vignette.findings.record,
         "key": {
             "examination_items": vignette.findings.items,
-            "diagnosis": [right] if right and of_diagnosis else [],
+            "diagnosis": [right] if of_diagnosis else [],
             "question": asked,
             "options": options,
-            "option": letter if options else "",
+            "option": right_letter,
             "entities": [name for name in value.get("entities") or [] if name.strip()],
             "inferred": ["examination_items"],
         },
@@ -97,15 +102,6 @@ def _check_types(record: Record, value: Mapping[str, Any]) -> None:
         for speaker in _SPEAKERS:
             if not isinstance(turn.get(speaker) or "", str):
                 record.expected(f"history.{number}.{speaker}", "text", turn[speaker])
-
-
-def _options(record: Record, given: object) -> dict[str, str]:
-    """Return the options by letter, from an object or from ``(A) ... (B) ...``."""
-    found = dict(_OPTION.findall(given)) if isinstance(given, str) else given
-    if not isinstance(found, Mapping) or not 2 <= len(found) <= 26:
-        record.expected("raw_data.options", "lettered options: an object, or '(A) ... (B) ...'", given)
-        return {}
-    return {str(letter): phrase(text) for letter, text in found.items() if phrase(text)}
 
 
 def _split_question(text: str, asked: str) -> tuple[str, str]:

@@ -6,7 +6,11 @@ from dataclasses import dataclass, field
 
 from cases.text import lexicon
 from cases.text.prose import is_bland, label, paragraph, phrase, prose, sentence
+from cases.text.sentences import sentences
 from cases.vocabulary import AUXILIARY_ITEMS, EXAMINATION_ITEMS, IMAGE_CLASSES, PHYSICAL_ITEMS
+
+_UNLABELLED = "Findings"
+_NAMES = {"test", "test name", "name", "examination", "exam", "item", "study", "检查", "项目", "检查项目"}
 
 
 @dataclass
@@ -34,6 +38,9 @@ class Findings:
                 self.ignored.append(name)
             elif lexicon.is_group(name) and isinstance(content, Mapping) and not all(map(is_bland, content)):
                 self.add_tests(content, lexicon.group_item(name) or default)
+            elif name == _UNLABELLED and isinstance(content, str) and not default:
+                for text in sentences(content):
+                    self.add_text(name, text)
             elif phrase(content):
                 self._add_test(name, content, default)
 
@@ -112,11 +119,26 @@ def _examined(name: str) -> str | None:
 
 
 def _entries(value: object) -> Iterator[tuple[str, object]]:
-    """Yield the labelled parts of a value; text without a label is labelled "Findings"."""
+    """Yield the labelled parts of a value: ``{"Test": "CBC", "Result": ...}`` in a list is labelled "CBC".
+
+    Text without a label is labelled "Findings".
+    """
     if isinstance(value, Mapping):
         yield from ((label(str(key)), content) for key, content in value.items())
     elif isinstance(value, list):
         for part in value:
-            yield from _entries(part)
+            name = _own_name(part)
+            if name is None:
+                yield from _entries(part)
+            else:
+                yield label(part[name]), {key: content for key, content in part.items() if key != name}
     elif text := phrase(value):
-        yield "Findings", text
+        yield _UNLABELLED, text
+
+
+def _own_name(part: object) -> str | None:
+    """Return the key under which an entry of a list has its name; None if there is not exactly one."""
+    if not isinstance(part, Mapping):
+        return None
+    keys = [key for key, text in part.items() if label(str(key)).lower() in _NAMES and isinstance(text, str)]
+    return keys[0] if len(keys) == 1 else None

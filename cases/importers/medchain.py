@@ -18,7 +18,7 @@ from cases.importers.medchain_sections import Sections, is_case
 from cases.importers.registry import importer
 from cases.importers.source import Record, Source
 from cases.text.demographics import age_phrases, demographics
-from cases.text.prose import paragraph, prose, texts
+from cases.text.prose import paragraph, phrase, prose, texts
 from cases.text.sentences import sentences
 from cases.text.words import language_of
 from cases.vocabulary import AUXILIARY_ITEMS, IMAGE_CLASSES, TREATMENT_ITEMS
@@ -69,7 +69,7 @@ def _read(record: Record, title: str, directory: set[str] | None) -> Iterator[Ca
 def read_patient(sections: Sections) -> dict[str, Any]:
     """Return the patient record; a missing complaint is replaced by the opening of the present illness."""
     complaint, illness = sections.text("chief_complaint"), sections.text("present_illness")
-    stated = demographics(*sections.listed("about"), complaint, illness)
+    stated = demographics(*(phrase(content) for _, content in sections.contents("about")), complaint, illness)
     if not complaint and illness:
         complaint = _opening(illness)
         sections.record.warn(

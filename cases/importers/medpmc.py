@@ -12,10 +12,10 @@ from cases.importers.registry import importer
 from cases.importers.source import Record, Source
 from cases.importers.vignettes import sort_tests
 from cases.text import lexicon
-from cases.text.demographics import age_phrases, demographics
+from cases.text.demographics import beyond_age_and_sex, demographics
 from cases.text.named_tests import named_tests
 from cases.text.note_sections import claimed_by, note_sections
-from cases.text.prose import paragraph, prose
+from cases.text.prose import listed, paragraph, prose
 from cases.text.sentences import sentences
 from cases.vocabulary import IMAGE_CLASSES, PHYSICAL_ITEMS, patterns
 
@@ -70,7 +70,8 @@ def _data(record: Record, value: Mapping[str, Any]) -> dict[str, Any] | None:
         findings.by_item.setdefault(_region(line) or lexicon.GENERAL, []).append(line)
     examined = text.get("Examinations") if texts["Examinations"] else ""
     rest, leads = _leads(
-        examined if isinstance(examined, str) else texts["Examinations"], [str(name) for name in images]
+        examined if isinstance(examined, str) else texts["Examinations"],
+        {str(name): _plain(report) for name, report in images.items()},
     )
     for name in leads.keys() - {str(name) for name in images}:
         record.warn("Text.Examinations", f"marks the picture {name!r}, which Image does not contain; left out")
@@ -90,16 +91,16 @@ def _data(record: Record, value: Mapping[str, Any]) -> dict[str, Any] | None:
             led.add((item, lead))
             for filed in (findings.by_item, *([unpictured] if str(file) not in pictured else [])):
                 filed[item] = list(dict.fromkeys([*filed.get(item, []), line]))
-    about = texts["Patient Information"]
-    stated = demographics(about, texts["Present Illness"], brief=True)
+    about, names = texts["Patient Information"], text.get("Diagnosis")
+    person, illness_tells = demographics(about, brief=True), demographics(texts["Present Illness"])
     occupation, history = _person(about)
     past, habits, family = _histories(texts["Past Medical History"])
     return {
         "id": f"med-pmc-{value.get('id', record.number)}",
         "language": "en",
         "patient": {
-            "age_years": stated.age_years,
-            "sex": stated.sex,
+            "age_years": illness_tells.age_years if person.age_years is None else person.age_years,
+            "sex": person.sex or illness_tells.sex,
             "occupation": occupation,
             "chief_complaint": texts["Chief Complaint"],
             "present_illness": paragraph(texts["Present Illness"], illness),
@@ -122,7 +123,7 @@ def _data(record: Record, value: Mapping[str, Any]) -> dict[str, Any] | None:
             "picture_reports": {
                 image["file"]: _plain(images[name]) for name, image in _by_report(shown, images) if _plain(images[name])
             },
-            "diagnosis": [texts["Diagnosis"]],
+            "diagnosis": listed(names) if isinstance(names, list) else [texts["Diagnosis"]],
             "treatment_course": texts["Treatment"],
             "inferred": ["examination_items", "department", "sub_departments"],
         },
@@ -130,27 +131,30 @@ def _data(record: Record, value: Mapping[str, Any]) -> dict[str, Any] | None:
     }
 
 
-def _leads(examinations: str, names: list[str]) -> tuple[str, dict[str, str]]:
+def _leads(examinations: str, reports: Mapping[str, str]) -> tuple[str, dict[str, str]]:
     """Remove the marks of pictures and their introductions from a text; return it and each picture's introduction.
 
-    Consecutive marks share the introduction of the first; the leading zeros of a mark and its file may differ.
+    Consecutive marks share the introduction of the first; the leading zeros of a mark and its file may differ. What
+    states a finding ("CT showed no mass") stays in the text if the picture has no report.
     """
-    files = {name.lstrip("0"): name for name in names}
+    files = {name.lstrip("0"): name for name in reports}
     leads: dict[str, str] = {}
     parts: list[str] = []
     start, lead = 0, ""
     for mark in _WRITTEN["mark"].finditer(examinations):
         before = examinations[start : mark.start()].lstrip(_BETWEEN)
+        name = files.get(mark[1].lstrip("0"), mark[1])
         own = _WRITTEN["piece"].split(before)[-1]
         if _WRITTEN["joins"].fullmatch(own):
             before = before[: -len(own)]
         elif re.search(r"\w", own):
             lead = own.strip()
             classes = {test.item for test in named_tests(lead)}
-            if classes and classes <= set(IMAGE_CLASSES) and len(lead.split()) <= _LONGEST_LEAD:
+            only_leads = reports.get(name) or not _WRITTEN["states"].search(lead)
+            if only_leads and classes and classes <= set(IMAGE_CLASSES) and len(lead.split()) <= _LONGEST_LEAD:
                 before = before[: -len(own)]
         parts.append(before)
-        leads[files.get(mark[1].lstrip("0"), mark[1])] = lead
+        leads[name] = lead
         start = mark.end()
     return "\n".join([*parts, examinations[start:].lstrip(_BETWEEN)]), leads
 
@@ -224,10 +228,9 @@ def _region(seen: str) -> str:
 
 def _person(about: str) -> tuple[str, str]:
     """Return occupation and history from the patient's information; "Male, 66 years old, farmer" has no history."""
-    remaining = _PATTERNS["sex_word"].sub("", _without(about, age_phrases(about)))
     rest = [
         part
-        for piece in re.split(r"[,;.]", remaining)
+        for piece in re.split(r"[,;.]", beyond_age_and_sex(about))
         if (part := re.sub(r"(?i)^\W*(?:patient\b)?\W*", "", piece).strip())
     ]
     if job := _WRITTEN["occupations"].search(about):
@@ -277,9 +280,3 @@ def _by_report(shown: list[dict[str, str]], images: Mapping[str, object]) -> Ite
 def _plain(value: object) -> str:
     text = " ".join(value.split()) if isinstance(value, str) else prose(value)
     return "" if _WRITTEN["nothing"].fullmatch(text) else text
-
-
-def _without(text: str, parts: list[str]) -> str:
-    for part in parts:
-        text = text.replace(part, "")
-    return text

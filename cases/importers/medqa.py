@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from cases.case import Case
+from cases.importers.choices import letter, letter_of, lettered
 from cases.importers.registry import importer
 from cases.importers.source import Record, Source
 from cases.importers.vignettes import read_vignette
@@ -27,13 +28,14 @@ _PATTERNS = patterns("cases", "vocabularies/patterns")
 
 @dataclass(frozen=True)
 class CaseStudy:
-    """A question that describes a patient: narrative, closing question, right answer, and lettered options."""
+    """A question that describes a patient: narrative, closing question, right answer, lettered options, its letter."""
 
     record: Record
     told: str
     asked: str
     answer: str
     options: dict[str, str]
+    letter: str
 
     @property
     def id(self) -> str:
@@ -90,13 +92,8 @@ def _study(record: Record, value: Mapping[str, Any]) -> CaseStudy | None:
     for name in ("question", "answer"):
         if not isinstance(value.get(name), str) or not value[name].strip():
             record.expected(name, "text", value.get(name))
-    options = value.get("options", {})
-    if isinstance(options, list) and all(isinstance(one, Mapping) and {"key", "value"} <= set(one) for one in options):
-        options = {one["key"]: one["value"] for one in options}  # the form used by mirrors
-    elif isinstance(options, list) and all(isinstance(one, str) for one in options):
-        options = {chr(ord("A") + place): one for place, one in enumerate(options)}
-    if not isinstance(options, Mapping):
-        record.expected("options", "an object of lettered choices", options)
+    if not isinstance(value.get("options", {}), Mapping | list):
+        record.expected("options", "an object of lettered choices", value["options"])
     if record.sound and language_of(value["question"]) != "en":
         record.error("question", "is not English; expected a question of MedQA-USMLE")
     if not record.sound:
@@ -104,13 +101,19 @@ def _study(record: Record, value: Mapping[str, Any]) -> CaseStudy | None:
     narrative = sentences(" ".join(value["question"].split()))
     closes = len(narrative) > 1 and (narrative[-1].endswith("?") or re.match(r"which|what|how", narrative[-1], re.I))
     asked = narrative.pop() if closes else ""
-    lettered = {str(letter): phrase(text) for letter, text in options.items()}
-    return CaseStudy(record, " ".join(narrative), asked, phrase(value["answer"]), lettered)
+    options = lettered(value.get("options")) or {}
+    answer = phrase(value["answer"])
+    stated = letter(value.get("answer_idx") or "")
+    right = letter_of(answer, options, stated)
+    if options and not right:
+        record.warn("answer", f"{answer!r} is none of the options, which are left out")
+    elif stated in options and stated != right:
+        record.warn("answer_idx", f"is {stated}, but the answer {answer!r} is option {right}; the answer is used")
+    return CaseStudy(record, " ".join(narrative), asked, options.get(right, answer), options if right else {}, right)
 
 
 def _data(study: CaseStudy) -> dict[str, Any]:
     vignette = read_vignette(study.told, "en")
-    letter = next((letter for letter, text in study.options.items() if text == study.answer), "")
     return {
         "patient": vignette.patient,
         "examinations": vignette.findings.record,
@@ -119,8 +122,8 @@ def _data(study: CaseStudy) -> dict[str, Any]:
             "diagnosis": [study.answer] if study.asks_diagnosis else [],
             "treatment_course": study.answer if study.asks_plan else "",
             "question": study.asked,
-            "options": study.options if letter else {},
-            "option": letter,
+            "options": study.options,
+            "option": study.letter,
             "inferred": ["examination_items"],
         },
         "provenance": {"source": f"MedQA-USMLE ({study.record.source.path.name})", "note": f"Answer: {study.answer}."},

@@ -65,6 +65,13 @@ def without_ages(text: str, age_years: float | None = None) -> str:
     return text
 
 
+def beyond_age_and_sex(text: str) -> str:
+    """Return what a short description of a person says besides age and sex; blank if nothing."""
+    for stated in age_phrases(text):
+        text = text.replace(stated, "")
+    return _STATED["bare_age"].sub("", _STATED["who"].sub("", text), count=1)
+
+
 def _ages(text: str, brief: bool) -> Iterator[float]:
     for pattern in _AGES:
         for match in pattern.finditer(text):
@@ -79,8 +86,11 @@ def _ages(text: str, brief: bool) -> Iterator[float]:
         yield round(int(span["n"]) * _YEARS_PER[span["unit"]], 3)
     if _PATTERNS["newborn"].search(text) and (brief or _PATTERNS["newborn"].search(text[:60])):
         yield 0.0
-    if brief and (bare := re.fullmatch(r"\D*(\d{1,3})\D*", text)) and int(bare[1]) <= _OLDEST:
-        yield float(bare[1])
+    alone = brief and (
+        _STATED["age_alone"].fullmatch(_STATED["who"].sub("_", text)) or _STATED["only_number"].fullmatch(text)
+    )
+    if alone and (years := float(alone["n"]) * _YEARS_PER[(alone["unit"] or "y")[0].lower()]) <= _OLDEST:
+        yield round(years, 3)
 
 
 def _sex(text: str, brief: bool) -> Sex | None:
@@ -88,7 +98,7 @@ def _sex(text: str, brief: bool) -> Sex | None:
         if match := pattern.search(text):
             return _sex_of(match)
     if brief:
-        return _sex_of(_PATTERNS["sex"].search(text))
+        return _sex_of(_PATTERNS["sex"].search(text) or _STATED["sex_letter"].search(text))
     # In running text: the word beside the age ("a 45-year-old man", not "her male partner"), else the first pronoun.
     for pattern in _AGES:
         for match in pattern.finditer(text):

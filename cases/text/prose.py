@@ -95,6 +95,11 @@ def texts(value: object) -> list[str]:
     return [text] if text else []
 
 
+def listed(value: object) -> list[str]:
+    """Return the entries of a list as one phrase each, any other value as a single phrase; empty ones are left out."""
+    return [text for text in map(phrase, value if isinstance(value, list) else [value]) if text]
+
+
 def _entry(key: str, value: object) -> str:
     content = phrase(value)
     if not content or is_bland(key):

@@ -11,7 +11,7 @@ from cases import load_cases, save_cases
 from cases.importers import IMPORTERS, ImportResult, import_cases
 from cases.registry import RegistryError
 from cases.text import lexicon
-from cases.text.demographics import demographics
+from cases.text.demographics import beyond_age_and_sex, demographics
 from cases.text.prose import paragraph, phrase
 from cases.text.sentences import first_sentence
 from cases.text.words import language_of
@@ -259,6 +259,32 @@ def test_age_and_sex_are_read_where_stated_of_the_patient_and_nowhere_else(
 ) -> None:
     stated = demographics(text)
     assert (stated.age_years, stated.sex) == (age, sex)
+
+
+@pytest.mark.parametrize(
+    ("about", "age", "sex", "more"),
+    [
+        ("3 months", 0.25, None, False),
+        ("Male, 6 weeks", 0.115, "male", False),
+        ("Age (3; unit: months); Sex: male", 0.25, "male", False),
+        ("45M", 45, "male", False),
+        ("45 yo F", 45, "female", False),
+        ("F, 45", 45, "female", False),
+        ("Teacher, 45, female", 45, "female", True),
+        ("性别：女；年龄：45；职业：教师", 45, "female", True),
+        ("a woman in her 60s", 60, "female", True),
+        ("-1", None, None, False),
+        ("6m", None, None, True),
+        ("Woman, 12 weeks pregnant", None, "female", True),
+        ("Ghanaian woman with 3 children", None, "female", True),
+        ("Clerk, smokes for 10 years", None, None, True),
+    ],
+)
+def test_in_a_short_description_a_number_is_an_age_in_its_unit_or_none(
+    about: str, age: float | None, sex: str | None, more: bool
+) -> None:
+    stated = demographics(about, brief=True)
+    assert (stated.age_years, stated.sex, any(map(str.isalpha, beyond_age_and_sex(about)))) == (age, sex, more)
 
 
 def test_nested_values_read_as_sentences() -> None:

@@ -117,6 +117,27 @@ def test_what_no_rule_knows_and_what_is_no_finding_is_warned_about(tmp_path: Pat
     assert "'Quux Index'" in warnings and "'Suggestion' is not a finding" in warnings
 
 
+def test_diagnoses_in_a_list_are_several_and_a_letter_is_no_occupation(tmp_path: Path) -> None:
+    actor = {**OSCE["Patient_Actor"], "Demographics": "3 months, F"}
+    [case] = read(tmp_path, osce(Patient_Actor=actor, Correct_Diagnosis=["Ureteral stone", None, "Gout"])).cases
+    assert (case.key.diagnosis, case.patient.age_years) == (["Ureteral stone", "Gout"], 0.25)
+    assert (case.patient.sex, case.patient.occupation, case.patient.personal_history) == ("female", "", "")
+
+
+@pytest.mark.parametrize(
+    "tests",
+    [
+        [{"Test": "CBC", "Result": "WBC 12"}, {"Test": "Chest X-ray", "Result": "Clear"}],
+        "CBC: WBC 12. Chest X-ray: Clear.",
+        ["CBC: WBC 12", "Chest X-ray: Clear"],
+    ],
+)
+def test_tests_in_a_list_or_in_running_text_are_filed_under_their_names(tmp_path: Path, tests: object) -> None:
+    result = read(tmp_path, osce(Test_Results=tests, Physical_Examination_Findings={}))
+    found = {"X-ray": "Chest X-ray: Clear.", "Blood Test": "CBC: WBC 12."}
+    assert (result.cases[0].examinations.results, result.problems) == (found, [])
+
+
 def test_ids_are_the_files_name_and_the_records_number(tmp_path: Path) -> None:
     result = read(tmp_path, osce(), {}, osce())
     assert [case.id for case in result.cases] == ["my-cases-001", "my-cases-003"]

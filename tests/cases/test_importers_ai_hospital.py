@@ -48,6 +48,14 @@ def one(folder: Path, record: Any, **how: Any) -> Case:
     return case
 
 
+def test_a_number_that_stands_twice_is_two_patients_unless_all_is_repeated(tmp_path: Path) -> None:
+    other = {**RECORD, "主诉": "咳嗽2天。"}
+    records = [{"id": number, "medical_record": record} for number, record in ((1, RECORD), ("1", RECORD), (1, other))]
+    result = read(tmp_path, *records)
+    assert [case.id for case in result.cases] == ["ai-hospital-1", "ai-hospital-1-2"]
+    assert result.cases[1].patient.chief_complaint == "咳嗽2天。" and [one.field for one in result.warnings] == ["id"]
+
+
 def test_every_section_of_a_record_has_its_field(tmp_path: Path) -> None:
     case = one(tmp_path, {"id": 12, "profile": "An invented person.", "medical_record": RECORD})
     patient, key = case.patient, case.key

@@ -219,6 +219,14 @@ def test_a_picture_of_no_image_class_is_left_out_with_a_warning(tmp_path: Path) 
     assert not result.cases[0].examinations.images and "is not an image class" in str(result.warnings[0])
 
 
+def test_an_age_is_read_by_the_name_of_its_field(tmp_path: Path) -> None:
+    case = {"【病案介绍】": {"一般资料": {"性别": "女", "年龄": 45}, "主诉": "便血。"}}
+    source = tmp_path / "cases.json"
+    source.write_text(json.dumps({"便血": case}, ensure_ascii=False), "utf-8")
+    [read] = import_cases("medchain", source).cases
+    assert (read.patient.age_years, read.patient.sex) == (45, "female")
+
+
 def test_without_a_chief_complaint_the_present_illness_opens_it(tmp_path: Path) -> None:
     result = read(tmp_path, {"a": {"现病史": "患者，女，45岁。头痛3天。无发热。"}})
     assert result.cases[0].patient.chief_complaint == "患者，女，45岁。头痛3天。" and len(result.warnings) == 1

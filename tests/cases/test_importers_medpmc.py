@@ -48,6 +48,13 @@ def test_diagnoses_in_one_numbered_text_are_several(tmp_path: Path) -> None:
         assert case.key.diagnosis == names
 
 
+def test_diagnoses_in_a_list_are_several_and_a_span_of_the_illness_is_no_age(tmp_path: Path) -> None:
+    texts = {"Patient Information": "A female teacher", "Present Illness": "Pain for 3 days.", "Diagnosis": ["A", "B"]}
+    [case] = imported(tmp_path, {**CASE, "Text": {**CASE["Text"], **texts}}).cases
+    assert case.key.diagnosis == ["A", "B"]
+    assert (case.patient.age_years, case.patient.sex, case.patient.occupation) == (None, "female", "teacher")
+
+
 def test_a_case_has_its_parts_its_pictures_and_a_report_for_each(tmp_path: Path) -> None:
     result = imported(tmp_path, CASE)
     assert not result.problems
@@ -176,6 +183,13 @@ def test_an_order_for_angiography_hands_over_that_picture_and_a_ct_both_of_its_o
 
     assert handed("angiography") == ["00003.jpg"]
     assert handed("CT") == ["00001.jpg", "00002.jpg"]
+
+
+def test_a_finding_before_the_mark_of_a_picture_without_a_report_is_kept(tmp_path: Path) -> None:
+    texts = {**CASE["Text"], "Examinations": "White cells 9.1. CT showed no mass <\\image00001.jpg>."}
+    for images in ({}, {"00001.jpg": ""}, {"00001.jpg": None}):
+        [case] = imported(tmp_path, {**CASE, "Text": texts, "Image": images}, pictures=0).cases
+        assert case.examinations.auxiliary["CT"] == "CT showed no mass."
 
 
 def test_a_picture_that_is_not_there_is_named_and_its_report_kept(tmp_path: Path) -> None:

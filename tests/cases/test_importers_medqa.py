@@ -58,6 +58,20 @@ def test_choices_in_a_bare_list_have_letters_in_their_order(tmp_path: Path) -> N
     assert (key.options, key.option) == ({"A": "Polydipsia", "B": "Diabetes insipidus"}, "B")
 
 
+def test_an_answer_in_other_letters_keeps_its_options_and_a_bare_letter_is_no_diagnosis(tmp_path: Path) -> None:
+    for answer in ("diabetes insipidus ", "A"):
+        key = only(imported(tmp_path, {**QUESTION, "answer": answer})).key
+        assert (key.diagnosis, key.option, len(key.options)) == (["Diabetes insipidus"], "A", 3)
+
+
+def test_an_answer_beside_its_options_or_of_another_letter_is_told(tmp_path: Path) -> None:
+    other = imported(tmp_path, {**QUESTION, "answer": "Polydipsia"})
+    assert [problem.field for problem in other.warnings] == ["answer_idx"]
+    assert (other.cases[0].key.diagnosis, other.cases[0].key.option) == (["Polydipsia"], "B")
+    none = imported(tmp_path, {**QUESTION, "answer": "Gout"})
+    assert [problem.field for problem in none.warnings] == ["answer"] and none.cases[0].key.options == {}
+
+
 def test_a_test_that_would_confirm_the_diagnosis_is_none(tmp_path: Path) -> None:
     asked = QUESTION["question"].replace("the most likely diagnosis", "the best test to confirm the diagnosis")
     key = only(imported(tmp_path, {**QUESTION, "question": asked})).key

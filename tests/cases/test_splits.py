@@ -1,3 +1,6 @@
+import random
+import string
+import tracemalloc
 from collections import Counter
 
 import pytest
@@ -24,6 +27,23 @@ def test_records_of_one_patient_go_into_one_split() -> None:
 
 def test_different_patients_are_not_taken_for_one() -> None:
     assert [len(group) for group in duplicates(CASES)] == [1] * len(CASES)
+
+
+def test_long_histories_are_compared_in_little_memory() -> None:
+    """50,000 cases took 3.5 GB: what is kept of a history is four bytes for each of its places."""
+    chance = random.Random(0)
+    told = ["".join(chance.choices(string.ascii_letters, k=1_000)) for _ in range(120)]
+    cases = [
+        CASES[0].model_copy(
+            update={"id": str(n), "patient": CASES[0].patient.model_copy(update={"present_illness": text})}
+        )
+        for n, text in enumerate(told)
+    ]
+    tracemalloc.start()
+    groups = duplicates(cases)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert len(groups) == 120 and peak < 8e6, "four bytes for each of 120,000 places, and the work on one history"
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,50 @@
+"""Lettered options are read however a file writes them, and the right one is the one that the file means."""
+
+import pytest
+
+from cases.importers.choices import letter_of, lettered
+
+TWO = {"A": "Gout", "B": "Pseudogout"}
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"a": "Gout", "b": "Pseudogout"},
+        {"(A)": "Gout", "(B)": "Pseudogout"},
+        {"Ａ": "Gout", "Ｂ.": "Pseudogout", "C": ""},
+        [{"key": "A", "value": "Gout"}, {"key": "B", "value": "Pseudogout"}],
+        ["Gout", "Pseudogout"],
+        ["A. Gout", "B. Pseudogout"],
+        "(A) Gout (B) Pseudogout",
+        "A. Gout\nB. Pseudogout",
+        "a) Gout b) Pseudogout",
+    ],
+)
+def test_options_have_upper_case_letters_whatever_marks_them(given: object) -> None:
+    assert lettered(given) == TWO
+
+
+@pytest.mark.parametrize(
+    "given", ["none", "(A) Gout", "(A) Gout (C) Pseudogout", {}, None, {"a": "x", "A": "y"}, [1, 2]]
+)
+def test_what_has_no_two_letters_is_no_options(given: object) -> None:
+    assert lettered(given) is None
+
+
+def test_a_letter_within_an_option_is_no_mark() -> None:
+    assert lettered("(A) Vitamin C. (B) Iron") == {"A": "Vitamin C", "B": "Iron"}
+
+
+@pytest.mark.parametrize(
+    ("answer", "stated", "right"),
+    [("gout.", "", "A"), ("Ｐseudogout ", "", "B"), ("b", "", "B"), ("Sprain", "B", ""), ("", "", "")],
+)
+def test_the_right_letter_is_that_of_the_words_or_the_letter_itself(answer: str, stated: str, right: str) -> None:
+    assert letter_of(answer, TWO, stated) == right
+
+
+def test_options_that_differ_in_case_are_told_apart_and_equal_ones_by_the_stated_letter() -> None:
+    assert letter_of("pH", {"A": "PH", "B": "pH"}) == "B"
+    assert letter_of("PH.", {"A": "pH", "B": "Ph"}) == ""
+    assert letter_of("x", {"A": "x", "B": "x"}, "B") == "B"
