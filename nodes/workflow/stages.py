@@ -45,7 +45,7 @@ class DecidedOutput(Progress, total=False):
 
 def _adding(**keys: Any) -> type:
     """Return the state keys that a stage writes: these, and those that every node may add to."""
-    return TypedDict("StageOutput", {**get_type_hints(Progress, include_extras=True), **keys}, total=False)  # type: ignore[misc]
+    return TypedDict("StageOutput", {**get_type_hints(Progress, include_extras=True), **keys}, total=False)  # type: ignore[operator,no-any-return]
 
 
 class Settings(Protocol):
