@@ -17,7 +17,7 @@ from cases.text.words import language_of
 from cases.vocabulary import patterns
 
 _PATTERNS = patterns("cases", "vocabularies/patterns")
-_OPTION = re.compile(r"\(([A-Z])\)\s*(.*?)\s*(?=\([A-Z]\)|\Z)", re.DOTALL)
+OPTION = re.compile(r"\(([A-Z])\)\s*(.*?)\s*(?=\([A-Z]\)|\Z)", re.DOTALL)  # "(A) Flu (B) Asthma"
 _SPEAKERS = ("doctor", "patient")
 _JOINED = re.compile(r"([。；;])\s*，")  # two fields of the hospital's form, joined
 _NOTHING_MORE = re.compile(r"[\s，,。；;]+(?:暂无|无)[。.]?\s*\Z")  # left by an empty field of the form
@@ -101,7 +101,7 @@ def _check_types(record: Record, value: Mapping[str, Any]) -> None:
 
 def _options(record: Record, given: object) -> dict[str, str]:
     """Return the options by letter, from an object or from ``(A) ... (B) ...``."""
-    found = dict(_OPTION.findall(given)) if isinstance(given, str) else given
+    found = dict(OPTION.findall(given)) if isinstance(given, str) else given
     if not isinstance(found, Mapping) or not 2 <= len(found) <= 26:
         record.expected("raw_data.options", "lettered options: an object, or '(A) ... (B) ...'", given)
         return {}
