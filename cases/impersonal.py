@@ -8,7 +8,7 @@ import re
 from functools import lru_cache
 
 from cases.case import Case, PatientRecord, Sex
-from cases.sexes import LANGUAGES, PRONOUNS, SHE_HE_ZH, is_object, like, with_texts
+from cases.sexes import LANGUAGES, PRONOUNS, SHE_HE_ZH, is_object, like, replaced, with_texts
 from cases.text.demographics import without_ages
 from cases.vocabulary import Language, patterns, word_list
 
@@ -70,11 +70,7 @@ def _neutral_words(text: str, language: Language) -> str:
     for pairs in word_list("sexes")["pairs"].values():
         for woman, man, neutral in pairs[language]:
             words |= {woman.casefold(): neutral, man.casefold(): neutral}
-    edge = r"\b" if language == "en" else ""
-    longest_first = "|".join(sorted(words, key=len, reverse=True))
-    return re.sub(
-        f"{edge}(?:{longest_first}){edge}", lambda found: like(found[0], words[found[0].casefold()]), text, flags=re.I
-    )
+    return replaced(text, words, language)
 
 
 def _pronouns(text: str, sex: Sex | None) -> str:

@@ -50,16 +50,12 @@ def read_notes(source: str | Path | Sequence[str | Path], warnings: list[Problem
     path = Path(source)
     if str(source) == BUILTIN:
         return [note_of(case).model_copy(update={"source": BUILTIN}) for case in load_cases(BUILTIN)]
-    if path.is_dir():
-        reader = Source(path)
-        notes = list(_texts(sorted(path.glob("*.txt")), reader))
-        if not (notes or reader.problems):
-            reader.error("contains no .txt files; expected one note per file")
-    else:
-        reader = Source(path)
-        notes = list(_texts([path], reader) if path.suffix == ".txt" else _records(reader))
-        if not (notes or reader.problems):
-            reader.error(f"contains no notes; expected {_KNOWN}")
+    reader, folder = Source(path), path.is_dir()
+    files = sorted(path.glob("*.txt")) if folder else [path]
+    notes = list(_texts(files, reader) if folder or path.suffix == ".txt" else _records(reader))
+    if not (notes or reader.problems):
+        wanted = ".txt files; expected one note per file" if folder else f"notes; expected {_KNOWN}"
+        reader.error(f"contains no {wanted}")
     for note_id, count in _duplicate_ids(notes).items():
         reader.error(f"{note_id!r} is the id of {count} notes; ids must be unique", field="id")
     if warnings is not None:

@@ -115,10 +115,10 @@ def _changed(text: str, section: str = "", *, sex: Sex, language: Language) -> s
     if language == "zh":
         if section != "family_history":
             text = text.replace("她", "他") if sex == "male" else _HE_ZH.sub("她", text)
-        return _replaced(text, {**words, **children}, language)
+        return replaced(text, {**words, **children}, language)
     spouses = _replacements(("spouse",), sex, language)
-    text = "".join(_replaced(_pronouns(part, sex, section, spouses), words, "en") for part in pieces(text))
-    return _MY_CHILD.sub(lambda found: _replaced(found[0], children, "en"), text) if children else text
+    text = "".join(replaced(_pronouns(part, sex, section, spouses), words, "en") for part in pieces(text))
+    return _MY_CHILD.sub(lambda found: replaced(found[0], children, "en"), text) if children else text
 
 
 def _replacements(groups: Iterable[str], sex: Sex, language: Language) -> dict[str, str]:
@@ -131,7 +131,8 @@ def _replacements(groups: Iterable[str], sex: Sex, language: Language) -> dict[s
     return words
 
 
-def _replaced(text: str, words: Mapping[str, str], language: Language) -> str:
+def replaced(text: str, words: Mapping[str, str], language: Language) -> str:
+    """Return a text with words replaced, in any case, the longest first; a capital stays one."""
     edge = r"\b" if language == "en" else ""
     pattern = re.compile(f"{edge}(?:{'|'.join(sorted(words, key=len, reverse=True))}){edge}", re.IGNORECASE)
     folded = {old.casefold(): new for old, new in words.items()}

@@ -61,25 +61,23 @@ def split_cases(cases: Sequence[Case], ratio: str = "7:1:2", seed: int = 0) -> l
 
 def duplicates(cases: Sequence[Case]) -> list[list[int]]:
     """Return the indices of the cases grouped by patient: variants, and records with nearly the same history."""
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
+    if not cases:
+        return []
     shingles = [_shingles(case) for case in cases]
-    leader = list(range(len(cases)))
-
-    def root(place: int) -> int:
-        while leader[place] != place:
-            leader[place] = place = leader[leader[place]]
-        return place
-
     places = {case.id: place for place, case in enumerate(cases)}
-    for place, case in enumerate(cases):
-        parent = places.setdefault(case.parent_id or case.id, place)  # or the first variant
-        leader[max(root(place), root(parent))] = min(root(place), root(parent))
-    for one, other in _candidates(shingles):
+    # Each case with its parent, or with the first variant of an absent one.
+    alike = [(place, places.setdefault(case.parent_id or case.id, place)) for place, case in enumerate(cases)]
+    for one, other in set(_candidates(shingles)):
         both = len(np.intersect1d(shingles[one], shingles[other], assume_unique=True))
-        if root(one) != root(other) and both >= _MIN_SIMILARITY * (len(shingles[one]) + len(shingles[other]) - both):
-            leader[max(root(one), root(other))] = min(root(one), root(other))
+        if both >= _MIN_SIMILARITY * (len(shingles[one]) + len(shingles[other]) - both):
+            alike.append((one, other))
+    links = coo_array((np.ones(len(alike)), np.array(alike).T), shape=(len(cases), len(cases)))
     groups: dict[int, list[int]] = defaultdict(list)
-    for place in range(len(cases)):
-        groups[root(place)].append(place)
+    for place, group in enumerate(connected_components(links, directed=False)[1]):
+        groups[group].append(place)
     return list(groups.values())
 
 

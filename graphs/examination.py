@@ -11,7 +11,7 @@ from graphs.state_graph import StateGraph
 from graphs.strategies.decision import decision_by
 from nodes.context import Context
 from nodes.state.chart import Findings
-from nodes.state.graph_states import ExaminationState
+from nodes.state.graph_states import DecidingState
 from nodes.workflow.stages import EXAMINATION, read_chart
 
 
@@ -25,11 +25,9 @@ def each_image_class(state: Findings, runtime: Runtime[Context]) -> list[Send] |
     ] or "nothing to report"
 
 
-def build_examination(strategy: str = "group") -> StateGraph[ExaminationState, Context, Findings, Any]:
+def build_examination(strategy: str = "group") -> StateGraph[DecidingState, Context, Findings, Any]:
     """Build the examination, with every report decided by one strategy."""
-    builder = StateGraph(
-        ExaminationState, context_schema=Context, input_schema=Findings, output_schema=EXAMINATION.output
-    )
+    builder = StateGraph(DecidingState, context_schema=Context, input_schema=Findings, output_schema=EXAMINATION.output)
     builder.add_node("report", decision_by(strategy, EXAMINATION))
 
     builder.add_conditional_edges(START, each_image_class, {"each image class": "report", "nothing to report": END})

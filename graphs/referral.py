@@ -6,13 +6,13 @@ from graphs.state_graph import StateGraph
 from graphs.strategies.decision import decision_by
 from nodes.context import Context
 from nodes.state.chart import Findings
-from nodes.state.graph_states import ReferralOutput, ReferralState
+from nodes.state.graph_states import DecidingState, ReferralOutput
 from nodes.workflow.stages import LEVEL1, LEVEL2
 
 
-def build_referral(strategy: str = "group") -> StateGraph[ReferralState, Context, Findings, ReferralOutput]:
+def build_referral(strategy: str = "group") -> StateGraph[DecidingState, Context, Findings, ReferralOutput]:
     """Build the referral, with both levels decided by one strategy."""
-    builder = StateGraph(ReferralState, context_schema=Context, input_schema=Findings, output_schema=ReferralOutput)
+    builder = StateGraph(DecidingState, context_schema=Context, input_schema=Findings, output_schema=ReferralOutput)
     builder.add_node("level1", decision_by(strategy, LEVEL1))
     builder.add_node("level2", decision_by(strategy, LEVEL2))
 

@@ -29,6 +29,11 @@ JUDGE_FAILED = "judge failed"  # prefix of the reason why an answer has no score
 T = TypeVar("T")
 
 
+def judge_failed(error: AskError) -> str:
+    """Return the reason of an answer without a score, given the error of its judge."""
+    return f"{JUDGE_FAILED}: {error.reason}: {error}"
+
+
 async def side_by_side(judging: Iterable[Awaitable[T]]) -> list[T]:
     """Await all at once; the first error is raised only when all are done, as calls in flight are paid."""
     results: list[T] = []
@@ -50,7 +55,7 @@ class CaseScores:
     def none_of(cls, names: Iterable[str], why: str | AskError) -> Self:
         """Leave all names unscored for one reason: a text, or the error of a judge."""
         names = list(names)
-        reason = why if isinstance(why, str) else f"{JUDGE_FAILED}: {why.reason}: {why}"
+        reason = why if isinstance(why, str) else judge_failed(why)
         return cls(dict.fromkeys(names), dict.fromkeys(names, reason))
 
 
@@ -99,7 +104,7 @@ class Metric:
                 return f"{METRIC_FAILED}: it returned {value!r:.80}; expected a finite number or None"
             return float(value)
         except UNANSWERED as error:
-            return f"{JUDGE_FAILED}: {error.reason}: {error}"
+            return judge_failed(error)
         except AskError:
             raise
         except (Exception, SystemExit) as error:  # raised by custom code

@@ -33,10 +33,6 @@ class Section:
         """Whether notes use this name as its heading."""
         return re.fullmatch(self.headings, name, re.IGNORECASE) is not None
 
-    def heading(self, language: Language) -> str:
-        """Return the heading that we write."""
-        return self.zh if language == "zh" else self.en
-
 
 @cache
 def note_sections() -> dict[str, Section]:
@@ -60,7 +56,8 @@ def note_sections() -> dict[str, Section]:
 
 def heading(name: str, language: Language) -> str:
     """Return the heading that we write for a section."""
-    return note_sections()[name].heading(language)
+    section = note_sections()[name]
+    return section.zh if language == "zh" else section.en
 
 
 @cache

@@ -8,7 +8,11 @@ from cases.text.words import rules_of
 from cases.vocabulary import EXAMINATION_ITEMS, Language
 
 HISTORIES = ("chief_complaint", "present_illness", "past_history", "personal_history", "family_history")
-_SEX = {"en": {"male": "male", "female": "female"}, "zh": {"male": "男", "female": "女"}}
+_PERSON = {
+    "en": ("Age: {}.", "Sex: {}.", "Occupation: {}."),
+    "zh": ("年龄：{}。", "性别：{}。", "职业：{}。"),
+}
+_SEX_ZH = {"male": "男", "female": "女"}
 
 
 @dataclass(frozen=True)
@@ -35,17 +39,11 @@ def record_sentences(
 
 
 def _person(patient: PatientRecord, language: Language) -> list[str]:
-    language, lines = rules_of(language), []
-    if (years := patient.age_years) is not None:
-        lines.append(
-            f"Age: {age_in_words(years, 'en')}." if language == "en" else f"年龄：{age_in_words(years, 'zh')}。"
-        )
-    if patient.sex:
-        sex = _SEX[language].get(patient.sex, patient.sex)
-        lines.append(f"Sex: {sex}." if language == "en" else f"性别：{sex}。")
-    if patient.occupation:
-        lines.append(f"Occupation: {patient.occupation}." if language == "en" else f"职业：{patient.occupation}。")
-    return lines
+    language, years = rules_of(language), patient.age_years
+    age = "" if years is None else age_in_words(years, language)
+    sex = _SEX_ZH.get(patient.sex or "", "") if language == "zh" else patient.sex
+    lines = zip(_PERSON[language], (age, sex, patient.occupation), strict=True)
+    return [line.format(value) for line, value in lines if value]
 
 
 def age_in_words(years: float, language: Language) -> str:

@@ -9,11 +9,11 @@ from pydantic import BaseModel
 
 from cases.text.sentences import sentences
 from cases.text.words import language_of
-from cases.vocabulary import Language, normalise
+from cases.vocabulary import Language
 from nodes.asking import pictures_for
 from nodes.consultation.final_report import FinalReport
 from nodes.context import Context
-from nodes.offline.votes import every, held, most, some
+from nodes.offline.votes import every, held, most, overlap, some
 from nodes.state.chart import Chart
 from nodes.state.collaboration import ConferenceState, Dispute, Facts, Part
 from nodes.state.decisions import (
@@ -185,13 +185,7 @@ def merged(subject: Subject, answers: Sequence[BaseModel]) -> BaseModel:
     """
     first, *_ = subject.claims
     majority = {part: held_by(subject, answers, part, most) for part in subject.claims}
-    main = {normalise(claim) for claim in majority[first]}
-
-    def nearness(answer: BaseModel) -> float:
-        claims = {normalise(claim) for claim in subject.claims[first].of(answer)}
-        return len(claims & main) / (len(claims | main) or 1)
-
-    result = max(answers, key=nearness)
+    result = max(answers, key=lambda answer: overlap(subject.claims[first].of(answer), majority[first]))
     for part, claims in subject.claims.items():
         result = claims.set(result, majority[part] or list(claims.of(answers[0])))
     return result

@@ -32,6 +32,7 @@ from nodes.offline.doctor_actions import kind_of
 from nodes.offline.votes import orders, weights
 from nodes.patients.systems import PATIENTS
 from nodes.state.chart import Chart, Findings, Turn, of_the_dialogue
+from nodes.state.patient_side import last_words, turn_number
 from nodes.state.stage import Options, Recalled
 from nodes.workflow.stages import AUXILIARY, PHYSICAL, read_chart
 from prompts import load_words, mark
@@ -171,7 +172,7 @@ def in_plain_words(view: InterviewView, words: str) -> DoctorTurn:
     return DoctorTurn(text=words.strip(), finished=leave)
 
 
-def last_words(view: InterviewView) -> str:
+def heard_last(view: InterviewView) -> str:
     """Return what was said last; before the first turn, the chief complaint."""
     return view.chart.dialogue[-1].text if view.chart.dialogue else view.chart.presentation.chief_complaint
 
@@ -183,12 +184,13 @@ def without_dialogue(view: InterviewView) -> InterviewView:
     return replace(view, chart=replace(view.chart, dialogue=[], presentation=known))
 
 
-def own_words(view: InterviewView) -> str:
-    """Return what the doctor said last; empty before its first turn."""
-    return next((turn.text for turn in reversed(view.chart.dialogue) if turn.speaker == "doctor"), "")
-
-
-spoken = Speech(conversation, in_plain_words, last_words, apart=without_dialogue, said=own_words)
+spoken = Speech(
+    conversation,
+    in_plain_words,
+    heard_last,
+    apart=without_dialogue,
+    said=lambda view: last_words(view.chart.dialogue, "doctor"),
+)
 doctor = Role("doctor", "history_taking", "medchain/doctor", DoctorTurn, offline=interview_in_order, speech=spoken)
 consulting_doctor = Role(
     "doctor", "consultation", "consultation/doctor", DoctorTurn, offline=consult_in_order, speech=spoken
@@ -219,7 +221,7 @@ async def question(state: DoctorState, runtime: Runtime[Context], consultation: 
     context = runtime.context
     chart = read_chart(state, PHYSICAL.name, context.language)
     dialogue = state.get("dialogue", [])
-    asked = sum(turn.speaker == "doctor" for turn in dialogue)
+    asked = turn_number(dialogue)
     suggests = context.orders == "dialogue" or consultation
     listed = suggests and context.list_examinations
     stage = stage_of_doctor(context, consultation)

@@ -127,13 +127,8 @@ def majority(
     """Return the choices whose weight is at least `MAJORITY_SHARE`, or else the strongest one, as a decision."""
     shares = weights(stage, chart, neighbours, image_class, seat)
     most = [] if stage.single else [choice for choice, weight in shares.items() if weight >= MAJORITY_SHARE]
-    chosen = _described_results(stage, chart) or most or list(shares)[:1]
-    return decision_of(stage, chosen, chart, options)
-
-
-def _described_results(stage: Stage, chart: Chart) -> list[str]:
-    """Return the results to report if the stage writes a report, which repeats their description; else none."""
-    return list(chart.results.values()) if stage.decision is Report else []
+    described = list(chart.results.values()) if stage.decision is Report else []  # which a report repeats
+    return decision_of(stage, described or most or list(shares)[:1], chart, options)
 
 
 def orders(

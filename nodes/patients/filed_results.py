@@ -55,7 +55,8 @@ def look_up(record: ExaminationRecord, name: str, folder: str, send_pictures: bo
             lines = [line for line in told_of(test, report) if not written or line in meant]
             texts += [text] if lines == report else lines
     if not tests:
-        texts = _sentences_with((normalise(name),), record) if _is_test(name) else []
+        lines = [line for text in record.results.values() for line in sentences(text)] if _is_test(name) else []
+        texts = [line for line in lines if occurs(name, line)]
     told = [text for text in dict.fromkeys(texts) if not any(text in other for other in texts if other != text)]
     return Filed(tuple(told), tuple({picture.file: picture for picture in pictures}.values()))
 
@@ -132,15 +133,6 @@ def asked_for(name: str, words: str) -> list[str]:
 def _covers(named: NamedTest, test: NamedTest) -> bool:
     """Whether the named test is the same one by any name, or the whole item that it belongs to."""
     return not named.spellings or bool({*named.spellings} & {*test.spellings})
-
-
-def _sentences_with(names: tuple[str, ...], record: ExaminationRecord) -> list[str]:
-    return [
-        sentence
-        for text in record.results.values()
-        for sentence in sentences(text)
-        if any(occurs(name, sentence) for name in names)
-    ]
 
 
 def _specific_words(name: str) -> list[str]:

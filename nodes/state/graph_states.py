@@ -17,8 +17,8 @@ class ClinicalInput(AdmissionState, total=False):
     """The id of a case, or a case."""
 
 
-class ReferralState(Findings, Progress, total=False):
-    """The state of the referral."""
+class DecidingState(Findings, Progress, total=False):
+    """The state of a part of the workflow that only decides: the referral, the examination."""
 
 
 class ReferralOutput(Progress, total=False):
@@ -65,11 +65,7 @@ class HistoryTakingOutput(Progress, total=False):
     pictures: list[Picture]
 
 
-class ExaminationState(Findings, Progress, total=False):
-    """The state of the examination stage."""
-
-
-class ClinicalState(Findings, Records, Progress, total=False):
+class ClinicalState(HistoryTakingState, total=False):
     """The whole course of a case.
 
     The records are kept apart from the findings: the patient's node reads ``patient_record``, the examiner's
@@ -77,10 +73,6 @@ class ClinicalState(Findings, Records, Progress, total=False):
     """
 
     case: Case
-    dialogue_ended: Ended
-    profile: Profile
-    physical_orders: list[str]
-    auxiliary_orders: list[str]
     requested: list[str]
     sent_back: bool
     treatment: Treatment

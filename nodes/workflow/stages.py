@@ -10,6 +10,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, Protocol
 
+from typing_extensions import TypedDict, get_type_hints
+
 from cases.registry import RegistryError, check_function, nearest
 from cases.vocabulary import AUXILIARY_ITEMS, DEPARTMENTS, PHYSICAL_ITEMS, SECOND_LEVEL, TREATMENT_ITEMS, Language
 from nodes.offline.chart_signs import named_in_findings, reason, urgency
@@ -35,52 +37,15 @@ _IN_CHART = ("triage", "referral", "orders", "results", "pictures", "reports", "
 _BASIS = 500  # characters of the basis that an offline doctor gives for a diagnosis
 
 
-class TriageOutput(Progress, total=False):
-    """What referral, level 1, adds."""
-
-    triage: Triage
-
-
-class ReferralOutput(Progress, total=False):
-    """What referral, level 2, adds."""
-
-    referral: Referral
-
-
-class PhysicalOutput(Progress, total=False):
-    """What the physical orders add."""
-
-    physical_orders: list[str]
-
-
-class AuxiliaryOutput(Progress, total=False):
-    """What the auxiliary orders add."""
-
-    auxiliary_orders: list[str]
-
-
-class ReportOutput(Progress, total=False):
-    """What a report on one image class adds."""
-
-    reports: Annotated[dict[str, str], merge_reports]
-
-
 class DecidedOutput(Progress, total=False):
     """What a stage adds whose decision has no field of its own in the findings."""
 
     decided: Annotated[dict[str, dict[str, Any]], merge_decided]
 
 
-class DiagnosisOutput(Progress, total=False):
-    """What the diagnosis adds."""
-
-    diagnosis: Diagnosis
-
-
-class TreatmentOutput(Progress, total=False):
-    """What the treatment adds."""
-
-    treatment: Treatment
+def _adding(**keys: Any) -> type:
+    """Return the state keys that a stage writes: these, and those that every node may add to."""
+    return TypedDict("StageOutput", {**get_type_hints(Progress, include_extras=True), **keys}, total=False)  # type: ignore[operator,no-any-return]
 
 
 class Settings(Protocol):
@@ -195,7 +160,7 @@ LEVEL1 = Stage(
         "department": next(iter(chosen), "General Medicine"),
     },
     outcome=lambda stage, decision, findings: {"triage": decision},
-    output=TriageOutput,
+    output=_adding(triage=Triage),
     shows=("triage",),
     precedent=lambda case, image_class: [case.department] if case.department else [],
     recalls=("chief_complaint", "department"),
@@ -210,7 +175,7 @@ LEVEL2 = Stage(
         "sub_departments": list(chosen) or list(options[:1]) or ["General Outpatient Clinic"]
     },
     outcome=_referral,
-    output=ReferralOutput,
+    output=_adding(referral=Referral),
     shows=("referral",),
     precedent=lambda case, image_class: case.sub_departments,
     recalls=("chief_complaint", "sub_departments"),
@@ -223,7 +188,7 @@ PHYSICAL = Stage(
     decision=PhysicalOrders,
     without_model=lambda chosen, chart, options: {"items": list(chosen) or ["General Examination"]},
     outcome=lambda stage, decision, findings: {"physical_orders": decision.items},
-    output=PhysicalOutput,
+    output=_adding(physical_orders=list[str]),
     shows=("orders", "results", "pictures"),
     precedent=lambda case, image_class: list(case.physical_examination),
     recalls=("chief_complaint", "physical_items"),
@@ -235,7 +200,7 @@ AUXILIARY = Stage(
     decision=AuxiliaryOrders,
     without_model=lambda chosen, chart, options: {"items": list(chosen) or ["Blood Test"]},
     outcome=lambda stage, decision, findings: {"auxiliary_orders": decision.items},
-    output=AuxiliaryOutput,
+    output=_adding(auxiliary_orders=list[str]),
     shows=("results", "pictures"),
     precedent=lambda case, image_class: list(case.auxiliary_examination),
     recalls=("chief_complaint", "diagnosis", "auxiliary_items"),
@@ -250,7 +215,7 @@ EXAMINATION = Stage(
         "impression": "",
     },
     outcome=lambda stage, decision, findings: {"reports": {findings["image_class"]: str(decision)}},  # type: ignore[typeddict-item]
-    output=ReportOutput,
+    output=_adding(reports=Annotated[dict[str, str], merge_reports]),
     shows=("reports",),
     recalls=("imaging_report",),
     single=True,
@@ -261,7 +226,7 @@ DIAGNOSIS = Stage(
     decision=Diagnosis,
     without_model=_offline_diagnosis,
     outcome=lambda stage, decision, findings: {"diagnosis": decision},
-    output=DiagnosisOutput,
+    output=_adding(diagnosis=Diagnosis),
     shows=("diagnosis",),
     precedent=lambda case, image_class: case.diagnosis,
     single=True,
@@ -272,7 +237,7 @@ TREATMENT = Stage(
     decision=Treatment,
     without_model=lambda chosen, chart, options: {"items": list(chosen) or ["Medication"], "plan": ""},
     outcome=lambda stage, decision, findings: {"treatment": decision},
-    output=TreatmentOutput,
+    output=_adding(treatment=Treatment),
     precedent=lambda case, image_class: case.treatment_items,
     recalls=("diagnosis", "treatment_items"),
     options=lambda chart, context: TREATMENT_ITEMS.names,

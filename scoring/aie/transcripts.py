@@ -10,6 +10,7 @@ from typing import Annotated, Any
 from pydantic import AliasPath, BeforeValidator, Field
 
 from cases import Problem
+from cases.importers.choices import lettered
 from scoring.records import ForeignModel, Oddity, Reading, Text, number_of, read_records, repeated, with_warnings
 
 ACTIONS = {
@@ -29,7 +30,6 @@ INQUIRIES = ("A-A-A", "A-A-B", "A-B")
 ADVICE = ("B-A-A", "B-A-B", "B-B")
 TELLING = ("O", "A-A-A", "B-A-A")  # actions after which the patient tells what is on record
 
-_OPTION = re.compile(r"\(([A-Z])\)\s*(.*?)\s*(?=\([A-Z]\)|\Z)", re.DOTALL)
 _ROUND = re.compile(r"0|[1-9]\d*", re.ASCII)
 _QUESTION_END = re.compile(r"(?:^|(?<=[.!?。！？\n]))[^.!?。！？\n]*[?？]\s*\Z")
 
@@ -37,7 +37,7 @@ _QUESTION_END = re.compile(r"(?:^|(?<=[.!?。！？\n]))[^.!?。！？\n]*[?？]
 def _options(value: Any) -> Any:
     """Return options by letter, also from ``(A) ... (B) ...``."""
     if isinstance(value, str):
-        return dict(_OPTION.findall(value))
+        return lettered(value) or {}
     return value if value is not None else {}
 
 

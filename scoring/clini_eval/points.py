@@ -13,8 +13,8 @@ from cases.dialogues import PHYSICIAN, Dialogue
 from cases.strict import Strict
 from cases.text.words import count_words
 from cases.vocabulary import Language, data_file
-from scoring.metrics.samples import mean
-from scoring.metrics.statistics import Estimate, estimate
+from scoring.metrics.samples import mean, over_cases
+from scoring.metrics.statistics import Estimate
 
 POINTS = 100.0
 STATISTICS = ("Avg. Turns", "Avg. Words Phys.", "Avg. Words Pt.")
@@ -153,7 +153,7 @@ def estimates_of(dialogues: Sequence[Dialogue], scores: Sequence[CliniEvalScores
 
     If leaves were not assessed, the sum of the assessed ones is given beside its maximum.
     """
-    columns: dict[str, list[tuple[str, float]]] = {}
+    columns: dict[str, list[tuple[str, float | None]]] = {}
     partly = any(score is not None and score.unscored for score in scores)
     for dialogue, score in zip(dialogues, scores, strict=True):
         values = dict.fromkeys(CliniEvalScores(leaves={}).by_name) if score is None else score.by_name
@@ -161,12 +161,9 @@ def estimates_of(dialogues: Sequence[Dialogue], scores: Sequence[CliniEvalScores
             sums = {ASSESSED: None, ASSESSABLE: None}
             values |= sums if score is None else {ASSESSED: score.assessed, ASSESSABLE: score.assessable}
         for name, value in (values | statistics_of(dialogue)).items():
-            columns.setdefault(name, []).extend([] if value is None else [(dialogue.id, value)])
+            columns.setdefault(name, []).append((dialogue.id, value))
     ends = {
         TOTAL: (0.0, POINTS),
         **{name: (0.0, sum(leaf.maximum for leaf in of_main)) for name, of_main in MAINS.items()},
     }
-    return {
-        name: estimate((value for _, value in column), [place for place, _ in column], ends=ends.get(name))
-        for name, column in columns.items()
-    }
+    return {name: over_cases(column, ends.get(name)) for name, column in columns.items()}

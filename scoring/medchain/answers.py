@@ -10,7 +10,7 @@ from cases.strict import Strict
 from cases.vocabulary import EXAMINATION_ITEMS, TREATMENT_ITEMS, normalise
 from llm import UNANSWERED, ModelSettings
 from nodes.state.decisions import Referral
-from scoring.case_scores import JUDGE_FAILED, CaseScores, side_by_side
+from scoring.case_scores import CaseScores, judge_failed, side_by_side
 from scoring.medchain.judges import judge_diagnosis, judge_report
 from scoring.metrics.claims import claim_recall
 from scoring.metrics.set_overlap import canonical_items, canonical_sub_departments, exact_match, intersection_over_union
@@ -114,7 +114,7 @@ async def score_clinical_workflow(
         try:
             scores[stage] = await score
         except UNANSWERED as error:
-            scores[stage], unscored[stage] = None, f"{JUDGE_FAILED}: {error.reason}: {error}"
+            scores[stage], unscored[stage] = None, judge_failed(error)
 
     await side_by_side([judged("examination", examination()), judged("diagnosis", grade())])
     for stage, score in scores.items():

@@ -5,7 +5,8 @@ from collections.abc import Hashable, Iterable, Mapping, Sequence
 from pydantic import Field
 
 from cases.strict import Strict
-from scoring.metrics.statistics import Estimate, estimate
+from scoring.metrics.samples import over_cases
+from scoring.metrics.statistics import Estimate
 
 
 class StagePassage(Strict):
@@ -49,19 +50,19 @@ def error_propagation(
     right_so_far = [(score, case) for score, case in everyone if any(score.get(stage) is not None for stage in stages)]
     passages = []
     for stage in stages:
-        outcomes = [None if (value := score.get(stage)) is None else value >= threshold for score, _ in right_so_far]
-        scored = [
-            (float(right), case) for right, (_, case) in zip(outcomes, right_so_far, strict=True) if right is not None
+        outcomes = [
+            (case, None if (value := score.get(stage)) is None else float(value >= threshold))
+            for score, case in right_so_far
         ]
-        survivors = [entry for right, entry in zip(outcomes, right_so_far, strict=True) if right is not False]
+        right = [outcome for _, outcome in outcomes]
         passages.append(
             StagePassage(
                 stage=stage,
-                entered=len(right_so_far),
-                unscored=outcomes.count(None),
-                still_right=outcomes.count(True),
-                accuracy=estimate((value for value, _ in scored), (case for _, case in scored), ends=(0.0, 1.0)),
+                entered=len(right),
+                unscored=right.count(None),
+                still_right=right.count(1.0),
+                accuracy=over_cases(outcomes, (0.0, 1.0)),
             )
         )
-        right_so_far = survivors
+        right_so_far = [entry for entry, outcome in zip(right_so_far, right, strict=True) if outcome != 0.0]
     return passages

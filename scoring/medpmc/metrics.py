@@ -40,10 +40,9 @@ def inquiry_pair(case: MedPmcTranscript, definition: Definition = "sound") -> Pa
     information is left out although the text names it, and punctuation is removed from the reference only, which joins
     the parts of "3.5" and "follow-up" there but not in the report.
     """
-    history = [case.chief_complaint, case.present_illness, case.past_history]
     if definition == "sound":
-        return " ".join([case.patient_information, *history]), case.report
-    return " ".join(map(without_punctuation, history)), case.report
+        return " ".join(case.tellable), case.report
+    return " ".join(map(without_punctuation, case.tellable[1:])), case.report
 
 
 def examination_share(case: MedPmcTranscript, find: EntityRule = "rules") -> float | None:
@@ -107,9 +106,7 @@ def info_pairs(case: MedPmcTranscript) -> list[Pair]:
     histories and examinations. In [0, 1]; no direction: Info says how much a reply tells. Source: Med-PMC, equation 9,
     which has no published table.
     """
-    record = " ".join(
-        [case.patient_information, case.chief_complaint, case.present_illness, case.past_history, case.examinations]
-    )
+    record = " ".join([*case.tellable, case.examinations])
     return [(record, turn.told) for turn in case.turns_before_end if turn.told.strip()]
 
 
@@ -133,9 +130,7 @@ def support(case: MedPmcTranscript) -> float | None:
     same polarity and on no other side. It tells whether the words are the case's, not whether they are in the right
     place, and a good report in its own words is well below 1: compare doctors on the same cases.
     """
-    texts = [case.patient_information, case.chief_complaint, case.present_illness, case.past_history]
-    texts += [case.examinations, case.diagnosis, case.treatment, *case.images.values()]
-    known = _mentions_in(*texts)
+    known = _mentions_in(*case.tellable, case.examinations, case.diagnosis, case.treatment, *case.images.values())
     left = Counter((mention.word, mention.negated) for mention in known)
     sides = {mention.word: frozenset[str]() for mention in known}
     for mention in known:

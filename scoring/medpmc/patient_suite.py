@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from cases import Case
 from llm import UNANSWERED, ModelSettings, ask
-from scoring.case_scores import JUDGE_FAILED, CaseScores, Suite
+from scoring.case_scores import CaseScores, Suite, judge_failed
 from scoring.consultation import ConsultationAnswers
 from scoring.medpmc.export import medpmc_transcript
 from scoring.medpmc.judges import patient_judge, persona_judge, view
@@ -38,15 +38,14 @@ async def score(case: Case, answers: ConsultationAnswers, settings: ModelSetting
         values |= {column: getattr(patient, aspect) for column, aspect in ASPECTS.items()}
         values[_TOTAL] = sum(getattr(patient, aspect) for aspect in ASPECTS.values())
     except UNANSWERED as error:
-        unscored |= dict.fromkeys((*ASPECTS, _TOTAL), f"{JUDGE_FAILED}: {error.reason}: {error}")
+        unscored |= dict.fromkeys((*ASPECTS, _TOTAL), judge_failed(error))
     try:
         pairs = with_persona.replies or [(words, words) for words in spoken]
         persona = await ask(persona_judge, replace(with_persona, replies=pairs), settings, language=case.language)
         values[_CONSISTENCY] = persona.semantic_consistency if acted else None
         values[_CHARACTER] = persona.character_features
     except UNANSWERED as error:
-        reason = f"{JUDGE_FAILED}: {error.reason}: {error}"
-        unscored = {**dict.fromkeys((_CONSISTENCY, _CHARACTER), reason), **unscored}
+        unscored = {**dict.fromkeys((_CONSISTENCY, _CHARACTER), judge_failed(error)), **unscored}
     return CaseScores(values, unscored)
 
 

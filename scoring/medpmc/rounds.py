@@ -43,7 +43,7 @@ def curves(cases: Iterable[MedPmcTranscript]) -> dict[str, list[Shares]]:
 
 
 def _curve(case: MedPmcTranscript, measure: Recall) -> list[Shares]:
-    general = " ".join([case.patient_information, case.chief_complaint, case.present_illness, case.past_history])
+    general = " ".join(case.tellable)
     curve: list[Shares] = []
     replies, shown = "", set[str]()
     for turn in case.turns_before_end:

@@ -62,6 +62,11 @@ class MedPmcTranscript(ForeignModel):
         return number_of(self.id, "Med-PMC")
 
     @property
+    def tellable(self) -> list[str]:
+        """The parts of the record that the patient tells: information, complaint and histories."""
+        return [self.patient_information, self.chief_complaint, self.present_illness, self.past_history]
+
+    @property
     def findings(self) -> str:
         """What the record tells about the patient; results are left out, as importing rewords them."""
         return "\n".join((self.patient_information, self.chief_complaint, self.present_illness))

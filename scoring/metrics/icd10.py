@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 from scoring.metrics.icd10_terms import TermList
+from scoring.metrics.samples import PERCENT, over_cases
 from scoring.metrics.statistics import Estimate, estimate
 
 Rule = Literal["published", "code", "category"]
@@ -57,11 +58,10 @@ def agreement(cases: Iterable[DiseaseCase], terms: TermList, rule: Rule) -> Agre
     ``published`` (:func:`meet_by_candidates`) is AI Hospital's own computation, which adds 0.00001 to the number of
     matches to avoid dividing by zero; ``code`` and ``category`` (:func:`meet_by_code`) compare what the terms mean.
     """
-    met = [(case.case_id, _matcher(rule)(case.predicted, case.reference, terms)) for case in cases]
+    met = [(case.case_id, _MATCHERS[rule](case.predicted, case.reference, terms)) for case in cases]
 
     def over(flags: Callable[[Matched], list[bool]]) -> Estimate:
-        values = [(100.0 * flag, case_id) for case_id, matched in met for flag in flags(matched)]
-        return estimate([value for value, _ in values], [case_id for _, case_id in values], ends=(0.0, 100.0))
+        return over_cases(((case_id, 100.0 * flag) for case_id, matched in met for flag in flags(matched)), PERCENT)
 
     return Agreement(
         recall=over(lambda matched: matched.reference),
@@ -126,10 +126,8 @@ def standard_names(names: Iterable[str], terms: TermList) -> list[str]:
     return list(dict.fromkeys(term.name if term else name for name, term in standard))
 
 
-def _matcher(rule: Rule) -> Callable[[Sequence[str], Sequence[str], TermList], Matched]:
-    matchers: Mapping[Rule, Callable[[Sequence[str], Sequence[str], TermList], Matched]] = {
-        "published": meet_by_candidates,
-        "code": meet_by_code,
-        "category": lambda predicted, reference, terms: meet_by_code(predicted, reference, terms, category),
-    }
-    return matchers[rule]
+_MATCHERS: Mapping[Rule, Callable[[Sequence[str], Sequence[str], TermList], Matched]] = {
+    "published": meet_by_candidates,
+    "code": meet_by_code,
+    "category": lambda predicted, reference, terms: meet_by_code(predicted, reference, terms, category),
+}

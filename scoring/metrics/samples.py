@@ -1,6 +1,6 @@
 """Samples: values of a metric with their cases, as computed before averaging."""
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from typing import Literal, NamedTuple
 
 from scoring.metrics.statistics import Ends, Estimate, estimate
@@ -48,7 +48,7 @@ def estimates(
     }
 
 
-def over_cases(values: Iterable[tuple[str, float | None]], ends: Ends | None = None) -> Estimate:
+def over_cases(values: Iterable[tuple[Hashable, float | None]], ends: Ends | None = None) -> Estimate:
     """Return the mean of values paired with their cases, which are the clusters; None values are unscored."""
     known = [(case, value) for case, value in values if value is not None]
     return estimate([value for _, value in known], [case for case, _ in known], ends=ends)

@@ -12,9 +12,8 @@ from typing import Any
 from langgraph.runtime import Runtime
 from pydantic import Field
 
-from cases.case import ExaminationRecord
 from cases.strict import Strict
-from cases.text.record_sentences import RecordSentence, record_sentences
+from cases.text.record_sentences import RecordSentence
 from cases.vocabulary import Language
 from llm import Event, ModelSettings, Role
 from llm.specs import OFFLINE, model_of
@@ -28,7 +27,7 @@ from nodes.offline.record_answers import Silence, denial
 from nodes.offline.relevance import released_for
 from nodes.patients.own_words import said_of
 from nodes.patients.saps.response_generator import response_generator
-from nodes.patients.saps.state_tracker import EFFECTIVE, INEFFECTIVE, Action, TrackerState
+from nodes.patients.saps.state_tracker import EFFECTIVE, INEFFECTIVE, Action, TrackerState, facts_on_record
 from nodes.state.patient_side import turn_number
 from prompts import load_prompt
 
@@ -92,9 +91,7 @@ async def release(state: TrackerState, runtime: Runtime[Context]) -> dict[str, A
     """
     context, dialogue = runtime.context, state["dialogue"]
     language, action = state["presentation"].language, state["action"]
-    everything = record_sentences(
-        state["patient_record"], state.get("examination_record", ExaminationRecord()), language
-    )
+    everything = facts_on_record(state)
     facts = open_to(action, everything)
     named_results = open_results(facts, dialogue[-1].text, language)
     if context.result_gate == "strict":

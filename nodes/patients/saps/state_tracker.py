@@ -57,6 +57,12 @@ class TrackerState(HeardState, total=False):
     action: Action
 
 
+def facts_on_record(state: TrackerState) -> list[RecordSentence]:
+    """Return the facts of the records that the state has; Med-PMC's patient has no examinations."""
+    examinations = state.get("examination_record", ExaminationRecord())
+    return record_sentences(state["patient_record"], examinations, state["presentation"].language)
+
+
 class ActionKind(Strict):
     """Step 1: what kind of thing the doctor does."""
 
@@ -196,9 +202,7 @@ async def track_coverage(state: TrackerState, runtime: Runtime[Context]) -> dict
             words=dialogue[-1].text,
             dialogue=_before(dialogue, runtime.context),
             kind=kind,
-            facts=record_sentences(
-                state["patient_record"], state.get("examination_record", ExaminationRecord()), language
-            ),
+            facts=facts_on_record(state),
             language=language,
         ),
         state,

@@ -4,13 +4,11 @@ from typing import Any
 
 from langgraph.runtime import Runtime
 
-from cases.case import ExaminationRecord
-from cases.text.record_sentences import record_sentences
 from nodes.context import Context
 from nodes.node import node
 from nodes.patients.own_words import said_of
 from nodes.patients.saps.memory_bank import silence_for
-from nodes.patients.saps.state_tracker import TrackerState
+from nodes.patients.saps.state_tracker import TrackerState, facts_on_record
 from nodes.state.patient_side import HeardState, turn_number
 from prompts import load_prompt
 
@@ -24,10 +22,7 @@ def is_untracked(state: HeardState, context: Context) -> bool:
 @node
 async def hold_record(state: TrackerState, runtime: Runtime[Context]) -> dict[str, Any]:
     """Release the whole record for the turn, with no requirement but to keep to it."""
-    language = state["presentation"].language
-    everything = record_sentences(
-        state["patient_record"], state.get("examination_record", ExaminationRecord()), language
-    )
+    language, everything = state["presentation"].language, facts_on_record(state)
     requirement = load_prompt("saps/requirements", runtime.context.language or language).render({"action": ""})[1]
     return {
         "action": None,
