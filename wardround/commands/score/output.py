@@ -196,6 +196,11 @@ def writable(folder: Path | None) -> None:
         folder.mkdir(parents=True, exist_ok=True)
 
 
+def unanswered(reasons: Sequence[str]) -> list[str]:
+    """Note how many questions got no answer, with the first reason; empty if none."""
+    return [f"Left out: {counted(len(reasons), 'question')} without an answer ({reasons[0]})."] if reasons else []
+
+
 def asked_of_rules(*asked: tuple[str, str | None]) -> list[str]:
     """Note which of these options, each with its model, were answered by rules; empty if none."""
     from wardround.tables.scores import said_by_rules
