@@ -203,7 +203,7 @@ def unanswered(reasons: Sequence[str]) -> list[str]:
 
 def asked_of_rules(*asked: tuple[str, str | None]) -> list[str]:
     """Note which of these options, each with its model, were answered by rules; empty if none."""
-    from wardround.tables.scores import said_by_rules
+    from wardround.analysis.summary import said_by_rules
 
     options = dict.fromkeys(option for option, spec in asked if spec == OFFLINE)
     return [said_by_rules("Answered", options)] if options else []
