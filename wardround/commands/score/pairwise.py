@@ -149,9 +149,8 @@ def aie_pairwise(
     )
     agreement_tables: list[Table] = []
     if people:
-        agreement_tables = list(
-            _agreement(_columns(found_verdicts, _metrics(dict(zip(names, read, strict=True)), notes)), kept_out)
-        )
+        metrics_by_doctor = _metrics(dict(zip(names, read, strict=True)), notes)
+        agreement_tables += _agreement(_columns(found_verdicts, metrics_by_doctor), kept_out)
     if out is not None:
         write_drawn([*figures, *raters, *agreement_tables], out, by_rules)
     metrics = estimates(_samples(found_verdicts, names), clustered=True, ends=PERCENT)
