@@ -7,11 +7,12 @@ import pickle
 import shutil
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
-from typing import Literal, TypeVar, get_args
+from typing import IO, Literal, TypeVar, get_args
 
 from pydantic import BaseModel, ValidationError
 
@@ -154,6 +155,17 @@ def _is_foreign(problem: Problem) -> bool:
     return bool(problem.record) and (not problem.field or "patient" in lacking)
 
 
+@contextmanager
+def replacing(path: Path) -> Iterator[IO[bytes]]:
+    """Write to a temporary file that replaces ``path`` at the end of the block; the file is whole or unchanged."""
+    draft = path.with_name(f".{path.name}.part")
+    with draft.open("wb") as out:
+        yield out
+        out.flush()
+        os.fsync(out.fileno())
+    draft.replace(path)
+
+
 def save_cases(cases: Iterable[Case], path: str | Path) -> None:
     """Write cases and their pictures as JSON lines, atomically: to a draft file that is then renamed.
 
@@ -162,12 +174,9 @@ def save_cases(cases: Iterable[Case], path: str | Path) -> None:
     """
     target = Path(path)
     target.parent.mkdir(parents=True, exist_ok=True)
-    draft = target.with_name(f".{target.name}.part")
-    with draft.open("w", encoding="utf-8") as out:
-        out.writelines(_with_pictures(case, target).model_dump_json(exclude_defaults=True) + "\n" for case in cases)
-        out.flush()
-        os.fsync(out.fileno())
-    draft.replace(target)
+    with replacing(target) as out:
+        for case in cases:
+            out.write(f"{_with_pictures(case, target).model_dump_json(exclude_defaults=True)}\n".encode())
 
 
 def _with_pictures(case: Case, target: Path) -> Case:

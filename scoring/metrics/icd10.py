@@ -42,6 +42,11 @@ class Agreement:
     precision: Estimate
     f1: Estimate
 
+    @property
+    def columns(self) -> dict[str, Estimate]:
+        """The columns of AI Hospital's table 3."""
+        return {"R": self.recall, "P": self.precision, "F1": self.f1}
+
 
 def predicted_entities(cases: Iterable[DiseaseCase]) -> Estimate:
     """Return ``#``: the mean number of predicted entities per case; no direction. AI Hospital, table 3."""

@@ -12,6 +12,8 @@ from pydantic import Field, StringConstraints
 from cases.strict import Strict
 from cases.vocabulary import Language, patterns
 from llm import UNANSWERED, ModelSettings, Role, ask
+from scoring.metrics.icd10 import standard_names
+from scoring.metrics.icd10_terms import TermList
 
 _PATTERNS = patterns("scoring.mvme", "patterns")
 
@@ -31,6 +33,12 @@ def split_diseases(text: str, is_term: Callable[[str], bool] = lambda name: Fals
             for name in _names(chunk, is_term):
                 found[name] = None
     return list(found)
+
+
+def split_by_rule(text: str, terms: TermList, *, standard: bool = False) -> list[str]:
+    """Return the disease entities of a diagnosis by rule, knowing the terms; ``standard``: as the nearest terms."""
+    diseases = split_diseases(text, terms.__contains__)
+    return standard_names(diseases, terms) if standard else diseases
 
 
 def _names(chunk: str, is_term: Callable[[str], bool]) -> Iterator[str]:

@@ -19,7 +19,7 @@ from scoring.metrics.icd10_terms import TermList, TermListError, load_terms
 from scoring.metrics.recall import RecallName
 from scoring.metrics.samples import Definition, Sample, Samples, mean
 from scoring.metrics.statistics import Estimate
-from scoring.mvme.disease_entities import split_diseases
+from scoring.mvme.disease_entities import split_by_rule
 from scoring.mvme.grades import released_grades, score_parts
 from scoring.mvme.transcripts import (
     PARTS,
@@ -350,16 +350,16 @@ def _graded_parts(file: Path) -> dict[str, _Found]:
 def _linked_terms(reports: Sequence[tuple[Report, Reference]], terms: TermList) -> dict[str, _Found]:
     """Link the diagnoses of reports to terms (Table 3); like the authors, leave out reports without both headings."""
 
-    def split(text: str | None) -> list[str]:
-        return split_diseases(text or "", terms.__contains__)
-
     def measured(chosen: Iterable[tuple[Report, Reference]], rule: Rule) -> tuple[Estimate, ...]:
         cases = [
-            DiseaseCase(one.patient_id, split(sections(one.report).get("diagnosis")), split(wanted.diagnosis))
+            DiseaseCase(
+                one.patient_id,
+                split_by_rule(sections(one.report).get("diagnosis", ""), terms),
+                split_by_rule(wanted.diagnosis or "", terms),
+            )
             for one, wanted in chosen
         ]
-        found = agreement(cases, terms, rule)
-        return predicted_entities(cases), found.recall, found.precision, found.f1
+        return predicted_entities(cases), *agreement(cases, terms, rule).columns.values()
 
     complete = [each for each in reports if all(head in each[0].report for head in ("#诊断结果#", "#诊断依据#"))]
     columns = zip(_TERM_COLUMNS, measured(complete, "published"), measured(reports, "code"), strict=True)

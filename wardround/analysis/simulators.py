@@ -30,6 +30,8 @@ from scoring.mvme.reply_judges import (
     shares,
 )
 
+_PRESENTED = {"age_years", "sex", "occupation", "chief_complaint"}  # what the doctor knows at the start
+
 
 @dataclass
 class Trial:
@@ -140,13 +142,7 @@ async def reply_to(
     """
     dialogue_so_far = [*said, Turn(speaker="doctor", text=words)]
     state: PatientSideState = {
-        "presentation": Presentation(
-            language=case.language,
-            age_years=case.patient.age_years,
-            sex=case.patient.sex,
-            occupation=case.patient.occupation,
-            chief_complaint=case.patient.chief_complaint,
-        ),
+        "presentation": Presentation(language=case.language, **case.patient.model_dump(include=_PRESENTED)),
         "patient_record": case.patient,
         "examination_record": case.examinations,
         "dialogue": dialogue_so_far,

@@ -206,6 +206,11 @@ def _round_means(results: Sequence[Result]) -> dict[str, float]:
     return {stage: sum(counts) / len(counts) for stage, counts in sorted(rounds.items())}
 
 
+def said_by_rules(what: str, who: Iterable[str], where: str = "") -> str:
+    """State what rules did instead of a model, and for whom."""
+    return f"{what} by offline rules, not by a model{where}: {', '.join(who)}."
+
+
 def _mean(estimate: dict[str, Any]) -> str:
     return "-" if estimate["mean"] is None else f"{estimate['mean']:.4f}"
 
@@ -250,7 +255,7 @@ def summary_table(summary: dict[str, Any], suite: Suite) -> Group:
         )
     offline = [role for role, names in summary["models"].items() if "offline" in names]
     if offline:
-        notes.append(f"Answered by offline rules, not by a model: {', '.join(offline)}.")
+        notes.append(said_by_rules("Answered", offline))
     cost = "" if not summary["cost"] else f", {summary['cost']:.4f} US dollars"
     notes.append(f"{summary['calls']:,} calls, {summary['tokens']:,} tokens{cost}.")
     models_asked = {name for names in summary["models"].values() for name in names} - {*WITHOUT_MODEL}

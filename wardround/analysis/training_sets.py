@@ -70,11 +70,8 @@ def answers_of(runs: Sequence[RecordedRun], role: str) -> Iterator[Line]:
         for file, calls in run.each_trace():
             for call in calls:
                 if call.role == role and call.error is None and (prompt := _prompt(call)):
-                    yield {
-                        "id": f"{run.name}/{file.stem}/{call.id}",
-                        "prompt": prompt,
-                        "completion": _as_message(call.answer),
-                    }
+                    name = f"{run.name}/{file.stem}/{call.id}"
+                    yield {"id": name, "prompt": prompt, "completion": _as_message(call.answer)}
 
 
 def preferences(runs: Sequence[RecordedRun], marks: Sequence[Mark] = ()) -> Iterator[Line]:
@@ -163,23 +160,15 @@ def _preferred_by_raters(runs: Sequence[RecordedRun], marks: Sequence[Mark]) -> 
         shared = len([*takewhile(lambda both: both[0] == both[1], zip(better, worse, strict=False))])
         if shared == 0 or shared in (len(better), len(worse)):
             continue  # no common beginning to answer, or one dialogue only continues the other
-        name = f"{one}/{other}/{case_id}#{epoch}"
-        yield {"id": name, "case": case_id, "by": "raters"} | {
-            part: _as_messages(messages)
-            for part, messages in (
-                ("prompt", better[:shared]),
-                ("chosen", better[shared:]),
-                ("rejected", worse[shared:]),
-            )
-        }
+        labels = {"id": f"{one}/{other}/{case_id}#{epoch}", "case": case_id, "by": "raters"}
+        parts = {"prompt": better[:shared], "chosen": better[shared:], "rejected": worse[shared:]}
+        yield labels | {part: _as_messages(messages) for part, messages in parts.items()}
 
 
 def _pair(place: str, rejected: Call, chosen: Any, by: str) -> Iterator[tuple[str, Line]]:
     if chosen != rejected.answer and (prompt := _prompt(rejected)):
-        yield (
-            place,
-            {"by": by, "prompt": prompt, "chosen": _as_message(chosen), "rejected": _as_message(rejected.answer)},
-        )
+        answers = {"chosen": _as_message(chosen), "rejected": _as_message(rejected.answer)}
+        yield place, {"by": by, "prompt": prompt, **answers}
 
 
 def _dialogues(run: RecordedRun) -> Iterator[tuple[tuple[str, int], Dialogue]]:

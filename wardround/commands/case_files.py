@@ -1,7 +1,7 @@
 """Shared by the commands on cases: read a file, report each problem, and write cases with their pictures."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 from wardround.commands.exit_codes import refuse
 from wardround.commands.printing import counted, echo
@@ -21,8 +21,7 @@ def read(file: str, ids: "Sequence[str] | None" = None) -> "list[Case]":
     try:
         cases = [case for case in load_cases(file) if not ids or case.id in ids]
     except CaseFileError as error:
-        report(error.problems)
-        refuse(f"{counted(len(error.problems), 'problem')} in {file}")
+        refuse_file(file, error.problems)
     if unknown := set(ids or ()) - {case.id for case in cases}:
         refuse(f"no case {', '.join(sorted(unknown))} in {file}; `wardround cases list --cases {file}` lists the ids")
     return cases
@@ -72,6 +71,12 @@ def ask_about(
     check_models({role: spec})
     settings = ModelSettings(models={role: spec}, cache=str(cache) if cache else None)
     return anyio.run(ask_each, cases, lambda case: question(case, settings))
+
+
+def refuse_file(file: str, problems: "Sequence[Problem]") -> NoReturn:
+    """Print each problem of a file, and exit."""
+    report(problems)
+    refuse(f"{counted(len(problems), 'problem')} in {file}")
 
 
 def report(problems: "Iterable[Problem]") -> None:

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from wardround.commands.case_files import not_over, read, report, save
+from wardround.commands.case_files import not_over, read, refuse_file, report, save
 from wardround.commands.case_items import confirm, with_items_read
 from wardround.commands.draft_tests import draft_tests
 from wardround.commands.exit_codes import SOME_FAILED, Commands, refuse
@@ -116,8 +116,7 @@ def check(
 
     cases, problems = check_cases(file)
     if problems:
-        report(problems)
-        refuse(f"{counted(len(problems), 'problem')} in {file}")
+        refuse_file(file, problems)
     _print_summary(cases)
     if out is not None:
         _write_distribution(cases, out)
@@ -220,8 +219,7 @@ def sample(
     try:
         drawn = select(Data(notes=sources[0] if len(sources) == 1 else sources, limit=limit, shuffle=shuffle)).items
     except CaseFileError as error:
-        report(error.problems)
-        refuse(f"{counted(len(error.problems), 'problem')} in {', '.join(sources)}")
+        refuse_file(", ".join(sources), error.problems)
     lacks = {note.id: lacking(note) for note in drawn if isinstance(note, Note)}
     for name, parts in lacks.items():
         if parts:

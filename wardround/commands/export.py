@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from wardround.commands.exit_codes import Commands, refuse
+from wardround.commands.options import Runs
 from wardround.commands.printing import counted, echo
 
 if TYPE_CHECKING:
@@ -26,7 +27,6 @@ Marks = Annotated[
 ]
 
 export_app = typer.Typer(cls=Commands, no_args_is_help=True, help="Export runs in the formats of other tools.")
-Runs = Annotated[list[Path], typer.Argument(metavar="RUN", help="Run directories or sweep directories.")]
 
 
 @contextmanager
@@ -60,18 +60,12 @@ def transcripts(
     records = list(transcripts_of(run, format))
     write_json(out, records)
     echo(f"{counted(len(records), 'transcript')}: {out}")
-    others = {one.experiment.context.patient for one in find_runs([run])} - {FORMS[format].patient}
-    if others:
-        own_form = next(
-            (
-                f"; use --format {name} for the format of its authors"
-                for name, one in FORMS.items()
-                if one.patient in others
-            ),
-            "",
-        )
-        mismatch = f"The patient is {', '.join(sorted(others))}, not {FORMS[format].patient}"
-        echo(f"{mismatch}: only the format is that of {format}'s authors{own_form}.")
+    own = FORMS[format].patient
+    if others := {one.experiment.context.patient for one in find_runs([run])} - {own}:
+        fitting = [name for name, form in FORMS.items() if form.patient in others]
+        use = f"; use --format {fitting[0]} for the format of its authors" if fitting else ""
+        patients = ", ".join(sorted(others))
+        echo(f"The patient is {patients}, not {own}: only the format is that of {format}'s authors{use}.")
 
 
 @export_app.command()

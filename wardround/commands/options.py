@@ -1,5 +1,6 @@
 """Options shared by several commands."""
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -13,6 +14,11 @@ def a_file(given: Path | None) -> Path | None:
     if given == Path("-"):
         refuse("--json -: expected a file name; standard output has the printed tables")
     return given
+
+
+def separated(given: Iterable[str] | None) -> list[str]:
+    """Return the entries of an option that may be repeated, and whose values may hold several, separated by commas."""
+    return [one.strip() for value in given or () for one in value.split(",") if one.strip()]
 
 
 Models = Annotated[

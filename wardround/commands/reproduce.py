@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from wardround.commands.options import a_file
+from wardround.commands.options import a_file, separated
 from wardround.commands.printing import echo
 
 
@@ -57,8 +57,7 @@ def reproduce(
     from wardround.tables.table import as_markdown
     from wardround.tables.terminal import print_table
 
-    left_out = {one.strip() for given in leave_out or () for one in given.split(",") if one.strip()}
-    found = compute(paper, source, terms, by_turn=by == "turn", leave_out=left_out)
+    found = compute(paper, source, terms, by_turn=by == "turn", leave_out=separated(leave_out))
     table = reproduction_table(paper, found)
     drawn = as_markdown(
         [column.title for column in table.columns], [[cell.text for cell in row] for row in table.lines]

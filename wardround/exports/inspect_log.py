@@ -75,8 +75,8 @@ def inspect_log(run: RecordedRun) -> Any:
         stats=EvalStats(
             started_at=min(started, default=""),
             completed_at=max(ended, default=""),
-            model_usage=_summed(sample.model_usage for sample in samples),
-            role_usage=_summed(sample.role_usage for sample in samples),
+            model_usage=_summed(usage for sample in samples for usage in sample.model_usage.items()),
+            role_usage=_summed(usage for sample in samples for usage in sample.role_usage.items()),
         ),
         samples=samples,
     )
@@ -182,24 +182,17 @@ def _usage(calls: Iterable[Call], by: str) -> dict[str, Any]:
     """Return the token usage by model or by role."""
     from inspect_ai.model import ModelUsage
 
-    total: dict[str, Any] = {}
-    for call in calls:
-        usage = ModelUsage(
-            input_tokens=call.input_tokens,
-            output_tokens=call.output_tokens,
-            total_tokens=call.input_tokens + call.output_tokens,
-            total_cost=call.cost,
-        )
-        name = getattr(call, by)
-        total[name] = total[name] + usage if name in total else usage
-    return total
+    def used(call: Call) -> ModelUsage:
+        read, written = call.input_tokens, call.output_tokens
+        return ModelUsage(input_tokens=read, output_tokens=written, total_tokens=read + written, total_cost=call.cost)
+
+    return _summed((getattr(call, by), used(call)) for call in calls)
 
 
-def _summed(usages: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
+def _summed(usages: Iterable[tuple[str, Any]]) -> dict[str, Any]:
     total: dict[str, Any] = {}
-    for usage in usages:
-        for name, one in usage.items():
-            total[name] = total[name] + one if name in total else one
+    for name, one in usages:
+        total[name] = total[name] + one if name in total else one
     return total
 
 

@@ -110,8 +110,21 @@ def cases_of(run: RecordedRun) -> Iterator[Row]:
     """Yield one row per case and epoch, in order."""
     known, _ = run.known_cases()
     for result in _answered(run):
-        department = _department(result, known.get(result.case_id))
-        yield {"run": run.name, **_case_row(result), "case.department": department}
+        yield {
+            **_place(run, result),
+            "termination": result.termination,
+            **result.scores,
+            "tokens": result.tokens,
+            "cost": result.cost,
+            "seconds": result.seconds,
+            "calls": result.calls,
+            "error": result.error,
+            "answers.diagnosis": "\n".join(result.answers.diagnosis) if result.answers else None,
+            **{f"rounds.{part}": rounds for part, rounds in result.rounds.items()},
+            **{f"stages.{part}": end for part, end in result.stages.items()},
+            **{f"unscored.{name}": reason for name, reason in result.unscored.items()},
+            "case.department": _department(result, known.get(result.case_id)),
+        }
 
 
 def turns_of(run: RecordedRun) -> Iterator[TurnRow]:
@@ -195,21 +208,3 @@ def _department(result: Result, case: Case | None) -> str | None:
     if isinstance(answers, ReconstructionAnswers) and answers.reconstructed:
         return answers.reconstructed.department
     return case.key.department if case else None
-
-
-def _case_row(result: Result) -> dict[str, Any]:
-    return {
-        "case_id": result.case_id,
-        "epoch": result.epoch,
-        "termination": result.termination,
-        **result.scores,
-        "tokens": result.tokens,
-        "cost": result.cost,
-        "seconds": result.seconds,
-        "calls": result.calls,
-        "error": result.error,
-        "answers.diagnosis": "\n".join(result.answers.diagnosis) if result.answers else None,
-        **{f"rounds.{part}": rounds for part, rounds in result.rounds.items()},
-        **{f"stages.{part}": end for part, end in result.stages.items()},
-        **{f"unscored.{name}": reason for name, reason in result.unscored.items()},
-    }

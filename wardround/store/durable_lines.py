@@ -11,8 +11,8 @@ from pathlib import Path
 from filelock import FileLock, Timeout
 from pydantic import BaseModel
 
+from cases.files import replacing
 from llm.checksums import sealed
-from wardround.store.provenance import replacing
 
 DAMAGED = "damaged"  # the folder in a run directory for what could not be read
 

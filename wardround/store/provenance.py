@@ -1,14 +1,14 @@
 """The provenance of results besides their data (versions, state of the code), and how two manifests differ."""
 
 import json
-import os
 import subprocess
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
+
+from cases.files import replacing
 
 
 def versions(packages: Iterable[str]) -> dict[str, str | None]:
@@ -40,17 +40,6 @@ def differences(before: Any, now: Any, where: str) -> list[str]:
         keys = sorted({*before, *now})
         return [change for key in keys for change in differences(before.get(key), now.get(key), f"{where}.{key}")]
     return [] if before == now else [f"{where}: was {before!r}, is {now!r}"]
-
-
-@contextmanager
-def replacing(path: Path) -> Iterator[IO[bytes]]:
-    """Write to a temporary file that replaces ``path`` at the end of the block; the file is whole or unchanged."""
-    draft = path.with_name(f".{path.name}.part")
-    with draft.open("wb") as out:
-        yield out
-        out.flush()
-        os.fsync(out.fileno())
-    draft.replace(path)
 
 
 def write_whole(path: Path, text: str) -> None:

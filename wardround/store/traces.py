@@ -7,9 +7,9 @@ import zlib
 from collections.abc import Iterable
 from pathlib import Path
 
+from cases.files import replacing
 from llm.limits import Limits, Meter
 from llm.trace import Trace, kept_at, raw_lines, read_calls, trace_lines
-from wardround.store.provenance import replacing
 
 
 def read_trace(file: Path) -> Trace:

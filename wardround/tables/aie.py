@@ -190,14 +190,9 @@ def formats_table(
         Column("difference", "Difference", form="+.2f", mean=True),
         Column("n", "Cases"),
     ]
-    notes = [
-        "Percent of right diagnoses. Difference: multiple choice minus interactive, over the cases that have both."
-    ]
-    title, pictures = (
-        "Right diagnoses in both formats, by examination (AIE, Figure 6b)",
-        {"aie-figure-6b": draw_formats},
-    )
-    return Table("aie-figure-6b", title, columns, rows, notes, pictures=pictures)
+    note = "Percent of right diagnoses. Difference: multiple choice minus interactive, over the cases that have both."
+    name, title = "aie-figure-6b", "Right diagnoses in both formats, by examination (AIE, Figure 6b)"
+    return Table(name, title, columns, rows, [note], pictures={name: draw_formats})
 
 
 def language_of_all(doctors: Doctors) -> Language:

@@ -1,12 +1,15 @@
 """How soon the doctors of a discussion agree (AI Hospital, section 6.2 and Figure 4)."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
-from scoring.mvme.consensus import share_in_consensus, share_of_end
-from wardround.analysis.discussions import discussions_of
+from scoring.mvme.consensus import Discussion, End, share_in_consensus, share_of_end
 from wardround.store.recorded_run import RecordedRun
+from wardround.store.run_directory import Result
 from wardround.tables.figures import draw_consensus
 from wardround.tables.table import Column, Table, measured
+
+NO_DISCUSSION = "no case had a discussion (graph dispute_resolution with two interns or more)"
+_ENDS: Mapping[str, End] = {"agreed": "agreed", "rounds_used_up": "gave_up"}
 
 
 def build(runs: Sequence[RecordedRun]) -> list[Table]:
@@ -45,3 +48,12 @@ def build(runs: Sequence[RecordedRun]) -> list[Table]:
     caption = "Share of cases in consensus after each round of discussion."
     pictures = {"consensus": draw_consensus}
     return [Table("consensus", "Consensus by round", columns, rows, notes, caption, pictures=pictures)]
+
+
+def discussions_of(results: Iterable[Result]) -> list[Discussion]:
+    """Return the finished discussions; a case with one doctor has none, nor one that never reached it."""
+    return [
+        Discussion(result.rounds["discussion"], _ENDS[end])
+        for result in results
+        if (end := result.stages.get("discussion", "")) in _ENDS
+    ]

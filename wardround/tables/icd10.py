@@ -5,9 +5,9 @@ from functools import lru_cache
 from typing import Any
 
 from cases.vocabulary import Language
-from scoring.metrics.icd10 import DiseaseCase, Rule, agreement, predicted_entities, standard_names
+from scoring.metrics.icd10 import DiseaseCase, Rule, agreement, predicted_entities
 from scoring.metrics.icd10_terms import ICD10CM, TermList, TermListError, load_terms
-from scoring.mvme.disease_entities import entity_splitter, split_diseases
+from scoring.mvme.disease_entities import entity_splitter, split_by_rule
 from wardround.store.recorded_run import RecordedRun
 from wardround.store.run_directory import Result
 from wardround.tables.table import SPREAD, Column, DoesNotFitError, Table, measured
@@ -71,8 +71,7 @@ def build(runs: Sequence[RecordedRun]) -> list[Table]:
 def _measured(cases: Sequence[DiseaseCase], terms: TermList) -> dict[str, float | None]:
     found = {"entities": predicted_entities(cases)}
     for rule in TITLES:
-        scores = agreement(cases, terms, rule)
-        found |= {f"{rule}_R": scores.recall, f"{rule}_P": scores.precision, f"{rule}_F1": scores.f1}
+        found |= {f"{rule}_{name}": one for name, one in agreement(cases, terms, rule).columns.items()}
     return measured(found)
 
 
@@ -98,30 +97,23 @@ def diseases_of(run: RecordedRun, terms: TermList, chosen: set[str]) -> tuple[li
 
     A missing report names none.
     """
+    splitter = run.experiment.data.splitter
     found: list[DiseaseCase] = []
     unsplit = 0
     for result in run.each_answered():
         if not (result.scored and result.case_id in chosen and (reference := run.cases[result.case_id].key.diagnosis)):
             continue
-        reported = result.answers.diagnosis if result.answers else []
-        if run.experiment.data.splitter == "model":
-            split = _split_by_model(run, result)
-            report_diseases, reference_diseases = (split.get("report") if reported else []), split.get("reference")
+        named = {"report": result.answers.diagnosis if result.answers else [], "reference": reference}
+        if splitter == "model":
+            split = _split_by_model(run, result) | ({} if named["report"] else {"report": []})
         else:
-            report_diseases, reference_diseases = (
-                _split_by_rule(run, reported, terms),
-                _split_by_rule(run, reference, terms),
-            )
-        if report_diseases is None or reference_diseases is None:
+            as_standard = splitter == "standard"
+            split = {at: split_by_rule("\n".join(names), terms, standard=as_standard) for at, names in named.items()}
+        if named.keys() <= split.keys():
+            found.append(DiseaseCase(result.case_id, split["report"], split["reference"]))
+        else:
             unsplit += 1
-        else:
-            found.append(DiseaseCase(result.case_id, report_diseases, reference_diseases))
     return found, unsplit
-
-
-def _split_by_rule(run: RecordedRun, names: Sequence[str], terms: TermList) -> list[str]:
-    diseases = split_diseases("\n".join(names), terms.__contains__)
-    return standard_names(diseases, terms) if run.experiment.data.splitter == "standard" else diseases
 
 
 def _split_by_model(run: RecordedRun, result: Result) -> dict[str, list[str]]:

@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import NamedTuple
 
 from cases import CaseFileError
-from wardround.analysis.discussions import NO_DISCUSSION
 from wardround.config.experiment import ConfigurationError
 from wardround.store.provenance import write_whole
 from wardround.store.recorded_run import RecordedRun
@@ -56,7 +55,7 @@ KINDS: Mapping[str, Kind] = {
     "orders": Kind(orders.build, "no run decided on examinations (graph clinical_workflow)"),
     "error_types": Kind(error_types.build, _MVME, judged=True),
     "dialogues": Kind(dialogues.build, _DIALOGUE),
-    "consensus": Kind(consensus.build, NO_DISCUSSION),
+    "consensus": Kind(consensus.build, consensus.NO_DISCUSSION),
     "error_propagation": Kind(error_propagation.build, _STAGES, judged=True),
     "learning_curve": Kind(learning_curve.build, judged=True),
     "information": Kind(information.build, "no run recorded a dialogue (graph consultation)"),

@@ -36,16 +36,8 @@ def build(runs: Sequence[RecordedRun]) -> list[Table]:
         "An item outside both lists counts as wrong in both. The published average includes only history-taking.",
         f"{SPREAD}.",
     ]
-    return [
-        Table(
-            "orders",
-            "Physical and auxiliary examinations ordered",
-            columns,
-            rows,
-            notes,
-            "Overlap of ordered examinations.",
-        )
-    ]
+    title, caption = "Physical and auxiliary examinations ordered", "Overlap of ordered examinations."
+    return [Table("orders", title, columns, rows, notes, caption)]
 
 
 def _overlaps(run: RecordedRun) -> Iterator[tuple[str, dict[str, float]]]:

@@ -1,6 +1,6 @@
 """The scores of runs side by side, as in Table 2 of AI Hospital and Tables 2 to 4 of MedChain."""
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from scoring.case_scores import Suite
@@ -8,7 +8,7 @@ from scoring.floors import DIALOGUE_FLOORS, answerable
 from scoring.metrics.statistics import INTERVALS, Estimate
 from wardround.analysis.floors import FILE, KINDS, OFFLINE, Floors, floors_of
 from wardround.analysis.paired import differences
-from wardround.analysis.summary import WHAT_FAILED, average_notes, count_unscored
+from wardround.analysis.summary import WHAT_FAILED, average_notes, count_unscored, said_by_rules
 from wardround.config.experiment import judging_roles
 from wardround.store.recorded_run import RecordedRun
 from wardround.tables.figures import draw_scores
@@ -180,8 +180,3 @@ def _by_rules(runs: Sequence[RecordedRun], what: str, among: Collection[str]) ->
         sharing.setdefault(tuple(role for role in run.offline_roles if role in among), []).append(run.name)
     where = {roles: "" if len(sharing) == 1 else f" in {', '.join(names)}" for roles, names in sharing.items()}
     return [said_by_rules(what, roles, where[roles]) for roles in where if roles]
-
-
-def said_by_rules(what: str, who: Iterable[str], where: str = "") -> str:
-    """State what rules did instead of a model, and for whom."""
-    return f"{what} by offline rules, not by a model{where}: {', '.join(who)}."

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
 from cases.notes import note_of
+from llm.trace import Call
 from wardround.analysis.summary import most_frequent_failures
 from wardround.report.case_sections import CaseSection
 from wardround.report.pages import environment, one_run_tables, scores_table, unscored_table
@@ -281,21 +282,12 @@ def _timeline(section: CaseSection) -> dict[str, Any] | None:
     first_start = min(call.started for call in calls)
     duration = max(call.started + call.seconds for call in calls) - first_start or 1.0
     numbers = {call.id: number for number, call in enumerate(calls, start=1)}
-    rows = [
-        (
-            passage.title,
-            [
-                (
-                    numbers[call.id],
-                    call,
-                    1000 * (call.started - first_start) / duration,
-                    max(1.5, 1000 * call.seconds / duration),
-                )
-                for call in passage.calls
-            ],
-        )
-        for passage in section.passages
-    ]
+
+    def bar(call: Call) -> tuple[int, Call, float, float]:
+        left, width = (1000 * seconds / duration for seconds in (call.started - first_start, call.seconds))
+        return numbers[call.id], call, left, max(1.5, width)
+
+    rows = [(passage.title, [bar(call) for call in passage.calls]) for passage in section.passages]
     return {"rows": rows, "seconds": duration}
 
 

@@ -139,22 +139,22 @@ def aie(
 
 def _with_mcq(found: Scores, own: Scored[AieTranscript], spec: str) -> Scores:
     """Add the cases asked as multiple-choice questions, and compare both formats."""
-    mcq_result = ask_again_as_mcq(own.dialogues, spec)
-    has_failures = len(mcq_result.answered) < len(mcq_result.samples)
+    samples, answered, notes = ask_again_as_mcq(own.dialogues, spec)
+    has_failures = len(answered) < len(samples)
     tables, drawn = [*found.tables], [*found.drawn]
     if (interactive := own.samples.get("DIAGNOSIS")) is not None:
-        tables.append(formats_compared(mcq_result.answered, interactive))
+        tables.append(formats_compared(answered, interactive))
         dataset_of_case = {one.case: one.dataset or "" for one in own.dialogues}
         if len(subsets := list(dict.fromkeys(dataset_of_case.values()))) > 1:  # the examinations of MedicalExam
-            drawn.append(formats_table(mcq_result.samples, interactive, dataset_of_case, subsets))
+            drawn.append(formats_table(samples, interactive, dataset_of_case, subsets))
     return replace(
         found,
-        metrics={**found.metrics, **estimates({METRIC: mcq_result.samples}, clustered=True, ends=PERCENT)},
-        answered=estimates({METRIC: mcq_result.answered}, clustered=True, ends=PERCENT) if has_failures else {},
+        metrics={**found.metrics, **estimates({METRIC: samples}, clustered=True, ends=PERCENT)},
+        answered=estimates({METRIC: answered}, clustered=True, ends=PERCENT) if has_failures else {},
         failed=found.failed or has_failures,
         tables=tables,
         drawn=drawn,
-        notes=[*found.notes, *mcq_result.notes],
+        notes=[*found.notes, *notes],
     )
 
 

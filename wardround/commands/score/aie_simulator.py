@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from statistics import correlation
@@ -97,9 +97,8 @@ def aie_simulator(
         [test for records in read_files(read_simulator_tests, [people]) for test in records] if people else None
     )
     tests_by_name = dict(zip(names_of(files), tests, strict=True))
-    return _scores(
-        "aie-simulator", tests_by_name, mode, TestOptions(by, leave_out, None, out), human_tests, beside=True
-    )
+    found = _scores("aie-simulator", tests_by_name, mode, TestOptions(by, leave_out, None, out), beside=True)
+    return replace(found, tables=list(_human_correlations(tests_by_name, mode, human_tests)))
 
 
 def kind_of_source(path: Path) -> Literal["items", "tests", "runs"]:
@@ -181,15 +180,13 @@ def _scores(
     tests_by_name: Mapping[str, Sequence[SimulatorTest]],
     mode: Definition,
     options: TestOptions,
-    human_tests: Sequence[SimulatorTest] | None = None,
     *,
     beside: bool = False,
     notes: Sequence[str] = (),
     failed: bool = False,
 ) -> Scores:
-    """Return the metrics over all simulators, correlations with people's, and a table by simulator and round."""
+    """Return the metrics over all simulators, and a table by simulator and round."""
     tests = [test for records in tests_by_name.values() for test in records]
-    tables = list(_human_correlations(tests_by_name, mode, human_tests)) if suite == "aie-simulator" else []
     all_notes = list(notes)
     if mode == "sound":
         all_notes.append(
@@ -209,7 +206,8 @@ def _scores(
         write_drawn([figure, *tracked], options.out)
     printed = figure if options.by else _over_rounds(figure)
     n = len({test.id for test in tests})
-    return Scores(suite, mode, n, metrics, tables, all_notes, failed, drawn=[printed, *tracked], files=files)
+    drawn = [printed, *tracked]
+    return Scores(suite, mode, n, metrics, notes=all_notes, failed=failed, drawn=drawn, files=files)
 
 
 def _metrics(tests: Sequence[SimulatorTest], mode: Definition) -> dict[str, Estimate]:

@@ -17,12 +17,12 @@ from scoring.mvme.consensus import (
     share_of_end,
 )
 from scoring.mvme.transcripts import read_collaborations
-from wardround.analysis.discussions import NO_DISCUSSION, discussions_of
 from wardround.commands.exit_codes import refuse
 from wardround.commands.printing import counted
 from wardround.commands.score.output import ExtraTable, ModeOption, Scores, refuse_records
 from wardround.commands.score.transcripts import read_files
 from wardround.store.recorded_run import find_run
+from wardround.tables.consensus import NO_DISCUSSION, discussions_of
 
 
 def consensus(

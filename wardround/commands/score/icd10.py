@@ -1,13 +1,14 @@
 """``wardround score icd10``: score the diagnoses of reports by ICD-10 terms."""
 
 from collections.abc import Iterable
+from functools import partial
 from typing import Annotated, Literal
 
 import anyio
 import typer
 
 from scoring.asking import ask_each
-from scoring.metrics.icd10 import RULES, Agreement, DiseaseCase, Rule, agreement, predicted_entities, standard_names
+from scoring.metrics.icd10 import RULES, Agreement, DiseaseCase, Rule, agreement, predicted_entities
 from scoring.metrics.icd10_terms import ICD10CM, TermList, load_terms
 from scoring.metrics.samples import Definition
 from scoring.metrics.statistics import Estimate
@@ -63,10 +64,9 @@ def icd10(
         notes = [f"{len(cases) - len(with_diagnosis)} of {len(cases)} reports have no diagnosis and {what}."]
         with_diagnosis_ids = {case.case_id for case in with_diagnosis}
         answered_cases = [case for case in diseases if case.predicted or case.case_id in with_diagnosis_ids]
-        answered = _metrics(agreement(answered_cases, term_list, mode_rule)) if sound else {}
-    metrics = {"#": predicted_entities(diseases), **_metrics(rules[mode_rule])}
-    for rule, found in rules.items():
-        metrics |= _metrics(found, f".{rule}")
+        answered = agreement(answered_cases, term_list, mode_rule).columns if sound else {}
+    metrics = {"#": predicted_entities(diseases), **rules[mode_rule].columns}
+    metrics |= {f"{name}.{rule}": one for rule, found in rules.items() for name, one in found.columns.items()}
     notes += (
         [f"Left out: {counted(len(failures), 'case')} in which the splitter failed ({failures[0]})."]
         if failures
@@ -86,10 +86,7 @@ def _has_diagnosis(case: ReportCase, mode: Definition) -> bool:
 def _split(
     cases: list[ReportCase], splitter: Splitter, terms: TermList, judge: str
 ) -> tuple[list[DiseaseCase], list[str]]:
-    def by_rule(text: str) -> list[str]:
-        names = disease_entities.split_diseases(text, terms.__contains__)
-        return standard_names(names, terms) if splitter == "standard" else names
-
+    by_rule = partial(disease_entities.split_by_rule, terms=terms, standard=splitter == "standard")
     texts = [(case, case.report.get("diagnosis", ""), case.reference["diagnosis"]) for case in cases]
     if splitter != "llm":
         return [
@@ -112,14 +109,9 @@ def _split(
     return [found for _, found in asked.answers], [reason for _, reason in asked.failures]
 
 
-def _metrics(found: Agreement, suffix: str = "") -> dict[str, Estimate]:
-    means_by_name = {"R": found.recall, "P": found.precision, "F1": found.f1}
-    return {f"{name}{suffix}": value for name, value in means_by_name.items()}
-
-
 def _summary(rules: Iterable[tuple[str, Agreement]], splitter: Splitter, terms: int) -> ExtraTable:
     rows = []
     for rule, found in rules:
-        means = [one.mean for one in (found.recall, found.precision, found.f1)]
+        means = [one.mean for one in found.columns.values()]
         rows.append([rule, *("unscored" if mean is None else f"{mean:.2f}" for mean in means)])
     return ExtraTable(f"By matching rule (diseases found by {splitter}; {terms} terms)", ["rule", "R", "P", "F1"], rows)

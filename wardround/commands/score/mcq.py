@@ -1,7 +1,6 @@
 """``wardround score mcq``: compare a run's interactive diagnoses with multiple-choice answers to the same cases."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Annotated
 
 import anyio
@@ -53,17 +52,11 @@ def formats_compared(mcq: list[Sample], interactive: list[Sample]) -> ExtraTable
     return compared({"DIAGNOSIS": mcq}, {"DIAGNOSIS": interactive}, title)
 
 
-@dataclass(frozen=True)
-class AskedAgain:
-    """MCQ_DIAGNOSIS of transcripts: values with failures as wrong, values without failures, and notes on failures."""
-
-    samples: list[Sample]
-    answered: list[Sample]
-    notes: list[str]
-
-
-def ask_again_as_mcq(transcripts: list[AieTranscript], spec: str) -> AskedAgain:
+def ask_again_as_mcq(transcripts: list[AieTranscript], spec: str) -> tuple[list[Sample], list[Sample], list[str]]:
     """Ask each case of the transcripts once as a multiple-choice question.
+
+    Returns:
+        MCQ_DIAGNOSIS with failures as wrong, the same without failures, and notes on failures.
 
     Raises:
         typer.Exit: with code 2 if the model cannot be used.
@@ -74,9 +67,8 @@ def ask_again_as_mcq(transcripts: list[AieTranscript], spec: str) -> AskedAgain:
     answered = anyio.run(answer_questions, questions, asking({mcq_doctor.name: spec}, "--mcq"))
     notes = [f"Case {case}: no {METRIC} ({reason})." for case, reason in (reasons | answered.failures).items()]
     answered_questions = [question for question in questions if question.case in answered.letters]
-    return AskedAgain(
-        mcq_diagnosis(questions, answered.letters), mcq_diagnosis(answered_questions, answered.letters), notes
-    )
+    samples, over_answered = (mcq_diagnosis(each, answered.letters) for each in (questions, answered_questions))
+    return samples, over_answered, notes
 
 
 def diagnosed(transcripts: list[AieTranscript], spec: str, notes: list[str]) -> list[AieTranscript]:

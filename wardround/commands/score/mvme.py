@@ -16,8 +16,7 @@ from scoring.mvme.judges import ERROR_TYPES, Misdiagnosis, MvmeGrades, ReportPar
 from scoring.mvme.suite import NOT_TO_GRADE
 from scoring.mvme.transcripts import PARTS, Evaluation, Part, kind_of, read_evaluations
 from wardround.commands.exit_codes import refuse
-from wardround.commands.printing import counted
-from wardround.commands.score.output import ModeOption, Scores
+from wardround.commands.score.output import ModeOption, Scores, unanswered
 from wardround.commands.score.reports import (
     ReferenceOption,
     ReportCase,
@@ -77,9 +76,7 @@ def mvme(
             name: estimate((float(why.type == name) for _, why in found), ends=(0.0, 1.0)) for name in ERROR_TYPES
         }
         failures = [*failures, *failed]
-    notes = (
-        [f"Left out: {counted(len(failures), 'question')} without an answer ({failures[0][1]})."] if failures else []
-    )
+    notes = unanswered([reason for _, reason in failures])
     return Scores("mvme", mode, len(graded), metrics, notes=notes, failed=bool(failures))
 
 

@@ -196,9 +196,14 @@ def writable(folder: Path | None) -> None:
         folder.mkdir(parents=True, exist_ok=True)
 
 
+def unanswered(reasons: Sequence[str]) -> list[str]:
+    """Note how many questions got no answer, with the first reason; empty if none."""
+    return [f"Left out: {counted(len(reasons), 'question')} without an answer ({reasons[0]})."] if reasons else []
+
+
 def asked_of_rules(*asked: tuple[str, str | None]) -> list[str]:
     """Note which of these options, each with its model, were answered by rules; empty if none."""
-    from wardround.tables.scores import said_by_rules
+    from wardround.analysis.summary import said_by_rules
 
     options = dict.fromkeys(option for option, spec in asked if spec == OFFLINE)
     return [said_by_rules("Answered", options)] if options else []

@@ -31,6 +31,7 @@ from scoring.aie.transcripts import AieTranscript
 from scoring.asking import ask_each
 from scoring.metrics.samples import PERCENT, Samples, estimates
 from wardround.commands.exit_codes import refuse
+from wardround.commands.options import separated
 from wardround.commands.score.mcq import diagnosed
 from wardround.commands.score.output import ExtraTable, Scores, asked_of_rules, refuse_records, writable, write_drawn
 from wardround.commands.score.transcripts import (
@@ -148,9 +149,8 @@ def aie_pairwise(
     )
     agreement_tables: list[Table] = []
     if people:
-        agreement_tables = list(
-            _agreement(_columns(found_verdicts, _metrics(dict(zip(names, read, strict=True)), notes)), kept_out)
-        )
+        metrics_by_doctor = _metrics(dict(zip(names, read, strict=True)), notes)
+        agreement_tables += _agreement(_columns(found_verdicts, metrics_by_doctor), kept_out)
     if out is not None:
         write_drawn([*figures, *raters, *agreement_tables], out, by_rules)
     metrics = estimates(_samples(found_verdicts, names), clustered=True, ends=PERCENT)
@@ -172,7 +172,7 @@ def aie_pairwise(
 
 def _closed(given: str | None, names: Sequence[str]) -> list[str]:
     """Return the doctors of closed models; exits if one is unknown."""
-    closed = [name.strip() for name in (given or "").split(",") if name.strip()]
+    closed = separated([given or ""])
     if unknown := [name for name in closed if name not in names]:
         refuse(f"--closed {unknown[0]}: no such doctor; expected some of {', '.join(names)}")
     return closed

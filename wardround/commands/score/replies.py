@@ -2,6 +2,7 @@
 
 import random
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -17,7 +18,7 @@ from wardround.analysis.rescoring import context_for
 from wardround.analysis.simulators import Trial, judge_played
 from wardround.commands.exit_codes import refuse
 from wardround.commands.printing import counted, reason
-from wardround.commands.score.output import ExtraTable, Scores, refuse_records
+from wardround.commands.score.output import ExtraTable, Scores, refuse_records, unanswered
 from wardround.config.experiment_file import parse_models
 from wardround.store.provenance import write_whole
 from wardround.store.recorded_run import RecordedRun, find_runs
@@ -78,12 +79,7 @@ def replies(
         samples[run.name] = trial.samples
         failures |= trial.failures
     notes = [] if models else ["Judged by rules that compare words and facts; use only to rank similar systems."]
-    notes += (
-        [f"Left out: {counted(len(failures), 'question')} without an answer ({next(iter(failures.values()))})."]
-        if failures
-        else []
-    )
-    return _scores(rounds_by_run, samples, notes, failed=bool(failures))
+    return _scores(rounds_by_run, samples, [*notes, *unanswered([*failures.values()])], failed=bool(failures))
 
 
 def draw(run: RecordedRun, size: int, seed: int) -> dict[Key, Exchange]:
@@ -102,15 +98,8 @@ def _sheet(run: RecordedRun, rounds: Rounds) -> list[dict[str, Any]]:
         case = run.cases[key[1]]
         facts = record_sentences(case.patient, case.examinations, case.language)
         conversation = "\n".join(f"{turn.speaker}: {turn.text}" for turn in [one.doctor, *one.reply])
-        record = "\n".join(fact.text for fact in facts)
-        rows.append(
-            {
-                **dict(zip(KEY, key, strict=True)),
-                **dict.fromkeys(QUESTIONS, ""),
-                "conversation": conversation,
-                "record": record,
-            }
-        )
+        shown = {"conversation": conversation, "record": "\n".join(fact.text for fact in facts)}
+        rows.append({**dict(zip(KEY, key, strict=True)), **dict.fromkeys(QUESTIONS, ""), **shown})
     return rows
 
 
@@ -144,14 +133,14 @@ def _marked(rounds_by_run: Mapping[str, Rounds], files: Sequence[Path]) -> Score
     table = ExtraTable(
         "Agreement of the first two annotators, percent",
         ["question", "agreed", "rounds"],
-        [[name, "-" if one.mean is None else f"{one.mean:.1f}", str(one.n)] for name, one in agreed.items()],
+        [[name, _percent(one), str(one.n)] for name, one in agreed.items()],
     )
     by_run = {
         name: human_scores({key: marks for key, marks in final.items() if key[0] == name}) for name in rounds_by_run
     }
     metrics = {f"agreement: {name}": one for name, one in agreed.items()}
     found = _scores(rounds_by_run, by_run, [f"Marked by {len(files)} people."])
-    return Scores(found.suite, found.mode, found.n, {**found.metrics, **metrics}, [*found.tables, table], found.notes)
+    return replace(found, metrics={**found.metrics, **metrics}, tables=[*found.tables, table])
 
 
 def _scores(
@@ -163,19 +152,17 @@ def _scores(
     for name, of_run in samples.items():
         found = estimates(of_run, clustered=True)
         metrics |= {f"{name}: {metric}" if len(samples) > 1 else metric: one for metric, one in found.items()}
-        rounds = rounds_by_run[name].values()
-        shares = [
-            "-" if (one := found.get(metric)) is None or one.mean is None else f"{one.mean:.1f}" for metric in _SHARES
-        ]
-        tests = str(sum(one.examined for one in rounds))
-        rows.append(
-            [name, str(len({key[:3] for key in rounds_by_run[name]})), str(len(rounds)), *shares[:2], tests, shares[2]]
-        )
+        relevant, consistent, accurate = (_percent(found.get(metric)) for metric in ("Rel", "Con", "Acc"))
+        rounds = rounds_by_run[name]
+        counts = [_dialogues({name: rounds}), len(rounds)]
+        tests = sum(one.examined for one in rounds.values())
+        rows.append([name, *map(str, counts), relevant, consistent, str(tests), accurate])
     table = ExtraTable("AI Hospital, Table 4", ["run", "dialogues", "#QA", "Rel", "Con", "#Test", "Acc"], rows)
     return Scores("replies", "sound", _dialogues(rounds_by_run), metrics, [table], notes, failed)
 
 
-_SHARES = ("Rel", "Con", "Acc")
+def _percent(found: Estimate | None) -> str:
+    return "-" if found is None or found.mean is None else f"{found.mean:.1f}"
 
 
 def _dialogues(rounds_by_run: Mapping[str, Rounds]) -> int:

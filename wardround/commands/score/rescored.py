@@ -15,13 +15,13 @@ from scoring.metrics.samples import Definition
 from scoring.metrics.statistics import Estimate, estimate
 from scoring.suite import Suite
 from wardround.analysis.rescoring import rescore
+from wardround.analysis.summary import said_by_rules
 from wardround.commands.score.output import ExtraTable, ModeOption, Scores
 from wardround.commands.score.transcripts import cell
 from wardround.config.experiment import judging_roles
 from wardround.config.experiment_file import parse_models
 from wardround.store.recorded_run import open_run
 from wardround.store.run_directory import Result
-from wardround.tables.scores import said_by_rules
 
 _CLAIMS = ("recall", "precision", "cases with a report")
 RunDirectory = Annotated[Path, typer.Argument(metavar="RUN", help="Run directory.")]

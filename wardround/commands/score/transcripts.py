@@ -20,6 +20,7 @@ from scoring.metrics.text_overlap import rouge_1, words
 from scoring.records import Reading
 from wardround.analysis.transcripts import Format, read_transcripts
 from wardround.commands.exit_codes import refuse
+from wardround.commands.options import separated
 from wardround.commands.printing import echo
 from wardround.commands.score.output import ExtraTable, refuse_records
 from wardround.store.recorded_run import RecordedRun, find_runs
@@ -116,8 +117,7 @@ def without(
         name: returns a record's id.
         others: maps other names of records to their ids.
     """
-    names = {one.strip() for entry in ids or () for one in entry.split(",") if one.strip()}
-    left_out = {others.get(one, one) for one in names}
+    left_out = {others.get(one, one) for one in separated(ids)}
     if unknown := sorted(left_out - {name(record) for records in files for record in records}):
         refuse(f"--leave-out {unknown[0]}: no such case in these files")
     remaining = [[record for record in records if name(record) not in left_out] for records in files]
@@ -240,23 +240,22 @@ def compared(
     return ExtraTable(title, header, rows)
 
 
-def correlated(samples: Samples, human: Path | None, names: Mapping[str, str] = MappingProxyType({})) -> ExtraTable:
-    """Correlate all metrics (Spearman), and people's scores if a CSV file is given.
+def correlated(samples: Samples, human: Path, names: Mapping[str, str]) -> ExtraTable:
+    """Correlate all metrics and people's scores in a CSV file (Spearman).
 
     Exits if the file has none of the cases here; ``names`` maps names in the file to cases.
     """
     columns: dict[str, Mapping[str, float]] = {name: case_means(values) for name, values in samples.items()}
-    if human is not None:
-        scores, problems = read_human_scores(human)
-        refuse_records(problems)
-        judgements = {
-            f"people: {name}": {names.get(case, case): value for case, value in values.items()}
-            for name, values in scores.items()
-        }
-        judged, scored = ({case for values in each.values() for case in values} for each in (judgements, columns))
-        if judged and not judged & scored:
-            refuse(f"{human}: case {min(judged)}: not among the scored cases, such as {min(scored)}")
-        columns |= judgements
+    scores, problems = read_human_scores(human)
+    refuse_records(problems)
+    judgements = {
+        f"people: {name}": {names.get(case, case): value for case, value in values.items()}
+        for name, values in scores.items()
+    }
+    judged, scored = ({case for values in each.values() for case in values} for each in (judgements, columns))
+    if judged and not judged & scored:
+        refuse(f"{human}: case {min(judged)}: not among the scored cases, such as {min(scored)}")
+    columns |= judgements
     matrix = spearman_matrix(columns)
     shown = list(columns)
 
