@@ -14,6 +14,7 @@ from nodes.patients.systems import PATIENTS
 from nodes.settings import (
     CaseSettings,
     CollaborationSettings,
+    ConsultingSettings,
     CourseSettings,
     DialogueSettings,
     GroupSettings,
@@ -132,7 +133,7 @@ def clinical_context(built_for: str) -> type[ClinicalContext]:
     return Own
 
 
-class ConsultationContext(_OwnContext, CaseSettings, DialogueSettings, RecallSettings):
+class ConsultationContext(_OwnContext, CaseSettings, ConsultingSettings, RecallSettings):
     """Settings of a consultation."""
 
     graph = "consultation"
@@ -144,7 +145,7 @@ class OneStepContext(_OwnContext, CaseSettings, RecallSettings):
     graph = "one_step"
 
 
-class DisputeResolutionContext(_OwnContext, CaseSettings, DialogueSettings, CollaborationSettings, RecallSettings):
+class DisputeResolutionContext(_OwnContext, CaseSettings, ConsultingSettings, CollaborationSettings, RecallSettings):
     """Settings of the consultations of several interns, and of their discussion."""
 
     graph = "dispute_resolution"

@@ -70,11 +70,12 @@ class CaseGraph(CompiledStateGraph[Any, Any, Any, Any]):
 
         None if the graph has none of its own (in another graph it uses that one's), or if nothing depends on it.
         """
+        matters = _begins(given) or not options.get("context")
+        if not isinstance(self.checkpointer, BaseCheckpointSaver) or not matters:
+            return None, {}
         asked = merge_configs(self.config, config)
         threads = asked.get("configurable", {})
-        own = isinstance(self.checkpointer, BaseCheckpointSaver) and "thread_id" in threads and _INSIDE not in threads
-        matters = _begins(given) or not options.get("context")
-        return self.checkpointer if own and matters else None, asked
+        return self.checkpointer if "thread_id" in threads and _INSIDE not in threads else None, asked
 
     def _prepared(
         self, given: Any, config: RunnableConfig | None, options: dict[str, Any], saved: CheckpointTuple | None

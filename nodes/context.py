@@ -11,8 +11,8 @@ from llm import ModelSettings
 from nodes.settings import (
     CaseSettings,
     CollaborationSettings,
+    ConsultingSettings,
     CourseSettings,
-    DialogueSettings,
     GroupSettings,
     GrowthSettings,
     RecallSettings,
@@ -24,7 +24,7 @@ class Context(
     CaseSettings,
     CourseSettings,
     GroupSettings,
-    DialogueSettings,
+    ConsultingSettings,
     CollaborationSettings,
     RecallSettings,
     GrowthSettings,

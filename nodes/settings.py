@@ -311,17 +311,6 @@ class DialogueSettings(TurnSettings, PatientSettings):
         description="Text file with the example consultation for `one_shot_cot`; `![finding](FILE)` marks where a "
         "picture is handed over. Default: the built-in example.",
     )
-    report_form: Literal["five_parts", "case_report"] = _shown_at("report")(
-        "five_parts",
-        description="Form in which the doctor's report is requested: AI Hospital's five parts (`five_parts`), or "
-        "Med-PMC's six (`case_report`: person, present illness, history, examinations, diagnosis, treatment), which "
-        "are stored as the five with an empty basis.",
-    )
-    already_examined: bool = _shown_at("interview")(
-        False,
-        description="Tell the doctor in a consultation that all examinations have been done, to ask only for their "
-        "results, and to be brief and warm (Med-PMC, Table 14). If off, the doctor orders examinations.",
-    )
     list_examinations: bool = _of_dialogue(
         True,
         description="Show the doctor in the dialogue the names of common examinations. If off, the doctor names them "
@@ -334,6 +323,22 @@ class DialogueSettings(TurnSettings, PatientSettings):
         if example:
             example_for(example, "en", True)
         return example
+
+
+class ConsultingSettings(DialogueSettings):
+    """A consultation: one dialogue that ends with a report."""
+
+    report_form: Literal["five_parts", "case_report"] = _shown_at("report")(
+        "five_parts",
+        description="Form in which the doctor's report is requested: AI Hospital's five parts (`five_parts`), or "
+        "Med-PMC's six (`case_report`: person, present illness, history, examinations, diagnosis, treatment), which "
+        "are stored as the five with an empty basis.",
+    )
+    already_examined: bool = _shown_at("interview")(
+        False,
+        description="Tell the doctor in a consultation that all examinations have been done, to ask only for their "
+        "results, and to be brief and warm (Med-PMC, Table 14). If off, the doctor orders examinations.",
+    )
 
 
 class CollaborationSettings(SeatSettings):

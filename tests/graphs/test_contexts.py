@@ -43,6 +43,8 @@ def test_no_graph_but_the_workflow_has_all_settings() -> None:
         ("consultation", {"max_turn": 3}, r"'max_turn' is not a setting .*: did you mean 'max_turns'\?"),
         ("consultation", {"general_agents": 1}, "'general_agents' .*: it belongs to 'clinical_workflow'"),
         ("one_step", {"patient": "saps"}, "'patient' is not a setting of the graph 'one_step': it belongs to"),
+        ("clinical_workflow", {"report_form": "case_report"}, "belongs to 'consultation', 'dispute_resolution'"),
+        ("clinical_workflow", {"already_examined": True}, "belongs to 'consultation', 'dispute_resolution'"),
         ("reconstruction", {"retrieval": False}, "'retrieval' is not a setting of the graph 'reconstruction'"),
     ],
 )  # fmt: skip
