@@ -195,7 +195,8 @@ def _summary(directory: RunDirectory, mend: bool) -> list[str]:
     file, manifest = directory.path / "summary.json", recorded_manifest(directory.path)
     if manifest is None or not file.exists():
         return []
-    fresh = None if manifest.get("plugins") else _summarised(directory, manifest)
+    plugins = manifest.get("plugins") or manifest["configuration"].get("plugins")
+    fresh = None if plugins else _summarised(directory, manifest)
     try:
         written = json.loads(file.read_text("utf-8"))
     except (ValueError, RecursionError):
