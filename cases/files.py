@@ -155,11 +155,16 @@ def _is_foreign(problem: Problem) -> bool:
     return bool(problem.record) and (not problem.field or "patient" in lacking)
 
 
+def unless_linked(path: str, flags: int) -> int:
+    """Open a file (an opener for ``open``), but no link: a directory received from others may link to any file."""
+    return os.open(path, flags | getattr(os, "O_NOFOLLOW", 0), 0o666)
+
+
 @contextmanager
 def replacing(path: Path) -> Iterator[IO[bytes]]:
     """Write to a temporary file that replaces ``path`` at the end of the block; the file is whole or unchanged."""
     draft = path.with_name(f".{path.name}.part")
-    with draft.open("wb") as out:
+    with open(draft, "wb", opener=unless_linked) as out:
         yield out
         out.flush()
         os.fsync(out.fileno())

@@ -29,7 +29,7 @@ from llm.forms import (
     is_held_against_the_form,
 )
 from llm.question import Question
-from llm.replies import text_of
+from llm.replies import LONGEST_TEXT, text_of
 from llm.retries import (
     EmptyReplyError,
     Patience,
@@ -54,6 +54,7 @@ from llm.tracing import untraced
 if TYPE_CHECKING:  # slow to import, and not needed to build a graph
     from langchain_core.language_models import BaseChatModel
 
+_MOST_TOKENS = 1_000_000_000  # of one request; a server may report any number
 _INVALID_REPLY = (IndexError, KeyError, TypeError, AttributeError, UnicodeDecodeError, json.JSONDecodeError, zlib.error)
 
 
@@ -142,7 +143,7 @@ class ChatClient:
                 requests = f"{patience.sent} request{'s' * (patience.sent != 1)}"
                 raise ModelError(f"{self.spec.name}: no answer after {requests} ({detail})") from error
             if usage := message.usage_metadata:
-                counts = (counts[0] + max(usage["input_tokens"], 0), counts[1] + max(usage["output_tokens"], 0))
+                counts = counts[0] + _plausible(usage["input_tokens"]), counts[1] + _plausible(usage["output_tokens"])
             # If the prompt spells out the schema, an answer that fits does not prove that the form was obeyed.
             if question.schema and not question.told and self.forms.is_ignored(form, message, question.schema):
                 refusals[form], forms = "ignored", lesser
@@ -243,6 +244,11 @@ class ChatClient:
         return model.bind_tools([tool], tool_choice=name)
 
 
+def _plausible(tokens: int) -> int:
+    """Return a server's count of tokens, or the nearest that one request can have."""
+    return min(max(tokens, 0), _MOST_TOKENS)
+
+
 def _raw_message(output: Any) -> AIMessage:
     message: AIMessage = output["raw"]
     return message
@@ -288,6 +294,8 @@ async def _one_request(runnable: Runnable[Any, Any], messages: list[BaseMessage]
         raise
     if not isinstance(message, AIMessage):
         raise EmptyReplyError(f"the server's answer is of the unexpected type {type(message).__name__}")
+    if len(text_of(message)) > LONGEST_TEXT:
+        raise OversizeReplyError(f"the server's answer is longer than {LONGEST_TEXT:,} characters")
     return message
 
 

@@ -25,6 +25,9 @@ _THOUGHT = re.compile(r"<(?:think|thinking|thought|reasoning)>|\[THINK\]", re.IG
 _THOUGHT_END = re.compile(r"</(?:think|thinking|thought|reasoning)>|\[/THINK\]", re.IGNORECASE)
 
 
+LONGEST_TEXT = 500_000  # characters of an answer with its reasoning; longer than any model's longest output
+
+
 def text_of(message: AIMessage) -> str:
     """Return the answer as text: the arguments of a tool call if there is one, else the content or the refusal."""
     if message.tool_calls:
@@ -78,13 +81,15 @@ def find_json(text: str) -> Any:
 
 
 def _objects(text: str) -> Iterator[Any]:
-    end = 0
+    end, respelt = 0, False
     while begins := _OBJECT_START.search(text, end):
         try:  # not strict: llama.cpp's grammar allows raw line feeds in strings
             try:
                 value, end = _DECODER.raw_decode(text, begins.start())
             except json.JSONDecodeError:
-                text, end = _SPELLING.sub(_spelt, text[begins.start() :]), 0
+                if respelt:  # respelling the rest for every object would take quadratic time
+                    raise
+                text, end, respelt = _SPELLING.sub(_spelt, text[begins.start() :]), 0, True
                 value, end = _DECODER.raw_decode(text)
             value = whole(value)
         except RecursionError:

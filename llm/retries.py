@@ -206,7 +206,8 @@ def words_of(error: BaseException) -> str:
     """Return the error's message with the response body, as OpenAI's client shows only its ``message``; no HTML."""
     body = getattr(error, "body", None)
     text = body if isinstance(body, str | None) else json.dumps(body, ensure_ascii=False)
-    return str(error) if not text or text.startswith("<") else f"{error} - {text[:_SEARCHED]}"
+    message = str(error)[:_SEARCHED]  # holds the body once more
+    return message if not text or text.startswith("<") else f"{message} - {text[:_SEARCHED]}"
 
 
 def brief(error: BaseException) -> str:
@@ -220,7 +221,7 @@ def brief(error: BaseException) -> str:
     for name, value in os.environ.items():
         if SECRET_NAME.search(name) and len(value) >= 8:
             text = text.replace(value, f"<{name}>")
-    text = masked(text)
+    text = masked(text[:_SEARCHED])
     return f"{type(error).__name__}: {text[:300]}" if not text.startswith(type(error).__name__) else text[:300]
 
 

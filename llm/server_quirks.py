@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from llm.replies import find_json
+from llm.replies import LONGEST_TEXT, find_json
 
 _COUNTS = ("prompt_tokens", "completion_tokens", "total_tokens")
 _REASONING = ("reasoning_content", "reasoning")
@@ -33,7 +33,8 @@ def put_right(body: bytes) -> tuple[int, bytes] | None:
         errors = [found.get("error"), *(choice.get("error") for choice in choices)]
         if error := next(filter(None, errors), None):
             return _status(error), json.dumps({"error": error}).encode()
-        for choice in choices:
+        found["choices"] = choices[:1]  # one is asked for and read
+        for choice in found["choices"]:
             _mend(choice["message"])
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return None
@@ -104,6 +105,8 @@ def _mend(message: dict[str, Any]) -> None:
 
 
 def _is_object(text: str) -> bool:
+    if len(text) > LONGEST_TEXT:
+        return False
     try:
         return text.startswith(("{", "```")) and text.endswith(("}", "```")) and isinstance(find_json(text), dict)
     except ValueError:

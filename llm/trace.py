@@ -143,6 +143,7 @@ def _when(entry: Call | Event) -> tuple[float, str]:
     return entry.started, entry.model_dump_json()
 
 
+_LONGEST_LINE = 64 * 2**20  # bytes; a longer one is no record, and a packed file can hold gigabytes in one line
 _collected: contextvars.ContextVar[list[Call] | None] = contextvars.ContextVar("collected_calls", default=None)
 
 
@@ -219,7 +220,8 @@ def raw_lines(file: str | Path) -> Iterator[bytes]:
         gzip.open(where) if where.suffix == ".gz" else where.open("rb") as raw,
         suppress(EOFError, zlib.error, gzip.BadGzipFile),
     ):
-        yield from raw
+        while line := raw.readline(_LONGEST_LINE):
+            yield line
 
 
 def read_calls(lines: Iterable[str]) -> Trace:

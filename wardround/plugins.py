@@ -13,7 +13,7 @@ import re
 import sys
 import traceback
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib.metadata import EntryPoint, entry_points, packages_distributions, version
@@ -22,8 +22,10 @@ from types import FrameType, ModuleType
 from typing import Any
 
 from cases.registry import RegistryError, nearest, registering
+from cases.user_cache import cache_folder
 from cases.validation import in_a_line, line_in
 from prompts import prompt_folders
+from wardround.store.provenance import write_whole
 from wardround.waiting import tell_what_is_waited_for
 
 GROUP = "wardround.plugins"  # entry points of installed plug-ins
@@ -78,6 +80,7 @@ def load_plugin(name: str | Path, folder: Path | None = None) -> Plugin:
             )
     installed = None if Path(source).is_absolute() else _version_of(module)
     plugin = Plugin(module.__name__, source, _sha256(_files(module)), installed, tuple(added))
+    _note_as_own(source)
     return _loaded.setdefault(source, plugin)
 
 
@@ -91,6 +94,37 @@ def load_plugins(names: Iterable[str | Path]) -> list[Plugin]:
         if point.module not in _importing_now:
             _load_installed(point)
     return [load_plugin(name) for name in names]
+
+
+def is_own(name: str) -> bool:
+    """Whether the user has loaded a plug-in on this machine before, or it cannot be loaded at all.
+
+    A run directory received from somebody names plug-ins too, and importing them would run that person's code.
+    """
+    try:
+        load_plugins(())
+        source = locate(name)
+    except PluginError:
+        return True
+    return source in _loaded or source in _own()
+
+
+def _own() -> list[str]:
+    with suppress(OSError, UnicodeError):
+        return _own_file().read_text("utf-8").splitlines()
+    return []
+
+
+def _note_as_own(source: str) -> None:
+    """Record that the user has loaded a plug-in; where that cannot be written, recorded runs must be read with it."""
+    if source not in (own := _own()):
+        there = [one for one in own if not Path(one).is_absolute() or Path(one).is_file()]
+        with suppress(OSError):
+            write_whole(_own_file(), "".join(f"{one}\n" for one in (*there, source)))
+
+
+def _own_file() -> Path:
+    return cache_folder() / "plugins.txt"
 
 
 def load_plugins_of_environment() -> None:

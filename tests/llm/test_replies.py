@@ -1,4 +1,5 @@
 import json
+import time
 
 import pytest
 
@@ -81,3 +82,10 @@ def test_what_is_done_to_an_object_that_was_read_changes_no_later_reading_of_the
 
 def test_a_text_may_run_over_several_lines_as_some_grammars_of_servers_let_it() -> None:
     assert find_json('{"text": "It hurts:\n\t- under the ribs"}') == {"text": "It hurts:\n\t- under the ribs"}
+
+
+def test_each_object_that_is_spelt_worse_than_the_one_before_costs_no_further_pass_over_the_rest() -> None:
+    began = time.process_time()
+    with pytest.raises(ValueError, match="Expecting"):
+        find_json("".join('{"a":1' + "," * commas + "}" for commas in range(1, 900)))
+    assert time.process_time() - began < 3

@@ -11,7 +11,7 @@ from typing import Any
 import httpx2
 import pytest
 
-from llm import ModelError, ModelSettings
+from llm import ModelError, ModelSettings, RefusedError
 from llm.build import build_model
 from llm.chat_openai import ChatOpenAI
 from llm.transport import MOST, SpreadTransport
@@ -74,6 +74,44 @@ async def test_an_answer_without_an_end_is_not_taken_and_not_asked_for_again() -
         with pytest.raises(ModelError, match=r"after 1 request.*larger than 16 MB"):
             await put(served(server))
         assert server.sent < 3 * MOST and len(server.requests) == 1
+
+
+def completion(content: str, usage: dict[str, int] | None = None, choices: int = 1) -> bytes:
+    choice = {"index": 0, "message": {"role": "assistant", "content": content}, "finish_reason": "stop"}
+    return json.dumps({"object": "chat.completion", "choices": [choice] * choices, "usage": usage}).encode()
+
+
+@pytest.mark.parametrize("content", ["{}" * 2_000_000, "```json\n" * 500_000])
+async def test_a_reply_longer_than_any_model_writes_is_not_read(content: str) -> None:
+    with BadServer((JSON, completion(content))) as server:
+        with pytest.raises(ModelError, match=r"after 1 request.*longer than 500,000 characters"):
+            await put(served(server))
+        assert len(server.requests) == 1
+
+
+async def test_of_many_choices_one_is_read_and_no_count_of_tokens_is_beyond_what_a_request_can_have() -> None:
+    usage = {"prompt_tokens": 10**300, "completion_tokens": -5, "total_tokens": 10**300}
+    with BadServer((JSON, completion(json.dumps(GOOD), usage, choices=20_000))) as server:
+        began = time.process_time()
+        opinion, call = await put(served(server))
+        assert time.process_time() - began < 5
+    assert (opinion, call.attempts) == (OPINION, 1)
+    assert (call.input_tokens, call.output_tokens) == (1_000_000_000, 0)
+
+
+async def test_a_refusal_of_many_megabytes_is_not_searched_through() -> None:
+    class Loud(FakeServer):
+        async def _reply(self, request: ChatRequest, response: Any) -> None:
+            body = b'{"error": {"message": "' + b"://:" * 1_000_000 + b'"}}'
+            head = f"HTTP/1.1 400 Bad Request\r\n{JSON}\r\nContent-Length: {len(body)}\r\n\r\n"
+            response._writer.write(head.encode() + body)
+            await response._writer.drain()
+
+    with Loud() as server:
+        began = time.process_time()
+        with pytest.raises(RefusedError, match="refuses the first question in every form"):
+            await put(served(server))
+        assert time.process_time() - began < 15
 
 
 @pytest.mark.slow

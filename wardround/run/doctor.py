@@ -95,6 +95,7 @@ def _misplaced(directory: RunDirectory, mend: bool) -> list[str]:
     path, folders = directory.path, (directory.path / DAMAGED, directory.traces)
     files = [*(path / name for name in _FILES), *path.glob(".*.part"), *directory.traces.glob("*.jsonl*")]
     wrong = {folder: "folder" for folder in folders if os.path.lexists(folder) and not folder.is_dir()}
+    wrong |= {path / DAMAGED: "folder"} if (path / DAMAGED).is_symlink() else {}
     wrong |= {file: "file" for file in files if os.path.lexists(file) and not file.is_file()}
     if mend:
         for one in wrong:
@@ -195,7 +196,8 @@ def _summary(directory: RunDirectory, mend: bool) -> list[str]:
     file, manifest = directory.path / "summary.json", recorded_manifest(directory.path)
     if manifest is None or not file.exists():
         return []
-    fresh = None if manifest.get("plugins") else _summarised(directory, manifest)
+    plugins = manifest.get("plugins") or manifest["configuration"].get("plugins")
+    fresh = None if plugins else _summarised(directory, manifest)
     try:
         written = json.loads(file.read_text("utf-8"))
     except (ValueError, RecursionError):

@@ -11,7 +11,7 @@ from pathlib import Path
 from filelock import FileLock, Timeout
 from pydantic import BaseModel
 
-from cases.files import replacing
+from cases.files import replacing, unless_linked
 from llm.checksums import sealed
 
 DAMAGED = "damaged"  # the folder in a run directory for what could not be read
@@ -49,6 +49,8 @@ def only_writer(root: Path, folder: str, refusal: type[Exception], taken: str) -
     lock = FileLock(str(root / ".lock"))
     try:
         (root / folder).mkdir(parents=True, exist_ok=True)
+        if link := _link_out(root, root, root / folder):
+            raise refusal(f"{link}: is a link out of {root}, where nothing is written; replace it by what it links to")
         lock.acquire(timeout=0)
     except Timeout:
         raise refusal(taken) from None
@@ -58,6 +60,18 @@ def only_writer(root: Path, folder: str, refusal: type[Exception], taken: str) -
         yield
     finally:
         lock.release()
+
+
+def _link_out(root: Path, *folders: Path) -> str | None:
+    """Return a link in one of these folders that leads out of the root, as in a directory received from others."""
+    inside = os.path.realpath(root)
+    for folder in folders:
+        with os.scandir(folder) as entries:
+            links = [entry.path for entry in entries if entry.is_symlink()]
+        for link in links:
+            if not Path(os.path.realpath(link)).is_relative_to(inside):
+                return link
+    return None
 
 
 def whole_lines(path: Path) -> Iterator[bytes]:
@@ -130,7 +144,7 @@ def mend_lines(path: Path, read: Reader, aside: Path) -> list[str]:
     found = damaged_lines(path, read)
     if found:
         aside.mkdir(parents=True, exist_ok=True)
-        with (aside / path.name).open("ab") as out:
+        with open(aside / path.name, "ab", opener=unless_linked) as out:
             out.writelines(line for number, line in enumerate(raw_lines(path), start=1) if number in found)
         keep_lines(path, lambda number, _: number not in found)
     if not _ends_whole(path):

@@ -19,7 +19,7 @@ from scoring.suite import SUITES, Suite
 from wardround.analysis.summary import estimate_scores, failed_as_wrong, models_of
 from wardround.config.experiment import ConfigurationError, Experiment
 from wardround.config.selection import select_cases
-from wardround.plugins import record_plugins
+from wardround.plugins import is_own, record_plugins
 from wardround.run.sweep import run_order
 from wardround.store.manifest import MANIFEST, is_run, manifest_of, planned, read_manifest
 from wardround.store.run_directory import Result, RunDirectory
@@ -206,10 +206,17 @@ def _open(path: Path, name: str) -> RecordedRun:
 
 
 def _experiment_of(path: Path, manifest: Mapping[str, Any]) -> Experiment:
-    """Return what was run; plug-ins and prompts that have gone are missed only where a setting names what they add."""
-    reason = ""
+    """Return what was run; plug-ins and prompts that have gone are missed only where a setting names what they add.
+
+    Plug-ins that the user has never loaded are not loaded here either: whoever wrote the run directory names them.
+    """
+    named = manifest["configuration"].get("plugins")
+    foreign = [name for name in named if not is_own(str(name))] if isinstance(named, list) else []
+    reason = f"plug-in {foreign[0]} has not been used here before; --plugin runs its code" if foreign else ""
     gone: dict[str, Any]
     for gone in ({}, {"plugins": []}, {"prompts": None}, {"plugins": [], "prompts": None}):
+        if foreign and "plugins" not in gone:
+            continue
         try:
             experiment = Experiment.model_validate({**manifest["configuration"], **gone})
             if gone:

@@ -362,6 +362,33 @@ def test_a_summary_that_is_not_that_of_the_results_is_made_again(sound: Path, da
     assert json.loads((damaged / "summary.json").read_bytes()) == json.loads((sound / "summary.json").read_bytes())
 
 
+@pytest.mark.parametrize(
+    "name",
+    ["results.jsonl", "traces", "damaged", "damaged/results.jsonl", "options.jsonl", ".results.jsonl.part", ".lock",
+     ".summary.json.part", "checkpoints.sqlite", "traces/other-0.jsonl"],
+)  # fmt: skip
+def test_nothing_is_written_where_a_link_in_a_received_directory_leads(damaged: Path, name: str) -> None:
+    with (damaged / "results.jsonl").open("a", encoding="utf-8") as out:
+        out.write("ssh-rsa of a stranger\n")
+    (damaged / "summary.json").write_text("{}", "utf-8")
+    outside, link = damaged.parent / "outside", damaged / name
+    link.parent.mkdir(exist_ok=True)
+    if link.exists():
+        shutil.move(link, outside)
+    elif name == "damaged":
+        outside.mkdir()
+    else:
+        outside.write_text("precious", "utf-8")
+    before = contents(outside)
+    link.symlink_to(outside)
+    doctor(damaged)
+    assert contents(outside) == before
+
+
+def contents(place: Path) -> dict[str, bytes]:
+    return {file.name: file.read_bytes() for file in [place, *place.rglob("*")] if file.is_file()}
+
+
 def a_ring(file: Path) -> None:
     file.unlink(missing_ok=True)
     file.symlink_to(file.name)

@@ -13,7 +13,9 @@ from tests.support.recorded_runs import ENGLISH, call, graded, write_run
 from wardround import plugins
 from wardround.config.experiment import ConfigurationError
 from wardround.plugins import load_plugin
+from wardround.run.doctor import examine
 from wardround.store.recorded_run import find_runs
+from wardround.store.run_directory import RunDirectory
 
 
 def test_a_sweep_is_read_in_the_order_of_its_file_and_what_came_later_after_it(tmp_path: Path) -> None:
@@ -138,6 +140,32 @@ def test_a_plug_in_that_has_changed_since_the_run_is_named(
             find_runs([tmp_path / "run"])
         told = re.search("run: plug-in ward_changed has changed since the run", caplog.text)
         assert (told is None) == (text == METRIC)
+
+
+def test_reading_a_received_run_runs_no_code_that_its_sender_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    file, ran = tmp_path / "run/ward_sent.py", tmp_path / "ran"
+    file.parent.mkdir()
+    file.write_text(f"open({str(ran)!r}, 'w').close()\n{METRIC}", "utf-8")
+    monkeypatch.setattr(plugins, "_loaded", {})
+    monkeypatch.setenv("WARDROUND_CACHE", str(tmp_path / "sender"))
+    with suites_given_back():
+        run = write_run(file.parent, [graded("a")], plugins=[str(file)])
+    ran.unlink()
+    monkeypatch.setattr(plugins, "_loaded", {})
+    monkeypatch.delitem(sys.modules, "ward_sent")
+    monkeypatch.setenv("WARDROUND_CACHE", str(tmp_path / "receiver"))
+    with suites_given_back():
+        assert "brief" not in find_runs([run])[0].suite.columns
+        examine(RunDirectory(run), mend=True)
+        assert not ran.exists() and "ward_sent.py has not been used here before; --plugin runs its code" in caplog.text
+        load_plugin(file)
+        assert "brief" in find_runs([run])[0].suite.columns
+    monkeypatch.setattr(plugins, "_loaded", {})
+    monkeypatch.delitem(sys.modules, "ward_sent")
+    with suites_given_back():
+        assert "brief" in find_runs([run])[0].suite.columns
 
 
 def test_scores_of_a_metric_that_a_script_had_registered_are_missed_by_name(

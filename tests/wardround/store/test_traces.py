@@ -3,7 +3,9 @@
 import gzip
 from pathlib import Path
 
-from llm.trace import trace_lines
+import pytest
+
+from llm.trace import raw_lines, trace_lines
 from wardround.store.traces import pack, traces_in, unpack
 
 LINES = ['{"id": "a"}\n', '{"id": "咳嗽\u2028"}\n', "cut off"]
@@ -18,6 +20,16 @@ def test_what_is_packed_is_what_gzip_unpacks_and_is_written_on_as_it_was(tmp_pat
     assert traces_in(tmp_path) == [file] and list(trace_lines(file)) == list(trace_lines(packed)) == LINES
     unpack(file)
     assert list(tmp_path.iterdir()) == [file] and file.read_bytes() == "".join(LINES).encode()
+
+
+def test_gigabytes_packed_into_one_line_are_not_read_as_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("llm.trace._LONGEST_LINE", 1_000)
+    file = tmp_path / "fever-0.jsonl"
+    file.write_bytes(b"x" * 10_000 + b"\n" + LINES[0].encode())
+    pack(file)
+    assert max(map(len, raw_lines(file))) == 1_000 and list(trace_lines(file))[-1] == LINES[0]
+    unpack(file)
+    assert file.read_bytes() == b"x" * 10_000 + b"\n" + LINES[0].encode()
 
 
 def test_where_a_kill_has_left_both_forms_the_lines_count(tmp_path: Path) -> None:
