@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from pydantic import ValidationError
 
+from cases.validation import in_a_line
 from cases.vocabulary import DEPARTMENTS, Language
 from retrieval.chroma_collections import ALL_DEPARTMENTS, Shelves
 from retrieval.embedding import embed, unit_rows
@@ -149,7 +151,7 @@ class Memory:
 
         Args:
             symptoms: the symptom description, or its embedding (d,); blank text finds nothing.
-            department: the first-level department to search; None searches all.
+            department: the first-level department to search; None searches all, "" the cases without a department.
             exclude: ids that are never returned, since a case must not retrieve itself.
             kin: of the searching case; its variants and near duplicates are not returned either.
             language: only cases in this language; None means any.
@@ -165,7 +167,8 @@ class Memory:
                 return []
             symptoms = self._embedded(symptoms)
         query = unit_rows(symptoms).astype(np.float64)
-        departments = ALL_DEPARTMENTS if department is None else (DEPARTMENTS.require(department),)
+        one = (DEPARTMENTS.require(department),) if department else (None,)
+        departments = ALL_DEPARTMENTS if department is None else one
         with self._naming("read"):
             search = partial(self._shelves.nearest, query, departments)
             found = _nearest(search, exclude, kin, language, k)
@@ -179,7 +182,7 @@ class Memory:
         """Yield every verified case."""
         with self._naming("read"):
             for name in ALL_DEPARTMENTS:
-                yield from map(RememberedCase.model_validate_json, self._shelves.told(name))
+                yield from map(_parsed, self._shelves.told(name))
 
     def stats(self) -> dict[str, Count]:
         """Return the number of cases of each department that has any (``""``: none), with this run's pseudo-cases."""
@@ -277,4 +280,10 @@ def _kin_test(kin: Kin) -> Callable[[str], bool]:
 
 @lru_cache(maxsize=2048)  # stages and doctors recall much the same cases
 def _parsed(told: str) -> RememberedCase:
-    return RememberedCase.model_validate_json(told)
+    try:
+        return RememberedCase.model_validate_json(told)
+    except ValidationError as error:
+        raise ValueError(
+            f"the remembered case {told[:40]!r}... is damaged or of another version ({in_a_line(error, most=1)}); "
+            "build the memory again in another place"
+        ) from error
