@@ -16,7 +16,7 @@ from pydantic import ValidationError
 from cases.validation import in_a_line
 from cases.vocabulary import DEPARTMENTS, Language
 from retrieval.chroma_collections import ALL_DEPARTMENTS, Shelves
-from retrieval.embedding import embed, unit_rows
+from retrieval.embedding import embed, fingerprint, unit_rows
 from retrieval.exact_search import Candidate, Nearest
 from retrieval.features import RememberedCase
 from retrieval.kinship import Kin
@@ -85,13 +85,17 @@ class Memory:
         self._write_lock = threading.RLock()
         self._closed = threading.Event()
         self._embedded = lru_cache(maxsize=256)(lambda text: embed([text], embedding)[0])  # stages embed the same texts
-        self._shelves = Shelves(client, prefix, embedding, shared=shared)
+        own = fingerprint(embedding)
+        self._shelves = Shelves(client, prefix, embedding, fingerprint=own, shared=shared)
         with self._naming("read"):
-            foreign = self._shelves.embeddings() - {embedding}
+            built_with = self._shelves.embeddings()
+        # A folder is the same model under any path; memories of before have no fingerprint.
+        foreign = sorted({name for name, state in built_with if (state != own if state else name != embedding)})
         if foreign:
+            other = "other files of it" if foreign == [embedding] else embedding
             raise CaseMemoryError(
-                f"case memory {location!r} was built with the embedding model {', '.join(sorted(foreign))}, not "
-                f"{embedding}; use that model, or build the memory again in another place"
+                f"case memory {location!r} was built with the embedding model {', '.join(foreign)}, not {other}; use "
+                "that model, or build the memory again in another place"
             )
 
     def for_run(self, run: str) -> "Memory":
