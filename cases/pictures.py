@@ -44,7 +44,9 @@ def read_picture(file: str | Path) -> tuple[bytes, str]:
         with path.open("rb") as opened:
             content = opened.read(LARGEST + 1)
         with Raster.open(io.BytesIO(content), formats=_FORMATS) as raster:
-            return content, raster.get_format_mimetype() or ""
+            mime = raster.get_format_mimetype() or ""
+            # Phones put a preview behind the picture (MPO), which every reader of JPEG leaves out.
+            return content, "image/jpeg" if mime == "image/mpo" else mime
     except Raster.DecompressionBombError as error:
         raise PictureError(f"{str(file)!r} has too many pixels; send a smaller copy") from error
     except UnidentifiedImageError as error:

@@ -40,20 +40,26 @@ _Key = tuple[str | None, str | None]  # of a shelf: the department, and the run 
 class Shelves:
     """The collections of one case memory: all whose names begin with ``prefix``."""
 
-    def __init__(self, client: "Client", prefix: str, embedding: str, *, shared: bool = False) -> None:
-        """Use the collections of a client; ``shared`` if other processes may write them meanwhile."""
+    def __init__(
+        self, client: "Client", prefix: str, embedding: str, *, fingerprint: str = "", shared: bool = False
+    ) -> None:
+        """Use the collections of a client; ``shared`` if other processes may write them meanwhile.
+
+        New ones record the name of the ``embedding`` model and, of a folder, its ``fingerprint``.
+        """
         self._client = client
         self._prefix = prefix
-        self._embedding = embedding
+        self._model = {"embedding": embedding, **({"fingerprint": fingerprint} if fingerprint else {})}
         self._shared = shared
         self._known: dict[_Key, Collection | None] = {}
         self._rows: dict[_Key, Rows] = {}
         self._lock = threading.RLock()  # held while a shelf and its cached rows are updated together
 
-    def embeddings(self) -> set[str]:
-        """Return the names of the embedding models of its vectors."""
-        own = [collection.metadata or {} for collection in self._client.list_collections()]
-        return {str(metadata.get("embedding")) for metadata in own if metadata.get("memory") == self._prefix}
+    def embeddings(self) -> set[tuple[str, str]]:
+        """Return the names and fingerprints ("": unknown) of the embedding models of its vectors."""
+        found = [collection.metadata or {} for collection in self._client.list_collections()]
+        own = [metadata for metadata in found if metadata.get("memory") == self._prefix]
+        return {(str(metadata.get("embedding")), str(metadata.get("fingerprint", ""))) for metadata in own}
 
     def count(self, department: str | None, run: str | None) -> int:
         """Return the number of cases on a shelf; ``run`` None means the verified ones."""
@@ -158,7 +164,7 @@ class Shelves:
             if shelf := self._find(department, run):
                 return shelf
             name = self._name(department, run)
-            metadata = {"memory": self._prefix, "embedding": self._embedding, "department": department or ""}
+            metadata = {"memory": self._prefix, **self._model, "department": department or ""}
             shelf = self._client.get_or_create_collection(
                 name, metadata=metadata, configuration=_INDEX, embedding_function=None
             )

@@ -33,6 +33,7 @@ _OF_ONE_LANGUAGE = {
 }
 # From third-party models only data is loaded: neither their Python files nor pickled weights.
 _DATA: dict[str, Any] = {"trust_remote_code": False, "model_kwargs": {"use_safetensors": True}}
+_MODEL_FILES = {".json", ".safetensors", ".txt", ".model"}  # what is loaded of a folder
 _SAVE_EVERY = 256  # texts; a long build that is killed can resume
 
 _shipped = ShippedVectors()
@@ -69,6 +70,26 @@ def embed(texts: Sequence[str], model: str = DEFAULT_MODEL) -> NDArray[np.float3
     if missing:
         vectors |= _compute(missing, model)
     return unit_rows([vectors[digest] for digest in digests])
+
+
+def fingerprint(model: str) -> str:
+    """Return what tells two states of a model's folder apart, wherever it lies: 16 hexadecimal digits of a SHA-256.
+
+    Empty for a model that is known by its name.
+    """
+    folder = Path(model).expanduser()
+    known = _is_default(model) or model == MULTILINGUAL_MODEL or not folder.is_dir()
+    return "" if known else _fingerprint(folder, _identity(model))
+
+
+@lru_cache(maxsize=8)
+def _fingerprint(folder: Path, state: str) -> str:
+    """Digest the files of a model; ``state`` as in ``_identity``, so that they are read once."""
+    digest = hashlib.sha256()
+    for path in sorted(path for path in folder.rglob("*") if path.suffix in _MODEL_FILES):
+        with path.open("rb") as file:
+            digest.update(path.relative_to(folder).as_posix().encode() + hashlib.file_digest(file, "sha256").digest())
+    return digest.hexdigest()[:16]
 
 
 def unfit_languages(model: str, languages: Collection[str]) -> list[str]:

@@ -46,7 +46,7 @@ class RememberedCase(Strict):
     diagnosis: list[str] = Field(default_factory=list)
     treatment_items: list[TreatmentItem] = Field(default_factory=list)
     department: Department | None = Field(
-        None, description="First-level department; without one, the case is found in none."
+        None, description="First-level department; without one, the case is found where a department has too few."
     )
     sub_departments: list[SubDepartment] = Field(default_factory=list)
 

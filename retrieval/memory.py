@@ -11,10 +11,12 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from pydantic import ValidationError
 
+from cases.validation import in_a_line
 from cases.vocabulary import DEPARTMENTS, Language
 from retrieval.chroma_collections import ALL_DEPARTMENTS, Shelves
-from retrieval.embedding import embed, unit_rows
+from retrieval.embedding import embed, fingerprint, unit_rows
 from retrieval.exact_search import Candidate, Nearest
 from retrieval.features import RememberedCase
 from retrieval.kinship import Kin
@@ -83,13 +85,17 @@ class Memory:
         self._write_lock = threading.RLock()
         self._closed = threading.Event()
         self._embedded = lru_cache(maxsize=256)(lambda text: embed([text], embedding)[0])  # stages embed the same texts
-        self._shelves = Shelves(client, prefix, embedding, shared=shared)
+        own = fingerprint(embedding)
+        self._shelves = Shelves(client, prefix, embedding, fingerprint=own, shared=shared)
         with self._naming("read"):
-            foreign = self._shelves.embeddings() - {embedding}
+            built_with = self._shelves.embeddings()
+        # A folder is the same model under any path; memories of before have no fingerprint.
+        foreign = sorted({name for name, state in built_with if (state != own if state else name != embedding)})
         if foreign:
+            other = "other files of it" if foreign == [embedding] else embedding
             raise CaseMemoryError(
-                f"case memory {location!r} was built with the embedding model {', '.join(sorted(foreign))}, not "
-                f"{embedding}; use that model, or build the memory again in another place"
+                f"case memory {location!r} was built with the embedding model {', '.join(foreign)}, not {other}; use "
+                "that model, or build the memory again in another place"
             )
 
     def for_run(self, run: str) -> "Memory":
@@ -149,7 +155,7 @@ class Memory:
 
         Args:
             symptoms: the symptom description, or its embedding (d,); blank text finds nothing.
-            department: the first-level department to search; None searches all.
+            department: the first-level department to search; None searches all, "" the cases without a department.
             exclude: ids that are never returned, since a case must not retrieve itself.
             kin: of the searching case; its variants and near duplicates are not returned either.
             language: only cases in this language; None means any.
@@ -165,7 +171,8 @@ class Memory:
                 return []
             symptoms = self._embedded(symptoms)
         query = unit_rows(symptoms).astype(np.float64)
-        departments = ALL_DEPARTMENTS if department is None else (DEPARTMENTS.require(department),)
+        one = (DEPARTMENTS.require(department),) if department else (None,)
+        departments = ALL_DEPARTMENTS if department is None else one
         with self._naming("read"):
             search = partial(self._shelves.nearest, query, departments)
             found = _nearest(search, exclude, kin, language, k)
@@ -179,7 +186,7 @@ class Memory:
         """Yield every verified case."""
         with self._naming("read"):
             for name in ALL_DEPARTMENTS:
-                yield from map(RememberedCase.model_validate_json, self._shelves.told(name))
+                yield from map(_parsed, self._shelves.told(name))
 
     def stats(self) -> dict[str, Count]:
         """Return the number of cases of each department that has any (``""``: none), with this run's pseudo-cases."""
@@ -277,4 +284,10 @@ def _kin_test(kin: Kin) -> Callable[[str], bool]:
 
 @lru_cache(maxsize=2048)  # stages and doctors recall much the same cases
 def _parsed(told: str) -> RememberedCase:
-    return RememberedCase.model_validate_json(told)
+    try:
+        return RememberedCase.model_validate_json(told)
+    except ValidationError as error:
+        raise ValueError(
+            f"the remembered case {told[:40]!r}... is damaged or of another version ({in_a_line(error, most=1)}); "
+            "build the memory again in another place"
+        ) from error

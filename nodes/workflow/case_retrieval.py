@@ -97,6 +97,8 @@ async def recall(state: Findings, runtime: Runtime[Context], stage: Stage) -> di
 async def neighbours_for(findings: Findings, stage: Stage, context: Context) -> list[Neighbour]:
     """Return the nearest remembered cases: of the department in charge, or of all before there is one.
 
+    Where the department has too few, cases whose source names no department (AgentClinic's, MedQA's) fill up.
+
     If some role has no model, further cases from all departments follow, for its offline rule.
     """
     found = await asyncio.to_thread(_search_memory, findings, stage, context)
@@ -116,6 +118,8 @@ def _search_memory(findings: Findings, stage: Stage, context: Context) -> list[N
     )
     searched = department if department in DEPARTMENTS.names else None  # a free-text name has no memory
     found = search(searched, k=context.neighbours)
+    if searched and len(found) < context.neighbours:
+        found += search("", k=context.neighbours - len(found))
     if OFFLINE in context.models.values() or "default" not in context.models:
         complaint = findings["symptoms"] if stage is LEVEL1 else ""
         return seen_whole(chart, found, search, context.embedding, complaint)

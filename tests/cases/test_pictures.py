@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from PIL import Image as Raster
 from typer.testing import CliRunner
 
 import wardround as wr
@@ -47,6 +48,12 @@ def test_no_way_leads_out_of_the_folder(folder: Path, file: str) -> None:
     (folder / "link.png").symlink_to(folder.parent / "id_rsa")
     (folder / "linked").symlink_to(folder.parent)
     assert "is outside the case's folder" in str(picture_fault(folder, file))
+
+
+def test_a_phones_jpeg_with_a_preview_behind_it_is_sent_as_jpeg(folder: Path) -> None:
+    picture, preview = (Raster.new("RGB", (8, 8), colour) for colour in ("red", "blue"))
+    picture.save(folder / "phone.jpg", format="MPO", save_all=True, append_images=[preview])
+    assert read_picture(folder / "phone.jpg")[1] == "image/jpeg"
 
 
 def test_a_picture_outside_of_the_folder_is_refused_though_it_is_an_image(folder: Path) -> None:

@@ -13,7 +13,7 @@ import pytest
 from cases import load_cases
 from retrieval import MULTILINGUAL_MODEL, EmbeddingModelError, embed, remember, warn_of_languages
 from retrieval import embedding as module
-from retrieval.embedding import content_digest, ship
+from retrieval.embedding import DEFAULT_MODEL, content_digest, fingerprint, ship
 from retrieval.vector_cache import ShippedVectors, StoredVectors
 
 TEXTS = ["chest pain on exertion", "itching rash on both arms", "头痛三天", "", "broken \ud800 text"]
@@ -80,6 +80,18 @@ def test_the_same_texts_are_shipped_as_the_same_bytes(tmp_path: Path) -> None:
     assert ship(["a", "b", "a"], tmp_path / "1.npz") == 2
     ship(["b", "a"], tmp_path / "2.npz")
     assert (tmp_path / "1.npz").read_bytes() == (tmp_path / "2.npz").read_bytes()
+
+
+def test_a_folder_has_one_fingerprint_under_any_path_and_another_when_its_weights_change(tmp_path: Path) -> None:
+    for name, weights in (("one", b"1"), ("copy", b"1"), ("other", b"2")):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "model.safetensors").write_bytes(weights)
+        (tmp_path / name / "README.md").write_text(name, "utf-8")
+    one, copy, other = (fingerprint(str(tmp_path / name)) for name in ("one", "copy", "other"))
+    assert one == copy != other and len(one) == 16
+    assert fingerprint(DEFAULT_MODEL) == fingerprint("a/name") == ""
+    (tmp_path / "one" / "model.safetensors").write_bytes(b"33")
+    assert fingerprint(str(tmp_path / "one")) not in (one, other)
 
 
 @pytest.mark.parametrize("model", ["./no-such-folder", "/no/such/folder"])

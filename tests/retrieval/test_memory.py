@@ -34,6 +34,18 @@ def test_without_a_department_all_of_them_are_searched_and_merged(memory: Memory
     assert len(memory.recall("pain", None, k=50)) == 21
     assert ids(memory.recall("fever", None, k=1)) == ["other"]
     assert ids(memory.recall("pain", "外科", k=3)) == [str(DEPARTMENTS.names.index("Surgery"))]
+    assert ids(memory.recall("pain", "", k=3)) == ["unfiled", "other"]
+
+
+def test_a_remembered_case_that_is_damaged_is_named_in_one_line(memory: Memory) -> None:
+    memory.add([verified("a", symptoms="pain")])
+    shelf = memory._shelves._find("Surgery", None)
+    assert shelf is not None
+    shelf.update(ids=["a"], metadatas=[{"case": '{"id":"a","language":'}])
+    for read in (lambda: memory.recall("pain", "Surgery"), lambda: list(memory.verified())):
+        with pytest.raises(CaseMemoryError, match=r"cannot be read: the remembered case .*\"a.* is damaged") as caught:
+            read()
+        assert "\n" not in str(caught.value) and "pydantic" not in str(caught.value)
 
 
 def test_of_the_language_that_is_wanted_as_many_are_found_as_there_are(memory: Memory) -> None:

@@ -59,6 +59,22 @@ def test_the_built_in_memory_opens_where_someone_uses_chroma_with_other_settings
     theirs.close()
 
 
+def test_a_model_folder_is_the_same_under_any_path_and_refused_when_its_files_changed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A memory took a folder with other weights for its model, and the same folder by another path for another."""
+    weights = tmp_path / "encoder" / "model.safetensors"
+    weights.parent.mkdir()
+    weights.write_bytes(b"1")
+    monkeypatch.chdir(tmp_path)
+    build_memory([appendicitis()], tmp_path / "m", "encoder").close()
+    open_memory(tmp_path / "m", "./encoder/").close()
+    open_memory(tmp_path / "m", str(weights.parent)).close()
+    weights.write_bytes(b"other")
+    with pytest.raises(CaseMemoryError, match="built with the embedding model encoder, not other files of it"):
+        open_memory(tmp_path / "m", "encoder")
+
+
 def test_a_directory_is_found_as_it_was_when_it_is_opened_again(tmp_path: Path) -> None:
     steps: list[tuple[int, int]] = []
     memory = build_memory(

@@ -114,6 +114,8 @@ def query(
     from cases.vocabulary import DEPARTMENTS
     from retrieval import feature_text, open_memory
 
+    if not symptoms.strip():
+        raise typer.BadParameter("expected a description of symptoms, found nothing", param_hint="symptoms")
     try:
         where = DEPARTMENTS.require(department) if department else None
     except ValueError as error:

@@ -70,6 +70,11 @@ async def _run(experiment: Experiment, out: Path, on_result: OnResult | None) ->
     if memory and not context.memory.startswith(BUILTIN):  # the built-in memory documents its languages
         warn_of_languages(context.embedding, {item.language for item in selected.items})
     remembered = await asyncio.to_thread(_verified_counts, memory, selected.items) if memory else None
+    if remembered == {} and context.grow == "off":
+        raise ConfigurationError(
+            f"workflow.memory: {context.memory} contains no remembered cases; build it (`wardround memory build`), or "
+            "set retrieval = false"
+        )
     if not is_run(out):  # on resume, opening the directory refuses plug-ins or prompts other than those tried out
         await try_out(experiment, context, selected.items)
     async with _engine(experiment, context, selected.items) as run_cases:

@@ -4,9 +4,11 @@ import pytest
 
 from cases import load_cases
 from cases.vocabulary import Language
-from graphs import one_step
+from graphs import clinical_workflow, one_step
 from nodes.workflow.case_retrieval import WordsView, cut_to_symptoms
 from prompts import load_words
+from retrieval import Neighbour
+from retrieval.features import remember
 
 GRAPH: Any = one_step
 
@@ -29,6 +31,25 @@ def test_the_setting_says_of_which_language_cases_are_recalled(
     case = next(case for case in load_cases() if case.language == "zh" and case.split == "test")
     GRAPH.invoke({"case": case}, context={"recall_language": wanted, "language": "en"})
     assert languages == asked
+
+
+def test_where_a_department_has_too_few_cases_those_without_a_department_fill_up(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A memory of imported cases, whose source names no department, was searched at the first stage alone."""
+    asked: list[tuple[str | None, int]] = []
+
+    class OfOne:
+        def recall(self, _: Any, department: str | None, *, k: int, **__: Any) -> list[Any]:
+            asked.append((department, k))
+            return [Neighbour(remember(load_cases()[0]), 0.5)] if department else []
+
+    monkeypatch.setattr("nodes.workflow.case_retrieval.memory_of", lambda context: OfOne())
+    case = next(case for case in load_cases() if case.split == "test")
+    state = clinical_workflow.invoke({"case": case}, context={"models": {"default": "offline"}})
+    department = state["referral"].department
+    searches = [pair for pair in asked if pair[0] is not None]
+    assert searches and searches == [(department, 3), ("", 2)] * (len(searches) // 2)
 
 
 @pytest.mark.parametrize(("language", "complaint"), [("en", "Painless ulcer for 2 weeks"), ("zh", "停经48天，下腹痛")])

@@ -154,6 +154,11 @@ def test_an_unknown_department_is_bad_input(memory: Path) -> None:
     assert told.exit_code == 2 and told.stdout == "" and "Ward 9" in told.stderr and "Surgery" in told.stderr
 
 
+def test_a_query_without_words_is_bad_input(memory: Path) -> None:
+    told = run("query", " ", "--memory", memory)
+    assert told.exit_code == 2 and told.stdout == "" and "description of symptoms" in told.stderr
+
+
 def test_case_text_gives_the_terminal_no_orders(memory: Path) -> None:
     told = run("query", "Toothache", "--memory", memory, "--department", "Dentistry").stdout
     assert "\x1b" not in told and "Toothache [b][31mred" in told

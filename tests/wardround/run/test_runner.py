@@ -458,6 +458,18 @@ def test_a_memory_that_holds_the_cases_that_are_tested_is_refused_before_anythin
     assert not (tmp_path / "run" / "results.jsonl").exists()
 
 
+def test_a_memory_without_a_case_is_refused_unless_it_grows(tmp_path: Path) -> None:
+    """Chroma makes a database anew where its file is empty, and opens that of another program."""
+    build_memory([], tmp_path / "memory")
+    for grow in ("off", "in_order"):
+        experiment = short(limit=1, retrieval=True, memory=str(tmp_path / "memory"), grow=grow)
+        if grow == "off":
+            with pytest.raises(ConfigurationError, match="contains no remembered cases"):
+                run(experiment, tmp_path / grow)
+        else:
+            assert run(experiment, tmp_path / grow)["scored"] == 1
+
+
 def test_what_rules_answered_is_no_call(tmp_path: Path) -> None:
     with FakeServer() as server:
         run(short(server, limit=1, models={"default": spec(server), "diagnosis_judge": "offline"}), tmp_path)
