@@ -13,6 +13,7 @@ from typing import Annotated, Any, BinaryIO, TypeVar
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 
 from llm.checksums import read_sealed, sealed
+from llm.scopes import holding
 from llm.specs import WITHOUT_MODEL
 
 
@@ -150,11 +151,8 @@ _collected: contextvars.ContextVar[list[Call] | None] = contextvars.ContextVar("
 def collecting_calls() -> Iterator[list[Call]]:
     """Collect the calls made inside the block and by tasks started in it."""
     calls: list[Call] = []
-    token = _collected.set(calls)
-    try:
+    with holding(_collected, calls):
         yield calls
-    finally:
-        _collected.reset(token)
 
 
 def record(call: Call, trace_file: str | None) -> None:
