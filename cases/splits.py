@@ -70,7 +70,7 @@ def duplicates(cases: Sequence[Case]) -> list[list[int]]:
     places = {case.id: place for place, case in enumerate(cases)}
     # Each case with its parent, or with the first variant of an absent one.
     alike = [(place, places.setdefault(case.parent_id or case.id, place)) for place, case in enumerate(cases)]
-    for one, other in set(_candidates(shingles)):
+    for one, other in _candidates(shingles):
         both = len(np.intersect1d(shingles[one], shingles[other], assume_unique=True))
         if both >= _MIN_SIMILARITY * (len(shingles[one]) + len(shingles[other]) - both):
             alike.append((one, other))
@@ -89,7 +89,7 @@ def _shingles(case: Case) -> NDArray[np.uint32]:
 
 
 def _candidates(shingles: Sequence[NDArray[np.uint32]]) -> Iterator[tuple[int, int]]:
-    """Yield candidate pairs: those that share a band of their MinHash signatures, each with the first that has it."""
+    """Yield candidate pairs once: those that share a band of their MinHash signatures, with the first that has it."""
     draw = np.random.default_rng(0)  # draws the hash functions; independent of the split's seed
     factors = draw.integers(1, _PRIME, (_BANDS * _ROWS, 1), dtype=np.int64)
     offsets = draw.integers(0, _PRIME, (_BANDS * _ROWS, 1), dtype=np.int64)
@@ -97,6 +97,5 @@ def _candidates(shingles: Sequence[NDArray[np.uint32]]) -> Iterator[tuple[int, i
     for place, found in enumerate(shingles):
         signs = found.astype(np.int64) % _PRIME
         signature = ((factors * signs + offsets) % _PRIME).min(axis=1).reshape(_BANDS, _ROWS)
-        for band, rows in enumerate(signature):
-            if (known := first.setdefault((band, rows.tobytes()), place)) != place:
-                yield known, place
+        known = {first.setdefault((band, rows.tobytes()), place) for band, rows in enumerate(signature)}
+        yield from ((one, place) for one in known - {place})

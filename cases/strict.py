@@ -1,6 +1,13 @@
-"""The base class of values read from files and models; unknown fields are errors, so that typos are found."""
+"""The base class and the text type of values read from files and models.
 
-from pydantic import BaseModel, ConfigDict
+Unknown fields are errors, so that typos are found.
+"""
+
+from typing import Annotated
+
+from pydantic import BaseModel, ConfigDict, StringConstraints
+
+NonEmpty = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
 
 
 class Strict(BaseModel):

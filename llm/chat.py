@@ -46,6 +46,7 @@ from llm.retries import (
     seems_away,
     status_of,
 )
+from llm.scopes import in_this_loop
 from llm.settings import ModelSettings
 from llm.specs import IN_PROCESS
 from llm.throttle import Throttle, throttle_of
@@ -239,7 +240,7 @@ class ChatClient:
                 structured = model.with_structured_output(titled, method="json_schema", include_raw=True)
             except (NotImplementedError, ValueError) as error:
                 raise FormRefusedError(brief(error)) from error
-            return structured | _raw_message
+            return structured.pick("raw")
         tool = {"type": "function", "function": {"name": name, "description": "The answer.", "parameters": schema}}
         return model.bind_tools([tool], tool_choice=name)
 
@@ -249,21 +250,12 @@ def _plausible(tokens: int) -> int:
     return min(max(tokens, 0), _MOST_TOKENS)
 
 
-def _raw_message(output: Any) -> AIMessage:
-    message: AIMessage = output["raw"]
-    return message
-
-
 _clients: dict[asyncio.AbstractEventLoop, dict[tuple[Any, ...], ChatClient]] = {}
 
 
 def chat_client(name: str, settings: ModelSettings) -> ChatClient:
     """Return the client of a model-map entry for the running event loop; connections belong to a loop."""
-    for loop in list(_clients):
-        if loop.is_closed():
-            # A weak-key dictionary would not help: a client's open connections refer to its loop.
-            _clients.pop(loop, None)
-    clients = _clients.setdefault(asyncio.get_running_loop(), {})
+    clients = in_this_loop(_clients)
     limits = (settings.temperature, settings.timeout, settings.max_tokens, settings.seed)
     key = (settings.block(name).model_dump_json(), limits, settings.key_of(name))
     if key not in clients:

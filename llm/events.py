@@ -9,6 +9,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from llm.scopes import holding
+
 Watcher = Callable[[dict[str, Any]], None]
 
 _watched: contextvars.ContextVar[tuple[tuple[Watcher, ...], dict[str, Any]]] = contextvars.ContextVar(
@@ -23,32 +25,23 @@ def watching(*watchers: Watcher) -> Iterator[None]:
     Each event is a dictionary with `event`, `time` (seconds since the epoch) and its own facts.
     """
     others, facts = _watched.get()
-    token = _watched.set(((*others, *watchers), facts))
-    try:
+    with holding(_watched, ((*others, *watchers), facts)):
         yield
-    finally:
-        _watched.reset(token)
 
 
 @contextmanager
 def unwatched() -> Iterator[None]:
     """Send no events from inside the block."""
-    token = _watched.set(((), {}))
-    try:
+    with holding(_watched, ((), {})):
         yield
-    finally:
-        _watched.reset(token)
 
 
 @contextmanager
 def telling_of(**facts: Any) -> Iterator[None]:
     """Add facts, such as the case, to all events sent inside the block."""
     watchers, known = _watched.get()
-    token = _watched.set((watchers, {**known, **facts}))
-    try:
+    with holding(_watched, (watchers, {**known, **facts})):
         yield
-    finally:
-        _watched.reset(token)
 
 
 def tell(event: str, **facts: Any) -> None:

@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from llm.scopes import holding
 from llm.trace import Call, each_entry, trace_lines
 
 
@@ -31,14 +32,11 @@ def journal(trace_file: str | Path | None) -> Iterator[None]:
     Args:
         trace_file: of the case (`ModelSettings.trace_file`); a missing file counts as empty.
     """
-    token = _journal.set(_Journal())
-    try:
+    with holding(_journal, _Journal()):
         for entry in each_entry(trace_lines(trace_file) if trace_file else ()):
             if isinstance(entry, Call):
                 note(entry)
         yield
-    finally:
-        _journal.reset(token)
 
 
 def is_kept() -> bool:

@@ -12,6 +12,7 @@ from typing import Literal, NamedTuple
 from pydantic import BaseModel, ConfigDict, Field
 
 from llm.errors import LimitError, ModelSpecError
+from llm.scopes import holding
 from llm.trace import Call, Trace
 
 
@@ -172,11 +173,8 @@ def metering(*meters: Meter) -> Iterator[None]:
 
     Meters of an outer block count too.
     """
-    token = _meters.set((*_meters.get(), *meters))
-    try:
+    with holding(_meters, (*_meters.get(), *meters)):
         yield
-    finally:
-        _meters.reset(token)
 
 
 class Account:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from llm.context_window import tokens
 from llm.role import Answer, Role
+from llm.scopes import holding
 
 if TYPE_CHECKING:
     from llm.answering import Taken
@@ -27,11 +28,8 @@ def is_rehearsal() -> bool:
 @contextmanager
 def rehearsing() -> Iterator[None]:
     """Let rules answer all questions asked inside the block and by tasks started in it."""
-    token = _rehearsing.set(True)
-    try:
+    with holding(_rehearsing, True):
         yield
-    finally:
-        _rehearsing.reset(token)
 
 
 def rehearsed(role: Role[Answer], view: Any, question: "Question[Answer]", taken: "Taken") -> Answer:

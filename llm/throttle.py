@@ -12,6 +12,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
 from llm.events import tell
+from llm.scopes import in_this_loop
 from llm.specs import ModelSpec
 
 _log = logging.getLogger(__name__)
@@ -183,12 +184,8 @@ _throttles: dict[asyncio.AbstractEventLoop, dict[str, Throttle]] = {}
 
 def throttle_of(spec: ModelSpec, most: int, way: str = "") -> Throttle:
     """Return the throttle of a spec's server in the running event loop; ``way`` separates batches from the rest."""
-    for loop in list(_throttles):
-        if loop.is_closed():
-            _throttles.pop(loop, None)
-    in_loop = _throttles.setdefault(asyncio.get_running_loop(), {})
     server = f"{spec.server}{way}"
-    throttle = in_loop.setdefault(server, Throttle(most, server))
+    throttle = in_this_loop(_throttles).setdefault(server, Throttle(most, server))
     throttle.set_most(most)
     return throttle
 

@@ -10,16 +10,16 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Annotated, Any, BinaryIO, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
+from pydantic import Field, TypeAdapter
 
+from cases.strict import Strict
 from llm.checksums import read_sealed, sealed
+from llm.scopes import holding
 from llm.specs import WITHOUT_MODEL
 
 
-class Call(BaseModel):
+class Call(Strict):
     """One question put to one role, with all that is needed to ask it again."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
     id: str = Field(description="Place of the call in the course of the case; unchanged by a resume.")
     role: str
@@ -68,10 +68,8 @@ class Call(BaseModel):
         return has_answer and not (self.input_tokens or self.output_tokens)
 
 
-class Event(BaseModel):
+class Event(Strict):
     """Something that a graph records without asking anyone."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
     id: str = Field(description="Place of the event in the course of the case; unchanged by a resume.")
     event: str = Field(description="What happened, such as `released_memory`.")
@@ -86,10 +84,8 @@ Entry = TypeVar("Entry", Call, Event)
 _LINE: TypeAdapter[Call | Event] = TypeAdapter(Annotated[Call | Event, Field(union_mode="left_to_right")])
 
 
-class Trace(BaseModel):
+class Trace(Strict):
     """All calls and events of a case in the order in which they happened."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
     calls: tuple[Call, ...] = ()
     events: tuple[Event, ...] = ()
@@ -151,11 +147,8 @@ _collected: contextvars.ContextVar[list[Call] | None] = contextvars.ContextVar("
 def collecting_calls() -> Iterator[list[Call]]:
     """Collect the calls made inside the block and by tasks started in it."""
     calls: list[Call] = []
-    token = _collected.set(calls)
-    try:
+    with holding(_collected, calls):
         yield calls
-    finally:
-        _collected.reset(token)
 
 
 def record(call: Call, trace_file: str | None) -> None:

@@ -8,11 +8,11 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, field_valida
 from pydantic.json_schema import SkipJsonSchema
 
 from cases.registry import NameIn
+from cases.strict import NonEmpty
 from llm import ModelSettings
 from nodes.consultation.example import example_for
 from nodes.patients.medpmc.personas import Profession
 from nodes.patients.systems import PATIENTS
-from nodes.state.decisions import NonEmpty
 from nodes.strategies.registry import STRATEGIES
 from nodes.workflow.stages import parts
 

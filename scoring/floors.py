@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 from cases import AnswerKey, Case
 from cases.text.prose import paragraph
-from cases.text.record_sentences import record_sentences
+from cases.text.record_sentences import facts_of
 from cases.text.statements import statements
 from nodes.consultation.final_report import FinalReport
 from nodes.state.chart import Picture
@@ -95,7 +95,7 @@ def _exchanged(places: Sequence[int]) -> dict[int, int]:
 
 def _record_told(case: Case, answers: ConsultationAnswers) -> ConsultationAnswers:
     """Put the whole record and all pictures into the patient's first reply, and all of it into the report."""
-    facts = record_sentences(case.patient, case.examinations, case.language)
+    facts = facts_of(case)
     record = [fact.text for fact in facts]
     shown = [Picture(item=image.item, file=str(Path(case.folder) / image.file)) for image in case.examinations.images]
     dialogue = list(answers.dialogue)

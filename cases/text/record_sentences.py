@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from cases.case import ExaminationRecord, PatientRecord
+from cases.case import Case, ExaminationRecord, PatientRecord
 from cases.text.sentences import sentences
 from cases.text.words import rules_of
 from cases.vocabulary import EXAMINATION_ITEMS, Language
@@ -28,10 +28,15 @@ class RecordSentence:
         return self.section in EXAMINATION_ITEMS.names
 
 
+def facts_of(case: Case) -> list[RecordSentence]:
+    """Return all facts of a case in its own language."""
+    return record_sentences(case.patient, case.examinations, case.language)
+
+
 def record_sentences(
     patient: PatientRecord, examinations: ExaminationRecord, language: Language
 ) -> list[RecordSentence]:
-    """Return all facts of a case in the order of the record: person, histories, results."""
+    """Return all facts of the records in their order: person, histories, results."""
     person = [RecordSentence("person", line) for line in _person(patient, language)]
     history = [RecordSentence(section, line) for section in HISTORIES for line in sentences(getattr(patient, section))]
     results = [RecordSentence(item, line) for item, text in examinations.results.items() for line in sentences(text)]

@@ -43,6 +43,11 @@ def first_sentence(text: str) -> str:
     return next(iter(sentences(text)), "")
 
 
+def last_sentence(text: str) -> str:
+    """Return the last sentence of a text; empty if it has none."""
+    return (sentences(text) or [""])[-1]
+
+
 def entries(text: str) -> list[str]:
     """Return the entries of a list numbered from 1, without their numbers; any other text as a single entry.
 

@@ -31,7 +31,7 @@ from nodes.offline.clinichat_physician import interview_to_the_plan
 from nodes.offline.doctor_actions import kind_of
 from nodes.offline.votes import orders, weights
 from nodes.patients.systems import PATIENTS
-from nodes.state.chart import Chart, Findings, Turn, of_the_dialogue
+from nodes.state.chart import Chart, Findings, Turn, of_the_dialogue, said_by
 from nodes.state.patient_side import last_words, turn_number
 from nodes.state.stage import Options, Recalled
 from nodes.workflow.stages import AUXILIARY, PHYSICAL, read_chart
@@ -116,7 +116,7 @@ def consult_in_order(view: InterviewView) -> DoctorTurn:
     history = min(len(words["questions"]), asked + view.questions_left - reserved)
     if asked < history:
         return DoctorTurn(text=words["questions"][asked], finished=False)
-    spoken = "\n".join(turn.text for turn in view.chart.dialogue if turn.speaker == "doctor")
+    spoken = "\n".join(said_by("doctor", view.chart.dialogue))
     for stage, vocabulary, order in (
         (PHYSICAL, PHYSICAL_ITEMS, wording["physical"]),
         (AUXILIARY, AUXILIARY_ITEMS, wording["auxiliary"]),
@@ -137,7 +137,7 @@ def consult_in_order(view: InterviewView) -> DoctorTurn:
 
 def _turns_taken(view: InterviewView, questions: Sequence[str]) -> int:
     """Return how many turns the doctor has had, not counting a greeting made in its name."""
-    turns = [turn.text for turn in view.chart.dialogue if turn.speaker == "doctor"]
+    turns = said_by("doctor", view.chart.dialogue)
     return len(turns) - bool(turns and turns[0] not in questions)
 
 
@@ -161,8 +161,7 @@ def conversation(view: InterviewView) -> list[Message]:
 
 def _opens_with_complaint(view: InterviewView) -> bool:
     """Whether the complaint is the patient's first turn, word for word."""
-    patients_turns = (turn.text for turn in view.chart.dialogue if turn.speaker == "patient")
-    return next(patients_turns, None) == view.chart.presentation.chief_complaint
+    return said_by("patient", view.chart.dialogue)[:1] == [view.chart.presentation.chief_complaint]
 
 
 def in_plain_words(view: InterviewView, words: str) -> DoctorTurn:

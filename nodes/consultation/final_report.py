@@ -9,7 +9,7 @@ from typing import Any
 from langgraph.runtime import Runtime
 from pydantic import Field
 
-from cases.strict import Strict
+from cases.strict import NonEmpty, Strict
 from cases.text.sentences import sentences
 from cases.vocabulary import Language, labels
 from llm import Role, ask
@@ -20,7 +20,7 @@ from nodes.offline.votes import majority
 from nodes.offline.whole_picture import sorted_replies, with_findings
 from nodes.patients.systems import PATIENTS
 from nodes.state.chart import Chart, Findings, labelled_results, of_the_dialogue
-from nodes.state.decisions import Diagnosis, NonEmpty, Treatment
+from nodes.state.decisions import Diagnosis, Treatment
 from nodes.state.stage import Recalled
 from nodes.workflow.stages import DIAGNOSIS, TREATMENT, read_chart
 from prompts import load_words, mark, with_full_stop

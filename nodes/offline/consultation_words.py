@@ -52,9 +52,9 @@ def concepts(language: Language) -> tuple[Concept, ...]:
 
 
 @cache
-def pattern(group: str, name: str, language: Language) -> re.Pattern[str]:
-    """Return the pattern of a group in a language; ``name`` is the suffix of the language's key, or empty."""
-    return _compiled(_words()[group][f"{rules_of(language)}_{name}" if name else rules_of(language)], language)
+def pattern(group: str, language: Language) -> re.Pattern[str]:
+    """Return the pattern of a group of words in a language."""
+    return _compiled(_words()[group][rules_of(language)], language)
 
 
 def matters_in(words: str, language: Language) -> list[str]:

@@ -208,7 +208,7 @@ def subjects_heard(words: str, language: Language) -> tuple[str, ...]:
 def is_surely_heard(words: str, language: Language) -> bool:
     """Whether the subject is certain enough for a denial: named, nearly certain, or beside a clinical word."""
     heard_as = subjects_heard(words, language)
-    is_clinical = pattern("clinical", "", language).search(words) is not None
+    is_clinical = pattern("clinical", language).search(words) is not None
     return bool(heard_as) and (
         is_clinical
         or _is_named(heard_as[0], words, language)
@@ -352,7 +352,7 @@ def heard(text: str) -> str:
 def _list_features(text: str, language: Language) -> tuple[float, ...]:
     """Return which concepts occur in the text, then six features of the text as a whole."""
     topic = topic_of(text, language)
-    clinical = topic.clinical > 0 or pattern("clinical", "", language).search(text) is not None
+    clinical = topic.clinical > 0 or pattern("clinical", language).search(text) is not None
     asks = re.search(r"[?？吗呢]", text) is not None
     specific = is_specific(text, language)
     unknown = not clinical and not topic.frames and bool(topic.words)

@@ -161,7 +161,7 @@ def _without_other_parts(found: Sequence[RecordSentence], phrase: str, language:
 
 def tried(facts: Sequence[RecordSentence], words: str, language: Language) -> list[RecordSentence]:
     """Return the sentences of the history about a treatment that the doctor names."""
-    named = {match.group().casefold() for match in pattern("treatment", "", language).finditer(words)}
+    named = {match.group().casefold() for match in pattern("treatment", language).finditer(words)}
     history = [fact for fact in facts if fact.section in ("present_illness", "past_history")]
     named_stems = [] if heard_tests(words) else named_in(words, language)
     treatments = [concept for concept in concepts(language) if concept.name in ("medicines", "treatment so far")]
@@ -177,7 +177,7 @@ def is_specific(words: str, language: Language) -> bool:
     """Whether the words name an examination, a value, a treatment, or something by its initials."""
     return (
         bool(ordered_tests(words))
-        or pattern("treatment", "", language).search(words) is not None
+        or pattern("treatment", language).search(words) is not None
         or re.search(r"(?<![A-Za-z])(?!OK|TV|AM|PM)[A-Z]{2,}", words) is not None
     )
 

@@ -141,7 +141,7 @@ def _word_features(
     topic, usual_words = topic_of(question, language), words_of(subject, language)
     words = tuple(word for word in topic.words if word not in usual_words)
     subject_words = tuple(word for word in topic.words if word in usual_words)
-    clinical = pattern("clinical", "", language)
+    clinical = pattern("clinical", language)
     names_clinical, is_clinical = any(map(clinical.search, words)), clinical.search(question) is not None
     rows = []
     for fact in facts:

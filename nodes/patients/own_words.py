@@ -8,7 +8,7 @@ from cases.text.record_sentences import RecordSentence
 from cases.vocabulary import Language, patterns
 from nodes.reconstruction.lay_speech import article_of, spoken
 from nodes.reconstruction.voice import Voice, whose
-from nodes.state.chart import Turn
+from nodes.state.chart import Turn, said_by
 from prompts import load_words, with_full_stop
 
 _OF_A_RECORD = patterns("nodes.patients", "patterns")["of_a_record"]
@@ -34,7 +34,7 @@ def said_of(facts: Sequence[RecordSentence], person: PatientRecord, language: La
 
 def unsaid(told: Sequence[str], dialogue: Sequence[Turn]) -> list[str]:
     """Return those texts that the patient has not said before."""
-    patients_words = "\n".join(turn.text for turn in dialogue if turn.speaker == "patient")
+    patients_words = "\n".join(said_by("patient", dialogue))
     return [words for words in told if not re.search(rf"(?<!\w){re.escape(words.rstrip('.。'))}(?!\w)", patients_words)]
 
 

@@ -8,7 +8,7 @@ from itertools import pairwise
 from cases.dialogues import PATIENT, PHYSICIAN
 from cases.text.note_sections import read_sections
 from cases.text.numbers import stated_numbers
-from cases.text.sentences import sentences
+from cases.text.sentences import last_sentence, sentences
 from cases.vocabulary import Language, data_file, patterns
 from nodes.reconstruction.content import Finding, Rule, Told, affirms, content_words, denies
 
@@ -33,7 +33,7 @@ def no_answer(told: Told) -> Iterator[Finding]:
     for number, (before, message) in enumerate(pairwise(told.dialogue.spoken), 2):
         if (before.role, message.role) != (PHYSICIAN, PATIENT):
             continue
-        last = (sentences(before.content) or [""])[-1]
+        last = last_sentence(before.content)
         open_ended = denies(message.content) or not stated_numbers(last, told.language)  # unlike "how old, eighty?"
         if open_ended and any(asked.search(last) and not fits.search(message.content) for asked, fits in _FITS):
             yield "the answer belongs to another question", number

@@ -16,7 +16,7 @@ from cases.text.demographics import demographics
 from cases.text.fact_preservation import terms_in
 from cases.text.jargon import in_lay_words
 from cases.text.numbers import NUMBER_WORDS, known_numbers, spoken_numbers, stated_numbers
-from cases.text.sentences import sentences
+from cases.text.sentences import last_sentence, sentences
 from cases.text.statements import mentions, statements
 from cases.text.words import has_chinese, rules_of, stem, words
 from cases.vocabulary import Language, data_file, patterns, word_list
@@ -62,6 +62,11 @@ class Told:
         return f"{self.dialogue.note}\n{in_lay_words(self.dialogue.note, self.dialogue.language)}"
 
     @cached_property
+    def text(self) -> str:
+        """All that is spoken, as one text."""
+        return " ".join(message.content for message in self.dialogue.spoken)
+
+    @cached_property
     def statements(self) -> list[tuple[int, str, str]]:
         """All sentences that are not questions: turn number (from 1), role, sentence."""
         return [
@@ -105,7 +110,7 @@ class Told:
         asked: frozenset[tuple[str, bool]] = frozenset()
         for number, message in enumerate(self.dialogue.spoken, 1):
             if message.role == PHYSICIAN:
-                last = (sentences(message.content) or [""])[-1]
+                last = last_sentence(message.content)
                 asked = terms_in(last, self.language) if last.rstrip().endswith(("?", "？")) else frozenset()
                 continue
             found = set()
@@ -127,7 +132,7 @@ def missing(told: Told) -> Iterator[Finding]:
     """Report that too little of the note comes up, or that nothing is said beyond courtesies."""
     note = content_words(told.dialogue.note, told.language)
     lay = content_words(in_lay_words(told.dialogue.note, told.dialogue.language), told.language)
-    spoken_words = content_words(" ".join(message.content for message in told.dialogue.spoken), told.language)
+    spoken_words = content_words(told.text, told.language)
     share = max(len(every & spoken_words) / len(every) for every in (note, lay)) if note and lay else 1.0
     if len(note) >= ENOUGH and share < COVERED:
         yield f"only {share:.0%} of the note's words come up; expected at least {COVERED:.0%}", None
@@ -227,9 +232,8 @@ def other_number(told: Told) -> Iterator[Finding]:
 
 def _unsaid_numbers(told: Told, known: set[float]) -> set[float]:
     """Return the note's numbers that nobody says in digits or words; 1 is left out ("one" is often no number)."""
-    text = " ".join(message.content for message in told.dialogue.spoken)
-    spoken = known_numbers(text)
-    for _, readings in spoken_numbers(text):
+    spoken = known_numbers(told.text)
+    for _, readings in spoken_numbers(told.text):
         spoken |= next((each for each in readings if each <= known), readings[0])
     parts = [value for _, readings in spoken_numbers(told.dialogue.note) for each in readings for value in each]
     return {value for value in {*parts} & known if value > 1 and not spoken & {value, value % 100}}
@@ -309,7 +313,7 @@ def no_language(told: Told) -> Iterator[Finding]:
     """Report a dialogue, or a turn, that is not in the note's language or has its words in no order."""
     if told.dialogue.language not in ("en", "zh"):
         return
-    text = " ".join(message.content for message in told.dialogue.spoken)
+    text = told.text
     spoken_words, english = words(text), told.language == "en"
     if english:
         share = sum(word in common_words() for word in spoken_words) / max(1, len(spoken_words))

@@ -13,7 +13,7 @@ from cases.dialogues import PATIENT, PHYSICIAN
 from cases.text.fact_preservation import terms_in
 from cases.text.jargon import in_lay_words
 from cases.text.note_sections import read_sections
-from cases.text.sentences import sentences
+from cases.text.sentences import last_sentence
 from cases.text.statements import statements
 from cases.text.words import stem
 from cases.vocabulary import data_file, patterns
@@ -50,7 +50,7 @@ def _stems(name: str) -> frozenset[str]:
 def other_answer(told: Told) -> Iterator[Finding]:
     """Report a no to what the note affirms, or a yes to what it denies."""
     for number, (before, message) in enumerate(pairwise(told.dialogue.spoken), 2):
-        asked, reply = (sentences(before.content) or [""])[-1], message.content
+        asked, reply = last_sentence(before.content), message.content
         no, yes = denies(reply), bool(_PATTERNS["says_yes"].match(reply))
         if (before.role, message.role) != (PHYSICIAN, PATIENT) or not (no or yes):
             continue

@@ -3,9 +3,9 @@
 from functools import cache
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import AfterValidator, BeforeValidator, Field, StringConstraints, ValidationInfo, model_validator
+from pydantic import AfterValidator, BeforeValidator, Field, ValidationInfo, model_validator
 
-from cases.strict import Strict
+from cases.strict import NonEmpty, Strict
 from llm.role import NO_WORDS, has_words, says_back
 from nodes.reconstruction.gates import MOST_QUESTIONS, questions_in
 from prompts import languages, speaker
@@ -46,7 +46,7 @@ def _check_words(text: str) -> str:
     return text
 
 
-Utterance = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1), AfterValidator(_check_words)]
+Utterance = Annotated[NonEmpty, AfterValidator(_check_words)]
 PhysicianUtterance = Annotated[Utterance, AfterValidator(_check_questions)]
 
 

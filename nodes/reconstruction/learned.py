@@ -221,19 +221,18 @@ def whole_rows(told: Told, parts: Sequence[str], met: Rows) -> Rows:
 
     ``parts`` and ``met`` come from `parts_met`. Some features cover the first and last third of the parts.
     """
-    spoken_words = content_words(" ".join(message.content for message in told.dialogue.spoken), "en")
+    spoken_words = content_words(told.text, "en")
     own = [(content_words(part, "en"), content_words(in_lay_words(part, "en"), "en")) for part in parts]
     share = np.array([max(len(each & spoken_words) / max(1, len(each)) for each in pair) for pair in own])
     size = np.array([len(each) for each, _ in own], float)
     size, unsaid, third = size / size.sum(), share == 0, max(1, len(parts) // 3)
     missed, both = unsaid & (met < UNLIKE), np.maximum(share, 2 * (met - 0.3))
     ends = both[:third].mean(), both[-third:].mean()
-    text = " ".join(message.content for message in told.dialogue.spoken)
     numbers, length = known_numbers(told.dialogue.note), len(words(told.dialogue.note))
-    told_numbers = len(numbers & known_numbers(text)) / len(numbers) if numbers else 0.7
+    told_numbers = len(numbers & known_numbers(told.text)) / len(numbers) if numbers else 0.7
     row = [met.mean(), met.min(), np.quantile(met, 0.2), size @ met, share.mean(), size @ share]
     row += [unsaid.mean(), size @ unsaid, missed.mean(), size @ missed]
-    row += [log(1 + length), log((1 + len(words(text))) / (1 + length)), told_numbers, min(ends), *ends]
+    row += [log(1 + length), log((1 + len(words(told.text))) / (1 + length)), told_numbers, min(ends), *ends]
     row += [len(parts) / 20, max((len([*run]) for one, run in groupby(missed) if one), default=0) / len(parts)]
     return np.array([row], np.float32)
 

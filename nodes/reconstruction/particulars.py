@@ -11,7 +11,7 @@ from cases.dialogues import PATIENT, PHYSICIAN
 from cases.text.demographics import demographics
 from cases.text.fact_preservation import measures, terms_in
 from cases.text.numbers import spans_of_time
-from cases.text.sentences import sentences
+from cases.text.sentences import last_sentence, sentences
 from cases.text.statements import mentions
 from cases.text.words import stem, words
 from cases.vocabulary import Language, data_file, patterns
@@ -193,7 +193,7 @@ def turned_round(told: Told) -> Iterator[Finding]:
             if _PATTERNS["left_of_denial"].search(sentence):
                 yield f"{sentence!r} is a denial that denies nothing", number
     for number, (before, message) in enumerate(pairwise(told.dialogue.spoken), 2):
-        last = (sentences(before.content) or [""])[-1]
+        last = last_sentence(before.content)
         if message.role == PATIENT and last.endswith(("?", "？")) and affirms(message.content):
             asked = {one.word for one in mentions(last) if not one.sides}
             if asked & denied and not any((word, False) in polarities for word in asked):

@@ -61,6 +61,11 @@ class Turn(Strict):
     facts: list[str] = Field(default_factory=list, description="Sentences of the records released for these words.")
 
 
+def said_by(speaker: Speaker, dialogue: Sequence[Turn]) -> list[str]:
+    """Return the words of each of a speaker's turns."""
+    return [turn.text for turn in dialogue if turn.speaker == speaker]
+
+
 def heard_by(listener: Speaker, dialogue: Sequence[Turn]) -> list[Turn]:
     """Return the turns that a listener said or heard, without the fields that are for the patient's side only."""
     return [
@@ -187,7 +192,7 @@ class Chart:
     @property
     def patients_words(self) -> str:
         """The complaint, the present illness if the record is read, and all that the patient said, as one text."""
-        said = [turn.text for turn in self.dialogue if turn.speaker == "patient"]
+        said = said_by("patient", self.dialogue)
         return " ".join(
             part for part in (self.presentation.chief_complaint, self.presentation.present_illness, *said) if part
         )
@@ -201,5 +206,5 @@ def labelled_results(results: Mapping[str, str], language: Language) -> list[str
 
 def of_the_dialogue(chart: Chart) -> Chart:
     """Return the chart of a doctor who knows only the dialogue: no age, sex or occupation, the complaint as told."""
-    complaint = next((turn.text for turn in chart.dialogue if turn.speaker == "patient"), "")
+    complaint = next(iter(said_by("patient", chart.dialogue)), "")
     return replace(chart, presentation=Presentation(language=chart.presentation.language, chief_complaint=complaint))

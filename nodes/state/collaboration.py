@@ -4,9 +4,9 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from cases.strict import Strict
+from cases.strict import NonEmpty, Strict
 from nodes.state.chart import Ended, Picture, Progress, Turn
-from nodes.state.decisions import Decision, NonEmpty, Round
+from nodes.state.decisions import Decision, Round
 from nodes.state.reducers import union_by
 from nodes.state.stage import StageInput
 from retrieval import Neighbour

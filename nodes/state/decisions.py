@@ -4,10 +4,10 @@ import re
 from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar, Literal, Self
 
-from pydantic import Field, ModelWrapValidatorHandler, StringConstraints, ValidationInfo, model_validator
+from pydantic import Field, ModelWrapValidatorHandler, ValidationInfo, model_validator
 
 from cases.case import UniqueItems
-from cases.strict import Strict
+from cases.strict import NonEmpty, Strict
 from cases.vocabulary import (
     GivenAuxiliaryItem,
     GivenDepartment,
@@ -23,7 +23,6 @@ from prompts import mark
 
 # What weak models write instead of a reason.
 _NO_REASON = re.compile(r"\W*(?:true|false|yes|no|none|null|n/?a|无|没有|是|否|原因|理由)?\W*", re.IGNORECASE)
-NonEmpty = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
 
 
 class Decision(Strict):

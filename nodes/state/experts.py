@@ -5,11 +5,11 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from cases.strict import Strict
+from cases.strict import NonEmpty, Strict
 from cases.vocabulary import Language
 from nodes.asking import StageView, stage_view
 from nodes.context import Context
-from nodes.state.decisions import NonEmpty, in_words
+from nodes.state.decisions import in_words
 from nodes.state.reducers import union_by
 from nodes.state.stage import StageState
 from nodes.workflow.stages import Stage

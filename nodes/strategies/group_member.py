@@ -7,13 +7,12 @@ from typing import Any
 from langgraph.runtime import Runtime
 from pydantic import Field
 
-from cases.strict import Strict
+from cases.strict import NonEmpty, Strict
 from llm import Role
 from nodes.asking import ask_at_stage
 from nodes.context import Context
 from nodes.node import member, node
 from nodes.offline.votes import agreement
-from nodes.state.decisions import NonEmpty
 from nodes.state.experts import MOST_EXPERTS, CaseView, Member, PanelState, Said, case_view
 from nodes.state.stage import Opinion, opinions_of
 from nodes.workflow.general_agent import DiscussionView, Proposal

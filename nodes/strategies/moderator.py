@@ -6,7 +6,7 @@ from typing import Any
 from langgraph.runtime import Runtime
 from pydantic import Field
 
-from cases.strict import Strict
+from cases.strict import NonEmpty, Strict
 from cases.vocabulary import labels
 from llm import Role
 from nodes.asking import ask_at_stage
@@ -14,7 +14,7 @@ from nodes.context import Context
 from nodes.node import at_least_one, node
 from nodes.offline.chart_signs import named_in_findings
 from nodes.offline.votes import NEAREST, agreement, weights
-from nodes.state.decisions import NonEmpty, Round
+from nodes.state.decisions import Round
 from nodes.state.experts import CaseView, Complexity, PanelState, case_view
 from nodes.state.stage import Opinion, opinions_of
 from nodes.workflow.stages import STAGES, Stage

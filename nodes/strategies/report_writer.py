@@ -9,13 +9,13 @@ from typing import Any
 from langgraph.runtime import Runtime
 from pydantic import Field
 
-from cases.strict import Strict
+from cases.strict import NonEmpty, Strict
 from llm import Role
 from nodes.asking import ask_at_stage
 from nodes.context import Context
 from nodes.node import at_least_one, node
 from nodes.offline.votes import held, most, some
-from nodes.state.decisions import Judgement, NonEmpty, Round
+from nodes.state.decisions import Judgement, Round
 from nodes.state.experts import (
     MOST_EXPERTS,
     Analysis,

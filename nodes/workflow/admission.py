@@ -20,7 +20,7 @@ from nodes.context import Context
 from nodes.node import node
 from nodes.patients.medpmc.personas import drawn
 from nodes.patients.systems import PATIENTS
-from nodes.state.chart import Findings, Presentation, Reference, Turn
+from nodes.state.chart import Findings, Presentation, Reference, Turn, said_by
 from nodes.state.decisions import Diagnosis, Referral, StageRecord, Treatment, Triage
 from nodes.strategies.registry import check_built_for
 from nodes.workflow.case_retrieval import add_to_memory
@@ -224,7 +224,7 @@ async def follow_up(state: ClosingState, runtime: Runtime[Context], strategy: st
     context = runtime.context
     presentation, referral = state["presentation"], state["referral"]
     results = state.get("results", {})
-    history = [turn.text for turn in state.get("dialogue", []) if turn.speaker == "patient"] or [
+    history = said_by("patient", state.get("dialogue", [])) or [
         getattr(presentation, section) for section in sorted(_HISTORIES) if getattr(presentation, section)
     ]
     course = RememberedCase(

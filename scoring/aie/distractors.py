@@ -3,11 +3,10 @@
 import random
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Annotated
 
-from pydantic import Field, StringConstraints
+from pydantic import Field
 
-from cases.strict import Strict
+from cases.strict import NonEmpty, Strict
 from cases.vocabulary import Language
 from llm import AnswerError, ModelSettings, Role, ask
 from scoring.metrics.diagnosis_grade import SAME, name_agreement
@@ -15,13 +14,11 @@ from scoring.metrics.diagnosis_grade import SAME, name_agreement
 COUNT = 4
 LETTERS = "ABCDE"
 
-Option = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
-
 
 class Distractors(Strict):
     """Four diagnoses that a doctor could take for the right one, none of which is."""
 
-    names: list[Option] = Field(min_length=COUNT, max_length=COUNT, description="Four different wrong diagnoses.")
+    names: list[NonEmpty] = Field(min_length=COUNT, max_length=COUNT, description="Four different wrong diagnoses.")
 
 
 @dataclass(frozen=True)

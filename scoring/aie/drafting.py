@@ -12,7 +12,7 @@ from pydantic import Field
 
 from cases.case import Case
 from cases.strict import Strict
-from cases.text.record_sentences import RecordSentence, record_sentences
+from cases.text.record_sentences import RecordSentence, facts_of
 from llm import AnswerError, ModelSettings, Role, ask
 from nodes.patients.saps.state_tracker import Action
 from nodes.state.chart import Turn
@@ -115,7 +115,7 @@ async def draft(case: Case, settings: ModelSettings, rounds: int = ROUNDS) -> Dr
     Raises:
         AskError: a round has no valid answer.
     """
-    facts = record_sentences(case.patient, case.examinations, case.language)
+    facts = facts_of(case)
     dialogue: list[Turn] = []
     used: list[str] = []
     tests: dict[str, dict[str, dict[str, str]]] = {}

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from cases import Case
-from cases.text.record_sentences import record_sentences
+from cases.text.record_sentences import facts_of
 from nodes.state.chart import Turn
 from scoring.aie.transcripts import CODES, AieTranscript
 
@@ -20,7 +20,7 @@ def aie_record(case: Case, dialogue: Sequence[Turn]) -> dict[str, Any]:
     The record is the source's own text if the case kept it, so that coverage matches the authors' measure.
     """
     key, source = case.key, case.provenance
-    facts = [fact.text for fact in record_sentences(case.patient, case.examinations, case.language)]
+    facts = [fact.text for fact in facts_of(case)]
     return {
         "id": case.id,
         **({"dataset": source.dataset} if source.dataset else {}),

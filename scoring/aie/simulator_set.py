@@ -14,7 +14,7 @@ from pydantic import Field
 
 from cases import Case
 from cases.files import Problem
-from cases.text.record_sentences import record_sentences
+from cases.text.record_sentences import facts_of
 from cases.vocabulary import Language
 from nodes.patients.saps.state_tracker import Action
 from nodes.state.chart import Turn
@@ -69,7 +69,7 @@ def misfits(items: Iterable[SimulatorItem], cases: Mapping[str, Case]) -> list[P
             continue
         if case.language != item.language:
             problems.append(Problem("", item.id, "language", f"the case is in {case.language!r}"))
-        known = {fact.text for fact in record_sentences(case.patient, case.examinations, case.language)}
+        known = {fact.text for fact in facts_of(case)}
         problems += [
             Problem("", item.id, "expected", f"not a sentence of the record: {text!r}")
             for text in item.expected
@@ -121,4 +121,4 @@ def tracking_by_part(played: Sequence[Played], cases: Mapping[str, Case]) -> dic
 
 def record_of(case: Case) -> str:
     """Return the record as one text, against which tests are measured."""
-    return " ".join(fact.text for fact in record_sentences(case.patient, case.examinations, case.language))
+    return " ".join(fact.text for fact in facts_of(case))

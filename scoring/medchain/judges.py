@@ -2,23 +2,21 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Any
 
-from pydantic import Field, StringConstraints
+from pydantic import Field
 
-from cases.strict import Strict
+from cases.strict import NonEmpty, Strict
 from cases.vocabulary import Language, normalise
 from llm import ModelSettings, Role, ask
 from scoring.metrics.claims import MAX_CLAIMS, ReportClaims, entailed, split_claims
 from scoring.metrics.diagnosis_grade import DiagnosisGrade, grade_offline
 
-Claim = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
-
 
 class Claims(Strict):
     """The single claims of a report."""
 
-    claims: list[Claim] = Field(max_length=MAX_CLAIMS, description="At most 30; none only if it claims nothing.")
+    claims: list[NonEmpty] = Field(max_length=MAX_CLAIMS, description="At most 30; none only if it claims nothing.")
 
 
 class ClaimSupport(Strict):

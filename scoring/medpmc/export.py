@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from cases import Case
-from cases.text.record_sentences import record_sentences
+from cases.text.record_sentences import facts_of
 from cases.vocabulary import Language, label
 from nodes.consultation.final_report import FinalReport
 from nodes.context import Context
@@ -58,9 +58,7 @@ def medpmc_transcript(
 def patient_sections(case: Case) -> dict[str, str]:
     """Return the patient's sections of a Med-PMC record, without examinations, diagnosis and treatment."""
     patient = case.patient
-    person = [
-        fact.text for fact in record_sentences(patient, case.examinations, case.language) if fact.section == "person"
-    ]
+    person = [fact.text for fact in facts_of(case) if fact.section == "person"]
     past = [patient.past_history, patient.personal_history, patient.family_history]
     return {
         "Patient Information": " ".join(person),

@@ -5,11 +5,10 @@ import unicodedata
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Annotated
 
-from pydantic import Field, StringConstraints
+from pydantic import Field
 
-from cases.strict import Strict
+from cases.strict import NonEmpty, Strict
 from cases.vocabulary import Language, patterns
 from llm import UNANSWERED, ModelSettings, Role, ask
 from scoring.metrics.icd10 import standard_names
@@ -68,7 +67,7 @@ def _items(chunk: str) -> Iterator[str]:
 class DiseaseEntities(Strict):
     """The diseases that a diagnosis names."""
 
-    diseases: list[Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]] = Field(
+    diseases: list[NonEmpty] = Field(
         description="One standard disease name each, as in the ICD-10; empty if no disease is named."
     )
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from cases import Case
-from cases.text.record_sentences import record_sentences
+from cases.text.record_sentences import facts_of
 from nodes.offline.doctor_actions import is_vague
 from nodes.offline.record_answers import tells_diagnosis, wants_examination
 from nodes.offline.relevance import answering
@@ -55,7 +55,7 @@ def labelled(exchange: Exchange, case: Case, name: str) -> Played:
     If examinations were requested, their results are due, otherwise the sentences of the record that answer the
     question. After a stated diagnosis, the patient should ask back; later turns are the conclusion.
     """
-    facts = record_sentences(case.patient, case.examinations, case.language)
+    facts = facts_of(case)
     due = [fact.text for fact in answering(facts, exchange.doctor.text, case.language)]
     action: Action = "Effective Inquiry" if due else "Ineffective Inquiry"
     if any(turn.speaker == "doctor" and tells_diagnosis(turn.text) for turn in exchange.before):

@@ -13,7 +13,7 @@ from pydantic import BaseModel, Field
 from cases import Case
 from cases.strict import Strict
 from cases.text.fact_preservation import changes
-from cases.text.record_sentences import record_sentences
+from cases.text.record_sentences import facts_of
 from cases.text.sentences import sentences
 from cases.text.statements import statements
 from cases.vocabulary import Language
@@ -69,7 +69,7 @@ class ReplyView:
 def reply_view(played: Played, case: Case) -> ReplyView:
     """Return what a judge sees of a played item."""
     item = played.item
-    facts = record_sentences(case.patient, case.examinations, case.language)
+    facts = facts_of(case)
     names = load_words("judges/words", case.language)
     return ReplyView(
         played=played,

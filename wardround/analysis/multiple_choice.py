@@ -11,7 +11,7 @@ from pydantic import Field, ValidationError
 
 from cases import Case
 from cases.strict import Strict
-from cases.text.record_sentences import record_sentences
+from cases.text.record_sentences import facts_of
 from cases.text.sentences import entries
 from cases.validation import in_a_line
 from cases.vocabulary import label
@@ -101,9 +101,7 @@ def whole_record(case: Case) -> str:
     """Return all that is on record of a case, one section per line: the person, the histories, the results by item."""
     space, colon = mark("space", case.language), mark("label", case.language)
     lines = []
-    for section, facts in groupby(
-        record_sentences(case.patient, case.examinations, case.language), attrgetter("section")
-    ):
+    for section, facts in groupby(facts_of(case), attrgetter("section")):
         sentences = list(facts)
         text = space.join(fact.text for fact in sentences)
         lines.append(f"{label(section, case.language)}{colon}{text}" if sentences[0].is_result else text)

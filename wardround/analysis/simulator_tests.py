@@ -10,7 +10,7 @@ from cases import Case, Problem
 from cases.files import validation_problems
 from cases.importers.source import Source
 from cases.importers.vignettes import read_vignette
-from cases.text.record_sentences import RecordSentence, record_sentences
+from cases.text.record_sentences import RecordSentence, facts_of
 from cases.text.words import language_of
 from cases.vocabulary import Language
 from nodes.offline.doctor_actions import is_vague, names_nothing
@@ -147,7 +147,7 @@ def tests_of_run(run: RecordedRun) -> list[SimulatorTest]:
     for result, answers in run.each_dialogue():
         case, dialogue = run.cases[result.case_id], answers.dialogue
         rounds: dict[str, dict[str, dict[str, str | None]]] = {}
-        facts = record_sentences(case.patient, case.examinations, case.language)
+        facts = facts_of(case)
         for place, one in enumerate(exchanges(dialogue)):
             if one.doctor.action == "Initialization":
                 continue
@@ -173,7 +173,7 @@ def heard_by_rule(drafts: Iterable[tuple[Case, Draft]]) -> dict[tuple[str, str, 
     """Return the action that the rules assign to each drafted question, by case, round and code."""
     heard: dict[tuple[str, str, str], str] = {}
     for case, one in drafts:
-        facts = record_sentences(case.patient, case.examinations, case.language)
+        facts = facts_of(case)
         for turn, tests in one.record["patient_test"].items():
             for code, test in tests.items():
                 heard[case.id, turn, code] = _label_by_rule(test["question"], facts, case.language)[0]

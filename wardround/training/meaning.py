@@ -64,7 +64,7 @@ def fingerprint() -> str:
     for language in LANGUAGES:
         data += [kinds_to_learn(language), subjects_to_learn(language)]
         data += [(concept.asked.pattern, concept.recorded.pattern) for concept in concepts(language)]
-        data += [pattern(group, "", language).pattern for group in ("clinical", "treatment")]
+        data += [pattern(group, language).pattern for group in ("clinical", "treatment")]
     return hashlib.sha256(repr(data).encode()).hexdigest()
 
 

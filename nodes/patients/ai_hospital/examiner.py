@@ -11,7 +11,7 @@ from langgraph.runtime import Runtime
 from pydantic import Field
 
 from cases.case import ExaminationRecord
-from cases.strict import Strict
+from cases.strict import NonEmpty, Strict
 from cases.vocabulary import EXAMINATION_ITEMS, Language, label
 from llm import Role
 from nodes.asking import ask_in_turn
@@ -20,7 +20,6 @@ from nodes.node import node
 from nodes.offline.hearing import heard_tests
 from nodes.patients.filed_results import as_spoken, asked_for, look_up, told_once
 from nodes.state.chart import Picture, Turn
-from nodes.state.decisions import NonEmpty
 from nodes.state.patient_side import HeardState, last_words
 from prompts import load_words, mark
 

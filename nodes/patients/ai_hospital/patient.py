@@ -15,7 +15,7 @@ from nodes.context import Context
 from nodes.node import node
 from nodes.offline.record_answers import answer_from_record, tells_diagnosis, wants_examination
 from nodes.patients.ai_hospital.profile import Profile
-from nodes.state.chart import Told, Turn, heard_by
+from nodes.state.chart import Told, Turn, heard_by, said_by
 from nodes.state.patient_side import HeardState, last_words
 from prompts import load_words
 
@@ -59,7 +59,7 @@ def quote_or_pass_on(view: AiHospitalPatientView) -> PatientWords:
     words = load_words("ai_hospital/words", view.language)["patient"]
     if view.outcomes:
         return PatientWords(addressee="doctor", text=words["told"].format(view.outcomes))
-    own = [turn.text for turn in view.dialogue if turn.speaker == "patient"]
+    own = said_by("patient", view.dialogue)
     if own and own[-1] == words["worry"]:
         return PatientWords(addressee="doctor", text=words["goodbye"], finished=True)
     if tells_diagnosis(view.question):

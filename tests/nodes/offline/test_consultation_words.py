@@ -19,8 +19,8 @@ def test_every_concept_has_a_name_of_its_own_and_sections_that_exist(language: L
 @LANGUAGES
 @pytest.mark.parametrize("group", ["clinical", "treatment", "unnamed"])
 def test_no_pattern_fits_everything(group: str, language: Language) -> None:
-    assert pattern(group, "", language).search("") is None
-    assert pattern(group, "", language).search("0") is None
+    assert pattern(group, language).search("") is None
+    assert pattern(group, language).search("0") is None
 
 
 def test_words_without_weight_are_left_out_whole_or_made_of_others() -> None:

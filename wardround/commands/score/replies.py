@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import anyio
 import typer
 
-from cases.text.record_sentences import record_sentences
+from cases.text.record_sentences import facts_of
 from scoring.metrics.samples import Samples, estimates
 from scoring.metrics.statistics import Estimate
 from scoring.mvme.marks import KEY, QUESTIONS, Key, Marks, agreement, human_scores, read_marks, settle
@@ -96,7 +96,7 @@ def _sheet(run: RecordedRun, rounds: Rounds) -> list[dict[str, Any]]:
     rows = []
     for key, one in rounds.items():
         case = run.cases[key[1]]
-        facts = record_sentences(case.patient, case.examinations, case.language)
+        facts = facts_of(case)
         conversation = "\n".join(f"{turn.speaker}: {turn.text}" for turn in [one.doctor, *one.reply])
         shown = {"conversation": conversation, "record": "\n".join(fact.text for fact in facts)}
         rows.append({**dict(zip(KEY, key, strict=True)), **dict.fromkeys(QUESTIONS, ""), **shown})
