@@ -9,7 +9,7 @@ from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.types import Command, StateUpdate
 
-from graphs.state_graph import CaseGraph
+from graphs.case_graph import CaseGraph
 from wardround.serving.run_input import NotStartedError, fields_of, input_of, types_of
 
 

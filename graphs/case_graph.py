@@ -1,0 +1,190 @@
+"""Compiled graphs that keep a case and its settings together on a thread."""
+
+import copy
+import json
+from collections.abc import AsyncIterator, Iterator, Mapping
+from contextlib import contextmanager
+from types import MappingProxyType
+from typing import Any
+
+from langchain_core.runnables.config import RunnableConfig, merge_configs, var_child_runnable_config
+from langgraph.checkpoint.base import BaseCheckpointSaver, CheckpointTuple
+from langgraph.graph.state import CompiledStateGraph
+from langgraph.runtime import Runtime
+from langgraph.types import Command
+from pydantic import BaseModel
+
+from llm.tracing import outside_tracers
+from nodes.context import GraphContext
+from nodes.patients.address import AddressState
+
+_SETTINGS = "settings"  # in a checkpoint's metadata: the settings of the run that left it, as JSON
+_RUNTIME = "__pregel_runtime"  # under this key, LangGraph passes the context to conditional edges
+_INSIDE = "__pregel_read"  # and this one only a graph within another graph has
+_END = object()
+
+
+class CaseGraph(CompiledStateGraph[Any, Any, Any, Any]):
+    """A compiled graph of one case.
+
+    - With a checkpointer, each input begins a course of its own: nothing of an earlier one on the thread is left in it.
+      Only a patient alone continues its dialogue, until another case is named.
+    - What goes on without a context (an answer to a question, a fork, an edited state) has the settings of the run that
+      left the checkpoint.
+    - LangChain's tracers do not see it, unless it is given one itself.
+    """
+
+    def stream(self, input: Any, config: RunnableConfig | None = None, **options: Any) -> Iterator[Any]:
+        """Run the graph; `invoke` and `batch` do it by this."""
+        saver, asked = self._saver(config, input, options)
+        graph, config, options = self._prepared(input, config, options, saver and saver.get_tuple(asked))
+        parts = super(CaseGraph, graph).stream(input, config, **options)
+        return _each_outside_tracers(parts) if _is_traced() else parts
+
+    async def astream(self, input: Any, config: RunnableConfig | None = None, **options: Any) -> AsyncIterator[Any]:
+        """Run the graph; `ainvoke`, `abatch` and `astream_events` do it by this."""
+        saver, asked = self._saver(config, input, options)
+        graph, config, options = self._prepared(input, config, options, saver and await saver.aget_tuple(asked))
+        parts = super(CaseGraph, graph).astream(input, config, **options)
+        async for part in _aeach_outside_tracers(parts) if _is_traced() else parts:
+            yield part
+
+    def bulk_update_state(self, config: RunnableConfig, supersteps: Any) -> RunnableConfig:
+        """Edit the state; conditional edges see the settings of the edited run."""
+        saver, asked = self._saver(config)
+        return super().bulk_update_state(self._edited(config, saver and saver.get_tuple(asked)), supersteps)
+
+    async def abulk_update_state(self, config: RunnableConfig, supersteps: Any) -> RunnableConfig:
+        """Edit the state; conditional edges see the settings of the edited run."""
+        saver, asked = self._saver(config)
+        return await super().abulk_update_state(
+            self._edited(config, saver and await saver.aget_tuple(asked)), supersteps
+        )
+
+    def _saver(
+        self, config: RunnableConfig | None, given: Any = None, options: Mapping[str, Any] = MappingProxyType({})
+    ) -> tuple[Any, RunnableConfig]:
+        """Return the checkpointer to ask for the run's checkpoint, and with which config.
+
+        None if the graph has none of its own (in another graph it uses that one's), or if nothing depends on it.
+        """
+        matters = _begins(given) or not options.get("context")
+        if not isinstance(self.checkpointer, BaseCheckpointSaver) or not matters:
+            return None, {}
+        asked = merge_configs(self.config, config)
+        threads = asked.get("configurable", {})
+        return self.checkpointer if "thread_id" in threads and _INSIDE not in threads else None, asked
+
+    def _prepared(
+        self, given: Any, config: RunnableConfig | None, options: dict[str, Any], saved: CheckpointTuple | None
+    ) -> tuple["CaseGraph", RunnableConfig | None, dict[str, Any]]:
+        """Return the graph, config and options with which a run begins or goes on."""
+        graph, config = self, _without_tracers(config)
+        if _begins(given):
+            if saved and not self._continues(given, saved.checkpoint["channel_values"]):
+                graph = self._without_history()
+        elif saved and not options.get("context"):
+            options = {**options, "context": _settings_of(saved)}
+        schema: Any = self.context_schema
+        if (context := options.get("context")) is None or not issubclass(schema or dict, BaseModel):
+            return graph, config, options
+        if isinstance(context, GraphContext) and not isinstance(context, schema):  # made for another graph
+            context = {name: getattr(context, name) for name in context.model_fields_set}
+        named = set(context) if isinstance(context, Mapping) else None
+        context = schema(**context) if named is not None else context
+        if not isinstance(context, BaseModel):
+            raise ValueError(f"context: expected settings, such as {{'retrieval': False}}, not {context!r:.60}")
+        if isinstance(self.checkpointer, BaseCheckpointSaver):
+            settings = json.dumps(context.model_dump(mode="json", include=named, exclude_unset=True))
+            config = {**(config or {}), "metadata": {**(config or {}).get("metadata", {}), _SETTINGS: settings}}
+        return graph, config, {**options, "context": context}
+
+    def _continues(self, given: Any, kept: Mapping[str, Any]) -> bool:
+        """Whether the input continues a dialogue with the same patient."""
+        inputs = self.builder.input_schema.__annotations__
+        if not isinstance(given, Mapping) or not AddressState.__annotations__.keys() <= inputs.keys():
+            return False
+        case = given.get("case")
+        named = given.get("case_id", kept.get("case_id")) if case is None else getattr(case, "id", None)
+        return bool(named == kept.get("case_id"))
+
+    def _without_history(self) -> "CaseGraph":
+        """Return the graph with a saver that hides the thread's earlier runs, but saves this one in it."""
+        saver: Any = copy.copy(self.checkpointer)
+        get_tuple, aget_tuple = saver.get_tuple, saver.aget_tuple
+
+        def inside(config: RunnableConfig) -> bool:
+            return bool(config["configurable"].get("checkpoint_ns"))
+
+        async def aget_tuple_inside(config: RunnableConfig) -> Any:
+            return await aget_tuple(config) if inside(config) else None
+
+        saver.get_tuple = lambda config: get_tuple(config) if inside(config) else None
+        saver.aget_tuple = aget_tuple_inside
+        return self.copy({"checkpointer": saver})
+
+    def _edited(self, config: RunnableConfig, saved: CheckpointTuple | None) -> RunnableConfig:
+        """Return the config of an edit with the settings of the run that left the checkpoint; LangGraph gives none."""
+        schema: Any = self.context_schema
+        if not issubclass(schema or dict, BaseModel):
+            return config
+        settings = _settings_of(saved) if saved else {}
+        return {
+            **config,
+            "configurable": {**config.get("configurable", {}), _RUNTIME: Runtime(context=schema(**settings))},
+            "metadata": {**config.get("metadata", {}), _SETTINGS: json.dumps(settings)},
+        }
+
+
+def _begins(given: Any) -> bool:
+    """Whether a run begins with this input; otherwise it goes on from a checkpoint."""
+    return given is not None and not isinstance(given, Command)
+
+
+def _settings_of(saved: CheckpointTuple) -> dict[str, Any]:
+    """Return the settings of the run that left a checkpoint."""
+    metadata: Mapping[str, Any] = saved.metadata
+    settings: dict[str, Any] = json.loads(metadata.get(_SETTINGS, "{}"))
+    return settings
+
+
+def _without_tracers(config: RunnableConfig | None) -> RunnableConfig | None:
+    """Return a config without the tracers of the graph or chain around ours."""
+    return {**config, "callbacks": outside_tracers(config["callbacks"])} if config and "callbacks" in config else config
+
+
+def _around() -> RunnableConfig:
+    """Return the config of the node or chain in which the program is now."""
+    return var_child_runnable_config.get() or {}
+
+
+def _is_traced() -> bool:
+    callbacks = _around().get("callbacks")
+    return outside_tracers(callbacks) is not callbacks
+
+
+@contextmanager
+def _step_outside_tracers() -> Iterator[None]:
+    token = var_child_runnable_config.set(_without_tracers(_around()))
+    try:
+        yield
+    finally:
+        var_child_runnable_config.reset(token)
+
+
+def _each_outside_tracers(parts: Iterator[Any]) -> Iterator[Any]:
+    while True:
+        with _step_outside_tracers():  # not while the caller works with a part
+            part = next(parts, _END)
+        if part is _END:
+            return
+        yield part
+
+
+async def _aeach_outside_tracers(parts: AsyncIterator[Any]) -> AsyncIterator[Any]:
+    while True:
+        with _step_outside_tracers():
+            part = await anext(parts, _END)
+        if part is _END:
+            return
+        yield part
