@@ -151,14 +151,11 @@ def _x_positions(
     for sweep in range(_SWEEPS):
         for row in rows if sweep % 2 == 0 else reversed(rows):
             targets = [_mean([x[other] for other in neighbours[node]] or [x[node]]) for node in row]
-            for forwards in (True, False):
-                order = range(len(row)) if forwards else range(len(row) - 1, -1, -1)
-                for place in order:
-                    neighbour = place - 1 if forwards else place + 1
-                    if 0 <= neighbour < len(row):
-                        distance = (widths[row[place]] + widths[row[neighbour]]) / 2 + _GAP
-                        bound = targets[neighbour] + (distance if forwards else -distance)
-                        targets[place] = max(targets[place], bound) if forwards else min(targets[place], bound)
+            distances = [(widths[one] + widths[other]) / 2 + _GAP for one, other in itertools.pairwise(row)]
+            for place, distance in enumerate(distances):  # away from the node to the left ...
+                targets[place + 1] = max(targets[place + 1], targets[place] + distance)
+            for place, distance in reversed([*enumerate(distances)]):  # ... and to the right
+                targets[place] = min(targets[place], targets[place + 1] - distance)
             x.update(zip(row, targets, strict=True))
     return x
 

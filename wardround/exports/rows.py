@@ -14,6 +14,7 @@ from wardround.store.run_directory import Result
 
 Level = Literal["runs", "cases", "turns", "calls", "verdicts"]
 Row = Mapping[str, Any]
+_FACTS = {"termination", "tokens", "cost", "seconds", "calls", "error"}  # columns of a case, as in its result
 _ROUND = re.compile(r"/round(\d+)(?:/|$)")
 
 
@@ -112,13 +113,8 @@ def cases_of(run: RecordedRun) -> Iterator[Row]:
     for result in _answered(run):
         yield {
             **_place(run, result),
-            "termination": result.termination,
+            **result.model_dump(include=_FACTS),
             **result.scores,
-            "tokens": result.tokens,
-            "cost": result.cost,
-            "seconds": result.seconds,
-            "calls": result.calls,
-            "error": result.error,
             "answers.diagnosis": "\n".join(result.answers.diagnosis) if result.answers else None,
             **{f"rounds.{part}": rounds for part, rounds in result.rounds.items()},
             **{f"stages.{part}": end for part, end in result.stages.items()},

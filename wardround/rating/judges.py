@@ -177,11 +177,10 @@ def _judges_table(found: Judgements, people: Marks) -> Table:
             by_judge[PEOPLE] = human
         lengths = {one.key: float(one.lengths[name]) for one in found.answers}
         for judge, scores in by_judge.items():
-            with_people = spearman([(scores[key], human[key]) for key in scores if key in human and judge != PEOPLE])
-            with_length = spearman([(scores[key], lengths[key]) for key in scores if key in lengths])
             average = estimate(scores.values(), [key[2] for key in scores], ends=found.ends.get(name))
             rows.append({"score": title, "judge": judge, **measured({"mean": average})})
-            for part, one in (("people", with_people), ("length", with_length)):
+            for part, others in (("people", human if judge != PEOPLE else {}), ("length", lengths)):
+                one = spearman([(scores[key], others[key]) for key in scores if key in others])
                 low, high = one.ci95 or (None, None)
                 rows[-1] |= {part: one.rho, f"{part}_low": low, f"{part}_high": high, f"{part}_p": one.p}
                 rows[-1] |= {f"{part}_n": one.n}

@@ -33,14 +33,8 @@ class Question:
 class Scale:
     """A questionnaire in one language."""
 
-    name: Name
     instruction: str
     questions: tuple[Question, ...]
-
-    @property
-    def of_pairs(self) -> bool:
-        """Whether two consultations with the same patient are compared."""
-        return self.name == "pairwise"
 
     def accepts(self, key: str, value: int) -> bool:
         """Whether this is a valid answer to one of the questions."""
@@ -69,4 +63,4 @@ def scale_of(name: Name, language: Language) -> Scale:
         for key, leaf in LEAVES.items():
             points = tuple(Choice(value, str(value)) for value in range(int(leaf.maximum) + 1))
             questions.append(Question(key, f"{leaf.metric}: {leaf.criterion(language)}", points, leaf.main))
-    return Scale(name, words["instruction"], tuple(questions))
+    return Scale(words["instruction"], tuple(questions))

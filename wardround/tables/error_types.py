@@ -31,15 +31,8 @@ def build(runs: Sequence[RecordedRun]) -> list[Table]:
         shares = {
             f"{name}_share": over_cases([(case, float(found == name)) for case, found in classified]) for name in TITLES
         }
-        rows.append(
-            {
-                "run": run.name,
-                "lowest": len(lowest),
-                **{name: counts[name] for name in TITLES},
-                "not_sorted": len(lowest) - len(classified),
-                **measured(shares),
-            }
-        )
+        numbers = {**{name: counts[name] for name in TITLES}, "not_sorted": len(lowest) - len(classified)}
+        rows.append({"run": run.name, "lowest": len(lowest), **numbers, **measured(shares)})
     columns = [
         Column("run", "Run", key=True),
         Column("lowest", "Graded D"),

@@ -161,7 +161,6 @@ class Pages:
         return self._draw(
             "one_case.html.jinja",
             stamp,
-            unfinished=False,
             viewed=viewed,
             section=section,
             result=section.result,
