@@ -51,8 +51,8 @@ def read_notes(source: str | Path | Sequence[str | Path], warnings: list[Problem
     if str(source) == BUILTIN:
         return [note_of(case).model_copy(update={"source": BUILTIN}) for case in load_cases(BUILTIN)]
     reader, folder = Source(path), path.is_dir()
-    files = sorted(path.glob("*.txt")) if folder else [path]
-    notes = list(_texts(files, reader) if folder or path.suffix == ".txt" else _records(reader))
+    files = _in_folder(reader) if folder else [path]
+    notes = list(_texts(files, reader) if folder or path.suffix.lower() == ".txt" else _records(reader))
     if not (notes or reader.problems):
         wanted = ".txt files; expected one note per file" if folder else f"notes; expected {_KNOWN}"
         reader.error(f"contains no {wanted}")
@@ -69,6 +69,15 @@ def _duplicate_ids(notes: Iterable[Note]) -> dict[str, int]:
     return {name: count for name, count in Counter(note.id for note in notes).items() if count > 1}
 
 
+def _in_folder(source: Source) -> list[Path]:
+    """Return the text files of a folder; a warning names what else is there and not read."""
+    inside = sorted(path for path in source.path.glob("*") if not path.name.startswith("."))
+    texts = [path for path in inside if path.suffix.lower() == ".txt" and path.is_file()]
+    if texts and (others := [path.name for path in inside if path not in texts]):
+        source.warn(f"only .txt files are read, not {', '.join(others[:3])}{' ...' if others[3:] else ''}")
+    return texts
+
+
 def _texts(files: Iterable[Path], source: Source) -> Iterator[Note]:
     for file in files:
         text = source.read(file)
@@ -82,7 +91,7 @@ def _texts(files: Iterable[Path], source: Source) -> Iterator[Note]:
 
 def _records(source: Source) -> Iterator[Note]:
     """Yield the notes of a file of records, whose format is that of its first record."""
-    if source.path.suffix == ".csv":
+    if source.path.suffix.lower() in (".csv", ".tsv"):
         yield from _read_all(_rows(source), _mts)
         return
     # Read once to detect the format, and again by the reader of that format.
@@ -112,10 +121,14 @@ def _own(source: Source) -> list[Case]:
 
 
 def _rows(source: Source) -> Iterator[Record]:
+    """Yield the rows of a table, whatever the case of its headings; spreadsheets part cells by semicolon or tab too."""
     text = source.read(source.path)
     if text is not None:
-        for number, row in enumerate(csv.DictReader(io.StringIO(text, newline="")), 1):
-            yield Record(source, f"row {number}", number, row)
+        parted_by = max(",;\t", key=text.partition("\n")[0].count)
+        for number, row in enumerate(csv.DictReader(io.StringIO(text, newline=""), delimiter=parted_by), 1):
+            yield Record(
+                source, f"row {number}", number, {(name or "").strip().lower(): cell for name, cell in row.items()}
+            )
 
 
 def _read_all(records: Iterable[Record], read: Callable[[Record, Mapping[str, Any]], Note | None]) -> Iterator[Note]:

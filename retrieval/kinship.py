@@ -5,6 +5,7 @@ record may come in two files.
 """
 
 import re
+import unicodedata
 import zlib
 from functools import lru_cache
 
@@ -60,8 +61,8 @@ def _texts_of(case: RememberedCase) -> tuple[str, ...]:
 
 @lru_cache(maxsize=4096)
 def _pieces(texts: tuple[str, ...]) -> frozenset[int]:
-    """Return hashes of all runs of `_LETTERS` letters, ignoring spaces, punctuation and case."""
-    plain = (re.sub(r"[\W_]+", "", text.casefold()) for text in texts)
+    """Return hashes of all runs of `_LETTERS` letters, ignoring spaces, punctuation, case and width."""
+    plain = (re.sub(r"[\W_]+", "", unicodedata.normalize("NFKC", text).casefold()) for text in texts)
     return frozenset(
         zlib.crc32(text[start : start + _LETTERS].encode("utf-8", "replace"))
         for text in plain

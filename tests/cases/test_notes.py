@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from cases import CaseFileError, load_cases
+from cases.files import Problem
 from cases.note_files import read_notes
 from cases.notes import note_of
 from cases.text.note_sections import note_sections, read_sections
@@ -130,6 +131,25 @@ def test_an_empty_folder_an_empty_text_and_a_missing_file_are_refused_by_name(tm
     (tmp_path / "empty.txt").write_text("  \n", "utf-8")
     with pytest.raises(CaseFileError, match=r"empty\.txt: is empty"):
         read_notes(tmp_path)
+
+
+@pytest.mark.parametrize("delimiter", [",", ";", "\t"])
+def test_a_table_is_read_whatever_the_case_of_its_headings_and_whatever_parts_its_cells(
+    tmp_path: Path, delimiter: str
+) -> None:
+    rows = (["Id ", "SECTION_HEADER", "Section_Text"], ["7", "CC", '"Cough, dry; at night\n\nfor 3 weeks."'])
+    (tmp_path / "mts.CSV").write_text("\r\n".join(delimiter.join(row) for row in rows), "utf-8")
+    (note,) = read_notes(tmp_path / "mts.CSV")
+    assert (note.id, note.text) == ("mts-7", "Chief complaint: Cough, dry; at night\n\nfor 3 weeks.")
+
+
+def test_what_is_left_out_of_a_folder_is_named(tmp_path: Path) -> None:
+    (tmp_path / "more").mkdir()
+    for name in ("a.txt", "B.TXT", "c.md", ".hidden"):
+        (tmp_path / name).write_text("Cough for 3 weeks.", "utf-8")
+    warnings: list[Problem] = []
+    assert {note.id for note in read_notes(tmp_path, warnings)} == {"a", "B"}
+    assert [problem.message for problem in warnings] == ["only .txt files are read, not c.md, more"]
 
 
 @pytest.mark.skipif(not DATASETS.is_dir(), reason=f"no data sets at {DATASETS}")

@@ -53,6 +53,13 @@ def test_a_record_in_slightly_other_words_is_kin_and_its_answer_key_plays_no_par
     assert not kin_of(other).includes(remember(case))
 
 
+def test_a_record_in_full_width_letters_and_digits_is_kin() -> None:
+    case = next(case for case in CASES if case.language == "en")
+    wide = str.maketrans({code: chr(code + 0xFEE0) for code in range(0x21, 0x7F)})
+    texts = {name: getattr(case.patient, name).translate(wide) for name in ("chief_complaint", "present_illness")}
+    assert kin_of(renamed(case, **texts).model_copy(update={"key": type(case.key)()})).overlap(remember(case)) > 0.9
+
+
 def test_a_record_without_a_letter_is_nobodys_kin_but_its_own() -> None:
     blank = Case.model_validate({"id": "a", "patient": {"chief_complaint": "?"}, "provenance": {"source": "a test"}})
     twin = remember(blank.model_copy(update={"id": "b"}))

@@ -145,4 +145,5 @@ def test_a_table_in_percent_says_that_metrics_of_ones_own_need_not_be() -> None:
             return 0.5
 
         assert SUITES["aie"].explained[1:] == ["Metrics of your own, in their own units: Please."]
+        assert len(SUITES["medpmc"].explained) == 1, "Support is ours, and explained in its notes"
         assert SUITES["medchain"].explained == []
