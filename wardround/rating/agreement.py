@@ -3,6 +3,7 @@
 import random
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import Any, TypeVar
 
 from scoring.metrics.comparison import spearman
@@ -10,7 +11,7 @@ from scoring.metrics.samples import mean
 from scoring.metrics.statistics import estimate
 from scoring.panel import alpha
 from wardround.rating.items import Key
-from wardround.rating.marks import Mark
+from wardround.rating.marks import Mark, marks_of_runs
 from wardround.rating.misdiagnoses import sorted_by_people
 from wardround.rating.scales import Name, scale_of
 from wardround.store.recorded_run import RecordedRun
@@ -35,8 +36,7 @@ def tables_of(runs: Sequence[RecordedRun], scale: Name, marks: Sequence[Mark]) -
 
 def votes_of(runs: Sequence[RecordedRun], scale: Name, marks: Sequence[Mark]) -> dict[str, dict[Key, dict[str, int]]]:
     """Return the ratings of runs on a scale, by question, item and rater."""
-    known = {run.name for run in runs}
-    return votes_by_question(scale, [mark for mark in marks if {mark.run, mark.against or mark.run} <= known])
+    return votes_by_question(scale, marks_of_runs(runs, marks)[0])
 
 
 def votes_by_question(scale: Name, marks: Sequence[Mark]) -> dict[str, dict[Key, dict[str, int]]]:
@@ -170,3 +170,11 @@ def disagreements(votes: Mapping[str, Votes]) -> Table:
     return Table(
         "disagreements", "Items on which people disagree most", [*columns, Column("apart", "Apart")], rows, [note]
     )
+
+
+def left_out(runs: Sequence[RecordedRun], file: Path, marks: Sequence[Mark]) -> str:
+    """Return a sentence on the ratings in a file that are of other runs; empty if there are none."""
+    _, others = marks_of_runs(runs, marks)
+    names = dict.fromkeys(name for mark in others for name in (mark.run, mark.against) if name)
+    count = f"{len(others)} judgements are" if len(others) > 1 else "1 judgement is"
+    return f"{file}: {count} of other runs and left out ({', '.join(names)})" if others else ""

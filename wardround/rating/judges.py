@@ -4,6 +4,7 @@ Every answer of the runs is scored by each judge. Position bias needs two consul
 :mod:`scoring.aie.pairwise`.
 """
 
+import logging
 import re
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
@@ -17,7 +18,7 @@ from scoring.metrics.statistics import Ends, estimate
 from wardround.analysis.rescoring import rescore
 from wardround.config.cast import patients_side
 from wardround.config.experiment import ConfigurationError, judging_roles
-from wardround.rating.agreement import agreement_table, people_of, votes_of
+from wardround.rating.agreement import agreement_table, left_out, people_of, votes_of
 from wardround.rating.items import Key
 from wardround.rating.marks import FILE, read_marks
 from wardround.rating.scales import Name
@@ -27,6 +28,8 @@ from wardround.store.recorded_run import RecordedRun
 from wardround.store.run_directory import Result
 from wardround.tables.scores import score_form
 from wardround.tables.table import SPREAD, Column, Table, measured
+
+_log = logging.getLogger(__name__)
 
 AS_RUN, PEOPLE, PANEL = "as run", "people", "panel"
 _NOT_FAMILIES = frozenset({"meta", "chat"})  # first words of model names that belong to different families
@@ -126,7 +129,11 @@ def marks_of(runs: Sequence[RecordedRun], file: Path | None) -> Marks:
     if file and not file.exists():
         raise ConfigurationError(f"--marks {file}: file not found; `wardround rate` writes it")
     scale = next((name for name in get_args(Name) if name == runs[0].suite.name), None)
-    return people_of(scale, votes_of(runs, scale, read_marks(file or runs[0].path / FILE))) if scale else {}
+    marks_file = file or runs[0].path / FILE
+    marks = read_marks(marks_file)
+    if others := left_out(runs, marks_file, marks):
+        _log.warning("%s", others)
+    return people_of(scale, votes_of(runs, scale, marks)) if scale else {}
 
 
 def scores_of(file: Path, found: Judgements, *, several: bool) -> Marks:
