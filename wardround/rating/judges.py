@@ -9,10 +9,11 @@ import re
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from pathlib import Path
 from typing import Any, get_args
 
-from scoring.metrics.comparison import paired_difference, read_human_scores, spearman
+from scoring.metrics.comparison import paired_difference, read_human_scores, spearman, unknown_cases
 from scoring.metrics.samples import mean
 from scoring.metrics.statistics import Ends, estimate
 from wardround.analysis.rescoring import rescore
@@ -142,16 +143,18 @@ def scores_of(file: Path, found: Judgements, *, several: bool) -> Marks:
     Raises:
         ConfigurationError: the file cannot be used, or it has none of the scores or cases.
     """
-    scores, problems = read_human_scores(file)
+    scores, problems = read_human_scores(file, found.ends)
     if problems:
         raise ConfigurationError("; ".join(map(str, problems)))
-    if unknown := sorted(scores.keys() - found.titles.keys()):
-        raise ConfigurationError(f"{file}: {unknown[0]} is not a judged score; known scores: {', '.join(found.titles)}")
+    if foreign := sorted(scores.keys() - found.titles.keys()):
+        raise ConfigurationError(f"{file}: {foreign[0]} is not a judged score; known scores: {', '.join(found.titles)}")
     by_case = {one.key: f"{one.key[0]}/{one.key[2]}" if several else one.key[2] for one in found.answers}
     if not any(case in given for case in by_case.values() for given in scores.values()):
         raise ConfigurationError(
             f"{file}: none of its cases is in the runs, whose cases are {', '.join(by_case.values())}"
         )
+    if unknown := unknown_cases(file, chain.from_iterable(scores.values()), {*by_case.values()}):
+        _log.warning("%s", unknown)
     return {
         name: {key: given[case] for key, case in by_case.items() if case in given} for name, given in scores.items()
     }

@@ -135,3 +135,15 @@ def test_what_cannot_be_judged_or_read_is_refused_in_a_line(tmp_path: Path) -> N
         file.write_text(text, "utf-8")
         told = wardround("judges", one, "--human", file)
         assert told.exit_code == 2 and wrong in told.stderr
+
+
+def test_scores_beyond_the_scale_are_refused_and_cases_elsewhere_told(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    run, file = consulted(tmp_path / "one"), tmp_path / "people.csv"
+    file.write_text(f"case,treatment\n{ENGLISH[0]},4\n{ENGLISH[0]},6\n", "utf-8")
+    told = wardround("judges", run.path, "--human", file)
+    assert told.exit_code == 2 and "line 3, treatment: expected 1 to 4, found 6" in told.stderr
+    file.write_text(f"case,treatment\n{ENGLISH[0]},4\n05-Jan,2\n", "utf-8")
+    told = wardround("judges", run.path, "--human", file)
+    assert told.exit_code == 0 and "1 of 2 (05-Jan)" in caplog.text

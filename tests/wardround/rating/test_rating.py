@@ -29,6 +29,7 @@ from wardround.rating.server import Rating
 from wardround.store.manifest import MANIFEST
 from wardround.store.provenance import write_json
 from wardround.store.recorded_run import RecordedRun, find_runs
+from wardround.tables.terminal import tell
 
 SCALES: list[Name] = ["mvme", "aie", "medpmc", "clini_eval", "pairwise", "misdiagnosis"]
 HOSTILE = "<script>alert('one')</script>"
@@ -361,8 +362,18 @@ def test_people_sort_the_diagnoses_graded_lowest_and_are_held_against_the_judge(
     first, second = (result.case_id for result in run.results)
     marks = [mark("Ann", "type", 3, first, "misdiagnosis"), mark("Ann", "type", 1, second, "misdiagnosis")]
     marks += [mark("Bob", "type", 3, one, "misdiagnosis") for one in (first, second)]
-    people, apart = tables_of([run], "misdiagnosis", marks)
+    people, agreed, apart = tables_of([run], "misdiagnosis", marks)
     ann, bob, judge = people.rows
     assert (ann["omitted_examination"], ann["wrong_judgement"], ann["alike"], ann["both"]) == (1, 1, 0.5, 2)
     assert bob["alike"] == 1 and (judge["who"], judge["wrong_judgement"]) == ("(the judge)", 2)
     assert [row["case"] for row in apart.rows] == [second]
+    assert agreed.rows[0]["alike"] == 0.5 and agreed.rows[0]["alpha"] == 0 and "by equality" in agreed.notes[0]
+    (row,) = apart.rows
+    assert (row["said"], row["apart"]) == ("Ann: omitted_examination, Bob: wrong_judgement", 1)
+
+
+def test_rows_beyond_those_printed_are_counted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    questions = [question.key for question in scale_of("clini_eval", "en").questions]
+    marks = [mark("Ann", key, 1, ENGLISH[0], "clini_eval") for key in questions]
+    tell(tables_of([consulted(tmp_path / "one")], "clini_eval", marks))
+    assert f"{len(questions) - 20} further rows" in capsys.readouterr().out
