@@ -20,7 +20,8 @@ from wardround.tables.table import SPREAD, Column, Table, measured
 _RESAMPLES, _SEED = 500, 20_240_607
 
 Rated = TypeVar("Rated")
-Votes = Mapping[Key, Mapping[str, float | str]]  # for one question: by item, each rater's value or category
+Votes = Mapping[Key, Mapping[str, float]]  # for one question: by item, each rater's value
+Answers = Mapping[Key, Mapping[str, float | str]]  # the same, or each rater's category
 
 
 def tables_of(runs: Sequence[RecordedRun], scale: Name, marks: Sequence[Mark]) -> list[Table]:
@@ -93,7 +94,7 @@ def _means(scale: Name, votes: Mapping[str, Votes]) -> Table:
     return Table("ratings", "People's ratings", columns, rows, [note, f"{SPREAD}."])
 
 
-def agreement_table(votes: Mapping[str, Votes], name: str, title: str, distance: str = "interval distance") -> Table:
+def agreement_table(votes: Mapping[str, Answers], name: str, title: str, distance: str = "interval distance") -> Table:
     """Return Krippendorff's alpha over items with several raters, with its interval, and how often all agreed."""
     rows: list[dict[str, Any]] = []
     for question, by_item in votes.items():
@@ -154,7 +155,7 @@ def _beside_scores(runs: Sequence[RecordedRun], scale: Name, votes: Mapping[str,
     return Table("beside_scores", "People's ratings compared with the runs' scores", columns, rows, [note])
 
 
-def disagreements(votes: Mapping[str, Votes]) -> Table:
+def disagreements(votes: Mapping[str, Answers]) -> Table:
     """Tabulate the items that people rated differently, the largest spread (of categories: most of them) first."""
     rows: list[dict[str, Any]] = []
     for question, by_item in votes.items():
