@@ -7,6 +7,7 @@ import urllib.error
 import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -222,6 +223,12 @@ def test_a_pair_is_judged_by_its_runs_wherever_they_stood(tmp_path: Path) -> Non
     marks = read_marks(tmp_path / FILE)
     assert firsts == {-1, 1}, "each stands first for some"
     assert {found.value for found in marks} == {-1} and {found.shown_first for found in marks} == {"one", "other"}
+
+
+def test_headings_skip_no_level(tmp_path: Path) -> None:
+    with served([consulted(tmp_path / "one")], "mvme", tmp_path / FILE) as server:
+        levels = [int(level) for level in re.findall(r"<h([1-6])", ask(f"{server.address}?rater=Ann&item=0")[1])]
+    assert levels[0] == 1 and all(after <= before + 1 for before, after in pairwise(levels))
 
 
 @pytest.mark.slow
