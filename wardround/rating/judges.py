@@ -125,11 +125,15 @@ def marks_of(runs: Sequence[RecordedRun], file: Path | None) -> Marks:
     """Read people's ratings on the scale of the runs' suite, by default from the first run's directory.
 
     Raises:
-        ConfigurationError: there is no such file, or a line in it is invalid.
+        ConfigurationError: there is no such file, a line in it is invalid, or the runs' suite has no scale for people.
     """
     if file and not file.exists():
         raise ConfigurationError(f"--marks {file}: file not found; `wardround rate` writes it")
     scale = next((name for name in get_args(Name) if name == runs[0].suite.name), None)
+    if file and scale is None:
+        raise ConfigurationError(
+            f"--marks {file}: suite {runs[0].suite.name} has no scale for people; name their scores with --human CSV"
+        )
     marks_file = file or runs[0].path / FILE
     marks = read_marks(marks_file)
     if others := left_out(runs, marks_file, marks):
@@ -213,7 +217,8 @@ def _judges_table(found: Judgements, people: Marks) -> Table:
     ]
     if not people:
         notes.append(
-            "There are no ratings by people: collect them with `wardround rate RUN`, or name them with --human CSV."
+            "There are no ratings by people on these scores: collect them with `wardround rate RUN` (for suites mvme "
+            "and clini_eval), or name them with --human CSV."
         )
     return Table("judges", "Judges", columns, rows, notes)
 

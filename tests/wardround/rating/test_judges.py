@@ -147,3 +147,10 @@ def test_scores_beyond_the_scale_are_refused_and_cases_elsewhere_told(
     file.write_text(f"case,treatment\n{ENGLISH[0]},4\n05-Jan,2\n", "utf-8")
     told = wardround("judges", run.path, "--human", file)
     assert told.exit_code == 0 and "1 of 2 (05-Jan)" in caplog.text
+
+
+def test_marks_for_a_suite_without_a_scale_for_people_are_refused(tmp_path: Path) -> None:
+    run = write_run(tmp_path / "run", [graded(ENGLISH[0], 1.0)], graph="clinical_workflow", suite="medchain")
+    (tmp_path / FILE).touch()
+    told = wardround("judges", run, "--marks", tmp_path / FILE)
+    assert told.exit_code == 2 and "suite medchain has no scale for people" in told.stderr
