@@ -1,5 +1,6 @@
 """Read files of foreign records and CSV sheets; problems name file, record and field."""
 
+import codecs
 import csv
 import io
 from collections import Counter
@@ -78,15 +79,20 @@ def with_warnings(reading: Reading[Model], oddities: Iterable[Oddity]) -> Readin
 def read_sheet(path: Path, needed: Sequence[str]) -> tuple[list[str], list[tuple[str, dict[str, str]]], list[Problem]]:
     """Return the columns of a CSV file, its rows by line, and its problems; with a faulty header, there are no rows.
 
-    Empty cells and those missing from a short row are empty texts. A row with more cells than the header is left out.
+    Columns may be separated by commas, semicolons or tabs, the text may be UTF-8 or UTF-16, as spreadsheets export it.
+    Empty cells and those missing from a short row are empty texts; empty rows are passed over. A row with more cells
+    than the header is left out.
     """
     try:
-        text = path.read_bytes().decode("utf-8-sig")
+        data = path.read_bytes()
+        text = data.decode("utf-16" if data[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE) else "utf-8-sig")
         first = text.partition("\n")[0]
-        delimiter = ";" if first.count(";") > first.count(",") else ","  # as some spreadsheets export it
+        delimiter = max(",;\t", key=first.count)
         reader = csv.DictReader(io.StringIO(text, newline=""), restval="", delimiter=delimiter)
-        columns = [name for name in reader.fieldnames or () if name]
-        found = [(f"line {reader.line_num}", row) for row in reader]
+        reader.fieldnames = [name.strip() for name in reader.fieldnames or ()]
+        columns = [name for name in reader.fieldnames if name]
+        filled = (row for row in reader if any("".join(cells).strip() for cells in row.values()))
+        found = [(f"line {reader.line_num}", row) for row in filled]
     except OSError as error:
         return [], [], [Problem(str(path), "", "", f"cannot be read: {error.strerror or error}")]
     except (UnicodeDecodeError, csv.Error) as error:

@@ -1,17 +1,18 @@
 """Compare two runs on the same cases, and metrics with each other and with people: tests, corrections, correlations."""
 
 import math
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean, stdev
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Literal, TypeVar
 
 from pydantic import Field
 
 from cases import Problem
 from cases.strict import Strict
-from scoring.metrics.statistics import NORMAL, RESAMPLES, SEED, Estimate, estimate
+from scoring.metrics.statistics import NORMAL, RESAMPLES, SEED, Ends, Estimate, estimate
 from scoring.records import read_sheet
 
 if TYPE_CHECKING:
@@ -240,10 +241,13 @@ def spearman_matrix(columns: Mapping[str, Mapping[str, float]]) -> dict[tuple[st
     }
 
 
-def read_human_scores(path: str | Path) -> tuple[dict[str, dict[str, float]], list[Problem]]:
+def read_human_scores(
+    path: str | Path, ends: Mapping[str, Ends | None] = MappingProxyType({})
+) -> tuple[dict[str, dict[str, float]], list[Problem]]:
     """Read people's scores from a CSV file: a ``case`` column, and one column per thing scored.
 
-    An empty cell is no score. A case with several rows (several people) gets the mean of its scores.
+    An empty cell is no score. A case with several rows (several people) gets the mean of its scores. ``ends`` gives the
+    lowest and highest score of a column, where known; a score beyond is a problem.
 
     Returns:
         The score of each case by column, and the problems; faulty cells are left out.
@@ -264,7 +268,19 @@ def read_human_scores(path: str | Path) -> tuple[dict[str, dict[str, float]], li
             except ValueError:
                 problems.append(Problem(str(path), line, name, f"expected a number, found {cell!r}"))
                 continue
+            if (scale := ends.get(name)) and not scale[0] <= value <= scale[1]:
+                problems.append(Problem(str(path), line, name, f"expected {scale[0]:g} to {scale[1]:g}, found {cell}"))
+                continue
             by_case.setdefault(row["case"], []).append(value)
     return {
         name: {case: fmean(values) for case, values in by_case.items()} for name, by_case in found.items()
     }, problems
+
+
+def unknown_cases(path: str | Path, judged: Iterable[str], known: Iterable[str]) -> str:
+    """Return a sentence on the cases of people's scores that are not among those here; empty if there are none."""
+    cases = {*judged}
+    if not (unknown := sorted(cases - {*known})):
+        return ""
+    listed = ", ".join([*unknown[:3], *(["..."] if len(unknown) > 3 else [])])
+    return f"{path}: left out, as they are not among the cases here: {len(unknown)} of {len(cases)} ({listed})"

@@ -16,7 +16,7 @@ from llm.trace import Call
 from scoring.clini_eval.dialogue import dialogue_of_consultation
 from scoring.consultation import ConsultationAnswers
 from wardround.config.experiment import GIVES, ConfigurationError
-from wardround.rating.marks import Mark
+from wardround.rating.marks import Mark, marks_of_runs
 from wardround.store.dialogue_files import outcome_of
 from wardround.store.recorded_run import RecordedRun, find_runs
 
@@ -145,7 +145,7 @@ def _decided(calls: Sequence[Call], stage: str, verdicts: Sequence[Call]) -> Cal
 
 def _preferred_by_raters(runs: Sequence[RecordedRun], marks: Sequence[Mark]) -> Iterator[Line]:
     votes: dict[tuple[str, str, str, int], int] = defaultdict(int)
-    for mark in marks:
+    for mark in marks_of_runs(runs, marks)[0]:
         if mark.scale == "pairwise" and mark.question in _OVERALL:
             votes[mark.item] += mark.value
     if not votes:

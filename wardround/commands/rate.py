@@ -10,6 +10,7 @@ from wardround.commands.printing import echo
 
 if TYPE_CHECKING:
     from wardround.rating.items import Item
+    from wardround.rating.marks import Marks
     from wardround.rating.scales import Name
 
 
@@ -44,19 +45,22 @@ def rate(
     same time, and continue later. Ctrl-C ends the page and prints means, agreement (Krippendorff's alpha), correlation
     with the runs' scores, and where people disagree most.
     """
-    from wardround.rating.agreement import tables_of
+    from wardround.rating.agreement import left_out, tables_of
     from wardround.rating.items import items_of
-    from wardround.rating.marks import FILE, read_marks
+    from wardround.rating.marks import FILE, Marks, read_marks
     from wardround.store.recorded_run import find_runs
     from wardround.tables.terminal import tell
 
     found = find_runs(runs)
     file = marks or found[0].path / FILE
     if not summary:
-        _serve(items_of(found, scale), scale, file, "Judgements", port, browser)
-    tables = tables_of(found, scale, read_marks(file))
+        _serve(items_of(found, scale), scale, Marks(file, found), "Judgements", port, browser)
+    given = read_marks(file)
+    tables = tables_of(found, scale, given)
     if not tables:
         echo(f"{file}: no judgements on scale {scale} yet")
+    if others := left_out(found, file, given):
+        echo(others, err=True)
     tell(tables, csv, json_file)
 
 
@@ -91,25 +95,24 @@ def rate_cases(
     """
     from cases import load_cases
     from wardround.rating.case_ratings import case_items, tables_of
-    from wardround.rating.marks import read_marks
+    from wardround.rating.marks import Marks, read_marks
     from wardround.tables.terminal import tell
 
     name: Name = "medchain_cases" if scale == "medchain" else "ai_hospital_cases"
     cases = load_cases(file)
     marks_file = marks or (Path() if file == "builtin" else Path(file).resolve().parent) / "case_ratings.jsonl"
     if not summary:
-        _serve(case_items(cases, per_department, seed), name, marks_file, "Ratings", port, browser)
+        _serve(case_items(cases, per_department, seed), name, Marks(marks_file), "Ratings", port, browser)
     tables = tables_of(cases, name, read_marks(marks_file))
     if not tables:
         echo(f"{marks_file}: no ratings on scale {scale} yet")
     tell(tables, csv, json_file)
 
 
-def _serve(items: "list[Item]", scale: "Name", marks_file: Path, what: str, port: int, browser: bool) -> None:
+def _serve(items: "list[Item]", scale: "Name", marks: "Marks", what: str, port: int, browser: bool) -> None:
     """Serve the rating page until Ctrl-C."""
-    from wardround.rating.marks import Marks
     from wardround.rating.server import Rating
 
-    server = Rating(items, scale, Marks(marks_file), port)
-    echo(f"Page: {server.address}\n{what}: {marks_file}\nPress Ctrl-C to stop.", err=True)
+    server = Rating(items, scale, marks, port)
+    echo(f"Page: {server.address}\n{what}: {marks.file}\nPress Ctrl-C to stop.", err=True)
     server.serve_until_interrupted(browser=browser)

@@ -3,6 +3,7 @@
 import random
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import Any, TypeVar
 
 from scoring.metrics.comparison import spearman
@@ -10,8 +11,8 @@ from scoring.metrics.samples import mean
 from scoring.metrics.statistics import estimate
 from scoring.panel import alpha
 from wardround.rating.items import Key
-from wardround.rating.marks import Mark
-from wardround.rating.misdiagnoses import sorted_by_people
+from wardround.rating.marks import Mark, marks_of_runs
+from wardround.rating.misdiagnoses import names_of_types, sorted_by_people
 from wardround.rating.scales import Name, scale_of
 from wardround.store.recorded_run import RecordedRun
 from wardround.tables.table import SPREAD, Column, Table, measured
@@ -20,13 +21,16 @@ _RESAMPLES, _SEED = 500, 20_240_607
 
 Rated = TypeVar("Rated")
 Votes = Mapping[Key, Mapping[str, float]]  # for one question: by item, each rater's value
+Answers = Mapping[Key, Mapping[str, float | str]]  # the same, or each rater's category
 
 
 def tables_of(runs: Sequence[RecordedRun], scale: Name, marks: Sequence[Mark]) -> list[Table]:
     """Return the tables on a scale: means, agreement, correlation with scores, and the items to look at again."""
     votes = votes_of(runs, scale, marks)
     if scale == "misdiagnosis":  # categories, which have no mean
-        tables = [sorted_by_people(runs, votes), disagreements(votes)]
+        tables = [sorted_by_people(runs, votes)]
+        named = names_of_types(votes)
+        tables += [agreement_table(named, "agreement", "How far people agree", "by equality"), disagreements(named)]
         return [table for table in tables if table.rows]
     tables = [_means(scale, votes), agreement_table(votes, "agreement", "How far people agree")]
     tables += [_beside_scores(runs, scale, votes), disagreements(votes)]
@@ -35,8 +39,7 @@ def tables_of(runs: Sequence[RecordedRun], scale: Name, marks: Sequence[Mark]) -
 
 def votes_of(runs: Sequence[RecordedRun], scale: Name, marks: Sequence[Mark]) -> dict[str, dict[Key, dict[str, int]]]:
     """Return the ratings of runs on a scale, by question, item and rater."""
-    known = {run.name for run in runs}
-    return votes_by_question(scale, [mark for mark in marks if {mark.run, mark.against or mark.run} <= known])
+    return votes_by_question(scale, marks_of_runs(runs, marks)[0])
 
 
 def votes_by_question(scale: Name, marks: Sequence[Mark]) -> dict[str, dict[Key, dict[str, int]]]:
@@ -91,7 +94,7 @@ def _means(scale: Name, votes: Mapping[str, Votes]) -> Table:
     return Table("ratings", "People's ratings", columns, rows, [note, f"{SPREAD}."])
 
 
-def agreement_table(votes: Mapping[str, Votes], name: str, title: str) -> Table:
+def agreement_table(votes: Mapping[str, Answers], name: str, title: str, distance: str = "interval distance") -> Table:
     """Return Krippendorff's alpha over items with several raters, with its interval, and how often all agreed."""
     rows: list[dict[str, Any]] = []
     for question, by_item in votes.items():
@@ -112,9 +115,7 @@ def agreement_table(votes: Mapping[str, Votes], name: str, title: str) -> Table:
         Column("raters", "Raters"),
         Column("items", "Items"),
     ]
-    note = (
-        "Krippendorff's alpha (interval distance) over items with two or more raters; percentile bootstrap over items."
-    )
+    note = f"Krippendorff's alpha ({distance}) over items with two or more raters; percentile bootstrap over items."
     return Table(name, title, columns, rows, [note])
 
 
@@ -154,19 +155,25 @@ def _beside_scores(runs: Sequence[RecordedRun], scale: Name, votes: Mapping[str,
     return Table("beside_scores", "People's ratings compared with the runs' scores", columns, rows, [note])
 
 
-def disagreements(votes: Mapping[str, Votes]) -> Table:
-    """Tabulate the items that people rated differently, the largest spread first."""
+def disagreements(votes: Mapping[str, Answers]) -> Table:
+    """Tabulate the items that people rated differently, the largest spread (of categories: most of them) first."""
     rows: list[dict[str, Any]] = []
     for question, by_item in votes.items():
         for (run, against, case_id, epoch), values in by_item.items():
-            if spread := max(values.values()) - min(values.values()):
+            numbers = [value for value in values.values() if not isinstance(value, str)]
+            if spread := max(numbers) - min(numbers) if numbers else len(set(values.values())) - 1:
                 listed = ", ".join(f"{rater}: {value}" for rater, value in sorted(values.items()))
                 labels = {"case": case_id, "epoch": epoch, "run": run, "against": against}
                 rows.append({"apart": spread, "question": question, **labels, "said": listed})
     rows.sort(key=lambda row: -row["apart"])
     names = ("case", "question", "run", "against", "said")
     columns = [Column(name, name.capitalize(), key=True) for name in names if any(row[name] for row in rows)]
-    note = "Only the first are shown; the CSV and JSON files have all."
-    return Table(
-        "disagreements", "Items on which people disagree most", [*columns, Column("apart", "Apart")], rows, [note]
-    )
+    return Table("disagreements", "Items on which people disagree most", [*columns, Column("apart", "Apart")], rows)
+
+
+def left_out(runs: Sequence[RecordedRun], file: Path, marks: Sequence[Mark]) -> str:
+    """Return a sentence on the ratings in a file that are of other runs; empty if there are none."""
+    _, others = marks_of_runs(runs, marks)
+    names = dict.fromkeys(name for mark in others for name in (mark.run, mark.against) if name)
+    count = f"{len(others)} judgements are" if len(others) > 1 else "1 judgement is"
+    return f"{file}: {count} of other runs and left out ({', '.join(names)})" if others else ""

@@ -31,6 +31,7 @@ class Item:
     key: Key  # its identity; never shown
     case: Case  # its case
     consultations: tuple[Shown, ...]  # one, or both of a pair in the order of the key
+    run_ids: tuple[str, ...] = ()  # of the runs in the key, whatever their directories are called; never shown
 
     def stands_turned(self, rater: str) -> bool:
         """Whether a rater sees the second of a pair first: a fair coin, fixed by rater and item."""
@@ -52,10 +53,13 @@ def items_of(runs: Sequence[RecordedRun], scale: Name) -> list[Item]:
         for one, other in combinations(range(len(runs)), 2):
             for place in by_run[one].keys() & by_run[other].keys():
                 key = (runs[one].name, runs[other].name, *place)
-                items.append(Item(key, runs[one].cases[place[0]], (by_run[one][place], by_run[other][place])))
+                shown_pair = (by_run[one][place], by_run[other][place])
+                items.append(Item(key, runs[one].cases[place[0]], shown_pair, (runs[one].id, runs[other].id)))
     else:
         for run, shown in zip(runs, by_run, strict=True):
-            items += [Item((run.name, "", *place), run.cases[place[0]], (one,)) for place, one in shown.items()]
+            items += [
+                Item((run.name, "", *place), run.cases[place[0]], (one,), (run.id,)) for place, one in shown.items()
+            ]
     if not items:
         lacking = {"misdiagnosis": "diagnosis graded D (suite mvme)"}.get(scale, "dialogue or report to judge")
         if scale == "pairwise" and all(by_run):

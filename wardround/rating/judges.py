@@ -4,20 +4,22 @@ Every answer of the runs is scored by each judge. Position bias needs two consul
 :mod:`scoring.aie.pairwise`.
 """
 
+import logging
 import re
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from pathlib import Path
 from typing import Any, get_args
 
-from scoring.metrics.comparison import paired_difference, read_human_scores, spearman
+from scoring.metrics.comparison import paired_difference, read_human_scores, spearman, unknown_cases
 from scoring.metrics.samples import mean
 from scoring.metrics.statistics import Ends, estimate
 from wardround.analysis.rescoring import rescore
 from wardround.config.cast import patients_side
 from wardround.config.experiment import ConfigurationError, judging_roles
-from wardround.rating.agreement import agreement_table, people_of, votes_of
+from wardround.rating.agreement import agreement_table, left_out, people_of, votes_of
 from wardround.rating.items import Key
 from wardround.rating.marks import FILE, read_marks
 from wardround.rating.scales import Name
@@ -27,6 +29,8 @@ from wardround.store.recorded_run import RecordedRun
 from wardround.store.run_directory import Result
 from wardround.tables.scores import score_form
 from wardround.tables.table import SPREAD, Column, Table, measured
+
+_log = logging.getLogger(__name__)
 
 AS_RUN, PEOPLE, PANEL = "as run", "people", "panel"
 _NOT_FAMILIES = frozenset({"meta", "chat"})  # first words of model names that belong to different families
@@ -121,12 +125,20 @@ def marks_of(runs: Sequence[RecordedRun], file: Path | None) -> Marks:
     """Read people's ratings on the scale of the runs' suite, by default from the first run's directory.
 
     Raises:
-        ConfigurationError: there is no such file, or a line in it is invalid.
+        ConfigurationError: there is no such file, a line in it is invalid, or the runs' suite has no scale for people.
     """
     if file and not file.exists():
         raise ConfigurationError(f"--marks {file}: file not found; `wardround rate` writes it")
     scale = next((name for name in get_args(Name) if name == runs[0].suite.name), None)
-    return people_of(scale, votes_of(runs, scale, read_marks(file or runs[0].path / FILE))) if scale else {}
+    if file and scale is None:
+        raise ConfigurationError(
+            f"--marks {file}: suite {runs[0].suite.name} has no scale for people; name their scores with --human CSV"
+        )
+    marks_file = file or runs[0].path / FILE
+    marks = read_marks(marks_file)
+    if others := left_out(runs, marks_file, marks):
+        _log.warning("%s", others)
+    return people_of(scale, votes_of(runs, scale, marks)) if scale else {}
 
 
 def scores_of(file: Path, found: Judgements, *, several: bool) -> Marks:
@@ -135,16 +147,18 @@ def scores_of(file: Path, found: Judgements, *, several: bool) -> Marks:
     Raises:
         ConfigurationError: the file cannot be used, or it has none of the scores or cases.
     """
-    scores, problems = read_human_scores(file)
+    scores, problems = read_human_scores(file, found.ends)
     if problems:
         raise ConfigurationError("; ".join(map(str, problems)))
-    if unknown := sorted(scores.keys() - found.titles.keys()):
-        raise ConfigurationError(f"{file}: {unknown[0]} is not a judged score; known scores: {', '.join(found.titles)}")
+    if foreign := sorted(scores.keys() - found.titles.keys()):
+        raise ConfigurationError(f"{file}: {foreign[0]} is not a judged score; known scores: {', '.join(found.titles)}")
     by_case = {one.key: f"{one.key[0]}/{one.key[2]}" if several else one.key[2] for one in found.answers}
     if not any(case in given for case in by_case.values() for given in scores.values()):
         raise ConfigurationError(
             f"{file}: none of its cases is in the runs, whose cases are {', '.join(by_case.values())}"
         )
+    if unknown := unknown_cases(file, chain.from_iterable(scores.values()), {*by_case.values()}):
+        _log.warning("%s", unknown)
     return {
         name: {key: given[case] for key, case in by_case.items() if case in given} for name, given in scores.items()
     }
@@ -202,7 +216,8 @@ def _judges_table(found: Judgements, people: Marks) -> Table:
     ]
     if not people:
         notes.append(
-            "There are no ratings by people: collect them with `wardround rate RUN`, or name them with --human CSV."
+            "There are no ratings by people on these scores: collect them with `wardround rate RUN` (for suites mvme "
+            "and clini_eval), or name them with --human CSV."
         )
     return Table("judges", "Judges", columns, rows, notes)
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
+from itertools import zip_longest
 from pathlib import Path
 from threading import Lock
 
@@ -14,6 +15,7 @@ from wardround.config.experiment import ConfigurationError
 from wardround.rating.items import Key
 from wardround.rating.scales import Name, scale_of
 from wardround.store.durable_lines import append_line, drop_cut_line, whole_lines
+from wardround.store.recorded_run import RecordedRun
 
 FILE = "ratings.jsonl"
 
@@ -32,6 +34,7 @@ class Mark(Strict):
     case_id: str
     epoch: int
     shown_first: str = Field("", description="The run of a pair that was shown first.")
+    run_ids: tuple[str, ...] = Field((), description="Identities of the runs, which outlive the names of directories.")
     at: datetime = Field(default_factory=lambda: datetime.now(UTC))
 
     @property
@@ -48,15 +51,16 @@ class Mark(Strict):
 class Marks:
     """The ratings in a file and those added to it; several raters, and several servers, may share it."""
 
-    def __init__(self, file: Path) -> None:
-        """Read the existing ratings.
+    def __init__(self, file: Path, runs: Sequence[RecordedRun] | None = None) -> None:
+        """Read the existing ratings; with ``runs`` those of these runs, under their present names.
 
         Raises:
             ConfigurationError: a line is not a rating; it is named.
         """
         self.file, self._lock = file, Lock()
         self._values: dict[tuple[str, Name, Key], dict[str, int]] = {}
-        for mark in read_marks(file):
+        marks = read_marks(file)
+        for mark in marks if runs is None else marks_of_runs(runs, marks)[0]:
             self._add(mark)
 
     def add(self, mark: Mark) -> None:
@@ -99,3 +103,32 @@ def read_marks(file: Path) -> Sequence[Mark]:
             )
         last[mark.asked] = mark
     return list(last.values())
+
+
+def marks_of_runs(runs: Sequence[RecordedRun], marks: Sequence[Mark]) -> tuple[list[Mark], list[Mark]]:
+    """Return the ratings of these runs, the last for each question, and those of other runs.
+
+    A rating finds its run by identity, and gets its present name; one without identities, as earlier versions wrote
+    them, by name. A pair stands in the order of ``runs``.
+    """
+    names, ids = [run.name for run in runs], [run.id for run in runs]
+    own: dict[tuple[str, Name, Key, str], Mark] = {}
+    others = []
+    for mark in marks:
+        given = (mark.run, mark.against) if mark.against else (mark.run,)
+        found = [_present_name(*one, names, ids) for one in zip_longest(given, mark.run_ids, fillvalue="")]
+        if not all(found):
+            others.append(mark)
+            continue
+        renamed = mark.model_copy(update=dict(zip(("run", "against"), found, strict=False)))
+        if mark.against and names.index(renamed.run) > names.index(renamed.against):
+            turned = {"run": renamed.against, "against": renamed.run, "value": -mark.value}
+            renamed = renamed.model_copy(update={**turned, "run_ids": mark.run_ids[::-1]})
+        own[renamed.asked] = renamed
+    return list(own.values()), others
+
+
+def _present_name(name: str, identity: str, names: Sequence[str], ids: Sequence[str]) -> str:
+    """Return the present name of a rated run, empty if it is not among these; of copies, the one with its name."""
+    matches = [present for present, own in zip(names, ids, strict=True) if identity in ("", own)]
+    return name if name in matches else next(iter(matches if identity else ()), "")

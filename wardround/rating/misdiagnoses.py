@@ -15,6 +15,16 @@ from wardround.tables.table import Column, Table
 QUESTION = "type"  # the scale's only question; its values number the types from 1
 
 
+def names_of_types(votes: Mapping[str, Mapping[Key, Mapping[str, int]]]) -> dict[str, dict[Key, dict[str, str]]]:
+    """Return the votes with the names of the types for their numbers, which have no order."""
+    return {
+        question: {
+            item: {rater: ERROR_TYPES[value - 1] for rater, value in values.items()} for item, values in by_item.items()
+        }
+        for question, by_item in votes.items()
+    }
+
+
 def sorted_by_people(runs: Sequence[RecordedRun], votes: Mapping[str, Mapping[Key, Mapping[str, int]]]) -> Table:
     """Tabulate each person's counts by type, and the judge's of the same reports; kappa is between person and judge.
 

@@ -108,7 +108,7 @@ class Rating(LoopbackServer):
         run, against, case_id, epoch = item.key
         value, first = (-given.value, against) if item.stands_turned(given.rater) else (given.value, run)
         answer_fields = {"rater": given.rater, "scale": self.scale, "question": given.question, "value": value}
-        item_fields = {"run": run, "against": against, "case_id": case_id, "epoch": epoch}
+        item_fields = {"run": run, "against": against, "case_id": case_id, "epoch": epoch, "run_ids": item.run_ids}
         self.marks.add(Mark.model_validate({**answer_fields, **item_fields, "shown_first": first if against else ""}))
         return None
 

@@ -43,6 +43,11 @@ class RecordedRun:
         return SUITES[self.experiment.scored_by]
 
     @property
+    def id(self) -> str:
+        """Its identity, which stays when the directory is renamed or copied."""
+        return str(self.manifest["run"])
+
+    @property
     def planned(self) -> int:
         """Number of cases in the whole run, counted once per epoch."""
         return planned(self.manifest)
@@ -50,7 +55,7 @@ class RecordedRun:
     @property
     def _directory(self) -> RunDirectory:
         directory = RunDirectory(self.path)
-        directory.run = self.manifest["run"]
+        directory.run = self.id
         return directory
 
     @cached_property

@@ -75,7 +75,9 @@ def tell(tables: Sequence[Table], csv: Path | None = None, json_file: Path | Non
         OSError: they cannot be written.
     """
     for table in tables:
-        print_table(replace(table, rows=table.rows[:_MAX_ROWS]))
+        more = len(table.rows) - _MAX_ROWS
+        notes = [f"{more} further rows: write them with --csv or --json."] if more > 0 else []
+        print_table(replace(table, rows=table.rows[:_MAX_ROWS], notes=[*notes, *table.notes]))
         if csv is not None:
             write_whole(csv / f"{table.name}.csv", table.csv)
     if json_file is not None:

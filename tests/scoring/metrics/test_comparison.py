@@ -199,6 +199,14 @@ def test_peoples_scores_are_read_and_averaged_over_people(tmp_path: Path) -> Non
     assert read_human_scores(file) == ({"clear": {"1": 3.5}, "total": {"1": 5.0, "2": 1.0}}, [])
 
 
+@pytest.mark.parametrize(("encoding", "separator"), [("utf-8-sig", ";"), ("utf-8", "\t"), ("utf-16", "\t")])
+def test_a_sheet_is_read_as_spreadsheets_export_it(tmp_path: Path, encoding: str, separator: str) -> None:
+    file = tmp_path / "people.csv"
+    rows = [["case", " clear "], ["一", "3"], ["", " "], ["2", "4"], ["", ""]]
+    file.write_bytes("".join(f"{separator.join(row)}\r\n" for row in rows).encode(encoding))
+    assert read_human_scores(file) == ({"clear": {"一": 3.0, "2": 4.0}}, [])
+
+
 @pytest.mark.parametrize(
     ("content", "where"),
     [

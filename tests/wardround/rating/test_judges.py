@@ -135,3 +135,22 @@ def test_what_cannot_be_judged_or_read_is_refused_in_a_line(tmp_path: Path) -> N
         file.write_text(text, "utf-8")
         told = wardround("judges", one, "--human", file)
         assert told.exit_code == 2 and wrong in told.stderr
+
+
+def test_scores_beyond_the_scale_are_refused_and_cases_elsewhere_told(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    run, file = consulted(tmp_path / "one"), tmp_path / "people.csv"
+    file.write_text(f"case,treatment\n{ENGLISH[0]},4\n{ENGLISH[0]},6\n", "utf-8")
+    told = wardround("judges", run.path, "--human", file)
+    assert told.exit_code == 2 and "line 3, treatment: expected 1 to 4, found 6" in told.stderr
+    file.write_text(f"case,treatment\n{ENGLISH[0]},4\n05-Jan,2\n", "utf-8")
+    told = wardround("judges", run.path, "--human", file)
+    assert told.exit_code == 0 and "1 of 2 (05-Jan)" in caplog.text
+
+
+def test_marks_for_a_suite_without_a_scale_for_people_are_refused(tmp_path: Path) -> None:
+    run = write_run(tmp_path / "run", [graded(ENGLISH[0], 1.0)], graph="clinical_workflow", suite="medchain")
+    (tmp_path / FILE).touch()
+    told = wardround("judges", run, "--marks", tmp_path / FILE)
+    assert told.exit_code == 2 and "suite medchain has no scale for people" in told.stderr

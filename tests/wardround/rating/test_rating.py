@@ -7,6 +7,7 @@ import urllib.error
 import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -21,12 +22,15 @@ from tests.support.recorded_runs import ENGLISH, call, graded, write_run
 from tests.support.serving import serving
 from wardround.cli import app
 from wardround.config.experiment import ConfigurationError
-from wardround.rating.agreement import tables_of
+from wardround.rating.agreement import tables_of, votes_of
 from wardround.rating.items import items_of, order_for
 from wardround.rating.marks import FILE, Mark, Marks, read_marks
 from wardround.rating.scales import Name, scale_of
 from wardround.rating.server import Rating
+from wardround.store.manifest import MANIFEST
+from wardround.store.provenance import write_json
 from wardround.store.recorded_run import RecordedRun, find_runs
+from wardround.tables.terminal import tell
 
 SCALES: list[Name] = ["mvme", "aie", "medpmc", "clini_eval", "pairwise", "misdiagnosis"]
 HOSTILE = "<script>alert('one')</script>"
@@ -221,6 +225,47 @@ def test_a_pair_is_judged_by_its_runs_wherever_they_stood(tmp_path: Path) -> Non
     assert {found.value for found in marks} == {-1} and {found.shown_first for found in marks} == {"one", "other"}
 
 
+def test_headings_skip_no_level(tmp_path: Path) -> None:
+    with served([consulted(tmp_path / "one")], "mvme", tmp_path / FILE) as server:
+        levels = [int(level) for level in re.findall(r"<h([1-6])", ask(f"{server.address}?rater=Ann&item=0")[1])]
+    assert levels[0] == 1 and all(after <= before + 1 for before, after in pairwise(levels))
+
+
+@pytest.mark.slow
+def test_judgements_find_their_run_under_another_name_or_path_and_none_of_another_run(tmp_path: Path) -> None:
+    """Runs are renamed, copied, and stand in folders of the same name; people's work must not be lost with a name."""
+    marks, given = tmp_path / FILE, {"rater": "Ann", "place": 0, "question": "diagnosis", "value": 4}
+
+    def run_of(folder: str, identity: str) -> RecordedRun:
+        path = consulted(tmp_path / folder / "full").path
+        manifest = json.loads((path / MANIFEST).read_text("utf-8"))
+        write_json(path / MANIFEST, {**manifest, "run": identity})
+        return find_runs([path])[0]
+
+    one = run_of("gpt", "1")
+    with served([one], "mvme", marks) as server:
+        assert ask(f"{server.address}judge", given)[0] == 204
+    run_of("claude", "2")
+    both = find_runs([tmp_path / "claude" / "full", tmp_path / "gpt" / "full"])
+    (rated,) = votes_of(both, "mvme", read_marks(marks))["diagnosis"]
+    assert rated[0] == str(tmp_path / "gpt" / "full")
+    one.path.rename(tmp_path / "renamed")
+    found = find_runs([tmp_path / "renamed"])
+    (rated,) = votes_of(found, "mvme", read_marks(marks))["diagnosis"]
+    assert rated[0] == "renamed" and Marks(marks, found).of("Ann", "mvme", rated) == {"diagnosis": 4}
+    told = CliRunner().invoke(app, ["rate", str(tmp_path / "claude"), "--summary", "--marks", str(marks)])
+    assert "no judgements on scale mvme yet" in told.output
+    assert "1 judgement is of other runs and left out (full)" in told.output
+
+
+def test_a_pair_is_one_pair_whichever_run_is_named_first(tmp_path: Path) -> None:
+    one, other = consulted(tmp_path / "one", "Mine?"), consulted(tmp_path / "other", "Theirs?")
+    given = mark("Ann", "inquiry", -1, ENGLISH[0], "pairwise", against="other", shown_first="one")
+    votes = votes_of([other, one], "pairwise", [given])
+    assert votes == {"inquiry": {("other", "one", ENGLISH[0], 0): {"Ann": 1}}}
+    assert votes_of([one, other], "pairwise", [given])["inquiry"][given.item] == {"Ann": -1}
+
+
 @pytest.mark.slow
 def test_people_have_orders_of_their_own(tmp_path: Path) -> None:
     items = items_of([consulted(tmp_path / name) for name in ("a", "b", "c")], "mvme")
@@ -324,8 +369,18 @@ def test_people_sort_the_diagnoses_graded_lowest_and_are_held_against_the_judge(
     first, second = (result.case_id for result in run.results)
     marks = [mark("Ann", "type", 3, first, "misdiagnosis"), mark("Ann", "type", 1, second, "misdiagnosis")]
     marks += [mark("Bob", "type", 3, one, "misdiagnosis") for one in (first, second)]
-    people, apart = tables_of([run], "misdiagnosis", marks)
+    people, agreed, apart = tables_of([run], "misdiagnosis", marks)
     ann, bob, judge = people.rows
     assert (ann["omitted_examination"], ann["wrong_judgement"], ann["alike"], ann["both"]) == (1, 1, 0.5, 2)
     assert bob["alike"] == 1 and (judge["who"], judge["wrong_judgement"]) == ("(the judge)", 2)
     assert [row["case"] for row in apart.rows] == [second]
+    assert agreed.rows[0]["alike"] == 0.5 and agreed.rows[0]["alpha"] == 0 and "by equality" in agreed.notes[0]
+    (row,) = apart.rows
+    assert (row["said"], row["apart"]) == ("Ann: omitted_examination, Bob: wrong_judgement", 1)
+
+
+def test_rows_beyond_those_printed_are_counted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    questions = [question.key for question in scale_of("clini_eval", "en").questions]
+    marks = [mark("Ann", key, 1, ENGLISH[0], "clini_eval") for key in questions]
+    tell(tables_of([consulted(tmp_path / "one")], "clini_eval", marks))
+    assert f"{len(questions) - 20} further rows" in capsys.readouterr().out

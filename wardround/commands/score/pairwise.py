@@ -46,6 +46,7 @@ from wardround.commands.score.transcripts import (
     without,
 )
 from wardround.rating.agreement import agreement_table
+from wardround.rating.items import Key
 from wardround.rating.marks import read_marks
 from wardround.tables.table import Table
 from wardround.tables.tournament import Columns, agreement, matrix, win_rates
@@ -237,11 +238,14 @@ def _choices(files: Sequence[Path], names: Sequence[str]) -> Iterator[Verdict]:
     """Yield people's choices, with the names of the doctors here."""
     for file in files:
         if file.suffix == ".jsonl":
-            marks = [mark for mark in read_marks(file) if mark.scale == "pairwise"]
+            outcomes: dict[tuple[str, Key], dict[str, int]] = {}
+            for mark in read_marks(file):
+                if mark.scale == "pairwise":
+                    outcomes.setdefault((mark.rater, mark.item), {})[mark.question] = -mark.value
             found = [
                 each
-                for mark in marks
-                for each in verdicts(mark.case_id, mark.run, mark.against, {mark.question: -mark.value}, mark.rater)
+                for (rater, (one, other, case, _)), given in outcomes.items()
+                for each in verdicts(case, one, other, given, rater)
             ]
             if not found:
                 refuse(f"{file}: no judgements on scale pairwise")
@@ -253,9 +257,11 @@ def _choices(files: Sequence[Path], names: Sequence[str]) -> Iterator[Verdict]:
             refuse(f"{file}: unknown doctor {unknown[0]}; expected one of {', '.join(names)}")
         seen: Counter[tuple[str, ...]] = Counter()
         for one in known:
-            pair = (one.case, one.view, *sorted((one.one, one.other)), one.rater, *one.outcomes)
-            seen[pair] += 1
-            repeat = f" ({seen[pair]})" if seen[pair] > 1 else ""
+            pair = (one.case, one.view, *sorted((one.one, one.other)), one.rater)
+            asked = [(*pair, aspect) for aspect in one.outcomes]
+            seen.update(asked)
+            times = max(seen[each] for each in asked)
+            repeat = f" ({times})" if times > 1 else ""
             yield replace(one, rater=f"{one.rater or file.stem}{repeat}")
 
 

@@ -13,7 +13,7 @@ from llm import ModelSettings, ModelSpecError
 from llm.specs import check_models
 from scoring.aie.transcripts import AieTranscript
 from scoring.medpmc.transcripts import MedPmcTranscript
-from scoring.metrics.comparison import holm, paired_difference, read_human_scores, spearman_matrix
+from scoring.metrics.comparison import holm, paired_difference, read_human_scores, spearman_matrix, unknown_cases
 from scoring.metrics.samples import EPOCH, Sample, Samples, by_case, case_means
 from scoring.metrics.statistics import Estimate
 from scoring.metrics.text_overlap import rouge_1, words
@@ -255,6 +255,8 @@ def correlated(samples: Samples, human: Path, names: Mapping[str, str]) -> Extra
     judged, scored = ({case for values in each.values() for case in values} for each in (judgements, columns))
     if judged and not judged & scored:
         refuse(f"{human}: case {min(judged)}: not among the scored cases, such as {min(scored)}")
+    if unknown := unknown_cases(human, judged, scored):
+        echo(unknown, err=True)
     columns |= judgements
     matrix = spearman_matrix(columns)
     shown = list(columns)

@@ -448,7 +448,7 @@ def test_people_who_rated_on_the_page_are_read_too(three: list[Path], tmp_path: 
     marks = [{**common, "question": question, "value": -1} for question in ("logic", "doctor_total", "patient_total")]
     file, out = tmp_path / "ratings.jsonl", tmp_path / "out.json"
     file.write_text("".join(json.dumps(mark) + "\n" for mark in marks), "utf-8")
-    told = run("aie-pairwise", *three, "--people", file, "--judge", "none", "--json", out)
+    told = run("aie-pairwise", *three, "--people", file, "--judge", "none", "--json", out, "--out", tmp_path)
     assert told.exit_code == 0, told.output
     found = scores(out)["metrics"]
     assert {name for name, one in found.items() if one["n"]} == {
@@ -457,6 +457,8 @@ def test_people_who_rated_on_the_page_are_read_too(three: list[Path], tmp_path: 
         for view in ("doctor: logic", "doctor: total", "patient: total")
     }
     assert found["gpt4: doctor: logic"]["mean"] == 100
+    rows = list(csv.DictReader((tmp_path / "aie-figure-4-doctor.csv").open()))
+    assert {row["duels"] for row in rows if row["run"] == "gpt4"} == {"1"}, "one pair, however many questions"
 
 
 def test_the_judge_of_the_doctors_view_sees_record_and_diagnosis_or_the_dialogues_alone(three: list[Path]) -> None:
