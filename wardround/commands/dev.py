@@ -27,7 +27,8 @@ UNTRACED = {f"{brand}_TRACING{version}": "false" for brand in ("LANGSMITH", "LAN
 
 
 # Runs LangGraph's command without its banner, whose address lacks the token.
-_START = """import logging
+# First `langgraph`, a namespace package: a file langgraph.py in the working directory would be taken for it later.
+_START = """import langgraph, logging
 from langgraph_cli.cli import cli
 logging.getLogger("langgraph_api.cli").setLevel(logging.WARNING)
 cli()"""

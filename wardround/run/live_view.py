@@ -77,7 +77,8 @@ def _plain_lines(console: Console, title: str) -> Watcher:
     def print_line(event: dict[str, Any]) -> None:
         if event["event"] == "case_ended":
             case = f"{event['case_id']} epoch {event['epoch']}: {_ending(event)}"
-            console.print(printable(f"{title}{event['done']}/{event['total']} {case}"), markup=False, soft_wrap=True)
+            line = printable(f"{title}{event['done']}/{event['total']} {case}")
+            console.print(line, markup=False, highlight=False, soft_wrap=True)  # highlighting a long id takes minutes
 
     return print_line
 

@@ -1,11 +1,13 @@
 import json
+import subprocess
+import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 import typer
 
-from wardround.commands.dev import _allowed, _configuration
+from wardround.commands.dev import _START, _allowed, _configuration
 
 
 def test_servers_started_in_the_same_moment_each_find_their_configuration(
@@ -25,3 +27,12 @@ def test_an_unusable_token_is_refused_before_the_server_starts(
     with pytest.raises(typer.Exit):
         _allowed([], [], False)
     assert "WARDROUND_TOKEN: expected at least 16 characters" in capsys.readouterr().err
+
+
+def test_a_file_in_the_working_directory_is_not_taken_for_langgraph(tmp_path: Path) -> None:
+    (tmp_path / "langgraph.py").write_text("raise SystemExit('taken')", "utf-8")
+    # The server appends the working directory to the path before it imports the rest.
+    server = "import sys; sys.path.append(sys.argv[1]); import langgraph.graph"
+    started = _START.replace("from langgraph_cli.cli import cli", "").replace("cli()", server)
+    done = subprocess.run([sys.executable, "-P", "-c", started, str(tmp_path)], capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")

@@ -2,6 +2,7 @@
 
 import io
 import json
+import time
 from pathlib import Path
 
 import pytest
@@ -20,6 +21,13 @@ def test_a_long_plain_line_stays_one_line_and_control_characters_are_left_out() 
     with live_view(Console(file=out, width=40)):
         ended("a\x1b[31m" + "b" * 80, 1, 1)
     assert out.getvalue() == f"1/1 a[31m{'b' * 80} epoch 0: completed\n"
+
+
+def test_a_case_id_of_any_length_is_printed_at_once() -> None:
+    out, began = io.StringIO(), time.process_time()
+    with live_view(Console(file=out, width=80)):
+        ended("x" * 100_000, 1, 1)
+    assert out.getvalue().count("x") == 100_000 and time.process_time() - began < 5
 
 
 def test_on_a_terminal_there_is_a_bar_and_failures_are_told_with_their_reason() -> None:
