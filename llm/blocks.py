@@ -10,6 +10,7 @@ from pydantic import Field, field_validator, model_validator
 
 from cases.strict import Strict
 from llm.errors import ModelSpecError
+from llm.masking import masked
 from llm.model_objects import OBJECT
 from llm.retries import SECRET_NAME
 from llm.specs import HUMAN, IN_PROCESS, OFFLINE, ModelSpec
@@ -96,7 +97,8 @@ class ModelBlock(Strict):
     @classmethod
     def _reject_secret_headers(cls, headers: dict[str, str]) -> dict[str, str]:
         for name, value in headers.items():
-            if _SECRET_HEADER.search(name) and not any(map(SECRET_NAME.search, _VARIABLE.findall(value))):
+            secret = _SECRET_HEADER.search(name) and not any(map(SECRET_NAME.search, _VARIABLE.findall(value)))
+            if secret or masked(value) != value:
                 raise ValueError(
                     f"{name}: secrets are read from the environment: write '$NAME', with {_MARKERS} in the name"
                 )

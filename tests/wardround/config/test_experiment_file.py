@@ -533,6 +533,11 @@ def test_a_block_is_a_model_that_roles_are_given_by_its_name(file: Path) -> None
             'headers = {X-Api-Key = "sk-1234"}',
             "secrets are read from the environment: write '$NAME'",
         ),
+        (
+            'api_key_env = ""',
+            'headers = {X-Ward = "sk-12345678901234567890"}',
+            "model.quick.headers: X-Ward: secrets are read from the environment",
+        ),
         ("metadata = {", "api_key = {", "model.careful.extra_body: api_key: secrets are read from the environment"),
         ("[model.quick]", '[model."a b"]', "model.a b"),
     ],
