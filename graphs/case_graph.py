@@ -18,7 +18,7 @@ from llm.tracing import outside_tracers
 from nodes.context import GraphContext
 from nodes.patients.address import AddressState
 
-_SETTINGS = "settings"  # in a checkpoint's metadata: the settings of the run that left it, as JSON
+_SETTINGS = "wardround_settings"  # in a checkpoint's metadata: the settings of the run that left it, as JSON
 _RUNTIME = "__pregel_runtime"  # under this key, LangGraph passes the context to conditional edges
 _INSIDE = "__pregel_read"  # and this one only a graph within another graph has
 _END = object()
@@ -72,6 +72,8 @@ class CaseGraph(CompiledStateGraph[Any, Any, Any, Any]):
         if not isinstance(self.checkpointer, BaseCheckpointSaver) or not matters:
             return None, {}
         asked = merge_configs(self.config, config)
+        if "thread_id" not in asked.get("configurable", {}):  # it may be that of the chain around
+            asked = merge_configs(_around(), asked)
         threads = asked.get("configurable", {})
         return self.checkpointer if "thread_id" in threads and _INSIDE not in threads else None, asked
 

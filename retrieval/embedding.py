@@ -8,6 +8,7 @@ of the call (batches of 32 and 8 differ by up to 2e-7 per component). On a CPU t
 
 import hashlib
 import importlib.util
+import json
 import logging
 import re
 import threading
@@ -85,8 +86,10 @@ def fingerprint(model: str) -> str:
 @lru_cache(maxsize=8)
 def _fingerprint(folder: Path, state: str) -> str:
     """Digest the files of a model; ``state`` as in ``_identity``, so that they are read once."""
-    digest = hashlib.sha256()
-    for path in sorted(path for path in folder.rglob("*") if path.suffix in _MODEL_FILES):
+    digest, modules = hashlib.sha256(), folder / "modules.json"
+    parts = {module["path"] for module in json.loads(modules.read_bytes())} if modules.is_file() else set()
+    read = {path for part in {"", *parts} for path in (folder / part).glob("*") if path.suffix in _MODEL_FILES}
+    for path in sorted(read):
         with path.open("rb") as file:
             digest.update(path.relative_to(folder).as_posix().encode() + hashlib.file_digest(file, "sha256").digest())
     return digest.hexdigest()[:16]

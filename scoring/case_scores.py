@@ -185,7 +185,7 @@ class Suite:
     @property
     def explained(self) -> list[str]:
         """What a reader of the table must know, a text each; added columns that no note names have their own units."""
-        own = ", ".join(metric.title for metric in self.metrics.values() if metric.title not in self.notes)
+        own = ", ".join(metric.title for metric in self.metrics.values() if f"{metric.title} (ours)" not in self.notes)
         units = [f"Metrics of your own, in their own units: {own}."] if own else []
         return [self.notes, *units] if self.notes else []
 

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 from langchain_core.language_models.fake_chat_models import FakeListChatModel
+from langchain_core.runnables import RunnableLambda
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import START, StateGraph
 from langgraph.types import Command
@@ -157,3 +158,19 @@ def test_runs_side_by_side_in_threads_of_one_checkpointer_keep_apart() -> None:
         return await asyncio.gather(*(graph.ainvoke(each, config, context=TALK) for each, config in given))
 
     assert [each["case_id"] for each in asyncio.run(together())] == [each["case_id"] for each, _ in given]
+
+
+@HOW
+async def test_a_thread_that_a_chain_around_names_is_its_own_too(how: str) -> None:
+    graph = kept(build_clinical_workflow())
+
+    def call(given: Any) -> Any:
+        return graph.invoke(given, context={"patient": "saps", **TALK})
+
+    async def acall(given: Any) -> Any:
+        return await graph.ainvoke(given, context={"patient": "saps", **TALK})
+
+    chain = RunnableLambda(call, acall)
+    await go(chain, how, {"case_id": "dentistry-01"}, thread())
+    second = await go(chain, how, {"case": CASE}, thread())
+    assert found(second) == found(await go(chain, how, {"case": CASE}, thread("2")))

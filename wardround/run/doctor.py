@@ -12,6 +12,7 @@ from typing import Any, cast
 
 from pydantic import ValidationError
 
+from llm.specs import WITHOUT_MODEL
 from llm.trace import kept_at
 from scoring.suite import SUITES
 from wardround.analysis.summary import summarise_results
@@ -155,7 +156,8 @@ def _lost_traces(directory: RunDirectory, mend: bool) -> list[str]:
             continue  # it will be resumed, or was reported already
         if not kept_at(file).is_file():
             gone += [file] * result.scored
-        elif result.calls and result.calls > read_trace(file).asked:
+        # Earlier versions counted what a limit refused before it was sent, too.
+        elif result.calls > sum(call.model not in WITHOUT_MODEL for call in read_trace(file).calls):
             cut.append(file)
     found = [
         f"{what} {_named_cases(files)}"

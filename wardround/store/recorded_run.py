@@ -224,8 +224,7 @@ def _experiment_of(path: Path, manifest: Mapping[str, Any]) -> Experiment:
             continue
         try:
             experiment = Experiment.model_validate({**manifest["configuration"], **gone})
-            if gone:
-                _ = experiment.context  # names patient, strategy and language, which may have gone too
+            _ = experiment.context  # names patient, strategy and language, which may have gone too
         except ValueError as error:
             reason = reason or in_a_line(error)
         else:

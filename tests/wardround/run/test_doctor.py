@@ -17,18 +17,20 @@ from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 from cases import load_cases, save_cases
+from llm.checksums import sealed
+from llm.limits import Limits
 from llm.trace import trace_lines
 from tests.support.damages import DAMAGES, damage
 from tests.support.fake_server import ChatRequest, FakeServer
 from tests.support.runs import IDS, outcomes, results, run, short
 from tests.support.schema_sampler import sample
 from wardround.cli import app
-from wardround.config.experiment import ConfigurationError, Experiment
+from wardround.config.experiment import AllLimits, ConfigurationError, Experiment
 from wardround.run.checkpoints import damaged_threads, mend_sqlite, sqlite_fault
 from wardround.run.doctor import examine
 from wardround.store.recorded_run import find_runs
 from wardround.store.run_directory import RunDirectory
-from wardround.store.traces import traces_in, unpack
+from wardround.store.traces import read_trace, traces_in, unpack
 
 EXPERIMENT = short(limit=2)
 
@@ -518,6 +520,18 @@ def test_cases_that_ended_and_whose_results_are_gone_are_named_and_scored_again_
         run(experiment, out)
         assert len(server.requests) == asked, "nothing is asked again"
     assert outcomes(out) == outcomes(tmp_path / "whole")
+
+
+def test_a_run_that_counted_what_a_limit_refused_is_not_damaged(tmp_path: Path) -> None:
+    with FakeServer() as server:
+        limits = AllLimits(case=Limits(calls=2))
+        run(short(server, limit=1).model_copy(update={"limits": limits}), tmp_path)
+    (result,) = results(tmp_path)
+    refused = sum(not call.attempts for call in read_trace(unpacked(tmp_path)[0]).calls)
+    assert refused > 0
+    line = sealed(result.model_copy(update={"calls": result.calls + refused}))  # as earlier versions counted
+    (tmp_path / "results.jsonl").write_text(f"{line}\n", "utf-8")
+    assert "incomplete traces" not in doctor("--check", tmp_path)[1]
 
 
 def test_traces_of_finished_cases_that_are_gone_or_hold_too_little_are_named_with_what_can_be_done(
