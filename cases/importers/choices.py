@@ -22,7 +22,7 @@ def lettered(given: object) -> dict[str, str] | None:
     elif isinstance(given, list) and all(isinstance(one, Mapping) and {"key", "value"} <= set(one) for one in given):
         found = {str(one["key"]): phrase(one["value"]) for one in given}  # the form used by mirrors
     elif isinstance(given, list) and all(isinstance(one, str) for one in given):
-        found = _marked("\n".join(given), len(given)) or {chr(ord("A") + n): phrase(one) for n, one in enumerate(given)}
+        found = _entries(given) or {chr(ord("A") + n): phrase(one) for n, one in enumerate(given)}
     elif isinstance(given, Mapping):
         found = {str(key): phrase(text) for key, text in given.items()}
     else:
@@ -56,13 +56,40 @@ def _folded(text: str) -> str:
     return " ".join(unicodedata.normalize("NFKC", text).casefold().split()).rstrip(" .。;；,，")
 
 
-def _marked(text: str, expected: int = 0) -> dict[str, str]:
-    """Return the options of a text by their marks; empty if these do not run from A on, or are not as many."""
+def _entries(texts: list[str]) -> dict[str, str]:
+    """Return the options of a list by the marks that its entries begin with; empty if these do not run from A on."""
+    marks = [_MARK.match(text.strip()) for text in texts]
+    found = {letter(mark[1] or mark[2]): phrase(mark.string[mark.end() :]) for mark in marks if mark}
+    return found if list(found) == [chr(ord("A") + place) for place in range(len(texts))] else {}
+
+
+def _marked(text: str) -> dict[str, str]:
+    """Return the options of a text by its marks, which run from A on; empty if there are no two, or one is left out."""
     marks = list(_MARK.finditer(text))
-    marks = [mark for mark in marks if bool(mark[1]) == bool(marks[0][1])]  # not "(A) Vitamin C. (B) ..."
-    names = [letter(mark[1] or mark[2]) for mark in marks]
-    wanted = [chr(ord("A") + place) for place in range(expected or len(names))]
-    if not marks or names != wanted or text[: marks[0].start()].strip():
+    at_start = [mark for mark in marks if not text[: mark.start()].rpartition("\n")[2].strip()]
+    # "A. Hepatitis B.\nB. ...": a letter that ends a line marks nothing.
+    before_text = [mark for mark in marks if mark in at_start or text[mark.end() :].partition("\n")[0].strip()]
+    runs = [_run(pool[place:]) for pool in (at_start, before_text) for place in range(len(pool))]
+    run = max(runs, key=len, default=[])
+    if len(run) < 2:
         return {}
-    ends = [*(mark.start() for mark in marks[1:]), len(text)]
-    return {name: phrase(text[mark.end() : end]) for name, mark, end in zip(names, marks, ends, strict=True)}
+    left_out = ord("A") + len(run) + 1
+    for mark in before_text:
+        beyond = mark.start() > run[-1].start() and (mark[1] or mark in at_start) and _kind(mark) == _kind(run[0])
+        if beyond and ord(letter(mark[1] or mark[2])) == left_out:
+            return {}
+    ends = [*(mark.start() for mark in run[1:]), len(text)]
+    return {letter(mark[1] or mark[2]): phrase(text[mark.end() : end]) for mark, end in zip(run, ends, strict=True)}
+
+
+def _run(marks: list[re.Match[str]]) -> list[re.Match[str]]:
+    """Return the first mark, if an A, with the next B after it, the next C, ... of its kind and case."""
+    run: list[re.Match[str]] = []
+    for mark in marks:
+        if letter(mark[1] or mark[2]) == chr(ord("A") + len(run)) and _kind(mark) == _kind(marks[0]):
+            run.append(mark)
+    return run if run[:1] == marks[:1] else []
+
+
+def _kind(mark: re.Match[str]) -> tuple[bool, bool]:
+    return bool(mark[1]), (mark[1] or mark[2]).islower()  # not "(A) Vitamin C. (B) ...", nor "(A) Lipoprotein(a) ..."

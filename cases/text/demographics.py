@@ -77,20 +77,26 @@ def _ages(text: str, brief: bool) -> Iterator[float]:
         for match in pattern.finditer(text):
             if not brief and _PATTERNS["not_the_patient_now"].search(text[: match.start()]):
                 continue
-            groups = match.groupdict()
-            years = float(groups["n"]) * _YEARS_PER[(groups["unit"] or "y")[0].lower()]
-            years += 0.5 if groups.get("half") else int(groups.get("months") or 0) / 12
-            if years <= _OLDEST:
-                yield round(years, 3)
+            if (years := _years(match)) <= _OLDEST:
+                yield years
     if brief and (span := _STATED["span_alone"].match(text)):
         yield round(int(span["n"]) * _YEARS_PER[span["unit"]], 3)
     if _PATTERNS["newborn"].search(text) and (brief or _PATTERNS["newborn"].search(text[:60])):
         yield 0.0
     alone = brief and (
-        _STATED["age_alone"].fullmatch(_STATED["who"].sub("_", text)) or _STATED["only_number"].fullmatch(text)
+        _STATED["age_alone"].fullmatch(_STATED["who"].sub("_", text))
+        or _STATED["age_and_letter"].match(text)
+        or _STATED["leading_number"].fullmatch(text)
+        or _STATED["only_number"].fullmatch(text)
     )
-    if alone and (years := float(alone["n"]) * _YEARS_PER[(alone["unit"] or "y")[0].lower()]) <= _OLDEST:
-        yield round(years, 3)
+    if alone and (years := _years(alone)) <= _OLDEST:
+        yield years
+
+
+def _years(match: re.Match[str]) -> float:
+    groups = match.groupdict()
+    years = float(groups["n"]) * _YEARS_PER[(groups["unit"] or "y")[0].lower()]
+    return round(years + (0.5 if groups.get("half") else int(groups.get("months") or 0) / 12), 3)
 
 
 def _sex(text: str, brief: bool) -> Sex | None:

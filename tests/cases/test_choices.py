@@ -37,6 +37,26 @@ def test_a_letter_within_an_option_is_no_mark() -> None:
 
 
 @pytest.mark.parametrize(
+    ("given", "texts"),
+    [
+        ("(A) High lipoprotein(a) (B) Low HDL", ["High lipoprotein(a)", "Low HDL"]),
+        ("(a) High lipoprotein(a) (b) Low HDL", ["High lipoprotein(a)", "Low HDL"]),
+        ("Choices: (A) x (B) y", ["x", "y"]),
+        ("A. Hepatitis B.\nB. Hepatitis C.\nC. Hepatitis D.", ["Hepatitis B", "Hepatitis C", "Hepatitis D"]),
+        ("A. Staphylococci\nB. Streptococci\nC. E. coli", ["Staphylococci", "Streptococci", "E. coli"]),
+        (["A. Hepatitis A.", "B. Hepatitis B.", "C. Angina."], ["Hepatitis A", "Hepatitis B", "Angina"]),
+        (["(A) Lipoprotein(a)", "(B) Low HDL"], ["Lipoprotein(a)", "Low HDL"]),
+    ],
+)
+def test_marks_are_read_in_their_order_and_letters_of_the_words_stay(given: object, texts: list[str]) -> None:
+    assert list((lettered(given) or {}).items()) == list(zip("ABC", texts, strict=False))
+
+
+def test_options_with_a_letter_left_out_are_none() -> None:
+    assert lettered("(A) Gout (B) Pseudogout (D) Sprain") is None
+
+
+@pytest.mark.parametrize(
     ("answer", "stated", "right"),
     [("gout.", "", "A"), ("Ｐseudogout ", "", "B"), ("b", "", "B"), ("Sprain", "B", ""), ("", "", "")],
 )

@@ -15,6 +15,12 @@ def test_transcripts_of_both_data_sets_are_read(tmp_path: Path) -> None:
     assert first.history[-1].patient is None
 
 
+def test_options_with_words_before_them_and_letters_within_are_read(tmp_path: Path) -> None:
+    told = "Choices: (A) High lipoprotein(a) (B) Low HDL"
+    (record,) = read_aie(write(tmp_path / "a.json", [aie_data("Cough.", turn("O", "Hello"), options=told)])).records
+    assert record.options == {"A": "High lipoprotein(a)", "B": "Low HDL"}
+
+
 def test_a_case_that_was_not_played_is_a_transcript_without_diagnosis(tmp_path: Path) -> None:
     case = aie_data("Cough.", turn("O", "Hello", "Cough"), zid="x", chief_complain="c", entities=[])
     del case["diagnosis"]
