@@ -364,8 +364,8 @@ def test_a_summary_that_is_not_that_of_the_results_is_made_again(sound: Path, da
 
 @pytest.mark.parametrize(
     "name",
-    ["results.jsonl", "damaged", "damaged/results.jsonl", "damaged/traces", "ratings.jsonl", "options.jsonl", ".results.jsonl.part", ".lock",
-     ".summary.json.part", "checkpoints.sqlite", "traces/other-0.jsonl"],
+    ["results.jsonl", "damaged", "damaged/results.jsonl", "damaged/traces", "ratings.jsonl", "options.jsonl",
+     ".results.jsonl.part", ".lock", ".summary.json.part", "checkpoints.sqlite", "traces/other-0.jsonl"],
 )  # fmt: skip
 def test_nothing_is_written_where_a_link_in_a_received_directory_leads(damaged: Path, name: str) -> None:
     with (damaged / "results.jsonl").open("a", encoding="utf-8") as out:
