@@ -1,4 +1,4 @@
-"""The user's own cache folder."""
+"""The user's own folders: a cache, and what is to be kept."""
 
 import os
 from pathlib import Path
@@ -9,3 +9,8 @@ import platformdirs
 def cache_folder() -> Path:
     """Return the user's cache folder: ``WARDROUND_CACHE``, or the system's default."""
     return Path(os.environ.get("WARDROUND_CACHE") or platformdirs.user_cache_dir("wardround"))
+
+
+def state_folder() -> Path:
+    """Return the user's folder for what no cache may lose, by the system's convention (``XDG_STATE_HOME`` on Linux)."""
+    return Path(platformdirs.user_state_dir("wardround"))

@@ -3,6 +3,7 @@
 import gc
 import os
 import signal
+import tempfile
 from functools import cache
 from typing import Any
 
@@ -11,6 +12,8 @@ from hypothesis import settings
 from typer import testing
 from xdist.scheduler import LoadFileScheduling
 
+_STATE = tempfile.TemporaryDirectory()  # tests write nothing into the real home, nor do the commands that they start
+os.environ["XDG_STATE_HOME"] = _STATE.name
 gc.disable()  # until collection ends: looking for garbage took a tenth of its time
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # several processes share the cores; waiting threads would block them
 for size in ("COLUMNS", "LINES"):  # set by pytest-xdist workers to a fake terminal's size

@@ -22,10 +22,9 @@ from types import FrameType, ModuleType
 from typing import Any
 
 from cases.registry import RegistryError, nearest, registering
-from cases.user_cache import cache_folder
+from cases.user_cache import state_folder
 from cases.validation import in_a_line, line_in
 from prompts import prompt_folders
-from wardround.store.provenance import write_whole
 from wardround.waiting import tell_what_is_waited_for
 
 GROUP = "wardround.plugins"  # entry points of installed plug-ins
@@ -99,32 +98,42 @@ def load_plugins(names: Iterable[str | Path]) -> list[Plugin]:
 def is_own(name: str) -> bool:
     """Whether the user has loaded a plug-in on this machine before, or it cannot be loaded at all.
 
-    A run directory received from somebody names plug-ins too, and importing them would run that person's code.
+    A run directory received from somebody names plug-ins too, and importing them would run that person's code. A
+    module that is not installed here has no code to run, so it is not called foreign.
     """
     try:
         load_plugins(())
         source = locate(name)
     except PluginError:
         return True
-    return source in _loaded or source in _own()
+    if source in _loaded or source in _own():
+        return True
+    try:
+        return not Path(source).is_absolute() and importlib.util.find_spec(_top_module(source)) is None
+    except (ImportError, ValueError):  # not the name of a module
+        return True
 
 
 def _own() -> list[str]:
     with suppress(OSError, UnicodeError):
-        return _own_file().read_text("utf-8").splitlines()
+        return _own_file().read_text("utf-8").split("\n")
     return []
 
 
 def _note_as_own(source: str) -> None:
-    """Record that the user has loaded a plug-in; where that cannot be written, recorded runs must be read with it."""
-    if source not in (own := _own()):
-        there = [one for one in own if not Path(one).is_absolute() or Path(one).is_file()]
-        with suppress(OSError):
-            write_whole(_own_file(), "".join(f"{one}\n" for one in (*there, source)))
+    """Record that the user has loaded a plug-in; where that cannot be written, recorded runs must be read with it.
+
+    Several processes may append at once, so a line may be there twice; nothing is ever rewritten.
+    """
+    if source not in _own() and "\n" not in source:
+        with suppress(OSError, UnicodeError):
+            _own_file().parent.mkdir(parents=True, exist_ok=True)
+            with _own_file().open("a", encoding="utf-8") as out:
+                out.write(f"{source}\n")
 
 
 def _own_file() -> Path:
-    return cache_folder() / "plugins.txt"
+    return state_folder() / "plugins.txt"
 
 
 def load_plugins_of_environment() -> None:
@@ -161,8 +170,17 @@ def locate(name: str | Path, folder: Path | None = None) -> str:
     """Return what loads a plug-in from anywhere: the absolute path of a file, or the name of a module.
 
     Raises:
-        PluginError: there is no such file.
+        PluginError: there is no such file, or there can be none of this name.
     """
+    try:
+        return _locate(name, folder)
+    except PluginError:
+        raise
+    except (OSError, RuntimeError, ValueError) as error:  # no such user, or a name that is too long
+        raise PluginError(f"plug-in {name!s:.80}: {getattr(error, 'strerror', None) or error}") from error
+
+
+def _locate(name: str | Path, folder: Path | None) -> str:
     path = (folder or Path.cwd()) / Path(name).expanduser()
     a_path = isinstance(name, Path) or "/" in str(name) or os.sep in str(name) or path.suffix == ".py"
     for file in (*([path] if a_path else []), path.with_name(f"{path.name}.py"), path / "__init__.py"):

@@ -299,3 +299,22 @@ def test_the_process_of_the_server_loads_what_dev_was_given(tmp_path: Path) -> N
     ended = subprocess.run([sys.executable, "-c", told], capture_output=True, text=True, env=environment, timeout=300)
     patients, system = json.loads(ended.stdout or "[[], ended.stderr]")
     assert patients[-1] == "mute" and system == "Mine.", ended.stderr
+
+
+def test_plug_ins_that_were_used_stay_noted_when_their_file_is_away(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    monkeypatch.setenv("WARDROUND_CACHE", str(tmp_path / "cache"))
+    sources = [str(tmp_path / f"away_{number}.py") for number in range(4)]
+    for source in (*sources, *sources):
+        plugins._note_as_own(source)
+    assert (tmp_path / "state/wardround/plugins.txt").read_text("utf-8").splitlines() == sources
+    assert not (tmp_path / "cache").exists()
+
+
+@pytest.mark.parametrize("name", ["~nouser/x.py", "x" * 5000, "a/" + "x" * 5000, "no_such_module"])
+def test_a_name_that_loads_nothing_is_not_called_foreign(name: str) -> None:
+    assert plugins.is_own(name)
+    with pytest.raises(PluginError):
+        load_plugin(name)

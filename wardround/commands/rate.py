@@ -52,7 +52,7 @@ def rate(
     from wardround.tables.terminal import tell
 
     found = find_runs(runs)
-    file = marks or found[0].path / FILE
+    file = marks.resolve() if marks else found[0].path / FILE
     if not summary:
         _serve(items_of(found, scale), scale, Marks(file, found), "Judgements", port, browser)
     given = read_marks(file)
@@ -100,6 +100,7 @@ def rate_cases(
 
     name: Name = "medchain_cases" if scale == "medchain" else "ai_hospital_cases"
     cases = load_cases(file)
+    marks = marks and marks.resolve()
     marks_file = marks or (Path() if file == "builtin" else Path(file).resolve().parent) / "case_ratings.jsonl"
     if not summary:
         _serve(case_items(cases, per_department, seed), name, Marks(marks_file), "Ratings", port, browser)

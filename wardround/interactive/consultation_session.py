@@ -91,6 +91,9 @@ class Session:
         self._graph.invoke(graph_input, self._config, context=self.context, durability="sync")
 
 
+_WRITTEN = ("session.json", "trace.jsonl", "checkpoints.sqlite", "checkpoints.sqlite-*", ".*.part")
+
+
 @contextmanager
 def open_session(case: Case, seat: Seat, context: Context, directory: Path) -> Iterator[Session]:
     """Open a session, or resume the one in the directory.
@@ -108,7 +111,7 @@ def open_session(case: Case, seat: Seat, context: Context, directory: Path) -> I
     refusal = (
         f"{directory} is open in another terminal or browser page; continue there, or end that command first (Ctrl-C)"
     )
-    with only_writer(directory, "", ConfigurationError, refusal):
+    with only_writer(directory, "", _WRITTEN, ConfigurationError, refusal):
         try:
             if file.exists():
                 _compare(json.loads(file.read_text("utf-8")), outline, directory)

@@ -55,8 +55,13 @@ class Marks:
         """Read the existing ratings; with ``runs`` those of these runs, under their present names.
 
         Raises:
-            ConfigurationError: a line is not a rating; it is named.
+            ConfigurationError: a line is not a rating; it is named. Or the file is a link, as a directory received
+                from others may have; the path that a link of the user's own leads to is given instead.
         """
+        if file.is_symlink():
+            raise ConfigurationError(
+                f"{file}: is a link, through which no ratings are written; name a file with --marks"
+            )
         self.file, self._lock = file, Lock()
         self._values: dict[tuple[str, Name, Key], dict[str, int]] = {}
         marks = read_marks(file)

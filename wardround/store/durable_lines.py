@@ -5,7 +5,8 @@ Later damage is detected by the lines' checksums (``llm/checksums.py``), and dam
 
 import contextlib
 import os
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from fnmatch import fnmatch
 from pathlib import Path
 
 from filelock import FileLock, Timeout
@@ -40,16 +41,19 @@ def writing(place: Path) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def only_writer(root: Path, folder: str, refusal: type[Exception], taken: str) -> Iterator[None]:
+def only_writer(
+    root: Path, folder: str, written: Sequence[str], refusal: type[Exception], taken: str
+) -> Iterator[None]:
     """Lock a directory for writing, without waiting.
 
     The root and the folder in it are created if missing. If another process holds the lock, ``refusal(taken)`` is
-    raised.
+    raised; so is a refusal if a file of ours is a link to elsewhere. ``written`` has the names of our files, as
+    patterns below the root. A folder that is not named there may be a link of the owner's, to another disk.
     """
     lock = FileLock(str(root / ".lock"))
     try:
         (root / folder).mkdir(parents=True, exist_ok=True)
-        if link := _link_out(root, root, root / folder):
+        if link := _link_out(root, (".lock", *written)):
             raise refusal(f"{link}: is a link out of {root}, where nothing is written; replace it by what it links to")
         lock.acquire(timeout=0)
     except Timeout:
@@ -62,14 +66,17 @@ def only_writer(root: Path, folder: str, refusal: type[Exception], taken: str) -
         lock.release()
 
 
-def _link_out(root: Path, *folders: Path) -> str | None:
-    """Return a link in one of these folders that leads out of the root, as in a directory received from others."""
-    inside = os.path.realpath(root)
-    for folder in folders:
+def _link_out(root: Path, written: Sequence[str]) -> str | None:
+    """Return a link in place of a file of ours that leads to elsewhere, as in a directory received from others."""
+    for pattern in written:
+        folder, name = os.path.split(root / pattern)
+        if not os.path.isdir(folder):
+            continue
         with os.scandir(folder) as entries:
-            links = [entry.path for entry in entries if entry.is_symlink()]
+            links = [entry.path for entry in entries if entry.is_symlink() and fnmatch(entry.name, name)]
+        inside = [os.path.realpath(root), os.path.realpath(folder)]
         for link in links:
-            if not Path(os.path.realpath(link)).is_relative_to(inside):
+            if not any(Path(os.path.realpath(link)).is_relative_to(place) for place in inside):
                 return link
     return None
 

@@ -36,12 +36,17 @@ from wardround.store.durable_lines import (
     whole_lines,
     writing,
 )
-from wardround.store.manifest import MANIFEST, manifest_of, mend_manifest, recorded_manifest, write_manifest
+from wardround.store.manifest import COPY, MANIFEST, manifest_of, mend_manifest, recorded_manifest, write_manifest
 from wardround.store.provenance import differences, write_json
 from wardround.store.traces import pack, packed_fault, traces_in, unpack
 
 LIMIT = "_limit"  # suffix of the termination of a case that was stopped at a limit
 LIMIT_OF_RUN = "run_"
+_WRITTEN = (  # what we write in a run directory, as patterns
+    *(MANIFEST, COPY, "results.jsonl", "pseudo_cases.jsonl", "options.jsonl", "summary.json", "floors.json"),
+    *("checkpoints.sqlite", "checkpoints.sqlite-*", "ratings.jsonl", "events.jsonl", "report.html", ".*.part"),
+    *("traces/*.jsonl*", "traces/.*.part", DAMAGED, f"{DAMAGED}/*", f"{DAMAGED}/traces/*"),
+)
 _LONGEST_NAME = 200  # bytes of a file name; systems allow 255, including our suffixes
 
 _log = logging.getLogger(__name__)
@@ -344,7 +349,7 @@ class RunDirectory:
             ConfigurationError: another process holds the lock, or the directory cannot be written.
         """
         taken = f"{self.path}: another process is using this directory; wait for it or choose another --out"
-        return only_writer(self.path, "traces", ConfigurationError, taken)
+        return only_writer(self.path, "traces", _WRITTEN, ConfigurationError, taken)
 
     def _unsealed_lines(self, file: Path) -> list[str]:
         """Return the lines of a file, as JSON without checksums."""

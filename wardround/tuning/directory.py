@@ -19,6 +19,11 @@ from wardround.tuning.examples import Counts
 _PACKAGES = ("wardround", "torch", "transformers", "trl", "peft", "accelerate", "tokenizers")
 _COMPARED = ("configuration", "data")  # what a resumed training must have in common with its start
 
+_WRITTEN = (  # ours, and those of a model and its checkpoints
+    *("loss.*", "interviews", "interviews.csv", "interviews/*", "README.md", "*.json", "*.safetensors", "*.jinja"),
+    *("*.txt", "*.model", "*.bin", ".*.part", "checkpoints/*"),
+)
+
 
 class TuningDirectory:
     """The files of one training. Only one process writes them at a time."""
@@ -40,7 +45,7 @@ class TuningDirectory:
             TuningError: it cannot be written, or another process trains here.
         """
         refusal = f"--out {self.path}: another process is training in this directory"
-        return only_writer(self.path, "checkpoints", TuningError, refusal)
+        return only_writer(self.path, "checkpoints", _WRITTEN, TuningError, refusal)
 
     def check(self, manifest: dict[str, Any]) -> bool:
         """Compare a training's manifest with the one in the directory.

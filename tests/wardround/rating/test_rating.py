@@ -384,3 +384,12 @@ def test_rows_beyond_those_printed_are_counted(tmp_path: Path, capsys: pytest.Ca
     marks = [mark("Ann", key, 1, ENGLISH[0], "clini_eval") for key in questions]
     tell(tables_of([consulted(tmp_path / "one")], "clini_eval", marks))
     assert f"{len(questions) - 20} further rows" in capsys.readouterr().out
+
+
+def test_no_rating_is_written_through_a_link_in_a_received_run(tmp_path: Path) -> None:
+    precious = tmp_path / "precious"
+    precious.write_text("precious", "utf-8")
+    (tmp_path / FILE).symlink_to(precious)
+    with pytest.raises(ConfigurationError, match="is a link, and none is written through"):
+        Marks(tmp_path / FILE)
+    assert precious.read_text("utf-8") == "precious"

@@ -366,8 +366,8 @@ def test_a_summary_that_is_not_that_of_the_results_is_made_again(sound: Path, da
 
 @pytest.mark.parametrize(
     "name",
-    ["results.jsonl", "traces", "damaged", "damaged/results.jsonl", "options.jsonl", ".results.jsonl.part", ".lock",
-     ".summary.json.part", "checkpoints.sqlite", "traces/other-0.jsonl"],
+    ["results.jsonl", "damaged", "damaged/results.jsonl", "damaged/traces", "ratings.jsonl", "options.jsonl",
+     ".results.jsonl.part", ".lock", ".summary.json.part", "checkpoints.sqlite", "traces/other-0.jsonl"],
 )  # fmt: skip
 def test_nothing_is_written_where_a_link_in_a_received_directory_leads(damaged: Path, name: str) -> None:
     with (damaged / "results.jsonl").open("a", encoding="utf-8") as out:
@@ -385,6 +385,18 @@ def test_nothing_is_written_where_a_link_in_a_received_directory_leads(damaged: 
     link.symlink_to(outside)
     doctor(damaged)
     assert contents(outside) == before
+
+
+def test_a_link_of_the_owners_is_no_fault(damaged: Path) -> None:
+    moved = damaged.parent / "scratch"
+    shutil.move(damaged / "traces", moved)
+    for link in (damaged / "traces", damaged / "data", moved / "notes"):
+        link.symlink_to(moved if link.name == "traces" else damaged.parent)
+    edited(damaged / "results.jsonl", lambda content: b"x\n" + content)
+    assert doctor(damaged)[0] == 0 and (damaged / "damaged/results.jsonl").read_bytes() == b"x\n"
+    (moved / "other-0.jsonl").symlink_to(damaged.parent / "precious")
+    doctor(damaged)
+    assert not (damaged.parent / "precious").exists()
 
 
 def contents(place: Path) -> dict[str, bytes]:

@@ -149,13 +149,13 @@ def test_reading_a_received_run_runs_no_code_that_its_sender_named(
     file.parent.mkdir()
     file.write_text(f"open({str(ran)!r}, 'w').close()\n{METRIC}", "utf-8")
     monkeypatch.setattr(plugins, "_loaded", {})
-    monkeypatch.setenv("WARDROUND_CACHE", str(tmp_path / "sender"))
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "sender"))
     with suites_given_back():
         run = write_run(file.parent, [graded("a")], plugins=[str(file)])
     ran.unlink()
     monkeypatch.setattr(plugins, "_loaded", {})
     monkeypatch.delitem(sys.modules, "ward_sent")
-    monkeypatch.setenv("WARDROUND_CACHE", str(tmp_path / "receiver"))
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "receiver"))
     with suites_given_back():
         assert "brief" not in find_runs([run])[0].suite.columns
         examine(RunDirectory(run), mend=True)
