@@ -390,6 +390,6 @@ def test_no_rating_is_written_through_a_link_in_a_received_run(tmp_path: Path) -
     precious = tmp_path / "precious"
     precious.write_text("precious", "utf-8")
     (tmp_path / FILE).symlink_to(precious)
-    with pytest.raises(ConfigurationError, match="is a link, and none is written through"):
+    with pytest.raises(ConfigurationError, match="is a link, through which no ratings are written"):
         Marks(tmp_path / FILE)
     assert precious.read_text("utf-8") == "precious"
