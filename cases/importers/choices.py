@@ -59,7 +59,7 @@ def _folded(text: str) -> str:
 def _entries(texts: list[str]) -> dict[str, str]:
     """Return the options of a list by the marks that its entries begin with; empty if these do not run from A on."""
     marks = [_MARK.match(text.strip()) for text in texts]
-    found = {letter(mark[1] or mark[2]): phrase(mark.string[mark.end() :]) for mark in marks if mark}
+    found = {_letter_in(mark): phrase(mark.string[mark.end() :]) for mark in marks if mark}
     return found if list(found) == [chr(ord("A") + place) for place in range(len(texts))] else {}
 
 
@@ -76,19 +76,23 @@ def _marked(text: str) -> dict[str, str]:
     left_out = ord("A") + len(run) + 1
     for mark in before_text:
         beyond = mark.start() > run[-1].start() and (mark[1] or mark in at_start) and _kind(mark) == _kind(run[0])
-        if beyond and ord(letter(mark[1] or mark[2])) == left_out:
+        if beyond and ord(_letter_in(mark)) == left_out:
             return {}
     ends = [*(mark.start() for mark in run[1:]), len(text)]
-    return {letter(mark[1] or mark[2]): phrase(text[mark.end() : end]) for mark, end in zip(run, ends, strict=True)}
+    return {_letter_in(mark): phrase(text[mark.end() : end]) for mark, end in zip(run, ends, strict=True)}
 
 
 def _run(marks: list[re.Match[str]]) -> list[re.Match[str]]:
     """Return the first mark, if an A, with the next B after it, the next C, ... of its kind and case."""
     run: list[re.Match[str]] = []
     for mark in marks:
-        if letter(mark[1] or mark[2]) == chr(ord("A") + len(run)) and _kind(mark) == _kind(marks[0]):
+        if _letter_in(mark) == chr(ord("A") + len(run)) and _kind(mark) == _kind(marks[0]):
             run.append(mark)
     return run if run[:1] == marks[:1] else []
+
+
+def _letter_in(mark: re.Match[str]) -> str:
+    return letter(mark[1] or mark[2])
 
 
 def _kind(mark: re.Match[str]) -> tuple[bool, bool]:

@@ -5,6 +5,7 @@ Later damage is detected by the lines' checksums (``llm/checksums.py``), and dam
 
 import contextlib
 import os
+from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from fnmatch import fnmatch
 from pathlib import Path
@@ -68,12 +69,14 @@ def only_writer(
 
 def _link_out(root: Path, written: Sequence[str]) -> str | None:
     """Return a link in place of a file of ours that leads to elsewhere, as in a directory received from others."""
+    names: dict[str, list[str]] = defaultdict(list)
     for pattern in written:
         folder, name = os.path.split(root / pattern)
-        if not os.path.isdir(folder):
-            continue
+        names[folder].append(name)
+    for folder in filter(os.path.isdir, names):
         with os.scandir(folder) as entries:
-            links = [entry.path for entry in entries if entry.is_symlink() and fnmatch(entry.name, name)]
+            linked = [entry for entry in entries if entry.is_symlink()]
+        links = [one.path for one in linked if any(fnmatch(one.name, name) for name in names[folder])]
         inside = [os.path.realpath(root), os.path.realpath(folder)]
         for link in links:
             if not any(Path(os.path.realpath(link)).is_relative_to(place) for place in inside):
