@@ -42,7 +42,7 @@ async def go(graph: Any, how: str, given: Any, config: Any, **options: Any) -> A
 
 def found(result: dict[str, Any]) -> dict[str, Any]:
     """All that a run found, and what was asked."""
-    return {**result, "trace": [call.id for call in result["trace"].calls]}
+    return {**result, "trace": sorted(call.id for call in result["trace"].calls)}  # seats side by side end as they will
 
 
 # One thread, several courses.
