@@ -38,7 +38,7 @@ def needed(requirements: Iterable[str]) -> dict[str, Distribution]:
     while left:
         requirement = left.pop()
         name = canonicalize_name(requirement.name)
-        for extra in ("", *requirement.extras):
+        for extra in ("", *sorted(requirement.extras)):
             if (name, extra) in seen:
                 continue
             seen.add((name, extra))
@@ -70,7 +70,7 @@ CORE = needed(PROJECT["dependencies"])
 EXTRAS = PROJECT["optional-dependencies"]
 
 
-@pytest.mark.parametrize("name", CORE)
+@pytest.mark.parametrize("name", sorted(CORE))
 def test_what_everybody_installs_is_permissive(name: str) -> None:
     terms = licence(CORE[name])
     assert not is_restricted(terms), f"{name} is under {terms}; an MIT project cannot ask that of its users"

@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-import pgserver
 import psycopg
+import pytest
 
 ROLE, PASSWORD = "guarded", "pepper-4711"  # a role that needs its password
 
@@ -19,6 +19,7 @@ ROLE, PASSWORD = "guarded", "pepper-4711"  # a role that needs its password
 @contextmanager
 def postgres(folder: Path) -> Iterator[str]:
     """Start a Postgres server with its data and its socket in a new folder, and yield its URL."""
+    pgserver = pytest.importorskip("pgserver", reason="Postgres comes with pgserver, which ends with Python 3.12")
     server = pgserver.get_server(folder, cleanup_mode="delete")
     try:
         url: str = server.get_uri()
