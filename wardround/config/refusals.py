@@ -10,6 +10,7 @@ from pydantic import BaseModel, ValidationError
 
 from cases.registry import nearest
 from cases.validation import faults
+from graphs.contexts import CONTEXTS
 from nodes.context import Context
 from wardround.config.experiment import NOT_OF_THE_WORKFLOW, ConfigurationError, Experiment
 from wardround.config.setting_places import Settings, origin_of
@@ -27,9 +28,9 @@ def refusal(error: ValidationError, settings: Settings, file: Path | None, secti
         if section and place[:1] != ("models",):
             place = (section, *place)
         message = detail["msg"]
-        if parts := re.match(r"'(\w+)' is (not a setting of the graph '\w+': )(.*)", message):
+        if parts := re.match(r"'(\w+)' is (not a setting of the graph '(\w+)': )(.*)", message):
             place = (*place, parts[1])
-            message = parts[2] + (parts[3] if parts[3].startswith("it belongs to") else _suggestion(place))
+            message = parts[2] + (parts[4] if parts[4].startswith("it belongs to") else _suggestion(place, parts[3]))
         if detail["type"] == "extra_forbidden":
             message = f"unknown key; {_suggestion(place)}"
         key = "" if message.startswith("models") else ".".join(place)
@@ -37,15 +38,18 @@ def refusal(error: ValidationError, settings: Settings, file: Path | None, secti
     return ConfigurationError("\n".join(messages))
 
 
-def _suggestion(place: Sequence[str]) -> str:
-    """Say where an unknown key belongs: in another section that has it, or as the most similar name."""
+def _suggestion(place: Sequence[str], graph: str | None = None) -> str:
+    """Say where an unknown key belongs: in another section that has it, or as the most similar name.
+
+    ``graph`` is the one that obeys no such setting, so that only its own are suggested.
+    """
     *section, key = place
     if list(place) == ["context"]:  # its name in Python
         return "settings of the graph belong in [workflow]"
     sections = {name: home for home in ("", *_SECTIONS) if [home] != section for name in known_keys(home.split())}
     if sections.get(key):
         return f"it belongs in [{sections[key]}]"
-    own = known_keys(section)
+    own = [name for name in known_keys(section) if graph is None or name in CONTEXTS[graph].model_fields]
     if len(section) == 1 and not get_close_matches(key, own, 1, _SIMILARITY):
         for name in get_close_matches(key, sections, 1, _SIMILARITY):
             return f"did you mean {name!r}, " + (

@@ -232,19 +232,29 @@ def _experiment_of(path: Path, manifest: Mapping[str, Any]) -> Experiment:
             return experiment
     option = {"plugins": "--plugin", "prompts": "--prompts"}.get(reason.partition(":")[0])
     elsewhere = f"; if it lies elsewhere now, name it with {option}" if option else ""
+    if not (named or option) and (lost := _lost(manifest)):  # installed packages, which no setting names
+        names = ", ".join(lost)
+        elsewhere = f"; its plug-in {names} is not loaded: install it again, or name it with --plugin"
     raise ConfigurationError(f"{path}: this version cannot use {MANIFEST} ({reason}){elsewhere}")
+
+
+def _lost(manifest: Mapping[str, Any]) -> dict[str, list[str]]:
+    """Return what plug-ins added to a run and no loaded one adds now, perhaps from a file of another name."""
+    added = {each for plugin in (record_plugins() or {}).values() for each in plugin["adds"]}
+    recorded = {name: plugin["adds"] for name, plugin in (manifest.get("plugins") or {}).items()}
+    missing = {name: [each for each in adds if each not in added] for name, adds in recorded.items()}
+    return {name: lost for name, lost in missing.items() if lost}
 
 
 def _tell_missing(path: Path, manifest: Mapping[str, Any], gone: Mapping[str, Any], why: str) -> None:
     """Say what a run is read without: its prompts, what plug-ins added, and what they computed before they changed."""
     if "prompts" in gone and not is_laid_over():
         _tell_once(f"{path}: read without its own prompts{why}")
-    loaded = (record_plugins() or {}).values()  # perhaps from a file of another name
-    added = {each for plugin in loaded for each in plugin["adds"]}
+    lost, loaded = _lost(manifest), (record_plugins() or {}).values()
     for name, recorded in (manifest.get("plugins") or {}).items():
-        if lost := [each for each in recorded["adds"] if each not in added]:
+        if name in lost:
             why_lost = why if "plugins" in gone else ""
-            _tell_once(f"{path}: read without what plug-in {name} added, {', '.join(lost)}{why_lost}")
+            _tell_once(f"{path}: read without what plug-in {name} added, {', '.join(lost[name])}{why_lost}")
         elif recorded["adds"] and recorded["sha256"] not in {plugin["sha256"] for plugin in loaded}:
             _tell_once(f"{path}: plug-in {name} has changed since the run; what it computes now may differ")
 

@@ -5,6 +5,7 @@ from pydantic import ValidationError
 
 from cases.vocabulary import SECOND_LEVEL
 from llm.schema import answer_schema
+from nodes.collaboration.director import Agreement
 from nodes.state.decisions import Judgement, Round, SubDepartments, Verdict
 from nodes.state.stage import Options
 from prompts import load_prompt
@@ -23,6 +24,19 @@ def test_an_objection_without_a_reason_goes_back_once_and_then_has_none(reason: 
     assert read(given, None).reason == reason  # on record already
     assert read({**given, "accepted": True}, True).reason == reason
     assert read({**given, "reason": "Contraindicated."}, True).reason == "Contraindicated."
+
+
+@pytest.mark.parametrize("said", ["不正确", "正确", "incorrect", "not accepted", "Yes, but", "A", "", 2, None])
+def test_no_verdict_is_read_out_of_words(said: Any) -> None:
+    with pytest.raises(ValidationError, match="accepted"):
+        Verdict.model_validate({"accepted": said, "reason": "不正确"})
+    with pytest.raises(ValidationError, match="agreed"):
+        Agreement.model_validate({"agreed": said})
+
+
+@pytest.mark.parametrize(("said", "meant"), [(True, True), ("Yes", True), ("true", True), ("No", False), (0, False)])
+def test_a_plain_yes_or_no_is_a_verdict_however_it_is_spelt(said: Any, meant: bool) -> None:
+    assert Verdict.model_validate({"accepted": said, "reason": "x"}).accepted is meant
 
 
 @pytest.mark.parametrize(("language", "said"), [("en", "Sent back without a reason"), ("zh", "未说明理由")])

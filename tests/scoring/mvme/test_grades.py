@@ -20,7 +20,7 @@ from scoring.mvme.grades import (
     score_parts,
 )
 from scoring.mvme.judges import ERROR_TYPES, Misdiagnosis, ReportParts, grade, misdiagnosis
-from scoring.mvme.transcripts import PARTS, read_evaluations
+from scoring.mvme.transcripts import PARTS, Evaluation, read_evaluations
 from tests.scoring.ai_hospital_files import EVALUATIONS, released
 from tests.support.fake_server import ChatRequest, FakeServer
 
@@ -50,6 +50,16 @@ def test_an_option_is_read_strictly_and_as_the_authors_do(
 ) -> None:
     assert parse_option(text) == strict
     assert published_option(text) == published
+
+
+def test_a_released_choice_is_read_strictly_and_as_the_authors_do() -> None:
+    given = {"diagnosis_choice": "D, not A", "basis_choice": "CT结果支持B", "treatment_choice": "选项：Ｃ"}
+    report = {"patient_id": "1", "diagnosis": ""}
+    record = Evaluation.model_validate(
+        {"patient_id": "1", "reference_diagnosis": {}, "doctor_diagnosis": report, **given}
+    )
+    assert released_grades(record) == {"diagnosis": "D", "basis": None, "treatment": "C"}
+    assert released_grades(record, published=True) == {"diagnosis": "A", "basis": "B", "treatment": None}
 
 
 ANSWER = """# 诊断结果

@@ -3,13 +3,14 @@
 import json
 import tomllib
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
+from graphs.contexts import CONTEXTS
 from llm.specs import model_of
 from scoring.clini_eval.demonstration import senior_physician
 from scoring.clini_eval.instructor import comparing, scoring, summing_up
@@ -150,6 +151,14 @@ def test_a_fault_in_a_file_is_refused_by_file_and_key(file: Path, text: str, nam
     with pytest.raises(ConfigurationError) as refused:
         read(file, text)
     assert str(refused.value).startswith(f"{file}: {named}")
+
+
+@pytest.mark.parametrize("graph", get_args(Experiment.model_fields["graph"].annotation))
+def test_only_settings_that_the_graph_obeys_are_suggested(graph: str, file: Path) -> None:
+    with pytest.raises(ConfigurationError) as refused:
+        read(file, f"graph = '{graph}'\n[workflow]\nqqqq = 1")
+    suggested = str(refused.value).rpartition("expected one of ")[2].split(", ")
+    assert suggested and set(suggested) <= set(CONTEXTS[graph].model_fields)
 
 
 def test_every_fault_of_a_file_is_listed(file: Path) -> None:

@@ -110,6 +110,22 @@ def test_a_run_is_read_without_a_plug_in_that_has_gone_unless_a_setting_needs_it
         assert ("brief" in found.suite.columns) == (added is METRIC) and not caplog.text
 
 
+def test_an_uninstalled_package_is_named_that_added_what_a_run_needs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    known = dict(PATIENTS)
+    file = tmp_path / "ward_package.py"
+    file.write_text(PATIENT, "utf-8")
+    monkeypatch.setattr(plugins, "_loaded", {})
+    monkeypatch.setattr(PATIENTS, "_entries", dict(known))
+    load_plugin(file)  # as by an entry point: no setting of the run names it
+    run = write_run(tmp_path / "run", [graded("a")], workflow={"patient": "brief"})
+    monkeypatch.setattr(plugins, "_loaded", {})
+    monkeypatch.setattr(PATIENTS, "_entries", dict(known))
+    with pytest.raises(ConfigurationError, match=r"its plug-in ward_package is not loaded: install it again, or name"):
+        find_runs([run])
+
+
 def test_a_plug_in_that_was_renamed_is_not_missed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
