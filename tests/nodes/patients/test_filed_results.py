@@ -80,6 +80,29 @@ def test_of_two_pictures_filed_as_one_item_an_order_opens_the_part_that_it_names
     assert {text for each in ordered for text in look_up(record, each, "", False, words).texts} == {told}
 
 
+HEAD = "Head, without contrast: a collection 18 mm thick over the right temporal lobe."
+头颅 = "头颅平扫：右侧颞叶见18 mm血肿。"
+
+
+@pytest.mark.parametrize(
+    ("report", "words", "opened"),
+    [
+        (HEAD, "请您再做一个胸部CT，好吗？", False),
+        (HEAD, "请做头颅CT。", True),
+        (HEAD, "请做CT。", True),
+        (头颅, "Could you also have a CT scan of the chest, please?", False),
+        (头颅, "Could you also have a CT scan of the head, please?", True),
+    ],
+)
+def test_an_order_in_another_language_than_the_record_opens_no_picture_of_another_part(
+    report: str, words: str, opened: bool
+) -> None:
+    record = ExaminationRecord(auxiliary={"CT": report})
+    assert [look_up(record, name, "", False, words).texts for name in asked_for("CT", words)] == [
+        (report,) if opened else ()
+    ]
+
+
 @pytest.mark.parametrize(
     ("seen", "name", "told"),
     [
