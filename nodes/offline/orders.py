@@ -199,18 +199,18 @@ def _lines_on_regions(item: str, report: Sequence[str], words: str) -> list[str]
     for term in EXAMINATION_ITEMS.terms:  # the "neck" of "Neck Examination" must not restrict a CT
         for language in _LANGUAGES:
             words = words.replace(normalise(term.label(language)), " ")
-    wanted = _regions(words)
+    wanted = regions_of(words)
     named = [[test for test in named_tests(line) if test.item == item] for line in report]
     kept: list[str] = []
     for first, end in pairwise(sorted({0, *(at for at, tests in enumerate(named) if tests), len(report)})):
         names = [name for tests in named[first:end] for test in tests for name in test.spellings]
-        parts = _regions("\n".join((*report[first:end], *names)))
+        parts = regions_of("\n".join((*report[first:end], *names)))
         if not wanted or not parts or any(_overlap(one, other) for one in wanted for other in parts):
             kept += report[first:end]
     return kept
 
 
-def _regions(text: str) -> set[tuple[str, frozenset[int]]]:
+def regions_of(text: str) -> set[tuple[str, frozenset[int]]]:
     """Return the regions of the body that a text names, each with its named parts by index (the knee of the leg).
 
     In both languages, as an order need not be in the record's; their parts have the same order.

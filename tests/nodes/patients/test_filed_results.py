@@ -3,7 +3,7 @@ from typing import Any
 import pytest
 
 from cases import ExaminationRecord
-from nodes.patients.filed_results import Filed, as_spoken, asked_for, look_up, told_once
+from nodes.patients.filed_results import Filed, as_spoken, asked_for, look_up, ordered_as, told_once
 
 RECORD = ExaminationRecord.model_validate(
     {
@@ -101,6 +101,28 @@ def test_an_order_in_another_language_than_the_record_opens_no_picture_of_anothe
     assert [look_up(record, name, "", False, words).texts for name in asked_for("CT", words)] == [
         (report,) if opened else ()
     ]
+
+
+@pytest.mark.parametrize(
+    ("items", "words", "told"),
+    [
+        (["chest CT"], "Please have a chest CT.", ["chest CT"]),
+        (["胸部CT"], "请您再做一个胸部CT，好吗？", ["胸部CT"]),
+        (["chest CT", "abdominal CT"], "A chest CT and an abdominal CT, please.", ["chest CT", "abdominal CT"]),
+        (["chest CT", "CT of the chest"], "A chest CT. Yes, a CT of the chest.", ["chest CT"]),
+        (["CT of the chest"], "A chest CT, please.", ["CT"]),
+        (["head MRI and everything else"], "An MRI, please.", ["MRI"]),
+    ],
+)
+def test_what_is_not_on_record_is_told_under_the_name_by_which_it_was_ordered(
+    items: list[str], words: str, told: list[str]
+) -> None:
+    """A head CT with a bleed is on record, and "CT: no abnormality" was said of a chest CT."""
+    record = ExaminationRecord(auxiliary={"CT": HEAD})
+    ordered = [name for item in items for name in ordered_as(item, words)]
+    filed = {name: look_up(record, name, "", False, words) for name in ordered}
+    assert not any(entry.texts for entry in filed.values())
+    assert [as_spoken(name, words) for name in told_once(filed)] == told
 
 
 @pytest.mark.parametrize(
