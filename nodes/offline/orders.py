@@ -27,6 +27,7 @@ from nodes.offline.topics import topic_of, words_in
 
 _PATTERNS = patterns("nodes.offline", "patterns")
 _NEVER = re.compile(r"(?!)")
+_LANGUAGES: tuple[Language, ...] = ("en", "zh")  # that have rules
 
 
 def open_results(facts: Sequence[RecordSentence], words: str, language: Language) -> list[RecordSentence]:
@@ -110,7 +111,7 @@ def _named_results(results: Sequence[RecordSentence], words: str, language: Lang
         yield from _phrase_results(results, tests, phrase, language)
 
 
-def of_the_part(item: str, report: Sequence[str], words: str, language: Language) -> list[str]:
+def of_the_part(item: str, report: Sequence[str], words: str) -> list[str]:
     """Return the sentences of an item's report that may be on the part of the body for which the words order it."""
     wanted = [
         " ".join((phrase, *test.spellings[:2]))
@@ -118,7 +119,7 @@ def of_the_part(item: str, report: Sequence[str], words: str, language: Language
         for test in tests
         if test.item == item
     ]
-    lines = {line for phrase in wanted for line in _lines_on_regions(item, report, phrase, language)}
+    lines = {line for phrase in wanted for line in _lines_on_regions(item, report, phrase)}
     return [line for line in report if not wanted or line in lines]
 
 
@@ -147,15 +148,15 @@ def _phrase_results(
         if any(occurs(spelling, fact.text) for spelling in test.spellings for fact in found):
             yield from found
         else:
-            yield from _without_other_parts(found, " ".join((phrase, *test.spellings[:2])), language)
+            yield from _without_other_parts(found, " ".join((phrase, *test.spellings[:2])))
 
 
-def _without_other_parts(found: Sequence[RecordSentence], phrase: str, language: Language) -> Iterator[RecordSentence]:
+def _without_other_parts(found: Sequence[RecordSentence], phrase: str) -> Iterator[RecordSentence]:
     """Yield the results without imaging of other parts of the body than the phrase names."""
     for item in dict.fromkeys(fact.section for fact in found):
         of_item = [fact for fact in found if fact.section == item]
         texts = [fact.text for fact in of_item]
-        lines = _lines_on_regions(item, texts, phrase, language) if item in IMAGE_CLASSES else texts
+        lines = _lines_on_regions(item, texts, phrase) if item in IMAGE_CLASSES else texts
         yield from (fact for fact in of_item if fact.text in lines)
 
 
@@ -190,29 +191,34 @@ def names_examination(words: str) -> bool:
     )
 
 
-def _lines_on_regions(item: str, report: Sequence[str], words: str, language: Language) -> list[str]:
+def _lines_on_regions(item: str, report: Sequence[str], words: str) -> list[str]:
     """Return the lines of a report without the passages on other parts of the body than the doctor names.
 
     A line that names a test of the item begins a passage. A passage on no part in particular is kept.
     """
     for term in EXAMINATION_ITEMS.terms:  # the "neck" of "Neck Examination" must not restrict a CT
-        words = words.replace(normalise(term.label(language)), " ")
-    wanted = _regions(words, language)
+        for language in _LANGUAGES:
+            words = words.replace(normalise(term.label(language)), " ")
+    wanted = regions_of(words)
     named = [[test for test in named_tests(line) if test.item == item] for line in report]
     kept: list[str] = []
     for first, end in pairwise(sorted({0, *(at for at, tests in enumerate(named) if tests), len(report)})):
         names = [name for tests in named[first:end] for test in tests for name in test.spellings]
-        parts = _regions("\n".join((*report[first:end], *names)), language)
+        parts = regions_of("\n".join((*report[first:end], *names)))
         if not wanted or not parts or any(_overlap(one, other) for one in wanted for other in parts):
             kept += report[first:end]
     return kept
 
 
-def _regions(text: str, language: Language) -> set[tuple[str, frozenset[int]]]:
-    """Return the regions of the body that a text names, each with its named parts by index (the knee of the leg)."""
+def regions_of(text: str) -> set[tuple[str, frozenset[int]]]:
+    """Return the regions of the body that a text names, each with its named parts by index (the knee of the leg).
+
+    In both languages, as an order need not be in the record's; their parts have the same order.
+    """
     has_pelvis = _PATTERNS["seen_with_the_pelvis"].search(text) is not None
     return ({("pelvis", frozenset[int]())} if has_pelvis else set()) | {
         (concept.region, frozenset(at for at, part in enumerate(concept.parts) if part.search(text)))
+        for language in _LANGUAGES
         for concept in concepts(language)
         if concept.region and concept.asked.search(text)
     }

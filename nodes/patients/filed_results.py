@@ -12,7 +12,7 @@ from cases.text.sentences import sentences
 from cases.text.words import language_of
 from cases.vocabulary import IMAGE_CLASSES, PHYSICAL_ITEMS, label, normalise, patterns
 from nodes.offline.hearing import heard_tests
-from nodes.offline.orders import of_the_part, results_of
+from nodes.offline.orders import of_the_part, regions_of, results_of
 from nodes.state.chart import Picture
 from nodes.workflow.examiner import release
 
@@ -39,7 +39,7 @@ def look_up(record: ExaminationRecord, name: str, folder: str, send_pictures: bo
     pictures: list[Picture] = []
     for test in tests:
         written = record.results.get(test.item, "") if test.item in IMAGE_CLASSES else ""
-        meant = of_the_part(test.item, sentences(written), words, language_of(words, written))
+        meant = of_the_part(test.item, sentences(written), words)
         if written and not meant:
             continue
         unpictured = sentences(record.unpictured.get(test.item, ""))
@@ -81,11 +81,11 @@ def _with_ordered_pictures(record: ExaminationRecord, test: NamedTest) -> Examin
 
 
 def told_once(filed: Mapping[str, Filed]) -> list[str]:
-    """Return the names under which to tell results: the first name for each result, or for each test without one."""
+    """Return the names under which to tell results: the first for each result, or each test and part without one."""
     first: dict[object, str] = {}
     for name, results in filed.items():
         found = (results.texts, tuple(picture.file for picture in results.pictures))
-        tests = tuple((test.item, test.spellings) for test in named_tests(name))
+        tests = tuple((test.item, test.spellings or frozenset(regions_of(name))) for test in named_tests(name))
         first.setdefault(found if any(found) else tests or name, name)
     return [*first.values()]
 
@@ -128,6 +128,13 @@ def asked_for(name: str, words: str) -> list[str]:
         elif not test.spellings:
             allowed += [found.spelling for found in named]
     return list(dict.fromkeys(allowed))
+
+
+def ordered_as(name: str, words: str) -> list[str]:
+    """Return what `asked_for` does, but under the whole name if the words have it: "chest CT" is not told as "CT"."""
+    asked, whole = asked_for(name, words), normalise(name)
+    is_whole_name = len(asked) == 1 and occurs(whole, words) and named_tests(whole) == named_tests(asked[0])
+    return [whole] if is_whole_name else asked
 
 
 def _covers(named: NamedTest, test: NamedTest) -> bool:

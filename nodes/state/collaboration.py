@@ -5,10 +5,12 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from cases.strict import NonEmpty, Strict
+from cases.vocabulary import Language
 from nodes.state.chart import Ended, Picture, Progress, Turn
-from nodes.state.decisions import Decision, Round
+from nodes.state.decisions import Decision, Round, in_words
 from nodes.state.reducers import union_by
 from nodes.state.stage import StageInput
+from prompts import load_words, mark
 from retrieval import Neighbour
 
 Part = Literal["referral", "symptoms", "examinations", "diagnosis", "basis", "treatment"]
@@ -67,6 +69,17 @@ class Statement(Strict):
     seat: int
     report: dict[str, Any]
     reasoning: str = ""
+
+    def told(self, language: Language) -> str:
+        """Return the report and the reasons as a prompt shows them: a final report with its titles, or the values."""
+        titles = load_words("consultation/seat", language)["report"]
+        colon = mark("label", language)
+        parts = (
+            [f"{titles[name]}{colon}{in_words({name: value}, language)}" for name, value in self.report.items()]
+            if self.report.keys() <= titles.keys()
+            else [in_words(self.report, language)]
+        )
+        return "\n".join(filter(None, (*parts, self.reasoning)))
 
 
 class DiscussionRound(Strict):

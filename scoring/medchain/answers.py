@@ -32,7 +32,10 @@ class Answers(Strict):
     """The scored decisions of the workflow; what was not reached is empty."""
 
     referral: Referral | None = None
-    orders: list[str] = Field(default_factory=list, description="Ordered physical and auxiliary items.")
+    orders: list[str] = Field(
+        default_factory=list,
+        description="Ordered physical and auxiliary items, those that a review of the findings asked for included.",
+    )
     reports: dict[str, str] = Field(default_factory=dict, description="Reports by image class.")
     diagnosis: list[str] = Field(default_factory=list)
     treatment: list[str] = Field(default_factory=list)
@@ -46,7 +49,11 @@ class Answers(Strict):
         diagnosis, treatment = state.get("diagnosis"), state.get("treatment")
         return cls(
             referral=state.get("referral"),
-            orders=[*state.get("physical_orders", []), *state.get("auxiliary_orders", [])],
+            orders=[
+                item
+                for orders in ("physical_orders", "auxiliary_orders", "requested")
+                for item in state.get(orders, [])
+            ],
             reports=state.get("reports", {}),
             diagnosis=diagnosis.names if diagnosis else [],
             treatment=treatment.items if treatment else [],

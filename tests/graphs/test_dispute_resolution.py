@@ -208,7 +208,7 @@ def test_every_rounds_prompts_hold_all_that_was_said_and_the_final_call_the_last
         for call in of_round(result, number):
             seen = {who for who, said in every.items() if said in words(call)}
             assert seen == {(seat, earlier) for seat in (1, 2, 3) for earlier in range(1, number)}
-            assert all(f'"Disease {seat}"' in words(call) for seat in (1, 2, 3))
+            assert all(f"Diagnosis: Disease {seat}\n" in words(call) for seat in (1, 2, 3))
             assert "Agreed pain." in words(call) and "Agreed scan." in words(call)
     final = words(calls(result, "director", place="final")[0])
     assert {who for who, said in every.items() if said in final} == {(seat, 3) for seat in (1, 2, 3)}

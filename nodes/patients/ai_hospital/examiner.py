@@ -18,7 +18,7 @@ from nodes.asking import ask_in_turn
 from nodes.context import Context
 from nodes.node import node
 from nodes.offline.hearing import heard_tests
-from nodes.patients.filed_results import as_spoken, asked_for, look_up, told_once
+from nodes.patients.filed_results import as_spoken, look_up, ordered_as, told_once
 from nodes.state.chart import Picture, Turn
 from nodes.state.patient_side import HeardState, last_words
 from prompts import load_words, mark
@@ -85,7 +85,7 @@ async def parse_request(state: HeardState, runtime: Runtime[Context]) -> dict[st
     view = RequestView(request=dialogue[-1].text, language=runtime.context.language or language)
     parsed = await ask_in_turn(reception, view, state, runtime.context)
     words = last_words(dialogue, "doctor")
-    items = [item for parsed_item in parsed.items for item in asked_for(parsed_item, words)]
+    items = [item for parsed_item in parsed.items for item in ordered_as(parsed_item, words)]
     return {"requested_items": list(dict.fromkeys(items))}
 
 

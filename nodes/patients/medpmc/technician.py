@@ -23,7 +23,7 @@ from nodes.patients.ai_hospital.examiner import (
     items_by_name,
     read_out,
 )
-from nodes.patients.filed_results import Filed, as_spoken, asked_for, is_asked_for, look_up, told_once
+from nodes.patients.filed_results import Filed, as_spoken, is_asked_for, look_up, ordered_as, told_once
 from nodes.patients.saps.state_tracker import AMBIGUOUS, EFFECTIVE, INEFFECTIVE
 from nodes.state.chart import Picture, Turn
 from nodes.state.patient_side import HeardState, last_words, turn_number
@@ -76,7 +76,7 @@ async def take_order(state: HeardState, runtime: Runtime[Context]) -> dict[str, 
     parsed = await ask_in_turn(order_desk, view, state, runtime.context)
     unnamed = [item for item in parsed.items if not is_asked_for(item, words)]
     audited = unnamed if runtime.context.result_gate == "audit" else []
-    ordered = [name for item in parsed.items for name in ([item] if item in audited else asked_for(item, words))]
+    ordered = [name for item in parsed.items for name in ([item] if item in audited else ordered_as(item, words))]
     return {"ordered": list(dict.fromkeys(ordered)), "unnamed": [item for item in audited if item in ordered]}
 
 

@@ -4,12 +4,12 @@ from typing import Any
 import pytest
 
 from llm import Role
-from llm.role import known_roles
+from llm.role import known_roles, variables
 from llm.specs import model_of
 from nodes.collaboration.director import DirectorView, differences, most_held, no_difference
 from nodes.collaboration.exchange_of_facts import FactsView, add_the_replies, merge_by_majority
 from nodes.collaboration.intern import InternView, as_doctor, give_way
-from nodes.collaboration.topic import REPORT
+from nodes.collaboration.topic import REPORT, decision_on
 from nodes.consultation.final_report import FinalReport
 from nodes.context import Context
 from nodes.state.chart import Presentation
@@ -21,7 +21,8 @@ from nodes.state.collaboration import (
     Statement,
 )
 from nodes.state.stage import Options
-from nodes.workflow.stages import read_chart
+from nodes.workflow.stages import STAGES, read_chart
+from prompts import load_prompt
 
 CHART = read_chart(
     {"presentation": Presentation(language="en", chief_complaint="Pain.")},
@@ -229,3 +230,26 @@ def test_claims_are_put_together_in_the_way_of_their_language_whatever_signs_are
     empty = FinalReport(symptoms="", examinations="", diagnosis=["Flu"], basis="", treatment="")
     merged = symptoms.set(empty, said)
     assert merged.symptoms == between.join(said) and symptoms.of(merged) == said
+
+
+# What the doctors read of one another.
+
+
+def test_a_report_is_read_in_the_words_of_the_case_and_not_as_json() -> None:
+    """A Chinese discussion showed {"sub_departments": ["Wound and Ostomy Care"]} beside Chinese options."""
+    units = Statement(
+        round=0, seat=1, report={"sub_departments": ["Wound and Ostomy Care"]}, reasoning="伤口需要换药。"
+    )
+    subject = decision_on(STAGES["referral.level2"])
+    view = InternView(
+        subject, "", CHART, None, NOTHING, 2, [], units.model_copy(update={"seat": 2}), [units], [], [units]
+    )
+    seen = [load_prompt("collaboration/intern", "zh").render(variables(view))[1]]
+    directed = variables(DirectorView(subject, "", CHART, None, NOTHING, [units], []))
+    seen += [
+        load_prompt(f"collaboration/{name}", "zh").render(directed)[1] for name in ("agreement", "conclude", "disputes")
+    ]
+    assert [text.count("\n伤口造口护理\n伤口需要换药。\n") for text in seen] == [3, 1, 1, 1]
+    assert not any("Ostomy" in text or "{" in text for text in seen)
+    lines = statements(report("Gout", "Asthma"))[0].told("en").splitlines()
+    assert lines[2:] == ["Diagnosis: Gout, Asthma", "Basis of the diagnosis: -", "Treatment: Rest"]

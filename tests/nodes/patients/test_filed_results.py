@@ -3,7 +3,7 @@ from typing import Any
 import pytest
 
 from cases import ExaminationRecord
-from nodes.patients.filed_results import Filed, as_spoken, asked_for, look_up, told_once
+from nodes.patients.filed_results import Filed, as_spoken, asked_for, look_up, ordered_as, told_once
 
 RECORD = ExaminationRecord.model_validate(
     {
@@ -78,6 +78,51 @@ def test_of_two_pictures_filed_as_one_item_an_order_opens_the_part_that_it_names
     record = ExaminationRecord(auxiliary={item: report})
     ordered = dict.fromkeys(part for name in (item, "echocardiogram") for part in asked_for(name, words))
     assert {text for each in ordered for text in look_up(record, each, "", False, words).texts} == {told}
+
+
+HEAD = "Head, without contrast: a collection 18 mm thick over the right temporal lobe."
+头颅 = "头颅平扫：右侧颞叶见18 mm血肿。"
+
+
+@pytest.mark.parametrize(
+    ("report", "words", "opened"),
+    [
+        (HEAD, "请您再做一个胸部CT，好吗？", False),
+        (HEAD, "请做头颅CT。", True),
+        (HEAD, "请做CT。", True),
+        (头颅, "Could you also have a CT scan of the chest, please?", False),
+        (头颅, "Could you also have a CT scan of the head, please?", True),
+    ],
+)
+def test_an_order_in_another_language_than_the_record_opens_no_picture_of_another_part(
+    report: str, words: str, opened: bool
+) -> None:
+    record = ExaminationRecord(auxiliary={"CT": report})
+    assert [look_up(record, name, "", False, words).texts for name in asked_for("CT", words)] == [
+        (report,) if opened else ()
+    ]
+
+
+@pytest.mark.parametrize(
+    ("items", "words", "told"),
+    [
+        (["chest CT"], "Please have a chest CT.", ["chest CT"]),
+        (["胸部CT"], "请您再做一个胸部CT，好吗？", ["胸部CT"]),
+        (["chest CT", "abdominal CT"], "A chest CT and an abdominal CT, please.", ["chest CT", "abdominal CT"]),
+        (["chest CT", "CT of the chest"], "A chest CT. Yes, a CT of the chest.", ["chest CT"]),
+        (["CT of the chest"], "A chest CT, please.", ["CT"]),
+        (["head MRI and everything else"], "An MRI, please.", ["MRI"]),
+    ],
+)
+def test_what_is_not_on_record_is_told_under_the_name_by_which_it_was_ordered(
+    items: list[str], words: str, told: list[str]
+) -> None:
+    """A head CT with a bleed is on record, and "CT: no abnormality" was said of a chest CT."""
+    record = ExaminationRecord(auxiliary={"CT": HEAD})
+    ordered = [name for item in items for name in ordered_as(item, words)]
+    filed = {name: look_up(record, name, "", False, words) for name in ordered}
+    assert not any(entry.texts for entry in filed.values())
+    assert [as_spoken(name, words) for name in told_once(filed)] == told
 
 
 @pytest.mark.parametrize(

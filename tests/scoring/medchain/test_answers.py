@@ -116,6 +116,8 @@ def test_a_reference_report_that_claims_nothing_is_no_reference() -> None:
         ({"referral": Referral(urgency="emergency", department="Surgery", sub_departments=["Urology"])}, 0, 1.0),
         ({"physical_orders": []}, 2, 0.5),
         ({"auxiliary_orders": ["CT", "MRI"]}, 2, 2 / 3),
+        ({"requested": ["MRI", "Endoscopy"]}, 2, 0.5),  # what a review sends the case back for is ordered like the rest
+        ({"auxiliary_orders": [], "requested": ["CT"]}, 2, 1.0),
         ({"reports": {"CT": "A stone of 8 mm in the left ureter."}}, 3, 0.5),
         ({"reports": {"CT": "A stone of 8 mm in the right ureter. No free fluid."}}, 3, 0.5),
         ({"reports": {"MRI": KEY["imaging_reports"]["CT"]}}, 3, 0.0),
