@@ -100,7 +100,7 @@ def load_cases(source: str | Path = BUILTIN, *, split: Split | None = None) -> l
     if split is not None and split not in get_args(Split):
         raise ValueError(f"unknown split {split!r}: {nearest(split, get_args(Split))}")
     cases: list[Case]
-    cases, problems = pickle.loads(_built_in()) if str(source) == BUILTIN else check_cases(source)
+    cases, problems = pickle.loads(_built_in()) if str(source) == BUILTIN else check_cases(source, whole_pictures=False)
     if problems:
         raise CaseFileError(problems)
     return [case for case in cases if split in (None, case.split)]
@@ -109,11 +109,14 @@ def load_cases(source: str | Path = BUILTIN, *, split: Split | None = None) -> l
 @cache
 def _built_in() -> bytes:
     """Read the built-in cases once; pickled, so that each caller gets its own mutable copy."""
-    return pickle.dumps(check_cases(BUILTIN))
+    return pickle.dumps(check_cases(BUILTIN, whole_pictures=False))
 
 
-def check_cases(source: str | Path = BUILTIN) -> tuple[list[Case], list[Problem]]:
-    """Read as much of a file as possible; return the valid cases and all problems."""
+def check_cases(source: str | Path = BUILTIN, *, whole_pictures: bool = True) -> tuple[list[Case], list[Problem]]:
+    """Read as much of a file as possible; return the valid cases and all problems.
+
+    ``whole_pictures`` decodes each picture. A run does so only when it comes to the case.
+    """
     cases: list[Case] = []
     problems: list[Problem] = []
     seen: dict[str, str] = {}
@@ -132,7 +135,10 @@ def check_cases(source: str | Path = BUILTIN) -> tuple[list[Case], list[Problem]
                 continue
             seen[case.id] = f"{path.name}, {place}"
             case = case.model_copy(update={"folder": folder})
-            problems.extend(Problem(str(path), f"{place} ({case.id})", *fault) for fault in picture_faults(case))
+            problems.extend(
+                Problem(str(path), f"{place} ({case.id})", *fault)
+                for fault in picture_faults(case, whole=whole_pictures)
+            )
             cases.append(case)
     if not cases and not problems:
         problems.append(Problem(str(source), "", "", "contains no cases; expected one JSON object per line"))
@@ -189,7 +195,7 @@ def _with_pictures(case: Case, target: Path) -> Case:
     images = []
     for image in case.examinations.images:
         picture = Path(case.folder, image.file).resolve()
-        if case.folder and picture_fault(case.folder, image.file) is None:
+        if case.folder and picture_fault(case.folder, image.file, whole=False) is None:
             if not picture.is_relative_to(folder):
                 mark = hashlib.sha256(picture.read_bytes()).hexdigest()[:8]
                 copy = folder / f"{target.stem}_pictures" / f"{mark}-{picture.name}"

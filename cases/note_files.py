@@ -1,9 +1,8 @@
 """Read clinical notes from text files, tables, JSON, foreign cases and our own cases."""
 
-import csv
-import io
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +14,7 @@ from cases.importers.agentclinic import import_agentclinic
 from cases.importers.medqa import medqa_notes
 from cases.importers.source import Record, Source
 from cases.notes import Note, note_of
+from cases.sheets import SheetError, sheet_rows
 from cases.text.note_sections import note_sections
 from cases.text.words import language_of
 
@@ -22,6 +22,7 @@ _KNOWN = (
     "text files, JSON lines with id and note, MTS-Dialog (section_text), MedQA (question and options), "
     "AgentClinic (OSCE_Examination) or Ward Round's own cases (patient)"
 )
+_FIELDS = {"note", "text", "section_text", "OSCE_Examination", "answers", "question", "patient", "provenance"}
 # MTS-Dialog's sections that ours do not have.
 _MTS_HEADINGS = {
     "PASTSURGICAL": "Past surgical history",
@@ -95,13 +96,10 @@ def _records(source: Source) -> Iterator[Note]:
         yield from _read_all(_rows(source), _mts)
         return
     # Read once to detect the format, and again by the reader of that format.
-    first = Source(source.path).first
-    keys = set(first)
-    if isinstance(first.get("data"), list):
-        entries = (Record(source, f"entry {n}", n, value) for n, value in enumerate(first["data"], 1))
-        yield from _read_all(entries, _mts)
-    elif "section_text" in keys:
-        yield from _read_all(source.records(), _mts)
+    first = next(Source(source.path).objects("", _is_note), None)
+    keys = set(first[1]) if first else set()
+    if "section_text" in keys:
+        yield from _read_all(source.records(_is_note), _mts)
     elif "OSCE_Examination" in keys or "answers" in keys:
         yield from map(note_of, import_agentclinic(source))
     elif {"question", "options"} <= keys:
@@ -109,7 +107,11 @@ def _records(source: Source) -> Iterator[Note]:
     elif {"patient", "provenance"} & keys and "note" not in keys:
         yield from map(note_of, _own(source))
     else:
-        yield from _read_all(source.records(), _plain)
+        yield from _read_all(source.records(_is_note), _plain)
+
+
+def _is_note(value: Mapping[str, Any]) -> bool:
+    return not _FIELDS.isdisjoint(value)
 
 
 def _own(source: Source) -> list[Case]:
@@ -121,14 +123,15 @@ def _own(source: Source) -> list[Case]:
 
 
 def _rows(source: Source) -> Iterator[Record]:
-    """Yield the rows of a table, whatever the case of its headings; spreadsheets part cells by semicolon or tab too."""
-    text = source.read(source.path)
-    if text is not None:
-        parted_by = max(",;\t", key=text.partition("\n")[0].count)
-        for number, row in enumerate(csv.DictReader(io.StringIO(text, newline=""), delimiter=parted_by), 1):
-            yield Record(
-                source, f"row {number}", number, {(name or "").strip().lower(): cell for name, cell in row.items()}
-            )
+    """Yield the rows of a table, whatever the case of its headings."""
+    try:
+        header, *rows = sheet_rows(source.path) or [(1, [])]
+    except SheetError as error:
+        source.error(str(error))
+        return
+    names = [name.strip().lower() for name in header[1]]
+    for number, (_, row) in enumerate(rows, 1):
+        yield Record(source, f"row {number}", number, dict(zip_longest(names, row[: len(names)])))
 
 
 def _read_all(records: Iterable[Record], read: Callable[[Record, Mapping[str, Any]], Note | None]) -> Iterator[Note]:
@@ -149,8 +152,9 @@ def _plain(record: Record, value: Mapping[str, Any]) -> Note | None:
     if not _is_text(record, field, value.get(field), f"the text of a note (known formats: {_KNOWN})"):
         return None
     diseases = value.get("diseases", value.get("disease")) or []
+    numbered = f"{record.source.path.stem}-{record.number:05d}"
     return Note(
-        id=str(value["id"]) if value.get("id") not in (None, "") else f"{record.source.path.stem}-{record.number:05d}",
+        id=str(value["id"]) if value.get("id") not in (None, "") else record.key or numbered,
         text=value[field],
         language=value.get("language") or language_of(value[field]),
         department=value.get("department"),
@@ -166,7 +170,7 @@ def _mts(record: Record, value: Mapping[str, Any]) -> Note | None:
     assert isinstance(text, str)
     name = str(value.get("section_header") or "").strip().upper()
     head = _MTS_HEADINGS.get(name) or next((s.en for s in note_sections().values() if s.is_headed(name)), "")
-    number = value.get("ID", value.get("id", record.number - 1))
+    number = value.get("ID", value.get("id", record.key or record.number - 1))
     return Note(id=f"mts-{number}", text=f"{head}: {text.strip()}" if head else text)
 
 

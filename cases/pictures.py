@@ -6,9 +6,13 @@ A case file may come from anyone, and what it names as a picture is opened and s
 import io
 from collections.abc import Iterable, Iterator
 from pathlib import Path, PureWindowsPath
+from typing import TYPE_CHECKING
 
 from cases.case import Case
 from cases.validation import unreadable
+
+if TYPE_CHECKING:
+    from PIL.ImageFile import ImageFile
 
 LARGEST = 20 * 2**20  # bytes of one picture at most; model servers accept no more
 _FORMATS = ("PNG", "JPEG", "GIF", "WEBP", "BMP", "TIFF")
@@ -26,11 +30,16 @@ def only_pictures_in(folders: Iterable[str | Path]) -> None:
     _folders = {Path(folder).resolve() for folder in folders}
 
 
-def read_picture(file: str | Path) -> tuple[bytes, str]:
+def read_picture(file: str | Path, *, whole: bool = True) -> tuple[bytes, str]:
     """Return the content of a picture and its media type.
 
+    Args:
+        file: its path.
+        whole: whether to decode it, which finds damage behind its head.
+
     Raises:
-        PictureError: it cannot be read, is not an image, is too large, or is outside the allowed folders.
+        PictureError: it cannot be read, is not an image or not a whole one, is too large, or is outside the allowed
+            folders.
     """
     from PIL import Image as Raster
     from PIL import UnidentifiedImageError
@@ -45,6 +54,8 @@ def read_picture(file: str | Path) -> tuple[bytes, str]:
             content = opened.read(LARGEST + 1)
         with Raster.open(io.BytesIO(content), formats=_FORMATS) as raster:
             mime = raster.get_format_mimetype() or ""
+            if whole:
+                _decode(raster, file)
             # Phones put a preview behind the picture (MPO), which every reader of JPEG leaves out.
             return content, "image/jpeg" if mime == "image/mpo" else mime
     except Raster.DecompressionBombError as error:
@@ -55,6 +66,13 @@ def read_picture(file: str | Path) -> tuple[bytes, str]:
         if isinstance(error, PictureError):
             raise
         raise PictureError(f"{str(file)!r}: {unreadable(error)}") from error
+
+
+def _decode(raster: "ImageFile", file: str | Path) -> None:
+    try:
+        raster.load()
+    except Exception as error:  # decoders of damaged data raise anything
+        raise PictureError(f"{str(file)!r} is damaged or cut off ({error}); copy it again from its source") from error
 
 
 def with_sound_pictures(case: Case) -> Case:
@@ -71,14 +89,14 @@ def with_sound_pictures(case: Case) -> Case:
     return case
 
 
-def picture_faults(case: Case) -> Iterator[tuple[str, str]]:
-    """Yield the fields and faults of a case's pictures."""
+def picture_faults(case: Case, *, whole: bool = True) -> Iterator[tuple[str, str]]:
+    """Yield the fields and faults of a case's pictures; with ``whole``, each is decoded."""
     for index, image in enumerate(case.examinations.images):
-        if fault := picture_fault(case.folder, image.file):
+        if fault := picture_fault(case.folder, image.file, whole=whole):
             yield f"examinations.images.{index}.file", fault
 
 
-def picture_fault(folder: str | Path, file: str) -> str | None:
+def picture_fault(folder: str | Path, file: str, *, whole: bool = True) -> str | None:
     """Return why a file is not a picture within the folder, with links resolved; None if it is one."""
     try:
         if PureWindowsPath(file).drive:  # Windows would contact another host to resolve it
@@ -89,7 +107,7 @@ def picture_fault(folder: str | Path, file: str) -> str | None:
             return f"{file!r} is outside the case's folder; put the picture into it"
         if not path.is_file():
             return f"picture {file!r} not found; put it into the case's folder, or remove it from the case"
-        read_picture(path)
+        read_picture(path, whole=whole)
     except PictureError as error:
         return str(error).replace(str(path), file)
     except (OSError, ValueError, RuntimeError) as error:  # an invalid file name, or a loop of links

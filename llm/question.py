@@ -198,6 +198,6 @@ async def _content(text: str, pictures: Sequence[str]) -> str | list[str | dict[
         return text
     blocks: list[str | dict[str, Any]] = [{"type": "text", "text": text}]
     for picture in pictures:
-        content, mime = await asyncio.to_thread(read_picture, picture)
+        content, mime = await asyncio.to_thread(read_picture, picture, whole=False)  # decoded before the case began
         blocks.append({"type": "image", "base64": base64.b64encode(content).decode(), "mime_type": mime})
     return blocks

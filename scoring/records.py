@@ -1,11 +1,9 @@
 """Read files of foreign records and CSV sheets; problems name file, record and field."""
 
-import codecs
-import csv
-import io
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import zip_longest
 from pathlib import Path
 from typing import Annotated, Any, Generic, TypeVar
 
@@ -14,6 +12,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError
 from cases import Problem
 from cases.files import WithProblems, validation_problems
 from cases.importers.source import Source
+from cases.sheets import SheetError, sheet_rows
 
 
 class ForeignModel(BaseModel):
@@ -79,24 +78,16 @@ def with_warnings(reading: Reading[Model], oddities: Iterable[Oddity]) -> Readin
 def read_sheet(path: Path, needed: Sequence[str]) -> tuple[list[str], list[tuple[str, dict[str, str]]], list[Problem]]:
     """Return the columns of a CSV file, its rows by line, and its problems; with a faulty header, there are no rows.
 
-    Columns may be separated by commas, semicolons or tabs, the text may be UTF-8 or UTF-16, as spreadsheets export it.
-    Empty cells and those missing from a short row are empty texts; empty rows are passed over. A row with more cells
-    than the header is left out.
+    ``cases.sheets`` says how the file may be written. Empty cells and those missing from a short row are empty texts;
+    empty rows are passed over. A row with more cells than the header is left out.
     """
     try:
-        data = path.read_bytes()
-        text = data.decode("utf-16" if data[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE) else "utf-8-sig")
-        first = text.partition("\n")[0]
-        delimiter = max(",;\t", key=first.count)
-        reader = csv.DictReader(io.StringIO(text, newline=""), restval="", delimiter=delimiter)
-        reader.fieldnames = [name.strip() for name in reader.fieldnames or ()]
-        columns = [name for name in reader.fieldnames if name]
-        filled = (row for row in reader if any("".join(cells).strip() for cells in row.values()))
-        found = [(f"line {reader.line_num}", row) for row in filled]
-    except OSError as error:
-        return [], [], [Problem(str(path), "", "", f"cannot be read: {error.strerror or error}")]
-    except (UnicodeDecodeError, csv.Error) as error:
-        return [], [], [Problem(str(path), "", "", f"cannot be read ({error}); expected a UTF-8 CSV file")]
+        header, *cells = sheet_rows(path) or [(1, [])]
+    except SheetError as error:
+        return [], [], [Problem(str(path), "", "", str(error))]
+    names = [name.strip() for name in header[1]]
+    columns = [name for name in names if name]
+    filled = [(f"line {line}", row) for line, row in cells if any(map(str.strip, row))]
     problems = [
         Problem(str(path), "line 1", name, f"appears {count} times; expected each column once")
         for name, count in Counter(columns).items()
@@ -106,6 +97,12 @@ def read_sheet(path: Path, needed: Sequence[str]) -> tuple[list[str], list[tuple
         problems.append(Problem(str(path), "line 1", missing[0], f"expected a header with {', '.join(needed)}"))
     if problems:
         return columns, [], problems
-    rows = [(line, {name: row[name].strip() for name in columns}) for line, row in found if None not in row]
-    long = [Problem(str(path), line, "", "has more fields than the header") for line, row in found if None in row]
+    rows = [
+        (line, {name: cell.strip() for name, cell in zip_longest(names, row, fillvalue="") if name})
+        for line, row in filled
+        if len(row) <= len(names)
+    ]
+    long = [
+        Problem(str(path), line, "", "has more fields than the header") for line, row in filled if row[len(names) :]
+    ]
     return columns, rows, long

@@ -24,6 +24,7 @@ from cases.vocabulary import normalise, patterns
 
 _ROOT = "OSCE_Examination"
 _ACTOR = f"{_ROOT}.Patient_Actor"
+_FORMATS = {_ROOT, "question", "answers"}
 _READ = {"Objective_for_Doctor", "Patient_Actor", "Physical_Examination_Findings", "Test_Results", "Correct_Diagnosis"}
 _ACTOR_READ = {"Demographics", "History", "Symptoms", "Past_Medical_History", "Social_History", "Review_of_Systems"}
 _TEXTS = [name for name, info in PatientRecord.model_fields.items() if info.annotation is str]
@@ -35,9 +36,9 @@ _PATTERNS = patterns("cases", "vocabularies/patterns")
 def import_agentclinic(source: Source) -> Iterator[Case]:
     """Read AgentClinic records of either format."""
     stem = source.path.stem.replace("_", "-")
-    for record, value in source.objects(f"an object with {_ROOT}"):
+    for record, value in source.objects(f"an object with {_ROOT}", lambda value: not _FORMATS.isdisjoint(value)):
         data = _data(record, value)
-        case = record.case(f"{stem}-{record.number:03d}", data) if data else None
+        case = record.case(f"{stem}-{record.key or f'{record.number:03d}'}", data) if data else None
         if case:
             _warn_of_leak(record, case)
             yield case

@@ -100,7 +100,7 @@ def _options(answers: object) -> dict[str, Any]:
     """Return the answers by letter and the letter of the right one; empty unless exactly one is right."""
     listed = [answer for answer in answers if isinstance(answer, Mapping)] if isinstance(answers, list) else []
     lettered = {chr(ord("A") + place): phrase(answer.get("text")) for place, answer in enumerate(listed)}
-    right = [letter for letter, answer in zip(lettered, listed, strict=True) if answer.get("correct") is True]
+    right = [letter for letter, answer in zip(lettered, listed, strict=True) if _is_correct(answer)]
     if len(right) != 1 or not all(lettered.values()):
         return {}
     return {"options": lettered, "option": right[0]}
@@ -110,10 +110,15 @@ def _correct(record: Record, answers: object) -> list[str]:
     if not isinstance(answers, list) or not all(isinstance(answer, Mapping) for answer in answers):
         record.expected("answers", "a list of {text, correct}", answers)
         return []
-    correct = [phrase(answer.get("text")) for answer in answers if answer.get("correct") is True]
+    correct = [phrase(answer.get("text")) for answer in answers if _is_correct(answer)]
     if not any(correct):
         record.error("answers", "no answer is marked as correct; expected one with correct: true")
     return correct
+
+
+def _is_correct(answer: Mapping[str, Any]) -> bool:
+    """Whether an answer is marked as correct, by a boolean or its word."""
+    return str(answer.get("correct")).strip().lower() == "true"
 
 
 def _complaint(question: str) -> str:

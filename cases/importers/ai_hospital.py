@@ -29,6 +29,7 @@ from cases.vocabulary import PHYSICAL_ITEMS, normalise, patterns
 _PATTERNS = patterns("cases", "vocabularies/ai_hospital")
 
 _EXAMINED = {"physical": ("查体", "体格检查"), "auxiliary": ("辅助检查",)}
+_CONTENTS = {"medical_record", "reference_diagnosis"}
 _MAX_PERSON = 5  # characters of "老年患者" and the like, which are no complaint
 _COMPLAINTS = ("主诉", "症状", "主要症状", "临床症状")
 
@@ -38,13 +39,14 @@ def import_ai_hospital(source: Source) -> Iterator[Case]:
     """Read records (a JSON list) or released evaluations (JSON lines); a record that is repeated is used once."""
     seen: dict[str, list[object]] = {}
     read: Callable[[Record, Mapping[str, Any]], dict[str, Any] | None]
-    for record in source.records():
+    for record in source.records(lambda value: not _CONTENTS.isdisjoint(value)):
         value = record.value
         if isinstance(value, Mapping) and isinstance(value.get("medical_record"), Mapping):
-            number, content, read = value.get("id"), value["medical_record"], _record
+            number, content, read = value.get("id", record.key or None), value["medical_record"], _record
         elif isinstance(value, Mapping) and isinstance(value.get("reference_diagnosis"), Mapping):
             content = {name: text for name, text in value["reference_diagnosis"].items() if name != "patient_id"}
-            number, read = value.get("patient_id", value["reference_diagnosis"].get("patient_id")), _reference
+            stated = value.get("patient_id", value["reference_diagnosis"].get("patient_id", record.key or None))
+            number, read = stated, _reference
         else:
             record.expected(
                 "", "a record {id, medical_record} or an evaluation {patient_id, reference_diagnosis}", value

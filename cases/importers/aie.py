@@ -27,7 +27,7 @@ _CLOSING = re.compile(r"(?:^|(?<=[.!?。！？\n]))[^.!?。！？\n]*[?？:：]\
 @importer("aie")
 def import_aie(source: Source) -> Iterator[Case]:
     """Read the cases of either set, or of a transcript file."""
-    for record, value in source.objects("an object with raw_data"):
+    for record, value in source.objects("an object with raw_data", lambda value: "raw_data" in value):
         if (data := _data(record, value)) and (case := record.case(data.pop("id"), data)):
             yield case
 
@@ -64,7 +64,7 @@ def _data(record: Record, value: Mapping[str, Any]) -> dict[str, Any] | None:
     of_diagnosis = "dataset" not in value or _PATTERNS["asks_diagnosis"].search(asked) is not None
     dataset = phrase(value.get("dataset")) or "HospitalCases"
     return {
-        "id": f"{dataset}-{value.get('id', record.number)}".lower(),
+        "id": f"{dataset}-{value.get('id', record.key or record.number)}".lower(),
         "language": language,
         "patient": vignette.patient,
         "examinations": vignette.findings.record,

@@ -30,12 +30,18 @@ _LONGEST_ID = 60
 def import_medchain(source: Source) -> Iterator[Case]:
     """Read MedChain cases; one object may hold several titles."""
     directory = read_departments(source)
-    for record, value in source.objects("an object {title: case}"):
+    for record, value in source.objects("an object {title: case}", lambda value: is_case(value) or _titled(value) > 0):
         if is_case(value):
             yield from _read(record, f"{source.path.stem} {record.number}", directory)
+        elif record.key and _titled(value) == 1:  # a title, whose case lies deeper
+            yield from _read(record, record.key, directory)
         else:
             for title, case in value.items():
                 yield from _read(Record(source, title, record.number, case), title, directory)
+
+
+def _titled(value: Mapping[str, Any]) -> int:
+    return sum(isinstance(case, Mapping) and is_case(case) for case in value.values())
 
 
 def _read(record: Record, title: str, directory: set[str] | None) -> Iterator[Case]:

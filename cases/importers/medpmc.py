@@ -38,7 +38,7 @@ _WRITTEN, _PATTERNS = (patterns("cases", f"vocabularies/{name}") for name in ("m
 @importer("medpmc")
 def import_medpmc(source: Source) -> Iterator[Case]:
     """Read the cases, also of a transcript file; Chinese keys repeat the English ones and are ignored."""
-    for record, value in source.objects("an object with Text and Image"):
+    for record, value in source.objects("an object with Text and Image", lambda value: "Text" in value):
         if (data := _data(record, value)) and (case := record.case(data.pop("id"), data)):
             yield case
 
@@ -96,7 +96,7 @@ def _data(record: Record, value: Mapping[str, Any]) -> dict[str, Any] | None:
     occupation, history = _person(about)
     past, habits, family = _histories(texts["Past Medical History"])
     return {
-        "id": f"med-pmc-{value.get('id', record.number)}",
+        "id": f"med-pmc-{value.get('id', record.key or record.number)}",
         "language": "en",
         "patient": {
             "age_years": illness_tells.age_years if person.age_years is None else person.age_years,

@@ -23,6 +23,7 @@ from cases.text.sentences import sentences
 from cases.text.words import language_of
 from cases.vocabulary import patterns
 
+_HOLDING = "an object with question, answer and options"
 _PATTERNS = patterns("cases", "vocabularies/patterns")
 
 
@@ -39,8 +40,8 @@ class CaseStudy:
 
     @property
     def id(self) -> str:
-        """The file's name and the record's number."""
-        return f"{self.record.source.path.stem.replace('_', '-')}-{self.record.number:05d}"
+        """The file's name and the record's key or number."""
+        return f"{self.record.source.path.stem.replace('_', '-')}-{self.record.key or f'{self.record.number:05d}'}"
 
     @property
     def asks_diagnosis(self) -> bool:
@@ -76,7 +77,7 @@ def medqa_notes(source: Source) -> Iterator[Note]:
 def case_studies(source: Source) -> Iterator[CaseStudy]:
     """Yield the valid questions that describe a patient; a warning counts the others."""
     left_out = 0
-    for record, value in source.objects("an object with question, answer and options"):
+    for record, value in source.objects(_HOLDING, lambda value: "question" in value):
         if (study := _study(record, value)) is None:
             continue
         opening = " ".join(sentences(study.told)[:2])

@@ -3,7 +3,7 @@
 import json
 import os
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -22,6 +22,7 @@ _KINDS = {  # kinds of files that are not UTF-8 text, by their first bytes
     b"\xff\xfe": "UTF-16: save it as UTF-8",
     b"\xfe\xff": "UTF-16: save it as UTF-8",
 }
+IsRecord = Callable[[Mapping[str, Any]], bool]
 _DEEPEST = 40  # levels of nesting; no clinical record has more, and Python's recursion is limited
 
 
@@ -43,22 +44,27 @@ class Source:
     ids: set[str] = field(default_factory=set)
     reading: str = ""  # the name of the current record
 
-    def records(self) -> Iterator["Record"]:
-        """Yield the file's records: JSON lines, the entries of its list, or its single object."""
+    def records(self, is_record: IsRecord | None = None) -> Iterator["Record"]:
+        """Yield the file's records: JSON lines, the entries of its list, or its single object.
+
+        Args:
+            is_record: tells a record by its fields. With it, an object that is none is opened where it holds records,
+                by their ids (``{"12": {...}}``) or in a list or object of one of its fields (``{"data": [...]}``).
+        """
         number = 0
         for name, text in self._documents():
-            for entry, value in self._parsed(name, text):
+            for entry, key, value in self._parsed(name, text, is_record):
                 number += 1
                 self.reading = ", ".join(filter(None, (name, entry)))
-                record = Record(self, self.reading, number, value)
+                record = Record(self, self.reading, number, value, key=key)
                 if _deeper_than(_DEEPEST, value):
                     record.error("", f"is nested more than {_DEEPEST} levels deep; expected a clinical record")
                 else:
                     yield record
 
-    def objects(self, holding: str) -> Iterator[tuple["Record", Mapping[str, Any]]]:
+    def objects(self, holding: str, is_record: IsRecord | None = None) -> Iterator[tuple["Record", Mapping[str, Any]]]:
         """Yield the records that are objects; ``holding`` describes a valid one in errors about the others."""
-        for record in self.records():
+        for record in self.records(is_record):
             if isinstance(record.value, Mapping):
                 yield record, record.value
             else:
@@ -104,7 +110,7 @@ class Source:
         elif lines:
             yield "", text
 
-    def _parsed(self, name: str, text: str) -> Iterator[tuple[str, object]]:
+    def _parsed(self, name: str, text: str, is_record: IsRecord | None) -> Iterator[tuple[str, str, object]]:
         repeated: list[str] = []
 
         def unique(pairs: list[tuple[str, object]]) -> dict[str, object]:
@@ -122,26 +128,34 @@ class Source:
         except (ValueError, RecursionError) as error:
             self.error(f"cannot be read as JSON ({error})", name)
             return
+        held = value if is_record is None else _holder(value, is_record)
         for key in repeated:
-            if isinstance(value, Mapping) and key in value:
+            if isinstance(held, Mapping) and key in held:
                 self.error(f"the key {key!r} occurs twice here, and only one can be read; keys must be unique", name)
             else:
                 self.warn(f"the key {key!r} occurs twice in one object; the last one is used", name)
-        if isinstance(value, list):
-            yield from ((f"entry {number}", entry) for number, entry in enumerate(value, 1))
+        if isinstance(held, list):
+            yield from ((f"entry {number}", "", entry) for number, entry in enumerate(held, 1))
+        elif isinstance(held, Mapping) and is_record and _holds(held, is_record) and not is_record(held):
+            for key, entry in held.items():
+                if isinstance(entry, Mapping):
+                    yield key, key, entry
+                else:
+                    self.warn(f"is {describe(entry)}, not a record; left out", name, key)
         else:
-            yield "", value
+            yield "", "", held
 
 
 @dataclass
 class Record:
-    """One record of a source: its name for messages (``line 12``, a title), its number, its value."""
+    """One record of a source: its name for messages (``line 12``, a title), its number, its value, its key if any."""
 
     source: Source
     name: str
     number: int
     value: object
     sound: bool = True
+    key: str = ""
 
     def error(self, field: str, message: str) -> None:
         """Report that the record cannot be imported, and why."""
@@ -222,6 +236,18 @@ def _could_be_a_record(line: str) -> bool:
     # Lines of one object spread over many are a lone bracket or end in a continuation; a JSON line that was cut off
     # should still count as a record.
     return line.startswith("{") and len(line) > 1 and not line.endswith((",", "]", "{", "["))
+
+
+def _holder(value: object, is_record: IsRecord) -> object:
+    """Return what holds the records of a document: the only field of an object that does, or else the value itself."""
+    if not isinstance(value, Mapping) or is_record(value) or _holds(value, is_record):
+        return value
+    holders = [part for part in value.values() if _holds(part, is_record)]
+    return holders[0] if len(holders) == 1 else value
+
+
+def _holds(value: object, is_record: IsRecord) -> bool:
+    return any(isinstance(child, Mapping) and is_record(child) for child in _children(value))
 
 
 def _deeper_than(limit: int, value: object) -> bool:

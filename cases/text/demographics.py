@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from cases.case import Sex
+from cases.text.numbers import chinese_number, spoken_numbers
 from cases.vocabulary import patterns, word_list
 
 _STATED, _PATTERNS = (patterns("cases", f"vocabularies/{name}") for name in ("demographics", "patterns"))
@@ -46,7 +47,7 @@ def age_phrases(text: str) -> list[str]:
 
 def without_ages(text: str, age_years: float | None = None) -> str:
     """Remove present ages, in digits or words, from a text; a recorded one also as a bare number ("is 47", ", 47,")."""
-    patterns = [*_AGES, _STATED["in_words"]]
+    patterns = [*_AGES]
     if age_years is not None:
         bare = rf"(?P<n>{age_years:g})(?=\s*(?:[.,;)]|and\b|$))"
         patterns.append(re.compile(rf"(?:(?<=\bis )|(?<=[,;(])\s*){bare}"))
@@ -73,12 +74,12 @@ def beyond_age_and_sex(text: str) -> str:
 
 
 def _ages(text: str, brief: bool) -> Iterator[float]:
-    for pattern in _AGES:
-        for match in pattern.finditer(text):
-            if not brief and _PATTERNS["not_the_patient_now"].search(text[: match.start()]):
-                continue
-            if (years := _years(match)) <= _OLDEST:
-                yield years
+    stated = [match for pattern in _AGES for match in pattern.finditer(text)]
+    for match in sorted(stated, key=re.Match.start):
+        if not brief and _PATTERNS["not_the_patient_now"].search(text[: match.start()]):
+            continue
+        if (years := _years(match)) <= _OLDEST:
+            yield years
     if brief and (span := _STATED["span_alone"].match(text)):
         yield round(int(span["n"]) * _YEARS_PER[span["unit"]], 3)
     if _PATTERNS["newborn"].search(text) and (brief or _PATTERNS["newborn"].search(text[:60])):
@@ -95,8 +96,18 @@ def _ages(text: str, brief: bool) -> Iterator[float]:
 
 def _years(match: re.Match[str]) -> float:
     groups = match.groupdict()
-    years = float(groups["n"]) * _YEARS_PER[(groups["unit"] or "y")[0].lower()]
-    return round(years + (0.5 if groups.get("half") else int(groups.get("months") or 0) / 12), 3)
+    number = _number(groups["n"]) + (0.5 if groups.get("half") else 0)
+    years = number * _YEARS_PER[(groups["unit"] or "y")[0].lower()]
+    return round(years + int(groups.get("months") or 0) / 12, 3)
+
+
+def _number(stated: str) -> float:
+    """Return a number in digits or in the words of an age: ``45``, ``forty-five``, ``四十五``."""
+    if stated[0].isdigit():
+        return float(stated)
+    if stated.isascii():
+        return 0.5 if stated.lower() == "half" else max(spoken_numbers(stated)[0][1][0])
+    return chinese_number(stated) or 0.0
 
 
 def _sex(text: str, brief: bool) -> Sex | None:

@@ -1,6 +1,5 @@
 """Lists of ICD-10 terms, and the search for the terms nearest to a written disease."""
 
-import csv
 import re
 import unicodedata
 from collections import Counter, defaultdict
@@ -8,6 +7,8 @@ from collections.abc import Hashable, Iterable
 from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
+
+from cases.sheets import SheetError, sheet_rows
 
 if TYPE_CHECKING:
     import numpy as np
@@ -193,9 +194,7 @@ def _terms(source: str, state: tuple[int, int] | None) -> TermList:
     readers = {".xls": _xls_rows, ".csv": _csv_rows}
     if path.suffix.lower() not in readers:
         raise TermListError(f"{path}: expected {ICD10CM!r}, an .xls or a .csv file of codes and names")
-    rows = [
-        (number, [cell.strip() for cell in row]) for number, row in enumerate(readers[path.suffix.lower()](path), 1)
-    ]
+    rows = [(number, [cell.strip() for cell in row]) for number, row in readers[path.suffix.lower()](path)]
     rows = [(number, row) for number, row in rows if any(row)]
     if rows and not _CODE.match(rows[0][1][0]):
         rows = rows[1:]
@@ -206,7 +205,7 @@ def _terms(source: str, state: tuple[int, int] | None) -> TermList:
     return TermList((row[0], row[1]) for _, row in rows)
 
 
-def _xls_rows(path: Path) -> list[list[str]]:
+def _xls_rows(path: Path) -> list[tuple[int, list[str]]]:
     import xlrd
     from xlrd.biffh import XLRDError
 
@@ -214,15 +213,14 @@ def _xls_rows(path: Path) -> list[list[str]]:
         sheet = xlrd.open_workbook(str(path)).sheet_by_index(0)
     except (OSError, XLRDError, ValueError, AssertionError, IndexError) as error:
         raise TermListError(f"{path}: cannot be read as .xls ({error})") from error
-    return [[str(cell) for cell in sheet.row_values(row)] for row in range(sheet.nrows)]
+    return [(row + 1, [str(cell) for cell in sheet.row_values(row)]) for row in range(sheet.nrows)]
 
 
-def _csv_rows(path: Path) -> list[list[str]]:
+def _csv_rows(path: Path) -> list[tuple[int, list[str]]]:
     try:
-        with path.open(encoding="utf-8-sig", newline="") as file:
-            return list(csv.reader(file))
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
-        raise TermListError(f"{path}: cannot be read as UTF-8 CSV ({error})") from error
+        return sheet_rows(path)
+    except SheetError as error:
+        raise TermListError(f"{path}: {error}") from error
 
 
 def _icd10cm() -> Iterable[tuple[str, str]]:

@@ -1,6 +1,7 @@
 """What holds for every importer: the registry, the reading of files, and the naming of faults."""
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -98,6 +99,60 @@ def test_what_is_packed_or_of_another_unicode_is_told_with_the_remedy(
 def test_what_is_no_record_is_told_by_what_stands_there(format: str, text: str, said: str, tmp_path: Path) -> None:
     (problem,) = import_cases(format, write(tmp_path / "x.json", text)).errors
     assert said in problem.message
+
+
+ONE_OF: dict[str, object] = {
+    "agentclinic": osce(),
+    "ai_hospital": {"medical_record": {"主诉": "头痛3天。", "诊断结果": "偏头痛"}},
+    "aie": {
+        "raw_data": {
+            "question": "女，30岁，头痛3天。诊断是？",
+            "options": {"A": "偏头痛", "B": "感冒"},
+            "answer_idx": "A",
+        }
+    },
+    "medchain": {"tags": {}, "[Case Introduction]": {"Chief Complaint": "Headache for 3 days"}},
+    "medpmc": {"Text": {"Chief Complaint": "Headache.", "Diagnosis": "Migraine"}, "Image": {}},
+    "medqa": {
+        "question": "A forty-year-old man comes because of headache. What is the most likely diagnosis?",
+        "answer": "Migraine",
+        "options": {"A": "Migraine", "B": "Influenza"},
+        "answer_idx": "A",
+    },
+}
+
+
+@pytest.mark.parametrize("format", ONE_OF)
+@pytest.mark.parametrize("held", [lambda by_id: by_id, lambda by_id: {"version": 2, "records": by_id, "notes": {}}])
+@pytest.mark.parametrize("indent", [None, 1])
+def test_records_by_their_ids_are_read_with_the_id_also_within_a_field(
+    format: str, held: Callable[[object], object], indent: int | None, tmp_path: Path
+) -> None:
+    by_id = {"p-17": ONE_OF[format], "p-4": ONE_OF[format]}
+    result = import_cases(format, write(tmp_path / "x.json", json.dumps(held(by_id), indent=indent)))
+    assert not result.errors
+    assert [case.id.endswith(name) for case, name in zip(result.cases, by_id, strict=True)] == [True, True]
+
+
+@pytest.mark.parametrize("format", ONE_OF)
+@pytest.mark.parametrize("field", ["data", "records", "cases"])
+def test_a_list_of_records_is_read_within_a_field_beside_others(format: str, field: str, tmp_path: Path) -> None:
+    record: object = {"A title": ONE_OF[format]} if format == "medchain" else ONE_OF[format]
+    if format == "ai_hospital":
+        record = {"id": 3, **ONE_OF[format]}  # type: ignore[dict-item]
+    bare, within = (
+        import_cases(format, write(tmp_path / "x.json", json.dumps(value)))
+        for value in ([record], {"licence": "CC0", field: [record], "authors": [{"name": "A"}]})
+    )
+    assert bare.cases == within.cases and len(bare.cases) == 1 and not within.errors
+
+
+def test_records_in_two_fields_are_refused_and_an_id_that_occurs_twice_is_named(tmp_path: Path) -> None:
+    record = ONE_OF["aie"]
+    (problem,) = import_cases("aie", write(tmp_path / "x.json", json.dumps({"a": [record], "b": [record]}))).errors
+    assert "found nothing; the record has 'a', 'b'" in problem.message
+    twice = f'{{"data": {{"1": {json.dumps(record)}, "1": {json.dumps(record)}}}}}'
+    assert "the key '1' occurs twice here" in messages(import_cases("aie", write(tmp_path / "x.json", twice)))
 
 
 def test_a_broken_line_is_named_and_the_rest_of_the_file_is_still_read(tmp_path: Path) -> None:
@@ -252,6 +307,20 @@ def test_arbitrary_text_in_a_file_never_raises(text: str, tmp_path_factory: pyte
         ("Her mother is 60 years old. He is 30 years old.", 30, "male"),
         ("Her husband, a 40-year-old man, is well.", None, None),
         ("A girl brought by her mother, 5 years old.", 5, None),
+        ("A forty-five-year-old man presents with fever.", 45, "male"),
+        ("A forty five year old woman", 45, "female"),
+        ("A six-week-old girl, the second of two", 0.115, "female"),
+        ("A two and a half year old boy", 2.5, "male"),
+        ("A woman aged sixty-two, smoker", 62, "female"),
+        ("A one hundred and two-year-old lady", 102, "female"),
+        ("A forty-year-old man with a 3-year-old son", 40, "male"),
+        ("Her forty-year-old son is well.", None, None),
+        ("Asthma since she was twenty years old", None, None),
+        ("Three months of cough in one of two clinics", None, None),
+        ("患者，女，四十五岁", 45, "female"),
+        ("男孩，两岁半", 2.5, "male"),
+        ("患者二十岁时患肺炎", None, None),
+        ("十几岁，三四岁，三十四五岁，几十岁", None, None),
     ],
 )
 def test_age_and_sex_are_read_where_stated_of_the_patient_and_nowhere_else(

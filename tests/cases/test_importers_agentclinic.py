@@ -204,6 +204,14 @@ def test_a_journal_question_becomes_a_case(tmp_path: Path) -> None:
     assert "https://example.org/picture" in case.provenance.note and not case.examinations.images
 
 
+def test_the_right_answer_may_be_marked_by_the_word_true(tmp_path: Path) -> None:
+    marked = [{"text": "Cellulitis", "correct": "False"}, {"text": "Acute gouty arthritis", "correct": "True "}]
+    assert read(tmp_path, {**NEJM, "answers": marked}).cases == read(tmp_path, NEJM).cases
+    vague = [{"text": "Cellulitis", "correct": "probably"}, {"text": "Gout", "correct": "no"}]
+    (problem,) = read(tmp_path, {**NEJM, "answers": vague}).errors
+    assert "no answer is marked as correct" in problem.message
+
+
 def test_what_a_writer_declined_to_write_is_no_finding_and_no_gold_examination(tmp_path: Path) -> None:
     declined = (
         "The provided text does not include any physical examination findings. I cannot generate them. "

@@ -1,5 +1,6 @@
 """Pictures that a case names lie in its folder, are images by content and of bounded size; else nothing is sent."""
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -9,7 +10,7 @@ from typer.testing import CliRunner
 
 import wardround as wr
 from cases import Case, Image, check_cases, load_cases, pictures, save_cases
-from cases.pictures import PictureError, only_pictures_in, picture_fault, read_picture
+from cases.pictures import PictureError, only_pictures_in, picture_fault, read_picture, with_sound_pictures
 from tests.support.fake_server import FakeServer
 from tests.support.pictures import PNG
 from wardround.cli import app
@@ -76,6 +77,20 @@ def test_what_is_no_image_is_refused_whatever_its_name(folder: Path, content: by
     assert said in str(picture_fault(folder, "ct.png"))
 
 
+@pytest.mark.parametrize("format", ["PNG", "JPEG", "GIF", "BMP", "TIFF"])  # WebP is decoded when opened
+def test_a_picture_that_was_cut_off_is_named_by_the_check_and_not_sent(folder: Path, format: str) -> None:
+    Raster.effect_noise((64, 64), 50).convert("RGB").save(folder / "ct.png", format=format)
+    whole = (folder / "ct.png").read_bytes()
+    assert picture_fault(folder, "ct.png") is None
+    (folder / "ct.png").write_bytes(whole[: len(whole) // 2])
+    save_cases([pictured("ct.png", folder)], folder / "cases.jsonl")
+    (problem,) = check_cases(folder / "cases.jsonl")[1]
+    assert "'ct.png' is damaged or cut off (" in problem.message and "copy it again" in problem.message
+    (case,) = load_cases(folder / "cases.jsonl")  # a run decodes it when it comes to the case
+    with pytest.raises(PictureError, match="damaged or cut off"):
+        with_sound_pictures(case)
+
+
 def test_a_picture_that_is_too_large_is_refused(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pictures, "LARGEST", len(PNG) - 1)
     assert "is larger than" in str(picture_fault(folder, "images/ct.png"))
@@ -116,6 +131,28 @@ def test_checking_a_case_file_names_file_case_field_and_remedy(folder: Path) -> 
     assert [str(problem) for problem in check_cases(file)[1]] == [f"{file}, line 1 ({case.id}), {fault}"]
     checked = CliRunner().invoke(app, ["cases", "check", str(file)])
     assert checked.exit_code == 2 and fault in " ".join(checked.output.split())
+
+
+@pytest.mark.parametrize(
+    ("tag", "language", "said"),
+    [
+        ("zh-CN", "zh", ""),
+        ("zh-Hans", "zh", ""),
+        ("en", "en", ""),
+        ("zh-TW", "zh-TW", "there are no prompts in the language 'zh-TW'"),
+        ("es", "es", "there are no prompts in the language 'es'"),
+    ],
+)
+def test_checking_a_case_file_says_which_languages_a_run_would_refuse(
+    folder: Path, tag: str, language: str, said: str
+) -> None:
+    file = folder / "cases.jsonl"
+    case = {"id": "a", "language": tag, "patient": {"chief_complaint": "x"}, "provenance": {"source": "x"}}
+    file.write_text(json.dumps(case), "utf-8")
+    assert load_cases(file)[0].language == language
+    checked = CliRunner().invoke(app, ["cases", "check", str(file)])
+    assert checked.exit_code == 0 and ("to run them: " in checked.output) == bool(said)
+    assert said in " ".join(checked.output.split())
 
 
 def test_saved_elsewhere_cases_take_their_own_pictures_along_and_no_other_file(folder: Path) -> None:

@@ -113,11 +113,17 @@ def check(
 ) -> None:
     """Check a case file. Report every problem or, if there is none, a summary of the cases."""
     from cases import check_cases
+    from prompts import PromptError, check_language
 
     cases, problems = check_cases(file)
     if problems:
         refuse_file(file, problems)
     _print_summary(cases)
+    for language in sorted({case.language for case in cases}):
+        try:
+            check_language(language)
+        except PromptError as error:
+            echo(f"to run them: {error}; name a folder that has them with --prompts (docs/languages.md)")
     if out is not None:
         _write_distribution(cases, out)
 
