@@ -86,6 +86,6 @@ def test_a_text_may_run_over_several_lines_as_some_grammars_of_servers_let_it() 
 
 def test_each_object_that_is_spelt_worse_than_the_one_before_costs_no_further_pass_over_the_rest() -> None:
     began = time.process_time()
-    with pytest.raises(ValueError, match="Expecting|trailing comma"):
+    with pytest.raises(ValueError, match=r"Expecting|trailing comma"):
         find_json("".join('{"a":1' + "," * commas + "}" for commas in range(1, 900)))
     assert time.process_time() - began < 3
