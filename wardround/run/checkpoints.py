@@ -236,12 +236,13 @@ async def forget_threads(checkpointer: BaseCheckpointSaver[Any], run: str, but: 
 
 
 def has_begun(reached: StateSnapshot) -> bool:
-    """Whether a thread has any checkpoint, so that it resumes rather than starts.
+    """Whether a first node has finished, so that a thread resumes rather than starts.
 
-    That there is no next node proves nothing: this is also the case if a kill came after the last node of a step had
-    written and before the step's own checkpoint.
+    What was saved before holds the input only, without the folder of the case's pictures. That there is no next node
+    proves nothing: this is also the case if a kill came after the last node of a step had written and before the step's
+    own checkpoint.
     """
-    return reached.created_at is not None
+    return (reached.metadata or {}).get("step", -1) > 0
 
 
 class Reached(NamedTuple):

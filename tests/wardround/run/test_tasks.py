@@ -17,6 +17,7 @@ from tests.support.fake_server import FakeServer
 from tests.support.runs import IDS, outcomes, results, run, spec
 from wardround.analysis.rescoring import rescore
 from wardround.config.experiment import GRAPHS, ConfigurationError, Experiment, GraphName, suites_of
+from wardround.run.checkpoints import serializer
 from wardround.run.one_case import Attempt, run_case, thread_of
 from wardround.run.tasks import TASKS
 
@@ -128,18 +129,27 @@ def test_a_reconstruction_is_scored_by_clini_eval_and_keeps_its_dialogue(tmp_pat
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("saved", [1, 2, 3])
 @pytest.mark.parametrize("graph", GRAPHS)
-def test_a_case_killed_right_behind_its_input_begins_anew(tmp_path: Path, graph: GraphName) -> None:
+def test_a_case_killed_at_one_of_its_first_checkpoints_ends_like_any_other(
+    tmp_path: Path, graph: GraphName, saved: int
+) -> None:
     case = load_cases()[0]
+    assert case.examinations.images, "its pictures' folder is in no checkpoint"
 
     async def begin_and_run() -> dict[str, Any]:
         experiment, attempt = of_graph(graph), Attempt(0, case, 0)
         context = experiment.context
-        graph_of_task = TASKS[graph].compiled(InMemorySaver(), context)
+        graph_of_task = TASKS[graph].compiled(InMemorySaver(serde=serializer()), context)
         config: Any = {"configurable": {"thread_id": thread_of(attempt, context.run)}}
-        async for _ in graph_of_task.astream({"case": case}, config, context=context, stream_mode="checkpoints"):
-            break
+        course = graph_of_task.astream(
+            {"case": case}, config, context=context, stream_mode="checkpoints", durability="sync"
+        )
+        for _ in range(saved):
+            await anext(course)
+        await course.aclose()
         outcome = await run_case(experiment, graph_of_task, attempt, context, tmp_path / "t.jsonl", Meter("run"))
         return outcome.result.model_dump()
 
-    assert asyncio.run(begin_and_run())["termination"] == "completed"
+    result = asyncio.run(begin_and_run())
+    assert result["termination"] == "completed", result["error"]
