@@ -38,6 +38,8 @@ def needed(requirements: Iterable[str]) -> dict[str, Distribution]:
     while left:
         requirement = left.pop()
         name = canonicalize_name(requirement.name)
+        if name.startswith(("cuda-", "nvidia-")):  # come with PyTorch's CUDA build, not the CPU's: docs/licences.md
+            continue
         for extra in ("", *sorted(requirement.extras)):
             if (name, extra) in seen:
                 continue
