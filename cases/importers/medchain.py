@@ -112,7 +112,7 @@ def _images(sections: Sections) -> Iterator[dict[str, str]]:
                 sections.record.expected(f"{place}.filename", "the name of a picture", file)
                 continue
             classes = texts(entry.get("分类", entry.get("category")))
-            items = [item for name in classes if (item := AUXILIARY_ITEMS.canonical(name)) in IMAGE_CLASSES]
+            items = [item for item in map(AUXILIARY_ITEMS.canonical, classes) if item and item in IMAGE_CLASSES]
             if not items:
                 found, accepted = ", ".join(classes) or "nothing", ", ".join(IMAGE_CLASSES)
                 sections.record.warn(
