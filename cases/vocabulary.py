@@ -261,7 +261,8 @@ GivenTreatmentItem = Annotated[str, *given(TREATMENT_ITEMS.require, TREATMENT_IT
 
 def _given_sub_department(text: str, info: ValidationInfo) -> str:
     name, context = canonical_sub_department(text), info.context or {}
-    if context.get("closed") and (terms := context.get("terms")) and name not in terms:
+    terms = context.get("terms") if context.get("closed") else None
+    if not name or (terms and name not in terms):
         raise ValueError(f"{name!r} is not one of the options")
     return name
 

@@ -86,7 +86,7 @@ def _check_prompt(name: str, language: Language, stages: list[str]) -> None:
 def _passed_variables(name: str) -> frozenset[str]:
     """Return what a role passes to its prompt: the variables of the built-in (or else a plug-in's) English prompt."""
     *_, first = (path for folder in prompt_folders() if (path := folder / _REFERENCE / f"{name}.md").is_file())
-    header = _parse(name, first.read_text("utf-8"))[0]
+    header = _parse(name, first.read_text("utf-8-sig"))[0]
     before = _passed_variables(header["opening"]) if "opening" in header else frozenset()
     return before | frozenset(header.get("variables", ()))
 
@@ -316,7 +316,7 @@ def _read(name: str, language: Language, suffix: str = "md") -> str:
         known = "" if language in languages() else f"; available languages: {', '.join(languages())}"
         raise PromptError(f"there is no file prompts/{language}/{name}.{suffix}{known}")
     try:
-        return path.read_text("utf-8")
+        return path.read_text("utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         raise PromptError(f"prompt {path} cannot be read: {error}") from error
 

@@ -52,6 +52,17 @@ def test_a_floor_imports_only_itself_and_floors_below_it(room: str) -> None:
     assert not upward
 
 
+def test_a_graph_file_asks_nobody_writes_no_prompt_and_scores_nothing() -> None:
+    talk = {"llm.ask", "llm.question", "llm.chat", "prompts", "prompts.loading"}
+    found = {
+        (module, name)
+        for module, names in imports().items()
+        for name in names
+        if module.startswith("graphs.") and (name in talk or name.startswith("scoring.metrics"))
+    }
+    assert not found
+
+
 def test_no_files_import_each_other_in_a_circle() -> None:
     left = {module: set(names) - {module} for module, names in imports().items()}
     while free := {module for module, names in left.items() if not names & left.keys()}:

@@ -88,7 +88,9 @@ class Findings:
             item = lexicon.group_item(name) or lexicon.first_test_in(phrase(content))
         item = item or self._unknown(name)
         if isinstance(content, Mapping):
-            content = {key: finding for key, finding in content.items() if not lexicon.is_ignored(str(key))}
+            others = [key for key in content if lexicon.is_ignored(label(str(key)))]
+            self.ignored += [f"{name}: {label(str(key))}" for key in others if phrase(content[key])]
+            content = {key: finding for key, finding in content.items() if key not in others}
         if item in PHYSICAL_ITEMS.names and phrase(content):
             self.displaced.append((name, item))
         self._add(item, name, content)

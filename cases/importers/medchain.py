@@ -112,14 +112,19 @@ def _images(sections: Sections) -> Iterator[dict[str, str]]:
                 sections.record.expected(f"{place}.filename", "the name of a picture", file)
                 continue
             classes = texts(entry.get("分类", entry.get("category")))
-            item = next((item for item in map(AUXILIARY_ITEMS.canonical, classes) if item in IMAGE_CLASSES), None)
-            if item is None:
+            items = [item for item in map(AUXILIARY_ITEMS.canonical, classes) if item and item in IMAGE_CLASSES]
+            if not items:
                 found, accepted = ", ".join(classes) or "nothing", ", ".join(IMAGE_CLASSES)
                 sections.record.warn(
                     f"{place}.category",
                     f"picture {file!r} left out: {found} is not an image class; expected one of {accepted}",
                 )
-            elif image := sections.record.image(f"{place}.filename", file.strip(), item):
+                continue
+            item, *others = dict.fromkeys(items)
+            if others:
+                further = f"picture {file!r} is filed under {item} alone, not {', '.join(others)}"
+                sections.record.warn(f"{place}.category", further)
+            if image := sections.record.image(f"{place}.filename", file.strip(), item):
                 yield image
 
 

@@ -6,6 +6,8 @@ from typing import Any
 from cases.importers.source import Record, Source
 from cases.vocabulary import DEPARTMENTS, SUB_DEPARTMENTS, normalise
 
+_BULLETS = ("-", "－", "–", "—", "•", "·", "*")
+
 
 def read_departments(source: Source) -> set[str] | None:
     """Return the folded second-level names of a department file (``外科:`` lines followed by ``- 骨科`` lines)."""
@@ -16,8 +18,8 @@ def read_departments(source: Source) -> set[str] | None:
     heading = ""
     for number, line in enumerate(text.split("\n"), 1):
         place, line = f"line {number}", line.strip()
-        if heading and line.startswith("-"):
-            names.add(normalise(line))
+        if heading and line.startswith(_BULLETS):
+            names.add(normalise(line[1:]))
         elif line.endswith((":", "：")):
             heading = line[:-1].strip()
             if DEPARTMENTS.canonical(heading) is None:

@@ -13,7 +13,7 @@ from pydantic import ValidationError
 from cases.case import Case
 from cases.files import Problem, Severity, WithProblems, numbered_lines, validation_problems
 from cases.pictures import picture_fault
-from cases.text.sentences import entries
+from cases.text.sentences import entries_of
 from cases.validation import unreadable
 
 _KINDS = {  # kinds of files that are not UTF-8 text, by their first bytes
@@ -195,14 +195,14 @@ class Record:
     def case(self, case_id: str, data: dict[str, Any]) -> Case | None:
         """Return the validated case with a unique id; None, with problems, if anything is wrong.
 
-        A diagnosis that is a numbered list is split into its entries.
+        Diagnoses that are numbered, in one text or from text to text, are split into their entries.
         """
         if not self.sound:
             return None
         key = data.get("key", {})
-        names = [
-            name for text in key.get("diagnosis", ()) for name in (entries(text) if isinstance(text, str) else [text])
-        ]
+        names = list(key.get("diagnosis", ()))
+        if all(isinstance(name, str) for name in names):
+            names = entries_of(names)
         data = {**data, "key": {**key, "diagnosis": names}}
         unique, count = case_id, 1
         while unique in self.source.ids:

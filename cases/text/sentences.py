@@ -1,6 +1,7 @@
 """Split clinical text into sentences and clauses, in English and Chinese."""
 
 import re
+from collections.abc import Iterable
 from functools import lru_cache
 
 from cases.text.words import HAN
@@ -48,8 +49,8 @@ def last_sentence(text: str) -> str:
     return (sentences(text) or [""])[-1]
 
 
-def entries(text: str) -> list[str]:
-    """Return the entries of a list numbered from 1, without their numbers; any other text as a single entry.
+def entries(text: str, first: int = 1) -> list[str]:
+    """Return the entries of a list numbered from ``first``, without their numbers; any other text as a single entry.
 
     All numbers must have one style and be complete and in order ("1. A；2. B", "(1) A (2) B", "①A②B"); otherwise the
     entries cannot be told apart, and the text is not split.
@@ -64,7 +65,16 @@ def entries(text: str) -> list[str]:
         text[mark.end() : after].strip(" \t\r\n,，;；。.、:：")
         for mark, after in zip(marks, [*(mark.start() for mark in marks[1:]), len(text)], strict=True)
     ]
-    return parts if numbers == [*range(1, len(marks) + 1)] and all(parts) else [text]
+    return parts if numbers == [*range(first, first + len(marks))] and all(parts) else [text]
+
+
+def entries_of(texts: Iterable[str]) -> list[str]:
+    """Return the entries of several texts, whose numbers may run on from one text to the next ("1. A", "2. B")."""
+    found: list[str] = []
+    for text in texts:
+        own = entries(text)
+        found += entries(text, len(found) + 1) if own == [text] else own
+    return found
 
 
 def pieces(text: str) -> list[str]:

@@ -63,7 +63,7 @@ def example_for(file: str, language: Language, send_pictures: bool) -> Example:
 
 def _read(file: Path) -> str:
     try:
-        text = file.read_text("utf-8").strip()
+        text = file.read_text("utf-8-sig").strip()
     except (OSError, UnicodeDecodeError) as error:
         raise ExampleError(f"example {file}: {unreadable(error, 'a text file in UTF-8')}") from error
     if not text or len(text) > _LONGEST:

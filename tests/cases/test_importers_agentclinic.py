@@ -117,6 +117,13 @@ def test_what_no_rule_knows_and_what_is_no_finding_is_warned_about(tmp_path: Pat
     assert "'Quux Index'" in warnings and "'Suggestion' is not a finding" in warnings
 
 
+def test_what_stands_beside_a_tests_findings_and_is_left_out_is_warned_about(tmp_path: Path) -> None:
+    result = read(tmp_path, osce(Test_Results={"CT_Scan": {"Findings": "A mass.", "Notes": "See MRI.", "Remarks": ""}}))
+    assert result.cases[0].examinations.results["CT"] == "A mass."
+    assert "'CT Scan: Notes' is not a finding; left out" in [problem.message for problem in result.warnings]
+    assert not any("Remarks" in problem.message for problem in result.warnings)
+
+
 def test_diagnoses_in_a_list_are_several_and_a_letter_is_no_occupation(tmp_path: Path) -> None:
     actor = {**OSCE["Patient_Actor"], "Demographics": "3 months, F"}
     [case] = read(tmp_path, osce(Patient_Actor=actor, Correct_Diagnosis=["Ureteral stone", None, "Gout"])).cases

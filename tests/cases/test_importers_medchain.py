@@ -165,6 +165,20 @@ def test_second_level_names_outside_a_given_department_file_are_warned_about(tmp
     assert ["'泌尿科' is not in the departments file" in problem.message for problem in result.problems] == [True]
 
 
+@pytest.mark.parametrize("bullet", ["-", "- ", "－ ", "• ", "* "])
+def test_a_department_file_may_have_any_bullets(bullet: str, tmp_path: Path) -> None:
+    listing = tmp_path / "departments.txt"
+    listing.write_text(f"外科：\r\n{bullet}骨科\r\n", "utf-8-sig", newline="")
+    assert not read(tmp_path, tagged("外科", "骨科"), departments=listing).problems
+
+
+def test_diagnoses_numbered_from_entry_to_entry_lose_their_numbers(tmp_path: Path) -> None:
+    tags = tagged("外科")["a"]
+    assert isinstance(tags, dict)
+    result = read(tmp_path, {"a": {**tags, "Initial Diagnosis": ["1.右肱骨干骨折", "2.高血压"]}})
+    assert result.cases[0].key.diagnosis == ["右肱骨干骨折", "高血压"]
+
+
 def test_a_department_file_that_does_not_fit_is_an_error_with_its_line(tmp_path: Path) -> None:
     listing = tmp_path / "departments.txt"
     listing.write_text("- 骨科\n外科:\n骨科\n", "utf-8")
@@ -200,6 +214,14 @@ def test_an_absent_picture_is_a_warning_and_the_case_is_kept_without_it(chinese:
     assert ["8.png" in problem.message for problem in result.warnings] == [True]
     assert [image.file for image in result.cases[0].examinations.images] == ["7.png"]
     assert chinese.folder == str(tmp_path.resolve())
+
+
+def test_a_picture_of_several_classes_is_filed_under_the_first_and_the_others_are_named(tmp_path: Path) -> None:
+    (tmp_path / "7.png").write_bytes(PNG)
+    images = [{"filename": "7.png", "category": ["CT", "CT", "MRI"]}]
+    result = read(tmp_path, {"a": {"主诉": "头痛", "图像": images}})
+    assert [image.item for image in result.cases[0].examinations.images] == ["CT"]
+    assert [problem.message for problem in result.problems] == ["picture '7.png' is filed under CT alone, not MRI"]
 
 
 def test_a_picture_outside_the_folder_of_the_source_is_not_taken(tmp_path: Path) -> None:

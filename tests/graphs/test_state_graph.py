@@ -1,15 +1,22 @@
 import threading
 from typing import Any
 
+import pytest
 from langgraph.graph import END, START
 from langgraph.runtime import Runtime
 from typing_extensions import TypedDict
 
+from graphs.catalogue import GRAPHS
 from graphs.state_graph import StateGraph
 
 
 class Count(TypedDict, total=False):
     number: int
+
+
+@pytest.mark.parametrize("name", GRAPHS)
+def test_a_graph_is_compiled_without_a_checkpointer_which_stops_the_development_server(name: str) -> None:
+    assert GRAPHS[name].checkpointer is None and GRAPHS[name].builder is not None
 
 
 async def test_a_condition_is_answered_where_it_is_asked_sync_and_async_with_what_it_asks_for() -> None:

@@ -27,14 +27,18 @@ def test_a_place_names_visit_and_image_class_only_where_there_are_any(state: dic
     assert place(state, "round0", "", "seat1") == where
 
 
-@pytest.mark.parametrize(("stage", "shown"), [("examination", ["ct.png"]), ("diagnosis", [])])
+@pytest.mark.parametrize(("stage", "shown"), [("examination", ["ct.png", "ct-2.png"]), ("diagnosis", [])])
 async def test_a_stage_is_asked_in_the_language_of_the_case_and_with_the_pictures_of_its_report_alone(
     stage: str, shown: list[str]
 ) -> None:
     state = StageState(
         presentation=AT_THE_DOOR,
         results={"CT": "右下肺斑片影"},
-        pictures=[Picture(item="CT", file="/files/ct.png"), Picture(item="MRI", file="/files/mri.png")],
+        pictures=[
+            Picture(item="CT", file="/files/ct.png"),
+            Picture(item="MRI", file="/files/mri.png"),
+            Picture(item="CT", file="/files/ct-2.png"),
+        ],
         image_class="CT",
     )
     here = STAGES[stage]

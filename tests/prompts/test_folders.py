@@ -32,6 +32,16 @@ def test_a_folder_laid_over_ours_holds_name_by_name_and_only_while_it_lies_there
     assert words() == ours
 
 
+def test_a_prompt_as_a_windows_editor_saves_it_is_read(tmp_path: Path) -> None:
+    ours, place = load_prompt("medchain/general", "en", "diagnosis"), "en/medchain/general.md"
+    [text] = [
+        file.read_text("utf-8") for file in (under / place for under in folders.prompt_folders()) if file.exists()
+    ]
+    folder(tmp_path, "", place).joinpath(place).write_text(text, "utf-8-sig", newline="\r\n")
+    with laid_over(tmp_path):
+        assert load_prompt("medchain/general", "en", "diagnosis") == ours
+
+
 def test_what_a_plug_in_adds_lies_under_what_a_run_lays_over(tmp_path: Path) -> None:
     add_prompts(folder(tmp_path / "added", "Added."))
     assert words() == "Added."

@@ -191,7 +191,7 @@ def _read(file: Path | None, seen: tuple[Path, ...]) -> Settings:
     if file is None:
         return {}
     try:
-        values = tomllib.loads(file.read_text("utf-8"))
+        values = tomllib.loads(file.read_text("utf-8-sig"))
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         close = difflib.get_close_matches(file.stem, library_files(), n=3) if not file.exists() else []
         hint = f"; did you mean {' or '.join(close)}?" if close else ""

@@ -58,7 +58,7 @@ def _check(where: str, place: str, file: Path, in_use: list[str], builtin: dict[
     language: Any
     language, _, name = place.removesuffix(".md").partition("/")
     stage_folder = f"{language}/{name.rpartition('/')[0]}/stages/"
-    has_stages = "\nstage_texts:" in file.read_text("utf-8", "replace").partition("\n---\n")[0]
+    has_stages = "\nstage_texts:" in file.read_text("utf-8-sig", "replace").partition("\n---\n")[0]
     stages = [text.removeprefix(stage_folder).removesuffix(".md") for text in in_use if text.startswith(stage_folder)]
     for stage in stages if has_stages else [None]:
         try:

@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cases.text.sentences import clauses, entries, first_sentence, pieces, sentences
+from cases.text.sentences import clauses, entries, entries_of, first_sentence, pieces, sentences
 
 TEXTS = st.lists(
     st.sampled_from(["Dr", "No", "e.g", "E", "p.m", "mm", "5", "12", "肺", "清", " ", "\n", "\u2028"])
@@ -54,6 +54,22 @@ def test_sentences_end_at_their_stops_and_lines_but_not_within_numbers_and_abbre
 )
 def test_a_list_that_is_numbered_in_order_is_parted(text: str, expected: list[str]) -> None:
     assert entries(text) == expected
+
+
+@pytest.mark.parametrize(
+    ("texts", "expected"),
+    [
+        (["1.右肱骨干骨折", "2.高血压病2级"], ["右肱骨干骨折", "高血压病2级"]),
+        (["1. Gout; 2. Gallstones", "3. Asthma"], ["Gout", "Gallstones", "Asthma"]),
+        (["（1）甲", "（2）乙"], ["甲", "乙"]),
+        (["1. Gout", "1. Asthma"], ["Gout", "Asthma"]),
+        (["Gout", "2型糖尿病", "1.5 cm cyst"], ["Gout", "2型糖尿病", "1.5 cm cyst"]),
+        (["Gout", "3. Asthma"], ["Gout", "3. Asthma"]),
+        ([], []),
+    ],
+)
+def test_numbers_of_a_list_may_run_on_from_text_to_text(texts: list[str], expected: list[str]) -> None:
+    assert entries_of(texts) == expected
 
 
 @pytest.mark.parametrize(

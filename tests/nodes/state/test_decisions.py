@@ -6,7 +6,17 @@ from pydantic import ValidationError
 from cases.vocabulary import SECOND_LEVEL
 from llm.schema import answer_schema
 from nodes.collaboration.director import Agreement
-from nodes.state.decisions import Judgement, Round, SubDepartments, Verdict
+from nodes.state.decisions import (
+    AuxiliaryOrders,
+    Decision,
+    Diagnosis,
+    Judgement,
+    PhysicalOrders,
+    Round,
+    SubDepartments,
+    Treatment,
+    Verdict,
+)
 from nodes.state.stage import Options
 from prompts import load_prompt
 
@@ -32,6 +42,21 @@ def test_no_verdict_is_read_out_of_words(said: Any) -> None:
         Verdict.model_validate({"accepted": said, "reason": "不正确"})
     with pytest.raises(ValidationError, match="agreed"):
         Agreement.model_validate({"agreed": said})
+
+
+@pytest.mark.parametrize("context", [None, {"closed": False}, {"closed": True, "terms": ["Orthopedics"]}])
+def test_a_blank_line_of_a_list_is_no_choice_and_blanks_around_one_are_cut(context: Any) -> None:
+    kinds: list[tuple[type[Decision], str, str, dict[str, str]]] = [
+        (SubDepartments, "sub_departments", "Orthopedics", {}),
+        (PhysicalOrders, "items", "Neck Examination", {}),
+        (AuxiliaryOrders, "items", "CT", {}),
+        (Diagnosis, "names", "Gout", {"basis": ""}),
+        (Treatment, "items", "Surgery", {"plan": ""}),
+    ]
+    for kind, field, name, others in kinds:
+        assert kind.model_validate({field: [f" {name}\n"], **others}, context=context).choices() == {name}
+        with pytest.raises(ValidationError):
+            kind.model_validate({field: [name, " "], **others}, context=context)
 
 
 @pytest.mark.parametrize(("said", "meant"), [(True, True), ("Yes", True), ("true", True), ("No", False), (0, False)])

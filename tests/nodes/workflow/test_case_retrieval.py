@@ -1,3 +1,4 @@
+import threading
 from typing import Any
 
 import pytest
@@ -31,6 +32,19 @@ def test_the_setting_says_of_which_language_cases_are_recalled(
     case = next(case for case in load_cases() if case.language == "zh" and case.split == "test")
     GRAPH.invoke({"case": case}, context={"recall_language": wanted, "language": "en"})
     assert languages == asked
+
+
+async def test_the_memory_is_searched_beside_the_event_loop(monkeypatch: pytest.MonkeyPatch) -> None:
+    threads: set[int] = set()
+
+    class Empty:
+        def recall(self, *_: Any, **__: Any) -> list[Any]:
+            threads.add(threading.get_ident())
+            return []
+
+    monkeypatch.setattr("nodes.workflow.case_retrieval.memory_of", lambda context: Empty())
+    await GRAPH.ainvoke({"case": load_cases()[0]})
+    assert threads and threading.get_ident() not in threads
 
 
 def test_where_a_department_has_too_few_cases_those_without_a_department_fill_up(

@@ -48,6 +48,13 @@ def test_a_summary_has_the_stable_keys() -> None:
     assert set(summary["scores"]["average"]) == {"mean", "se", "ci95", "n"}
 
 
+def test_the_average_of_the_published_columns_is_the_published_one() -> None:
+    """MedChain, table 2, MedChain-Agent: 0.5269."""
+    columns = dict(zip(STAGE_NAMES, (0.5873, 0.3505, 0.5836, 0.6566, 0.5218, 0.4613), strict=True))
+    published = scored("a", scores=columns)
+    assert summarise_results([published], SUITE)["scores"]["average"]["mean"] == pytest.approx(0.5269, abs=1e-4)
+
+
 def test_a_failed_case_lowers_no_score() -> None:
     summary = summarise_results([scored("a", 0.5), failed("b")], SUITE)
     assert summary["scores"]["diagnosis"]["mean"] == 0.5 and summary["scores"]["diagnosis"]["n"] == 1

@@ -56,6 +56,12 @@ def file(tmp_path: Path) -> Path:
     return tmp_path / "experiment.toml"
 
 
+def test_a_file_as_a_windows_editor_saves_it_is_read(file: Path) -> None:
+    plain = read(file, EVERY_SECTION)
+    file.write_text(EVERY_SECTION, "utf-8-sig", newline="\r\n")
+    assert read_experiment(file, {}) == plain
+
+
 def test_without_a_file_the_built_in_cases_are_run_offline() -> None:
     experiment = read_experiment(None, {})
     assert experiment.data.cases == "builtin" and experiment.models == {"default": "offline"}

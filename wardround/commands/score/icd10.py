@@ -20,6 +20,8 @@ from wardround.commands.score.reports import ReferenceOption, ReportCase, Report
 from wardround.commands.score.transcripts import JudgeOption, asking
 
 Splitter = Literal["rule", "standard", "llm"]  # how the diseases in a diagnosis are found
+_PUBLISHED_HEADINGS = ("#诊断结果#", "#诊断依据#")
+_AS_PUBLISHED = f"{' and '.join(_PUBLISHED_HEADINGS)} in this spelling"
 
 
 def icd10(
@@ -45,23 +47,24 @@ def icd10(
     reference (sound mode), or is left out (paper mode).
     """
     cases = read_report_cases(source, reference)
+    sound = mode == "sound"
     with_diagnosis = [case for case in cases if _has_diagnosis(case, mode)]
     if not with_diagnosis:
-        refuse(
-            f"{source}: no report has a diagnosis; expected a heading such as #诊断结果# or # Diagnosis in each report"
+        wanted = (
+            "a heading such as #诊断结果# or # Diagnosis" if sound else f"{_AS_PUBLISHED} (--mode sound: others too)"
         )
+        refuse(f"{source}: no report has a diagnosis; expected {wanted} in each report")
     if terms == ICD10CM and sum(case.language == "zh" for case in with_diagnosis) * 2 > len(with_diagnosis):
         refuse(f"{source}: the reports are Chinese, but {ICD10CM} is English; give a Chinese list with --terms FILE")
     term_list = load_terms(terms)
-    diseases, failures = _split(with_diagnosis if mode == "paper" else cases, splitter, term_list, judge)
-    mode_rule: Rule = "published" if mode == "paper" else "code"
+    diseases, failures = _split(cases if sound else with_diagnosis, splitter, term_list, judge)
+    mode_rule: Rule = "code" if sound else "published"
     rules = {rule: agreement(diseases, term_list, rule) for rule in RULES}
     answered: dict[str, Estimate] = {}
     notes = []
     if len(with_diagnosis) < len(cases):
-        sound = mode == "sound"
-        what = "count as naming no disease" if sound else "are left out"
-        notes = [f"{len(cases) - len(with_diagnosis)} of {len(cases)} reports have no diagnosis and {what}."]
+        what = "and count as naming no disease" if sound else f"(in files: {_AS_PUBLISHED}) and are left out"
+        notes = [f"{len(cases) - len(with_diagnosis)} of {len(cases)} reports have no diagnosis {what}."]
         with_diagnosis_ids = {case.case_id for case in with_diagnosis}
         answered_cases = [case for case in diseases if case.predicted or case.case_id in with_diagnosis_ids]
         answered = agreement(answered_cases, term_list, mode_rule).columns if sound else {}
@@ -79,7 +82,7 @@ def icd10(
 def _has_diagnosis(case: ReportCase, mode: Definition) -> bool:
     """Whether the report has a diagnosis; the authors also require a basis, and two exact headings."""
     if mode == "paper" and case.text:
-        return all(heading in case.text for heading in ("#诊断结果#", "#诊断依据#"))
+        return all(heading in case.text for heading in _PUBLISHED_HEADINGS)
     return "diagnosis" in case.report
 
 

@@ -143,6 +143,17 @@ def test_a_report_without_a_diagnosis_misses_all_and_is_left_out_only_as_the_pap
     assert run("icd10", write(bare), "--terms", terms).exit_code == 2
 
 
+def test_paper_mode_says_which_spelling_of_the_headings_it_reads(write: Any, terms: Path) -> None:
+    spaced = evaluation(1, doctor_diagnosis={"patient_id": 1, "diagnosis": "# 诊断结果\n胃炎\n# 诊断依据\n胃镜"})
+    assert run("icd10", write(spaced), "--terms", terms).exit_code == 0
+    refused = run("icd10", write(spaced), "--terms", terms, "--mode", "paper")
+    assert refused.exit_code == 2 and "expected #诊断结果# and #诊断依据# in this spelling" in refused.stderr
+    result = run("icd10", write(evaluation(2), spaced), "--terms", terms, "--mode", "paper")
+    assert "1 of 2 reports have no diagnosis (in files: #诊断结果# and #诊断依据# in this" in " ".join(
+        result.stdout.split()
+    )
+
+
 def test_chinese_reports_are_not_linked_to_english_terms(write: Any) -> None:
     result = run("icd10", write(evaluation(1)))
     assert result.exit_code == 2 and "--terms" in result.stderr
