@@ -150,9 +150,8 @@ def _values(
     """Return the value of each placeholder, and the lists of repeated steps; "none mentioned" etc. is empty."""
     sections, diagnostic, disease = note.sections, knowledge.diagnostic, knowledge.disease
     risks = disease.risk_factors
-    signs = _meaningful(
-        f"{sign.name} ({sign.description})" if sign.description else sign.name for sign in disease.signs_and_symptoms
-    )
+    described = ((phrase(sign.name), phrase(sign.description)) for sign in disease.signs_and_symptoms)
+    signs = _meaningful(mark("clause", language).join(filter(None, parts)) for parts in described)
     names = _meaningful(sign.name for sign in disease.signs_and_symptoms)
     complaint = normalise("\n".join(sections.get("chief_complaint", ())))
     unmentioned = [name for name in names if not spelled(normalise(name)).search(complaint)]

@@ -33,15 +33,17 @@ async def score(
         return CaseScores.none_of(suite.published, "no dialogue was written")
     if not told:
         dialogue = dialogue.model_copy(update={"diseases": [], "inferred": ""})
+    counted = statistics_of(dialogue)
+    silent = {name: _SILENT for name, value in counted.items() if value is None}
     try:
         found = await score_clini_eval(dialogue, settings)
     except NothingToScoreError as error:
         return CaseScores.none_of(suite.published, str(error))
     except UNANSWERED as error:
-        return CaseScores.none_of(suite.published, error)
-    values = {**statistics_of(dialogue), **found.mains, TOTAL: found.total}
-    values |= {ASSESSED: found.assessed, ASSESSABLE: found.assessable}
-    missing = {name: _SILENT if name in STATISTICS else _PARTLY for name, value in values.items() if value is None}
+        unjudged = CaseScores.none_of((*MAINS, TOTAL, ASSESSED, ASSESSABLE), error)
+        return CaseScores({**counted, **unjudged.values}, {**silent, **unjudged.unscored})
+    values = {**counted, **found.mains, TOTAL: found.total, ASSESSED: found.assessed, ASSESSABLE: found.assessable}
+    missing = {name: silent.get(name, _PARTLY) for name, value in values.items() if value is None}
     leaves = {name: points for name, points in found.by_name.items() if points is not None}  # extra columns
     return CaseScores(values | leaves, missing)
 

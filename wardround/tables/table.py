@@ -141,7 +141,7 @@ class Table:
         n_ranks = ranks.nunique() if column.ranked else 0
         bounded = means.copy()
         bounded.update(means[[*self.bounds.values()]].set_axis([*self.bounds]))  # where there is a bound
-        ranks = ranks.where(ranks == self._ranks(bounded))
+        ranks = ranks.where(ranks == self._ranks(bounded).reindex(ranks.index))  # all cases of a row may have failed
         p_values = self.frame.get(f"{column.name}_p", [None] * len(means))
         return [
             Shown(

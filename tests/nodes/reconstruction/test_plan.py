@@ -41,7 +41,7 @@ def knowing(**diagnostic: Any) -> ClinicalKnowledge:
             }
         ),
         disease=DiseaseKnowledge(
-            signs_and_symptoms=[Sign(name="fever", description="high"), Sign(name="chills", description="")],
+            signs_and_symptoms=[Sign(name="fever", description="high."), Sign(name="chills", description="")],
             associated_conditions=["Not specified"],
             risk_factors=RiskFactors(
                 family_history=["cystic fibrosis"],
@@ -85,9 +85,16 @@ def test_no_placeholder_is_left_over_whoever_speaks_and_whatever_is_known(
         assert not LEFT_OVER.search(opening_words(roles, language))
 
 
+def test_a_sign_is_asked_for_in_the_marks_of_the_language_and_as_one_sentence() -> None:
+    signs = [Sign(name="咳嗽。", description="夜间重。")]
+    known = knowing()
+    known = known.model_copy(update={"disease": known.disease.model_copy(update={"signs_and_symptoms": signs})})
+    assert "：咳嗽，夜间重。" in steps(known, "zh")["sign"][0]
+
+
 def test_what_is_known_is_asked_entry_by_entry_and_what_says_nothing_is_not() -> None:
     found = steps(knowing())
-    assert len(found["sign"]) == 2 and "fever (high)" in found["sign"][0]
+    assert len(found["sign"]) == 2 and "fever, high." in found["sign"][0]
     assert "associated_conditions" not in found
     assert [text for text in found["other_factor"] if "smoking" in text or "birds" in text] == found["other_factor"]
     assert "cystic fibrosis" in found["family_factor"][0] and "the skin" in found["named_system"][0]

@@ -2,7 +2,7 @@ import pytest
 
 from llm import ModelSettings
 from nodes.state.chart import Turn
-from scoring.clini_eval.points import MAINS, TOTAL
+from scoring.clini_eval.points import MAINS, STATISTICS, TOTAL
 from scoring.clini_eval.suite import suite
 from scoring.consultation import ConsultationAnswers
 from tests.graphs.scripting import builtin
@@ -32,12 +32,13 @@ async def test_a_patient_who_said_nothing_has_no_mean_of_words_and_the_reason_sa
     assert scores.unscored["Avg. Words Pt."] == "no one spoke on this side of the dialogue"
 
 
-async def test_a_judge_who_fails_leaves_the_case_unscored_by_name() -> None:
+async def test_a_judge_who_fails_leaves_the_points_unscored_by_name_and_what_is_counted_stands() -> None:
     with FakeServer(answer=lambda request: "no JSON") as server:
         settings = ModelSettings(models={"default": f"openai:judge@{server.base_url}"}, max_attempts=1)
         scores = await suite.score(CASE, ANSWERS, settings)
     assert {name: scores.values[name] for name in MAINS} == dict.fromkeys(MAINS)
     assert scores.unscored[TOTAL].startswith("judge failed: unparseable_answer")
+    assert {name: scores.values[name] for name in STATISTICS} == dict(zip(STATISTICS, (1.0, 3.0, 1.0), strict=True))
 
 
 async def test_a_judge_who_answers_gives_all_numbers() -> None:

@@ -50,6 +50,8 @@ def test_a_level_out_of_range_is_an_error_and_never_clipped(level: int) -> None:
         ("甲亢", "甲状腺功能亢进症"),
         ("左侧股骨颈骨折", "股骨颈骨折（左）"),
         ("急性阑尾炎？", "急性阑尾炎"),
+        ("Acute appendicitis (K35.8)", "Acute appendicitis"),
+        ("急性阑尾炎（ICD-10 K35.80）", "急性阑尾炎"),
     ],
 )
 def test_spellings_of_one_diagnosis_are_the_same(one: str, other: str) -> None:
@@ -69,6 +71,7 @@ def test_spellings_of_one_diagnosis_are_the_same(one: str, other: str) -> None:
         ("hypertension", "hypotension", DIFFERENT),
         ("type 1 diabetes", "type 2 diabetes", DIFFERENT),
         ("Hepatitis A", "Hepatitis B", DIFFERENT),
+        ("Burst fracture (T11)", "Burst fracture (T12)", DIFFERENT),
         ("left femoral neck fracture", "right femoral neck fracture", DIFFERENT),
         ("acute pancreatitis", "chronic pancreatitis", DIFFERENT),
         ("diverticulitis", "diverticulosis", DIFFERENT),

@@ -71,6 +71,8 @@ def test_the_best_row_is_marked_only_if_it_is_best_with_failed_cases_as_wrong_to
     assert marked({0: 1}, 0.9, 0.8, 0.4, 0.3) == "b.s."  # the second row bounds the first
     assert marked({0: 1}, 0.9, 0.1, 0.4, 0.3) == "...."  # it owes its rank to the cases that failed
     assert marked({0: 1}, 0.9, None, 0.4, 0.3) == "b.s."  # a column without a bound
+    assert marked({0: 1}, None, 0.0, 0.4, 0.3) == "..b."  # all cases of the first row failed
+    assert marked({0: 1, 2: 3}, None, 0.0, None, 0.0) == "...."  # all of both
 
 
 def test_latex_has_the_layout_of_the_papers() -> None:
