@@ -129,6 +129,7 @@ class Suite:
             that a failed case counts as wrong only where it could have been right.
         means: averages of some published columns that the paper prints, by name: title and columns.
         notes: what a reader of the table must know, such as the range of the scores.
+        parts: names of further scores of each case, of which the columns are sums and which have no column.
         metrics: the added columns by name.
     """
 
@@ -144,6 +145,7 @@ class Suite:
     without_reference: Callable[[Case], Mapping[str, str]] = lambda case: {}
     means: Mapping[str, tuple[str, Sequence[str]]] = field(default_factory=dict)
     notes: str = ""
+    parts: Collection[str] = ()
     metrics: Registry[Metric] = field(default_factory=lambda: Registry("metric"), repr=False)
 
     @property

@@ -64,7 +64,8 @@ class RecordedRun:
         found = sorted(self._directory.results(), key=lambda result: result.key)
         plugins = (self.manifest.get("plugins") or {}).values()  # if one has gone, `_tell_missing` has said so
         of_plugins = {name.removeprefix("metric ") for plugin in plugins for name in plugin["adds"]}
-        if lost := sorted({name for result in found for name in result.scores} - {*self.suite.columns} - of_plugins):
+        known = {*self.suite.columns, *self.suite.parts, *of_plugins}
+        if lost := sorted({name for result in found for name in result.scores} - known):
             _tell_once(
                 f"{self.path}: read without {', '.join(lost)}, which a script had registered; load it with --plugin"
             )

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from scoring.metrics.statistics import INTERVALS
 from wardround.analysis.paired import Difference, differences, margin_of, unlike
 from wardround.config.experiment import ConfigurationError, flat
 from wardround.store.recorded_run import RecordedRun
@@ -55,7 +56,7 @@ def differences_table(runs: Sequence[RecordedRun], margin: float | None = None) 
         for run, found in zip(runs[1:], differences(runs, margin), strict=True)
         for row in _rows(run, first, found, margin)
     ]
-    notes = [*_notes(runs, margin), *(f"{run.name}: {counts(run)}." for run in runs)]
+    notes = [*_notes(runs, rows, margin), *(f"{run.name}: {counts(run)}." for run in runs)]
     return Table("comparison", f"Differences to {first.name}", columns, rows, notes, by_rules=judge_notes(runs))
 
 
@@ -90,7 +91,7 @@ def brief_tables(runs: Sequence[RecordedRun], differences: Table, margin: float 
     ]
     for number, run in enumerate(runs[1:]):
         rows = differences.rows[number * len(titles) : (number + 1) * len(titles)]
-        notes = _notes(runs, margin) if run is runs[-1] else []
+        notes = _notes(runs, differences.rows, margin) if run is runs[-1] else []
         yield Table("differences", f"{run.name} - {runs[0].name}", columns, rows, notes)
 
 
@@ -122,12 +123,14 @@ def _rows(
         }
 
 
-def _notes(runs: Sequence[RecordedRun], margin: float | None) -> list[str]:
+def _notes(runs: Sequence[RecordedRun], rows: Sequence[Mapping[str, Any]], margin: float | None) -> list[str]:
     suite = runs[0].suite
+    methods = {row["interval"] for row in rows}
+    used = [words for how, words in INTERVALS.items() if how in methods]
     margins = {found for name in suite.titles if (found := margin_of(suite, name, margin)) is not None}
     notes = [
         "Differences are paired over the cases that both runs scored; an average is the mean of the columns' mean "
-        "differences. Intervals: BCa bootstrap (none where all differences are equal).",
+        f"differences. Intervals: {'; '.join([*used, 'none where all differences are equal'])}.",
         "p: paired permutation test of the mean difference. Holm's correction and the false discovery rate (FDR) cover "
         "the columns of all runs together; averages are corrected separately.",
         "needed: cases needed to detect a difference of this size with 80 % power (two-sided test at 5 %).",

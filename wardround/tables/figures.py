@@ -3,9 +3,12 @@
 import io
 import math
 import textwrap
+import warnings
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from unicodedata import east_asian_width
 
 import numpy as np
 import pandas as pd
@@ -19,9 +22,15 @@ if TYPE_CHECKING:
 # Okabe and Ito's colours, distinguishable with colour vision deficiency.
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000")
 MARKERS = "osD^vPX"
+# Fonts with Chinese letters on Linux, Windows and macOS, for PNG; matplotlib's own has none.
+_CHINESE_FONTS = (
+    *("Noto Sans CJK SC", "Noto Sans SC", "Source Han Sans SC", "WenQuanYi Micro Hei", "WenQuanYi Zen Hei"),
+    *("Microsoft YaHei", "SimHei", "PingFang SC", "Hiragino Sans GB", "Heiti SC"),
+)
 _STYLE = Path(__file__).with_name("figures.mplstyle")
 _PANELS_ACROSS = 4  # panels side by side
-_CHARACTERS_PER_INCH = 24  # in the smallest text
+_CHARACTERS_PER_INCH = 19  # in the smallest text
+_MOST_NUMBERED = 6  # runs whose bars have room for their numbers
 
 
 def draw_scores(table: Table) -> "Figure":
@@ -30,9 +39,8 @@ def draw_scores(table: Table) -> "Figure":
     names = table.frame["run"].tolist()
     down = math.ceil(len(scores) / _PANELS_ACROSS)
     across = math.ceil(len(scores) / down)
-    figure, panels = panels_of(
-        down, across, (2.1 * across + 0.9, down * (0.75 + 0.27 * len(names))), sharey=True, used=len(scores)
-    )
+    size = (2.1 * across + 0.9 + _further_width(names), down * (0.75 + 0.27 * len(names)))
+    figure, panels = panels_of(down, across, size, sharey=True, used=len(scores))
     for panel, score in zip(panels, scores, strict=True):
         panel.set_title(score.title, loc="left")
         panel.grid(axis="y", visible=False)
@@ -40,6 +48,9 @@ def draw_scores(table: Table) -> "Figure":
         if score.ends:
             panel.set_xlim(*score.ends)
         points = table.points(score.name)
+        panel.locator_params(axis="x", nbins=4)
+        if points.empty:
+            panel.set_xticks([])
         for row in points.index:
             point = points.loc[[row]]
             panel.errorbar(
@@ -54,15 +65,16 @@ def draw_scores(table: Table) -> "Figure":
 def draw_consensus(table: Table) -> "Figure":
     """Draw the share of cases in consensus by round, a line per run (AI Hospital, Figure 4)."""
     rounds = {int(column.title): column.name for column in table.columns if column.title.isdecimal()}
-    figure, (panel,) = panels_of(1, 1, (4.8, 3.0))
+    names = table.frame["run"].tolist()
+    figure, (panel,) = panels_of(1, 1, _size_with_legend(4.8, 3.0, names))
     by_round = {number: table.points(name) for number, name in rounds.items()}
-    for place, name in enumerate(table.frame["run"]):
+    for place, name in enumerate(names):
         known = pd.DataFrame({number: found.loc[place] for number, found in by_round.items() if place in found.index}).T
         if len(known):
             _line(panel, known, place, name, 0.04 * (place - (len(table.rows) - 1) / 2))
     panel.set_xticks(list(rounds))
     panel.set(xlabel="Rounds of discussion", ylabel="Share of cases in consensus", ylim=(0, 1))
-    _legend_right(panel)
+    _explain(figure, [panel], names)
     return figure
 
 
@@ -72,14 +84,16 @@ def draw_error_propagation(table: Table) -> "Figure":
 
     stages = table.frame["stage"].unique()
     runs = table.frame.groupby("run", sort=False)
-    figure, (left, right) = panels_of(1, 2, (8.6, 3.2))
+    names = [str(name) for name in runs.groups]
+    figure, (left, right) = panels_of(1, 2, _size_with_legend(8.6, 3.2, names))
     width = 0.8 / len(runs)
     accuracy = table.points("accuracy")
     for number, (name, rows) in enumerate(runs):
         shift = number - (len(runs) - 1) / 2
         at = np.arange(len(rows))
         bars = left.bar(at + shift * width, rows["still_right"], width * 0.92, color=_colour(number), label=name)
-        left.bar_label(bars, fontsize=7, padding=1)
+        if len(runs) <= _MOST_NUMBERED:
+            left.bar_label(bars, fontsize=7, padding=1)
         left.bar(
             at + shift * width, rows["unscored"], width * 0.92, bottom=rows["still_right"],
             color="none", edgecolor=_colour(number), hatch="///", linewidth=0.6,
@@ -89,19 +103,22 @@ def draw_error_propagation(table: Table) -> "Figure":
     right.set_title("Accuracy, all earlier stages right", loc="left")
     for panel in (left, right):
         panel.set_xticks(range(len(stages)), stages, rotation=30, ha="right", rotation_mode="anchor")
+        panel.set_xlim(-0.5, len(stages) - 0.5)
         panel.grid(axis="x", visible=False)
     left.yaxis.set_major_locator(MaxNLocator(integer=True))
+    left.set_ylim(0, 1.1 * max(1, (table.frame["still_right"] + table.frame["unscored"]).max()))
     right.set_ylim(0, 1)
     if len(runs) > 1:
-        _legend_right(right)
+        _explain(figure, [left, right], names)
     return figure
 
 
 def draw_learning_curve(table: Table) -> "Figure":
     """Draw the average of each fifth of the cases, and its gain over the first run, a line per run."""
-    figure, panels = panels_of(1, 2, (8.6, 3.2))
+    names = table.frame["run"].unique().tolist()
+    figure, panels = panels_of(1, 2, _size_with_legend(8.6, 3.2, names))
     _draw_lines(panels, table, "run", "block", xlabel="Fifth of the cases")
-    _legend_right(panels[1])
+    _explain(figure, panels, names)
     return figure
 
 
@@ -111,8 +128,7 @@ def draw_simulators(table: Table) -> "Figure":
     down = math.ceil(metrics / 3)
     figure, panels = panels_of(down, 3, (9.6, 2.5 * down), used=metrics)
     _draw_lines(panels, table, "simulator", "round", xlabel="Exchanges before")
-    handles, labels = max((panel.get_legend_handles_labels() for panel in panels), key=lambda each: len(each[1]))
-    figure.legend(handles, labels, frameon=False, loc="outside lower center", ncols=5)
+    _explain(figure, panels, table.frame["simulator"].unique().tolist(), loc="outside upper center", ncols=5)
     return figure
 
 
@@ -131,11 +147,11 @@ def draw_actions(table: Table) -> "Figure":
             share = rows[action.name].astype(float).to_numpy()
             panel.bar(rows["turn"].astype(int), share, 0.9, bottom=below, label=action.title)
             below += share
-        panel.set_title(str(name), loc="left")
+        panel.set_title(_title(name), loc="left")
         panel.set(xlabel="Turn", ylim=(0, 1), xlim=(0.4, table.frame["turn"].astype(int).max() + 0.6))
         panel.grid(visible=False)
     panels[0].set_ylabel("Share of dialogues that go on")
-    figure.legend(*panels[0].get_legend_handles_labels(), frameon=False, loc="outside right center", fontsize=7)
+    _explain(figure, panels, [action.title for action in actions], fontsize=7)
     return figure
 
 
@@ -152,7 +168,7 @@ def draw_rounds(table: Table) -> "Figure":
         ]
         panel.bxp(stats, positions=list(turns), widths=0.6, showfliers=False, manage_ticks=False)
         _line(panel, points.reindex(rows.index).set_axis(turns).dropna(), number, "Diagnosis", 0.0)
-        panel.set_title(str(name), loc="left")
+        panel.set_title(_title(name), loc="left")
         panel.set(xlabel="Round", ylim=(0, 100), xlim=(0.4, table.frame["round"].astype(int).max() + 0.6))
     panels[0].set_ylabel("Percent: coverage (boxes),\ndiagnosis (line)")
     return figure
@@ -183,7 +199,7 @@ def draw_win_rates(table: Table) -> "Figure":
         panel.set(xlim=(-0.5, len(aspects) - 0.5), ylim=(0, 100))
         panel.grid(axis="x", visible=False)
     panels[0].set_ylabel("Wins, percent of what was decided")
-    figure.legend(*panels[0].get_legend_handles_labels(), frameon=False, loc="outside lower center", ncols=7)
+    _explain(figure, panels, table.frame["run"].unique().tolist(), loc="outside upper center", ncols=7)
     return figure
 
 
@@ -203,8 +219,8 @@ def draw_radar(table: Table) -> "Figure":
         panel.set_xticks(angles, [aspect.title for aspect in aspects])
         panel.tick_params(axis="x", pad=14)
         panel.set(ylim=(0, 1), yticks=(0.5, 1.0))
-    handles_and_labels, scale = panels[0].get_legend_handles_labels(), "1: the best doctor's win rate in the aspect"
-    figure.legend(*handles_and_labels, title=scale, frameon=False, loc="outside lower center", ncols=4)
+    scale = "1: the best doctor's win rate in the aspect"
+    _explain(figure, panels, table.frame["run"].unique().tolist(), title=scale, loc="outside upper center", ncols=4)
     return figure
 
 
@@ -235,7 +251,7 @@ def draw_formats(table: Table) -> "Figure":
     panel.set_ylim(0, 100)
     panel.set_ylabel("Right diagnoses, percent")
     panel.grid(axis="x", visible=False)
-    figure.legend(frameon=False, loc="outside lower center", ncols=2)
+    figure.legend(frameon=False, loc="outside upper center", ncols=2)
     return figure
 
 
@@ -260,18 +276,21 @@ def draw_matrix(table: Table, lowest: int = -1, colours: str = "RdBu_r") -> "Fig
 
 def draw_information(table: Table) -> "Figure":
     """Draw a panel for each kind of information: the share known by round, a line per run (Med-PMC, Figure 4a)."""
-    figure, panels = panels_of(1, sum(column.mean for column in table.columns), (9.0, 3.0), sharey=True)
+    names = table.frame["run"].unique().tolist()
+    panels_across = sum(column.mean for column in table.columns)
+    figure, panels = panels_of(1, panels_across, _size_with_legend(9.0, 3.0, names), sharey=True)
     last = table.frame["round"].max() + 0.5
     _draw_lines(panels, table, "run", "round", xlabel="Round", xlim=(0.5, last), ylim=(0, 1))
-    if table.frame["run"].nunique() > 1:
-        _legend_right(panels[-1])
+    if len(names) > 1:
+        _explain(figure, panels, names)
     return figure
 
 
 def figures_of(table: Table) -> "Iterator[tuple[str, Figure]]":
     """Yield the figures of a table by name, with a note below where offline rules took part."""
     for name, draw in table.pictures.items():
-        figure = draw(table)
+        with _our_style():
+            figure = draw(table)
         if table.by_rules:
             lines = textwrap.wrap(" ".join(table.by_rules), int(_CHARACTERS_PER_INCH * figure.get_figwidth()))
             figure.supxlabel("\n".join(lines), fontsize=6, color="0.4", parse_math=False)
@@ -280,23 +299,35 @@ def figures_of(table: Table) -> "Iterator[tuple[str, Figure]]":
 
 def as_svg(figure: "Figure") -> str:
     """Return the figure as SVG."""
-    import matplotlib
-
     text = io.StringIO()
-    with matplotlib.rc_context(fname=_STYLE):
+    with _our_style():
         figure.savefig(text, format="svg", metadata={"Date": None})
     figure.set_layout_engine("none")  # the layout is done; the next picture need not repeat it
     return text.getvalue()
 
 
 def as_png(figure: "Figure") -> bytes:
-    """Return the figure as PNG, at print resolution."""
-    import matplotlib
+    """Return the figure as PNG, at print resolution; Chinese letters need a font of this machine that has them."""
+    from matplotlib.font_manager import fontManager
+    from matplotlib.text import Text
 
+    installed = set(fontManager.get_font_names())
+    for text in figure.findobj(Text):
+        text.set_fontfamily(["sans-serif", *(font for font in _CHINESE_FONTS if font in installed)])
     picture = io.BytesIO()
-    with matplotlib.rc_context(fname=_STYLE):
+    with _our_style():
         figure.savefig(picture, format="png", dpi=200, metadata={"Software": None})
     return picture.getvalue()
+
+
+@contextmanager
+def _our_style() -> Iterator[None]:
+    """Draw in our style; a letter that no font has is a box in PNG, and in SVG a matter of the reader's fonts."""
+    import matplotlib
+
+    with matplotlib.rc_context(fname=_STYLE), warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Glyph .* missing from font")
+        yield
 
 
 def panels_of(
@@ -310,10 +341,9 @@ def panels_of(
     projection: str | None = None,
 ) -> "tuple[Figure, list[Axes]]":
     """Return an empty figure in our style and the panels in use, left to right; ``heights`` are the rows' ratios."""
-    import matplotlib
     from matplotlib.figure import Figure
 
-    with matplotlib.rc_context(fname=_STYLE):
+    with _our_style():
         figure = Figure(figsize=size, layout="constrained")
         panels = figure.subplots(
             down, across, sharey=sharey, squeeze=False, height_ratios=heights, subplot_kw={"projection": projection}
@@ -352,8 +382,36 @@ def _draw_lines(panels: "Sequence[Axes]", table: Table, by: str, along: str, **l
         panel.set(**look)
 
 
-def _legend_right(panel: "Axes") -> None:
-    panel.legend(frameon=False, loc="center left", bbox_to_anchor=(1.0, 0.5))
+def _explain(
+    figure: "Figure", panels: "Sequence[Axes]", names: Sequence[str], *, loc: str = "outside right upper", **look: Any
+) -> None:
+    """Add a legend of what any panel shows of these names, in their order; the note of rules has the lower edge."""
+    shown = {
+        label: handle for panel in panels for handle, label in zip(*panel.get_legend_handles_labels(), strict=True)
+    }
+    labels = [name for name in map(str, names) if name in shown]
+    if labels:
+        figure.legend([shown[name] for name in labels], labels, frameon=False, loc=loc, **look)
+
+
+def _size_with_legend(width: float, height: float, names: Sequence[str]) -> tuple[float, float]:
+    """Return the size in inches at which a legend of these names at the right leaves the panels their room."""
+    return width + _further_width(names), max(height, 0.4 + 0.2 * len(names))
+
+
+def _further_width(names: Sequence[str]) -> float:
+    """Return the inches that the longest of these names needs beyond a name of usual length."""
+    from matplotlib.textpath import TextPath
+
+    # A Chinese letter, which matplotlib's font lacks, is as wide as its widest Latin one.
+    measured = ("".join("W" if east_asian_width(letter) in "WF" else letter for letter in name) for name in names)
+    with _our_style():
+        return max(0.0, *(TextPath((0, 0), name, size=9).get_extents().width / 72 - 1.8 for name in measured))
+
+
+def _title(name: object) -> str:
+    """Break a long name into lines, so that it ends before the next panel's."""
+    return textwrap.fill(str(name), 28)
 
 
 def _line(panel: "Axes", points: pd.DataFrame, number: int, label: str, shift: float) -> None:

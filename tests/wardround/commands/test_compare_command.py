@@ -18,6 +18,24 @@ def test_the_differences_are_also_written_as_csv_and_latex(tmp_path: Path) -> No
     assert r"\toprule" in (tmp_path / "c.tex").read_text("utf-8")
 
 
+def test_the_note_names_the_intervals_that_the_differences_have(tmp_path: Path) -> None:
+    one, two = (
+        write_run(
+            tmp_path / name,
+            [graded(str(n), scores={"referral_level1": float(n < right), "treatment": n / right}) for n in range(6)],
+            graph="clinical_workflow",
+        )
+        for name, right in (("one", 2), ("two", 5))
+    )
+    told = wardround("compare", one, two, "--csv", tmp_path / "c.csv").stdout
+    rows = csv.DictReader((tmp_path / "c.csv").read_text("utf-8").splitlines())
+    assert {row["interval"] for row in rows} == {"matched", "bca", ""}
+    assert (
+        "Intervals: BCa bootstrap over cases; Agresti and Min (each case is right or wrong); none where all differences "
+        "are equal." in " ".join(told.split())
+    )
+
+
 def test_in_what_the_runs_were_set_otherwise_is_said(tmp_path: Path) -> None:
     one, two = (
         write_run(tmp_path / name, [graded("a")], models={"patient": patient}, graph="consultation", suite="mvme")

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from nodes.patients.systems import PATIENTS
+from scoring.clini_eval.points import LEAVES
 from tests.support.metrics import suites_given_back
 from tests.support.recorded_runs import ENGLISH, call, graded, write_run
 from wardround import plugins
@@ -182,6 +183,16 @@ def test_reading_a_received_run_runs_no_code_that_its_sender_named(
     monkeypatch.delitem(sys.modules, "ward_sent")
     with suites_given_back():
         assert "brief" in find_runs([run])[0].suite.columns
+
+
+@pytest.mark.parametrize("suite", ["clini_eval", "clini_eval_paper"])
+def test_the_points_of_clini_evals_items_are_known_though_they_are_no_columns(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, suite: str
+) -> None:
+    scored = graded("a")
+    scored.scores = {leaf.column: 1.0 for leaf in LEAVES.values()}
+    (run,) = find_runs([write_run(tmp_path / "run", [scored], graph="consultation", suite=suite)])
+    assert run.results and not caplog.records
 
 
 def test_scores_of_a_metric_that_a_script_had_registered_are_missed_by_name(

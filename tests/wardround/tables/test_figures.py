@@ -1,15 +1,29 @@
 """Figures: the same bytes from the same table, and nothing in a name is obeyed."""
 
+from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 from xml.etree import ElementTree
 
 import pytest
 
-from tests.support.recorded_runs import discussed, write_run
+from tests.support.recorded_runs import discussed, graded, write_run
 from wardround.store.recorded_run import find_runs
-from wardround.tables.figures import as_png, as_svg, draw_matrix, draw_shares, figures_of
+from wardround.tables.figures import (
+    as_png,
+    as_svg,
+    draw_information,
+    draw_learning_curve,
+    draw_matrix,
+    draw_shares,
+    draw_simulators,
+    figures_of,
+)
 from wardround.tables.making import make_tables, write_tables
 from wardround.tables.table import Column, Table
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 
 def drawn(path: Path, name: str) -> str:
@@ -49,6 +63,74 @@ def test_a_figure_of_runs_that_rules_played_says_so(tmp_path: Path) -> None:
     path = write_run(tmp_path / "$run$", [discussed("a", 1, models={"intern": ["offline"]})])
     svg = " ".join(drawn(path, "consensus").split())
     assert "Answered by offline rules, not by a model: intern." in svg
+
+
+def lines(name: str, **values: float | None) -> Table:
+    """Return a table of figures by round, in which each run has the same value in each round."""
+    rows = [
+        {"run": run, "round": number, "block": number, "a_mean": 0.5, "a_low": 0.4, "a_high": 0.6}
+        | {f"b_{part}": value for part in ("mean", "low", "high")}
+        for run, value in values.items()
+        for number in (1, 2)
+    ]
+    columns = [Column("run", "Run", key=True), *(Column(each, each.upper(), mean=True) for each in "ab")]
+    return Table(name, name, columns, rows, pictures={name: PICTURES[name]})
+
+
+PICTURES = {"information": draw_information, "learning_curve": draw_learning_curve}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", PICTURES)
+def test_a_legend_names_each_run_that_any_panel_shows(name: str, recwarn: pytest.WarningsRecorder) -> None:
+    ((_, figure),) = figures_of(lines(name, one=None, two=None))  # nobody has a value in the last panel
+    assert [text.get_text() for text in figure.legends[0].texts] == ["one", "two"]
+    assert as_svg(figure) and not recwarn.list
+
+
+@pytest.mark.slow
+def test_error_propagation_of_runs_that_have_nothing_right_is_drawn_from_zero(
+    tmp_path: Path, recwarn: pytest.WarningsRecorder
+) -> None:
+    for name in ("one", "two"):
+        scores = {"referral_level1": 0.0}
+        write_run(tmp_path / name, [graded("a", scores=scores)], graph="clinical_workflow")
+    (made,) = make_tables(find_runs([tmp_path]), ["error_propagation"])
+    ((_, figure),) = figures_of(made.tables[0])
+    left, right = figure.axes
+    assert left.get_ylim()[0] == 0 and [tick for tick in left.get_yticks() if tick % 1] == []
+    assert right.get_xlim() == (-0.5, 4.5) and len(figure.legends[0].texts) == 2
+    assert as_svg(figure) and not recwarn.list
+
+
+@pytest.mark.slow
+def test_long_and_chinese_names_leave_room_and_warn_of_nothing(
+    tmp_path: Path, recwarn: pytest.WarningsRecorder
+) -> None:
+    for name in ("W" * 200, "基线" * 30, "tab\there"):
+        write_run(tmp_path / name, [discussed("a", 1)])
+    made = make_tables(find_runs([tmp_path]), ["scores", "consensus"])
+    for one in made:
+        ((_, figure),) = figures_of(one.tables[0])
+        svg = as_svg(figure)
+        assert "基线" * 30 in svg and as_png(figure) and figure.axes[0].get_position().width * figure.get_figwidth() > 1
+    assert not recwarn.list
+
+
+@pytest.mark.slow
+def test_legend_and_note_of_rules_do_not_cover_each_other_and_the_note_is_not_cut_off() -> None:
+    table = replace(lines("information", one=0.1, two=0.2), by_rules=["Answered by offline rules: memory_bank."] * 12)
+    table = replace(table, pictures={"information": draw_information, "simulators": draw_by_simulator})
+    for _, figure in figures_of(table):
+        as_svg(figure)
+        note, legend = (each.get_window_extent() for each in (figure._supxlabel, figure.legends[0]))  # type: ignore[attr-defined]
+        assert not note.overlaps(legend)
+        assert note.x0 >= 0 and note.x1 <= figure.bbox.width and note.y0 >= 0
+
+
+def draw_by_simulator(table: Table) -> "Figure":
+    rows = [{**row, "simulator": row["run"]} for row in table.rows]
+    return draw_simulators(replace(table, rows=rows))
 
 
 def test_shares_are_drawn_from_none_to_all_and_correlations_from_opposite_to_same() -> None:
