@@ -102,6 +102,42 @@ async def test_a_parameter_that_a_server_refuses_is_left_out_from_then_on_and_sa
     ]
 
 
+@pytest.mark.parametrize(
+    ("status", "said"),
+    [
+        (400, "This model doesn't support the temperature field. Remove temperature and try again."),  # Bedrock
+        (400, "invalid temperature: only 1 is allowed for this model"),  # Kimi
+        (400, "this model has beta-limitations, temperature, top_p and n are fixed at 1"),  # OpenAI's o1
+        (400, "Cannot set temperature for reasoning models"),
+        (400, "The temperature parameter is no longer supported for this model."),
+        (500, "litellm.APIConnectionError: bedrock does not support parameters: ['temperature'], for model=any."),
+    ],
+)
+async def test_a_fixed_temperature_is_understood_however_it_is_said(status: int, said: str) -> None:
+    def refusing(request: ChatRequest) -> tuple[int, str] | None:
+        return (status, said) if "temperature" in request.body else None
+
+    with FakeServer(answer=lambda request: GOOD, refusal=refusing) as server:
+        opinion, call = await put(block(server))
+    assert opinion == OPINION and call.attempts == 2 and call.form == "json_schema"
+
+
+async def test_a_refused_system_role_is_said_in_words_and_not_as_a_setting(caplog: pytest.LogCaptureFixture) -> None:
+    def refusing(request: ChatRequest) -> tuple[int, str] | None:
+        return (400, "System role not supported") if request.messages[0]["role"] == "system" else None
+
+    with FakeServer(answer=lambda request: GOOD, refusal=refusing) as server, caplog.at_level(logging.WARNING):
+        await put(block(server))
+    (said,) = (record.getMessage() for record in caplog.records)
+    assert said == "openai:any does not take these chat roles; all messages are sent as one of the user from now on"
+
+
+async def test_a_temperature_outside_a_servers_range_is_left_to_the_user() -> None:
+    said = "`temperature` must be strictly positive"
+    with FakeServer(refusal=lambda request: (422, said)) as server, pytest.raises(RefusedError, match=said):
+        await put(block(server))
+
+
 async def test_a_reasoning_model_that_takes_none_of_them_answers_all_the_same() -> None:
     def refusing(request: ChatRequest) -> tuple[int, str | dict[str, Any]] | None:
         return next((REFUSALS[name] for name in ("seed", "temperature") if name in request.body), None)
