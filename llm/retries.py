@@ -85,7 +85,8 @@ def is_transient(error: BaseException) -> bool:
     """Whether a retry can help: the server is busy, failing or unreachable, or sent nothing."""
     status = status_of(error)
     if status is not None:
-        return status in _PASSING or (status >= 500 and status != 501)
+        of_output = status == 400 and _SAYS["of_the_output"].search(words_of(error))  # another one may pass
+        return status in _PASSING or (status >= 500 and status != 501) or bool(of_output)
     if isinstance(error, EmptyReplyError | TimeoutError | ConnectionError):
         return True
     names = " ".join(kind.__name__ for kind in type(error).__mro__)
@@ -154,6 +155,11 @@ def is_passing(error: BaseException) -> bool:
     return status_of(error) in (502, 503) or (status_of(error) == 500 and bool(_SAYS["behind"].search(words_of(error))))
 
 
+def is_loading(error: BaseException) -> bool:
+    """Whether the server says that it is still loading the model."""
+    return status_of(error) == 503 and bool(_SAYS["loading"].search(words_of(error)))
+
+
 async def is_listening(base_url: str) -> bool:
     """Whether the server accepts connections."""
     url = urlsplit(base_url)
@@ -178,8 +184,8 @@ def is_too_many(error: BaseException) -> bool:
 def wait(state: RetryCallState) -> float:
     """Return the seconds until the next attempt: as the server asked, or exponential with jitter."""
     error = state.outcome.exception() if state.outcome else None
-    if isinstance(error, ServerAwayError):
-        return 0.0  # the throttle makes the pauses
+    if isinstance(error, ServerAwayError) or (error and status_of(error) == 400):
+        return 0.0  # the throttle makes the pauses; an answer that was filtered needs none
     asked = retry_after(error)
     if asked is not None:
         return asked

@@ -124,7 +124,7 @@ class Throttle:
             self.in_flight += 1
             loop.call_later(pause, self._leave)
 
-    def lost(self, sent: float, longest: float) -> bool:
+    def lost(self, sent: float, longest: float, *, loading: bool = False) -> bool:
         """Record a request that failed as if the server were away.
 
         If it is away, all requests wait: one at a time probes whether it is back, after a pause that grows with time.
@@ -133,12 +133,16 @@ class Throttle:
             sent: when the request was sent: a server that has answered another one since is there. Infinite if it
                 surely is away.
             longest: seconds that the server may be away.
+            loading: whether it says that it will come up, so that it is waited for before it has ever answered.
 
         Returns:
-            Whether to wait for it: it has answered before, and is not away for too long.
+            Whether to wait for it: it has answered before, or is loading, and is not away for too long.
         """
         now = asyncio.get_running_loop().time()
-        if self._last_answer is None or self._last_answer > sent:
+        if self._last_answer is None:
+            if not loading:
+                return False
+        elif self._last_answer > sent:
             return False
         if self._away is None:
             self._away = now, self.allowance

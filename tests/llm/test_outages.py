@@ -10,7 +10,7 @@ from llm import ModelError, RefusedError, ask
 from llm.errors import ContextLengthError
 from llm.retries import is_too_long, refusal
 from llm.throttle import throttles
-from tests.llm.examinee import EXAMINEE, View, put, served
+from tests.llm.examinee import EXAMINEE, GOOD, OPINION, View, put, served
 from tests.support.fake_server import ChatRequest, FakeServer, Fault
 
 
@@ -164,6 +164,38 @@ async def test_a_server_that_goes_away_is_waited_for_and_no_question_is_lost(cap
     assert "does not answer; the run waits up to" in caplog.text and "answers again after" in caplog.text
     (snapshot,) = (found for name, found in throttles().items() if server.base_url in name)
     assert snapshot.allowance == 8, "all may ask again at once"
+
+
+async def test_a_server_that_is_loading_its_model_is_waited_for_before_it_has_ever_answered(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("llm.throttle._FIRST_PAUSE", 0.01)
+    asked: list[int] = []
+
+    def loading(request: ChatRequest) -> tuple[int, dict[str, Any]] | None:
+        asked.append(1)
+        said = {"error": {"message": "Loading model", "type": "unavailable_error", "code": 503}}
+        return (503, said) if len(asked) <= 12 else None
+
+    with FakeServer(refusal=loading) as server:
+        settings = served(server, max_attempts=2)
+        calls = await asyncio.gather(*(ask(EXAMINEE, View(f"report {n}"), settings, language="en") for n in range(3)))
+        assert len(calls) == 3 and len(asked) == 15
+
+
+async def test_an_answer_that_a_filter_takes_back_is_asked_for_again() -> None:
+    """DashScope refuses what its own model wrote; text is the last form."""
+    written: list[int] = []
+
+    def filtered(request: ChatRequest) -> tuple[int, str] | None:
+        if request.mode != "text":
+            return 400, f"unsupported: {request.mode}"
+        written.append(1)
+        return (400, "Output data may contain inappropriate content.") if len(written) < 3 else None
+
+    with FakeServer(refusal=filtered, answer=lambda request: GOOD) as server:
+        opinion, call = await put(served(server))
+    assert opinion == OPINION and call.form == "text"
 
 
 async def test_a_single_502_of_a_proxy_is_waited_out_without_a_word(caplog: pytest.LogCaptureFixture) -> None:
