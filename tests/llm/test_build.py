@@ -156,11 +156,24 @@ async def test_a_length_that_is_too_much_is_an_error_and_no_parameter_to_leave_o
     assert "too large" in error and all(request.body["max_tokens"] == 70 for request in server.requests)
 
 
-@pytest.mark.parametrize("status", [400, 500])
-async def test_a_server_whose_template_knows_no_system_is_sent_one_message_from_then_on(status: int) -> None:
-    def refusing(request: ChatRequest) -> tuple[int, str] | None:
+@pytest.mark.parametrize(
+    ("status", "said"),
+    [
+        (400, "Jinja Exception: System role not supported"),
+        (500, "Jinja Exception: System role not supported"),
+        (400, "Jinja Exception: System messages are not allowed."),
+        (400, "role 'system' is not supported for this model"),
+        (400, "This model does not support system messages"),
+        (400, "Only user and assistant roles are supported!"),
+        (422, {"detail": [{"loc": ["body", "messages", 0, "role"], "msg": "permitted: 'user', 'assistant'"}]}),
+    ],
+)
+async def test_a_server_whose_template_knows_no_system_is_sent_one_message_from_then_on(
+    status: int, said: str | dict[str, Any]
+) -> None:
+    def refusing(request: ChatRequest) -> tuple[int, str | dict[str, Any]] | None:
         system = any(message["role"] == "system" for message in request.messages)
-        return (status, "Jinja Exception: System role not supported") if system else None
+        return (status, said) if system else None
 
     with FakeServer(answer=lambda request: GOOD, refusal=refusing) as server:
         opinion, first = await put(block(server))
