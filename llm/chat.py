@@ -87,7 +87,7 @@ class ChatClient:
     def __post_init__(self) -> None:
         self.block = self.settings.block(self.name)
         self.spec = self.block.parsed
-        self.forms = forms_of(self.spec)
+        self.forms = forms_of(self.block)
         self._models = {frozenset(): build_model(self.name, self.settings)}
 
     @cached_property

@@ -15,9 +15,9 @@ from typing import Any
 from langchain_core.messages import AIMessage
 
 from cases.vocabulary import patterns
+from llm.blocks import ModelBlock
 from llm.replies import answer_in, find_json, text_of
 from llm.retries import brief, status_of, words_of
-from llm.specs import ModelSpec
 
 _SAYS = patterns("llm", "servers")
 
@@ -181,9 +181,13 @@ def _fits(text: str, schema: Mapping[str, Any]) -> bool:
     return isinstance(found, dict) and set(schema.get("required", ())) <= found.keys()
 
 
-_known: dict[tuple[str, str | None, str], Forms] = {}
+_known: dict[tuple[Any, ...], Forms] = {}
 
 
-def forms_of(spec: ModelSpec) -> Forms:
-    """Return what is known of a model at its server, shared by all clients of this process."""
-    return _known.setdefault((spec.provider, spec.base_url, spec.name), Forms(f"{spec.provider}:{spec.name}"))
+def forms_of(block: ModelBlock) -> Forms:
+    """Return what is known of a model at its server, shared by all clients of this process.
+
+    A model that is told to think may refuse what it takes otherwise (Qwen's JSON mode, Claude's temperature).
+    """
+    spec, told = block.parsed, block.model_dump_json(include={"extra_body", "reasoning_effort"})
+    return _known.setdefault((spec.provider, spec.base_url, spec.name, told), Forms(f"{spec.provider}:{spec.name}"))

@@ -132,6 +132,25 @@ async def test_a_refused_system_role_is_said_in_words_and_not_as_a_setting(caplo
     assert said == "openai:any does not take these chat roles; all messages are sent as one of the user from now on"
 
 
+async def test_what_a_thinking_model_refuses_is_not_held_against_its_block_that_does_not_think() -> None:
+    """Claude's temperature and Qwen's JSON mode, by the same name at the same server."""
+
+    def refusing(request: ChatRequest) -> tuple[int, str] | None:
+        if not request.body.get("enable_thinking"):
+            return None
+        if "temperature" in request.body:
+            return 400, "`temperature` may only be set to 1 when thinking is enabled."
+        fits = request.mode in ("tools", "text")
+        return None if fits else (400, "Json mode response is not supported when enable_thinking is true")
+
+    with FakeServer(answer=lambda request: GOOD, refusal=refusing) as server:
+        _, thinking = await put(block(server, extra_body={"enable_thinking": True}))
+        _, plain = await put(block(server))
+        _, again = await put(block(server, extra_body={"enable_thinking": True}))
+    assert (thinking.form, plain.form, again.form) == ("tool", "json_schema", "tool")
+    assert (plain.attempts, again.attempts) == (1, 1) and server.requests[-2].body["temperature"] == 0.5
+
+
 async def test_a_temperature_outside_a_servers_range_is_left_to_the_user() -> None:
     said = "`temperature` must be strictly positive"
     with FakeServer(refusal=lambda request: (422, said)) as server, pytest.raises(RefusedError, match=said):
