@@ -36,6 +36,7 @@ from llm.retries import (
     ServerAwayError,
     brief,
     is_listening,
+    is_loading,
     is_passing,
     is_refused_alike,
     is_too_long,
@@ -86,7 +87,7 @@ class ChatClient:
     def __post_init__(self) -> None:
         self.block = self.settings.block(self.name)
         self.spec = self.block.parsed
-        self.forms = forms_of(self.spec)
+        self.forms = forms_of(self.block)
         self._models = {frozenset(): build_model(self.name, self.settings)}
 
     @cached_property
@@ -203,7 +204,7 @@ class ChatClient:
             if await is_listening(url):
                 return False  # the server is up; it dropped only this connection
             sent = math.inf
-        return throttle.lost(sent, longest)
+        return throttle.lost(sent, longest, loading=is_loading(error))
 
     def _prepare(
         self, form: str, question: Question[Any], without: frozenset[str]

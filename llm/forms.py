@@ -15,9 +15,9 @@ from typing import Any
 from langchain_core.messages import AIMessage
 
 from cases.vocabulary import patterns
+from llm.blocks import ModelBlock
 from llm.replies import answer_in, find_json, text_of
 from llm.retries import brief, status_of, words_of
-from llm.specs import ModelSpec
 
 _SAYS = patterns("llm", "servers")
 
@@ -37,6 +37,10 @@ _PARAMETER = re.compile(r"\b(temperature|top_p|seed|max_tokens|max_completion_to
 WHOLE = "stream=false"
 # For chat templates without a system role, or that need alternating turns: as with `chat_roles = false`.
 ROLES = "chat_roles"
+_TOLD = {
+    WHOLE: "answers only in streams; they are requested from now on",
+    ROLES: "does not take these chat roles; all messages are sent as one of the user from now on",
+}
 _log = logging.getLogger(__name__)
 
 
@@ -88,7 +92,8 @@ class Forms:
         except Exception as error:
             if parameter := _refused_parameter(error, without):
                 if parameter not in self.left_out:
-                    _log.warning("%s does not accept %s; it is no longer sent", self.model, parameter)
+                    told = _TOLD.get(parameter, f"does not accept {parameter}; it is no longer sent")
+                    _log.warning("%s %s", self.model, told)
                 self.left_out.add(parameter)
                 raise ParameterRefusedError(parameter) from error
             if pictures and not self.blind and _refuses_pictures(error):
@@ -159,7 +164,10 @@ def _refused_parameter(error: Exception, without: Collection[str]) -> str | None
         return ROLES
     if WHOLE not in without and status_of(error) in (400, 422) and _SAYS["streams_only"].search(text):
         return WHOLE
-    if status_of(error) not in (400, 422) or _SAYS["of_the_form"].search(text) or not _SAYS["unwanted"].search(text):
+    # A gateway may report the refusal of the server behind it as a 500 of its own.
+    if status_of(error) not in (400, 422, 500) or _SAYS["of_the_form"].search(text):
+        return None
+    if not _SAYS["unwanted"].search(text):
         return None
     return next((name for name in _PARAMETER.findall(text) if name not in without), None)
 
@@ -173,9 +181,13 @@ def _fits(text: str, schema: Mapping[str, Any]) -> bool:
     return isinstance(found, dict) and set(schema.get("required", ())) <= found.keys()
 
 
-_known: dict[tuple[str, str | None, str], Forms] = {}
+_known: dict[tuple[Any, ...], Forms] = {}
 
 
-def forms_of(spec: ModelSpec) -> Forms:
-    """Return what is known of a model at its server, shared by all clients of this process."""
-    return _known.setdefault((spec.provider, spec.base_url, spec.name), Forms(f"{spec.provider}:{spec.name}"))
+def forms_of(block: ModelBlock) -> Forms:
+    """Return what is known of a model at its server, shared by all clients of this process.
+
+    A model that is told to think may refuse what it takes otherwise (Qwen's JSON mode, Claude's temperature).
+    """
+    spec, told = block.parsed, block.model_dump_json(include={"extra_body", "reasoning_effort"})
+    return _known.setdefault((spec.provider, spec.base_url, spec.name, told), Forms(f"{spec.provider}:{spec.name}"))

@@ -29,6 +29,13 @@ _SEARCHED = 4000  # characters of an error body that are searched
 # Environment variables with secret values.
 SECRET_NAME = re.compile("KEY|TOKEN|SECRET|PASSWORD")
 _SECONDS_TO_CONNECT = 5.0
+# 424: a failed generation (TGI, MindIE); 498: no capacity at the moment (Groq).
+_PASSING = (408, 409, 424, 425, _TOO_MANY, 498)
+# "Please retry in 41.8s", "try again in 1h2m3.5s", "retry after 26 seconds".
+_WAIT_IN_WORDS = re.compile(
+    r"(?i)(?:retry|try again) (?:in|after) (?=\d)"
+    r"(?:(\d+)h)?(?:(\d+)m(?!s))?(?:(\d+(?:\.\d+)?) ?s)?(?:(\d+(?:\.\d+)?) ?ms)?"
+)
 
 
 class EmptyReplyError(RuntimeError):
@@ -78,7 +85,8 @@ def is_transient(error: BaseException) -> bool:
     """Whether a retry can help: the server is busy, failing or unreachable, or sent nothing."""
     status = status_of(error)
     if status is not None:
-        return status in (408, 409, 425, _TOO_MANY) or (status >= 500 and status != 501)
+        of_output = status == 400 and _SAYS["of_the_output"].search(words_of(error))  # another one may pass
+        return status in _PASSING or (status >= 500 and status != 501) or bool(of_output)
     if isinstance(error, EmptyReplyError | TimeoutError | ConnectionError):
         return True
     names = " ".join(kind.__name__ for kind in type(error).__mro__)
@@ -101,8 +109,19 @@ def refusal(error: BaseException) -> str | None:
         status == 404 or (status == 400 and re.search("nvalid model|allowed now|odel not exist", text, re.I))
     ) and _SAYS["no_model"].search(text):
         return "it does not have this model"
-    used_up = status == _TOO_MANY and (_SAYS["no_quota"].search(text) or (_asked_wait(error) or 0) > _TOO_LONG_TO_WAIT)
-    return "the quota is used up" if used_up else None
+    if status is None and "CERTIFICATE_VERIFY_FAILED" in str(_root_cause(error)):
+        return "its certificate is not trusted; SSL_CERT_FILE may name a file with that of its authority"
+    if 300 <= (status or 0) < 400:
+        return "it has another address"
+    return "the quota is used up" if status == _TOO_MANY and _is_used_up(error, text) else None
+
+
+def _is_used_up(error: BaseException, text: str) -> bool:
+    asked = _asked_wait(error)
+    if asked is not None and asked > _TOO_LONG_TO_WAIT:
+        return True
+    comes_back = asked is not None and not _SAYS["no_quota_today"].search(text)
+    return bool(_SAYS["no_quota"].search(text)) and not comes_back
 
 
 def is_refused_alike(error: BaseException, others: Iterable[str]) -> bool:
@@ -136,6 +155,11 @@ def is_passing(error: BaseException) -> bool:
     return status_of(error) in (502, 503) or (status_of(error) == 500 and bool(_SAYS["behind"].search(words_of(error))))
 
 
+def is_loading(error: BaseException) -> bool:
+    """Whether the server says that it is still loading the model."""
+    return status_of(error) == 503 and bool(_SAYS["loading"].search(words_of(error)))
+
+
 async def is_listening(base_url: str) -> bool:
     """Whether the server accepts connections."""
     url = urlsplit(base_url)
@@ -160,8 +184,8 @@ def is_too_many(error: BaseException) -> bool:
 def wait(state: RetryCallState) -> float:
     """Return the seconds until the next attempt: as the server asked, or exponential with jitter."""
     error = state.outcome.exception() if state.outcome else None
-    if isinstance(error, ServerAwayError):
-        return 0.0  # the throttle makes the pauses
+    if isinstance(error, ServerAwayError) or (error and status_of(error) == 400):
+        return 0.0  # the throttle makes the pauses; an answer that was filtered needs none
     asked = retry_after(error)
     if asked is not None:
         return asked
@@ -176,6 +200,8 @@ def retry_after(error: BaseException | None) -> float | None:
 
 
 def _asked_wait(error: BaseException | None) -> float | None:
+    if error is None:
+        return None
     headers = getattr(getattr(error, "response", None), "headers", {})
     for header, unit in (("retry-after-ms", 0.001), ("retry-after", 1.0)):
         try:
@@ -184,6 +210,9 @@ def _asked_wait(error: BaseException | None) -> float | None:
             asked = _until(headers[header])
         if asked == asked:
             return max(asked, 0.0)
+    if is_too_many(error) and (said := _WAIT_IN_WORDS.search(words_of(error))):
+        units = zip(said.groups(), (3600.0, 60.0, 1.0, 0.001), strict=True)
+        return sum(float(number) * unit for number, unit in units if number)
     return None
 
 

@@ -131,7 +131,12 @@ def _counted(usage: Any) -> dict[str, Any] | None:
     if not isinstance(usage, dict):
         return None
     others = {key: value for key, value in usage.items() if key not in _COUNTS and isinstance(value, dict)}
-    return {**others, **{key: count for key in _COUNTS if (count := _count(usage.get(key))) is not None}}
+    counts = {key: count for key in _COUNTS if (count := _count(usage.get(key))) is not None}
+    if counts.keys() >= {"prompt_tokens", "total_tokens"}:
+        # xAI and Gemini count (and bill) the tokens of a thought in the total alone.
+        read, written = counts["prompt_tokens"], counts.get("completion_tokens", 0)
+        counts["completion_tokens"] = max(written, counts["total_tokens"] - read)
+    return {**others, **counts}
 
 
 def _count(value: Any) -> int | None:

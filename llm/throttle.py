@@ -6,6 +6,7 @@ because connections belong to loops.
 
 import asyncio
 import logging
+import math
 from collections import deque
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -28,6 +29,7 @@ class Snapshot:
 
 
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.5, 30.0  # seconds between two probes whether a server is back
+_WORTH_SAYING = 2.0  # seconds; single 502s of a proxy pass unsaid
 _RECENT = 20  # recent replies that tell occasional refusals from general ones
 _FLOOR_DIVISOR = 8  # the allowance never falls below an eighth of the upper bound
 
@@ -48,6 +50,7 @@ class Throttle:
         self._timer: asyncio.TimerHandle | None = None
         self._last_answer: float | None = None
         self._away: tuple[float, int] | None = None  # since when, and the allowance before
+        self._said = False  # whether the log says that it is away
 
     @property
     def waiting(self) -> int:
@@ -84,7 +87,9 @@ class Throttle:
         if self._away is not None:
             since, self.allowance = self._away
             self._away = None
-            _log.warning("%s answers again after %.0f s", self.server, self._last_answer - since)
+            if self._said:
+                _log.warning("%s answers again after %.0f s", self.server, self._last_answer - since)
+            self._said = False
             self._tell()
         self._successes += 1
         if self._successes >= self.allowance and self.allowance < self.most:
@@ -119,7 +124,7 @@ class Throttle:
             self.in_flight += 1
             loop.call_later(pause, self._leave)
 
-    def lost(self, sent: float, longest: float) -> bool:
+    def lost(self, sent: float, longest: float, *, loading: bool = False) -> bool:
         """Record a request that failed as if the server were away.
 
         If it is away, all requests wait: one at a time probes whether it is back, after a pause that grows with time.
@@ -128,18 +133,24 @@ class Throttle:
             sent: when the request was sent: a server that has answered another one since is there. Infinite if it
                 surely is away.
             longest: seconds that the server may be away.
+            loading: whether it says that it will come up, so that it is waited for before it has ever answered.
 
         Returns:
-            Whether to wait for it: it has answered before, and is not away for too long.
+            Whether to wait for it: it has answered before, or is loading, and is not away for too long.
         """
         now = asyncio.get_running_loop().time()
-        if self._last_answer is None or self._last_answer > sent:
+        if self._last_answer is None:
+            if not loading:
+                return False
+        elif self._last_answer > sent:
             return False
         if self._away is None:
-            _log.warning("%s does not answer; the run waits up to %.0f s for it", self.server, longest)
             self._away = now, self.allowance
             self._tell(away=True)
         since, before = self._away
+        if not self._said and (sent == math.inf or now - since >= _WORTH_SAYING):
+            _log.warning("%s does not answer; the run waits up to %.0f s for it", self.server, longest)
+            self._said = True
         if now - since > longest:
             self.allowance = before
             return False

@@ -102,6 +102,61 @@ async def test_a_parameter_that_a_server_refuses_is_left_out_from_then_on_and_sa
     ]
 
 
+@pytest.mark.parametrize(
+    ("status", "said"),
+    [
+        (400, "This model doesn't support the temperature field. Remove temperature and try again."),  # Bedrock
+        (400, "invalid temperature: only 1 is allowed for this model"),  # Kimi
+        (400, "this model has beta-limitations, temperature, top_p and n are fixed at 1"),  # OpenAI's o1
+        (400, "Cannot set temperature for reasoning models"),
+        (400, "The temperature parameter is no longer supported for this model."),
+        (500, "litellm.APIConnectionError: bedrock does not support parameters: ['temperature'], for model=any."),
+    ],
+)
+async def test_a_fixed_temperature_is_understood_however_it_is_said(status: int, said: str) -> None:
+    def refusing(request: ChatRequest) -> tuple[int, str] | None:
+        return (status, said) if "temperature" in request.body else None
+
+    with FakeServer(answer=lambda request: GOOD, refusal=refusing) as server:
+        opinion, call = await put(block(server))
+    assert opinion == OPINION and call.attempts == 2 and call.form == "json_schema"
+
+
+async def test_a_refused_system_role_is_said_in_words_and_not_as_a_setting(caplog: pytest.LogCaptureFixture) -> None:
+    def refusing(request: ChatRequest) -> tuple[int, str] | None:
+        return (400, "System role not supported") if request.messages[0]["role"] == "system" else None
+
+    with FakeServer(answer=lambda request: GOOD, refusal=refusing) as server, caplog.at_level(logging.WARNING):
+        await put(block(server))
+    (said,) = (record.getMessage() for record in caplog.records)
+    assert said == "openai:any does not take these chat roles; all messages are sent as one of the user from now on"
+
+
+async def test_what_a_thinking_model_refuses_is_not_held_against_its_block_that_does_not_think() -> None:
+    """Claude's temperature and Qwen's JSON mode, by the same name at the same server."""
+
+    def refusing(request: ChatRequest) -> tuple[int, str] | None:
+        if not request.body.get("enable_thinking"):
+            return None
+        if "temperature" in request.body:
+            return 400, "`temperature` may only be set to 1 when thinking is enabled."
+        fits = request.mode in ("tools", "text")
+        return None if fits else (400, "Json mode response is not supported when enable_thinking is true")
+
+    with FakeServer(answer=lambda request: GOOD, refusal=refusing) as server:
+        _, thinking = await put(block(server, extra_body={"enable_thinking": True}))
+        _, plain = await put(block(server))
+        _, again = await put(block(server, extra_body={"enable_thinking": True}))
+    assert (thinking.form, plain.form, again.form) == ("tool", "json_schema", "tool")
+    assert (plain.attempts, again.attempts) == (1, 1) and server.requests[-2].body["temperature"] == 0.5
+
+
+async def test_a_temperature_outside_a_servers_range_is_left_to_the_user() -> None:
+    said = "`temperature` must be strictly positive"
+    with FakeServer(refusal=lambda request: (422, said)) as server, pytest.raises(RefusedError, match=said):
+        await put(block(server))
+
+
 async def test_a_reasoning_model_that_takes_none_of_them_answers_all_the_same() -> None:
     def refusing(request: ChatRequest) -> tuple[int, str | dict[str, Any]] | None:
         return next((REFUSALS[name] for name in ("seed", "temperature") if name in request.body), None)
@@ -120,11 +175,24 @@ async def test_a_length_that_is_too_much_is_an_error_and_no_parameter_to_leave_o
     assert "too large" in error and all(request.body["max_tokens"] == 70 for request in server.requests)
 
 
-@pytest.mark.parametrize("status", [400, 500])
-async def test_a_server_whose_template_knows_no_system_is_sent_one_message_from_then_on(status: int) -> None:
-    def refusing(request: ChatRequest) -> tuple[int, str] | None:
+@pytest.mark.parametrize(
+    ("status", "said"),
+    [
+        (400, "Jinja Exception: System role not supported"),
+        (500, "Jinja Exception: System role not supported"),
+        (400, "Jinja Exception: System messages are not allowed."),
+        (400, "role 'system' is not supported for this model"),
+        (400, "This model does not support system messages"),
+        (400, "Only user and assistant roles are supported!"),
+        (422, {"detail": [{"loc": ["body", "messages", 0, "role"], "msg": "permitted: 'user', 'assistant'"}]}),
+    ],
+)
+async def test_a_server_whose_template_knows_no_system_is_sent_one_message_from_then_on(
+    status: int, said: str | dict[str, Any]
+) -> None:
+    def refusing(request: ChatRequest) -> tuple[int, str | dict[str, Any]] | None:
         system = any(message["role"] == "system" for message in request.messages)
-        return (status, "Jinja Exception: System role not supported") if system else None
+        return (status, said) if system else None
 
     with FakeServer(answer=lambda request: GOOD, refusal=refusing) as server:
         opinion, first = await put(block(server))

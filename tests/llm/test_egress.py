@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from llm import AskError, ModelSpecError
+from llm import AskError, ModelSpecError, RefusedError
 from llm.build import build_model
 from llm.egress import close_egress
 from llm.settings import ModelSettings
@@ -76,7 +76,7 @@ async def test_a_redirect_to_another_host_or_port_gets_no_prompt_and_is_named(
     status: int, elsewhere: FakeServer
 ) -> None:
     with Redirecting(status, f"{elsewhere.base_url}/chat/completions") as server:
-        with pytest.raises(AskError, match="redirects to another host are not followed"):
+        with pytest.raises(RefusedError, match="redirects to another host are not followed"):
             await put(ModelSettings(models={"default": f"openai:any@{server.url}"}))
         assert server.asked == 1  # it would say the same again
     assert elsewhere.requests == []

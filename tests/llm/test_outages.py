@@ -10,7 +10,7 @@ from llm import ModelError, RefusedError, ask
 from llm.errors import ContextLengthError
 from llm.retries import is_too_long, refusal
 from llm.throttle import throttles
-from tests.llm.examinee import EXAMINEE, View, put, served
+from tests.llm.examinee import EXAMINEE, GOOD, OPINION, View, put, served
 from tests.support.fake_server import ChatRequest, FakeServer, Fault
 
 
@@ -92,12 +92,39 @@ async def test_a_prompt_that_is_too_long_is_asked_once_and_is_a_failure_of_its_o
         (400, "Invalid request: Your request exceeded model token limit: 8192"),  # Moonshot
         (400, "Prompt 超长"),  # Zhipu
         (422, "Input validation error: `inputs` tokens + `max_new_tokens` must be <= 4096."),  # TGI
+        (422, "Input validation error: `inputs` must have less than 4095 tokens. Given: 5000"),
+        (400, "This model's maximum prompt length is 131072 but the request contains 537812 tokens."),  # xAI
+        (400, "prompt token count of 12345 exceeds the limit of 8192"),  # Copilot
+        (400, "invalid params, context window exceeds limit (2013)"),  # MiniMax
+        (400, "tokens to keep from the initial prompt is greater than the context length"),  # LM Studio
+        (500, "However, the model is loaded with context length of only 4096 tokens"),  # LM Studio, with a 200
+        (500, "Context size has been exceeded."),
+        (400, "Prompt tokens (9000) exceeds context size (8192)"),
+        (400, "The decoder prompt (length 2500) is longer than the maximum model length of 2048."),  # vLLM
+        (400, "you passed 2500 input tokens. However, the model's context length is only 2048 tokens"),  # vLLM
+        (400, "Total tokens of image and text exceed max message tokens."),  # Volcengine
+        (400, "model_context_window_exceeded"),  # Zhipu
     ],
 )
 def test_servers_say_differently_that_a_prompt_is_too_long(status: int, said: str) -> None:
     error = RuntimeError(said)
     error.status_code = status  # type: ignore[attr-defined]
     assert is_too_long(error) and not is_too_long(RuntimeError(said)) and refusal(error) is None
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "max_tokens exceeds the limit of 8192",
+        "Invalid max_tokens value, the valid range of max_tokens is [1, 8192]",
+        "image exceeds the maximum size",
+        "This response_format type is unavailable now",
+    ],
+)
+def test_what_is_too_large_but_no_prompt_is_not_taken_for_one(said: str) -> None:
+    error = RuntimeError(said)
+    error.status_code = 400  # type: ignore[attr-defined]
+    assert not is_too_long(error)
 
 
 def test_servers_say_differently_that_they_have_no_such_model() -> None:
@@ -137,6 +164,45 @@ async def test_a_server_that_goes_away_is_waited_for_and_no_question_is_lost(cap
     assert "does not answer; the run waits up to" in caplog.text and "answers again after" in caplog.text
     (snapshot,) = (found for name, found in throttles().items() if server.base_url in name)
     assert snapshot.allowance == 8, "all may ask again at once"
+
+
+async def test_a_server_that_is_loading_its_model_is_waited_for_before_it_has_ever_answered(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("llm.throttle._FIRST_PAUSE", 0.01)
+    asked: list[int] = []
+
+    def loading(request: ChatRequest) -> tuple[int, dict[str, Any]] | None:
+        asked.append(1)
+        said = {"error": {"message": "Loading model", "type": "unavailable_error", "code": 503}}
+        return (503, said) if len(asked) <= 12 else None
+
+    with FakeServer(refusal=loading) as server:
+        settings = served(server, max_attempts=2)
+        calls = await asyncio.gather(*(ask(EXAMINEE, View(f"report {n}"), settings, language="en") for n in range(3)))
+        assert len(calls) == 3 and len(asked) == 15
+
+
+async def test_an_answer_that_a_filter_takes_back_is_asked_for_again() -> None:
+    """DashScope refuses what its own model wrote; text is the last form."""
+    written: list[int] = []
+
+    def filtered(request: ChatRequest) -> tuple[int, str] | None:
+        if request.mode != "text":
+            return 400, f"unsupported: {request.mode}"
+        written.append(1)
+        return (400, "Output data may contain inappropriate content.") if len(written) < 3 else None
+
+    with FakeServer(refusal=filtered, answer=lambda request: GOOD) as server:
+        opinion, call = await put(served(server))
+    assert opinion == OPINION and call.form == "text"
+
+
+async def test_a_single_502_of_a_proxy_is_waited_out_without_a_word(caplog: pytest.LogCaptureFixture) -> None:
+    with FakeServer(faults=[None, "502"]) as server, caplog.at_level(logging.WARNING):
+        await put(served(server))
+        _, call = await put(served(server))
+    assert call.attempts == 2 and not caplog.records
 
 
 async def test_a_server_that_is_away_for_too_long_is_given_up() -> None:

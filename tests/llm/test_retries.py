@@ -48,6 +48,45 @@ def test_a_server_that_wants_to_be_left_alone_for_hours_ends_the_run() -> None:
     assert refusal(busy(retry_after="600")) is None
 
 
+def says(status: int, text: str) -> Exception:
+    error: Any = type("Said", (Exception,), {"status_code": status})(text)
+    return error
+
+
+QUOTA = (
+    "You exceeded your current quota, please check your plan and billing details. * Quota exceeded for metric: "
+    "generate_content_free_tier_requests, limit: 10\nPlease retry in 41.8s."
+)
+
+
+def test_a_quota_of_this_minute_is_waited_for_and_one_of_today_or_of_the_account_ends_the_run() -> None:
+    """Gemini says the same of all, and names the wait in words alone."""
+    assert refusal(says(429, QUOTA)) is None and retry_after(says(429, QUOTA)) == 41.8
+    for text in (
+        f"{QUOTA} quotaId: GenerateRequestsPerDayPerProjectPerModel-FreeTier",
+        "You exceeded your current quota, please check your plan and billing details.",
+        "insufficient_quota: You exceeded your current quota. Please try again in 20s.",
+        "Rate limit reached on tokens per day (TPD). Please try again in 1h22m3.5s.",
+    ):
+        assert refusal(says(429, text)) == "the quota is used up", text
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"),
+    [
+        ("Please try again in 2.6s. Need more tokens?", 2.6),  # Groq
+        ("Please try again in 340ms.", 0.34),
+        ("Please try again in 1m0s.", 60.0),
+        ("Please retry after 26 seconds.", 26.0),  # Azure
+        ("please try again in a while", None),
+        ("Limit: 20 / min", None),
+    ],
+)
+def test_a_wait_that_stands_in_the_words_alone_is_kept(text: str, seconds: float | None) -> None:
+    assert retry_after(says(429, text)) == seconds
+    assert retry_after(says(400, text)) is None
+
+
 def test_what_a_server_says_is_read_wherever_it_stands_in_the_body() -> None:
     """OpenAI's client tells the `message` of a body alone: FastAPI says `detail`, TGI an `error` that is a text."""
     error: Any = type("Refused", (Exception,), {"status_code": 422})("Error code: 422")

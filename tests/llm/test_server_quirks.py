@@ -64,6 +64,35 @@ async def test_a_server_that_only_streams_is_asked_for_streams_from_then_on(said
     assert last.mode == form and last.body["max_tokens"] == 99
 
 
+@pytest.mark.parametrize("status", [424, 498])
+async def test_a_generation_that_failed_and_a_full_server_are_asked_again(status: int) -> None:
+    """TGI reports the one with 424, Groq the other with 498."""
+    first: list[int] = []
+
+    def fails(request: ChatRequest) -> tuple[int, dict[str, Any]] | None:
+        first.append(1)
+        return (status, {"error": "Request failed during generation"}) if len(first) == 1 else None
+
+    with FakeServer(answer=good, refusal=fails) as server:
+        opinion, call = await put(served(server))
+    assert opinion == OPINION and call.attempts == 2 and call.form == "json_schema"
+
+
+@pytest.mark.parametrize(("written", "counted"), [(5, 105), (None, 105), (105, 105)])
+async def test_tokens_of_a_thought_that_stand_in_the_total_alone_are_counted(written: int | None, counted: int) -> None:
+    """xAI leaves them out of the completion's, Gemini too, which names no completion at all if all was thought."""
+    usage = {"prompt_tokens": 20, "total_tokens": 125, "completion_tokens_details": {"reasoning_tokens": 100}}
+    if written is not None:
+        usage["completion_tokens"] = written
+    _, right = put_right(json.dumps({"choices": [], "usage": usage}).encode()) or (0, b"")
+    assert json.loads(right)["usage"]["completion_tokens"] == counted
+    with FakeServer(answer=good, faults=["thinks_uncounted"]) as server:
+        _, call = await put(served(server))
+    with FakeServer(answer=good) as server:
+        _, plain = await put(served(server))
+    assert (call.input_tokens, call.output_tokens) == (plain.input_tokens, plain.output_tokens + 100)
+
+
 @pytest.mark.parametrize("fault", ["error_200", "half_closed", "page", "502", "empty_choice"])
 async def test_what_fails_once_is_asked_for_again(fault: Fault) -> None:
     with FakeServer(answer=good, faults=[fault]) as server:

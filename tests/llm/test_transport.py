@@ -3,9 +3,14 @@
 import asyncio
 import gzip
 import json
+import ssl
 import time
 import tracemalloc
 import zlib
+from datetime import UTC, datetime, timedelta
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from ipaddress import ip_address
+from pathlib import Path
 from typing import Any
 
 import httpx2
@@ -18,6 +23,7 @@ from llm.transport import MOST, SpreadTransport
 from nodes.context import Context
 from tests.llm.examinee import GOOD, OPINION, put, served, spec
 from tests.support.fake_server import ChatRequest, FakeServer
+from tests.support.serving import serving
 from wardround.config.preflight import check_servers
 
 PIECE = b"x" * 2**16
@@ -189,3 +195,32 @@ def test_a_proxy_of_the_environment_is_still_asked(monkeypatch: pytest.MonkeyPat
     assert isinstance(client, ChatOpenAI)
     proxied = client.root_async_client._client._transport_for_url(httpx2.URL("https://example.org/v1"))
     assert not isinstance(proxied, SpreadTransport)
+
+
+def _certificate(folder: Path) -> tuple[str, str]:
+    """Write a certificate for 127.0.0.1 that nobody has signed, and its key; returns both paths."""
+    x509 = pytest.importorskip("cryptography.x509")
+    from cryptography.hazmat.primitives import hashes, serialization
+    from cryptography.hazmat.primitives.asymmetric import ec
+
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "ward")])
+    now = datetime.now(UTC)
+    made = x509.CertificateBuilder(name, name, key.public_key(), 1, now - timedelta(days=1), now + timedelta(days=1))
+    address = x509.SubjectAlternativeName([x509.IPAddress(ip_address("127.0.0.1"))])
+    signed = made.add_extension(address, critical=False).sign(key, hashes.SHA256())
+    plain = serialization.NoEncryption()
+    encoding = serialization.Encoding.PEM
+    (folder / "cert.pem").write_bytes(signed.public_bytes(encoding))
+    (folder / "key.pem").write_bytes(key.private_bytes(encoding, serialization.PrivateFormat.PKCS8, plain))
+    return str(folder / "cert.pem"), str(folder / "key.pem")
+
+
+async def test_a_certificate_that_is_not_trusted_ends_the_run_at_once_and_says_what_to_set(tmp_path: Path) -> None:
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(*_certificate(tmp_path))
+    listening = ThreadingHTTPServer(("127.0.0.1", 0), BaseHTTPRequestHandler)
+    listening.socket = context.wrap_socket(listening.socket, server_side=True, do_handshake_on_connect=False)
+    with serving(listening), pytest.raises(RefusedError, match=r"not trusted; SSL_CERT_FILE.*self-signed") as raised:
+        await put(ModelSettings(models={"default": f"openai:any@https://127.0.0.1:{listening.server_port}/v1"}))
+    assert raised.value.reason == "refused"

@@ -13,6 +13,7 @@ Manner = Literal[
     "counts_in_words",
     "counts_null",
     "no_counts",
+    "thinks_uncounted",  # 100 tokens of a thought stand in the total alone, as from xAI and Gemini
     "parts",  # content is a list, as from Mistral's reasoning models
     "no_finish",  # finish_reason is null
     "filtered",  # cut off by a content filter
@@ -59,6 +60,10 @@ def _counts_as_strings(completion: Completion) -> None:
     completion["usage"] = {key: f"{count}" for key, count in completion["usage"].items()}
 
 
+def _uncounted_thought(completion: Completion) -> None:
+    completion["usage"]["total_tokens"] += 100
+
+
 def _as_error(completion: Completion) -> None:
     del completion["choices"]
     completion["error"] = {"message": "Provider returned error", "code": 502}
@@ -71,6 +76,7 @@ _MANNERS: dict[Manner, Callable[[Completion], Any]] = {
     "thinks_aloud": _reasoning_first,
     "counts_in_words": _counts_as_strings,
     "counts_null": lambda completion: completion.update(usage=dict.fromkeys(completion["usage"])),
+    "thinks_uncounted": _uncounted_thought,
     "no_counts": lambda completion: completion.pop("usage"),
     "parts": _in_parts,
     "no_finish": lambda completion: completion["choices"][0].update(finish_reason=None),

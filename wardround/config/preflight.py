@@ -3,7 +3,10 @@
 import asyncio
 from collections.abc import Sequence
 from dataclasses import fields, is_dataclass
+from difflib import get_close_matches
+from fnmatch import fnmatchcase
 from typing import Any, get_type_hints
+from urllib.parse import urlsplit
 
 from cases import Case
 from cases.notes import Note
@@ -22,6 +25,7 @@ from prompts.folders import OURS, languages
 from wardround.config.experiment import ConfigurationError
 
 _SECONDS = 5.0  # to list a server's models
+_SHOWN = 10  # names of a server's models in an error
 
 
 def check_languages(items: Sequence[Case | Note], context: Context) -> None:
@@ -143,10 +147,22 @@ async def check_servers(context: Context) -> None:
         if spec.base_url not in listed:
             listed[spec.base_url] = await _served_models(spec.base_url, name, context)
         served = listed[spec.base_url]
-        if served and _bare_name(spec.name) not in map(_bare_name, served):
+        if served and not _is_listed(spec.name, served):
+            shown = get_close_matches(spec.name, served, _SHOWN, 0.0) if len(served) > _SHOWN else served
+            more = f" and {len(served) - _SHOWN:,} more" if len(served) > _SHOWN else ""
             raise ModelSpecError(
-                f"models.{role}: {spec.base_url} serves no model {spec.name!r}; it serves {', '.join(served)}"
+                f"models.{role}: {spec.base_url} serves no model {spec.name!r}; it serves {', '.join(shown)}{more}"
             )
+
+
+def _is_listed(name: str, served: Sequence[str]) -> bool:
+    """Whether a list covers a model: by its name, as a variant (OpenRouter's `:nitro`), or by LiteLLM's `*`."""
+    variant_of = name.rpartition(":")[0]
+    return (
+        _bare_name(name) in map(_bare_name, served)
+        or variant_of in served
+        or any(fnmatchcase(name, listed) for listed in served if "*" in listed)
+    )
 
 
 def _bare_name(name: str) -> str:
@@ -155,6 +171,8 @@ def _bare_name(name: str) -> str:
 
 
 async def _served_models(base_url: str, name: str, context: Context) -> list[str]:
+    if (urlsplit(base_url).hostname or "").endswith(".azure.com"):
+        return []  # Azure lists what may be deployed, and is asked for deployments, whose names are free
     import openai
 
     from llm.transport import ENCODINGS, HOOKS, certificates

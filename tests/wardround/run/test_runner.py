@@ -417,6 +417,30 @@ def test_an_unknown_model_is_refused_before_the_first_question_and_the_server_na
         assert server.requests == [] and not (tmp_path / "out").exists()
 
 
+@pytest.mark.parametrize(
+    ("listed", "name"),
+    [
+        (["qwen3:latest"], "qwen3"),  # Ollama
+        (["models/gemini-3-flash"], "gemini-3-flash"),
+        (["deepseek/deepseek-r1"], "deepseek/deepseek-r1:nitro"),  # OpenRouter's variants, Hugging Face's providers
+        (["openai/*", "claude"], "openai/gpt-5"),  # LiteLLM
+    ],
+)
+def test_a_models_name_need_not_stand_in_its_servers_list_letter_by_letter(
+    tmp_path: Path, listed: list[str], name: str
+) -> None:
+    with FakeServer(models=listed) as server:
+        assert run(short(models={"default": spec(server, name)}, limit=1), tmp_path)["scored"] == 1
+
+
+def test_of_hundreds_of_models_the_error_names_the_nearest(tmp_path: Path) -> None:
+    said = r"serves no model 'gema-3'.* and 291 more$"
+    names = [f"maker/model-{number}" for number in range(300)]
+    with FakeServer(models=[*names, "maker/gemma-3"]) as server, pytest.raises(ModelSpecError, match=said) as raised:
+        run(short(models={"default": spec(server, "gema-3")}), tmp_path / "out")
+    assert "maker/gemma-3" in str(raised.value) and len(str(raised.value)) < 400
+
+
 def test_a_server_without_a_list_of_models_is_taken_at_its_word(tmp_path: Path) -> None:
     with FakeServer(models=None) as server:
         assert run(short(server, limit=1), tmp_path)["scored"] == 1
