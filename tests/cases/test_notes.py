@@ -103,7 +103,10 @@ def test_texts_lines_tables_and_cases_are_all_read_as_notes(tmp_path: Path) -> N
         assert [note.text for note in read_notes(tmp_path / name)] == ["Chief complaint: Cough."]
     by_id = {"notes": {"n-1": {"note": "Cough."}, "n-2": {"note": "Fever.", "id": 0}}, "version": 1}
     (tmp_path / "by_id.json").write_text(json.dumps(by_id), "utf-8")
-    assert [(note.id, note.text) for note in read_notes(tmp_path / "by_id.json")] == [("n-1", "Cough."), ("0", "Fever.")]
+    assert [(note.id, note.text) for note in read_notes(tmp_path / "by_id.json")] == [
+        ("n-1", "Cough."),
+        ("0", "Fever."),
+    ]
     assert len(read_notes("builtin")) == len(load_cases())
 
 

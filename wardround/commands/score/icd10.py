@@ -18,6 +18,7 @@ from wardround.commands.printing import counted
 from wardround.commands.score.output import ExtraTable, ModeOption, Scores
 from wardround.commands.score.reports import ReferenceOption, ReportCase, ReportSource, read_report_cases
 from wardround.commands.score.transcripts import JudgeOption, asking
+from wardround.tables.icd10 import language_name
 
 Splitter = Literal["rule", "standard", "llm"]  # how the diseases in a diagnosis are found
 
@@ -50,8 +51,10 @@ def icd10(
         refuse(
             f"{source}: no report has a diagnosis; expected a heading such as #诊断结果# or # Diagnosis in each report"
         )
-    if terms == ICD10CM and sum(case.language == "zh" for case in with_diagnosis) * 2 > len(with_diagnosis):
-        refuse(f"{source}: the reports are Chinese, but {ICD10CM} is English; give a Chinese list with --terms FILE")
+    foreign = [case.language for case in with_diagnosis if case.language != "en"]
+    if terms == ICD10CM and len(foreign) * 2 > len(with_diagnosis):
+        name = language_name(max(foreign, key=foreign.count))
+        refuse(f"{source}: the reports are {name}, but {ICD10CM} is English; give a list in {name} with --terms FILE")
     term_list = load_terms(terms)
     diseases, failures = _split(with_diagnosis if mode == "paper" else cases, splitter, term_list, judge)
     mode_rule: Rule = "published" if mode == "paper" else "code"
