@@ -6,6 +6,7 @@ hold thousands of Chinese turns.
 """
 
 import re
+import unicodedata
 from collections import Counter
 from collections.abc import Hashable, Sequence
 from functools import cache, lru_cache
@@ -13,8 +14,9 @@ from itertools import pairwise
 from types import SimpleNamespace
 from typing import Any, NamedTuple
 
-from cases.text.words import jieba, language_of
+from cases.text.words import HAN, jieba, language_of
 
+_WORD = re.compile(rf"[^\W_{HAN}]+")
 _NEITHER_WORD_NOR_SPACE = re.compile(r"[^\w\s]")
 # rouge-chinese ends a sentence here (a closing quotation mark is part of it).
 _CHINESE_SENTENCE_END = re.compile(r"([。！？?]|\.{6})([^”’])")
@@ -88,12 +90,16 @@ def without_punctuation(text: str) -> str:
 def words(text: str) -> list[str]:
     """Tokenise an utterance by its own language: jieba (without punctuation, case folded), or stemmed words.
 
-    Invisible characters, wide ones, and Cyrillic letters that look like Latin ones are mapped to what they look like.
+    Words with letters that English lacks (médico, Грипп) stay whole; rouge-score would cut or lose them. Invisible
+    characters, wide ones, and Cyrillic letters that look like Latin ones are mapped to what they look like.
     """
     text = text.translate(_DISGUISES)
     if language_of(text) == "zh":
         return [word.casefold() for word in jieba_words(text) if any(map(str.isalnum, word))]
-    return rouge_words(text)
+    if text.isascii():
+        return rouge_words(text)
+    tokens = _WORD.findall(unicodedata.normalize("NFC", text).lower())
+    return [part for token in tokens for part in (rouge_words(token) if token.isascii() else [token])]
 
 
 @lru_cache(maxsize=4096)

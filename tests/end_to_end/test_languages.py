@@ -142,6 +142,32 @@ def test_a_run_is_refused_before_it_begins_if_a_language_is_not_whole(folder: Pa
         assert read.exit_code == 0 and "No floors" not in read.output, read.output
 
 
+@pytest.mark.slow
+def test_commands_read_a_consultation_in_its_own_words_and_say_what_rules_do_not_read(
+    folder: Path, tmp_path: Path
+) -> None:
+    plain = next(case for case in load_cases() if not case.examinations.images)
+    save_cases([plain.model_copy(update={"language": MADE_UP})], tmp_path / "cases.jsonl")
+    cases, run, terms = (str(tmp_path / name) for name in ("cases.jsonl", "run", "terms.csv"))
+    Path(terms).write_text("I21.9;Infarto agudo de miocardio\n", "utf-8")
+
+    def told(*command: str) -> str:
+        done = CliRunner().invoke(app, command)
+        assert done.exit_code == 0, (command, done.output)
+        return " ".join(done.output.split())
+
+    unread = f"Rules read English and Chinese; in {MADE_UP} they recognise no denial"
+    options = ["--set", "graph=consultation", "--set", "max_turns=3", "--set", "retrieval=false"]
+    assert unread in told("run", "--cases", cases, "--prompts", str(folder), *options, "--out", run)
+    assert unread in told("tables", run, "--table", "scores")
+    for command in ("score mvme RUN", "score replies RUN", "report RUN", "floors RUN", "score clini-eval RUN"):
+        told(*command.replace("RUN", run).split())
+    told("score", "icd10", run, "--terms", terms)
+    for command in (["score", "icd10", run], ["tables", run, "--table", "icd10"]):
+        refused = CliRunner().invoke(app, command)
+        assert refused.exit_code == 2 and f"are {MADE_UP}" in " ".join(refused.output.split())
+
+
 def test_a_language_without_a_folder_is_refused_with_those_that_there_are() -> None:
     with pytest.raises(PromptError, match="no prompts in the language 'tlh'; available: en, zh"):
         check_language("tlh")

@@ -9,6 +9,7 @@ from rich.console import Group
 from rich.table import Table
 from rich.text import Text
 
+from cases.text.words import rules_of
 from llm.specs import WITHOUT_MODEL
 from scoring.case_scores import AVERAGE, JUDGE_FAILED, METRIC_FAILED, Suite
 from scoring.medchain.error_propagation import error_propagation
@@ -60,6 +61,7 @@ def summarise_results(results: Sequence[Result], suite: Suite) -> dict[str, Any]
         "cost": summed(result.cost for result in ordered),
         "seconds": sum(result.seconds for result in ordered),
         "models": models_of(ordered),
+        "languages": languages_of(ordered),
     }
 
 
@@ -84,6 +86,11 @@ def most_frequent_failures(results: Iterable[Result]) -> list[dict[str, Any]]:
         {"termination": termination, "cases": len(messages), "reason": messages[0]}
         for (termination, _), messages in most[:_MAX_REASONS]
     ]
+
+
+def languages_of(results: Iterable[Result]) -> list[str]:
+    """Return the languages of the cases; empty for results of earlier versions."""
+    return sorted({result.language for result in results} - {""})
 
 
 def models_of(results: Iterable[Result]) -> dict[str, list[str]]:
@@ -206,9 +213,14 @@ def _round_means(results: Sequence[Result]) -> dict[str, float]:
     return {stage: sum(counts) / len(counts) for stage, counts in sorted(rounds.items())}
 
 
-def said_by_rules(what: str, who: Iterable[str], where: str = "") -> str:
-    """State what rules did instead of a model, and for whom."""
-    return f"{what} by offline rules, not by a model{where}: {', '.join(who)}."
+def said_by_rules(what: str, who: Iterable[str], where: str = "", languages: Iterable[str] = ()) -> str:
+    """State what rules did instead of a model, for whom, and in which of the languages they read little."""
+    unread = [language for language in languages if rules_of(language) != language]
+    limit = (
+        f" Rules read English and Chinese; in {', '.join(unread)} they recognise no denial, side, synonym or decimal "
+        "comma, so use no score that they gave there."
+    )
+    return f"{what} by offline rules, not by a model{where}: {', '.join(who)}.{limit * bool(unread)}"
 
 
 def _mean(estimate: dict[str, Any]) -> str:
@@ -255,7 +267,7 @@ def summary_table(summary: dict[str, Any], suite: Suite) -> Group:
         )
     offline = [role for role, names in summary["models"].items() if "offline" in names]
     if offline:
-        notes.append(said_by_rules("Answered", offline))
+        notes.append(said_by_rules("Answered", offline, languages=summary.get("languages", ())))
     cost = "" if not summary["cost"] else f", {summary['cost']:.4f} US dollars"
     notes.append(f"{summary['calls']:,} calls, {summary['tokens']:,} tokens{cost}.")
     models_asked = {name for names in summary["models"].values() for name in names} - {*WITHOUT_MODEL}

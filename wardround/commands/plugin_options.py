@@ -3,9 +3,12 @@
 import contextlib
 import functools
 import inspect
+import json
+import os
 import sys
 from collections.abc import Callable, Iterable, Mapping
 from importlib.metadata import entry_points
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -114,6 +117,21 @@ def open_doors(app: typer.Typer) -> None:
             open_doors(group.typer_instance)
 
 
+def _prompts_of_runs(values: Iterable[object]) -> Path | None:
+    """Return the folder of prompts that all runs among the values of a command's options share, if it still exists.
+
+    It may hold their language, in which a command reads and judges what they say.
+    """
+    named = (each for value in values for each in (value if isinstance(value, list | tuple) else [value]))
+    paths = [Path(each) for each in named if isinstance(each, str | Path) and os.path.isdir(each)]
+    folders: set[object] = set()
+    for manifest in (file for path in paths for file in (path / "manifest.json", *path.glob("*/manifest.json"))):
+        with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
+            folders.add(json.loads(manifest.read_text("utf-8"))["configuration"]["prompts"])
+    (folder,) = folders if len(folders) == 1 else [None]
+    return Path(folder) if isinstance(folder, str) and Path(folder).is_dir() else None
+
+
 def _with_options(command: Callable[..., Any], *names: str) -> Callable[..., Any]:
     signature = inspect.signature(command)
     added = {name: _OPTIONS[name] for name in names if name not in signature.parameters}
@@ -121,13 +139,13 @@ def _with_options(command: Callable[..., Any], *names: str) -> Callable[..., Any
     @functools.wraps(command)
     def with_options(*arguments: Any, **options: Any) -> Any:
         given = {name: options.pop(name, None) for name in added}
-        if not given.get("prompts"):
+        if "prompts" not in added or not (given["prompts"] or (of_runs := _prompts_of_runs(options.values()))):
             return command(*arguments, **options)
 
         from prompts import laid_over
         from wardround.config.overlay import check_overlay
 
-        with laid_over(check_overlay(given["prompts"])):
+        with laid_over(check_overlay(given["prompts"]) if given["prompts"] else of_runs):
             return command(*arguments, **options)
 
     extra = [

@@ -124,6 +124,7 @@ def result_of(attempt: Attempt, trace_file: Path, outline: Trace | None = None, 
     return Result(
         case_id=attempt.item.id,
         epoch=attempt.epoch,
+        language=attempt.item.language,
         tokens=trace.tokens,
         cost=trace.cost,
         calls=trace.asked,

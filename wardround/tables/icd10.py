@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
+from cases.text.words import has_chinese
 from cases.vocabulary import Language
 from scoring.metrics.icd10 import DiseaseCase, Rule, agreement, predicted_entities
 from scoring.metrics.icd10_terms import ICD10CM, TermList, TermListError, load_terms
@@ -13,7 +14,6 @@ from wardround.store.run_directory import Result
 from wardround.tables.table import SPREAD, Column, DoesNotFitError, Table, measured
 
 TITLES: Mapping[Rule, str] = {"published": "Published", "code": "Full code", "category": "Category"}
-_LANGUAGES: Mapping[Language, str] = {"en": "English", "zh": "Chinese"}
 _SPLITTERS = {
     "rule": "split by rule",
     "standard": "split by rule and renamed to the nearest term",
@@ -25,7 +25,7 @@ def build(runs: Sequence[RecordedRun]) -> list[Table]:
     """Tabulate recall, precision and F1 of the diseases in the reports, by the published rule and two sound ones.
 
     Raises:
-        DoesNotFitError: no run wrote reports, or all cases are Chinese, for which no term list is included.
+        DoesNotFitError: no run wrote reports, or all cases are in languages for which no term list is included.
     """
     reporting = [run for run in runs if run.experiment.graph != "clinical_workflow"]
     if not reporting:
@@ -33,8 +33,8 @@ def build(runs: Sequence[RecordedRun]) -> list[Table]:
     rows: list[dict[str, Any]] = []
     left_out: dict[str, int] = {}
     for run in reporting:
-        for language, name in _LANGUAGES.items():
-            cases = {case.id for case in run.cases.values() if case.language == language}
+        for language in sorted({case.language for case in run.cases.values()}):
+            name, cases = language_name(language), {each.id for each in run.cases.values() if each.language == language}
             terms = terms_for(run, language)
             if cases and terms is None:
                 reason = f"{name} cases are left out: no {name} list of terms is included (set data.terms = FILE)"
@@ -45,8 +45,10 @@ def build(runs: Sequence[RecordedRun]) -> list[Table]:
                 if unsplit:
                     left_out[f"cases of {run.name} are left out: the splitter gave no answer"] = unsplit
     if not rows:
+        names = sorted({language_name(case.language) for run in reporting for case in run.cases.values()})
         raise DoesNotFitError(
-            "all cases are Chinese, and no Chinese list of terms is included; name one with --set data.terms=FILE, "
+            f"all cases are {' or '.join(names)}, and no {' or '.join(names)} list of terms is included; "
+            "name one with --set data.terms=FILE, "
             "or use `wardround score icd10 RUN --terms FILE`"
         )
     has_languages = len({row["language"] for row in rows}) > 1
@@ -68,6 +70,11 @@ def build(runs: Sequence[RecordedRun]) -> list[Table]:
     return [Table("icd10", "Diagnoses linked to ICD-10", columns, rows, notes, caption)]
 
 
+def language_name(language: Language) -> str:
+    """Return the English name of a built-in language, or the tag of another."""
+    return {"en": "English", "zh": "Chinese"}.get(language, language)
+
+
 def _measured(cases: Sequence[DiseaseCase], terms: TermList) -> dict[str, float | None]:
     found = {"entities": predicted_entities(cases)}
     for rule in TITLES:
@@ -79,7 +86,10 @@ def terms_for(run: RecordedRun, language: Language) -> TermList | None:
     """Return the term list for a language: the run's own if it is in it, else the built-in one, if any."""
     if own := run.experiment.data.terms:
         terms = _terms(own)
-        if (sum(name.isascii() for name in terms.names) * 2 > len(terms)) == (language == "en"):
+        chinese = sum(map(has_chinese, terms.names)) * 2 > len(terms)
+        # An English list has a built-in one beside it, so another Latin one is of the other language of the cases.
+        others = {case.language for case in run.cases.values()} - {"en", "zh"}
+        if chinese == (language == "zh") and not (others and language == "en"):
             return terms
     return _terms(ICD10CM) if language == "en" else None
 

@@ -8,7 +8,7 @@ from scoring.floors import DIALOGUE_FLOORS, answerable
 from scoring.metrics.statistics import INTERVALS, Estimate
 from wardround.analysis.floors import FILE, KINDS, OFFLINE, Floors, floors_of
 from wardround.analysis.paired import differences
-from wardround.analysis.summary import WHAT_FAILED, average_notes, count_unscored, said_by_rules
+from wardround.analysis.summary import WHAT_FAILED, average_notes, count_unscored, languages_of, said_by_rules
 from wardround.config.experiment import judging_roles
 from wardround.store.recorded_run import RecordedRun
 from wardround.tables.figures import draw_scores
@@ -175,8 +175,12 @@ def judge_notes(runs: Sequence[RecordedRun]) -> list[str]:
 
 
 def _by_rules(runs: Sequence[RecordedRun], what: str, among: Collection[str]) -> list[str]:
-    sharing: dict[tuple[str, ...], list[str]] = {}
+    sharing: dict[tuple[tuple[str, ...], tuple[str, ...]], list[str]] = {}
     for run in runs:
-        sharing.setdefault(tuple(role for role in run.offline_roles if role in among), []).append(run.name)
-    where = {roles: "" if len(sharing) == 1 else f" in {', '.join(names)}" for roles, names in sharing.items()}
-    return [said_by_rules(what, roles, where[roles]) for roles in where if roles]
+        roles = tuple(role for role in run.offline_roles if role in among)
+        sharing.setdefault((roles, tuple(languages_of(run.results))), []).append(run.name)
+    return [
+        said_by_rules(what, roles, "" if len(sharing) == 1 else f" in {', '.join(names)}", languages)
+        for (roles, languages), names in sharing.items()
+        if roles
+    ]

@@ -51,6 +51,11 @@ def test_an_utterance_is_cut_by_its_own_language() -> None:
     assert text.words("Coughing for days!") == ["cough", "for", "day"]
     assert text.words("咳嗽三天，CT示肺炎。") == ["咳嗽", "三天", "ct", "示", "肺炎"]
     assert text.words("") == text.words("？!") == []
+    # Letters that English lacks neither cut a word nor lose it.
+    assert text.words("¿El médico notó 38,7 °C? Ménière") == ["el", "médico", "notó", "38", "7", "c", "ménière"]
+    assert text.words("me\u0301dico") == ["médico"]  # decomposed
+    assert len(text.words("Žluť a έντονος πόνος")) == 4
+    assert text.words("Sudden naïveté: coughing, 咳") == ["sudden", "naïveté", "cough"]
 
 
 @settings(deadline=None)

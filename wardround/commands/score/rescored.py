@@ -78,7 +78,7 @@ def scores_of_run(run: Path, suite: str, mode: Definition, models: Mapping[str, 
     if failed := summary["failed"]:
         notes.insert(0, f"{failed} of {len(results)} results have no scores: their cases failed.")
     if rules := [role for role in judging_roles() if OFFLINE in summary["models"].get(role, ())]:
-        notes.append(said_by_rules("Judged", rules))
+        notes.append(said_by_rules("Judged", rules, languages=summary["languages"]))
     cases = len({result.case_id for result in results})
     more = [f"{len(results)} results over all epochs"] if len(results) != cases else []
     return Scores(suite, mode, cases, metrics, tables, notes, more=more)
