@@ -382,16 +382,14 @@ def _draw_lines(panels: "Sequence[Axes]", table: Table, by: str, along: str, **l
         panel.set(**look)
 
 
-def _explain(
-    figure: "Figure", panels: "Sequence[Axes]", names: Sequence[str], *, loc: str = "outside right upper", **look: Any
-) -> None:
+def _explain(figure: "Figure", panels: "Sequence[Axes]", names: Sequence[str], **look: Any) -> None:
     """Add a legend of what any panel shows of these names, in their order; the note of rules has the lower edge."""
     shown = {
         label: handle for panel in panels for handle, label in zip(*panel.get_legend_handles_labels(), strict=True)
     }
     labels = [name for name in map(str, names) if name in shown]
     if labels:
-        figure.legend([shown[name] for name in labels], labels, frameon=False, loc=loc, **look)
+        figure.legend([shown[name] for name in labels], labels, frameon=False, **{"loc": "outside right upper", **look})
 
 
 def _size_with_legend(width: float, height: float, names: Sequence[str]) -> tuple[float, float]:

@@ -31,8 +31,8 @@ def test_the_note_names_the_intervals_that_the_differences_have(tmp_path: Path) 
     rows = csv.DictReader((tmp_path / "c.csv").read_text("utf-8").splitlines())
     assert {row["interval"] for row in rows} == {"matched", "bca", ""}
     assert (
-        "Intervals: BCa bootstrap over cases; Agresti and Min (each case is right or wrong); none where all differences "
-        "are equal." in " ".join(told.split())
+        "Intervals: BCa bootstrap over cases; Agresti and Min (each case is right or wrong); none where all "
+        "differences are equal." in " ".join(told.split())
     )
 
 
