@@ -204,7 +204,7 @@ class ChatClient:
             if await is_listening(url):
                 return False  # the server is up; it dropped only this connection
             sent = math.inf
-        return throttle.lost(sent, longest, loading=is_loading(error))
+        return throttle.lost(sent, longest, is_loading(error))
 
     def _prepare(
         self, form: str, question: Question[Any], without: frozenset[str]

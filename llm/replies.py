@@ -20,9 +20,21 @@ _SPELLING = re.compile(
 )
 _SPELT = {"True": "true", "False": "false", "None": "null", "：": ":", "，": ","}
 
-# Marks of a model's reasoning, for servers that do not remove it.
-_THOUGHT = re.compile(r"<(?:think|thinking|thought|reasoning)>|\[THINK\]", re.IGNORECASE)
-_THOUGHT_END = re.compile(r"</(?:think|thinking|thought|reasoning)>|\[/THINK\]", re.IGNORECASE)
+# Marks of a model's reasoning, for servers that do not remove it: DeepSeek and Qwen, Seed, Mistral, Kimi, Cohere,
+# gpt-oss, Gemma.
+_THOUGHT = re.compile(
+    r"<(?:\w+:)?(?:think|thinking|thought|reasoning)>|\[THINK\]|◁think▷|<\|START_THINKING\|>|"
+    r"<\|channel\|>(?:analysis|commentary)|<\|channel>thought",
+    re.IGNORECASE,
+)
+_THOUGHT_END = re.compile(
+    r"</(?:\w+:)?(?:think|thinking|thought|reasoning)>|\[/THINK\]|◁/think▷|<\|END_THINKING\|>|"
+    r"<\|channel\|>final[^<]*(?:<\|constrain\|>[^<]*)?<\|message\|>|<channel\|>",
+    re.IGNORECASE,
+)
+# Marks of a chat template that a server left in: where the turn ends, and any other.
+_TURN_END = re.compile(r"<\|(?:im_end|eot_id|end|return|endoftext|end_of_text)\|>|<end_of_turn>|</s>")
+_MARK = re.compile(r"<\|(?:im_)?start\|>assistant|<start_of_turn>model|<\|\w+\|>")
 
 
 LONGEST_TEXT = 500_000  # characters of an answer with its reasoning; longer than any model's longest output
@@ -52,9 +64,11 @@ def whole(value: Any) -> Any:
 
 
 def answer_in(text: str) -> str:
-    """Return a reply without the reasoning before its answer; empty if the reasoning is not finished."""
+    """Return a reply without the reasoning before its answer and its template's marks; empty if it only reasons."""
     answer = _THOUGHT_END.split(text)[-1].strip()
-    return "" if _THOUGHT.match(answer) else answer
+    if _THOUGHT.match(answer):
+        return ""
+    return _MARK.sub("", _TURN_END.split(answer)[0]).strip()
 
 
 def find_json(text: str) -> Any:

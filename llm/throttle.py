@@ -124,7 +124,7 @@ class Throttle:
             self.in_flight += 1
             loop.call_later(pause, self._leave)
 
-    def lost(self, sent: float, longest: float, *, loading: bool = False) -> bool:
+    def lost(self, sent: float, longest: float, loading: bool = False) -> bool:
         """Record a request that failed as if the server were away.
 
         If it is away, all requests wait: one at a time probes whether it is back, after a pause that grows with time.

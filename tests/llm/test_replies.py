@@ -3,7 +3,7 @@ import time
 
 import pytest
 
-from llm.replies import find_json
+from llm.replies import answer_in, find_json
 
 
 @pytest.mark.parametrize(
@@ -17,11 +17,34 @@ from llm.replies import find_json
         'In JSON {sic}:\n```JSON\n{"level": 3}\n```\nDone.',
         '<think>Perhaps {"level": 1}? No.</think>\n{"level": 3}',
         'Perhaps {"level": 1}? No.</think>{"level": 3}',
+        '<seed:think>Perhaps {"level": 1}? No.</seed:think>{"level": 3}',
+        '◁think▷Perhaps {"level": 1}? No.◁/think▷{"level": 3}',
+        '<|channel|>analysis<|message|>{"level": 1}?<|end|><|start|>assistant<|channel|>final<|message|>{"level": 3}',
+        '<|channel|>final <|constrain|>json<|message|>{"level": 3}<|return|>',
+        '<|channel>thought\n{"level": 1}?<channel|>{"level": 3}',
+        '<|START_THINKING|>{"level": 1}?<|END_THINKING|><|START_RESPONSE|>{"level": 3}<|END_RESPONSE|>',
+        '<|begin_of_box|>{"level": 3}<|end_of_box|>',
         '{"level": 3}\n```json\n{"level": 3}\n```',
     ],
 )
 def test_the_object_is_found_in_what_models_put_around_it(text: str) -> None:
     assert find_json(text) == {"level": 3}
+
+
+@pytest.mark.parametrize(
+    ("said", "heard"),
+    [
+        ("<seed:think>I must not name it.</seed:think>It hurts here.", "It hurts here."),
+        ("<|channel|>analysis<|message|>I must not name it.<|end|>", ""),
+        ("<|channel|>analysis<|message|>Hm<|end|><|start|>assistant<|channel|>final<|message|>It hurts.", "It hurts."),
+        ("It hurts.<|im_end|>\n<|im_start|>user\nSince when?", "It hurts."),
+        ("<|im_start|>assistant\nIt hurts.</s>", "It hurts."),
+        ("It hurts <end_of_turn>", "It hurts"),
+        ("Below 38 < x | y > 37", "Below 38 < x | y > 37"),
+    ],
+)
+def test_nobody_hears_a_thought_or_the_marks_of_a_template(said: str, heard: str) -> None:
+    assert answer_in(said) == heard
 
 
 @pytest.mark.parametrize(

@@ -17,6 +17,7 @@ ANSWERS: list[Fault] = [
     "reasoning_content",
     "reasoning",
     "thinks_aloud",
+    "in_channels",
     "counts_in_words",
     "counts_null",
     "no_counts",

@@ -10,6 +10,7 @@ Manner = Literal[
     "reasoning",  # the same under the name in newer vLLM and OpenRouter
     "thoughts",  # reasoning without an answer
     "thinks_aloud",  # reasoning before the answer
+    "in_channels",  # reasoning and answer in the marks of gpt-oss's template
     "counts_in_words",
     "counts_null",
     "no_counts",
@@ -44,6 +45,13 @@ def _reasoning_first(completion: Completion) -> None:
         message["content"] = f'<think>Perhaps {{"accepted": false}}? No.</think>\n\n{message["content"]}'
 
 
+def _in_channels(completion: Completion) -> None:
+    message = _message(completion)
+    if message["content"]:
+        thought = '<|channel|>analysis<|message|>Perhaps {"accepted": false}?<|end|>'
+        message["content"] = f"{thought}<|start|>assistant<|channel|>final<|message|>{message['content']}<|return|>"
+
+
 def _in_parts(completion: Completion) -> None:
     message = _message(completion)
     if text := message["content"]:
@@ -74,6 +82,7 @@ _MANNERS: dict[Manner, Callable[[Completion], Any]] = {
     "reasoning": lambda completion: _as_reasoning(completion, "reasoning"),
     "thoughts": _only_reasoning,
     "thinks_aloud": _reasoning_first,
+    "in_channels": _in_channels,
     "counts_in_words": _counts_as_strings,
     "counts_null": lambda completion: completion.update(usage=dict.fromkeys(completion["usage"])),
     "thinks_uncounted": _uncounted_thought,
