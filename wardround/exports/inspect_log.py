@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from importlib.metadata import version
-from itertools import groupby
+from itertools import chain, count, groupby
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +25,9 @@ from wardround.store.run_directory import Result
 def write_inspect_logs(runs: Sequence[RecordedRun], out: Path) -> list[Path]:
     """Write ``RUN.eval`` into a folder, one file per run; return the files.
 
+    Characters of a name that a file name should not have become ``_``; runs of which the names are then the same, or
+    the same but for letter case, are numbered.
+
     Raises:
         ImportError: inspect_ai is not installed.
         OSError: a file cannot be written.
@@ -32,12 +35,14 @@ def write_inspect_logs(runs: Sequence[RecordedRun], out: Path) -> list[Path]:
     from inspect_ai.log import write_eval_log
 
     out.mkdir(parents=True, exist_ok=True)
-    files = []
+    files: dict[str, Path] = {}
     for run in runs:
         name = re.sub(r"[^\w.-]", "_", run.name)
-        files.append(out / f"{name}.eval")
-        write_eval_log(inspect_log(run), str(files[-1]))
-    return files
+        numbered = (f"{name}-{number}" for number in count(2))
+        free = next(each for each in chain([name], numbered) if each.casefold() not in files)
+        files[free.casefold()] = out / f"{free}.eval"
+        write_eval_log(inspect_log(run), str(files[free.casefold()]))
+    return list(files.values())
 
 
 def inspect_log(run: RecordedRun) -> Any:
@@ -64,7 +69,7 @@ def inspect_log(run: RecordedRun) -> Any:
             dataset=EvalDataset(
                 name=Path(str(data.notes or data.cases)).name,
                 samples=len({result.case_id for result in results}),
-                sample_ids=list(dict.fromkeys(result.case_id for result in results)),
+                sample_ids=list(dict.fromkeys(_sample_id(result) for result in results)),
             ),
             model=experiment.models.get("default", "offline"),
             config=EvalConfig(epochs=experiment.epochs),
@@ -98,7 +103,7 @@ def _sample(run: RecordedRun, result: Result, case: Case | None) -> Any:
     scores = {name: Score(value=value, answer=answer) for name, value in result.scores.items() if value is not None}
     missing = {name: Score.unscored(explanation=why, answer=answer) for name, why in result.unscored.items()}
     return EvalSample(
-        id=result.case_id,
+        id=_sample_id(result),
         epoch=result.epoch + 1,
         uuid=hashlib.sha256(f"{run.manifest['run']}/{result.case_id}/{result.epoch}".encode()).hexdigest()[:22],
         input=case.patient.chief_complaint if case else "",
@@ -123,6 +128,11 @@ def _sample(run: RecordedRun, result: Result, case: Case | None) -> Any:
         if result.scored
         else EvalError(message=f"{result.termination}: {result.error}", traceback="", traceback_ansi=""),
     )
+
+
+def _sample_id(result: Result) -> str:
+    """Return the case's id; a NUL would end the sample's name in the log, so that the sample was lost."""
+    return result.case_id.replace("\0", "\N{SYMBOL FOR NULL}")
 
 
 def _events(calls: Sequence[Call]) -> Iterator[Any]:

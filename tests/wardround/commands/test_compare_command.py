@@ -30,10 +30,8 @@ def test_the_note_names_the_intervals_that_the_differences_have(tmp_path: Path) 
     told = wardround("compare", one, two, "--csv", tmp_path / "c.csv").stdout
     rows = csv.DictReader((tmp_path / "c.csv").read_text("utf-8").splitlines())
     assert {row["interval"] for row in rows} == {"matched", "bca", ""}
-    assert (
-        "Intervals: BCa bootstrap over cases; Agresti and Min (each case is right or wrong); none where all "
-        "differences are equal." in " ".join(told.split())
-    )
+    said = "Intervals: BCa bootstrap over cases; Agresti and Min (each case is right or wrong); none where all"
+    assert said in " ".join(told.split())
 
 
 def test_in_what_the_runs_were_set_otherwise_is_said(tmp_path: Path) -> None:

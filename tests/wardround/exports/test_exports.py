@@ -126,7 +126,8 @@ def test_inspect_reads_its_log_with_scores_calls_and_dialogue(run: Path, tmp_pat
     read = log.read_eval_log(str(tmp_path / "logs" / "run.eval"))
     first, second = read.samples
     assert (read.status, read.results.total_samples, read.results.completed_samples) == ("success", 2, 1)
-    assert {score.name: score.metrics["mean"].value for score in read.results.scores}["symptoms"] == 2.0
+    means = {score.name: {kind: found.value for kind, found in score.metrics.items()} for score in read.results.scores}
+    assert means["symptoms"]["mean"] == 2.0 and "mean" not in means["diagnosis"]
     assert [message.text for message in first.messages] == ["Where?", "Here."] and first.output.completion == "Caries"
     assert first.scores["symptoms"].value == 2.0 and first.scores["diagnosis"].explanation == "no key"
     asked = next(event for event in first.events if event.event == "model")
@@ -134,6 +135,17 @@ def test_inspect_reads_its_log_with_scores_calls_and_dialogue(run: Path, tmp_pat
     assert asked.output.usage.input_tokens == 7 and asked.timestamp.timestamp() == 10.0
     assert second.error.message == "unparseable_answer: not JSON" and not second.scores
     assert list(samples_df(tmp_path / "logs")["score_symptoms"].dropna()) == [2.0]
+
+
+def test_no_run_and_no_case_is_lost_in_inspects_logs_for_its_name(tmp_path: Path) -> None:
+    log = pytest.importorskip("inspect_ai.log", reason="needs wardround[inspect]")
+    names = ["a b", "a_b", "A|b", "a_b-2"]
+    runs = [write_run(tmp_path / name, [graded(case) for case in ("x", "nul\0x", name)]) for name in names]
+    assert export("inspect", *runs, "-o", tmp_path / "logs").exit_code == 0
+    files = sorted((tmp_path / "logs").iterdir())
+    assert len({file.name.casefold() for file in files}) == len(names)
+    read = [{sample.id for sample in log.read_eval_log(str(file)).samples} for file in files]
+    assert all(ids > {"x", "nul␀x"} for ids in read) and set.union(*read) > {*names}
 
 
 @pytest.mark.slow

@@ -39,6 +39,13 @@ def test_what_a_graph_filed_is_shown_apart_from_the_calls_and_stays_text(tmp_pat
     assert "All calls (1)" in page and "released memory" in page and "&lt;script&gt;" in page and EVIL not in page
 
 
+def test_the_regions_of_a_page_have_names_of_their_own_by_case_and_epoch(tmp_path: Path) -> None:
+    results = [graded(case, epoch=epoch) for case in "ab" for epoch in (0, 1)]
+    path = write_run(tmp_path / "run", results, {one.key: [call()] for one in results}, epochs=2)
+    labels = re.findall('role="region" aria-label="([^"]*)"', page_of(path))
+    assert len(labels) == len(set(labels)) and {"All calls of a", "All calls of b, epoch 1"} <= {*labels}
+
+
 def test_each_claim_of_a_report_on_pictures_is_shown_with_its_verdict_and_the_reason(tmp_path: Path) -> None:
     case = load_cases("builtin")[0]
     verdicts = [{"claim": "No effusion.", "reason": "It names <b>fluid</b>.", "supported": False}]

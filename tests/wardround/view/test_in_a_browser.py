@@ -77,20 +77,19 @@ def tab_to(page: "Page", reached: str) -> None:
 def test_no_page_violates_axe_overflows_runs_what_models_said_or_asks_elsewhere(
     look: Any, rules: list[str], browser: "Browser", viewer: Viewer, folder: Path
 ) -> None:
-    (run,) = find_runs([folder / "clinical"])
-    written = write_report(run, 20).as_uri()
+    written = [write_report(run, 20).as_uri() for run in find_runs([folder / name for name in ("clinical", "hostile")])]
     with page_in(browser, look, bypass_csp=True) as page:  # axe-core is a script that our pages do not know
         asked: list[str] = []
         obeyed: list[str] = []
         page.on("request", lambda request: asked.append(request.url))
         page.on("dialog", lambda dialog: (obeyed.append(dialog.message), dialog.dismiss()))
         page.on("pageerror", lambda error: obeyed.append(str(error)))
-        for address in (*(viewer.address + query for query in PAGES), written):
+        for address in (*(viewer.address + query for query in PAGES), *written):
             page.goto(address)
             assert violations(page, rules) == [], address
             assert page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0, address
         assert obeyed == []
-        assert {url for url in asked if not url.startswith((viewer.address, "data:", written))} == set()
+        assert {url for url in asked if not url.startswith((viewer.address, "data:", *written))} == set()
 
 
 def test_a_run_is_searched_and_its_cases_are_gone_through_by_keyboard_alone(browser: "Browser", viewer: Viewer) -> None:
