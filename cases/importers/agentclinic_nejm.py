@@ -1,10 +1,10 @@
 """AgentClinic's New England Journal questions: a picture's URL, a question, and marked answers.
 
-The question tells the whole case. Its first sentence is the chief complaint, its findings are added to the listed ones,
-and its last sentence is the question of the key, with the answers as options: the right one is the diagnosis or, if
-that is asked, the treatment. The fields were written by a model; what it says about its text ("The provided text does
-not include ...", "It only mentions that ...") is not a finding, nor is a test without a result. The picture is not
-downloaded; its address is in the case's provenance.
+The question mostly tells the whole case. Its first sentence is the chief complaint (that of the patient's information
+if it only asks), its findings are added to the listed ones, and its last sentence is the question of the key, with the
+answers as options: the right one is the diagnosis or, if that is asked, the treatment. The fields were written by a
+model; what it says about its text ("The provided text does not include ...", "It only mentions that ...") is not a
+finding, nor is a test without a result. The picture is not downloaded; its address is in the case's provenance.
 """
 
 import re
@@ -22,6 +22,7 @@ from cases.text.words import language_of
 from cases.vocabulary import patterns
 
 _PIECE = re.compile(r"(?<=[.!?])\s+(?:-\s+|\d+\.\s+)?|(?<=:)\s+-\s+|\s+-\s+(?=[A-Z])|\s+\d+\.\s+(?=[A-Z])")
+_ASKS = re.compile(r"(?:what|which|who|where|when|why|how)\b.*[?？]\s*$", re.IGNORECASE)
 _PATTERNS = patterns("cases", "vocabularies/patterns")
 
 
@@ -30,7 +31,8 @@ def nejm_data(record: Record, value: Mapping[str, Any]) -> dict[str, Any]:
     for name in ("question", "patient_info", "physical_exams", "image_url"):
         record.check_text(name, value.get(name))
     question, info = phrase(value.get("question")), _plain(value.get("patient_info"))
-    complaint = _complaint(question) or first_sentence(info)
+    illness, seen = _facts(info)
+    complaint = _complaint(question) or first_sentence(illness) or first_sentence(info)
     if not complaint:
         record.expected("question", "the question's text", value.get("question"))
     findings = Findings()
@@ -44,7 +46,6 @@ def nejm_data(record: Record, value: Mapping[str, Any]) -> dict[str, Any]:
     for item, texts in read_vignette(f"The patient came. {narrative}", "en").findings.by_item.items():
         if new := [text for text in texts if text and not _is_no_finding(text)]:
             findings.by_item.setdefault(item, []).extend(new)
-    illness, seen = _facts(info)
     if seen and not findings.by_item:
         findings.by_item[GENERAL] = seen
     for heading in findings.unknown:
@@ -90,8 +91,10 @@ def _is_no_finding(text: str) -> bool:
 
 
 def _split_question(question: str) -> tuple[str, str]:
-    """Split a question into the sentences after the first, and the closing question."""
-    rest = sentences(question)[1:]
+    """Split a question into the sentences after the first, and the closing question, which may stand alone."""
+    first, *rest = sentences(question) or [""]
+    if not rest and _ASKS.match(first):
+        return "", first
     asked = rest.pop() if rest and rest[-1].endswith("?") else ""
     return " ".join(rest), asked
 
@@ -122,8 +125,10 @@ def _is_correct(answer: Mapping[str, Any]) -> bool:
 
 
 def _complaint(question: str) -> str:
-    """Return the complaint: the end of "A 55-year-old woman presented to the clinic with ..."."""
+    """Return the complaint: the end of "A 55-year-old woman presented to the clinic with ..."; "" if it only asks."""
     opening = first_sentence(question)
+    if _ASKS.match(opening):
+        return ""
     presented = _PATTERNS["presented"].search(opening)
     match = _PATTERNS["complaint"].search(opening, presented.end()) if presented else None
     complaint = match["complaint"] if match else opening

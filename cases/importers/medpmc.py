@@ -69,13 +69,13 @@ def _data(record: Record, value: Mapping[str, Any]) -> dict[str, Any] | None:
     for line in seen:
         findings.by_item.setdefault(_region(line) or lexicon.GENERAL, []).append(line)
     examined = text.get("Examinations") if texts["Examinations"] else ""
-    rest, leads = _leads(
+    rest, leads, before = _leads(
         examined if isinstance(examined, str) else texts["Examinations"],
         {str(name): _plain(report) for name, report in images.items()},
     )
     for name in leads.keys() - {str(name) for name in images}:
         record.warn("Text.Examinations", f"marks the picture {name!r}, which Image does not contain; left out")
-    shown, classes = _pictures(record, leads, images)
+    shown, classes = _pictures(record, {name: lead or before.get(name, "") for name, lead in leads.items()}, images)
     _sort(findings, rest)
     reports: dict[str, list[str]] = {}
     led: set[tuple[str, str]] = set()
@@ -131,32 +131,38 @@ def _data(record: Record, value: Mapping[str, Any]) -> dict[str, Any] | None:
     }
 
 
-def _leads(examinations: str, reports: Mapping[str, str]) -> tuple[str, dict[str, str]]:
+def _leads(examinations: str, reports: Mapping[str, str]) -> tuple[str, dict[str, str], dict[str, str]]:
     """Remove the marks of pictures and their introductions from a text; return it and each picture's introduction.
 
     Consecutive marks share the introduction of the first; the leading zeros of a mark and its file may differ. What
-    states a finding ("CT showed no mass") stays in the text if the picture has no report.
+    states a finding ("CT showed no mass") stays in the text if the picture has no report. A whole sentence before a
+    mark stays, too, and is returned apart: the mark has no introduction then, unless nothing else tells its class.
     """
     files = {name.lstrip("0"): name for name in reports}
     leads: dict[str, str] = {}
+    sentences_before: dict[str, str] = {}
     parts: list[str] = []
-    start, lead = 0, ""
+    start, lead, sentence = 0, "", ""
     for mark in _WRITTEN["mark"].finditer(examinations):
         before = examinations[start : mark.start()].lstrip(_BETWEEN)
         name = files.get(mark[1].lstrip("0"), mark[1])
-        own = _WRITTEN["piece"].split(before)[-1]
+        *whole, own = _WRITTEN["piece"].split(before)
         if _WRITTEN["joins"].fullmatch(own):
             before = before[: -len(own)]
         elif re.search(r"\w", own):
-            lead = own.strip()
+            lead, sentence = own.strip(), ""
             classes = {test.item for test in named_tests(lead)}
             only_leads = reports.get(name) or not _WRITTEN["states"].search(lead)
             if only_leads and classes and classes <= set(IMAGE_CLASSES) and len(lead.split()) <= _LONGEST_LEAD:
                 before = before[: -len(own)]
+        elif (told := next((part for part in reversed(whole) if re.search(r"\w", part)), "")) and (
+            _class_of(told)[0] or _class_of(reports.get(name, ""), first=True)[0]
+        ):
+            lead, sentence = "", told
         parts.append(before)
-        leads[name] = lead
+        leads[name], sentences_before[name] = lead, sentence
         start = mark.end()
-    return "\n".join([*parts, examinations[start:].lstrip(_BETWEEN)]), leads
+    return "\n".join([*parts, examinations[start:].lstrip(_BETWEEN)]), leads, sentences_before
 
 
 def _pictures(

@@ -74,9 +74,11 @@ def beyond_age_and_sex(text: str) -> str:
 
 
 def _ages(text: str, brief: bool) -> Iterator[float]:
-    stated = [match for pattern in _AGES for match in pattern.finditer(text)]
-    for match in sorted(stated, key=re.Match.start):
-        if not brief and _PATTERNS["not_the_patient_now"].search(text[: match.start()]):
+    stated = sorted((match for pattern in _AGES for match in pattern.finditer(text)), key=re.Match.start)
+    child = None if brief else _STATED["brought_child"].search(text)
+    brought = [match for match in stated if child and child.start() < match.start() < child.end()]
+    for match in brought or stated:
+        if not (brief or brought) and _PATTERNS["not_the_patient_now"].search(text[: match.start()]):
             continue
         if (years := _years(match)) <= _OLDEST:
             yield years
@@ -116,6 +118,8 @@ def _sex(text: str, brief: bool) -> Sex | None:
             return _sex_of(match)
     if brief:
         return _sex_of(_PATTERNS["sex"].search(text) or _STATED["sex_letter"].search(text))
+    if child := _STATED["brought_child"].search(text):
+        return _sex_of(child) if child["female"] or child["male"] else None
     # In running text: the word beside the age ("a 45-year-old man", not "her male partner"), else the first pronoun.
     for pattern in _AGES:
         for match in pattern.finditer(text):

@@ -438,3 +438,18 @@ def test_the_lexicon_knows_every_item_by_its_own_name() -> None:
     assert all(lexicon.test_item(name) == name for name in AUXILIARY_ITEMS.names)
     assert all(lexicon.physical_item(name) == name for name in PHYSICAL_ITEMS.names)
     assert len(EXAMINATION_ITEMS.names) == 19
+
+
+@pytest.mark.parametrize(
+    ("text", "age", "sex"),
+    [
+        ("A mother brings her 3-month-old infant because she is concerned about his feeding.", 0.25, None),
+        ("A 30-year-old woman brings her previously healthy 3-year-old son to the physician.", 3, "male"),
+        ("Parents bring in their 4-year-old daughter with a rash.", 4, "female"),
+        ("A 30-year-old woman brings her 6-year-old dog to the clinic.", 30, "female"),
+        ("A 45-year-old woman, whose 20-year-old daughter has asthma, coughs.", 45, "female"),
+    ],
+)
+def test_a_child_that_is_brought_is_the_patient(text: str, age: float, sex: str | None) -> None:
+    stated = demographics(text)
+    assert (stated.age_years, stated.sex) == (age, sex)

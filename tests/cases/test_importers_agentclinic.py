@@ -251,6 +251,13 @@ def test_what_a_writer_says_of_its_text_and_a_test_without_a_result_are_no_findi
     assert [problem.message for problem in result.problems] == ["contains no result; left out"]
 
 
+def test_a_journal_question_that_only_asks_is_not_the_patients_complaint(tmp_path: Path) -> None:
+    info = "A 40-year-old man has had an itchy rash for 3 weeks."
+    [case] = read(tmp_path, {**NEJM, "question": "What is the diagnosis?", "patient_info": info}).cases
+    assert case.patient.chief_complaint == info and case.key.question == "What is the diagnosis?"
+    assert (case.patient.age_years, case.patient.sex) == (40, "male")
+
+
 def test_of_a_refusal_what_it_tells_after_all_is_kept_under_its_test(tmp_path: Path) -> None:
     said = (
         "Based on the given case, the tests are: 1. **Biopsy of the lump:** - Cells: Atypical. - Staining: Positive. "

@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pytest
 from PIL import Image as Raster
 
 from cases.importers import ImportResult, import_cases
@@ -206,6 +207,21 @@ def test_a_record_without_a_diagnosis_is_named_by_its_field(tmp_path: Path) -> N
 
 def written(examinations: str, images: dict[str, str], **told: str) -> dict[str, Any]:
     return {**CASE, "Text": {**CASE["Text"], "Examinations": examinations, **told}, "Image": images}
+
+
+@pytest.mark.parametrize("report", ["Pathology: glandular cells.", "Glandular cells."])
+def test_a_picture_after_a_sentence_of_its_own_is_not_of_the_class_of_the_picture_before(
+    report: str, tmp_path: Path
+) -> None:
+    text = "Chest X-ray: <\\image00001.jpg>. Pathology showed adenocarcinoma. <\\image00002.jpg>"
+    pictures = {"00001.jpg": "An opacity.", "00002.jpg": report}
+    [case] = imported(tmp_path, written(text, pictures, **{"Physical Condition": "None"})).cases
+    assert [image.item for image in case.examinations.images] == ["X-ray", "Pathological Examination"]
+    assert case.key.imaging_reports == {"X-ray": "An opacity.", "Pathological Examination": report}
+    assert case.examinations.auxiliary == {
+        "X-ray": "Chest X-ray: An opacity.",
+        "Pathological Examination": f"Pathology showed adenocarcinoma. {report}",
+    }
 
 
 def test_pictures_in_a_row_share_what_leads_to_them_and_a_mark_may_lack_a_zero(tmp_path: Path) -> None:
