@@ -105,8 +105,10 @@ def report_by_neighbours(view: ReportView) -> FinalReport:
 def _statements(texts: Iterable[str], language: Language) -> list[str]:
     """Return each sentence once, without questions, persona phrases and stock replies."""
     manners = load_words("medpmc/words", language)["manner"].values()
-    phrases = (part for by_sex in manners for ways in by_sex.values() for way in ways for part in way)
-    omitted = {*load_words("consultation/words", language)["patient"].values(), *chain(*map(sentences, phrases))}
+    phrases = [part for by_sex in manners for ways in by_sex.values() for way in ways for part in way]
+    phrases += load_words("consultation/words", language)["patient"].values()
+    phrases += load_words("saps/words", language).values()
+    omitted = {*chain(*map(sentences, phrases))}
     unique = dict.fromkeys(sentence for text in texts for sentence in sentences(text))
     return [sentence for sentence in unique if sentence not in omitted and not sentence.endswith(("?", "？"))]
 

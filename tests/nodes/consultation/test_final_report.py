@@ -32,6 +32,15 @@ def test_offline_a_report_sorts_what_was_said_into_symptoms_and_examinations() -
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])
+def test_offline_no_stock_reply_of_a_patient_is_a_symptom(language: Any) -> None:
+    replies = [load_words("consultation/words", language)["patient"]["unclear"]]
+    replies += load_words("saps/words", language).values()
+    door = Presentation(language=language, chief_complaint="A cough.")
+    told = report([Turn(speaker="patient", text=reply) for reply in replies], presentation=door)
+    assert told.symptoms.strip("。") == "A cough."
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
 def test_offline_results_are_reported_without_the_talk_around_them(language: Any) -> None:
     relay = load_words("ai_hospital/words", language)["patient"]["told"]
     asked = load_words("clini_eval/words", language)["patient"]
