@@ -143,7 +143,7 @@ def _spare_runs(options: Mapping[str, Any]) -> None:
     """
     for name in _OUTPUTS:
         file = Path(str(options.get(name) or ""))
-        if file.is_file():
+        if os.path.isfile(file):  # false, not an error, of what can be no path
             from wardround.config.experiment import ConfigurationError
             from wardround.store.run_directory import is_of_run
 
