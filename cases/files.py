@@ -1,5 +1,6 @@
 """Read and write cases as JSON lines; every problem names its file, line and field."""
 
+import errno
 import hashlib
 import json
 import os
@@ -168,7 +169,13 @@ def unless_linked(path: str, flags: int) -> int:
 
 @contextmanager
 def replacing(path: Path) -> Iterator[IO[bytes]]:
-    """Write to a temporary file that replaces ``path`` at the end of the block; the file is whole or unchanged."""
+    """Write to a temporary file that replaces ``path`` at the end of the block; the file is whole or unchanged.
+
+    Raises:
+        OSError: it cannot be written; a folder is named, and not the temporary file.
+    """
+    if path.is_dir():
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
     draft = path.with_name(f".{path.name}.part")
     with open(draft, "wb", opener=unless_linked) as out:
         yield out

@@ -47,6 +47,8 @@ def compare(
             f"{files[0]}: expected a run directory, not a file; `wardround score SUITE RUN --against FILE` compares "
             "transcripts" + (f"; {folder} stands for all runs in it" if any(map(is_run, folder.iterdir())) else "")
         )
+    if csv is not None and latex is not None and csv.resolve() == latex.resolve():
+        raise ConfigurationError(f"--latex {latex}: is the file of --csv, too; name another file")
     found = find_runs(runs)
     check_comparable(found)
     if margin is not None and not 0 < margin < math.inf:

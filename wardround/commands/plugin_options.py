@@ -132,6 +132,25 @@ def _prompts_of_runs(values: Iterable[object]) -> Path | None:
     return Path(folder) if isinstance(folder, str) and Path(folder).is_dir() else None
 
 
+_OUTPUTS = ("out", "csv", "latex", "json_file", "html", "markdown")  # the options that name what is written
+
+
+def _spare_runs(options: Mapping[str, Any]) -> None:
+    """Refuse to write over a file of a run.
+
+    Raises:
+        ConfigurationError: an output is a file that a run has written in its directory.
+    """
+    for name in _OUTPUTS:
+        file = Path(str(options.get(name) or ""))
+        if os.path.isfile(file):  # false, not an error, of what can be no path
+            from wardround.config.experiment import ConfigurationError
+            from wardround.store.run_directory import is_of_run
+
+            if is_of_run(file):
+                raise ConfigurationError(f"{file}: is a file of a run and would be overwritten; name another file")
+
+
 def _with_options(command: Callable[..., Any], *names: str) -> Callable[..., Any]:
     signature = inspect.signature(command)
     added = {name: _OPTIONS[name] for name in names if name not in signature.parameters}
@@ -139,6 +158,7 @@ def _with_options(command: Callable[..., Any], *names: str) -> Callable[..., Any
     @functools.wraps(command)
     def with_options(*arguments: Any, **options: Any) -> Any:
         given = {name: options.pop(name, None) for name in added}
+        _spare_runs(options)
         if "prompts" not in added or not (given["prompts"] or (of_runs := _prompts_of_runs(options.values()))):
             return command(*arguments, **options)
 

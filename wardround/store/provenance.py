@@ -42,11 +42,11 @@ def differences(before: Any, now: Any, where: str) -> list[str]:
     return [] if before == now else [f"{where}: was {before!r}, is {now!r}"]
 
 
-def write_whole(path: Path, text: str) -> None:
+def write_whole(path: Path, content: str | bytes) -> None:
     """Write a file whole or not at all, also in a power cut; its folder is created if missing."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with replacing(path) as out:
-        out.write(text.encode())
+        out.write(content.encode() if isinstance(content, str) else content)
 
 
 def write_json(path: Path, content: Any, indent: int = 1) -> None:

@@ -9,6 +9,7 @@ import shutil
 import uuid
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from fnmatch import fnmatch
 from pathlib import Path
 from typing import Any
 
@@ -36,15 +37,24 @@ from wardround.store.durable_lines import (
     whole_lines,
     writing,
 )
-from wardround.store.manifest import COPY, MANIFEST, manifest_of, mend_manifest, recorded_manifest, write_manifest
+from wardround.store.manifest import (
+    COPY,
+    MANIFEST,
+    is_run,
+    manifest_of,
+    mend_manifest,
+    recorded_manifest,
+    write_manifest,
+)
 from wardround.store.provenance import differences, write_json
 from wardround.store.traces import pack, packed_fault, traces_in, unpack
 
 LIMIT = "_limit"  # suffix of the termination of a case that was stopped at a limit
 LIMIT_OF_RUN = "run_"
+_REPORT = "report.html"  # repeats the others, so it may be written anew
 _WRITTEN = (  # what we write in a run directory, as patterns
     *(MANIFEST, COPY, "results.jsonl", "pseudo_cases.jsonl", "options.jsonl", "summary.json", "floors.json"),
-    *("checkpoints.sqlite", "checkpoints.sqlite-*", "ratings.jsonl", "events.jsonl", "report.html", ".*.part"),
+    *("checkpoints.sqlite", "checkpoints.sqlite-*", "ratings.jsonl", "events.jsonl", _REPORT, ".*.part"),
     *("traces/*.jsonl*", "traces/.*.part", DAMAGED, f"{DAMAGED}/*", f"{DAMAGED}/traces/*"),
 )
 _LONGEST_NAME = 200  # bytes of a file name; systems allow 255, including our suffixes
@@ -395,6 +405,16 @@ class RunDirectory:
                 + (_SCORE_AGAIN if any(change.startswith("plugins") for change in changes) else "")
             )
         self._warn(mend_manifest(self.path))
+
+
+def is_of_run(file: Path) -> bool:
+    """Whether a file is one that a run has written in its directory, other than its report."""
+    file = file.resolve()
+    return any(
+        is_run(folder) and file.name != _REPORT and fnmatch(file.relative_to(folder).as_posix(), pattern)
+        for folder in list(file.parents)[:3]
+        for pattern in _WRITTEN
+    )
 
 
 def _read_json(line: str) -> None:

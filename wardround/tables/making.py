@@ -116,4 +116,4 @@ def write_tables(tables: Iterable[Table], folder: Path) -> None:
         write_whole(folder / f"{table.name}.tex", as_latex(table))
         for name, figure in figures_of(table):
             write_whole(folder / f"{name}.svg", as_svg(figure))
-            (folder / f"{name}.png").write_bytes(as_png(figure))
+            write_whole(folder / f"{name}.png", as_png(figure))

@@ -4,7 +4,7 @@ import csv
 from pathlib import Path
 
 from tests.support.commands import wardround
-from tests.support.recorded_runs import graded, write_run
+from tests.support.recorded_runs import call, graded, write_run
 from wardround.store.run_directory import Result as CaseResult
 
 
@@ -83,3 +83,22 @@ def test_runs_of_different_suites_or_without_results_are_refused(tmp_path: Path)
     empty = write_run(tmp_path / "empty", [])
     told = wardround("compare", one, empty)
     assert told.exit_code == 2 and "has no results yet" in told.stderr
+
+
+def test_an_output_that_is_a_file_of_a_run_a_folder_or_another_output_is_refused(tmp_path: Path) -> None:
+    one, two = (write_run(tmp_path / name, [graded("a")], {("a", 0): [call()]}) for name in ("one", "two"))
+    kept = {file: file.read_bytes() for file in (*one.rglob("*"), *two.rglob("*")) if file.is_file()}
+    for file in kept:
+        for refused in (
+            wardround("report", one, "-o", file),
+            wardround("compare", one, two, "--latex", file),
+            wardround("export", "preference", one, "-o", file),
+            wardround("floors", one, "--json", file),
+        ):
+            assert refused.exit_code == 2 and f"{file}: is a file of a run and would be overwritten" in refused.stderr
+    assert {file: file.read_bytes() for file in kept} == kept
+    assert wardround("report", one, "-o", one / "report.html").exit_code == 0
+    told = wardround("compare", one, two, "--csv", tmp_path / "c", "--latex", tmp_path / "c")
+    assert told.exit_code == 2 and "is the file of --csv, too" in told.stderr and not (tmp_path / "c").exists()
+    told = wardround("compare", one, two, "--csv", tmp_path)
+    assert told.exit_code == 2 and told.stderr == f"error: {tmp_path}: is a directory\n"

@@ -67,9 +67,17 @@ def test_a_figure_of_runs_that_rules_played_says_so(tmp_path: Path) -> None:
 
 def lines(name: str, **values: float | None) -> Table:
     """Return a table of figures by round, in which each run has the same value in each round."""
-    rows = [
-        {"run": run, "round": number, "block": number, "a_mean": 0.5, "a_low": 0.4, "a_high": 0.6}
-        | {f"b_{part}": value for part in ("mean", "low", "high")}
+    parts = ("b_mean", "b_low", "b_high")
+    rows: list[dict[str, object]] = [
+        {
+            "run": run,
+            "round": number,
+            "block": number,
+            "a_mean": 0.5,
+            "a_low": 0.4,
+            "a_high": 0.6,
+            **dict.fromkeys(parts, value),
+        }
         for run, value in values.items()
         for number in (1, 2)
     ]
