@@ -10,7 +10,7 @@ from cases.text.examined_parts import parts_of_the_body, told_as
 from cases.text.named_tests import NamedTest, named_tests, occurs, reported, told_of, whole_words
 from cases.text.ordered_tests import left_of, order_sentences, ordered_tests, phrases
 from cases.text.record_sentences import RecordSentence
-from cases.text.words import rules_of
+from cases.text.words import language_of, rules_of
 from cases.vocabulary import (
     EXAMINATION_ITEMS,
     IMAGE_CLASSES,
@@ -201,9 +201,16 @@ def _lines_on_regions(item: str, report: Sequence[str], words: str) -> list[str]
             words = words.replace(normalise(term.label(language)), " ")
     wanted = regions_of(words)
     named = [[test for test in named_tests(line) if test.item == item] for line in report]
+    written = language_of(*report)  # 多普勒 has an English name of the liver's
     kept: list[str] = []
     for first, end in pairwise(sorted({0, *(at for at, tests in enumerate(named) if tests), len(report)})):
-        names = [name for tests in named[first:end] for test in tests for name in test.spellings]
+        names = [
+            name
+            for tests in named[first:end]
+            for test in tests
+            for name in test.spellings
+            if language_of(name) == written
+        ]
         parts = regions_of("\n".join((*report[first:end], *names)))
         if not wanted or not parts or any(_overlap(one, other) for one in wanted for other in parts):
             kept += report[first:end]

@@ -137,6 +137,11 @@ def ordered_as(name: str, words: str) -> list[str]:
     return [whole] if is_whole_name else asked
 
 
+def part_of(name: str, words: str) -> str:
+    """Return the words that say for which part of the body a test is ordered: its own name, or else the whole order."""
+    return name if regions_of(name) and occurs(name, words) else words
+
+
 def _covers(named: NamedTest, test: NamedTest) -> bool:
     """Whether the named test is the same one by any name, or the whole item that it belongs to."""
     return not named.spellings or bool({*named.spellings} & {*test.spellings})

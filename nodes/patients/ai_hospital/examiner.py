@@ -18,7 +18,7 @@ from nodes.asking import ask_in_turn
 from nodes.context import Context
 from nodes.node import node
 from nodes.offline.hearing import heard_tests
-from nodes.patients.filed_results import as_spoken, look_up, ordered_as, told_once
+from nodes.patients.filed_results import as_spoken, look_up, ordered_as, part_of, told_once
 from nodes.state.chart import Picture, Turn
 from nodes.state.patient_side import HeardState, last_words
 from prompts import load_words, mark
@@ -104,7 +104,7 @@ async def report_outcomes(state: DeskState, runtime: Runtime[Context]) -> dict[s
     pictures: list[Picture] = []
     ordered, folder = last_words(dialogue, "doctor"), state.get("picture_folder", "")
     found = {
-        item: look_up(state["examination_record"], item, folder, context.send_pictures, ordered)
+        item: look_up(state["examination_record"], item, folder, context.send_pictures, part_of(item, ordered))
         for item in state["requested_items"]
     }
     for item in told_once(found):

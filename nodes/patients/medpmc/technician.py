@@ -23,7 +23,7 @@ from nodes.patients.ai_hospital.examiner import (
     items_by_name,
     read_out,
 )
-from nodes.patients.filed_results import Filed, as_spoken, is_asked_for, look_up, ordered_as, told_once
+from nodes.patients.filed_results import Filed, as_spoken, is_asked_for, look_up, ordered_as, part_of, told_once
 from nodes.patients.saps.state_tracker import AMBIGUOUS, EFFECTIVE, INEFFECTIVE
 from nodes.state.chart import Picture, Turn
 from nodes.state.patient_side import HeardState, last_words, turn_number
@@ -136,7 +136,7 @@ def _findings_of(item: str, state: FilesState, context: Context, language: Langu
     mode = context.pictures_in_dialogue
     send = context.send_pictures or mode != "consultation"
     record, folder = state["examination_record"], state.get("picture_folder", "")
-    filed = look_up(record, item, folder, send, last_words(state["dialogue"], "doctor"))
+    filed = look_up(record, item, folder, send, part_of(item, last_words(state["dialogue"], "doctor")))
     texts, words, pictures = filed.texts, [*filed.texts], filed.pictures
     wordings = load_words("medpmc/words", language)["technician"]
     if pictures and mode == "consultation":

@@ -3,7 +3,7 @@ from typing import Any
 import pytest
 
 from cases import ExaminationRecord
-from nodes.patients.filed_results import Filed, as_spoken, asked_for, look_up, ordered_as, told_once
+from nodes.patients.filed_results import Filed, as_spoken, asked_for, look_up, ordered_as, part_of, told_once
 
 RECORD = ExaminationRecord.model_validate(
     {
@@ -123,6 +123,27 @@ def test_what_is_not_on_record_is_told_under_the_name_by_which_it_was_ordered(
     filed = {name: look_up(record, name, "", False, words) for name in ordered}
     assert not any(entry.texts for entry in filed.values())
     assert [as_spoken(name, words) for name in told_once(filed)] == told
+
+
+@pytest.mark.parametrize(
+    ("report", "items", "words"),
+    [
+        (HEAD, ["chest CT", "head CT"], "Please have a chest CT and a head CT."),
+        (头颅, ["胸部CT", "头颅CT"], "请做胸部CT和头颅CT。"),
+    ],
+)
+def test_of_two_parts_ordered_at_once_the_one_on_record_is_told_under_its_own_name(
+    report: str, items: list[str], words: str
+) -> None:
+    record = ExaminationRecord(auxiliary={"CT": report})
+    filed = {name: look_up(record, name, "", False, part_of(name, words)) for name in items}
+    assert [filed[name].texts for name in told_once(filed)] == [(), (report,)]
+
+
+def test_a_doppler_in_chinese_is_not_of_the_liver_for_what_it_is_called_in_english() -> None:
+    record = ExaminationRecord(auxiliary={"Ultrasound": "甲状腺未见结节。彩色多普勒示血流丰富，甲状腺上动脉流速98 cm/s。"})
+    assert look_up(record, "超声", "", False, "请做腹部超声。") == Filed()
+    assert look_up(record, "超声", "", False, "请做甲状腺超声。").texts
 
 
 @pytest.mark.parametrize(
