@@ -152,19 +152,19 @@ def test_commands_read_a_consultation_in_its_own_words_and_say_what_rules_do_not
     Path(terms).write_text("I21.9;Infarto agudo de miocardio\n", "utf-8")
 
     def told(*command: str) -> str:
-        done = CliRunner().invoke(app, command)
+        done = CliRunner().invoke(app, [*command, "--prompts", str(folder)])
         assert done.exit_code == 0, (command, done.output)
         return " ".join(done.output.split())
 
     unread = f"Rules read English and Chinese; in {MADE_UP} they recognise no denial"
     options = ["--set", "graph=consultation", "--set", "max_turns=3", "--set", "retrieval=false"]
-    assert unread in told("run", "--cases", cases, "--prompts", str(folder), *options, "--out", run)
+    assert unread in told("run", "--cases", cases, *options, "--out", run)
     assert unread in told("tables", run, "--table", "scores")
     for command in ("score mvme RUN", "score replies RUN", "report RUN", "floors RUN", "score clini-eval RUN"):
         told(*command.replace("RUN", run).split())
     told("score", "icd10", run, "--terms", terms)
     for command in (["score", "icd10", run], ["tables", run, "--table", "icd10"]):
-        refused = CliRunner().invoke(app, command)
+        refused = CliRunner().invoke(app, [*command, "--prompts", str(folder)])
         assert refused.exit_code == 2 and f"are {MADE_UP}" in " ".join(refused.output.split())
 
 

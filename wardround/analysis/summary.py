@@ -215,7 +215,7 @@ def _round_means(results: Sequence[Result]) -> dict[str, float]:
 
 def said_by_rules(what: str, who: Iterable[str], where: str = "", languages: Iterable[str] = ()) -> str:
     """State what rules did instead of a model, for whom, and in which of the languages they read little."""
-    unread = [language for language in languages if rules_of(language) != language]
+    unread = [language for language in languages if rules_of(language) != language.partition("-")[0]]
     limit = (
         f" Rules read English and Chinese; in {', '.join(unread)} they recognise no denial, side, synonym or decimal "
         "comma, so use no score that they gave there."

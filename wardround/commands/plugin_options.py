@@ -3,7 +3,6 @@
 import contextlib
 import functools
 import inspect
-import json
 import os
 import sys
 from collections.abc import Callable, Iterable, Mapping
@@ -117,21 +116,6 @@ def open_doors(app: typer.Typer) -> None:
             open_doors(group.typer_instance)
 
 
-def _prompts_of_runs(values: Iterable[object]) -> Path | None:
-    """Return the folder of prompts that all runs among the values of a command's options share, if it still exists.
-
-    It may hold their language, in which a command reads and judges what they say.
-    """
-    named = (each for value in values for each in (value if isinstance(value, list | tuple) else [value]))
-    paths = [Path(each) for each in named if isinstance(each, str | Path) and os.path.isdir(each)]
-    folders: set[object] = set()
-    for manifest in (file for path in paths for file in (path / "manifest.json", *path.glob("*/manifest.json"))):
-        with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
-            folders.add(json.loads(manifest.read_text("utf-8"))["configuration"]["prompts"])
-    (folder,) = folders if len(folders) == 1 else [None]
-    return Path(folder) if isinstance(folder, str) and Path(folder).is_dir() else None
-
-
 _OUTPUTS = ("out", "csv", "latex", "json_file", "html", "markdown")  # the options that name what is written
 
 
@@ -159,13 +143,13 @@ def _with_options(command: Callable[..., Any], *names: str) -> Callable[..., Any
     def with_options(*arguments: Any, **options: Any) -> Any:
         given = {name: options.pop(name, None) for name in added}
         _spare_runs(options)
-        if "prompts" not in added or not (given["prompts"] or (of_runs := _prompts_of_runs(options.values()))):
+        if not given.get("prompts"):
             return command(*arguments, **options)
 
         from prompts import laid_over
         from wardround.config.overlay import check_overlay
 
-        with laid_over(check_overlay(given["prompts"]) if given["prompts"] else of_runs):
+        with laid_over(check_overlay(given["prompts"])):
             return command(*arguments, **options)
 
     extra = [

@@ -108,7 +108,8 @@ async def run_case(
         outcome = failure(experiment, attempt, "memory_error", str(error))
     except Exception as error:
         outcome = failure(experiment, attempt, termination_of(error), fault(error))
-    return Outcome(result_of(attempt, trace_file, outline, seconds=time.perf_counter() - started, **outcome), course)
+    outcome |= {"seconds": time.perf_counter() - started, "language": context.language or attempt.item.language}
+    return Outcome(result_of(attempt, trace_file, outline, **outcome), course)
 
 
 def failure(experiment: Experiment, attempt: Attempt, termination: str, error: str) -> dict[str, Any]:
@@ -124,7 +125,6 @@ def result_of(attempt: Attempt, trace_file: Path, outline: Trace | None = None, 
     return Result(
         case_id=attempt.item.id,
         epoch=attempt.epoch,
-        language=attempt.item.language,
         tokens=trace.tokens,
         cost=trace.cost,
         calls=trace.asked,

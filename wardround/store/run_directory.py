@@ -88,7 +88,7 @@ class Result(BaseModel):
     dropped_seats: int = Field(0, description="Number of group members' answers left out as unreadable.")
     unnamed_results: int = Field(0, description="Number of results released that no rule finds named in the order.")
     answers: RunAnswers | None = Field(None, description="Answers of the graph; None if it reached none.")
-    language: str = Field("", description="Language of the case or note; empty in older lines.")
+    language: str = Field("", description="Language in which it was played; empty in older lines and of a lost worker.")
     run: str = Field("", description="Id of the run, as in the manifest; empty in older lines.")
 
     @property

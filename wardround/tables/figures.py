@@ -98,7 +98,7 @@ def draw_error_propagation(table: Table) -> "Figure":
             at + shift * width, rows["unscored"], width * 0.92, bottom=rows["still_right"],
             color="none", edgecolor=_colour(number), hatch="///", linewidth=0.6,
         )  # fmt: skip
-        _line(right, accuracy.reindex(rows.index).set_axis(at).dropna(), number, str(name), 0.05 * shift)
+        _line(right, accuracy.reindex(rows.index).set_axis(at).dropna(), number, str(name), min(0.05, width) * shift)
     left.set_title("Cases still right (hatched: unscored)", loc="left")
     right.set_title("Accuracy, all earlier stages right", loc="left")
     for panel in (left, right):
@@ -188,10 +188,9 @@ def draw_win_rates(table: Table) -> "Figure":
             for at, aspect in enumerate(aspects):
                 point = table.points(aspect.name).reindex([place]).dropna()
                 if len(point):
-                    label = row["run"] if at == 0 else None
                     panel.errorbar(
                         [at + beside], point["mean"], yerr=_whiskers(point), **_style(number), markersize=5, capsize=2,
-                        label=label, clip_on=False,
+                        label=row["run"], clip_on=False,
                     )  # fmt: skip
         panel.axhline(50, color="0.6", linewidth=0.8)
         panel.set_title(_SOURCE_TITLES[str(source)], loc="left")
@@ -383,11 +382,16 @@ def _draw_lines(panels: "Sequence[Axes]", table: Table, by: str, along: str, **l
 
 
 def _explain(figure: "Figure", panels: "Sequence[Axes]", names: Sequence[str], **look: Any) -> None:
-    """Add a legend of what any panel shows of these names, in their order; the note of rules has the lower edge."""
+    """Add a legend of what any panel shows of these names, in their order; the note of rules has the lower edge.
+
+    With ``ncols``, it has at most as many columns as there is room for.
+    """
     shown = {
         label: handle for panel in panels for handle, label in zip(*panel.get_legend_handles_labels(), strict=True)
     }
     labels = [name for name in map(str, names) if name in shown]
+    if labels and "ncols" in look:
+        look["ncols"] = max(1, min(look["ncols"], int(figure.get_figwidth() / (_widest(labels) + 0.6))))
     if labels:
         figure.legend([shown[name] for name in labels], labels, frameon=False, **{"loc": "outside right upper", **look})
 
@@ -399,12 +403,17 @@ def _size_with_legend(width: float, height: float, names: Sequence[str]) -> tupl
 
 def _further_width(names: Sequence[str]) -> float:
     """Return the inches that the longest of these names needs beyond a name of usual length."""
+    return max(0.0, _widest(names) - 1.8)
+
+
+def _widest(names: Sequence[str]) -> float:
+    """Return the width in inches of the longest of these names, written small."""
     from matplotlib.textpath import TextPath
 
     # A Chinese letter, which matplotlib's font lacks, is as wide as its widest Latin one.
     measured = ("".join("W" if east_asian_width(letter) in "WF" else letter for letter in name) for name in names)
     with _our_style():
-        return max(0.0, *(TextPath((0, 0), name, size=9).get_extents().width / 72 - 1.8 for name in measured))
+        return max((TextPath((0, 0), name, size=9).get_extents().width / 72 for name in measured), default=0.0)
 
 
 def _title(name: object) -> str:

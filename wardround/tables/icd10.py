@@ -82,16 +82,30 @@ def _measured(cases: Sequence[DiseaseCase], terms: TermList) -> dict[str, float 
     return measured(found)
 
 
+def is_english(language: Language) -> bool:
+    """Whether a language is English, of whatever country."""
+    return language.partition("-")[0] == "en"
+
+
 def terms_for(run: RecordedRun, language: Language) -> TermList | None:
-    """Return the term list for a language: the run's own if it is in it, else the built-in one, if any."""
+    """Return the term list for a language: the run's own if it may be in it, else the built-in one, if any.
+
+    It can be told of a list only whether it is Chinese (or Japanese). Any other is of the language of the run that has
+    no list of its own, if there is one, and else English.
+    """
     if own := run.experiment.data.terms:
         terms = _terms(own)
-        chinese = sum(map(has_chinese, terms.names)) * 2 > len(terms)
-        # An English list has a built-in one beside it, so another Latin one is of the other language of the cases.
-        others = {case.language for case in run.cases.values()} - {"en", "zh"}
-        if chinese == (language == "zh") and not (others and language == "en"):
+        is_chinese = sum(map(has_chinese, terms.names)) * 2 > len(terms)
+        languages = {case.language for case in run.cases.values()}
+        if language == "zh":
+            fits = is_chinese
+        elif is_english(language):
+            fits = not is_chinese and all(each == "zh" or is_english(each) for each in languages)
+        else:
+            fits = not (is_chinese and "zh" in languages)
+        if fits:
             return terms
-    return _terms(ICD10CM) if language == "en" else None
+    return _terms(ICD10CM) if is_english(language) else None
 
 
 @lru_cache(maxsize=3)

@@ -141,7 +141,9 @@ def test_of_two_parts_ordered_at_once_the_one_on_record_is_told_under_its_own_na
 
 
 def test_a_doppler_in_chinese_is_not_of_the_liver_for_what_it_is_called_in_english() -> None:
-    record = ExaminationRecord(auxiliary={"Ultrasound": "甲状腺未见结节。彩色多普勒示血流丰富，甲状腺上动脉流速98 cm/s。"})
+    record = ExaminationRecord(
+        auxiliary={"Ultrasound": "甲状腺未见结节。彩色多普勒示血流丰富，甲状腺上动脉流速98 cm/s。"}
+    )
     assert look_up(record, "超声", "", False, "请做腹部超声。") == Filed()
     assert look_up(record, "超声", "", False, "请做甲状腺超声。").texts
 

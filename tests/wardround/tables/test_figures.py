@@ -1,8 +1,9 @@
 """Figures: the same bytes from the same table, and nothing in a name is obeyed."""
 
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree
 
 import pytest
@@ -15,8 +16,10 @@ from wardround.tables.figures import (
     draw_information,
     draw_learning_curve,
     draw_matrix,
+    draw_radar,
     draw_shares,
     draw_simulators,
+    draw_win_rates,
     figures_of,
 )
 from wardround.tables.making import make_tables, write_tables
@@ -156,3 +159,21 @@ def test_shares_are_drawn_from_none_to_all_and_correlations_from_opposite_to_sam
     )
     scales = [draw(table).axes[0].images[0].get_clim() for draw in (draw_shares, draw_matrix)]
     assert scales == [(0, 1), (-1, 1)]
+
+
+@pytest.mark.parametrize("draw", [draw_win_rates, draw_radar])
+def test_a_legend_above_has_as_many_columns_as_there_is_room_for_and_every_doctor(
+    draw: Callable[[Table], "Figure"],
+) -> None:
+    names = ["Qwen2.5-72B-Instruct", "Llama-3.3-70B-Instruct", "gpt-4o-2024-11-20", "claude-sonnet-4-5", "MedGemma-27B"]
+    columns = [Column("run", "Run", key=True), Column("judged", "By", key=True)]
+    columns += [Column(name, name.upper(), mean=True) for name in "abc"]
+    row = {f"{name}_{part}": 50.0 for name in "abc" for part in ("mean", "low", "high")}
+    rows: list[dict[str, Any]] = [{"run": name, "judged": "people", **row} for name in names]
+    rows[2] |= {f"a_{part}": None for part in ("mean", "low", "high")}
+    ((_, figure),) = figures_of(Table("t", "T", columns, rows, pictures={"t": draw}))
+    as_svg(figure)
+    (legend,) = figure.legends
+    box = legend.get_window_extent()
+    assert box.x0 >= 0 and box.x1 <= figure.bbox.width
+    assert [text.get_text() for text in legend.texts] == names

@@ -355,15 +355,26 @@ def test_icd10_links_chinese_cases_to_the_list_that_the_run_names(tmp_path: Path
     assert table.rows[0]["cases"] == 1 and any("terms.csv" in note for note in table.notes)
 
 
-def test_icd10_links_cases_of_another_language_to_the_list_that_the_run_names(tmp_path: Path) -> None:
-    spanish = load_cases()[0].model_copy(update={"language": "es", "examinations": ExaminationRecord()})
-    save_cases([spanish], tmp_path / "cases.jsonl")
-    (tmp_path / "cie10.csv").write_text("".join(f"K35.{n};{name}\n" for n, name in enumerate(spanish.key.diagnosis)))
-    data = Data(cases=str(tmp_path / "cases.jsonl"), terms=str(tmp_path / "cie10.csv"))
-    (table,) = icd10.build(find_runs([write_run(tmp_path / "run", [graded(spanish.id)], data=data)]))
-    assert table.rows[0]["language"] == "es"
-    with pytest.raises(DoesNotFitError, match="all cases are es, and no es list of terms is included"):
-        icd10.build(find_runs([write_run(tmp_path / "other", [graded(spanish.id)], data=Data(cases=data.cases))]))
+@pytest.mark.parametrize(("language", "disease"), [("es", "Infarto agudo de miocardio"), ("ja", "急性心筋梗塞")])
+def test_icd10_links_cases_of_another_language_to_the_list_that_the_run_names(
+    tmp_path: Path, language: str, disease: str
+) -> None:
+    case = load_cases()[0].model_copy(update={"language": language, "examinations": ExaminationRecord()})
+    save_cases([case], tmp_path / "cases.jsonl")
+    (tmp_path / "terms.csv").write_text(f"I21.9;{disease}\n", "utf-8")
+    data = Data(cases=str(tmp_path / "cases.jsonl"), terms=str(tmp_path / "terms.csv"))
+    (table,) = icd10.build(find_runs([write_run(tmp_path / "run", [graded(case.id)], data=data)]))
+    assert table.rows[0]["language"] == language
+    with pytest.raises(DoesNotFitError, match=f"all cases are {language}, and no {language} list of terms is included"):
+        icd10.build(find_runs([write_run(tmp_path / "other", [graded(case.id)], data=Data(cases=data.cases))]))
+
+
+def test_icd10_of_american_english_goes_by_the_built_in_list(tmp_path: Path) -> None:
+    case = load_cases()[0].model_copy(update={"language": "en-US", "examinations": ExaminationRecord()})
+    save_cases([case], tmp_path / "cases.jsonl")
+    data = Data(cases=str(tmp_path / "cases.jsonl"))
+    (table,) = icd10.build(find_runs([write_run(tmp_path / "run", [graded(case.id)], data=data)]))
+    assert table.rows[0]["language"] == "en-US"
 
 
 def test_icd10_takes_the_diseases_that_the_splitter_named_and_leaves_out_cases_that_it_gave_none_for(

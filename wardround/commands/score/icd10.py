@@ -18,7 +18,7 @@ from wardround.commands.printing import counted
 from wardround.commands.score.output import ExtraTable, ModeOption, Scores
 from wardround.commands.score.reports import ReferenceOption, ReportCase, ReportSource, read_report_cases
 from wardround.commands.score.transcripts import JudgeOption, asking
-from wardround.tables.icd10 import language_name
+from wardround.tables.icd10 import is_english, language_name
 
 Splitter = Literal["rule", "standard", "llm"]  # how the diseases in a diagnosis are found
 _PUBLISHED_HEADINGS = ("#诊断结果#", "#诊断依据#")
@@ -55,7 +55,7 @@ def icd10(
             "a heading such as #诊断结果# or # Diagnosis" if sound else f"{_AS_PUBLISHED} (--mode sound: others too)"
         )
         refuse(f"{source}: no report has a diagnosis; expected {wanted} in each report")
-    foreign = [case.language for case in with_diagnosis if case.language != "en"]
+    foreign = [case.language for case in with_diagnosis if not is_english(case.language)]
     if terms == ICD10CM and len(foreign) * 2 > len(with_diagnosis):
         name = language_name(max(foreign, key=foreign.count))
         refuse(f"{source}: the reports are {name}, but {ICD10CM} is English; give a list in {name} with --terms FILE")
