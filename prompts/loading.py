@@ -313,7 +313,9 @@ def _render(template: str, values: Mapping[str, Any]) -> str:
 
 def _read(name: str, language: Language, suffix: str = "md") -> str:
     if (path := find_prompt(name, language, suffix)) is None:
-        known = "" if language in languages() else f"; there are {', '.join(languages())}; name its folder with --prompts"
+        known = (
+            "" if language in languages() else f"; there are {', '.join(languages())}; name its folder with --prompts"
+        )
         raise PromptError(f"there is no file prompts/{language}/{name}.{suffix}{known}")
     try:
         return path.read_text("utf-8-sig")
