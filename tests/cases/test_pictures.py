@@ -1,8 +1,10 @@
 """Pictures that a case names lie in its folder, are images by content and of bounded size; else nothing is sent."""
 
 import json
+import zlib
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from PIL import Image as Raster
@@ -89,6 +91,44 @@ def test_a_picture_that_was_cut_off_is_named_by_the_check_and_not_sent(folder: P
     (case,) = load_cases(folder / "cases.jsonl")  # a run decodes it when it comes to the case
     with pytest.raises(PictureError, match="damaged or cut off"):
         with_sound_pictures(case)
+
+
+@pytest.mark.parametrize("lacking", [1, 2])
+def test_a_jpeg_that_lacks_its_end_mark_alone_is_sent_with_it(folder: Path, lacking: int) -> None:
+    file = folder / "ct.jpg"
+    Raster.effect_noise((64, 64), 50).convert("RGB").save(file)
+    whole = file.read_bytes()
+    file.write_bytes(whole[:-lacking])
+    assert picture_fault(folder, "ct.jpg") is None and read_picture(file) == (whole, "image/jpeg")
+
+
+@pytest.mark.parametrize(
+    ("lacking", "options"),
+    [(12, {}), (200, {}), (30, {"quality": 100}), (2, {"progressive": True}), (2, {"restart_marker_rows": 1})],
+)
+def test_a_jpeg_whose_lines_are_or_may_be_cut_off_is_refused(
+    folder: Path, lacking: int, options: dict[str, Any]
+) -> None:
+    file = folder / "ct.jpg"
+    Raster.effect_noise((64, 64), 50).convert("RGB").save(file, **options)
+    file.write_bytes(file.read_bytes()[:-lacking])
+    assert "'ct.jpg' is damaged or cut off (" in str(picture_fault(folder, "ct.jpg"))
+
+
+def test_lack_of_memory_is_no_fault_of_a_picture(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def exhausted(_: object) -> None:
+        raise MemoryError
+
+    monkeypatch.setattr("PIL.PngImagePlugin.PngImageFile.load", exhausted)
+    with pytest.raises(MemoryError):
+        picture_fault(folder, "images/ct.png")
+
+
+def test_a_long_text_behind_a_whole_picture_is_not_called_damage(folder: Path) -> None:
+    text = b"zTXtk\0\0" + zlib.compress(bytes(2 * 2**20))
+    chunk = (len(text) - 4).to_bytes(4) + text + zlib.crc32(text).to_bytes(4)
+    (folder / "ct.png").write_bytes(PNG[:-12] + chunk + PNG[-12:])
+    assert "'ct.png' holds more than a picture (Decompressed data too large" in str(picture_fault(folder, "ct.png"))
 
 
 def test_a_picture_that_is_too_large_is_refused(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
