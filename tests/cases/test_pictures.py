@@ -177,7 +177,7 @@ def test_checking_a_case_file_names_file_case_field_and_remedy(folder: Path) -> 
     ("tag", "language", "said"),
     [
         ("zh-CN", "zh", ""),
-        ("zh-Hans", "zh", ""),
+        ("zh-Hans-SG", "zh", ""),
         ("en", "en", ""),
         ("zh-TW", "zh-TW", "there are no prompts in the language 'zh-TW'"),
         ("es", "es", "there are no prompts in the language 'es'"),
@@ -190,6 +190,7 @@ def test_checking_a_case_file_says_which_languages_a_run_would_refuse(
     case = {"id": "a", "language": tag, "patient": {"chief_complaint": "x"}, "provenance": {"source": "x"}}
     file.write_text(json.dumps(case), "utf-8")
     assert load_cases(file)[0].language == language
+    assert said or wr.ConsultationContext(language=tag).language == language  # as a case's, so the setting
     checked = CliRunner().invoke(app, ["cases", "check", str(file)])
     assert checked.exit_code == 0 and ("to run them: " in checked.output) == bool(said)
     assert said in " ".join(checked.output.split())
