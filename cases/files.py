@@ -150,7 +150,8 @@ def check_cases(source: str | Path = BUILTIN, *, whole_pictures: bool = True) ->
                 str(source),
                 "",
                 "",
-                f"contains no cases in the format of Ward Round; if it has another format, {remedy}",
+                "contains no cases in the format of Ward Round, which has one object per line or a list of them; "
+                f"if it has another format, {remedy}",
             )
         )
     return cases, problems

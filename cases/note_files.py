@@ -22,7 +22,7 @@ _KNOWN = (
     "text files, JSON lines with id and note, MTS-Dialog (section_text), MedQA (question and options), "
     "AgentClinic (OSCE_Examination) or Ward Round's own cases (patient)"
 )
-_FIELDS = {"note", "text", "section_text", "OSCE_Examination", "answers", "question", "patient", "provenance"}
+_FIELDS = {"note", "section_text", "OSCE_Examination", "answers", "question", "patient", "provenance"}
 # MTS-Dialog's sections that ours do not have.
 _MTS_HEADINGS = {
     "PASTSURGICAL": "Past surgical history",
@@ -95,11 +95,13 @@ def _records(source: Source) -> Iterator[Note]:
     if source.path.suffix.lower() in (".csv", ".tsv"):
         yield from _read_all(_rows(source), _mts)
         return
-    # Read once to detect the format, and again by the reader of that format.
-    first = next(Source(source.path).objects("", _is_note), None)
+    # Read to detect the format, and again by the reader of that format. A text of its own is a note, one in a field of
+    # another object may be anything.
+    is_note = None if "text" in Source(source.path).first else _is_note
+    first = next(Source(source.path).objects("", is_note), None)
     keys = set(first[1]) if first else set()
     if "section_text" in keys:
-        yield from _read_all(source.records(_is_note), _mts)
+        yield from _read_all(source.records(is_note), _mts)
     elif "OSCE_Examination" in keys or "answers" in keys:
         yield from map(note_of, import_agentclinic(source))
     elif {"question", "options"} <= keys:
@@ -107,7 +109,7 @@ def _records(source: Source) -> Iterator[Note]:
     elif {"patient", "provenance"} & keys and "note" not in keys:
         yield from map(note_of, _own(source))
     else:
-        yield from _read_all(source.records(_is_note), _plain)
+        yield from _read_all(source.records(is_note), _plain)
 
 
 def _is_note(value: Mapping[str, Any]) -> bool:

@@ -24,8 +24,8 @@ def sheet_rows(path: Path) -> list[tuple[int, list[str]]]:
     """Return the rows of a table with the number of the line where each ends; blank lines are left out.
 
     Cells are separated by what a first line ``sep=;`` declares, or else by the first comma, semicolon or tab of the
-    header. The text is UTF-8, or UTF-16 with or without its mark: bytes that other encodings share cannot be told
-    apart (GBK, Windows-1252), and are refused.
+    header. The text is UTF-8, or UTF-16 with its mark or beginning in ASCII: bytes that other encodings share cannot
+    be told apart (GBK, Windows-1252), and are refused.
 
     Raises:
         SheetError: the file cannot be opened, decoded or cut into cells.
@@ -34,7 +34,7 @@ def sheet_rows(path: Path) -> list[tuple[int, list[str]]]:
         text = _decoded(path.read_bytes())
         declared = _DECLARED.match(text)
         text = text[declared.end() :] if declared else text
-        header = _QUOTED.sub("", text.lstrip().partition("\n")[0])
+        header = _QUOTED.sub("", text.lstrip("\r\n").partition("\n")[0])  # an index may have no name
         separator = declared[1] if declared else next((sign for sign in header if sign in _SEPARATORS), ",")
         reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator)
         return [(reader.line_num + bool(declared), row) for row in reader if row]
@@ -50,7 +50,7 @@ def _decoded(data: bytes) -> str:
     encoding = "utf-8-sig"
     if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         encoding = "utf-16"
-    elif b"\0" in data:  # separators and line ends of UTF-16 have a zero byte, no text of UTF-8 has one
+    elif data[:2].count(0) == 1:  # a first letter, digit or quotation mark in UTF-16
         encoding = "utf-16-le" if data[1::2].count(0) > data[::2].count(0) else "utf-16-be"
     try:
         return data.decode(encoding)

@@ -16,11 +16,18 @@ from typing import Annotated, Any
 from pydantic import AfterValidator, StringConstraints, ValidationInfo, WithJsonSchema
 
 _SIMPLIFIED = {"zh-cn", "zh-sg", "zh-hans", "zh-hans-cn", "zh-hans-sg"}  # what our Chinese prompts are written in
+
+
+def one_tag(language: str) -> str:
+    """Return the tag under which a language has its prompts: ``zh`` for those of Chinese in simplified characters."""
+    return "zh" if language.lower() in _SIMPLIFIED else language
+
+
 # Of a case: any language with a prompt folder, which is checked when prompts are loaded.
 Language = Annotated[
     str,
     StringConstraints(pattern=r"^[a-z]{2,3}(-[A-Za-z0-9]+)*$"),
-    AfterValidator(lambda tag: "zh" if tag.lower() in _SIMPLIFIED else tag),
+    AfterValidator(one_tag),
 ]
 
 _BESIDE_CHINESE = re.compile(r"(?<=[\u3400-\u9fff]) | (?=[\u3400-\u9fff])")

@@ -6,6 +6,7 @@ from typing import Any, Self
 from pydantic import BaseModel, ConfigDict, Field, ValidationInfo, field_validator
 from pydantic.json_schema import SkipJsonSchema
 
+from cases.vocabulary import one_tag
 from llm.blocks import ModelBlock, ModelBlocks, Temperature, block_of
 from llm.keys import key_of
 from llm.model_objects import with_specs
@@ -92,6 +93,11 @@ class ModelSettings(BaseModel):
     def in_epoch(self, epoch: int) -> Self:
         """Return the settings of one epoch: each has its own seed, so that epochs differ where a model samples."""
         return self.model_copy(update={"epoch": epoch, "seed": (self.seed or 0) + epoch})
+
+    @field_validator("language", mode="before")
+    @classmethod
+    def _read_as_of_a_case(cls, given: Any) -> Any:
+        return one_tag(given) if isinstance(given, str) else given
 
     @field_validator("models", mode="before")
     @classmethod

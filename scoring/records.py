@@ -89,12 +89,13 @@ def read_sheet(path: Path, needed: Sequence[str]) -> tuple[list[str], list[tuple
     columns = [name for name in names if name]
     filled = [(f"line {line}", row) for line, row in cells if any(map(str.strip, row))]
     problems = [
-        Problem(str(path), "line 1", name, f"appears {count} times; expected each column once")
+        Problem(str(path), f"line {header[0]}", name, f"appears {count} times; expected each column once")
         for name, count in Counter(columns).items()
         if count > 1
     ]
     if missing := [name for name in needed if name not in columns]:
-        problems.append(Problem(str(path), "line 1", missing[0], f"expected a header with {', '.join(needed)}"))
+        expected = f"expected a header with {', '.join(needed)}"
+        problems.append(Problem(str(path), f"line {header[0]}", missing[0], expected))
     if problems:
         return columns, [], problems
     rows = [

@@ -33,8 +33,6 @@ def import_medchain(source: Source) -> Iterator[Case]:
     for record, value in source.objects("an object {title: case}", lambda value: is_case(value) or _titled(value) > 0):
         if is_case(value):
             yield from _read(record, f"{source.path.stem} {record.number}", directory)
-        elif record.key and _titled(value) == 1:  # a title, whose case lies deeper
-            yield from _read(record, record.key, directory)
         else:
             for title, case in value.items():
                 yield from _read(Record(source, title, record.number, case), title, directory)

@@ -48,12 +48,15 @@ class Source:
         """Yield the file's records: JSON lines, the entries of its list, or its single object.
 
         Args:
-            is_record: tells a record by its fields. With it, an object that is none is opened where it holds records,
-                by their ids (``{"12": {...}}``) or in a list or object of one of its fields (``{"data": [...]}``).
+            is_record: tells a record by its fields. With it, a file's only object that is none is opened where it
+                holds records, by their ids (``{"12": {...}}``) or in a list or object of one of its fields
+                (``{"data": [...]}``).
         """
         number = 0
-        for name, text in self._documents():
-            for entry, key, value in self._parsed(name, text, is_record):
+        documents = self._documents()
+        alone = is_record if len(documents) == 1 else None  # each of several lines is a record
+        for name, text in documents:
+            for entry, key, value in self._parsed(name, text, alone):
                 number += 1
                 self.reading = ", ".join(filter(None, (name, entry)))
                 record = Record(self, self.reading, number, value, key=key)
@@ -102,13 +105,12 @@ class Source:
             Problem(_printable(file or self.path), _printable(record), _printable(field), _printable(message), severity)
         )
 
-    def _documents(self) -> Iterator[tuple[str, str]]:
+    def _documents(self) -> list[tuple[str, str]]:
         text = self.read(self.path) or ""
         lines = [(place, line.strip()) for place, line in numbered_lines(text)]
         if 2 * sum(map(_could_be_a_record, (line for _, line in lines))) >= len(lines):
-            yield from lines
-        elif lines:
-            yield "", text
+            return lines
+        return [("", text)] if lines else []
 
     def _parsed(self, name: str, text: str, is_record: IsRecord | None) -> Iterator[tuple[str, str, object]]:
         repeated: list[str] = []

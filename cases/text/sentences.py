@@ -16,9 +16,10 @@ _ABBREVIATION = re.compile(
 )
 # Ends a sentence unless a lower-case letter follows: "at 5 p.m. He", but "S. aureus", "2. asthma".
 _OFTEN_WITHIN = re.compile(r"(?:\b[A-Z]|\.[A-Za-z]|\d)$")
-# The number of a list entry (its closing sign tells the style): not the decimal "1.5", nor the 2 of "stage 2.".
+# The number of a list entry (its closing sign tells the style): not the decimal "1.5", the ratio "2:1", nor the 2 of
+# "stage 2.".
 _ENTRY = re.compile(
-    rf"(?:^|(?<=[\s,，;；。.、{HAN}]))(?P<open>[(（]?)(?P<number>\d{{1,2}})\s?(?P<close>[)）、．:：]|\.(?!\d))\s*"
+    rf"(?:^|(?<=[\s,，;；。.、{HAN}]))(?P<open>[(（]?)(?P<number>\d{{1,2}})\s?(?P<close>[)）、．]|[.:：](?!\d))\s*"
     r"|(?P<circled>[①-⑳])\s*"
 )
 _COUNTED = re.compile(r"(?:stage|grade|type|class|phase|level|degree|nos?\.?|number|第)\s*$", re.IGNORECASE)
@@ -71,9 +72,13 @@ def entries(text: str, first: int = 1) -> list[str]:
 def entries_of(texts: Iterable[str]) -> list[str]:
     """Return the entries of several texts, whose numbers may run on from one text to the next ("1. A", "2. B")."""
     found: list[str] = []
+    numbered = False
     for text in texts:
         own = entries(text)
-        found += entries(text, len(found) + 1) if own == [text] else own
+        if own == [text] and numbered:  # not after "Burn": "2. degree burn" is no second entry
+            own = entries(text, len(found) + 1)
+        numbered = own != [text]
+        found += own
     return found
 
 

@@ -1,5 +1,6 @@
 """What passes between interns and director: facts, reports, disputes, and counters (AI Hospital, section 4)."""
 
+import json
 from typing import Annotated, Any, Literal
 
 from pydantic import Field
@@ -71,15 +72,23 @@ class Statement(Strict):
     reasoning: str = ""
 
     def told(self, language: Language) -> str:
-        """Return the report and the reasons as a prompt shows them: a final report with its titles, or the values."""
+        """Return the report and the reasons as a prompt shows them: a final report with its titles, or the values.
+
+        A decision of one's own whose values are not all texts is shown with the names of its fields, and as JSON.
+        """
         titles = load_words("consultation/seat", language)["report"]
         colon = mark("label", language)
-        parts = (
-            [f"{titles[name]}{colon}{in_words({name: value}, language)}" for name, value in self.report.items()]
-            if self.report.keys() <= titles.keys()
-            else [in_words(self.report, language)]
-        )
+        if self.report.keys() <= titles.keys():
+            parts = [f"{titles[name]}{colon}{in_words({name: value}, language)}" for name, value in self.report.items()]
+        elif all(map(_is_text, self.report.values())):
+            parts = [in_words(self.report, language)]
+        else:
+            parts = [f"{name}{colon}{json.dumps(value, ensure_ascii=False)}" for name, value in self.report.items()]
         return "\n".join(filter(None, (*parts, self.reasoning)))
+
+
+def _is_text(value: object) -> bool:
+    return all(isinstance(each, str) for each in (value if isinstance(value, list) else [value]))
 
 
 class DiscussionRound(Strict):

@@ -32,7 +32,7 @@ def read_choices(path: str | Path) -> tuple[list[Verdict], list[Problem]]:
     if path.suffix == ".csv":
         columns, entries, problems = read_sheet(path, _COLUMNS)
         problems += [
-            Problem(str(path), "line 1", title, f"is not an aspect; known aspects: {', '.join(sorted(_KNOWN))}")
+            Problem(str(path), "header", title, f"is not an aspect; known aspects: {', '.join(sorted(_KNOWN))}")
             for title in columns
             if title not in (*_COLUMNS, "rater") and _aspect(title) not in _KNOWN
         ]

@@ -28,7 +28,7 @@ SAME, RELATED, DIFFERENT = 1.0, 0.5, 0.0
 _BRITISH = re.compile(r"(?<=[a-z])[ao]e(?=[a-z])|\b[ao]e(?=[dst])")
 _ABBREVIATION_BEHIND = re.compile(
     r"\s*[(（](?:[A-Za-z0-9-]{0,3}[A-Z][A-Za-z0-9-]{0,2}[A-Z][A-Za-z0-9-]{0,3}"  # (COPD)
-    r"|(?:ICD-10(?:-CM)?:? ?)?[A-TV-Z]\d[0-9A-Z]\.[0-9A-Z]{1,4})[)）]"  # (J44.9), but not (T12): that is a vertebra
+    r"|(?:ICD-10(?:-CM)?[:：]? ?)?[A-Z]\d[0-9A-Z]\.[0-9A-Z]{1,4})[)）]"  # (J44.9), but not (T12): that is a vertebra
 )
 # Stems that do not distinguish diseases.
 _QUALIFIERS = frozenset({"suspect", "probabl", "possibl", "like", "unspecifi", "no", "diseas", "due", "疑似", "可疑"})

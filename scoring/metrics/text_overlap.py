@@ -27,7 +27,7 @@ _DISGUISES = (
         ord(full): ord(full) - 0xFEE0
         for full in map(chr, (*range(0xFF10, 0xFF1A), *range(0xFF21, 0xFF3B), *range(0xFF41, 0xFF5B)))
     }
-    | str.maketrans("асеорхуѕіјһԁАВЕКМНОРСТХ", "aceopxysijhdABEKMHOPCTX")
+    | str.maketrans("асеорхуѕіјһԁАВЕКМНОРСТХ\u00b5", "aceopxysijhdABEKMHOPCTX\u03bc")  # micro sign, Greek mu
 )
 
 

@@ -147,6 +147,12 @@ def test_a_list_of_records_is_read_within_a_field_beside_others(format: str, fie
     assert bare.cases == within.cases and len(bare.cases) == 1 and not within.errors
 
 
+@pytest.mark.parametrize("format", ["agentclinic", "aie", "medpmc", "medqa"])
+def test_a_json_line_among_others_is_a_record_whatever_its_fields_hold(format: str, tmp_path: Path) -> None:
+    result = import_cases(format, write(tmp_path / "x.jsonl", f"{json.dumps({'id': 1, 'of': ONE_OF[format]})}\n" * 2))
+    assert {problem.record for problem in result.errors} == {"line 1", "line 2"} and not result.cases
+
+
 def test_records_in_two_fields_are_refused_and_an_id_that_occurs_twice_is_named(tmp_path: Path) -> None:
     record = ONE_OF["aie"]
     (problem,) = import_cases("aie", write(tmp_path / "x.json", json.dumps({"a": [record], "b": [record]}))).errors

@@ -165,6 +165,11 @@ def test_second_level_names_outside_a_given_department_file_are_warned_about(tmp
     assert ["'泌尿科' is not in the departments file" in problem.message for problem in result.problems] == [True]
 
 
+def test_titles_are_read_also_one_level_deeper(tmp_path: Path) -> None:
+    result = read(tmp_path, {"1": {"a": ENGLISH}, "2": {"b": ENGLISH, "c": ENGLISH}})
+    assert [case.id for case in result.cases] == ["a", "b", "c"] and not result.errors
+
+
 @pytest.mark.parametrize("bullet", ["-", "- ", "－ ", "• ", "* "])
 def test_a_department_file_may_have_any_bullets(bullet: str, tmp_path: Path) -> None:
     listing = tmp_path / "departments.txt"

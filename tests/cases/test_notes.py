@@ -107,6 +107,8 @@ def test_texts_lines_tables_and_cases_are_all_read_as_notes(tmp_path: Path) -> N
         ("n-1", "Cough."),
         ("0", "Fever."),
     ]
+    (tmp_path / "text.json").write_text('{"text": "Cough.", "meta": {"note": "checked"}}', "utf-8")
+    assert [note.text for note in read_notes(tmp_path / "text.json")] == ["Cough."]
     assert len(read_notes("builtin")) == len(load_cases())
 
 
@@ -118,6 +120,9 @@ def test_texts_lines_tables_and_cases_are_all_read_as_notes(tmp_path: Path) -> N
         ('{"note": "x", "language": "../fr"}\n', r"line 1, language: String should match pattern"),
         ('{"id": "a", "note": "x"}\n{"id": "a", "note": "y"}\n', r"'a' is the id of 2 notes; ids must be unique"),
         ("[1]\n", r"expected an object, found a value 1"),
+        ('{"id": 1, "sentence": "x", "entities": [{"text": "fever"}]}', r"note: .* the record has 'id', 'sentence'"),
+        ('{"id": 1, "record": {"note": "x"}}\n' * 2, r"line 2, note: expected .* the record has 'id', 'record'"),
+        ('{"cases": [{"patient": {}}]}', r"format of Ward Round, which has one object per line or a list of them"),
         ('{"id": \n', r"is not JSON"),
         ("", r"contains no notes; expected text files, JSON lines"),
     ],

@@ -1,8 +1,10 @@
 """Pictures that a case names lie in its folder, are images by content and of bounded size; else nothing is sent."""
 
 import json
+import zlib
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from PIL import Image as Raster
@@ -91,6 +93,44 @@ def test_a_picture_that_was_cut_off_is_named_by_the_check_and_not_sent(folder: P
         with_sound_pictures(case)
 
 
+@pytest.mark.parametrize("lacking", [1, 2])
+def test_a_jpeg_that_lacks_its_end_mark_alone_is_sent_with_it(folder: Path, lacking: int) -> None:
+    file = folder / "ct.jpg"
+    Raster.effect_noise((64, 64), 50).convert("RGB").save(file)
+    whole = file.read_bytes()
+    file.write_bytes(whole[:-lacking])
+    assert picture_fault(folder, "ct.jpg") is None and read_picture(file) == (whole, "image/jpeg")
+
+
+@pytest.mark.parametrize(
+    ("lacking", "options"),
+    [(12, {}), (200, {}), (30, {"quality": 100}), (2, {"progressive": True}), (2, {"restart_marker_rows": 1})],
+)
+def test_a_jpeg_whose_lines_are_or_may_be_cut_off_is_refused(
+    folder: Path, lacking: int, options: dict[str, Any]
+) -> None:
+    file = folder / "ct.jpg"
+    Raster.effect_noise((64, 64), 50).convert("RGB").save(file, **options)
+    file.write_bytes(file.read_bytes()[:-lacking])
+    assert "'ct.jpg' is damaged or cut off (" in str(picture_fault(folder, "ct.jpg"))
+
+
+def test_lack_of_memory_is_no_fault_of_a_picture(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def exhausted(_: object) -> None:
+        raise MemoryError
+
+    monkeypatch.setattr("PIL.PngImagePlugin.PngImageFile.load", exhausted)
+    with pytest.raises(MemoryError):
+        picture_fault(folder, "images/ct.png")
+
+
+def test_a_long_text_behind_a_whole_picture_is_not_called_damage(folder: Path) -> None:
+    text = b"zTXtk\0\0" + zlib.compress(bytes(2 * 2**20))
+    chunk = (len(text) - 4).to_bytes(4) + text + zlib.crc32(text).to_bytes(4)
+    (folder / "ct.png").write_bytes(PNG[:-12] + chunk + PNG[-12:])
+    assert "'ct.png' holds more than a picture (Decompressed data too large" in str(picture_fault(folder, "ct.png"))
+
+
 def test_a_picture_that_is_too_large_is_refused(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pictures, "LARGEST", len(PNG) - 1)
     assert "is larger than" in str(picture_fault(folder, "images/ct.png"))
@@ -137,7 +177,7 @@ def test_checking_a_case_file_names_file_case_field_and_remedy(folder: Path) -> 
     ("tag", "language", "said"),
     [
         ("zh-CN", "zh", ""),
-        ("zh-Hans", "zh", ""),
+        ("zh-Hans-SG", "zh", ""),
         ("en", "en", ""),
         ("zh-TW", "zh-TW", "there are no prompts in the language 'zh-TW'"),
         ("es", "es", "there are no prompts in the language 'es'"),
@@ -150,6 +190,7 @@ def test_checking_a_case_file_says_which_languages_a_run_would_refuse(
     case = {"id": "a", "language": tag, "patient": {"chief_complaint": "x"}, "provenance": {"source": "x"}}
     file.write_text(json.dumps(case), "utf-8")
     assert load_cases(file)[0].language == language
+    assert said or wr.ConsultationContext(language=tag).language == language  # as a case's, so the setting
     checked = CliRunner().invoke(app, ["cases", "check", str(file)])
     assert checked.exit_code == 0 and ("to run them: " in checked.output) == bool(said)
     assert said in " ".join(checked.output.split())

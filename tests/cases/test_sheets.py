@@ -9,6 +9,7 @@ from cases.note_files import read_notes
 from cases.sheets import SheetError, sheet_rows
 from scoring.metrics.comparison import read_human_scores
 from scoring.metrics.icd10_terms import TermListError, load_terms
+from tests.support.pictures import PNG
 
 ROWS = [["caso", "juicio; nota"], ["一", "3,5"], ["dos", 'dijo: "sí"']]
 
@@ -45,6 +46,7 @@ def test_a_first_line_that_declares_the_separator_is_obeyed_and_counted(
         ("case;edad;año\n1;2;3\n".encode("cp1252"), r"neither UTF-8 nor UTF-16 at line 1"),
         ("case,a\n1,2\n".encode("utf-16-le")[:-1], r"incomplete UTF-16"),
         (b"PK\x03\x04\x14\0\x06\0", r"is a packed file or a workbook"),
+        (PNG, r"neither UTF-8 nor UTF-16 at line 1"),
         (b"case,a\n1," + b"x" * 200_000, r"field larger than field limit"),
         (None, r"file not found"),
     ],
@@ -79,5 +81,22 @@ def test_lists_of_terms_and_notes_are_read_as_spreadsheets_of_other_countries_wr
 
 
 def test_separators_in_the_first_names_do_not_outvote_that_of_the_columns(tmp_path: Path) -> None:
-    (tmp_path / "t.csv").write_text('A00,"Cholera; of any kind; in adults",x\nA01,Fever\n', "utf-8")
+    (tmp_path / "t.csv").write_text("A00;Cholera, unspecified, due to Vibrio\nA01;Fever\n", "utf-8")
     assert sheet_rows(tmp_path / "t.csv")[1] == (2, ["A01", "Fever"])
+
+
+def test_an_index_without_a_name_is_a_column(tmp_path: Path) -> None:
+    (tmp_path / "t.tsv").write_text("\n\tsection_text\n0\tFever\n", "utf-8")
+    assert sheet_rows(tmp_path / "t.tsv") == [(2, ["", "section_text"]), (3, ["0", "Fever"])]
+    assert [note.text for note in read_notes(tmp_path / "t.tsv")] == ["Fever"]
+
+
+@pytest.mark.parametrize("text", ["case,name\n1,Fe\0ver\n", "case,name\n1,Fe\0ver!\n"])
+def test_a_stray_zero_byte_makes_no_other_encoding_of_a_table(tmp_path: Path, text: str) -> None:
+    (tmp_path / "t.csv").write_text(text, "utf-8")
+    assert sheet_rows(tmp_path / "t.csv")[0] == (1, ["case", "name"])
+
+
+def test_a_fault_of_the_header_is_told_by_its_line_after_what_declares_the_separator(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text("sep=;\nname;name\n", "utf-8")
+    assert [problem.record for problem in read_human_scores(tmp_path / "t.csv")[1]] == ["line 2", "line 2"]

@@ -65,6 +65,9 @@ def test_a_list_that_is_numbered_in_order_is_parted(text: str, expected: list[st
         (["1. Gout", "1. Asthma"], ["Gout", "Asthma"]),
         (["Gout", "2型糖尿病", "1.5 cm cyst"], ["Gout", "2型糖尿病", "1.5 cm cyst"]),
         (["Gout", "3. Asthma"], ["Gout", "3. Asthma"]),
+        (["Burn", "2. degree burn"], ["Burn", "2. degree burn"]),
+        (["1. AV block", "2:1 AV block"], ["AV block", "2:1 AV block"]),
+        (["1：心房扑动", "2：1房室传导"], ["心房扑动", "2：1房室传导"]),
         ([], []),
     ],
 )

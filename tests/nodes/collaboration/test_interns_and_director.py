@@ -253,3 +253,17 @@ def test_a_report_is_read_in_the_words_of_the_case_and_not_as_json() -> None:
     assert not any("Ostomy" in text or "{" in text for text in seen)
     lines = statements(report("Gout", "Asthma"))[0].told("en").splitlines()
     assert lines[2:] == ["Diagnosis: Gout, Asthma", "Basis of the diagnosis: -", "Treatment: Rest"]
+
+
+@pytest.mark.parametrize(
+    ("decision", "told"),
+    [
+        ({"operable": False, "grade": 0}, "operable: false\ngrade: 0"),
+        ({"why": "hernia", "deep": {"a": [1, "疝"]}}, 'why: "hernia"\ndeep: {"a": [1, "疝"]}'),
+        ({"why": "hernia", "steps": ["a", "b"]}, "hernia; a, b"),
+    ],
+)
+def test_a_decision_of_ones_own_is_read_with_its_fields_where_it_is_more_than_texts(
+    decision: dict[str, Any], told: str
+) -> None:
+    assert Statement(round=0, seat=1, report=decision, reasoning="x").told("en") == f"{told}\nx"

@@ -117,7 +117,7 @@ def test_the_authors_file_and_a_sheet_are_read_alike(tmp_path: Path) -> None:
     [
         ("a.csv", "case,one\n1,a\n", "other: expected a header with case, one, other"),
         ("a.csv", "case,one,other,total\n1,a,b,better\n", "total: expected win, lose or tie, found 'better'"),
-        ("a.csv", "case,one,other,kind\n1,a,b,win\n2,a,b,win\n", "line 1, kind: is not an aspect"),
+        ("a.csv", "case,one,other,kind\n1,a,b,win\n2,a,b,win\n", "header, kind: is not an aspect"),
         ("a.csv", "case,one,other,total,total\n1,a,b,win,lose\n", "line 1, total: appears 2 times"),
         ("a.csv", "case,one,other,total\n1,a,a,win\n", "one: expected a case and two different doctors"),
         ("a.csv", "case,one,other,total\n1,a,b,win,win\n", "line 2: has more fields than the header"),

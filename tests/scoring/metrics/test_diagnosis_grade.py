@@ -52,6 +52,8 @@ def test_a_level_out_of_range_is_an_error_and_never_clipped(level: int) -> None:
         ("急性阑尾炎？", "急性阑尾炎"),
         ("Acute appendicitis (K35.8)", "Acute appendicitis"),
         ("急性阑尾炎（ICD-10 K35.80）", "急性阑尾炎"),
+        ("肺炎（ICD-10：J18.9）", "肺炎"),
+        ("COVID-19 (U07.1)", "COVID-19"),
     ],
 )
 def test_spellings_of_one_diagnosis_are_the_same(one: str, other: str) -> None:

@@ -54,6 +54,7 @@ def test_an_utterance_is_cut_by_its_own_language() -> None:
     # Letters that English lacks neither cut a word nor lose it.
     assert text.words("¿El médico notó 38,7 °C? Ménière") == ["el", "médico", "notó", "38", "7", "c", "ménière"]
     assert text.words("me\u0301dico") == ["médico"]  # decomposed
+    assert text.words("5 \u00b5mol") == text.words("5 \u03bcmol") == ["5", "\u03bcmol"]  # micro sign and mu
     assert len(text.words("Žluť a έντονος πόνος")) == 4
     assert text.words("Sudden naïveté: coughing, 咳") == ["sudden", "naïveté", "cough"]
 
