@@ -164,10 +164,8 @@ def _refused_parameter(error: Exception, without: Collection[str]) -> str | None
         return ROLES
     if WHOLE not in without and status_of(error) in (400, 422) and _SAYS["streams_only"].search(text):
         return WHOLE
-    # A gateway may report the refusal of the server behind it as a 500 of its own.
-    if status_of(error) not in (400, 422, 500) or _SAYS["of_the_form"].search(text):
-        return None
-    if not _SAYS["unwanted"].search(text):
+    unwanted = {400: "unwanted", 422: "unwanted", 500: "unwanted_behind"}.get(status_of(error) or 0)
+    if unwanted is None or _SAYS["of_the_form"].search(text) or not _SAYS[unwanted].search(text):
         return None
     return next((name for name in _PARAMETER.findall(text) if name not in without), None)
 

@@ -31,10 +31,17 @@ SECRET_NAME = re.compile("KEY|TOKEN|SECRET|PASSWORD")
 _SECONDS_TO_CONNECT = 5.0
 # 424: a failed generation (TGI, MindIE); 498: no capacity at the moment (Groq).
 _PASSING = (408, 409, 424, 425, _TOO_MANY, 498)
-# "Please retry in 41.8s", "try again in 1h2m3.5s", "retry after 26 seconds".
+# "Please retry in 41.8s", "try again in 1h2m3.5s", "retry after 26 seconds", "try again in 20 minutes".
+_UNITS = {
+    "d(?:ays?)?": 86400.0,
+    "h(?:(?:ou)?rs?)?": 3600.0,
+    "m(?:in(?:ute)?s?)?": 60.0,
+    "s(?:ec(?:ond)?s?)?": 1.0,
+    "ms|milliseconds?": 0.001,
+}
 _WAIT_IN_WORDS = re.compile(
     r"(?i)(?:retry|try again) (?:in|after) (?=\d)"
-    r"(?:(\d+)h)?(?:(\d+)m(?!s))?(?:(\d+(?:\.\d+)?) ?s)?(?:(\d+(?:\.\d+)?) ?ms)?"
+    + "".join(rf"(?:(\d+(?:\.\d+)?) ?(?:{unit})(?![a-z])[, ]*(?:and )?)?" for unit in _UNITS)
 )
 
 
@@ -110,6 +117,8 @@ def refusal(error: BaseException) -> str | None:
     ) and _SAYS["no_model"].search(text):
         return "it does not have this model"
     if status is None and "CERTIFICATE_VERIFY_FAILED" in str(_root_cause(error)):
+        if not _SAYS["no_authority"].search(str(_root_cause(error))):
+            return "its certificate is not valid"
         return "its certificate is not trusted; SSL_CERT_FILE may name a file with that of its authority"
     if 300 <= (status or 0) < 400:
         return "it has another address"
@@ -117,11 +126,8 @@ def refusal(error: BaseException) -> str | None:
 
 
 def _is_used_up(error: BaseException, text: str) -> bool:
-    asked = _asked_wait(error)
-    if asked is not None and asked > _TOO_LONG_TO_WAIT:
-        return True
-    comes_back = asked is not None and not _SAYS["no_quota_today"].search(text)
-    return bool(_SAYS["no_quota"].search(text)) and not comes_back
+    comes_back = _SAYS["quota_of_a_minute"].search(text) and not _SAYS["quota_of_a_day"].search(text)
+    return (_asked_wait(error) or 0.0) > _TOO_LONG_TO_WAIT or bool(_SAYS["no_quota"].search(text) and not comes_back)
 
 
 def is_refused_alike(error: BaseException, others: Iterable[str]) -> bool:
@@ -135,11 +141,7 @@ def is_too_long(error: BaseException) -> bool:
     status = status_of(error)
     if status == 413 or "ContextOverflow" in type(error).__name__:  # LangChain's own error has no status
         return True
-    return (
-        status is not None
-        and (status in (400, 422) or status >= 500)
-        and bool(_SAYS["too_long"].search(words_of(error)))
-    )
+    return status in (400, 422, 500) and bool(_SAYS["too_long"].search(words_of(error)))
 
 
 def seems_away(error: BaseException) -> bool:
@@ -210,9 +212,8 @@ def _asked_wait(error: BaseException | None) -> float | None:
             asked = _until(headers[header])
         if asked == asked:
             return max(asked, 0.0)
-    if is_too_many(error) and (said := _WAIT_IN_WORDS.search(words_of(error))):
-        units = zip(said.groups(), (3600.0, 60.0, 1.0, 0.001), strict=True)
-        return sum(float(number) * unit for number, unit in units if number)
+    if is_too_many(error) and (said := _WAIT_IN_WORDS.search(words_of(error))) and any(said.groups()):
+        return sum(float(number) * unit for number, unit in zip(said.groups(), _UNITS.values(), strict=True) if number)
     return None
 
 

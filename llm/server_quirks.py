@@ -132,10 +132,15 @@ def _counted(usage: Any) -> dict[str, Any] | None:
         return None
     others = {key: value for key, value in usage.items() if key not in _COUNTS and isinstance(value, dict)}
     counts = {key: count for key in _COUNTS if (count := _count(usage.get(key))) is not None}
-    if counts.keys() >= {"prompt_tokens", "total_tokens"}:
-        # xAI and Gemini count (and bill) the tokens of a thought in the total alone.
-        read, written = counts["prompt_tokens"], counts.get("completion_tokens", 0)
-        counts["completion_tokens"] = max(written, counts["total_tokens"] - read)
+    if counts.get("prompt_tokens") and "total_tokens" in counts:
+        # xAI and Gemini count (and bill) the tokens of a thought in the total alone. xAI names them, Gemini nothing at
+        # all; other totals also hold what was read from a cache or of pictures.
+        written = counts.get("completion_tokens", 0)
+        beyond = counts["total_tokens"] - counts["prompt_tokens"] - written
+        thought = _count(others.get("completion_tokens_details", {}).get("reasoning_tokens"))
+        names_others = any(usage[key] for key in usage.keys() - set(_COUNTS))
+        if beyond > 0 and (beyond == thought or not (written and names_others)):
+            counts["completion_tokens"] = written + beyond
     return {**others, **counts}
 
 

@@ -122,6 +122,23 @@ async def test_a_fixed_temperature_is_understood_however_it_is_said(status: int,
     assert opinion == OPINION and call.attempts == 2 and call.form == "json_schema"
 
 
+@pytest.mark.parametrize(
+    "said",
+    [
+        "An unexpected error occurred while sampling (SamplingParams(temperature=0.5, seed=3, max_tokens=500))",
+        "OpenAIException - unknown error. Received request: {'model': 'x', 'max_tokens': 400, 'temperature': 0.2}",
+    ],
+)
+async def test_a_failure_that_quotes_the_request_takes_no_parameter_from_it(said: str) -> None:
+    def failing_once(_: ChatRequest) -> tuple[int, str] | None:
+        return (500, said) if len(server.requests) == 1 else None
+
+    with FakeServer(answer=lambda request: GOOD, refusal=failing_once) as server:
+        await put(block(server))
+    assert all({"temperature", "max_tokens"} <= request.body.keys() for request in server.requests[:2])
+    assert len(server.requests) == 2
+
+
 async def test_a_refused_system_role_is_said_in_words_and_not_as_a_setting(caplog: pytest.LogCaptureFixture) -> None:
     def refusing(request: ChatRequest) -> tuple[int, str] | None:
         return (400, "System role not supported") if request.messages[0]["role"] == "system" else None
@@ -151,8 +168,10 @@ async def test_what_a_thinking_model_refuses_is_not_held_against_its_block_that_
     assert (plain.attempts, again.attempts) == (1, 1) and server.requests[-2].body["temperature"] == 0.5
 
 
-async def test_a_temperature_outside_a_servers_range_is_left_to_the_user() -> None:
-    said = "`temperature` must be strictly positive"
+@pytest.mark.parametrize(
+    "said", ["`temperature` must be strictly positive", "temperature must be at most 0.4. Ask your internet support"]
+)
+async def test_a_temperature_outside_a_servers_range_is_left_to_the_user(said: str) -> None:
     with FakeServer(refusal=lambda request: (422, said)) as server, pytest.raises(RefusedError, match=said):
         await put(block(server))
 

@@ -104,6 +104,7 @@ async def test_a_prompt_that_is_too_long_is_asked_once_and_is_a_failure_of_its_o
         (400, "you passed 2500 input tokens. However, the model's context length is only 2048 tokens"),  # vLLM
         (400, "Total tokens of image and text exceed max message tokens."),  # Volcengine
         (400, "model_context_window_exceeded"),  # Zhipu
+        (400, "Input tokens exceed the configured limit of 272000 tokens."),  # OpenAI
     ],
 )
 def test_servers_say_differently_that_a_prompt_is_too_long(status: int, said: str) -> None:
@@ -113,17 +114,22 @@ def test_servers_say_differently_that_a_prompt_is_too_long(status: int, said: st
 
 
 @pytest.mark.parametrize(
-    "said",
+    ("status", "said"),
     [
-        "max_tokens exceeds the limit of 8192",
-        "Invalid max_tokens value, the valid range of max_tokens is [1, 8192]",
-        "image exceeds the maximum size",
-        "This response_format type is unavailable now",
+        (400, "max_tokens exceeds the limit of 8192"),
+        (400, "Invalid max_tokens value, the valid range of max_tokens is [1, 8192]"),
+        (400, "max_tokens must not be greater than the context length"),
+        (400, "image exceeds the maximum size"),
+        (400, "The number of images in the prompt tokens exceeds the limit"),
+        (400, "This response_format type is unavailable now"),
+        (500, "prompt length 200; deadline exceeded"),
+        (500, "input tokens per minute limit exceeded"),
+        (503, "input token count limit exceeded, overloaded"),
     ],
 )
-def test_what_is_too_large_but_no_prompt_is_not_taken_for_one(said: str) -> None:
+def test_what_is_too_large_but_no_prompt_is_not_taken_for_one(status: int, said: str) -> None:
     error = RuntimeError(said)
-    error.status_code = 400  # type: ignore[attr-defined]
+    error.status_code = status  # type: ignore[attr-defined]
     assert not is_too_long(error)
 
 

@@ -3,7 +3,7 @@ from typing import Any
 import pytest
 
 from llm import retries
-from llm.retries import brief, is_transient, refusal, retry_after, wait, words_of
+from llm.retries import brief, is_loading, is_transient, refusal, retry_after, wait, words_of
 
 
 def test_no_wait_is_longer_than_allowed_whatever_the_attempt() -> None:
@@ -27,10 +27,14 @@ def test_a_form_that_is_not_implemented_is_not_asked_for_again_and_again() -> No
     assert is_transient(type("Overloaded", (Exception,), {"status_code": 529})())
 
 
-def busy(**headers: str) -> Exception:
+def says(status: int, text: str, **headers: str) -> Exception:
     response = type("Response", (), {"headers": {name.replace("_", "-"): text for name, text in headers.items()}})
-    error: Exception = type("Busy", (Exception,), {"status_code": 429, "response": response()})()
+    error: Exception = type("Said", (Exception,), {"status_code": status, "response": response})(text)
     return error
+
+
+def busy(**headers: str) -> Exception:
+    return says(429, "", **headers)
 
 
 def test_what_the_server_asks_for_in_milliseconds_goes_before_its_seconds() -> None:
@@ -48,11 +52,6 @@ def test_a_server_that_wants_to_be_left_alone_for_hours_ends_the_run() -> None:
     assert refusal(busy(retry_after="600")) is None
 
 
-def says(status: int, text: str) -> Exception:
-    error: Any = type("Said", (Exception,), {"status_code": status})(text)
-    return error
-
-
 QUOTA = (
     "You exceeded your current quota, please check your plan and billing details. * Quota exceeded for metric: "
     "generate_content_free_tier_requests, limit: 10\nPlease retry in 41.8s."
@@ -66,9 +65,15 @@ def test_a_quota_of_this_minute_is_waited_for_and_one_of_today_or_of_the_account
         f"{QUOTA} quotaId: GenerateRequestsPerDayPerProjectPerModel-FreeTier",
         "You exceeded your current quota, please check your plan and billing details.",
         "insufficient_quota: You exceeded your current quota. Please try again in 20s.",
+        QUOTA.replace("limit: 10", "limit: 0, model: gemini-2.5-pro"),
+        "You exceeded your current quota. Please try again in 5 hours.",
+        "余额不足或无可用资源包,请充值。",
+        "您的账户已欠费，请充值后重试",
         "Rate limit reached on tokens per day (TPD). Please try again in 1h22m3.5s.",
     ):
         assert refusal(says(429, text)) == "the quota is used up", text
+    for text in ("余额不足", "You exceeded your current quota, please check your plan and billing details."):
+        assert refusal(says(429, text, retry_after="20")) == "the quota is used up", "whatever a gateway's header asks"
 
 
 @pytest.mark.parametrize(
@@ -78,13 +83,42 @@ def test_a_quota_of_this_minute_is_waited_for_and_one_of_today_or_of_the_account
         ("Please try again in 340ms.", 0.34),
         ("Please try again in 1m0s.", 60.0),
         ("Please retry after 26 seconds.", 26.0),  # Azure
+        ("Rate limit reached. Please try again in 20 minutes.", 60.0),
+        ("Rate limited, try again in 24 hours", 60.0),
+        ("Please retry after 1 hour.", 60.0),
+        ("Please retry in 5 min", 60.0),
+        ("try again in 1.5m", 60.0),
+        ("retry after 6000 milliseconds", 6.0),
+        ("retry after 0 minutes and 20 sec.", 20.0),
         ("please try again in a while", None),
+        ("try again after 2026-11-27 00:00 UTC", None),
+        ("Retry after 60", None),
         ("Limit: 20 / min", None),
     ],
 )
 def test_a_wait_that_stands_in_the_words_alone_is_kept(text: str, seconds: float | None) -> None:
     assert retry_after(says(429, text)) == seconds
     assert retry_after(says(400, text)) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "loading"),
+    [
+        ('{"error":{"code":503,"message":"Loading model","type":"unavailable_error"}}', True),
+        ("Model Qwen/Qwen3-8B is currently loading", True),
+        ("Error loading model: CUDA out of memory", False),
+        ("Error while loading model qwen: CUDA out of memory", False),
+        ("failed loading model weights: file not found", False),
+        ("This starting address is unavailable", False),
+    ],
+)
+def test_a_server_that_failed_to_load_its_model_is_not_loading_it(text: str, loading: bool) -> None:
+    assert is_loading(says(503, text)) == loading
+
+
+def test_only_an_output_that_was_filtered_is_asked_for_again() -> None:
+    assert is_transient(says(400, "Output data may contain inappropriate content."))
+    assert not is_transient(says(400, "Input or output data may contain inappropriate content."))
 
 
 def test_what_a_server_says_is_read_wherever_it_stands_in_the_body() -> None:

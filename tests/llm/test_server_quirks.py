@@ -94,6 +94,30 @@ async def test_tokens_of_a_thought_that_stand_in_the_total_alone_are_counted(wri
     assert (call.input_tokens, call.output_tokens) == (plain.input_tokens, plain.output_tokens + 100)
 
 
+@pytest.mark.parametrize(
+    "usage",
+    [
+        {"prompt_tokens": 10, "total_tokens": 2060, "cache_creation_input_tokens": 2000},
+        {"prompt_tokens": 10, "total_tokens": 2060, "cache_read_input_tokens": 2000, "prompt_tokens_details": None},
+        {"prompt_tokens": 10, "total_tokens": 2060, "prompt_tokens_details": {"cached_tokens": 2000}},
+        {"prompt_tokens": 10, "total_tokens": 1060, "prompt_tokens_details": {"image_tokens": 1000}},
+        {
+            "prompt_tokens": 10,
+            "total_tokens": 2060,
+            "prompt_tokens_details": {"cached_tokens": 2000},
+            "completion_tokens_details": {"reasoning_tokens": 30},
+        },
+        {"prompt_tokens": 0, "total_tokens": 2060},
+        {"prompt_tokens": 10, "total_tokens": 40},
+    ],
+)
+def test_input_that_stands_in_the_total_alone_is_no_output(usage: dict[str, Any]) -> None:
+    """LiteLLM leaves what Bedrock read from its cache, or wrote to it, out of the prompt's tokens."""
+    body = {"choices": [], "usage": {"completion_tokens": 50, **usage}}
+    _, right = put_right(json.dumps(body).encode()) or (0, b"")
+    assert json.loads(right)["usage"]["completion_tokens"] == 50
+
+
 @pytest.mark.parametrize("fault", ["error_200", "half_closed", "page", "502", "empty_choice"])
 async def test_what_fails_once_is_asked_for_again(fault: Fault) -> None:
     with FakeServer(answer=good, faults=[fault]) as server:

@@ -8,6 +8,7 @@ import time
 import tracemalloc
 import zlib
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from ipaddress import ip_address
 from pathlib import Path
@@ -197,7 +198,7 @@ def test_a_proxy_of_the_environment_is_still_asked(monkeypatch: pytest.MonkeyPat
     assert not isinstance(proxied, SpreadTransport)
 
 
-def _certificate(folder: Path) -> tuple[str, str]:
+def _certificate(folder: Path, days: int = 1) -> tuple[str, str]:
     """Write a certificate for 127.0.0.1 that nobody has signed, and its key; returns both paths."""
     x509 = pytest.importorskip("cryptography.x509")
     from cryptography.hazmat.primitives import hashes, serialization
@@ -206,7 +207,8 @@ def _certificate(folder: Path) -> tuple[str, str]:
     key = ec.generate_private_key(ec.SECP256R1())
     name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "ward")])
     now = datetime.now(UTC)
-    made = x509.CertificateBuilder(name, name, key.public_key(), 1, now - timedelta(days=1), now + timedelta(days=1))
+    since, until = now - timedelta(days=9), now + timedelta(days=days)
+    made = x509.CertificateBuilder(name, name, key.public_key(), 1, since, until)
     address = x509.SubjectAlternativeName([x509.IPAddress(ip_address("127.0.0.1"))])
     signed = made.add_extension(address, critical=False).sign(key, hashes.SHA256())
     plain = serialization.NoEncryption()
@@ -216,11 +218,24 @@ def _certificate(folder: Path) -> tuple[str, str]:
     return str(folder / "cert.pem"), str(folder / "key.pem")
 
 
-async def test_a_certificate_that_is_not_trusted_ends_the_run_at_once_and_says_what_to_set(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("host", "days", "trusted", "why"),
+    [
+        ("127.0.0.1", 1, False, r"not trusted; SSL_CERT_FILE.*self-signed"),
+        ("localhost", 1, True, r"certificate is not valid \(.*Hostname mismatch"),
+        ("127.0.0.1", -1, True, r"certificate is not valid \(.*expired"),
+    ],
+)
+async def test_a_certificate_that_is_not_accepted_ends_the_run_at_once_and_says_what_to_do(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, host: str, days: int, trusted: bool, why: str
+) -> None:
+    certificate, key = _certificate(tmp_path, days)
+    if trusted:
+        monkeypatch.setattr("llm.transport.certificates", partial(ssl.create_default_context, cafile=certificate))
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.load_cert_chain(*_certificate(tmp_path))
+    context.load_cert_chain(certificate, key)
     listening = ThreadingHTTPServer(("127.0.0.1", 0), BaseHTTPRequestHandler)
     listening.socket = context.wrap_socket(listening.socket, server_side=True, do_handshake_on_connect=False)
-    with serving(listening), pytest.raises(RefusedError, match=r"not trusted; SSL_CERT_FILE.*self-signed") as raised:
-        await put(ModelSettings(models={"default": f"openai:any@https://127.0.0.1:{listening.server_port}/v1"}))
+    with serving(listening), pytest.raises(RefusedError, match=why) as raised:
+        await put(ModelSettings(models={"default": f"openai:any@https://{host}:{listening.server_port}/v1"}))
     assert raised.value.reason == "refused"
