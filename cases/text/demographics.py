@@ -1,21 +1,34 @@
 """Extract age and sex from English or Chinese text."""
 
+import math
 import re
 import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 from cases.case import Sex
-from cases.text.numbers import chinese_number, spoken_numbers
+from cases.text.numbers import NUMBER_WORDS, chinese_number
 from cases.vocabulary import patterns, word_list
 
 _STATED, _PATTERNS = (patterns("cases", f"vocabularies/{name}") for name in ("demographics", "patterns"))
-_AGES, _SEX_STATED = (
-    [re.compile(each.replace("\n", "")) for each in word_list("demographics")[name]] for name in ("ages", "sexes")
+# Every run of number words, so that "two hundred and five" is not read as five; those in _IN_WORDS are ages.
+_WORD = rf"(?:{'|'.join((*NUMBER_WORDS, 'hundred', 'thousand', 'half'))})"
+_WORDS = rf"\b{_WORD}(?:[\s-]+(?:(?:and|or|to)[\s-]+)?(?:an?[\s-]+)?{_WORD}){{0,8}}\b"
+_PLAIN_AGES, _OTHER_AGES, _SEX_STATED = (
+    [re.compile(each.replace("\n", "").replace("{words}", _WORDS)) for each in word_list("demographics")[name]]
+    for name in ("plain_ages", "other_ages", "sexes")
 )
+_AGES = [*_PLAIN_AGES, *_OTHER_AGES]
+_ONES = {word: n for word, n in NUMBER_WORDS.items() if 0 < n < 10}
+_IN_WORDS: dict[str, float] = {word: n for word, n in NUMBER_WORDS.items() if n}
+_IN_WORDS |= {f"{ten} {one}": m + n for ten, m in NUMBER_WORDS.items() if m >= 20 for one, n in _ONES.items()}
+_IN_WORDS |= {f"one hundred {and_}{word}": 100 + n for and_ in ("", "and ") for word, n in _IN_WORDS.items()}
+_IN_WORDS |= {f"{word} and {a} half": n + 0.5 for a in ("a", "one") for word, n in _IN_WORDS.items()}
+_IN_WORDS |= {"half": 0.5, "hundred": 100, "one hundred": 100}
 _YEARS_PER = {"y": 1.0, "岁": 1.0, "m": 1 / 12, "月": 1 / 12, "w": 7 / 365.25, "周": 7 / 365.25, "d": 1 / 365.25,
               "天": 1 / 365.25, "日": 1 / 365.25, "h": 0.0}  # fmt: skip
 _OLDEST = 130
+_OLDEST_CHILD = 17
 
 
 @dataclass(frozen=True)
@@ -42,7 +55,7 @@ def demographics(*texts: str, brief: bool = False) -> Demographics:
 
 def age_phrases(text: str) -> list[str]:
     """Return the parts of a text that state an age."""
-    return [match.group() for pattern in _AGES for match in pattern.finditer(text)]
+    return [match.group() for pattern in _AGES for match in _found(pattern, text)]
 
 
 def without_ages(text: str, age_years: float | None = None) -> str:
@@ -53,7 +66,7 @@ def without_ages(text: str, age_years: float | None = None) -> str:
         patterns.append(re.compile(rf"(?:(?<=\bis )|(?<=[,;(])\s*){bare}"))
     for pattern in patterns:
         folded = "".join(each if len(each := unicodedata.normalize("NFKC", sign)) == 1 else sign for sign in text)
-        for found in reversed(list(pattern.finditer(folded))):
+        for found in reversed(_found(pattern, folded)):
             start_of_age = found.end("lead") if "lead" in found.groupdict() else found.start()
             before, after = folded[:start_of_age], folded[found.end() :]
             if _PATTERNS["earlier"].search(before):
@@ -73,15 +86,27 @@ def beyond_age_and_sex(text: str) -> str:
     return _STATED["bare_age"].sub("", _STATED["who"].sub("", text), count=1)
 
 
+def _found(pattern: re.Pattern[str], text: str) -> list[re.Match[str]]:
+    return [match for match in pattern.finditer(text) if _years(match) <= _OLDEST]
+
+
+def _stated(text: str) -> list[re.Match[str]]:
+    """Return the ages in a text, likeliest of the patient first: plain ones by place, others, then those of a thing."""
+    plain = [match for pattern in _PLAIN_AGES for match in _found(pattern, text)]
+    others = [match for pattern in _OTHER_AGES for match in _found(pattern, text)]
+    return sorted([*sorted(plain, key=re.Match.start), *others], key=_of_a_thing)
+
+
+def _of_a_thing(age: re.Match[str]) -> bool:
+    return (age["unit"] or "y")[0].lower() in "mwdh" and _STATED["thing"].match(age.string, age.end()) is not None
+
+
 def _ages(text: str, brief: bool) -> Iterator[float]:
-    stated = sorted((match for pattern in _AGES for match in pattern.finditer(text)), key=re.Match.start)
-    child = None if brief else _STATED["brought_child"].search(text)
-    brought = [match for match in stated if child and child.start() < match.start() < child.end()]
-    for match in brought or stated:
-        if not (brief or brought) and _PATTERNS["not_the_patient_now"].search(text[: match.start()]):
-            continue
-        if (years := _years(match)) <= _OLDEST:
-            yield years
+    if not brief and (child := _brought_child(text)):
+        yield _years(_stated(child[0])[0])
+    for match in _stated(text):
+        if brief or not _PATTERNS["not_the_patient_now"].search(text[: match.start()]):
+            yield _years(match)
     if brief and (span := _STATED["span_alone"].match(text)):
         yield round(int(span["n"]) * _YEARS_PER[span["unit"]], 3)
     if _PATTERNS["newborn"].search(text) and (brief or _PATTERNS["newborn"].search(text[:60])):
@@ -96,20 +121,27 @@ def _ages(text: str, brief: bool) -> Iterator[float]:
         yield years
 
 
+def _brought_child(text: str) -> re.Match[str] | None:
+    child = _STATED["brought_child"].search(text)
+    if child is None or _STATED["patient_brings"].search(text[: child.start()]):
+        return None
+    return child if any(_years(age) <= _OLDEST_CHILD for age in _stated(child[0])[:1]) else None
+
+
 def _years(match: re.Match[str]) -> float:
     groups = match.groupdict()
     number = _number(groups["n"]) + (0.5 if groups.get("half") else 0)
-    years = number * _YEARS_PER[(groups["unit"] or "y")[0].lower()]
-    return round(years + int(groups.get("months") or 0) / 12, 3)
+    years = number * _YEARS_PER[(groups.get("unit") or "y")[0].lower()]
+    return round(years + _number(groups.get("months") or "0") / 12, 3)
 
 
 def _number(stated: str) -> float:
-    """Return a number in digits or in the words of an age: ``45``, ``forty-five``, ``四十五``."""
+    """Return a number in digits or in the words of an age: ``45``, ``forty-five``, ``四十五``; infinite if none."""
     if stated[0].isdigit():
         return float(stated)
     if stated.isascii():
-        return 0.5 if stated.lower() == "half" else max(spoken_numbers(stated)[0][1][0])
-    return chinese_number(stated) or 0.0
+        return _IN_WORDS.get(" ".join(re.split(r"[\s-]+", stated.lower())), math.inf)
+    return chinese_number(stated) or math.inf
 
 
 def _sex(text: str, brief: bool) -> Sex | None:
@@ -118,15 +150,14 @@ def _sex(text: str, brief: bool) -> Sex | None:
             return _sex_of(match)
     if brief:
         return _sex_of(_PATTERNS["sex"].search(text) or _STATED["sex_letter"].search(text))
-    if child := _STATED["brought_child"].search(text):
+    if child := _brought_child(text):
         return _sex_of(child) if child["female"] or child["male"] else None
     # In running text: the word beside the age ("a 45-year-old man", not "her male partner"), else the first pronoun.
-    for pattern in _AGES:
-        for match in pattern.finditer(text):
-            if not _PATTERNS["not_the_patient_now"].search(text[: match.start()]):
-                after = _PATTERNS["sex"].search(text, match.end(), match.end() + 40)
-                before = _STATED["sex_before"].search(text[: match.start("n")])
-                return _sex_of(before or after or _PATTERNS["pronoun"].search(text[match.end() :]))
+    for match in _stated(text):
+        if not _PATTERNS["not_the_patient_now"].search(text[: match.start()]):
+            after = _PATTERNS["sex"].search(text, match.end(), match.end() + 40)
+            before = _STATED["sex_before"].search(text[: match.start("n")])
+            return _sex_of(before or after or _PATTERNS["pronoun"].search(text[match.end() :]))
     return None
 
 

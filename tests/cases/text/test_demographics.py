@@ -1,0 +1,101 @@
+"""Ages and sexes in texts with several of them, in digits and in words."""
+
+import pytest
+
+from cases.text.demographics import age_phrases, demographics, without_ages
+
+
+@pytest.mark.parametrize(
+    ("text", "age"),
+    [
+        # The patient's own age, behind another's, an earlier one or a span of time.
+        ("Father died aged 60. Patient is 40 years old", 40),
+        ("Married, children aged 4 and 7. 38-year-old man.", 38),
+        ("She had surgery aged 12. She is 40 years old.", 40),
+        ("Menarche age 12. A 40-year-old woman", 40),
+        ("Menarche aged twelve; a forty-year-old woman", 40),
+        ("患者腹痛3天大便未解，45岁男性", 45),
+        ("患者于2023年10月大量饮酒后腹痛，男，45岁", 45),
+        ("患者父亲六十岁因肝癌去世，患者35岁", 35),
+        ("其母六十岁，患者35岁", 35),
+        ("已婚，女儿六岁，有一个两岁女儿。", None),
+        ("A man presents with a ten-day-old laceration; he is 45 years old.", 45),
+        ("A 10-day-old laceration in a man who is 45 years old.", 45),
+        ("A five-month-old infection in a man aged 40", 40),
+        ("A ten-day-old full-term male infant of a 30-year-old woman", 0.027),
+        # An adult who is brought along is no child, nor is one whom the patient brings.
+        ("Patient, 70 years old, brought her 40-year-old daughter as interpreter.", 70),
+        ("Patient, 40 years old, brought her 12-year-old daughter as interpreter.", 40),
+        ("A 70-year-old woman brings her forty-year-old son as interpreter.", 70),
+        ("A 30-year-old woman brings her seventeen-year-old son to the physician.", 17),
+        # Numbers in words are read whole or not at all.
+        ("A neonate aged six hours with jaundice", 0),
+        ("A neonate aged 6 hours with jaundice", 0),
+        ("A woman aged one hundred", 100),
+        ("A woman aged one hundred and two, retired", 102),
+        ("An infant aged twenty six weeks", 0.498),
+        ("A boy aged two and a half years", 2.5),
+        ("eleven and one half years old", 11.5),
+        ("A four and one-half-year-old boy", 4.5),
+        ("A 2 and a half year old boy", 2.5),
+        ("two hundred and five days old", None),
+        ("A thousand and one years old", None),
+        ("Children three and five years old", None),
+        ("Lives with one six-year-old boy", None),
+        ("A man aged forty to fifty", None),
+        ("She has two children, aged three and five.", None),
+        ("He was aged twenty when his asthma began", None),
+        ("A forty\nfive-year-old man", 45),
+        ("A forty- five-year-old man", 45),
+        ("A hundred-year-old woman", 100),
+        ("十四、五岁男孩", None),
+        ("廿五岁", None),
+        ("三至五岁", None),
+        ("三-五岁", None),
+        ("三～五岁", None),
+        ("第一岁", None),
+        ("患者五十岁绝经", None),
+        ("一个姐姐五十岁不到就吃降压药", None),
+        ("一岁零三个月", 1.25),
+        ("1岁零3个月", 1.25),
+        ("两岁三个月女孩", 2.25),
+        ("我今年五十三岁了，我妈妈八十岁", 53),
+        ("八十岁高龄", 80),
+        ("三岁半男孩", 3.5),
+    ],
+)
+def test_the_age_is_the_patients_and_its_number_is_read_whole(text: str, age: float | None) -> None:
+    assert demographics(text).age_years == age
+
+
+@pytest.mark.parametrize(
+    ("text", "sex"),
+    [
+        ("A 34-year-old woman with a two-week-old ulcer of the leg.", "female"),
+        ("A 34-year-old woman, who lives with a six-year-old boy, presents with fever.", "female"),
+        ("A 40-year-old woman comes with her family. Aged sixty, a man in the ward saw it.", "female"),
+        ("Patient, 70 years old, brought her 40-year-old son as interpreter.", "female"),
+    ],
+)
+def test_the_sex_is_the_word_beside_the_patients_age(text: str, sex: str) -> None:
+    assert demographics(text).sex == sex
+
+
+@pytest.mark.parametrize("text", ["一岁零三个月", "1岁零3个月", "两岁三个月"])
+def test_an_age_is_taken_out_whole(text: str) -> None:
+    assert (without_ages(text), age_phrases(text)) == ("", [text])
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "五十岁绝经",
+        "一个姐姐五十岁不到就吃降压药",
+        "腹痛3天大便未解",
+        "于2023年10月大量饮酒",
+        "He was aged twenty when his asthma began",
+        "two hundred and five days old",
+    ],
+)
+def test_what_is_no_present_age_stays(text: str) -> None:
+    assert (without_ages(text), age_phrases(text)) == (text, [])
