@@ -19,7 +19,7 @@ _OFTEN_WITHIN = re.compile(r"(?:\b[A-Z]|\.[A-Za-z]|\d)$")
 # The number of a list entry (its closing sign tells the style): not the decimal "1.5", the ratio "2:1", nor the 2 of
 # "stage 2.".
 _ENTRY = re.compile(
-    rf"(?:^|(?<=[\s,，;；。.、{HAN}]))(?P<open>[(（]?)(?P<number>\d{{1,2}})\s?(?P<close>[)）、．]|[.:：](?!\d))\s*"
+    rf"(?:^|(?<=[\s,，;；。.、{HAN}]))(?P<open>[(（]?)(?P<number>\d{{1,2}})\s?(?P<close>[)）、．]|[.:：](?!\d(?!型)))\s*"
     r"|(?P<circled>[①-⑳])\s*"
 )
 _COUNTED = re.compile(r"(?:stage|grade|type|class|phase|level|degree|nos?\.?|number|第)\s*$", re.IGNORECASE)
@@ -77,7 +77,7 @@ def entries_of(texts: Iterable[str]) -> list[str]:
         own = entries(text)
         if own == [text] and numbered:  # not after "Burn": "2. degree burn" is no second entry
             own = entries(text, len(found) + 1)
-        numbered = own != [text]
+        numbered = numbered or own != [text]
         found += own
     return found
 

@@ -69,6 +69,8 @@ def test_a_list_that_is_numbered_in_order_is_parted(text: str, expected: list[st
         (["1. AV block", "2:1 AV block"], ["AV block", "2:1 AV block"]),
         (["1：心房扑动", "2：1房室传导"], ["心房扑动", "2：1房室传导"]),
         ([], []),
+        (["1.肺炎", "2.2型糖尿病", "3.高血压"], ["肺炎", "2型糖尿病", "高血压"]),
+        (["1：2型糖尿病 2：高血压"], ["2型糖尿病", "高血压"]),
     ],
 )
 def test_numbers_of_a_list_may_run_on_from_text_to_text(texts: list[str], expected: list[str]) -> None:
