@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 LARGEST = 20 * 2**20  # bytes of one picture at most; model servers accept no more
 _FORMATS = ("PNG", "JPEG", "GIF", "WEBP", "BMP", "TIFF")
-_JPEG_END = b"\xff\xd9"
+_JPEG_SCAN, _JPEG_END = b"\xff\xda", b"\xff\xd9"  # marks; the lines between them cannot hold one
 _MORE_LINES = bytes(number * 157 % 255 for number in range(1, 256))  # noise
 
 _folders: set[Path] | None = None
@@ -37,7 +37,8 @@ def read_picture(file: str | Path, *, whole: bool = True) -> tuple[bytes, str]:
 
     Args:
         file: its path.
-        whole: whether to decode it, which finds damage behind its head, and adds the end mark that a JPEG may lack.
+        whole: whether to decode it, which finds damage behind its head. The end mark that a JPEG may lack is added in
+            any case.
 
     Raises:
         PictureError: it cannot be read, is not an image or not a whole one, is too large, or is outside the allowed
@@ -58,6 +59,8 @@ def read_picture(file: str | Path, *, whole: bool = True) -> tuple[bytes, str]:
             mime = raster.get_format_mimetype() or ""
             if whole:
                 content = _decoded(raster, content, file)
+            elif raster.format == "JPEG" and _JPEG_END not in content[content.rfind(_JPEG_SCAN) :]:
+                content = _with_end(content)
             # Phones put a preview behind the picture (MPO), which every reader of JPEG leaves out.
             return content, "image/jpeg" if mime == "image/mpo" else mime
     except Raster.DecompressionBombError as error:
@@ -91,17 +94,20 @@ def _ended(jpeg: bytes, bands: int) -> bytes | None:
     """
     from PIL import Image as Raster
 
-    scan = jpeg[jpeg.rfind(b"\xff\xda") :]
+    scan = jpeg[jpeg.rfind(_JPEG_SCAN) :]
     if scan[4:5] != bytes([bands]) or scan[5 + 2 * bands :][:3] != b"\0\x3f\0" or b"\xff\xdd\0\4" in jpeg:
         return None
-    cut = jpeg.rstrip(b"\xff")
     try:
         shown, other = (
-            Raster.open(io.BytesIO(cut + more + _JPEG_END), formats=["JPEG"]).tobytes() for more in (b"", _MORE_LINES)
+            Raster.open(io.BytesIO(_with_end(jpeg, more)), formats=["JPEG"]).tobytes() for more in (b"", _MORE_LINES)
         )
     except (OSError, SyntaxError, ValueError):
         return None
-    return cut + _JPEG_END if shown == other else None
+    return _with_end(jpeg) if shown == other else None
+
+
+def _with_end(jpeg: bytes, more: bytes = b"") -> bytes:
+    return jpeg.rstrip(b"\xff") + more + _JPEG_END
 
 
 def with_sound_pictures(case: Case) -> Case:

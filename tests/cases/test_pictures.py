@@ -100,6 +100,7 @@ def test_a_jpeg_that_lacks_its_end_mark_alone_is_sent_with_it(folder: Path, lack
     whole = file.read_bytes()
     file.write_bytes(whole[:-lacking])
     assert picture_fault(folder, "ct.jpg") is None and read_picture(file) == (whole, "image/jpeg")
+    assert read_picture(file, whole=False) == (whole, "image/jpeg"), "a model gets what was looked at"
 
 
 @pytest.mark.parametrize(
