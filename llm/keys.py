@@ -1,5 +1,6 @@
 """The API key of each server: its own, never another server's."""
 
+import logging
 import os
 import re
 from collections.abc import Iterable
@@ -12,43 +13,37 @@ from llm.specs import ModelSpec
 
 KEY = "WARDROUND_API_KEY"
 NONE = "none"
+_log = logging.getLogger(__name__)
 
 
 def key_of(model: ModelBlock, all_models: Iterable[ModelBlock]) -> str | None:
     """Return the key for a model's server; None if the provider's integration finds its own.
 
     A block may name the key's variable in ``api_key_env``. Otherwise a server named by URL gets
-    ``WARDROUND_API_KEY_<HOST>_<PORT>``, or ``WARDROUND_API_KEY`` if that cannot be meant for another server.
+    ``WARDROUND_API_KEY_<HOST>_<PORT>``, or ``WARDROUND_API_KEY``, unless another server would get the same one.
 
     Raises:
         ModelSpecError: the variable is not set, or one key would serve several servers.
     """
     if model.api_key_env is not None:
         return variable(model.api_key_env, "api_key_env") if model.api_key_env else NONE
-    server = _server(model)
+    server = _server_of(model.text)
     if server is None:
         return None
-    if own := os.environ.get(_own_variable(server)):
-        return own
-    if not (shared := os.environ.get(KEY)):
+    name = _variable_of(server)
+    if name is None:
         return NONE
-    others = {_server(other) for other in all_models if _needs_the_shared_key(other)} - {server}
-    if others:
-        servers = sorted({server, *filter(None, others)})
+    others = {_server_of(other.text) for other in all_models if other.api_key_env is None} - {server, None}
+    if sharing := [other for other in others if other and _variable_of(other) == name]:
+        servers = sorted([server, *sharing])
+        wanted = [own for used in servers if (own := _own_variables(used)[0]) != name]
         raise ModelSpecError(
-            f"{KEY} is for one server, but {' and '.join(servers)} are used: set {_own_variable(server)}, or "
+            f"{name} is for one server, but {' and '.join(servers)} are used: set {' or '.join(wanted)}, or "
             "api_key_env in the model's block (empty for a server that needs no key)"
         )
-    return shared
-
-
-def _needs_the_shared_key(model: ModelBlock) -> bool:
-    server = _server(model)
-    return server is not None and model.api_key_env is None and not os.environ.get(_own_variable(server))
-
-
-def _server(model: ModelBlock) -> str | None:
-    return _server_of(model.text)
+    if name not in (KEY, _own_variables(server)[0]):
+        _tell_ambiguous(server, name)
+    return os.environ[name]
 
 
 @cache  # each call looks up its key
@@ -57,5 +52,18 @@ def _server_of(spec: str) -> str | None:
     return urlsplit(url).netloc.lower() if url else None
 
 
-def _own_variable(server: str) -> str:
-    return f"{KEY}_{re.sub(r'[^A-Z0-9]', '_', server.upper())}"
+def _own_variables(server: str) -> list[str]:
+    """Return the variables of a server's key: with `__` for a hyphen, and with `_`, which a dot has too."""
+    return [f"{KEY}_{re.sub('[^A-Z0-9]', '_', host.upper())}" for host in (server.replace("-", "__"), server)]
+
+
+def _variable_of(server: str) -> str | None:
+    """Return the variable that holds a server's key, if any is set."""
+    return next((name for name in (*_own_variables(server), KEY) if os.environ.get(name)), None)
+
+
+@cache
+def _tell_ambiguous(server: str, name: str) -> None:
+    """Warn once that a variable may be meant for another host."""
+    own, dotted = _own_variables(server)[0], server.replace("-", ".")
+    _log.warning("%s gets the key in %s, which may be meant for %s; its own is %s", server, name, dotted, own)

@@ -85,6 +85,40 @@ async def test_two_addresses_of_one_server_share_its_key(servers: tuple[FakeServ
     assert first.requests[0].headers["authorization"] == "Bearer key-of-the-ward"
 
 
+SHARED = "WARDROUND_API_KEY_API_X_ORG"
+
+
+def both_hosts() -> ModelSettings:
+    return ModelSettings(
+        models={"default": "openai:any@https://api-x.org/v1", "patient": "openai:any@https://api.x.org/v1"}
+    )
+
+
+def test_a_host_with_hyphens_has_a_key_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    hyphens, dots = both_hosts().models.values()
+    monkeypatch.setenv(SHARED, "key-of-the-dots")
+    for one in (hyphens, dots):
+        with pytest.raises(ModelSpecError, match=f"{SHARED} is for one server.*set WARDROUND_API_KEY_API__X_ORG, or"):
+            both_hosts().key_of(one)
+    monkeypatch.setenv("WARDROUND_API_KEY_API__X_ORG", "key-of-the-hyphens")
+    assert (both_hosts().key_of(hyphens), both_hosts().key_of(dots)) == ("key-of-the-hyphens", "key-of-the-dots")
+
+
+def test_a_host_with_hyphens_alone_may_have_the_shared_variable_and_that_is_said_once(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setenv(SHARED, "key")
+    for spec in (
+        "openai:any@https://api.x.org/v1",
+        "openai:any@https://api-x.org/v1",
+        "openai:any@https://api-x.org/v1",
+    ):
+        assert ModelSettings(models={"default": spec}).key_of(spec) == "key"
+    assert [record.getMessage() for record in caplog.records] == [
+        f"api-x.org gets the key in {SHARED}, which may be meant for api.x.org; its own is WARDROUND_API_KEY_API__X_ORG"
+    ]
+
+
 def test_a_key_that_is_not_set_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     context = ModelSettings.model_validate({"model": {"one": {"spec": "openai:any", "api_key_env": "FIRST_KEY"}}})
     with pytest.raises(ModelSpecError, match="api_key_env: the environment variable FIRST_KEY is not set"):
