@@ -13,7 +13,7 @@ from llm.context_window import RECALLED, RETRIED_AT, fitted, without_recalled
 from llm.errors import LONGER, AskError, ContextLengthError
 from llm.events import tell
 from llm.faults import what_is_wrong
-from llm.journal import is_kept, note, replayed, with_earlier_tries
+from llm.journal import is_kept, note, note_cancelled, replayed, with_earlier_tries
 from llm.prices import cost_of
 from llm.question import Question
 from llm.rehearsal import is_rehearsal, rehearsed
@@ -23,6 +23,8 @@ from llm.role import Answer, Role
 from llm.settings import ModelSettings
 from llm.specs import OFFLINE, model_of
 from llm.trace import Call, collect, record
+
+_CANCELLED = "cancelled: the case ended before the answer was complete"
 
 
 async def ask(
@@ -77,6 +79,10 @@ async def ask(
             error.call, error.stage = call.id, call.stage
             error.add_note(f"at {call.id}, model {spec}")
             _finish(call, clock, settings, taken, {"error": whole_text(f"{error.reason}: {error}")})
+            raise
+        except asyncio.CancelledError:
+            if taken.attempts:  # what was sent may have been paid
+                note_cancelled(_finished(call, clock, settings, taken, {"error": _CANCELLED}))
             raise
         by_model = question is not None and not (taken.cached or is_rehearsal())
         if by_model and (bare := _without_copied(asked, view, answer, taken)) is not None:
@@ -169,11 +175,14 @@ def _parsed(given: Any) -> Any:
         return given
 
 
-def _finish(call: Call, clock: float, settings: ModelSettings, taken: Taken, outcome: dict[str, Any]) -> None:
+def _finished(call: Call, clock: float, settings: ModelSettings, taken: Taken, outcome: dict[str, Any]) -> Call:
     cost = 0.0 if taken.cached else cost_of(call.model, taken.input_tokens, taken.output_tokens, settings, call.started)
     seconds = time.perf_counter() - clock
-    finished = call.model_copy(update={"seconds": seconds, "cost": cost, **vars(taken), **outcome})
-    finished = with_earlier_tries(finished)
+    return with_earlier_tries(call.model_copy(update={"seconds": seconds, "cost": cost, **vars(taken), **outcome}))
+
+
+def _finish(call: Call, clock: float, settings: ModelSettings, taken: Taken, outcome: dict[str, Any]) -> None:
+    finished = _finished(call, clock, settings, taken, outcome)
     record(finished, settings.trace_file)
     note(finished)
     names = ("stage", "role", "model", "seconds", "attempts", "input_tokens", "output_tokens", "cost", "cached")

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from llm.scopes import holding
-from llm.trace import Call, each_entry, trace_lines
+from llm.trace import Call, each_entry, record, trace_lines
 
 
 @dataclass
@@ -16,6 +16,7 @@ class _Journal:
 
     answered: dict[str, Call] = field(default_factory=dict)  # by fingerprint
     last: dict[str, Call] = field(default_factory=dict)  # last record of each call, by call id
+    cancelled: dict[str, Call] = field(default_factory=dict)  # calls that were cut off and not asked again, by call id
 
 
 _journal: contextvars.ContextVar[_Journal | None] = contextvars.ContextVar("journal", default=None)
@@ -29,14 +30,27 @@ def journal(trace_file: str | Path | None) -> Iterator[None]:
     includes the requests, tokens and cost of the failed tries, which were paid. Offline rules are computed again;
     people are asked through LangGraph's interrupts.
 
+    A call that was cancelled, as when another seat failed or a limit was reached, is recorded when the case ends. If
+    the case itself is stopped, it is not: a stopped case goes on to the trace of one that was never stopped.
+
     Args:
         trace_file: of the case (`ModelSettings.trace_file`); a missing file counts as empty.
     """
-    with holding(_journal, _Journal()):
+    with holding(_journal, _Journal()) as current:
         for entry in each_entry(trace_lines(trace_file) if trace_file else ()):
             if isinstance(entry, Call):
                 note(entry)
-        yield
+        try:
+            yield
+        except Exception:
+            _record_cancelled(current, trace_file)
+            raise
+        _record_cancelled(current, trace_file)
+
+
+def _record_cancelled(current: _Journal, trace_file: str | Path | None) -> None:
+    for call in current.cancelled.values():
+        record(call, str(trace_file) if trace_file else None)
 
 
 def is_kept() -> bool:
@@ -59,8 +73,15 @@ def note(call: Call) -> None:
     """Remember a recorded call, if a journal is kept."""
     if (current := _journal.get()) is not None:
         current.last[call.id] = call
+        current.cancelled.pop(call.id, None)
         if call.fingerprint and call.answer is not None and call.error is None:
             current.answered[call.fingerprint] = call
+
+
+def note_cancelled(call: Call) -> None:
+    """Remember a call that was cut off, if a journal is kept: it is recorded unless it is asked again."""
+    if (current := _journal.get()) is not None:
+        current.last[call.id] = current.cancelled[call.id] = call
 
 
 def with_earlier_tries(call: Call) -> Call:

@@ -26,7 +26,7 @@ from llm import (
 )
 from llm.journal import journal
 from llm.schema import answer_schema
-from llm.trace import collecting_calls, read_calls
+from llm.trace import collecting_calls, read_calls, trace_lines
 from nodes.collaboration.topic import SUBJECTS
 from nodes.context import Context
 from nodes.node import node
@@ -168,6 +168,64 @@ async def test_a_failed_call_is_asked_again_and_what_its_tries_took_is_carried_o
     trace = recorded(trace_file)
     assert len(trace.calls) == 1 and trace.cost == pytest.approx(trace.tokens / 1e6)
     assert trace.tokens == answered.input_tokens + answered.output_tokens
+
+
+@pytest.mark.parametrize("stopped", [False, True])
+async def test_what_a_seat_took_that_another_seat_s_failure_cut_off_is_on_record_unless_the_case_goes_on_later(
+    trace_file: Path, stopped: bool
+) -> None:
+    """Two seats at once: the second reads garbage for ever, while the first waits for its repair."""
+    builder = StateGraph(Consultation, context_schema=Context)
+    for seat in ("one", "two"):
+
+        @node
+        async def consult(state: Consultation, runtime: Runtime[Context], seat: str = seat) -> dict[str, Any]:
+            context = runtime.context.model_copy(update={"models": {"default": runtime.context.models[seat]}})
+            return {"opinion": await ask(EXAMINEE, View(), context, language="en", place=seat)}
+
+        builder.add_node(seat, consult)
+        builder.add_edge(START, seat)
+    graph: Any = builder.compile()
+    with FakeServer(answer=good, faults=["cut_json"]) as held, FakeServer(answer=good, faults=["cut_json"] * 2) as bad:
+        held.hold_answers(after=1)
+        bad.hold_answers(after=0)
+        models = {"default": "offline", "one": spec(held), "two": spec(bad)}
+        context = Context.model_construct(
+            **{**dict(Context()), "models": models, "trace_file": str(trace_file), "repairs": 1}
+        )
+        with pytest.raises(asyncio.CancelledError if stopped else AnswerError), journal(trace_file):
+            running = asyncio.create_task(graph.ainvoke({}, context=context))
+            while not (held.is_holding() and bad.is_holding()):  # noqa: ASYNC110 - they are in other threads
+                await asyncio.sleep(0.01)
+            if stopped:
+                running.cancel()
+            bad.release()
+            await running
+        held.release()
+    calls = {call.id.rpartition("/")[2]: call for call in read_calls(trace_lines(trace_file)).calls}
+    if stopped:
+        assert calls == {}
+        return
+    assert calls["two"].error is not None and "unparseable" in calls["two"].error
+    assert calls["one"].error is not None and "cancelled" in calls["one"].error
+    assert calls["one"].attempts == 2 and calls["one"].input_tokens > 0, "its first reply was read, its second was not"
+
+
+async def test_a_call_that_was_cut_off_and_asked_again_in_the_same_case_is_on_record_once(trace_file: Path) -> None:
+    with FakeServer(answer=good, faults=["cut_json"]) as server:
+        settings = served(server, trace_file=str(trace_file))
+        server.hold_answers(after=1)
+        with journal(trace_file):
+            asked = asyncio.create_task(put(settings))
+            while not server.is_holding():  # noqa: ASYNC110 - the server is in another thread
+                await asyncio.sleep(0.01)
+            asked.cancel()
+            await asyncio.wait([asked])
+            server.release()
+            opinion, answered = await put(settings)
+    (call,) = recorded(trace_file).calls
+    assert opinion == OPINION and (call.error, call.attempts) == (None, 3)
+    assert call.input_tokens == answered.input_tokens > 0
 
 
 async def test_tries_that_fail_again_and_again_add_up(trace_file: Path) -> None:
