@@ -205,11 +205,11 @@ async def _reply(
         reply = await client.ask(question, settings, patience)
     finally:
         taken.attempts += patience.sent
+        taken.input_tokens += patience.input_tokens
+        taken.output_tokens += patience.output_tokens
+        cost = cost_of(call.model, patience.input_tokens, patience.output_tokens, settings, call.started)
+        account.add(patience.input_tokens + patience.output_tokens, cost)
     if reply.unseen:
         taken.left_out["pictures"] = reply.unseen
     taken.form = reply.form
-    taken.input_tokens += reply.input_tokens
-    taken.output_tokens += reply.output_tokens
-    cost = cost_of(call.model, reply.input_tokens, reply.output_tokens, settings, call.started)
-    account.add(reply.input_tokens + reply.output_tokens, cost)
     return reply

@@ -147,7 +147,9 @@ def _parameters(block: ModelBlock, settings: ModelSettings, without: Collection[
     """Return the request parameters under the names of OpenAI's integration."""
     spec = block.parsed
     # Streaming is requested in the body, because our transport assembles the stream, not LangChain.
-    streamed = {"stream": True, "stream_options": {"include_usage": True}} if WHOLE in without else {}
+    streamed: dict[str, Any] = {"stream": True} if WHOLE in without else {}
+    if streamed and not {"stream_options", "include_usage"} & {*without}:
+        streamed["stream_options"] = {"include_usage": True}
     seed_in_body = spec.provider in _SEED_IN_BODY_ONLY and settings.seed is not None and "seed" not in without
     seed = {"seed": settings.seed} if seed_in_body else {}
     wanted: dict[str, Any] = {

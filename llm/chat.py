@@ -5,6 +5,7 @@ import json
 import math
 import zlib
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -13,7 +14,7 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 from langchain_core.runnables import Runnable
 
 from llm.build import build_model
-from llm.errors import LONGER, ContextLengthError, ModelError, OversizeReplyError, RefusedError
+from llm.errors import LESS, LONGER, ContextLengthError, ModelError, OversizeReplyError, RateError, RefusedError
 from llm.events import tell
 from llm.forms import (
     FORMS,
@@ -37,6 +38,7 @@ from llm.retries import (
     brief,
     is_listening,
     is_loading,
+    is_over_rate,
     is_passing,
     is_refused_alike,
     is_too_long,
@@ -48,6 +50,7 @@ from llm.retries import (
     status_of,
 )
 from llm.scopes import in_this_loop
+from llm.server_quirks import counted
 from llm.settings import ModelSettings
 from llm.specs import IN_PROCESS
 from llm.throttle import Throttle, throttle_of
@@ -56,18 +59,15 @@ from llm.tracing import untraced
 if TYPE_CHECKING:  # slow to import, and not needed to build a graph
     from langchain_core.language_models import BaseChatModel
 
-_MOST_TOKENS = 1_000_000_000  # of one request; a server may report any number
 _INVALID_REPLY = (IndexError, KeyError, TypeError, AttributeError, UnicodeDecodeError, json.JSONDecodeError, zlib.error)
 
 
 @dataclass
 class Reply:
-    """A raw reply: text or tool arguments, tokens used, and whether it is a refusal or cut off."""
+    """A raw reply: text or tool arguments, and whether it is a refusal or cut off."""
 
     text: str
     form: str = ""  # in which it was requested
-    input_tokens: int = 0
-    output_tokens: int = 0
     refused: bool = False
     cut: bool = False
     unseen: int = 0  # pictures that were left out because the server takes none
@@ -114,7 +114,6 @@ class ChatClient:
         """
         refusals: dict[str, str] = {}
         faults: list[str] = []
-        counts = (0, 0)
         if self.forms.unbound:
             question = question.as_wide()
         forms = self.forms.of(question.name) if question.schema else [PLAIN]  # plain text needs no form
@@ -144,15 +143,13 @@ class ChatClient:
                 detail = "; ".join([*(f"{form}: {why}" for form, why in refusals.items()), brief(error)])
                 requests = f"{patience.sent} request{'s' * (patience.sent != 1)}"
                 raise ModelError(f"{self.spec.name}: no answer after {requests} ({detail})") from error
-            if usage := message.usage_metadata:
-                counts = counts[0] + _plausible(usage["input_tokens"]), counts[1] + _plausible(usage["output_tokens"])
             # If the prompt spells out the schema, an answer that fits does not prove that the form was obeyed.
             if question.schema and not question.told and self.forms.is_ignored(form, message, question.schema):
                 refusals[form], forms = "ignored", lesser
                 continue
             self.forms.remember(question.name, refusals)
             refused, unseen = is_declined(message), question.pictures * self.forms.blind
-            return Reply(text_of(message), form, *counts, refused=refused, cut=is_cut_off(message), unseen=unseen)
+            return Reply(text_of(message), form, refused=refused, cut=is_cut_off(message), unseen=unseen)
         raise AssertionError("the last form either answers or raises")
 
     def _refuses_all(self, error: Exception, refusals: Mapping[str, str]) -> str | None:
@@ -176,12 +173,16 @@ class ChatClient:
         async with throttle.slot() as sent:  # waiting for a slot does not count towards the time-out
             patience.sent += 1
             try:
-                message = await _one_request(runnable, messages, seconds)
+                message = await _one_request(runnable, messages, seconds, patience)
             except Exception as error:
+                if usage := _usage_of(error):
+                    patience.used(usage.get("prompt_tokens", 0), usage.get("completion_tokens", 0))
                 why_failed = f"HTTP {status}" if (status := status_of(error)) else type(error).__name__
                 tell("request_failed", server=self.spec.server, request=patience.sent, reason=why_failed)
                 if why := refusal(error):
                     raise RefusedError(f"{self.spec.server} refuses all questions: {why} ({brief(error)})") from error
+                if is_over_rate(error):
+                    raise RateError(f"{self.spec.name}: {LESS} ({brief(error)})") from error
                 if is_too_long(error):
                     raise ContextLengthError(
                         f"{self.spec.name}: the prompt is too long; {LONGER} ({brief(error)})"
@@ -246,11 +247,6 @@ class ChatClient:
         return model.bind_tools([tool], tool_choice=name)
 
 
-def _plausible(tokens: int) -> int:
-    """Return a server's count of tokens, or the nearest that one request can have."""
-    return min(max(tokens, 0), _MOST_TOKENS)
-
-
 _clients: dict[asyncio.AbstractEventLoop, dict[tuple[Any, ...], ChatClient]] = {}
 
 
@@ -264,7 +260,16 @@ def chat_client(name: str, settings: ModelSettings) -> ChatClient:
     return clients[key]
 
 
-async def _one_request(runnable: Runnable[Any, Any], messages: list[BaseMessage], seconds: float) -> AIMessage:
+def _usage_of(error: Exception) -> dict[str, Any] | None:
+    """Return the token counts in the body of a failed answer."""
+    with suppress(Exception):  # no response, or one without JSON
+        return counted(error.response.json()["usage"])  # type: ignore[attr-defined]
+    return None
+
+
+async def _one_request(
+    runnable: Runnable[Any, Any], messages: list[BaseMessage], seconds: float, patience: Patience
+) -> AIMessage:
     try:
         # The client's own, longer time-out covers the gaps between bytes; this one covers the whole request.
         async with asyncio.timeout(seconds):
@@ -287,6 +292,8 @@ async def _one_request(runnable: Runnable[Any, Any], messages: list[BaseMessage]
         raise
     if not isinstance(message, AIMessage):
         raise EmptyReplyError(f"the server's answer is of the unexpected type {type(message).__name__}")
+    if usage := message.usage_metadata:
+        patience.used(usage["input_tokens"], usage["output_tokens"])
     if len(text_of(message)) > LONGEST_TEXT:
         raise OversizeReplyError(f"the server's answer is longer than {LONGEST_TEXT:,} characters")
     return message

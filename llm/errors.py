@@ -32,6 +32,15 @@ class ContextLengthError(ModelError):
     reason = "context_length"
 
 
+LESS = "the request has more tokens than the account may use in a while; ask for a higher limit, or lower max_tokens"
+
+
+class RateError(ContextLengthError):
+    """One request has more tokens than the account may use in a minute or a day: it never passes unless shortened."""
+
+    reason = "rate_limit"
+
+
 class RefusedError(AskError):
     """The server will answer no question: key or account refused, unknown model, or no credit.
 

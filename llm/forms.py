@@ -16,7 +16,7 @@ from langchain_core.messages import AIMessage
 
 from cases.vocabulary import patterns
 from llm.blocks import ModelBlock
-from llm.replies import answer_in, find_json, text_of
+from llm.replies import answer_in, find_json, text_of, unwrapped
 from llm.retries import brief, status_of, words_of
 
 _SAYS = patterns("llm", "servers")
@@ -32,7 +32,7 @@ _REFUSALS = (400, 404, 422, 501)
 _SAME_FAULT = 3
 _END_REASONS = ("finish_reason", "stop_reason", "done_reason")
 # Parameters that are left out if a server refuses them.
-_PARAMETER = re.compile(r"\b(temperature|top_p|seed|max_tokens|max_completion_tokens)\b")
+_PARAMETER = re.compile(r"\b(temperature|top_p|seed|max_tokens|max_completion_tokens|stream_options|include_usage)\b")
 # The "parameter" left out for a server that only streams (llm/server_quirks.py assembles the stream).
 WHOLE = "stream=false"
 # For chat templates without a system role, or that need alternating turns: as with `chat_roles = false`.
@@ -176,7 +176,8 @@ def _fits(text: str, schema: Mapping[str, Any]) -> bool:
         found = find_json(text)
     except ValueError:
         return False
-    return isinstance(found, dict) and set(schema.get("required", ())) <= found.keys()
+    required = set(schema.get("required", ()))
+    return required <= unwrapped(found, required).keys()
 
 
 _known: dict[tuple[Any, ...], Forms] = {}

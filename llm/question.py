@@ -18,7 +18,7 @@ from cases.vocabulary import Language
 from llm.faults import what_is_wrong
 from llm.narrowing import narrowed
 from llm.repetition import directions_in, names_in, undescribed
-from llm.replies import answer_in, find_json
+from llm.replies import answer_in, find_json, unwrapped
 from llm.role import Answer, Role, Speech, says_back
 from llm.schema import answer_schema, outline
 from prompts import load_prompt
@@ -157,7 +157,14 @@ def _is_phrase(heading: str) -> bool:
 
 
 def _read(role: Role[Answer], view: Any, text: str, *, closed: bool) -> Answer:
-    answer = role.read(view, _given(role, text), closed=closed)
+    given = _given(role, text)
+    inner = unwrapped(given, role.answer.model_fields)
+    try:
+        answer = role.read(view, inner, closed=closed)
+    except ValueError:
+        if inner is given:
+            raise
+        answer = role.read(view, given, closed=closed)  # the fault of what was given is told, not of what is in it
     own = role.speech.said(view) if closed and role.speech and role.speech.said else ""
     if says_back(getattr(answer, "text", ""), own):
         raise ValueError("text: you have just said the same, word for word; go on from what has been said since")

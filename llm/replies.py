@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import Any
 
 from langchain_core.messages import AIMessage
@@ -92,6 +92,14 @@ def find_json(text: str) -> Any:
     if any(value != found[0] for value in found[1:]):
         raise ValueError("the reply contains more than one JSON object")
     return found[0]
+
+
+def unwrapped(value: Any, names: Collection[str]) -> Any:
+    """Return the object with one of the named fields inside objects of one other key or lists of one item, if any."""
+    inner = value
+    while isinstance(inner, dict | list) and len(inner) == 1 and not (isinstance(inner, dict) and inner.keys() & names):
+        (inner,) = inner.values() if isinstance(inner, dict) else inner
+    return inner if isinstance(inner, dict) and inner.keys() & names else value
 
 
 def _objects(text: str) -> Iterator[Any]:

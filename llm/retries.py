@@ -21,6 +21,7 @@ _SAYS = patterns("llm", "servers")
 # A 429 says nothing about the question, so it uses up the patience more slowly by this factor.
 BUSY_PER_ATTEMPT = 4
 _TOO_MANY = 429
+_MOST_TOKENS = 1_000_000_000  # of one request; a server may report any number
 _FIRST_WAIT = 0.25
 _LONGEST_OWN_WAIT = 20.0
 _LONGEST_WAIT = 60.0
@@ -30,8 +31,9 @@ _SEARCHED = 4000  # characters of an error body that are searched
 SECRET_NAME = re.compile("KEY|TOKEN|SECRET|PASSWORD")
 _SECONDS_TO_CONNECT = 5.0
 # 424: a failed generation (TGI, MindIE); 498: no capacity at the moment (Groq).
-_PASSING = (408, 409, 424, 425, _TOO_MANY, 498)
-# "Please retry in 41.8s", "try again in 1h2m3.5s", "retry after 26 seconds", "try again in 20 minutes".
+_PASSING = (408, 409, 424, 425, 498)
+# "Please retry in 41.8s", "try again in 1h2m3.5s", "retry after 26 seconds", "try again in 20 minutes", and Gemini's
+# `"retryDelay": "41s"` among the details of its body.
 _UNITS = {
     "d(?:ays?)?": 86400.0,
     "h(?:(?:ou)?rs?)?": 3600.0,
@@ -40,7 +42,7 @@ _UNITS = {
     "ms|milliseconds?": 0.001,
 }
 _WAIT_IN_WORDS = re.compile(
-    r"(?i)(?:retry|try again) (?:in|after) (?=\d)"
+    r"(?i)(?:(?:retry|try again) (?:in|after) |retry_?delay\W+)(?=\d)"
     + "".join(rf"(?:(\d+(?:\.\d+)?) ?(?:{unit})(?![a-z])[, ]*(?:and )?)?" for unit in _UNITS)
 )
 
@@ -57,10 +59,15 @@ class Patience:
     """
 
     def __init__(self, attempts: int) -> None:
-        self.sent = 0
+        self.sent = self.input_tokens = self.output_tokens = 0  # of all requests, failed ones included
         self._times_out = 0
         self._failures_left = attempts
         self._refusals_left = attempts * BUSY_PER_ATTEMPT
+
+    def used(self, input_tokens: int, output_tokens: int) -> None:
+        """Count what a server says that an answer took, also one that failed, as it is paid all the same."""
+        self.input_tokens += min(max(input_tokens, 0), _MOST_TOKENS)
+        self.output_tokens += min(max(output_tokens, 0), _MOST_TOKENS)
 
     def failed(self, error: BaseException, *, passing: bool = False) -> None:
         """Count a failed request; ``passing`` means that, like a 429, it says nothing about the question.
@@ -93,7 +100,7 @@ def is_transient(error: BaseException) -> bool:
     status = status_of(error)
     if status is not None:
         of_output = status == 400 and _SAYS["of_the_output"].search(words_of(error))  # another one may pass
-        return status in _PASSING or (status >= 500 and status != 501) or bool(of_output)
+        return is_too_many(error) or status in _PASSING or (status >= 500 and status != 501) or bool(of_output)
     if isinstance(error, EmptyReplyError | TimeoutError | ConnectionError):
         return True
     names = " ".join(kind.__name__ for kind in type(error).__mro__)
@@ -139,6 +146,8 @@ def is_refused_alike(error: BaseException, others: Iterable[str]) -> bool:
 def is_too_long(error: BaseException) -> bool:
     """Whether the error says that the prompt exceeds the model's context, in the wording of several servers."""
     status = status_of(error)
+    if _rate(error):
+        return False
     if status == 413 or "ContextOverflow" in type(error).__name__:  # LangChain's own error has no status
         return True
     return status in (400, 422, 500) and bool(_SAYS["too_long"].search(words_of(error)))
@@ -180,7 +189,21 @@ class ServerAwayError(ConnectionError):
 
 def is_too_many(error: BaseException) -> bool:
     """Whether the server asks for fewer requests."""
-    return status_of(error) == _TOO_MANY
+    return not is_over_rate(error) and (status_of(error) == _TOO_MANY or _rate(error) is not None)
+
+
+def is_over_rate(error: BaseException) -> bool:
+    """Whether one request has more tokens than the account may use in a minute or a day, so that it never passes."""
+    rate = _rate(error)
+    return rate is not None and rate[1] > rate[0]
+
+
+def _rate(error: BaseException) -> tuple[int, int] | None:
+    """Return the limit of tokens and the tokens of the request, if a 413 (Groq) or 429 (OpenAI) names both."""
+    if status_of(error) not in (413, _TOO_MANY) or not (said := _SAYS["rate_of_tokens"].search(words_of(error))):
+        return None
+    limit, requested = (int(number.replace(",", "")) for number in said.groups())
+    return limit, requested
 
 
 def wait(state: RetryCallState) -> float:

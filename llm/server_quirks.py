@@ -1,8 +1,8 @@
 """Normalise the answers of OpenAI-compatible servers to what OpenAI's client reads.
 
-Handled are: unrequested streams, content in parts, reasoning in a separate field, token counts as strings, tool
-arguments as objects, errors with status 200, and a missing role or content type. docs/models.md lists the deviations by
-server.
+Handled are: unrequested streams, content in parts, reasoning in a separate field, token counts as strings or under
+other names, tool arguments as objects, errors with status 200, and a missing role, choice or content type.
+docs/models.md lists the deviations by server.
 """
 
 import json
@@ -13,10 +13,21 @@ from typing import Any
 from llm.replies import LONGEST_TEXT, find_json
 
 _COUNTS = ("prompt_tokens", "completion_tokens", "total_tokens")
+# Names of counts by Anthropic, OpenAI's newer interface and Gemini, also in camelCase.
+_OTHER_NAMES = {
+    "input_tokens": "prompt_tokens",
+    "output_tokens": "completion_tokens",
+    "input_tokens_details": "prompt_tokens_details",
+    "output_tokens_details": "completion_tokens_details",
+    "prompt_token_count": "prompt_tokens",
+    "candidates_token_count": "completion_tokens",
+    "total_token_count": "total_tokens",
+}
 _REASONING = ("reasoning_content", "reasoning")
 _STREAM_PREFIXES = ("data:", "event:", "id:", ":")
 _LINE_END = re.compile(r"\r\n|\n|\r")  # of a stream; splitlines() would also split at other characters inside text
 _FAILED = 500  # for an error that comes with status 200 and names no other
+_NO_CHOICE = 424  # for an answer without a choice: its generation failed
 
 
 def put_right(body: bytes) -> tuple[int, bytes] | None:
@@ -29,17 +40,19 @@ def put_right(body: bytes) -> tuple[int, bytes] | None:
         found = _assembled(_events(text)) if text.lstrip().startswith(_STREAM_PREFIXES) else json.loads(text)
         if not isinstance(found, dict):
             return None
-        choices = found.get("choices") or []
+        choices, usage = found.get("choices") or [], counted(found.get("usage"))
         errors = [found.get("error"), *(choice.get("error") for choice in choices)]
         if error := next(filter(None, errors), None):
-            return _status(error), json.dumps({"error": error}).encode()
+            return _status(error), json.dumps({"error": error, "usage": usage}).encode()
+        if not choices:
+            error = {"message": "the server's answer has no choices"}
+            return _NO_CHOICE, json.dumps({"error": error, "usage": usage}).encode()
         found["choices"] = choices[:1]  # one is asked for and read
         for choice in found["choices"]:
             _mend(choice["message"])
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return None
-    found["usage"] = _counted(found.get("usage"))
-    return 200, json.dumps(found).encode()
+    return 200, json.dumps({**found, "usage": usage}).encode()
 
 
 def _events(text: str) -> Iterator[dict[str, Any]]:
@@ -126,10 +139,15 @@ def _arguments(given: Any) -> str:
     return given if isinstance(given, str) else json.dumps(given) if given else ""
 
 
-def _counted(usage: Any) -> dict[str, Any] | None:
-    """Return the token counts as integers, without invalid ones."""
+def counted(usage: Any) -> dict[str, Any] | None:
+    """Return a server's token counts under OpenAI's names and as integers, without invalid ones."""
     if not isinstance(usage, dict):
         return None
+    given, usage = usage, {}
+    for name, value in given.items():
+        name = re.sub("(?<=[a-z])(?=[A-Z])", "_", name).lower()
+        name = _OTHER_NAMES.get(name, name)
+        usage[name] = usage.get(name) or value
     others = {key: value for key, value in usage.items() if key not in _COUNTS and isinstance(value, dict)}
     counts = {key: count for key in _COUNTS if (count := _count(usage.get(key))) is not None}
     if counts.get("prompt_tokens") and "total_tokens" in counts:

@@ -101,6 +101,20 @@ def test_a_wait_that_stands_in_the_words_alone_is_kept(text: str, seconds: float
     assert retry_after(says(400, text)) is None
 
 
+@pytest.mark.parametrize(("delay", "seconds"), [("41s", 41.0), ("0.847655010s", 0.847655010), ("7200s", None)])
+def test_a_wait_that_stands_in_the_details_of_the_body_alone_is_kept(delay: str, seconds: float | None) -> None:
+    """Gemini's, also in a list of one."""
+    info = {"@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": delay}
+    words = "You exceeded your current quota, please check your plan and billing details."
+    error: Any = says(429, f"Error code: 429 - {words}")
+    for body in ({"error": {"message": words, "details": [info]}}, [{"error": {"details": [info]}}]):
+        error.body = body
+        assert retry_after(error) == (seconds or retries._LONGEST_WAIT)
+        assert refusal(error) == (None if seconds else "the quota is used up")
+    error.body = {"details": [info, {"quotaId": "GenerateRequestsPerDayPerProjectPerModel-FreeTier"}]}
+    assert refusal(error) == "the quota is used up"
+
+
 @pytest.mark.parametrize(
     ("text", "loading"),
     [

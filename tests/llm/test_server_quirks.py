@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from llm import AnswerError, ModelError
+from llm import AnswerError, Meter, ModelError, RefusedError, metering
 from llm.server_quirks import put_right
 from llm.throttle import Throttle
-from tests.llm.examinee import GOOD, OPINION, fail, put, served
+from tests.llm.examinee import GOOD, OPINION, fail, put, served, spec
 from tests.support.fake_server import ChatRequest, FakeServer, Fault
 
 ANSWERS: list[Fault] = [
@@ -63,6 +63,160 @@ async def test_a_server_that_only_streams_is_asked_for_streams_from_then_on(said
     assert opinion == OPINION and call.attempts == 1 and call.input_tokens > 0
     last = server.requests[-1]
     assert last.mode == form and last.body["max_tokens"] == 99
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "Unrecognized request argument supplied: stream_options",
+        {
+            "detail": [
+                {"type": "extra_forbidden", "loc": ["body", "stream_options"], "msg": "Extra inputs not permitted"}
+            ]
+        },
+        "include_usage is not supported",
+    ],
+)
+async def test_a_server_that_only_streams_and_takes_no_options_of_streams_is_asked_without(said: Any) -> None:
+    def refuses(request: ChatRequest) -> tuple[int, Any] | None:
+        return (
+            (422, said)
+            if "stream_options" in request.body
+            else None
+            if request.stream
+            else (400, "stream must be true")
+        )
+
+    with FakeServer(answer=good, refusal=refuses) as server:
+        opinion, call = await put(served(server))
+        again, _ = await put(served(server, seed=1))
+    assert opinion == again == OPINION and (call.attempts, call.form) == (3, "json_schema")
+    assert len(server.requests) == 4, "what is refused is known from then on"
+
+
+USAGES: list[dict[str, Any]] = [
+    {"input_tokens": 70, "output_tokens": 8},
+    {"inputTokens": "70", "outputTokens": "8", "totalTokens": 78},
+    {"promptTokens": 70, "completionTokens": 8},
+    {"promptTokenCount": 70, "candidatesTokenCount": 8, "totalTokenCount": 78},
+    {"prompt_tokens": 0, "completion_tokens": 0, "input_tokens": 70, "output_tokens": 8},
+    {"input_tokens": 70, "output_tokens": 5, "total_tokens": 78, "output_tokens_details": {"reasoning_tokens": 3}},
+]
+
+
+@pytest.mark.parametrize("usage", USAGES)
+async def test_tokens_are_read_under_whatever_name_they_are_counted(
+    usage: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tests.support.fake_server._usage", lambda *_: usage)
+    with FakeServer(answer=good) as server:
+        _, call = await put(served(server))
+    assert (call.input_tokens, call.output_tokens) == (70, 8)
+
+
+@pytest.mark.parametrize("fault", ["error_200", "empty_choice"])
+async def test_tokens_of_a_failed_answer_are_paid_all_the_same(fault: Fault) -> None:
+    with FakeServer(answer=good) as server:
+        _, plain = await put(served(server, prices={spec(server): (1.0, 1.0)}))
+    with FakeServer(answer=good, faults=[fault, fault]) as server:
+        _, call = await put(served(server, prices={spec(server): (1.0, 1.0)}))
+    with FakeServer(answer=good, faults=[fault] * 9) as server:
+        meter = Meter("case")
+        with metering(meter):
+            _, failed = await fail(served(server, prices={spec(server): (1.0, 1.0)}, max_attempts=2), ModelError)
+    assert (call.attempts, failed.attempts) == (3, 2)
+    assert call.input_tokens == 3 * plain.input_tokens and failed.input_tokens == 2 * plain.input_tokens
+    for one in (call, failed):
+        assert one.cost == pytest.approx((one.input_tokens + one.output_tokens) / 1e6)
+    assert meter.spent.tokens == failed.input_tokens + failed.output_tokens and meter.spent.cost == failed.cost
+
+
+async def test_tokens_of_an_error_and_of_a_form_that_was_passed_over_are_paid_all_the_same() -> None:
+    paid = {"error": {"message": "upstream failed"}, "usage": {"input_tokens": 40, "output_tokens": 2}}
+    first: list[int] = []
+
+    def fails(request: ChatRequest) -> tuple[int, dict[str, Any]] | None:
+        first.append(1)
+        return (503, paid) if len(first) == 1 else None
+
+    with FakeServer(answer=good, refusal=fails) as server:
+        _, call = await put(served(server))
+    with FakeServer(answer=good) as server:
+        _, plain = await put(served(server))
+    assert (call.attempts, call.input_tokens - plain.input_tokens) == (2, 40)
+
+    def prose_and_then_nothing(request: ChatRequest) -> tuple[int, str] | None:
+        return None if request.mode == "json_schema" else (403, "not allowed")
+
+    with FakeServer(answer=lambda request: "I would rather not say.", refusal=prose_and_then_nothing) as server:
+        _, failed = await fail(served(server), RefusedError)
+    assert failed.attempts == 2 and failed.input_tokens > 0 and failed.output_tokens > 0
+
+
+async def test_tokens_of_an_answer_that_is_too_long_to_read_are_paid_all_the_same() -> None:
+    with FakeServer(answer=lambda request: "{}" * 300_000) as server:
+        _, call = await fail(served(server), ModelError)
+    assert call.attempts == 1 and call.output_tokens > 100_000
+
+
+WRAPPED: list[Any] = [
+    {"response": GOOD},
+    {"properties": GOOD},
+    {"answer": {"Opinion": GOOD}},
+    [GOOD],
+    {"answers": [GOOD]},
+]
+
+
+@pytest.mark.parametrize("form", ["json_schema", "json_object", "tools", "text"])
+@pytest.mark.parametrize("wrapped", WRAPPED)
+async def test_an_answer_in_one_more_object_is_read(wrapped: Any, form: str) -> None:
+    if form == "tools" and isinstance(wrapped, list):
+        pytest.skip("a tool's arguments are an object")
+    with FakeServer(answer=lambda request: wrapped, supports=(form,)) as server:
+        for _ in range(4):
+            opinion, call = await put(served(server))
+            assert opinion == OPINION and not call.repaired
+    assert {request.mode for request in server.requests if request.status == 200} == {form}
+
+
+@pytest.mark.parametrize(
+    "wrapped",
+    [
+        {"response": GOOD, "note": "as asked"},
+        {"response": {**GOOD, "accepted": "perhaps"}},
+        {"reason": GOOD},
+        {"answers": [GOOD, {**GOOD, "accepted": False}]},
+    ],
+)
+async def test_what_is_not_the_answer_alone_is_asked_for_again(wrapped: Any) -> None:
+    replies = iter([wrapped])
+    with FakeServer(answer=lambda request: next(replies, GOOD), supports=("text",)) as server:
+        opinion, call = await put(served(server))
+    assert opinion == OPINION and call.repaired and call.attempts == 2 + 3  # three forms are refused first
+
+
+@pytest.mark.parametrize(("status", "requested"), [(413, 5_000), (413, 7_500), (429, 7_500)])
+async def test_a_request_beyond_the_tokens_of_a_minute_waits_or_never_passes(status: int, requested: int) -> None:
+    """Groq says so with 413, OpenAI with 429."""
+    said = (
+        "Request too large for model `any` in organization `o` service tier `on_demand` on tokens per minute (TPM): "
+        f"Limit 6,000, Used 2000, Requested {requested}, please reduce your message size and try again."
+    )
+    first: list[int] = []
+
+    def refuses(request: ChatRequest) -> tuple[int, str] | None:
+        first.append(1)
+        return (status, said) if requested > 6_000 or len(first) < 3 else None
+
+    with FakeServer(answer=good, refusal=refuses) as server:
+        if requested > 6_000:
+            told, call = await fail(served(server), ModelError)
+            assert "more tokens than the account may use" in told and "longer context" not in told
+            assert (call.error or "").startswith("rate_limit: ") and call.attempts == 1
+        else:
+            opinion, call = await put(served(server, max_attempts=1))
+            assert opinion == OPINION and call.attempts == 3
 
 
 @pytest.mark.parametrize("status", [424, 498])
