@@ -177,7 +177,7 @@ def _fits(text: str, schema: Mapping[str, Any]) -> bool:
     except ValueError:
         return False
     required = set(schema.get("required", ()))
-    return required <= unwrapped(found, required).keys()
+    return required <= set(unwrapped(found, required))
 
 
 _known: dict[tuple[Any, ...], Forms] = {}

@@ -36,7 +36,8 @@ def journal(trace_file: str | Path | None) -> Iterator[None]:
     Args:
         trace_file: of the case (`ModelSettings.trace_file`); a missing file counts as empty.
     """
-    with holding(_journal, _Journal()) as current:
+    current = _Journal()
+    with holding(_journal, current):
         for entry in each_entry(trace_lines(trace_file) if trace_file else ()):
             if isinstance(entry, Call):
                 note(entry)

@@ -158,7 +158,7 @@ def _is_phrase(heading: str) -> bool:
 
 def _read(role: Role[Answer], view: Any, text: str, *, closed: bool) -> Answer:
     given = _given(role, text)
-    inner = unwrapped(given, role.answer.model_fields)
+    inner = unwrapped(given, role.answer.model_fields.keys())
     try:
         answer = role.read(view, inner, closed=closed)
     except ValueError:

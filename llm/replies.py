@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator, Set
 from typing import Any
 
 from langchain_core.messages import AIMessage
@@ -94,7 +94,7 @@ def find_json(text: str) -> Any:
     return found[0]
 
 
-def unwrapped(value: Any, names: Collection[str]) -> Any:
+def unwrapped(value: Any, names: Set[str]) -> Any:
     """Return the object with one of the named fields inside objects of one other key or lists of one item, if any."""
     inner = value
     while isinstance(inner, dict | list) and len(inner) == 1 and not (isinstance(inner, dict) and inner.keys() & names):
