@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from cases import load_cases
-from tests.support.fake_server import FakeServer, Fault, FaultPlan
+from tests.support.fake_server import FakeServer, Fault, FaultPlan, _usage
 from tests.support.processes import stopped_when, to_its_end
 from tests.support.runs import IDS, SHORT, again, answered, asked, calls, outcomes, results, run, short, spec
 from wardround.config.selection import select_cases
@@ -89,7 +89,11 @@ def test_faults_that_a_second_request_mends_fail_no_case_and_change_no_result(tm
         server.faults = first_time
         ended = to_its_end(command(server, tmp_path / "stormy", IDS[:4], "--concurrency", 8))
     assert ended.returncode == 0
-    assert outcomes(tmp_path / "stormy") == outcomes(tmp_path / "calm")
+    calm, stormy = outcomes(tmp_path / "calm"), outcomes(tmp_path / "stormy")
+    used = [sum(outcome.pop("tokens") for outcome in run) for run in (calm, stormy)]
+    wasted = [request for request in server.requests if request.fault == "empty_choice"]
+    assert stormy == calm
+    assert used[1] - used[0] == sum(_usage(request, [])["total_tokens"] for request in wasted) > 0, "they were paid"
 
 
 @pytest.mark.parametrize("requests", [4, 25, 50])
