@@ -9,9 +9,10 @@ import asyncio
 import hashlib
 import json
 import logging
+import math
 import os
 from collections import defaultdict
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import suppress
 from functools import partial
 from http import HTTPStatus
@@ -162,19 +163,15 @@ class BatchTransport(httpx2.AsyncBaseTransport):
 
         The process may have been killed right after creating the batch, and a listing may lag behind.
         """
-        pause, growth, longest = _POLLS
-        waited = 0.0
-        while True:
+        async for waited in _pauses(_LAG):
             try:
-                if (found := await self._find_listed(name)) or waited >= _LAG:
+                if found := await self._find_listed(name):
                     return found
             except httpx2.HTTPStatusError:  # the server cannot list batches
-                return None
+                break
             if not waited:
                 _log.info("file %s: no batch is listed for it yet; checking for %.0f s", name, _LAG)
-            await asyncio.sleep(pause)
-            waited += pause
-            pause = min(longest, pause * growth)
+        return None
 
     async def _find_listed(self, name: str) -> dict[str, Any] | None:
         wanted: dict[str, Any] = {"limit": 100}
@@ -194,9 +191,10 @@ class BatchTransport(httpx2.AsyncBaseTransport):
         return await asyncio.shield(self._answers[name])
 
     async def _wait_for(self, name: str) -> dict[str, httpx2.Response]:
-        pause, growth, longest = _POLLS
         batch = self._made.get(name) or (await self._find_batch(name) or {}).get("id")
-        while batch:
+        if not batch:
+            return {}
+        async for _ in _pauses():
             try:
                 state = await self._request(f"/batches/{batch}")
                 if state.get("status") in _ENDED:
@@ -205,8 +203,6 @@ class BatchTransport(httpx2.AsyncBaseTransport):
                 if error.response.status_code == HTTPStatus.NOT_FOUND:
                     break  # the batch was deleted: its questions are sent again
                 raise
-            await asyncio.sleep(pause)
-            pause = min(longest, pause * growth)
         return {}
 
     async def _read(self, state: dict[str, Any]) -> dict[str, httpx2.Response]:
@@ -242,38 +238,30 @@ class BatchTransport(httpx2.AsyncBaseTransport):
         path: str,
         method: str = "GET",
         *,
-        read: Callable[[str], Any] = lambda text: _parse_reply(text),
+        read: Callable[[str], Any] | None = None,
         unless: Callable[[], Awaitable[Any]] | None = None,
         **content: Any,
     ) -> Any:
         """Send a request and return the parsed reply; retry while the server is unreachable, busy or cuts replies off.
 
-        Args:
-            path: relative to the server's base URL.
-            method: the HTTP method.
-            read: parses the text of a reply; raises ValueError if it is not a valid one.
-            unless: called before a request that may have been accepted is sent again; its result, if any, is returned
-                instead.
-            content: further arguments of the HTTP request.
+        ``read`` raises ValueError for a text that is no reply. ``unless`` is called before a request that may have been
+        accepted is sent again; its result, if any, is returned instead.
         """
         assert self._client is not None
-        pause, growth, longest = _POLLS
-        waited = 0.0
-        while True:
+        refused = True
+        async for waited in _pauses():
+            if unless is not None and not refused and (found := await unless()):
+                return found
             try:
                 response = await self._client.request(method, f"{self._base}{path}", **content)
                 response.raise_for_status()
-                return read(response.text)
+                return (read or _parse_reply)(response.text)
             except (httpx2.TransportError, httpx2.HTTPStatusError, ValueError) as error:
                 status = error.response.status_code if isinstance(error, httpx2.HTTPStatusError) else _TRANSIENT[0]
                 if (status not in _TRANSIENT and status < HTTPStatus.INTERNAL_SERVER_ERROR) or waited > _MAX_OUTAGE:
                     raise
                 refused = status in _NOT_ACCEPTED or isinstance(error, httpx2.ConnectError)
-            await asyncio.sleep(pause)
-            waited += pause
-            pause = min(longest, pause * growth)
-            if unless is not None and not refused and (found := await unless()):
-                return found
+        raise AssertionError("the pauses never end")
 
     def _read_file(self) -> dict[str, list[tuple[str, str]]]:
         requests: dict[str, list[tuple[str, str]]] = defaultdict(list)
@@ -296,6 +284,18 @@ class BatchTransport(httpx2.AsyncBaseTransport):
             out.write("\n" + json.dumps(entry))  # the line feed comes first, so that a cut-off line ends here
             out.flush()
             os.fsync(out.fileno())
+
+
+async def _pauses(most: float = math.inf) -> AsyncIterator[float]:
+    """Yield the seconds waited so far, at once and after each longer pause, until they reach ``most``."""
+    pause, growth, longest = _POLLS
+    waited = 0.0
+    yield waited
+    while waited < most:
+        await asyncio.sleep(pause)
+        waited += pause
+        pause = min(longest, pause * growth)
+        yield waited
 
 
 def _parse_reply(text: str) -> dict[str, Any]:

@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Any
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 from langchain_core.runnables import Runnable
 
+from llm import retries
 from llm.build import build_model
-from llm.errors import LESS, LONGER, ContextLengthError, ModelError, OversizeReplyError, RateError, RefusedError
+from llm.errors import LESS, TOO_LONG, ContextLengthError, ModelError, OversizeReplyError, RateError, RefusedError
 from llm.events import tell
 from llm.forms import (
     FORMS,
@@ -31,24 +32,7 @@ from llm.forms import (
 )
 from llm.question import Question
 from llm.replies import LONGEST_TEXT, text_of
-from llm.retries import (
-    EmptyReplyError,
-    Patience,
-    ServerAwayError,
-    brief,
-    is_listening,
-    is_loading,
-    is_over_rate,
-    is_passing,
-    is_refused_alike,
-    is_too_long,
-    is_too_many,
-    refusal,
-    retry_after,
-    retrying,
-    seems_away,
-    status_of,
-)
+from llm.retries import EmptyReplyError, Patience, ServerAwayError, brief, retrying, status_of
 from llm.scopes import in_this_loop
 from llm.server_quirks import counted
 from llm.settings import ModelSettings
@@ -139,7 +123,7 @@ class ChatClient:
                 raise
             except Exception as error:
                 if why := self._refuses_all(error, refusals):
-                    raise RefusedError(f"{self.spec.server} refuses all questions: {why} ({brief(error)})") from error
+                    raise self._refused(why, error) from error
                 detail = "; ".join([*(f"{form}: {why}" for form, why in refusals.items()), brief(error)])
                 requests = f"{patience.sent} request{'s' * (patience.sent != 1)}"
                 raise ModelError(f"{self.spec.name}: no answer after {requests} ({detail})") from error
@@ -152,11 +136,14 @@ class ChatClient:
             return Reply(text_of(message), form, refused=refused, cut=is_cut_off(message), unseen=unseen)
         raise AssertionError("the last form either answers or raises")
 
+    def _refused(self, why: str, error: Exception) -> RefusedError:
+        return RefusedError(f"{self.spec.server} refuses all questions: {why} ({brief(error)})")
+
     def _refuses_all(self, error: Exception, refusals: Mapping[str, str]) -> str | None:
         """Return why the server will answer no question, if the error of the last form (plain text) shows it."""
         if status_of(error) == 404:
             return "nothing is served at this address; base URLs mostly end with /v1"
-        if self._has_answered or not is_refused_alike(error, refusals.values()):
+        if self._has_answered or not retries.is_refused_alike(error, refusals.values()):
             return None
         return "it refuses the first question in every form with the same message"
 
@@ -179,19 +166,17 @@ class ChatClient:
                     patience.used(usage.get("prompt_tokens", 0), usage.get("completion_tokens", 0))
                 why_failed = f"HTTP {status}" if (status := status_of(error)) else type(error).__name__
                 tell("request_failed", server=self.spec.server, request=patience.sent, reason=why_failed)
-                if why := refusal(error):
-                    raise RefusedError(f"{self.spec.server} refuses all questions: {why} ({brief(error)})") from error
-                if is_over_rate(error):
+                if why := retries.refusal(error):
+                    raise self._refused(why, error) from error
+                if retries.is_over_rate(error):
                     raise RateError(f"{self.spec.name}: {LESS} ({brief(error)})") from error
-                if is_too_long(error):
-                    raise ContextLengthError(
-                        f"{self.spec.name}: the prompt is too long; {LONGER} ({brief(error)})"
-                    ) from error
+                if retries.is_too_long(error):
+                    raise ContextLengthError(f"{self.spec.name}: {TOO_LONG} ({brief(error)})") from error
                 if await self._is_away(error, throttle, sent, settings.max_outage):
                     raise ServerAwayError(brief(error)) from error
-                patience.failed(error, passing=is_passing(error) and throttle.has_answered)
-                if is_too_many(error):
-                    throttle.refused(sent, retry_after(error))
+                patience.failed(error, passing=retries.is_passing(error) and throttle.has_answered)
+                if retries.is_too_many(error):
+                    throttle.refused(sent, retries.retry_after(error))
                 raise
             throttle.succeeded()
         self._has_answered = True
@@ -199,25 +184,27 @@ class ChatClient:
 
     async def _is_away(self, error: Exception, throttle: Throttle, sent: float, longest: float) -> bool:
         """Whether the request failed because the server is away, and waiting for it is allowed."""
-        if not seems_away(error):
+        if not retries.seems_away(error):
             return False
         if (url := self.spec.base_url) and status_of(error) is None:
-            if await is_listening(url):
+            if await retries.is_listening(url):
                 return False  # the server is up; it dropped only this connection
             sent = math.inf
-        return throttle.lost(sent, longest, is_loading(error))
+        return throttle.lost(sent, longest, retries.is_loading(error))
 
     def _prepare(
         self, form: str, question: Question[Any], without: frozenset[str]
     ) -> tuple[Runnable[Any, Any], list[BaseMessage]]:
         messages = question.messages
         if self.forms.blind and question.pictures:
-            messages = [_without_pictures(message) for message in messages]
+            texts = [[block for block in _blocks(message) if block["type"] == "text"] for message in messages]
+            messages = [_with_content(message, blocks) for message, blocks in zip(messages, texts, strict=True)]
         spelt_out = form in TOLD or question.told
         if question.schema and (spelt_out or self.block.schema_in_prompt):
             # With the schema sent as a parameter, the prompt repeats its descriptions only if asked to.
             instruction = question.bare if spelt_out and form != PLAIN else question.instruction
-            messages = [*messages[:-1], _with_text(messages[-1], instruction)]
+            blocks = [*_blocks(messages[-1]), {"type": "text", "text": instruction}]
+            messages = [*messages[:-1], _with_content(messages[-1], blocks)]
         if not self.block.chat_roles or ROLES in without:
             messages = [in_one(messages)]
         if without not in self._models:
@@ -284,11 +271,8 @@ async def _one_request(
         # Integrations raise these for bodies that have no choices or are not JSON.
         if isinstance(error, _INVALID_REPLY):
             raise EmptyReplyError(f"the server's answer has no choices ({error})") from error
-        cause: BaseException | None = error
-        while cause is not None and not isinstance(cause, OversizeReplyError):
-            cause = cause.__cause__  # SDKs wrap it as a connection error
-        if cause is not None:
-            raise cause from None
+        if isinstance(cause := retries.root_cause(error), OversizeReplyError):
+            raise cause from None  # SDKs wrap it as a connection error
         raise
     if not isinstance(message, AIMessage):
         raise EmptyReplyError(f"the server's answer is of the unexpected type {type(message).__name__}")
@@ -301,25 +285,19 @@ async def _one_request(
 
 def in_one(messages: Sequence[BaseMessage]) -> HumanMessage:
     """Join all messages into one, in order and with their pictures, for a model without chat roles."""
-    blocks: list[Any] = []
-    for message in messages:
-        blocks += [message.content] if isinstance(message.content, str) else message.content
-    if all(isinstance(block, str) for block in blocks):
-        return HumanMessage("\n\n".join(blocks))
-    return HumanMessage([{"type": "text", "text": block} if isinstance(block, str) else block for block in blocks])
+    return HumanMessage(_content([block for message in messages for block in _blocks(message)]))
 
 
-def _without_pictures(message: BaseMessage) -> BaseMessage:
-    if isinstance(message.content, str):
-        return message
-    content: Any = [block for block in message.content if isinstance(block, str) or block["type"] == "text"]
-    text = len(content) == 1 and not isinstance(content[0], str)
-    return message.model_copy(update={"content": content[0]["text"] if text else content})
+def _with_content(message: BaseMessage, blocks: list[Any]) -> BaseMessage:
+    return message.model_copy(update={"content": _content(blocks)})
 
 
-def _with_text(message: BaseMessage, addition: str) -> BaseMessage:
-    if isinstance(message.content, str):
-        content: Any = f"{message.content}\n\n{addition}"
-    else:
-        content = [*message.content, {"type": "text", "text": addition}]
-    return message.model_copy(update={"content": content})
+def _blocks(message: BaseMessage) -> list[Any]:
+    content = message.content
+    return [{"type": "text", "text": content}] if isinstance(content, str) else list(content)
+
+
+def _content(blocks: list[Any]) -> str | list[Any]:
+    """Return text alone as a string, which servers without pictures expect."""
+    is_text = all(block["type"] == "text" for block in blocks)
+    return "\n\n".join(block["text"] for block in blocks) if is_text else blocks

@@ -24,6 +24,7 @@ class ModelError(AskError):
 
 
 LONGER = "serve the model with a longer context, or use a model that has one"
+TOO_LONG = f"the prompt is too long; {LONGER}"
 
 
 class ContextLengthError(ModelError):

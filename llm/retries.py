@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from email.utils import parsedate_to_datetime
 from urllib.parse import urlsplit
 
-from tenacity import AsyncRetrying, RetryCallState, retry_if_exception
+from tenacity import AsyncRetrying, RetryCallState, retry_if_exception, wait_exponential
 
 from cases.vocabulary import patterns
 from llm.masking import masked
@@ -101,15 +101,17 @@ def is_transient(error: BaseException) -> bool:
     if status is not None:
         of_output = status == 400 and _SAYS["of_the_output"].search(words_of(error))  # another one may pass
         return is_too_many(error) or status in _PASSING or (status >= 500 and status != 501) or bool(of_output)
-    if isinstance(error, EmptyReplyError | TimeoutError | ConnectionError):
-        return True
-    names = " ".join(kind.__name__ for kind in type(error).__mro__)
-    return "Timeout" in names or "Connection" in names or "TransportError" in names
+    return isinstance(error, EmptyReplyError) or bool(re.search("Timeout|Connection|TransportError", _kinds(error)))
 
 
 def is_time_out(error: BaseException) -> bool:
     """Whether a request timed out without any response."""
-    return status_of(error) is None and any("Timeout" in kind.__name__ for kind in type(error).__mro__)
+    return status_of(error) is None and "Timeout" in _kinds(error)
+
+
+def _kinds(error: BaseException) -> str:
+    """Return the names of an error's types; each integration has its own."""
+    return " ".join(kind.__name__ for kind in type(error).__mro__)
 
 
 def refusal(error: BaseException) -> str | None:
@@ -123,18 +125,17 @@ def refusal(error: BaseException) -> str | None:
         status == 404 or (status == 400 and re.search("nvalid model|allowed now|odel not exist", text, re.I))
     ) and _SAYS["no_model"].search(text):
         return "it does not have this model"
-    if status is None and "CERTIFICATE_VERIFY_FAILED" in str(_root_cause(error)):
-        if not _SAYS["no_authority"].search(str(_root_cause(error))):
+    if status is None and "CERTIFICATE_VERIFY_FAILED" in (cause := str(root_cause(error))):
+        if not _SAYS["no_authority"].search(cause):
             return "its certificate is not valid"
         return "its certificate is not trusted; SSL_CERT_FILE may name a file with that of its authority"
     if 300 <= (status or 0) < 400:
         return "it has another address"
-    return "the quota is used up" if status == _TOO_MANY and _is_used_up(error, text) else None
-
-
-def _is_used_up(error: BaseException, text: str) -> bool:
+    if status != _TOO_MANY:
+        return None
     comes_back = _SAYS["quota_of_a_minute"].search(text) and not _SAYS["quota_of_a_day"].search(text)
-    return (_asked_wait(error) or 0.0) > _TOO_LONG_TO_WAIT or bool(_SAYS["no_quota"].search(text) and not comes_back)
+    used_up = _SAYS["no_quota"].search(text) and not comes_back
+    return "the quota is used up" if used_up or (_asked_wait(error) or 0.0) > _TOO_LONG_TO_WAIT else None
 
 
 def is_refused_alike(error: BaseException, others: Iterable[str]) -> bool:
@@ -146,10 +147,8 @@ def is_refused_alike(error: BaseException, others: Iterable[str]) -> bool:
 def is_too_long(error: BaseException) -> bool:
     """Whether the error says that the prompt exceeds the model's context, in the wording of several servers."""
     status = status_of(error)
-    if _rate(error):
-        return False
     if status == 413 or "ContextOverflow" in type(error).__name__:  # LangChain's own error has no status
-        return True
+        return not is_too_many(error)
     return status in (400, 422, 500) and bool(_SAYS["too_long"].search(words_of(error)))
 
 
@@ -157,8 +156,7 @@ def seems_away(error: BaseException) -> bool:
     """Whether a request failed as if the server were down, restarting, or unreachable behind a proxy."""
     if status_of(error) is not None:
         return status_of(error) in (503, 504) or is_passing(error)
-    names = " ".join(kind.__name__ for kind in type(error).__mro__)
-    return "Timeout" not in names and (isinstance(error, ConnectionError) or "Connection" in names)
+    return "Connection" in _kinds(error) and "Timeout" not in _kinds(error)
 
 
 def is_passing(error: BaseException) -> bool:
@@ -211,11 +209,9 @@ def wait(state: RetryCallState) -> float:
     error = state.outcome.exception() if state.outcome else None
     if isinstance(error, ServerAwayError) or (error and status_of(error) == 400):
         return 0.0  # the throttle makes the pauses; an answer that was filtered needs none
-    asked = retry_after(error)
-    if asked is not None:
+    if (asked := retry_after(error)) is not None:
         return asked
-    doubled = _FIRST_WAIT * 2 ** min(state.attempt_number - 1, 10)
-    return float(min(doubled, _LONGEST_OWN_WAIT) * random.uniform(0.75, 1.25))
+    return wait_exponential(_FIRST_WAIT, _LONGEST_OWN_WAIT)(state) * random.uniform(0.75, 1.25)
 
 
 def retry_after(error: BaseException | None) -> float | None:
@@ -233,7 +229,7 @@ def _asked_wait(error: BaseException | None) -> float | None:
             asked = float(headers.get(header, "nan")) * unit
         except ValueError:
             asked = _until(headers[header])
-        if asked == asked:
+        if not math.isnan(asked):
             return max(asked, 0.0)
     if is_too_many(error) and (said := _WAIT_IN_WORDS.search(words_of(error))) and any(said.groups()):
         return sum(float(number) * unit for number, unit in zip(said.groups(), _UNITS.values(), strict=True) if number)
@@ -269,7 +265,7 @@ def brief(error: BaseException) -> str:
         return f"HTTP {status_of(error)}: redirects to another host are not followed; use the URL of that host"
     message = words_of(error) if str(error) == f"Error code: {status_of(error)}" else str(error)
     if message == "Connection error.":  # OpenAI's client hides the cause
-        message += f" ({_root_cause(error)})"
+        message += f" ({root_cause(error)})"
     text = re.sub(r"\s+", " ", message).strip() or type(error).__name__
     for name, value in os.environ.items():
         if SECRET_NAME.search(name) and len(value) >= 8:
@@ -278,5 +274,6 @@ def brief(error: BaseException) -> str:
     return f"{type(error).__name__}: {text[:300]}" if not text.startswith(type(error).__name__) else text[:300]
 
 
-def _root_cause(error: BaseException) -> BaseException:
-    return error if error.__cause__ is None else _root_cause(error.__cause__)
+def root_cause(error: BaseException) -> BaseException:
+    """Return what first went wrong."""
+    return error if error.__cause__ is None else root_cause(error.__cause__)
