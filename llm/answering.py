@@ -9,6 +9,7 @@ from typing import TypeVar
 
 from langchain_core.messages import AIMessage, HumanMessage
 
+from llm import repetition
 from llm.cache import CachedAnswer, ResponseCache, open_cache
 from llm.chat import ChatClient, Reply, chat_client
 from llm.errors import AnswerError
@@ -17,16 +18,7 @@ from llm.journal import failed_before
 from llm.limits import Account
 from llm.prices import cost_of, price_of
 from llm.question import Question
-from llm.repetition import (
-    EchoError,
-    LoopError,
-    echoes,
-    says_directions,
-    undescribed,
-    without_fences,
-    without_loops,
-    without_names,
-)
+from llm.repetition import EchoError, LoopError, undescribed, without_loops
 from llm.retries import Patience
 from llm.role import Answer
 from llm.settings import ModelSettings
@@ -111,7 +103,7 @@ async def answer_from_model(question: Question[Answer], call: Call, settings: Mo
             raise end.error from None
         raise
     finally:
-        account.add_seconds(time.perf_counter() - clock)
+        account.add(seconds=time.perf_counter() - clock)
 
 
 async def _answer(
@@ -176,14 +168,14 @@ def _read(question: Question[Answer], reply: Reply, taken: Taken, *, strictly: b
     looped = text != reply.text
     if looped and strictly and question.repair:
         raise LoopError("it says the same over and over, and was cut off; say everything once, in a few sentences")
-    if echoes(text, question.schema):
+    if repetition.echoes(text, question.schema):
         raise EchoError("it repeats the description of a field instead of filling it in")
-    text = without_fences(text)
-    if (unnamed := without_names(text, question.names)) != text and strictly and question.repair:
+    text = repetition.without_fences(text)
+    if (unnamed := repetition.without_names(text, question.names)) != text and strictly and question.repair:
         raise EchoError("it gives the name of a field, or of a part of the material, instead of what is asked")
     answer = question.read(text if question.directions else unnamed, strictly)
     spoken = getattr(answer, "text", "")
-    if strictly and question.repair and question.directions and says_directions(spoken, question.directions):
+    if strictly and question.repair and question.directions and repetition.says_directions(spoken, question.directions):
         raise EchoError("it says what it was told to do instead of doing it")
     taken.shortened = looped
     return answer

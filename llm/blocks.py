@@ -2,7 +2,6 @@
 
 import os
 import re
-from collections.abc import Iterator
 from functools import cache
 from typing import Annotated, Any, Literal
 
@@ -12,6 +11,7 @@ from cases.strict import Strict
 from llm.errors import ModelSpecError
 from llm.masking import masked
 from llm.model_objects import OBJECT
+from llm.replies import nodes
 from llm.retries import SECRET_NAME
 from llm.specs import HUMAN, IN_PROCESS, OFFLINE, ModelSpec
 
@@ -107,7 +107,8 @@ class ModelBlock(Strict):
     @field_validator("extra_body")
     @classmethod
     def _reject_secret_fields(cls, body: dict[str, Any]) -> dict[str, Any]:
-        if secret := next((name for name in _field_names(body) if _SECRET_FIELD.search(name)), None):
+        names = (str(name) for node in nodes(body) if isinstance(node, dict) for name in node)
+        if secret := next(filter(_SECRET_FIELD.search, names), None):
             raise ValueError(f"{secret}: secrets are read from the environment; use api_key_env or headers")
         return body
 
@@ -150,15 +151,6 @@ class ModelBlock(Strict):
             ModelSpecError: a variable is not set.
         """
         return {name: _VARIABLE.sub(lambda found: variable(found[1], "headers"), v) for name, v in self.headers.items()}
-
-
-def _field_names(value: Any) -> Iterator[str]:
-    """Yield the names of all fields at any depth."""
-    if isinstance(value, dict):
-        yield from map(str, value)
-    if isinstance(value, dict | list):
-        for part in value.values() if isinstance(value, dict) else value:
-            yield from _field_names(part)
 
 
 ModelBlocks = dict[Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]+$")], ModelBlock]

@@ -90,12 +90,7 @@ def with_earlier_tries(call: Call) -> Call:
     before = failed_before(call.id)
     if before is None:
         return call
+    counted = ("attempts", "input_tokens", "output_tokens")
+    sums = {name: getattr(call, name) + getattr(before, name) for name in counted}
     cost = None if call.cost is None or before.cost is None else call.cost + before.cost
-    return call.model_copy(
-        update={
-            "attempts": call.attempts + before.attempts,
-            "input_tokens": call.input_tokens + before.input_tokens,
-            "output_tokens": call.output_tokens + before.output_tokens,
-            "cost": cost,
-        }
-    )
+    return call.model_copy(update={**sums, "cost": cost})

@@ -124,12 +124,7 @@ class Meter:
         self._of(role).seconds += seconds
 
     def check(self, role: str, *, new_call: bool, priced: Callable[[], bool]) -> None:
-        """Raise if a limit is reached.
-
-        Raises:
-            LimitError: names the limit, the usage, and the role that was to be asked.
-            ModelSpecError: the cost is limited and the model's price is not known.
-        """
+        """Raise LimitError if a limit is reached; ModelSpecError if it is of cost, and the model's price not known."""
         for whose, limits, spent in self._limited(role):
             if limits.cost is not None and not priced():
                 raise ModelSpecError(
@@ -140,14 +135,12 @@ class Meter:
                 if limit is not None and taken >= limit and (what != "calls" or new_call):
                     raise self._error(whose, what, limit, taken, role)
 
-    def deadline(self, role: str) -> Deadline | None:
-        """Return the earliest deadline for a call of the role; None if no time limit applies."""
-        ends = [
-            Deadline(limits.seconds - spent.seconds, self._error(whose, "seconds", limits.seconds, None, role))
-            for whose, limits, spent in self._limited(role)
-            if limits.seconds is not None
-        ]
-        return min(ends, default=None, key=lambda end: end.seconds)
+    def deadlines(self, role: str) -> Iterator[Deadline]:
+        """Yield the deadlines for a call of the role."""
+        for whose, limits, spent in self._limited(role):
+            if limits.seconds is not None:
+                error = self._error(whose, "seconds", limits.seconds, None, role)
+                yield Deadline(limits.seconds - spent.seconds, error)
 
     def _limited(self, role: str) -> Iterator[tuple[str, Limits, Spent]]:
         yield self.scope, self.limits, self.spent
@@ -187,12 +180,7 @@ class Account:
         self._counted = asked_before
 
     def check(self) -> None:
-        """Check the limits before an answer is requested, at first or for a repair.
-
-        Raises:
-            LimitError: a limit is reached.
-            ModelSpecError: the cost is limited and the model's price is not known.
-        """
+        """Check the limits before an answer is requested, at first or for a repair; raises as `Meter.check`."""
         for meter in self._meters:
             meter.check(self._role, new_call=not self._counted, priced=self._priced)
         if not self._counted:
@@ -201,19 +189,14 @@ class Account:
                 meter.count_call(self._role)
         self._counted = True
 
-    def add(self, tokens: int, cost: float | None) -> None:
-        """Add the usage of an answer."""
+    def add(self, tokens: int = 0, cost: float | None = None, seconds: float = 0.0) -> None:
+        """Add the usage of an answer, or the duration of the call."""
         for meter in self._meters:
-            meter.add(self._role, tokens, cost or 0.0)
-
-    def add_seconds(self, seconds: float) -> None:
-        """Add the duration of the call."""
-        for meter in self._meters:
-            meter.add(self._role, seconds=seconds)
+            meter.add(self._role, tokens, cost or 0.0, seconds)
 
     def deadline(self) -> Deadline | None:
         """Return the earliest deadline for this call; None if no time limit applies."""
-        ends = [end for meter in self._meters if (end := meter.deadline(self._role)) is not None]
+        ends = (end for meter in self._meters for end in meter.deadlines(self._role))
         return min(ends, default=None, key=lambda end: end.seconds)
 
 

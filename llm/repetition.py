@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Set
 from typing import Any
 
 from cases.text.sentences import pieces
-from llm.replies import find_json
+from llm.replies import find_json, nodes
 
 LONGEST_ECHO = 160  # characters at the end of a text that may repeat earlier text, as a summary does
 _IN_A_ROW = re.compile(r"(.{1,120}?)\1{5,}", re.DOTALL)  # six or more copies in a row
@@ -16,9 +16,8 @@ _TYPES = ("string", "array", "object", "integer", "number", "boolean", "null", "
 # The marks that fence material and schemas in our prompts, complete or begun.
 _FENCES = re.compile(r"</?data\b(?: ?name=)?(?: ?\"[^\"]*\"?)?>?|```\w*", re.IGNORECASE)
 _BRACKETS = re.compile(r"[\s\[\]{}\",:]+")  # what remains of an empty form
-_MATERIAL = re.compile(
-    r"<data [^>]*>.*?</data>|\"[^\"\n]*\"|“[^”\n]*”", re.DOTALL
-)  # material, and text to be said verbatim
+# Material, and text to be said verbatim.
+_MATERIAL = re.compile(r"<data [^>]*>.*?</data>|\"[^\"\n]*\"|“[^”\n]*”", re.DOTALL)
 _SENTENCE = 6  # words of a sentence at least; a Chinese character counts half
 _RUN = (12, 24)  # words, or Chinese characters, that are not the same by chance
 _WORD = re.compile(r"[\u4e00-\u9fff]|[^\W\u4e00-\u9fff]+")
@@ -46,7 +45,7 @@ def without_fences(reply: str) -> str:
 def names_in(schema: Mapping[str, Any], headings: Iterable[str]) -> frozenset[str]:
     """Return the names of fields, types and headings, except those that are terms of a closed list."""
     names, terms = {*(_TYPES if schema else ()), *headings}, set[str]()
-    for node in _nodes(schema):
+    for node in filter(lambda node: isinstance(node, dict), nodes(schema)):
         names.update(*(node[key] for key in ("properties", "$defs") if isinstance(node.get(key), dict)))
         if isinstance(listed := node.get("enum"), list):
             terms.update(map(str, listed))
@@ -97,7 +96,8 @@ def echoes(reply: str, schema: Mapping[str, Any]) -> bool:
         texts = set(texts_in(find_json(reply)))
     except ValueError:
         return False
-    return not texts.isdisjoint({*_descriptions(schema), *_KEYWORDS})
+    described = (node.get("description") for node in nodes(schema) if isinstance(node, dict))
+    return not texts.isdisjoint({*_KEYWORDS, *(text.strip() for text in described if isinstance(text, str))})
 
 
 def undescribed(schema: Any) -> Any:
@@ -160,22 +160,4 @@ def _map_texts(value: Any, change: Callable[[str], str]) -> Any:
 
 def texts_in(value: Any) -> Iterator[str]:
     """Yield every string of nested lists and mappings, in order."""
-    if isinstance(value, str):
-        yield value.strip()
-    elif isinstance(value, dict | list):
-        for part in value.values() if isinstance(value, dict) else value:
-            yield from texts_in(part)
-
-
-def _descriptions(schema: Any) -> Iterator[str]:
-    for node in _nodes(schema):
-        if isinstance(text := node.get("description"), str):
-            yield text.strip()
-
-
-def _nodes(schema: Any) -> Iterator[dict[str, Any]]:
-    if isinstance(schema, dict):
-        yield schema
-    if isinstance(schema, dict | list):
-        for part in schema.values() if isinstance(schema, dict) else schema:
-            yield from _nodes(part)
+    return (node.strip() for node in nodes(value) if isinstance(node, str))

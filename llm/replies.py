@@ -94,6 +94,14 @@ def find_json(text: str) -> Any:
     return found[0]
 
 
+def nodes(value: Any) -> Iterator[Any]:
+    """Yield a JSON value and all values inside it, in order."""
+    yield value
+    if isinstance(value, dict | list):
+        for part in value.values() if isinstance(value, dict) else value:
+            yield from nodes(part)
+
+
 def unwrapped(value: Any, names: Set[str]) -> Any:
     """Return the object with one of the named fields inside objects of one other key or lists of one item, if any."""
     inner = value

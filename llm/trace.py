@@ -5,10 +5,11 @@ import gzip
 import os
 import time
 import zlib
+from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Annotated, Any, BinaryIO, TypeVar
+from typing import Annotated, Any, TypeVar
 
 from pydantic import Field, TypeAdapter
 
@@ -114,9 +115,9 @@ class Trace(Strict):
     @property
     def models(self) -> dict[str, list[str]]:
         """The models that answered, by role."""
-        found: dict[str, set[str]] = {}
+        found = defaultdict[str, set[str]](set)
         for call in self.calls:
-            found.setdefault(call.role, set()).add(call.model)
+            found[call.role].add(call.model)
         return {role: sorted(models) for role, models in sorted(found.items())}
 
 
@@ -181,16 +182,9 @@ def file_event(event: Event, trace_file: str | None) -> Trace:
 def _append(entry: Call | Event, trace_file: str | None) -> None:
     if trace_file is not None:
         with open(trace_file, "ab+") as out:
-            line = sealed(entry).encode() + b"\n"
-            out.write(line if _at_line_start(out) else b"\n" + line)
-
-
-def _at_line_start(file: BinaryIO) -> bool:
-    """Whether the file ends with a complete line; a kill may have cut the last one off."""
-    if file.seek(0, os.SEEK_END) == 0:
-        return True
-    file.seek(-1, os.SEEK_END)
-    return file.read(1) == b"\n"
+            out.seek(max(0, out.seek(0, os.SEEK_END) - 1))
+            is_cut = out.read(1) not in (b"", b"\n")  # a kill may have cut off the last line
+            out.write(b"\n" * is_cut + sealed(entry).encode() + b"\n")
 
 
 def kept_at(file: str | Path) -> Path:
@@ -219,10 +213,10 @@ def raw_lines(file: str | Path) -> Iterator[bytes]:
 
 def read_calls(lines: Iterable[str]) -> Trace:
     """Read a trace from its lines; see ``each_entry``."""
-    entries = list(each_entry(lines))
-    calls = tuple(entry for entry in entries if isinstance(entry, Call))
-    events = tuple(entry for entry in entries if isinstance(entry, Event))
-    return merge_traces(Trace(calls=calls, events=events), None)
+    kinds: dict[type[Call | Event], list[Any]] = {Call: [], Event: []}
+    for entry in each_entry(lines):
+        kinds[type(entry)].append(entry)
+    return merge_traces(Trace(calls=tuple(kinds[Call]), events=tuple(kinds[Event])), None)
 
 
 def each_entry(lines: Iterable[str]) -> Iterator[Call | Event]:
@@ -236,9 +230,5 @@ def each_entry(lines: Iterable[str]) -> Iterator[Call | Event]:
 
 
 def read_entry(line: str) -> Call | Event:
-    """Read the record of a line.
-
-    Raises:
-        ValueError: it cannot be read.
-    """
+    """Read the record of a line; ValueError if it cannot be read."""
     return read_sealed(line, _LINE)
