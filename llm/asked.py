@@ -1,20 +1,21 @@
-"""A role bound to the settings of a call: its model, its prompt and its messages."""
+"""A role bound to the settings of a call: its model, its prompt, its messages and their fingerprint."""
 
+import hashlib
+import json
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import inf
 from pathlib import Path
 from typing import Any, Generic
 
-from langchain_core.messages import convert_to_messages
+from langchain_core.messages import BaseMessage, convert_to_messages
 
 from cases.dialogues import Message
 from cases.vocabulary import Language
 from llm.blocks import ModelBlock
 from llm.context_window import room, tokens
-from llm.fingerprint import fingerprint
 from llm.question import Question, spoken_question, typed_question
 from llm.role import Answer, Role, Speech, variables
 from llm.settings import ModelSettings
@@ -60,11 +61,6 @@ class Asked(Generic[Answer]):
         """The function that gives the dialogue so far, if the model continues it instead of answering a prompt."""
         return self.speech.conversation if self.speech else None
 
-    def turns(self, view: Any) -> list[Message]:
-        """Return the dialogue so far as chat turns between the two messages; empty unless `dialogue_in_roles`."""
-        speech = self.role.speech if self.chats and self.settings.dialogue_in_roles and not self.conversation else None
-        return speech.conversation(view) if speech and speech.conversation and speech.apart else []
-
     @property
     def length(self) -> int | None:
         """The context length of its model in tokens, if known."""
@@ -79,9 +75,11 @@ class Asked(Generic[Answer]):
         """Return the messages that are sent for a view."""
         if self.conversation:
             return self.conversation(view)
-        turns, speech = self.turns(view), self.role.speech
-        shown = speech.apart(view) if turns and speech and speech.apart else view
-        system, user = self.prompt.render(variables(shown))
+        turns: list[Message] = []  # of the dialogue so far
+        speech = self.role.speech if self.chats and self.settings.dialogue_in_roles else None
+        if speech and speech.conversation and speech.apart and (turns := speech.conversation(view)):
+            view = speech.apart(view)
+        system, user = self.prompt.render(variables(view))
         return [Message(role="system", content=system), *turns, Message(role="user", content=user)]
 
     def words(self, view: Any) -> str:
@@ -122,3 +120,32 @@ class Asked(Generic[Answer]):
                 question.messages[1:1] = convert_to_messages([turn.model_dump() for turn in turns])
         key = fingerprint(call.id, self.spec, question.messages, question.schema, question.instruction, self.settings)
         return call.model_copy(update={"messages": shown, "fingerprint": key}), question
+
+
+def fingerprint(
+    call_id: str,
+    spec: str,
+    messages: Sequence[BaseMessage],
+    schema: Mapping[str, Any],
+    instruction: str,
+    settings: ModelSettings,
+) -> str:
+    """Return a hash of all that an answer depends on: questions with equal fingerprints share one answer.
+
+    It covers the call's id, because two seats that are asked the same question at a temperature above zero should
+    answer independently. Pictures count by content, not by path.
+    """
+    block = settings.block(spec)
+    parts = {
+        "id": call_id,
+        "model": block.text,
+        "messages": [[message.type, message.content] for message in messages],
+        "schema": schema,
+        "instruction": instruction,
+        "temperature": settings.temperature if block.temperature is None else block.temperature,
+        "max_tokens": block.max_tokens or settings.max_tokens,
+        "seed": settings.seed,
+        "epoch": settings.epoch,
+        **block.own_parameters,
+    }
+    return hashlib.sha256(json.dumps(parts, sort_keys=True, ensure_ascii=False).encode()).hexdigest()

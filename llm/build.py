@@ -81,9 +81,8 @@ def build_model(name: str, settings: ModelSettings, without: Collection[str] = (
     if not hold(spec.provider, model):
         _tell_unheld(spec.provider)
     if spec.base_url is not None or spec.provider not in _OPENAI:
-        for client in (getattr(model, "root_client", None), getattr(model, "root_async_client", None)):
-            if client is not None:
-                without_account(client, getattr(model, "default_headers", None) or {})
+        for client in filter(None, (getattr(model, name, None) for name in ("root_client", "root_async_client"))):
+            without_account(client, getattr(model, "default_headers", None) or {})
     return model
 
 
@@ -96,10 +95,8 @@ def _own_clients(block: ModelBlock) -> dict[str, Any]:
     from llm.transport import SpreadTransport, certificates
 
     trusted = certificates()
-    transport: httpx2.AsyncBaseTransport | None = None
-    if block.batch:
-        transport = BatchTransport(block.batch)
-    elif not getproxies().keys() - {"no"}:  # a client with its own transport ignores the environment's proxies
+    transport: httpx2.AsyncBaseTransport | None = BatchTransport(block.batch) if block.batch else None
+    if not block.batch and not getproxies().keys() - {"no"}:  # with its own transport, a client passes over proxies
         transport = SpreadTransport(openai.DEFAULT_CONNECTION_LIMITS)
     http = openai.DefaultAsyncHttpxClient(transport=transport, verify=trusted)
     unused = openai.DefaultHttpxClient(verify=trusted)  # else the integration makes one and reads the certificates
@@ -107,11 +104,7 @@ def _own_clients(block: ModelBlock) -> dict[str, Any]:
 
 
 def _create(block: ModelBlock, options: dict[str, Any]) -> "BaseChatModel":
-    """Create the integration's model; errors say what to do.
-
-    Raises:
-        ModelSpecError: the provider's package or a key is missing, or it refuses a parameter.
-    """
+    """Create the integration's model; ModelSpecError says what to do if a package, a key or a parameter is amiss."""
     from langchain.chat_models import init_chat_model
 
     spec = block.parsed
@@ -147,11 +140,11 @@ def _parameters(block: ModelBlock, settings: ModelSettings, without: Collection[
     """Return the request parameters under the names of OpenAI's integration."""
     spec = block.parsed
     # Streaming is requested in the body, because our transport assembles the stream, not LangChain.
-    streamed: dict[str, Any] = {"stream": True} if WHOLE in without else {}
-    if streamed and not {"stream_options", "include_usage"} & {*without}:
-        streamed["stream_options"] = {"include_usage": True}
-    seed_in_body = spec.provider in _SEED_IN_BODY_ONLY and settings.seed is not None and "seed" not in without
-    seed = {"seed": settings.seed} if seed_in_body else {}
+    body: dict[str, Any] = {"stream": True} if WHOLE in without else {}
+    if body and not {"stream_options", "include_usage"} & {*without}:
+        body["stream_options"] = {"include_usage": True}
+    if spec.provider in _SEED_IN_BODY_ONLY and settings.seed is not None and "seed" not in without:
+        body["seed"] = settings.seed
     wanted: dict[str, Any] = {
         "temperature": settings.temperature if block.temperature is None else block.temperature,
         "top_p": block.top_p,
@@ -160,7 +153,7 @@ def _parameters(block: ModelBlock, settings: ModelSettings, without: Collection[
         "reasoning_effort": block.reasoning_effort,
         "context_length": block.context_length if spec.provider == "ollama" else None,
         "together": block.together if spec.provider == IN_PROCESS else None,
-        "extra_body": {**streamed, **seed, **block.extra_body} or None,
+        "extra_body": {**body, **block.extra_body} or None,
         "default_headers": block.sent_headers or None,
     }
     refused = {name.replace(_NEWER_MAX_TOKENS, "max_tokens") for name in without}
@@ -184,11 +177,7 @@ def without_seed(models: Mapping[str, str], settings: ModelSettings) -> list[str
 
 
 def _check_parameters(name: str, block: ModelBlock, kind: "type[BaseChatModel]") -> None:
-    """Reject parameters of a block that the integration would silently ignore.
-
-    Raises:
-        ModelSpecError: the integration has no such parameter.
-    """
+    """Raise ModelSpecError for parameters of a block that the integration would silently ignore."""
     names = _PARAMETER_NAMES.get(block.parsed.provider, {})
     for parameter in ("top_p", "max_tokens", "reasoning_effort", "extra_body", "headers", "together"):
         own = "default_headers" if parameter == "headers" else parameter

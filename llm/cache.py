@@ -11,9 +11,9 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import NamedTuple
 
 from tenacity import Retrying, retry_if_exception_type, stop_after_attempt, wait_fixed
 
@@ -30,8 +30,7 @@ _BUSY_SECONDS = 30.0
 _TRIES = 100
 
 
-@dataclass(frozen=True)
-class CachedAnswer:
+class CachedAnswer(NamedTuple):
     """A typed answer as JSON text, with the tokens that it took."""
 
     answer: str
@@ -75,16 +74,13 @@ class ResponseCache:
         columns = "answer, input_tokens, output_tokens, checksum"
         with self._locked():
             row = self._database.execute(f"SELECT {columns} FROM answers WHERE key = ?", (key,)).fetchone()
-            if row is None:
-                return None
-            if row[3] != _checksum(key, *row[:3]):
+            if row and row[3] != _checksum(key, *row[:3]):
                 raise ValueError("an entry does not match its checksum")
-        return CachedAnswer(*row[:3])
+        return CachedAnswer(*row[:3]) if row else None
 
     def keep(self, key: str, model: str, found: CachedAnswer) -> None:
         """Store a valid answer, replacing one that another process may have stored."""
-        content = (found.answer, found.input_tokens, found.output_tokens)
-        row = (key, *content, model, time.time(), _checksum(key, *content))
+        row = (key, *found, model, time.time(), _checksum(key, *found))
         with self._locked():
             self._database.execute("INSERT OR REPLACE INTO answers VALUES (?, ?, ?, ?, ?, ?, ?)", row)
 

@@ -98,21 +98,18 @@ class LoadedModel:
         most = how.together if how.temperature == 0 else 1  # with sampling, each reply needs its own seed
         same_settings = [other for other in tuple(self.waiting) if other is not request and other.how == how]
         batch = [request, *same_settings[: most - 1]]
-        for member in batch:
-            with suppress(ValueError):  # its caller has just timed out
-                self.waiting.remove(member)
+        sources: list[tuple[_Request, list[int]]] = []
         try:
-            sources = []
             for member in batch:
+                with suppress(ValueError):  # its caller has just timed out
+                    self.waiting.remove(member)
                 try:
                     sources.append((member, self._source(member.conversation, how)))
                 except ValueError as error:
                     member.reply = error
-            if sources:
-                for (member, _), reply in zip(
-                    sources, self._replies([source for _, source in sources], how), strict=True
-                ):
-                    member.reply = reply
+            replies = self._replies([source for _, source in sources], how) if sources else []
+            for (member, _), reply in zip(sources, replies, strict=True):
+                member.reply = reply
         except Exception as error:  # every caller gets the error
             for member in batch:
                 member.reply = member.reply or error
@@ -120,9 +117,9 @@ class LoadedModel:
     def _source(self, conversation: Sequence[Message], how: HfChat) -> list[int]:
         longest = how.max_tokens or self.longest_reply
         limit = 2**31 if self.positions is None else self.positions - longest
-        source = source_tokens(self.tokenizer, conversation, min(self.longest_source or limit, limit))
-        if source is None:  # the last message alone exceeds the length in training: use the model's full context
-            source = source_tokens(self.tokenizer, conversation, limit)
+        # If the last message alone exceeds the length in training, the model's full context is used.
+        lengths = (min(self.longest_source or limit, limit), limit)
+        source = next(filter(None, (source_tokens(self.tokenizer, conversation, length) for length in lengths)), None)
         if source is None:
             raise ValueError(
                 f"the last message alone is longer than the {max(limit, 0)} tokens that {how.folder} can read: its "
@@ -179,11 +176,7 @@ def only_data(folder: Path) -> None:
     Raises:
         ModelSpecError: names the file and the remedy.
     """
-    code = next(folder.rglob("*.py"), None)
-    for settings in folder.rglob("*config*.json"):
-        with suppress(OSError, ValueError, TypeError, LookupError):  # unreadable files are reported on loading
-            if json.loads(settings.read_text("utf-8"))["auto_map"]:
-                code = code or settings
+    code = next(folder.rglob("*.py"), None) or next(filter(_names_code, folder.rglob("*config*.json")), None)
     if code is not None:
         raise ModelSpecError(
             f"{folder} contains code ({code.relative_to(folder)}), which is not run; use a model of an architecture "
@@ -194,6 +187,12 @@ def only_data(folder: Path) -> None:
         raise ModelSpecError(
             f"{folder} has its weights in {pickled[0].name}, which can contain code; save them as .safetensors"
         )
+
+
+def _names_code(config: Path) -> bool:
+    with suppress(OSError, ValueError, TypeError, LookupError):  # unreadable files are reported on loading
+        return bool(json.loads(config.read_text("utf-8"))["auto_map"])
+    return False
 
 
 def check_folder(folder: str) -> None:
@@ -221,10 +220,10 @@ def check_folder(folder: str) -> None:
 def _base(adapter: Path) -> str:
     try:
         base = json.loads((adapter / ADAPTER_FILE).read_text("utf-8"))["base_model_name_or_path"]
+        if not isinstance(base, str) or not base:
+            raise ValueError(base)
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise ModelSpecError(f"hf:{adapter}: {ADAPTER_FILE} names no base model ({error!r})") from None
-    if not isinstance(base, str) or not base:
-        raise ModelSpecError(f"hf:{adapter}: {ADAPTER_FILE} names no base model")
     return base
 
 

@@ -1,6 +1,7 @@
 """A role: its prompt, its answer type, and the offline rule that answers without a model."""
 
 import re
+from collections import defaultdict
 from collections.abc import Callable, Collection
 from copy import copy
 from dataclasses import dataclass, fields
@@ -89,11 +90,7 @@ class Role(Generic[Answer]):
         _declared[self.name, self.stage, self.prompt] = self  # a new declaration replaces an older one
 
     def by_rule(self, view: Any) -> Answer:
-        """Return the offline rule's answer.
-
-        Raises:
-            GivenError: it is not an answer.
-        """
+        """Return the offline rule's answer; GivenError if it is none."""
         answer = self.offline(view)
         if not isinstance(answer, BaseModel):
             gave = type(answer).__name__
@@ -101,11 +98,7 @@ class Role(Generic[Answer]):
         return answer
 
     def checked(self, view: Any, answer: Answer) -> Answer:
-        """Return the answer if it passes the role's check.
-
-        Raises:
-            ValueError: what is wrong with it.
-        """
+        """Return the answer if it passes the role's check; ValueError says what is wrong with it."""
         if self.check and (wrong := self.check(view, answer)):
             raise ValueError(wrong)
         return answer
@@ -113,11 +106,8 @@ class Role(Generic[Answer]):
     def read(self, view: Any, given: Any, *, closed: bool = True) -> Answer:
         """Parse an answer: an object of its fields, or plain text if the role only speaks.
 
-        Args:
-            view: the view that was asked about.
-            given: the object, or text.
-            closed: whether to reject items outside a closed list, extra fields, and a repetition of what was just said
-                to the role. If False, they are accepted, and extra fields are dropped.
+        ``closed`` rejects items outside a closed list, extra fields, and a repetition of what was just said to the
+        role; otherwise these are accepted, and extra fields are dropped.
 
         Raises:
             ValueError: there is no valid answer, or it fails the check.
@@ -137,13 +127,7 @@ class Role(Generic[Answer]):
         return self.checked(view, answer)
 
     def at(self, stage: str, answer: type[BaseModel] | None = None, **others: Any) -> "Role[Any]":
-        """Return the role at one of its stages, without declaring a new one.
-
-        Args:
-            stage: one of ``stages``.
-            answer: its answer type there, if it differs by stage.
-            others: other fields that differ there.
-        """
+        """Return the role at one of its ``stages``, without declaring a new one; with the fields that differ there."""
         role: Role[Any] = copy(self)
         vars(role).update(stage=stage, answer=answer or self.answer, **others)
         return role
@@ -172,11 +156,11 @@ def _letters(words: str) -> str:
 
 def known_roles() -> dict[str, set[str]]:
     """Return the stages of every declared role by role name; each numbered seat has its own name."""
-    known: dict[str, set[str]] = {}
+    known = defaultdict[str, set[str]](set)
     for role in _declared.values():
         for name in (role.name, *(f"{role.name}{seat + 1}" for seat in range(role.seats))):
-            known.setdefault(name, set()).update(role.stages or {role.stage})
-    return known
+            known[name].update(role.stages or {role.stage})
+    return dict(known)
 
 
 def prompts_of_roles() -> set[str]:

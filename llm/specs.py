@@ -77,15 +77,13 @@ def check_models(models: Mapping[str, str], blocks: Collection[str] = ()) -> Non
         ModelSpecError: names the entry and what is accepted.
     """
     known = known_roles() if {*models} - {"default"} else {}
-    accepted = {
-        "default",
-        *known,
-        *(place for role in known for stage in known[role] for place in _places(role, stage)),
-    }
+    places = {place for role in known for stage in known[role] for place in _places(role, stage)}
+    accepted = {"default", *known, *places}
     for role, spec in models.items():
         if role not in accepted:
             close = difflib.get_close_matches(role, accepted, n=3)
-            hint = f"did you mean {' or '.join(map(repr, close))}?" if close else f"expected one of {_listed(accepted)}"
+            short = ", ".join(sorted(name for name in accepted if "." not in name))
+            hint = f"did you mean {' or '.join(map(repr, close))}?" if close else f"expected one of {short}"
             raise ModelSpecError(f"models: unknown role {role!r}; {hint}")
         if spec in blocks:
             continue
@@ -103,10 +101,8 @@ def model_of(role: str, stage: str, models: Mapping[str, str], seat: int | None 
     A part of a stage, as in ``referral.level1``, falls back to the stage; a seat, as in ``intern2``, to the role.
     """
     own = () if seat is None else (*_places(f"{role}{seat}", stage), f"{role}{seat}")
-    for key in (*own, *_places(role, stage), role, "default"):
-        if key in models:
-            return models[key]
-    return OFFLINE
+    keys = (*own, *_places(role, stage), role, "default")
+    return next((models[key] for key in keys if key in models), OFFLINE)
 
 
 def _places(role: str, stage: str) -> list[str]:
@@ -142,7 +138,3 @@ def _providers() -> frozenset[str]:
     from langchain.chat_models.base import _BUILTIN_PROVIDERS  # LangChain's only list of providers
 
     return frozenset(_BUILTIN_PROVIDERS)
-
-
-def _listed(names: set[str]) -> str:
-    return ", ".join(sorted(name for name in names if "." not in name))

@@ -10,7 +10,7 @@ import math
 from collections import deque
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from llm.events import tell
 from llm.scopes import in_this_loop
@@ -19,8 +19,7 @@ from llm.specs import ModelSpec
 _log = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True)
-class Snapshot:
+class Snapshot(NamedTuple):
     """One server at this moment, over all event loops: allowed, running and waiting requests."""
 
     allowance: int
@@ -139,10 +138,8 @@ class Throttle:
             Whether to wait for it: it has answered before, or is loading, and is not away for too long.
         """
         now = asyncio.get_running_loop().time()
-        if self._last_answer is None:
-            if not loading:
-                return False
-        elif self._last_answer > sent:
+        is_up = self._last_answer > sent if self._last_answer is not None else not loading
+        if is_up:
             return False
         if self._away is None:
             self._away = now, self.allowance
@@ -176,8 +173,7 @@ class Throttle:
     def _admit(self) -> None:
         loop = asyncio.get_running_loop()
         if loop.time() < self._opens:
-            if self._timer is None:
-                self._timer = loop.call_at(self._opens, self._reopen)
+            self._timer = self._timer or loop.call_at(self._opens, self._reopen)
             return
         while self._queue and self.in_flight < self.allowance:
             place = self._queue.popleft()
@@ -204,14 +200,9 @@ def throttle_of(spec: ModelSpec, most: int, way: str = "") -> Throttle:
 def throttles() -> dict[str, Snapshot]:
     """Return every server in use, by `provider` or `provider@base_url`."""
     found: dict[str, Snapshot] = {}
-    for loop, in_loop in list(_throttles.items()):
-        if loop.is_closed():
-            continue
+    for in_loop in [in_loop for loop, in_loop in list(_throttles.items()) if not loop.is_closed()]:
         for server, throttle in list(in_loop.items()):
+            now = Snapshot(throttle.allowance, throttle.in_flight, throttle.waiting)
             before = found.get(server, Snapshot(0, 0, 0))
-            found[server] = Snapshot(
-                before.allowance + throttle.allowance,
-                before.in_flight + throttle.in_flight,
-                before.waiting + throttle.waiting,
-            )
+            found[server] = Snapshot(*map(sum, zip(before, now, strict=True)))
     return found

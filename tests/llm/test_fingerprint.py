@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
 
 from llm import ModelSettings
-from llm.fingerprint import fingerprint
+from llm.asked import fingerprint
 
 SETTINGS = ModelSettings()
 ASKED: dict[str, Any] = {
