@@ -3,9 +3,9 @@
 import asyncio
 import time
 from collections import Counter
-from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from typing import TypeVar
+from functools import partial
 
 from langchain_core.messages import AIMessage, HumanMessage
 
@@ -24,7 +24,6 @@ from llm.role import Answer
 from llm.settings import ModelSettings
 from llm.trace import Call
 
-T = TypeVar("T")
 _SHOWN = 4000  # characters of an unreadable reply that are shown to its model in a repair
 
 
@@ -63,11 +62,7 @@ async def answer_from_cache(
 
 
 async def keep_in_cache(answer: Answer, call: Call, settings: ModelSettings, taken: Taken) -> None:
-    """Store the answer for later runs, if the cache is on.
-
-    Raises:
-        CacheError: the cache cannot be used.
-    """
+    """Store the answer for later runs, if the cache is on; CacheError if the cache cannot be used."""
     if cache := _cache(call, settings):
         found = CachedAnswer(answer.model_dump_json(), taken.input_tokens, taken.output_tokens)
         await asyncio.to_thread(cache.keep, call.fingerprint, call.model, found)
@@ -122,15 +117,17 @@ async def _answer(
     for left in range(repairs, -1, -1):
         asked = form if messages is question.messages else form.about(messages)
         reply = await _reply(asked, client, call, settings, taken, account)
-        try:
-            answer = await _in_thread_if_slow(_read, question, reply, taken)
+        read = partial(_reading, question, reply, taken)
+        # In a thread only if reading may block the event loop: starting one takes longer than a short reading.
+        answer, fault = await asyncio.to_thread(read) if question.slow else read()
+        if answer is not None and fault is None:
             taken.shortened |= bound and not client.forms.unbound
             return answer
-        except ValueError as error:  # includes ValidationError
-            wrong = error
-            if reply.cut and not isinstance(error, LoopError | EchoError):
-                wrong = ValueError(f"it is too long and was cut off: answer in fewer words ({what_is_wrong(error)})")
-        before, accepted = accepted, await _in_thread_if_slow(_read_leniently, question, reply, taken) or accepted
+        assert fault is not None
+        wrong = fault
+        if reply.cut and not isinstance(fault, LoopError | EchoError):
+            wrong = ValueError(f"it is too long and was cut off: answer in fewer words ({what_is_wrong(fault)})")
+        before, accepted = accepted, answer or accepted
         if repair is None or not left or (before and accepted is not before):
             break
         account.check()
@@ -154,11 +151,14 @@ async def _answer(
     raise AnswerError(f"not a valid {question.kind.__name__}{even}: {what_is_wrong(wrong)}{room}") from wrong
 
 
-async def _in_thread_if_slow(
-    read: Callable[[Question[Answer], Reply, Taken], T], question: Question[Answer], reply: Reply, taken: Taken
-) -> T:
-    """Run in a thread only if reading may block the event loop: starting a thread takes longer than a short reading."""
-    return await asyncio.to_thread(read, question, reply, taken) if question.slow else read(question, reply, taken)
+def _reading(question: Question[Answer], reply: Reply, taken: Taken) -> tuple[Answer | None, ValueError | None]:
+    """Return a reply's answer, and what is wrong with it; with faults that cannot be accepted there is no answer."""
+    try:
+        return _read(question, reply, taken), None
+    except ValueError as error:  # includes ValidationError
+        with suppress(ValueError):
+            return _read(question, reply, taken, strictly=False), error
+        return None, error
 
 
 def _read(question: Question[Answer], reply: Reply, taken: Taken, *, strictly: bool = True) -> Answer:
@@ -179,14 +179,6 @@ def _read(question: Question[Answer], reply: Reply, taken: Taken, *, strictly: b
         raise EchoError("it says what it was told to do instead of doing it")
     taken.shortened = looped
     return answer
-
-
-def _read_leniently(question: Question[Answer], reply: Reply, taken: Taken) -> Answer | None:
-    """Return the answer of a reply whose only faults may be accepted; None if there are others."""
-    try:
-        return _read(question, reply, taken, strictly=False)
-    except ValueError:
-        return None
 
 
 async def _reply(

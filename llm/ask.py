@@ -153,12 +153,7 @@ async def _by_person(asked: Asked[Answer], view: Any, call: Call) -> Answer:
     """
     from langgraph.types import interrupt
 
-    shown = {
-        "role": call.role,
-        "stage": call.stage,
-        "messages": call.messages,
-        "schema": asked.role.answer.model_json_schema(),
-    }
+    shown = {**call.model_dump(include={"role", "stage", "messages"}), "schema": asked.role.answer.model_json_schema()}
     while True:
         given = interrupt(shown)
         try:
@@ -185,6 +180,5 @@ def _finish(call: Call, clock: float, settings: ModelSettings, taken: Taken, out
     finished = _finished(call, clock, settings, taken, outcome)
     record(finished, settings.trace_file)
     note(finished)
-    names = ("stage", "role", "model", "seconds", "attempts", "input_tokens", "output_tokens", "cost", "cached")
-    facts = {name: getattr(finished, name) for name in names}
-    tell("call_ended", call=call.id, failed=finished.error is not None, **facts)
+    told = {"stage", "role", "model", "seconds", "attempts", "input_tokens", "output_tokens", "cost", "cached"}
+    tell("call_ended", call=call.id, failed=finished.error is not None, **finished.model_dump(include=told))

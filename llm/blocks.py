@@ -145,11 +145,7 @@ class ModelBlock(Strict):
 
     @property
     def sent_headers(self) -> dict[str, str]:
-        """The headers, with environment variables filled in.
-
-        Raises:
-            ModelSpecError: a variable is not set.
-        """
+        """The headers, with environment variables filled in; ModelSpecError if a variable is not set."""
         return {name: _VARIABLE.sub(lambda found: variable(found[1], "headers"), v) for name, v in self.headers.items()}
 
 

@@ -65,13 +65,9 @@ def _rendered(tokenizer: Any, system: Sequence[Message], turns: Sequence[Message
     from jinja2.exceptions import TemplateError
 
     def text_of(messages: Sequence[Message]) -> str:
-        text: str = tokenizer.apply_chat_template(
-            [message.model_dump() for message in messages],
-            chat_template=tokenizer.chat_template or PLAIN_TEMPLATE,
-            add_generation_prompt=True,
-            tokenize=False,
-        )
-        return text
+        turns, template = [message.model_dump() for message in messages], tokenizer.chat_template or PLAIN_TEMPLATE
+        said = {"chat_template": template, "add_generation_prompt": True, "tokenize": False}
+        return str(tokenizer.apply_chat_template(turns, **said))
 
     try:
         text = text_of([*system, *turns])
@@ -80,5 +76,4 @@ def _rendered(tokenizer: Any, system: Sequence[Message], turns: Sequence[Message
             raise
         opening = "\n\n".join(message.content for message in [*system, turns[0]])
         text = text_of([turns[0].model_copy(update={"content": opening}), *turns[1:]])
-    tokens: list[int] = tokenizer(text, add_special_tokens=False).input_ids
-    return tokens
+    return list(tokenizer(text, add_special_tokens=False).input_ids)

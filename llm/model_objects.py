@@ -55,11 +55,7 @@ def with_specs(models: Any) -> Any:
 
 
 def object_of(name: str) -> "BaseChatModel":
-    """Return the object of a spec.
-
-    Raises:
-        ModelSpecError: it was made in another process.
-    """
+    """Return the object of a spec; ModelSpecError if it was made in another process."""
     spec = f"{OBJECT}:{name}"
     if spec not in _objects:
         raise ModelSpecError(f"{spec!r} is a model object of another Python process; pass it in the model map again")

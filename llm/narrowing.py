@@ -29,8 +29,7 @@ def narrowed(schema: Mapping[str, Any], characters: int | None) -> dict[str, Any
             if longest >= _LEAST_TEXT:
                 break
         lengths = {"maxLength": max(longest, _LEAST_TEXT), "maxItems": items}
-    result: dict[str, Any] = _bound(schema, lengths)
-    return result
+    return dict(_bound(schema, lengths))
 
 
 def _bound(node: Any, lengths: Mapping[str, int]) -> Any:

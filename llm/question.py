@@ -36,11 +36,11 @@ class Question(Generic[Answer]):
         messages: the rendered prompt, or the conversation so far.
         name: the answer type's name.
         schema: the answer's strict JSON schema.
-        words: renders a schema as an instruction.
-        fields: renders only the schema's field names, for a model that repeats the instruction.
         checked: returns the answer if it passes the role's check; raises ValueError otherwise.
         read: parses a reply's text; ValueError if it holds no answer. Its flag says whether an item outside a closed
             list is an error.
+        words: renders a schema as an instruction.
+        fields: renders only the schema's field names, for a model that repeats the instruction.
         repair: the message to the model about an unreadable reply; None if it is not asked again.
         told: whether to append the instruction in every form: some servers silently ignore a form, and the model then
             sees what its answer should have been.
@@ -55,10 +55,10 @@ class Question(Generic[Answer]):
     messages: list[BaseMessage]
     name: str
     schema: dict[str, Any]
-    words: Callable[[dict[str, Any]], str]
-    fields: Callable[[dict[str, Any]], str]
     checked: Callable[[Answer], Answer]
     read: Callable[[str, bool], Answer]
+    words: Callable[[dict[str, Any]], str] = lambda schema: ""
+    fields: Callable[[dict[str, Any]], str] = lambda schema: ""
     repair: Callable[[ValueError], str] | None = None
     told: bool = False
     wider: dict[str, Any] | None = None
@@ -128,8 +128,6 @@ def spoken_question(
         messages=convert_to_messages([message.model_dump() for message in conversation]),
         name=role.name,
         schema={},
-        words=lambda schema: "",
-        fields=lambda schema: "",
         checked=partial(role.checked, view),
         read=lambda text, _: role.checked(view, speech.answer(view, answer_in(text))),
         slow=True,
@@ -157,7 +155,10 @@ def _is_phrase(heading: str) -> bool:
 
 
 def _read(role: Role[Answer], view: Any, text: str, *, closed: bool) -> Answer:
-    given = _given(role, text)
+    words = answer_in(text)
+    # A role that only speaks may answer in words, unless they begin an object.
+    is_speech = role.speech is not None and words and "{" not in words
+    given = words if is_speech else _without_blanks(find_json(text))
     inner = unwrapped(given, role.answer.model_fields.keys())
     try:
         answer = role.read(view, inner, closed=closed)
@@ -169,12 +170,6 @@ def _read(role: Role[Answer], view: Any, text: str, *, closed: bool) -> Answer:
     if says_back(getattr(answer, "text", ""), own):
         raise ValueError("text: you have just said the same, word for word; go on from what has been said since")
     return answer
-
-
-def _given(role: Role[Any], text: str) -> Any:
-    """Return the object in a reply; or its text, if the role only speaks and the reply begins no object."""
-    words = answer_in(text)
-    return words if role.speech is not None and words and "{" not in words else _without_blanks(find_json(text))
 
 
 def _without_blanks(value: Any) -> Any:

@@ -97,11 +97,14 @@ def retrying(patience: Patience) -> AsyncRetrying:
 
 def is_transient(error: BaseException) -> bool:
     """Whether a retry can help: the server is busy, failing or unreachable, or sent nothing."""
-    status = status_of(error)
-    if status is not None:
-        of_output = status == 400 and _SAYS["of_the_output"].search(words_of(error))  # another one may pass
-        return is_too_many(error) or status in _PASSING or (status >= 500 and status != 501) or bool(of_output)
+    if (status := status_of(error)) is not None:
+        of_output = status == 400 and _says("of_the_output", error)  # another one may pass
+        return is_too_many(error) or status in _PASSING or (status >= 500 and status != 501) or of_output
     return isinstance(error, EmptyReplyError) or bool(re.search("Timeout|Connection|TransportError", _kinds(error)))
+
+
+def _says(what: str, error: BaseException) -> bool:
+    return _SAYS[what].search(words_of(error)) is not None
 
 
 def is_time_out(error: BaseException) -> bool:
@@ -141,7 +144,7 @@ def refusal(error: BaseException) -> str | None:
 def is_refused_alike(error: BaseException, others: Iterable[str]) -> bool:
     """Whether a question is refused with the same message in all forms (``others``), and not for its content."""
     status = status_of(error) or 0
-    return 400 <= status < 500 and not _SAYS["of_the_prompt"].search(words_of(error)) and set(others) == {brief(error)}
+    return 400 <= status < 500 and not _says("of_the_prompt", error) and set(others) == {brief(error)}
 
 
 def is_too_long(error: BaseException) -> bool:
@@ -149,7 +152,7 @@ def is_too_long(error: BaseException) -> bool:
     status = status_of(error)
     if status == 413 or "ContextOverflow" in type(error).__name__:  # LangChain's own error has no status
         return not is_too_many(error)
-    return status in (400, 422, 500) and bool(_SAYS["too_long"].search(words_of(error)))
+    return status in (400, 422, 500) and _says("too_long", error)
 
 
 def seems_away(error: BaseException) -> bool:
@@ -161,12 +164,12 @@ def seems_away(error: BaseException) -> bool:
 
 def is_passing(error: BaseException) -> bool:
     """Whether a proxy reports that the server behind it is unavailable, which says nothing about the question."""
-    return status_of(error) in (502, 503) or (status_of(error) == 500 and bool(_SAYS["behind"].search(words_of(error))))
+    return status_of(error) in (502, 503) or (status_of(error) == 500 and _says("behind", error))
 
 
 def is_loading(error: BaseException) -> bool:
     """Whether the server says that it is still loading the model."""
-    return status_of(error) == 503 and bool(_SAYS["loading"].search(words_of(error)))
+    return status_of(error) == 503 and _says("loading", error)
 
 
 async def is_listening(base_url: str) -> bool:

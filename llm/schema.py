@@ -33,8 +33,7 @@ def answer_schema(answer: type[BaseModel], language: Language, terms: tuple[str,
         language: of the prompt.
         terms: canonical names of the options at this stage, if the type leaves them open.
     """
-    strict: dict[str, Any] = _strict(answer.model_json_schema(), language, labels(terms, language))
-    return strict
+    return dict(_strict(answer.model_json_schema(), language, labels(terms, language)))
 
 
 def outline(schema: Mapping[str, Any]) -> str:

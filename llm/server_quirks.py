@@ -56,22 +56,15 @@ def put_right(body: bytes) -> tuple[int, bytes] | None:
 
 
 def _events(text: str) -> Iterator[dict[str, Any]]:
-    """Yield the events of a stream.
-
-    Raises:
-        ValueError: the stream breaks off.
-    """
+    """Yield the events of a stream; ValueError if the stream breaks off."""
     ended = False
-    for line in _LINE_END.split(text):
-        data = line.removeprefix("data:").strip()
-        if not line.startswith("data:") or not data:
-            continue
+    for data in (line[5:].strip() for line in _LINE_END.split(text) if line.startswith("data:")):
         if data == "[DONE]":
-            ended = True
-            break
-        event = json.loads(data)
-        ended = ended or any(choice.get("finish_reason") for choice in event.get("choices") or ())
-        yield event
+            return
+        if data:
+            event = json.loads(data)
+            ended = ended or any(choice.get("finish_reason") for choice in event.get("choices") or ())
+            yield event
     if not ended:
         raise ValueError("the stream broke off")
 

@@ -1,9 +1,9 @@
 """The settings that `ask` reads, a part of a run's context: the model of each role and the limits of a call."""
 
 from collections.abc import Sequence
-from typing import Any, Self
+from typing import Annotated, Any, Self
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationInfo, field_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationInfo, field_validator
 from pydantic.json_schema import SkipJsonSchema
 
 from cases.vocabulary import one_tag
@@ -24,7 +24,7 @@ class ModelSettings(BaseModel):
         default_factory=dict,
         description="Model blocks: specs with parameters of their own, by the name that `models` uses.",
     )
-    models: dict[str, str] = Field(
+    models: Annotated[dict[str, str], BeforeValidator(with_specs)] = Field(
         default_factory=lambda: {"default": "offline"},
         description="Model of each role. Keys: `default`, a role (`patient`), or a role at a stage "
         "(`diagnosis.feedback`). Values: `offline`, `human`, `provider:model[@base_url]`, `hf:FOLDER`, or a name in "
@@ -98,11 +98,6 @@ class ModelSettings(BaseModel):
     @classmethod
     def _read_as_of_a_case(cls, given: Any) -> Any:
         return one_tag(given) if isinstance(given, str) else given
-
-    @field_validator("models", mode="before")
-    @classmethod
-    def _replace_objects(cls, models: Any) -> Any:
-        return with_specs(models)
 
     @field_validator("models")
     @classmethod

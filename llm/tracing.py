@@ -69,9 +69,7 @@ def outside_tracers(callbacks: Callbacks) -> Callbacks:
     if not isinstance(callbacks, BaseCallbackManager) or UNTRACED[0] in callbacks.handlers:
         return callbacks
     foreign = [one for one in callbacks.handlers if isinstance(one, LangChainTracer) and one not in _posting]
-    if not foreign:
-        return callbacks
-    kept = callbacks.copy()
+    kept = callbacks.copy() if foreign else callbacks
     for tracer in foreign:
         kept.remove_handler(tracer)
     return kept

@@ -103,17 +103,14 @@ class _Bounded(httpx.AsyncByteStream, httpx2.AsyncByteStream):
             body += self._unpack.decompress(data, self._most - len(body) + 1) if self._unpack else data
             if len(body) > self._most:
                 raise OversizeReplyError(f"the server's answer is larger than {self._most // 2**20} MB")
-        if self._is_completion and (right := put_right(bytes(body))):
-            self._response.status_code, content = right
-            self._response.headers["content-type"] = "application/json"
+        response = self._response
+        is_completion = response.status_code == 200 and response.request.url.path.endswith("/chat/completions")
+        if is_completion and (right := put_right(bytes(body))):
+            response.status_code, content = right
+            response.headers["content-type"] = "application/json"
             yield content
         else:
             yield bytes(body)
-
-    @property
-    def _is_completion(self) -> bool:
-        path: str = self._response.request.url.path
-        return self._response.status_code == 200 and path.endswith("/chat/completions")
 
     async def aclose(self) -> None:
         await self._stream.aclose()
