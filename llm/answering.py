@@ -80,16 +80,11 @@ async def answer_from_model(question: Question[Answer], call: Call, settings: Mo
         AskError: the model gave no valid answer, or a limit was reached.
         ModelSpecError: the model cannot be used.
     """
-    before = failed_before(call.id)
-    account = Account(
-        call.role,
-        priced=lambda: price_of(call.model, settings) is not None,
-        # A retry of the same failed question counts as the same call.
-        asked_before=before is not None and before.attempts > 0 and before.fingerprint == call.fingerprint,
-    )
+    before = failed_before(call.id)  # a retry of the same failed question counts as the same call
+    is_retry = before is not None and before.attempts > 0 and before.fingerprint == call.fingerprint
+    account = Account(call.role, priced=lambda: price_of(call.model, settings) is not None, asked_before=is_retry)
     account.check()
-    clock = time.perf_counter()
-    end = account.deadline()
+    clock, end = time.perf_counter(), account.deadline()
     try:
         async with asyncio.timeout(end.seconds if end else None) as limit:
             return await _answer(question, chat_client(call.model, settings), call, settings, taken, account)

@@ -56,12 +56,8 @@ class ResponseCache:
             if tables and "answers" not in tables:
                 raise ValueError("it is the database of another program")
             # SQLite does not wait while another process changes the journal mode, so retry here.
-            again = Retrying(
-                retry=retry_if_exception_type(sqlite3.OperationalError),
-                stop=stop_after_attempt(_TRIES),
-                wait=wait_fixed(_BUSY_SECONDS / _TRIES),
-                reraise=True,
-            )
+            busy, pause = retry_if_exception_type(sqlite3.OperationalError), wait_fixed(_BUSY_SECONDS / _TRIES)
+            again = Retrying(retry=busy, stop=stop_after_attempt(_TRIES), wait=pause, reraise=True)
             again(self._database.execute, "PRAGMA journal_mode = WAL")
             self._database.execute("PRAGMA synchronous = NORMAL")
             self._database.execute(_TABLE)

@@ -155,8 +155,8 @@ class LoadedModel:
         return [self._result(len(source), row, longest) for source, row in zip(sources, written.tolist(), strict=True)]
 
     def _result(self, read: int, row: list[int], longest: int) -> ChatResult:
-        ends = self.model.generation_config.eos_token_id
-        ends = ends if isinstance(ends, list) else [ends]
+        eos = self.model.generation_config.eos_token_id
+        ends = eos if isinstance(eos, list) else [eos]
         written = row[: next((place + 1 for place, token in enumerate(row) if token in ends), len(row))]
         usage = {"input_tokens": read, "output_tokens": len(written), "total_tokens": read + len(written)}
         message = AIMessage(
@@ -231,10 +231,9 @@ def _is_cached(name: str) -> bool:
     from huggingface_hub import try_to_load_from_cache
     from huggingface_hub.errors import HFValidationError
 
-    try:
+    with suppress(HFValidationError):
         return isinstance(try_to_load_from_cache(name, "config.json"), str)
-    except HFValidationError:
-        return False
+    return False
 
 
 def load_model(folder: str) -> LoadedModel:

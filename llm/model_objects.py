@@ -27,9 +27,7 @@ def with_specs(models: Any) -> Any:
     Raises:
         ModelSpecError: an object is not a chat model, or two objects cannot be told apart by their parameters.
     """
-    if not isinstance(models, Mapping):
-        return models
-    if all(isinstance(model, str) for model in models.values()):
+    if not isinstance(models, Mapping) or all(isinstance(model, str) for model in models.values()):
         return models
     from langchain_core.language_models import BaseChatModel
 

@@ -80,8 +80,8 @@ class Question(Generic[Answer]):
     @property
     def pictures(self) -> int:
         """The number of pictures in the messages."""
-        content = [block for message in self.messages if isinstance(message.content, list) for block in message.content]
-        return sum(isinstance(block, dict) and block["type"] == "image" for block in content)
+        contents = [message.content for message in self.messages if isinstance(message.content, list)]
+        return sum(isinstance(block, dict) and block["type"] == "image" for content in contents for block in content)
 
     def about(self, messages: list[BaseMessage]) -> "Question[Answer]":
         """Return the question with a longer conversation."""

@@ -83,9 +83,8 @@ class Role(Generic[Answer]):
 
     def __post_init__(self) -> None:
         if not (isinstance(self.answer, type) and issubclass(self.answer, BaseModel)):
-            raise RegistryError(
-                f"role {self.name!r}: answer = {self.answer!r}; expected a subclass of pydantic.BaseModel"
-            )
+            wanted = "expected a subclass of pydantic.BaseModel"
+            raise RegistryError(f"role {self.name!r}: answer = {self.answer!r}; {wanted}")
         check_function("offline rule of role", self.name, self.offline, "view")
         _declared[self.name, self.stage, self.prompt] = self  # a new declaration replaces an older one
 
