@@ -21,12 +21,15 @@ from llm.repetition import (
     EchoError,
     LoopError,
     echoes,
+    remarks_in,
     says_directions,
+    says_remarks,
     undescribed,
     without_fences,
     without_loops,
     without_names,
 )
+from llm.replies import answer_in
 from llm.retries import Patience
 from llm.role import Answer
 from llm.settings import ModelSettings
@@ -34,6 +37,7 @@ from llm.trace import Call
 
 T = TypeVar("T")
 _SHOWN = 4000  # characters of an unreadable reply that are shown to its model in a repair
+_DIRECTED = "it says what it was told to do instead of doing it"
 
 
 @dataclass
@@ -154,7 +158,9 @@ async def _answer(
             continue
         last_shown = reply.text
         shown = without_loops(last_shown)[:_SHOWN] or "{}"
-        messages = [*messages, AIMessage(shown), HumanMessage(repair(wrong))]
+        told = repair(wrong)
+        question = replace(question, remarks=question.remarks | remarks_in(told, shown))
+        messages = [*messages, AIMessage(shown), HumanMessage(told)]
     if accepted is not None:
         return accepted
     even = {0: "", 1: ", even after a repair"}.get(repairs, f", even after {repairs} repairs")
@@ -178,14 +184,19 @@ def _read(question: Question[Answer], reply: Reply, taken: Taken, *, strictly: b
         raise LoopError("it says the same over and over, and was cut off; say everything once, in a few sentences")
     if echoes(text, question.schema):
         raise EchoError("it repeats the description of a field instead of filling it in")
+    if says_remarks(text, question.remarks):
+        raise EchoError(_DIRECTED)
     text = without_fences(text)
     if (unnamed := without_names(text, question.names)) != text and strictly and question.repair:
         raise EchoError("it gives the name of a field, or of a part of the material, instead of what is asked")
     answer = question.read(text if question.directions else unnamed, strictly)
     spoken = getattr(answer, "text", "")
     if strictly and question.repair and question.directions and says_directions(spoken, question.directions):
-        raise EchoError("it says what it was told to do instead of doing it")
-    taken.shortened = looped
+        raise EchoError(_DIRECTED)
+    unended = reply.cut and question.slow and "{" not in answer_in(text)  # plain words, which are read without an end
+    if unended and strictly and question.repair:
+        raise ValueError("its last sentence has no end")
+    taken.shortened = looped or unended
     return answer
 
 
