@@ -11,7 +11,7 @@ from langchain_core.messages import AIMessage, HumanMessage
 
 from llm.cache import CachedAnswer, ResponseCache, open_cache
 from llm.chat import ChatClient, Reply, chat_client
-from llm.errors import AnswerError
+from llm.errors import AnswerError, ContextLengthError
 from llm.faults import what_is_wrong
 from llm.journal import failed_before
 from llm.limits import Account
@@ -133,7 +133,13 @@ async def _answer(
     repairs = settings.repairs if repair else 0
     for left in range(repairs, -1, -1):
         asked = form if messages is question.messages else form.about(messages)
-        reply = await _reply(asked, client, call, settings, taken, account)
+        try:
+            reply = await _reply(asked, client, call, settings, taken, account)
+        except ContextLengthError:
+            if len(messages) == len(question.messages):
+                raise
+            messages, form = [*question.messages], _bare(form)  # the reply to be mended does not fit beside the prompt
+            continue
         try:
             answer = await _in_thread_if_slow(_read, question, reply, taken)
             taken.shortened |= bound and not client.forms.unbound
@@ -153,8 +159,7 @@ async def _answer(
         # A small model that sees its own words, or those of the schema, repeats them: show it only the field names.
         again = isinstance(wrong, EchoError) or (reply.text == last_shown and not reply.cut)
         if again and form.words is not form.fields:
-            form = replace(form, schema=undescribed(form.schema), words=form.fields)
-            messages = [*question.messages]
+            messages, form = [*question.messages], _bare(form)
             continue
         last_shown = reply.text
         shown = without_loops(last_shown)[:_SHOWN] or "{}"
@@ -166,6 +171,11 @@ async def _answer(
     even = {0: "", 1: ", even after a repair"}.get(repairs, f", even after {repairs} repairs")
     room = "; raise max_tokens, or the context length of the server" if reply.cut else ""
     raise AnswerError(f"not a valid {question.kind.__name__}{even}: {what_is_wrong(wrong)}{room}") from wrong
+
+
+def _bare(form: Question[Answer]) -> Question[Answer]:
+    """Return the question with the names of its fields alone."""
+    return replace(form, schema=undescribed(form.schema), words=form.fields)
 
 
 async def _in_thread_if_slow(

@@ -122,6 +122,15 @@ async def test_a_form_that_is_said_back_is_asked_for_anew_without_showing_it_aga
     assert len(asked[1].messages) == 2 and MEANT not in asked[1].text
 
 
+async def test_a_reply_that_does_not_fit_beside_its_prompt_is_asked_for_anew_without_showing_it() -> None:
+    replies = iter(['{"text": ', {"text": SAID}])
+    too_long = lambda request: "too_long" if request.messages[2:] else None  # noqa: E731
+    said, call, asked = await put(lambda request: next(replies), too_long)
+    assert said.text == SAID and call.repaired and [len(request.messages) for request in asked] == [2, 2]
+    with pytest.raises(AnswerError, match="Expecting value"):  # it is the answer that fails, not the length
+        await put(lambda request: '{"text": ', too_long)
+
+
 async def test_a_form_that_is_always_said_back_is_no_answer() -> None:
     with pytest.raises(AnswerError, match="the description of a field"):
         await put(lambda request: {"text": MEANT})
