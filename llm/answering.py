@@ -12,19 +12,21 @@ from langchain_core.messages import AIMessage, HumanMessage
 from llm import repetition
 from llm.cache import CachedAnswer, ResponseCache, open_cache
 from llm.chat import ChatClient, Reply, chat_client
-from llm.errors import AnswerError
+from llm.errors import AnswerError, ContextLengthError
 from llm.faults import what_is_wrong
 from llm.journal import failed_before
 from llm.limits import Account
 from llm.prices import cost_of, price_of
 from llm.question import Question
 from llm.repetition import EchoError, LoopError, undescribed, without_loops
+from llm.replies import answer_in
 from llm.retries import Patience
 from llm.role import Answer
 from llm.settings import ModelSettings
 from llm.trace import Call
 
 _SHOWN = 4000  # characters of an unreadable reply that are shown to its model in a repair
+_DIRECTED = "it says what it was told to do instead of doing it"
 
 
 @dataclass
@@ -111,7 +113,13 @@ async def _answer(
     repairs = settings.repairs if repair else 0
     for left in range(repairs, -1, -1):
         asked = form if messages is question.messages else form.about(messages)
-        reply = await _reply(asked, client, call, settings, taken, account)
+        try:
+            reply = await _reply(asked, client, call, settings, taken, account)
+        except ContextLengthError:
+            if len(messages) == len(question.messages):
+                raise
+            messages, form = [*question.messages], _bare(form)  # the reply to be mended does not fit beside the prompt
+            continue
         read = partial(_reading, question, reply, taken)
         # In a thread only if reading may block the event loop: starting one takes longer than a short reading.
         answer, fault = await asyncio.to_thread(read) if question.slow else read()
@@ -133,12 +141,13 @@ async def _answer(
         # A small model that sees its own words, or those of the schema, repeats them: show it only the field names.
         again = isinstance(wrong, EchoError) or (reply.text == last_shown and not reply.cut)
         if again and form.words is not form.fields:
-            form = replace(form, schema=undescribed(form.schema), words=form.fields)
-            messages = [*question.messages]
+            messages, form = [*question.messages], _bare(form)
             continue
         last_shown = reply.text
         shown = without_loops(last_shown)[:_SHOWN] or "{}"
-        messages = [*messages, AIMessage(shown), HumanMessage(repair(wrong))]
+        told = repair(wrong)
+        question = replace(question, remarks=question.remarks | repetition.remarks_in(told, shown))
+        messages = [*messages, AIMessage(shown), HumanMessage(told)]
     if accepted is not None:
         return accepted
     even = {0: "", 1: ", even after a repair"}.get(repairs, f", even after {repairs} repairs")
@@ -156,6 +165,11 @@ def _reading(question: Question[Answer], reply: Reply, taken: Taken) -> tuple[An
         return None, error
 
 
+def _bare(form: Question[Answer]) -> Question[Answer]:
+    """Return the question with the names of its fields alone."""
+    return replace(form, schema=undescribed(form.schema), words=form.fields)
+
+
 def _read(question: Question[Answer], reply: Reply, taken: Taken, *, strictly: bool = True) -> Answer:
     if reply.refused:
         raise ValueError(f"the model, or its server's filter, refuses to answer: {reply.text[:200]!r}")
@@ -165,14 +179,19 @@ def _read(question: Question[Answer], reply: Reply, taken: Taken, *, strictly: b
         raise LoopError("it says the same over and over, and was cut off; say everything once, in a few sentences")
     if repetition.echoes(text, question.schema):
         raise EchoError("it repeats the description of a field instead of filling it in")
+    if repetition.says_remarks(text, question.remarks):
+        raise EchoError(_DIRECTED)
     text = repetition.without_fences(text)
     if (unnamed := repetition.without_names(text, question.names)) != text and strictly and question.repair:
         raise EchoError("it gives the name of a field, or of a part of the material, instead of what is asked")
     answer = question.read(text if question.directions else unnamed, strictly)
     spoken = getattr(answer, "text", "")
     if strictly and question.repair and question.directions and repetition.says_directions(spoken, question.directions):
-        raise EchoError("it says what it was told to do instead of doing it")
-    taken.shortened = looped
+        raise EchoError(_DIRECTED)
+    unended = reply.cut and question.slow and "{" not in answer_in(text)  # plain words, which are read without an end
+    if unended and strictly and question.repair:
+        raise ValueError("its last sentence has no end")
+    taken.shortened = looped or unended
     return answer
 
 

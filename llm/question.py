@@ -49,6 +49,7 @@ class Question(Generic[Answer]):
         slow: whether reading an answer may take long, as plain text may be embedded.
         directions: sentences of the prompt or instruction that a role that only speaks must not say.
         names: names of fields and of the prompt's material, which are no text of an answer.
+        remarks: what repairs have said about earlier replies, which no text of an answer contains.
     """
 
     kind: type[Answer]
@@ -66,6 +67,7 @@ class Question(Generic[Answer]):
     slow: bool = False
     directions: frozenset[str] = frozenset()
     names: frozenset[str] = frozenset()
+    remarks: frozenset[str] = frozenset()
 
     @cached_property
     def instruction(self) -> str:

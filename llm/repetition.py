@@ -18,7 +18,8 @@ _FENCES = re.compile(r"</?data\b(?: ?name=)?(?: ?\"[^\"]*\"?)?>?|```\w*", re.IGN
 _BRACKETS = re.compile(r"[\s\[\]{}\",:]+")  # what remains of an empty form
 # Material, and text to be said verbatim.
 _MATERIAL = re.compile(r"<data [^>]*>.*?</data>|\"[^\"\n]*\"|“[^”\n]*”", re.DOTALL)
-_SENTENCE = 6  # words of a sentence at least; a Chinese character counts half
+_SENTENCE, _REMARK = 6, 4  # words of a sentence and of a remark at least; a Chinese character counts half
+_PART_END = re.compile(r"[:;：；\n]")
 _RUN = (12, 24)  # words, or Chinese characters, that are not the same by chance
 _WORD = re.compile(r"[\u4e00-\u9fff]|[^\W\u4e00-\u9fff]+")
 _MARK = re.compile(r"^\W*(?:\d+\W+)?")  # list markers
@@ -67,6 +68,21 @@ def says_directions(text: str, directions: Set[str]) -> bool:
     return not directions.isdisjoint(_sentences(text))
 
 
+def remarks_in(repair: str, reply: str) -> set[str]:
+    """Return what a repair says about a reply, part by part, without the reply's own words."""
+    own, parts = _bare(reply), (part for piece in pieces(_FENCES.sub("\n", repair)) for part in _PART_END.split(piece))
+    return {_bare(part) for part in parts if _length(_bare(part)) >= _REMARK and _bare(part) not in own}
+
+
+def says_remarks(reply: str, remarks: Set[str]) -> bool:
+    """Whether a text of a reply contains what a repair said about an earlier one."""
+    try:
+        texts = [*texts_in(find_json(reply))]
+    except ValueError:
+        texts = [reply]
+    return any(remark in _bare(text) for text in texts for remark in remarks)
+
+
 def copies(text: str, prompt: str, less: str) -> bool:
     """Whether a text contains a run of words that is in a prompt but not in ``less``, a shorter version of it."""
     return bool((_runs(text) & _runs(prompt)) - _runs(less))
@@ -85,9 +101,12 @@ def _unfenced(text: str) -> str:
 
 def _sentences(text: str) -> Iterator[str]:
     for piece in pieces(text):
-        words = _WORD.findall(piece.casefold())
-        if sum(0.5 if "\u4e00" <= word <= "\u9fff" else 1 for word in words) >= _SENTENCE:
-            yield " ".join(words)
+        if _length(words := _bare(piece)) >= _SENTENCE:
+            yield words
+
+
+def _length(words: str) -> float:
+    return sum(0.5 if "\u4e00" <= word <= "\u9fff" else 1 for word in words.split())
 
 
 def echoes(reply: str, schema: Mapping[str, Any]) -> bool:

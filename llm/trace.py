@@ -41,7 +41,8 @@ class Call(Strict):
     repaired: bool = False
     shortened: bool = Field(
         False,
-        description="The reply repeated itself and was cut off, or was too long until the length of texts was limited.",
+        description="The reply repeated itself and was cut off, was too long until the length of texts was limited, or "
+        "is plain words that the limit of tokens cut off.",
     )
     left_out: dict[str, int] = Field(
         default_factory=dict,

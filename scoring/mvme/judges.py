@@ -119,7 +119,17 @@ def _form(parts: tuple[Part, ...]) -> type[BaseModel]:
     return create_model("MvmeGrades", __base__=Strict, __doc__="The grades of a report's parts.", **fields)
 
 
-director = Role("mvme_director", "evaluation", "judges/mvme", MvmeGrades, offline=_grade_offline)
+def _uncompared(view: GradingView, grades: Any) -> str | None:
+    """Return what is wrong with grades whose analyses are letters, as a small model takes its options from nowhere.
+
+    A person may leave an analysis out.
+    """
+    analyses = [grade.analysis for part in view.parts if (grade := getattr(grades, part, None))]
+    letters = all(sum(map(str.isalpha, analysis)) == 1 for analysis in analyses)
+    return "analysis: nothing is compared; compare each part before you give its option" if letters else None
+
+
+director = Role("mvme_director", "evaluation", "judges/mvme", MvmeGrades, offline=_grade_offline, check=_uncompared)
 misdiagnosis_judge: Role[Misdiagnosis] = Role(
     "misdiagnosis_judge", "evaluation", "judges/misdiagnosis", Misdiagnosis, offline=_misdiagnosis_offline
 )

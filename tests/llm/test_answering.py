@@ -92,11 +92,43 @@ async def test_plain_words_that_go_round_in_circles_are_cut_at_once() -> None:
     assert said.text == SAID and call.shortened and not call.repaired and len(asked) == 1
 
 
+async def test_plain_words_that_end_at_the_limit_of_tokens_are_asked_for_shorter_once_and_then_marked() -> None:
+    half = SAID[: len(SAID) // 2]
+    said, call, asked = await put(lambda request: SAID, lambda request: None if request.messages[2:] else "cut_json")
+    assert said.text == SAID and call.repaired and not call.shortened
+    assert "too long and was cut off" in asked[-1].messages[-1]["content"]
+    said, call, asked = await put(lambda request: SAID, lambda request: "cut_json")
+    assert said.text == half and call.shortened and [len(request.messages) for request in asked] == [2, 2, 4]
+    said, call, asked = await put(lambda request: SAID, ["cut_json"], plain_words=True)
+    assert said.text == half and call.shortened and len(asked) == 1
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+async def test_what_a_repair_says_is_nobody_s_words(language: Language) -> None:
+    back = View().report
+
+    def reply(request: ChatRequest) -> dict[str, Any]:
+        told = request.messages[-1]["content"].partition('"problem">' if language == "en" else '"问题">')[2]
+        return {"text": told.partition("</data>")[0].strip().removeprefix("text").lstrip(":： ") or back}
+
+    said, call, asked = await put(reply, language=language)
+    assert said.text == back and call.repaired and [len(request.messages) for request in asked] == [2, 4, 2]
+
+
 async def test_a_form_that_is_said_back_is_asked_for_anew_without_showing_it_again() -> None:
     replies = iter([{"text": MEANT}, {"text": SAID}])
     said, call, asked = await put(lambda request: next(replies))
     assert said.text == SAID and call.repaired
     assert len(asked[1].messages) == 2 and MEANT not in asked[1].text
+
+
+async def test_a_reply_that_does_not_fit_beside_its_prompt_is_asked_for_anew_without_showing_it() -> None:
+    replies = iter(['{"text": ', {"text": SAID}])
+    too_long = lambda request: "too_long" if request.messages[2:] else None  # noqa: E731
+    said, call, asked = await put(lambda request: next(replies), too_long)
+    assert said.text == SAID and call.repaired and [len(request.messages) for request in asked] == [2, 2]
+    with pytest.raises(AnswerError, match="Expecting value"):  # it is the answer that fails, not the length
+        await put(lambda request: '{"text": ', too_long)
 
 
 async def test_a_form_that_is_always_said_back_is_no_answer() -> None:
@@ -223,3 +255,14 @@ async def test_an_answer_that_is_given_again_unmended_is_asked_for_anew_without_
     replies = iter([{"kind": "wish"}, {"kind": "wish"}, GIVEN.model_dump()])
     given, asked = await decide(lambda request: next(replies), ["json_object", "text"])
     assert given == GIVEN and [len(request.messages) for request in asked] == [2, 4, 2]
+
+
+async def test_own_words_that_a_repair_quotes_may_be_said_again() -> None:
+    replies = iter(
+        [
+            "There is a stone in the bladder.",
+            GIVEN.model_copy(update={"reason": "There is a stone in the bladder."}).model_dump(),
+        ]
+    )
+    given, asked = await decide(lambda request: next(replies), ["text"])
+    assert given.reason in asked[1].messages[-1]["content"] and len(asked) == 2

@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 from rich.console import Group
@@ -10,7 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from cases.text.words import rules_of
-from llm.specs import WITHOUT_MODEL
+from llm.specs import OFFLINE, WITHOUT_MODEL
 from scoring.case_scores import AVERAGE, JUDGE_FAILED, METRIC_FAILED, Suite
 from scoring.medchain.error_propagation import error_propagation
 from scoring.metrics.statistics import ColumnEstimates, Estimate, estimate_columns
@@ -213,6 +213,11 @@ def _round_means(results: Sequence[Result]) -> dict[str, float]:
     return {stage: sum(counts) / len(counts) for stage, counts in sorted(rounds.items())}
 
 
+def roles_by_rule(models: Mapping[str, Collection[str]]) -> list[str]:
+    """Return the roles that rules played; "in part" if somebody else played them too, at another stage or seat."""
+    return [role + " (in part)" * (len(names) > 1) for role, names in models.items() if OFFLINE in names]
+
+
 def said_by_rules(what: str, who: Iterable[str], where: str = "", languages: Iterable[str] = ()) -> str:
     """State what rules did instead of a model, for whom, and in which of the languages they read little."""
     unread = [language for language in languages if rules_of(language) != language.partition("-")[0]]
@@ -265,8 +270,7 @@ def summary_table(summary: dict[str, Any], suite: Suite) -> Group:
             f"Results released although no rule finds them named in the order: {summary['unnamed_results']}; "
             "set result_gate = 'strict' to withhold them."
         )
-    offline = [role for role, names in summary["models"].items() if "offline" in names]
-    if offline:
+    if offline := roles_by_rule(summary["models"]):
         notes.append(said_by_rules("Answered", offline, languages=summary.get("languages", ())))
     cost = "" if not summary["cost"] else f", {summary['cost']:.4f} US dollars"
     notes.append(f"{summary['calls']:,} calls, {summary['tokens']:,} tokens{cost}.")

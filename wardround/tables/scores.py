@@ -8,7 +8,14 @@ from scoring.floors import DIALOGUE_FLOORS, answerable
 from scoring.metrics.statistics import INTERVALS, Estimate
 from wardround.analysis.floors import FILE, KINDS, OFFLINE, Floors, floors_of
 from wardround.analysis.paired import differences
-from wardround.analysis.summary import WHAT_FAILED, average_notes, count_unscored, languages_of, said_by_rules
+from wardround.analysis.summary import (
+    WHAT_FAILED,
+    average_notes,
+    count_unscored,
+    languages_of,
+    roles_by_rule,
+    said_by_rules,
+)
 from wardround.config.experiment import judging_roles
 from wardround.store.recorded_run import RecordedRun
 from wardround.tables.figures import draw_scores
@@ -177,7 +184,7 @@ def judge_notes(runs: Sequence[RecordedRun]) -> list[str]:
 def _by_rules(runs: Sequence[RecordedRun], what: str, among: Collection[str]) -> list[str]:
     sharing: dict[tuple[tuple[str, ...], tuple[str, ...]], list[str]] = {}
     for run in runs:
-        roles = tuple(role for role in run.offline_roles if role in among)
+        roles = tuple(roles_by_rule({role: names for role, names in run.models.items() if role in among}))
         sharing.setdefault((roles, tuple(languages_of(run.results))), []).append(run.name)
     return [
         said_by_rules(what, roles, "" if len(sharing) == 1 else f" in {', '.join(names)}", languages)

@@ -233,3 +233,17 @@ async def test_offline_a_misdiagnosis_is_sorted_by_its_earliest_cause(report: Re
 
 def test_better_options_score_more() -> None:
     assert all(SCORES[one] > SCORES[other] for one, other in permutations(SCORES, 2) if one < other)
+
+
+async def test_grades_whose_analyses_are_letters_alone_are_given_anew_and_else_a_failure() -> None:
+    """As SmolLM2 gave them, of any report: `{"analysis": "C", "option": "D"}, {"analysis": "E", "option": "B"}, ...`"""
+    letters = {part: {"analysis": letter, "option": "B"} for part, letter in zip(PARTS[2:], "ECF", strict=True)}
+    compared = letters | {"basis": {"analysis": "不符", "option": "D"}}
+    replies = iter([letters, compared, *[letters] * 4])
+    with FakeServer(answer=lambda request: next(replies)) as server:
+        settings = ModelSettings(models={"default": f"openai:any@{server.base_url}"})
+        found = await grade(REFERENCE, REFERENCE, settings, "zh")
+        assert found.options == {"diagnosis": "B", "basis": "D", "treatment": "B"} and len(server.requests) == 2
+        assert "没有作任何比较" in server.requests[1].messages[-1]["content"]
+        with pytest.raises(AnswerError, match="nothing is compared"):
+            await grade(REFERENCE, REFERENCE, settings, "zh")

@@ -148,6 +148,13 @@ def test_roles_that_were_rules_are_named(tmp_path: Path) -> None:
     assert "Answered by offline rules, not by a model: doctor." in table.notes
 
 
+def test_a_role_that_a_model_played_too_is_said_to_be_rules_in_part(tmp_path: Path) -> None:
+    """A tuned model interviews, and a rule writes the report: both are the role `doctor`."""
+    played = {"doctor": ["hf:tuned", "offline"], "patient": ["offline"], "refiner": ["hf:tuned"]}
+    (table,) = scores.build(runs_of(tmp_path, one=[graded("a", models=played)]))
+    assert "Answered by offline rules, not by a model: doctor (in part), patient." in table.notes
+
+
 def test_modes_of_a_doctor_by_rules_are_said_to_be_the_same(tmp_path: Path) -> None:
     made = [
         write_run(

@@ -8,14 +8,13 @@ from typing import Annotated
 import anyio
 import typer
 
-from llm.specs import OFFLINE
 from scoring.medchain.answers import Answers
 from scoring.metrics.claims import claim_precision
 from scoring.metrics.samples import Definition
 from scoring.metrics.statistics import Estimate, estimate
 from scoring.suite import Suite
 from wardround.analysis.rescoring import rescore
-from wardround.analysis.summary import said_by_rules
+from wardround.analysis.summary import roles_by_rule, said_by_rules
 from wardround.commands.score.output import ExtraTable, ModeOption, Scores
 from wardround.commands.score.transcripts import cell
 from wardround.config.experiment import judging_roles
@@ -77,7 +76,7 @@ def scores_of_run(run: Path, suite: str, mode: Definition, models: Mapping[str, 
     ]
     if failed := summary["failed"]:
         notes.insert(0, f"{failed} of {len(results)} results have no scores: their cases failed.")
-    if rules := [role for role in judging_roles() if OFFLINE in summary["models"].get(role, ())]:
+    if rules := roles_by_rule({role: summary["models"].get(role, ()) for role in judging_roles()}):
         notes.append(said_by_rules("Judged", rules, languages=summary["languages"]))
     cases = len({result.case_id for result in results})
     more = [f"{len(results)} results over all epochs"] if len(results) != cases else []
