@@ -116,7 +116,9 @@ def _until_examined(lines: list[str]) -> tuple[list[str], list[str]]:
 
 def _blocks(text: str) -> Iterator[tuple[str | None, str]]:
     """Yield each heading's section and text; None for text that no heading sorts."""
-    text = re.sub(rf"\A\s*(?:{word_list('note_sections')['any']['title']})[ \t]*(?:\n|\Z)", "", text, flags=re.I)
+    frame = word_list("note_sections")["any"]
+    text = re.sub(rf"\A\s*(?:{frame['title']})[ \t]*(?:\n|\Z)", "", text, flags=re.I)
+    text = re.sub(rf"\A\s*{frame['salutation']}|(?:{frame['closing']})\Z", "", text, flags=re.I)
     start, name = 0, None
     for match in (*_heading_pattern().finditer(text), None):
         block = text[start : match.start() if match else None].strip(" \t\r\n，,")

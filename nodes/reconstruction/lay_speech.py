@@ -6,6 +6,7 @@ from functools import lru_cache
 from cases.text.jargon import in_lay_words
 from nodes.reconstruction.grammar import PATTERNS, SPEECH, lowered, rewritings, rewritten, settled, with_marks
 from nodes.reconstruction.voice import Voice
+from prompts import mark
 
 _LONGEST_FRAGMENT = 14  # words; a longer one has an unknown verb
 
@@ -13,7 +14,9 @@ _LONGEST_FRAGMENT = 14  # words; a longer one has an unknown verb
 @lru_cache(maxsize=4096)  # questions repeat the same sentences
 def spoken(sentence: str, section: str, voice: Voice) -> str:
     """Reword a sentence of a note for the speaker; empty if it has nothing that the speaker would say."""
-    text = re.sub(r"^\s*(?:\d+[.)]\s+|[-•*]\s*)", "", " ".join(sentence.split())).strip(' "“”')
+    text = re.sub(
+        r"^\s*(?:\d+[.)]\s+|\d{1,2}[.、．](?=[\u4e00-\u9fff])|[-•*]\s*)", "", " ".join(sentence.split())
+    ).strip(' "“”')
     if (reword := {"en": _in_english, "zh": _in_chinese}.get(voice.language)) is None:
         return text  # other languages keep the note's words
     text = reword(text, section, voice)
@@ -30,8 +33,8 @@ def spoken(sentence: str, section: str, voice: Voice) -> str:
 def told_to(sentence: str, voice: Voice) -> str:
     """Reword a finding as the physician says it to the patient ("you"), without list numbers and capitals."""
     text = re.sub(r"^\s*\d+[.)]\s+", "", " ".join(sentence.split()))
-    if voice.language == "zh":
-        return text if re.search(r"[。；！？….!?;]$", text) else text + "。"
+    if not re.search(r"[.!?;:,…。！？；：，][\"”’)）]*$", text):
+        text += mark("stop", voice.language)
     if voice.language != "en":
         return text
     text = re.sub(r"\b[A-Z]{4,}(?=:)", lambda match: match[0].capitalize(), rewritten(text, "examined"))

@@ -126,8 +126,17 @@ def test_sentences_are_not_cut_at_decimals_and_abbreviations(text: str, count: i
                 "file": ("姓名:李某", "性别:男", "年龄:45岁"),
             },
         ),
+        (  # what opens and closes a letter to a colleague is nobody's words
+            "Dear Dr. Moore,\n\nThank you for seeing this man, who has a cough. His mother reports that he had asthma."
+            "\n\nKind regards,\nDr. A. Hill",
+            "en",
+            {
+                "chief_complaint": ("Thank you for seeing this man, who has a cough.",),
+                "present_illness": ("His mother reports that he had asthma.",),
+            },
+        ),
     ],
-    ids=["soap", "letter", "numbered", "discharge"],
+    ids=["soap", "letter", "numbered", "discharge", "referral"],
 )
 def test_the_forms_in_which_hospitals_write_are_taken_apart(
     text: str, language: str, expected: dict[str, tuple[str, ...]]
