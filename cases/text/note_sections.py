@@ -9,12 +9,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 
-from cases.text.sentences import sentences
+from cases.text.sentences import entries_of, sentences
 from cases.text.words import HAN, rules_of
 from cases.vocabulary import Language, patterns, word_list
 
 _NEVER = r"(?!)"
 _PATTERNS = patterns("cases", "vocabularies/patterns")
+FILE = "file"  # the section of what is only for the file
 _FINDINGS = ("physical_examination", "test_results")
 
 
@@ -26,6 +27,7 @@ class Section:
     en: str
     zh: str
     headings: str
+    at_line: str  # headings only at the beginning of a line
     told: dict[Language, re.Pattern[str]]
     part: str  # complaint, history or results, which a note needs for an interview; otherwise empty
 
@@ -44,6 +46,7 @@ def note_sections() -> dict[str, Section]:
             en=entry["en"],
             zh=entry["zh"],
             headings="|".join((re.escape(entry["en"]), re.escape(entry["zh"]), entry["headings"])),
+            at_line=entry.get("at_line", _NEVER),
             told={
                 "en": re.compile(entry.get("told_en", _NEVER), re.IGNORECASE),
                 "zh": re.compile(entry.get("told_zh", _NEVER)),
@@ -69,16 +72,24 @@ def read_sections(text: str, language: Language) -> dict[str, tuple[str, ...]]:
             _by_section(block, language) if name is None else ((name, line) for line in sentences(block))
         ):
             found[section].append(part)
+    found["medications"], none_known = _parted(found["medications"], _PATTERNS["no_allergy"])
+    found["allergies"] += none_known
     found["present_illness"], examined = _until_examined(found["present_illness"])
     found["physical_examination"] = [*examined, *found["physical_examination"]]
-    of_family = [line for line in found["present_illness"] if _PATTERNS["of_family"].match(line)]
-    found["present_illness"] = [line for line in found["present_illness"] if line not in of_family]
+    found["present_illness"], of_family = _parted(found["present_illness"], _PATTERNS["of_family"])
     found["family_history"] += of_family
     # One heading often covers both: the family's illnesses and the patient's own habits.
     mixed, own = found["family_history"], _about_patient(found["family_history"], language)
     found["personal_history"] += own
     found["family_history"] = [line for line in mixed if line not in own]
+    if rules_of(language) == "zh":  # whose numbers stand close to the words: 1.2型糖尿病
+        found = {name: entries_of(lines) for name, lines in found.items()}
     return {name: tuple(dict.fromkeys(lines)) for name, lines in found.items() if lines}
+
+
+def _parted(lines: list[str], pattern: re.Pattern[str]) -> tuple[list[str], list[str]]:
+    """Return the lines that do not begin with a pattern, and those that do."""
+    return [line for line in lines if not pattern.match(line)], [line for line in lines if pattern.match(line)]
 
 
 def _about_patient(lines: list[str], language: Language) -> list[str]:
@@ -104,23 +115,38 @@ def _until_examined(lines: list[str]) -> tuple[list[str], list[str]]:
 
 
 def _blocks(text: str) -> Iterator[tuple[str | None, str]]:
-    """Yield each heading's section and text; None for text without a heading."""
-    pattern = _heading_pattern()
+    """Yield each heading's section and text; None for text that no heading sorts."""
+    frame = word_list("note_sections")["any"]
+    text = re.sub(rf"\A\s*(?:{frame['title']})[ \t]*(?:\n|\Z)", "", text, flags=re.I)
+    text = re.sub(rf"\A\s*{frame['salutation']}|(?:{frame['closing']})\Z", "", text, flags=re.I)
     start, name = 0, None
-    for match in pattern.finditer(text):
-        if block := text[start : match.start()].strip(" \t\r\n，,"):
-            yield name, block
-        start, name = match.end(), match.lastgroup
-    if block := text[start:].strip():
-        yield name, block
+    for match in (*_heading_pattern().finditer(text), None):
+        block = text[start : match.start() if match else None].strip(" \t\r\n，,")
+        # What is only for the file keeps its heading, and ends with the line.
+        kept, block = block.partition("\n")[::2] if name == FILE else ("", block)
+        if kept:
+            yield FILE, kept
+        if block:
+            yield (None if name in (FILE, "any") else name), block
+        if match:
+            name = match.lastgroup
+            start = match.start(FILE) if name == FILE else match.end()
 
 
 @cache
 def _heading_pattern() -> re.Pattern[str]:
-    named = "|".join(f"(?P<{section.name}>{section.headings})" for section in note_sections().values())
-    number = r"(?:\d{1,2}[)）、]\s*)?"
-    begins = rf"(?<=^)|(?<=[\n.;。；])|(?<=[.;]\s)|(?<=[.;]\s\s)|(?<=[\s，,)）])(?={number}[{HAN}])|(?P<boxed>【)"
-    return re.compile(rf"(?:{begins})[ \t]*{number}(?:{named})(?(boxed)】\s*[:：]?|\s*[:：])", re.I | re.M)
+    either = word_list("note_sections")["any"]
+    headings = {name: (section.headings, section.at_line) for name, section in note_sections().items()}
+    headings["any"] = (either["headings"], either["at_line"])
+    named = "|".join(f"(?P<{name}>{words}|(?(line)(?:{line})|{_NEVER}))" for name, (words, line) in headings.items())
+    second = "|".join(words for words, _ in headings.values())
+    named = rf"(?:{named})(?:\s*(?:and|&|/|[及与和、])\s*(?:{second}))?"
+    # Han characters of a heading may stand apart: 主 诉.
+    named = re.sub(rf"(?<=[{HAN}])(?=[{HAN}])", "[ \u3000]*", named)
+    number = r"(?:(?:\d{1,2}|[一二三四五六七八九十]{1,3})[)）、.．]\s*|[(（][\d一二三四五六七八九十]{1,3}[)）]\s*)?"
+    elsewhere = rf"(?<=[.;。；])|(?<=[.;]\s)|(?<=[.;]\s\s)|(?<=[\s，,)）])(?={number}[{HAN}])|(?P<boxed>[【\[])"
+    ends = r"(?(boxed)[】\]]\s*[:：]?|(?(line)\**[ \t]*(?:[:：]\**|$)|\s*[:：]))"
+    return re.compile(rf"(?:(?P<line>^)[ \t#*]*|{elsewhere})[ \t]*{number}{named}{ends}", re.I | re.M)
 
 
 def claimed_by(line: str, language: Language) -> str | None:

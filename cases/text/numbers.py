@@ -22,8 +22,8 @@ _ENGLISH = re.compile(
 _DIGITS = re.compile(r"\d+(?:,\d{3})+(?!\d)|\d+(?:\.\d+)?")
 # Numbers that count or measure: in 40mg and 5th, not in names such as B12 and L4.
 _STATED = re.compile(
-    r"(?<![A-Za-z\d.])(?:\d+(?:,\d{3})+(?!\d)|\d+(?:\.\d+)?)"
-    r"(?=st\b|nd\b|rd\b|th\b|mg|mcg|ml|kg|cm|mm|km|g\b|l\b|h\b|hrs?\b|am\b|pm\b|x\b|lbs?\b|°|[FC]\b|[^A-Za-z\d]|$)",
+    r"(?<![A-Za-z\d.])(?>\d+(?:,\d{3})+(?!\d)|\d+(?:\.\d+)?)"
+    r"(?=(?:st|nd|rd|th|g|l|h|hrs?|am|pm|x|lbs?|[FC])(?![A-Za-z\d])|mg|mcg|ml|kg|cm|mm|km|°|[^A-Za-z\d]|$)",
     re.IGNORECASE,
 )
 _SCALES = {"hundred": 100, "thousand": 1000}

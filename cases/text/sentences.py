@@ -6,8 +6,9 @@ from functools import lru_cache
 
 from cases.text.words import HAN
 
-_STOP = re.compile(r"[。！？；.!?]+(?:[”’」』）)]|\"(?=\s|$))*|[\r\n\u2028\u2029]+")
-_ENDS_ALONE = re.compile(r"[。！？；\r\n\u2028\u2029]")
+# A half-width semicolon between Chinese words is one too: charts are often typed so.
+_STOP = re.compile(rf"(?<=[{HAN}]);(?=\s*[{HAN}\d])|" r"[。！？；.!?]+(?:[”’」』）)]|\"(?=\s|$))*|[\r\n\u2028\u2029]+")
+_ENDS_ALONE = re.compile(r"[。！？；;\r\n\u2028\u2029]")
 _MORE_FOLLOWS = re.compile(rf"\s|$|[{HAN}]")
 _LIST_MARK = re.compile(r"^\s*(?:[-•*]\s*)?[(（]?(?:\d{1,2}|[A-Za-z])$|[:：;；,，(（]\s*\d{1,2}$")
 _ABBREVIATION = re.compile(

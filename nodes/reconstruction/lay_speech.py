@@ -6,6 +6,7 @@ from functools import lru_cache
 from cases.text.jargon import in_lay_words
 from nodes.reconstruction.grammar import PATTERNS, SPEECH, lowered, rewritings, rewritten, settled, with_marks
 from nodes.reconstruction.voice import Voice
+from prompts import mark
 
 _LONGEST_FRAGMENT = 14  # words; a longer one has an unknown verb
 
@@ -13,7 +14,9 @@ _LONGEST_FRAGMENT = 14  # words; a longer one has an unknown verb
 @lru_cache(maxsize=4096)  # questions repeat the same sentences
 def spoken(sentence: str, section: str, voice: Voice) -> str:
     """Reword a sentence of a note for the speaker; empty if it has nothing that the speaker would say."""
-    text = re.sub(r"^\s*(?:\d+[.)]\s+|[-•*]\s*)", "", " ".join(sentence.split())).strip(' "“”')
+    text = re.sub(
+        r"^\s*(?:\d+[.)]\s+|\d{1,2}[.、．](?=[\u4e00-\u9fff])|[-•*]\s*)", "", " ".join(sentence.split())
+    ).strip(' "“”')
     if (reword := {"en": _in_english, "zh": _in_chinese}.get(voice.language)) is None:
         return text  # other languages keep the note's words
     text = reword(text, section, voice)
@@ -30,6 +33,8 @@ def spoken(sentence: str, section: str, voice: Voice) -> str:
 def told_to(sentence: str, voice: Voice) -> str:
     """Reword a finding as the physician says it to the patient ("you"), without list numbers and capitals."""
     text = re.sub(r"^\s*\d+[.)]\s+", "", " ".join(sentence.split()))
+    if not re.search(r"[.!?;:,…。！？；：，][\"”’)）]*$", text):
+        text += mark("stop", voice.language)
     if voice.language != "en":
         return text
     text = re.sub(r"\b[A-Z]{4,}(?=:)", lambda match: match[0].capitalize(), rewritten(text, "examined"))
@@ -68,6 +73,8 @@ def _in_english(text: str, section: str, voice: Voice) -> str:
         return ""
     if section == "family_history" and PATTERNS["kin_first"].match(text):
         text = f"@my {lowered(text)}"
+        if not PATTERNS["finite"].search(text):
+            text = PATTERNS["kin_with_illness"].sub(r"\1 had ", text)
     for stock in SPEECH["stock"]:
         if section in stock.get("sections", (section,)) and re.fullmatch(stock["en"], text, re.IGNORECASE):
             return settled(stock["say"], voice)
@@ -141,12 +148,17 @@ def _without_opener(text: str) -> str:
     """Drop age, sex and race, which the physician asks for separately."""
     match = PATTERNS["opener"].match(text)
     if not match:
-        return PATTERNS["trade_opener"].sub(lambda m: f"@I is {article_of(m[1])} {m[1]} and @I {m[2]} ", text, count=1)
+        return PATTERNS["trade_opener"].sub(_with_trade, text, count=1)
     rest = PATTERNS["comes"].sub(_and_comes, match["rest"].strip(" ,."), count=1)
     expecting = "pregnant " if "pregnant" in text[: match.start("rest")] else ""
     if state := re.match(r"((?:at|in) [^,.]*?) (presents?|presented|comes|came|is brought|complains|reports) ", rest):
         return f"@I is {expecting}{state[1]} and @I {rest[state.start(2) :]}"
     return next(old.sub(new, rest, count=1) for old, new in rewritings("opening") if old.match(rest)) if rest else ""
+
+
+def _with_trade(match: re.Match[str]) -> str:
+    verb = "has" if match[2] == "with" else match[2]
+    return f"@I is {article_of(match[1])} {match[1]} and @I {verb} "
 
 
 def _and_comes(match: re.Match[str]) -> str:
@@ -194,8 +206,9 @@ def _in_chinese(text: str, section: str, voice: Voice) -> str:
         else {"female": "她", "male": "他"}.get(voice.sex or "", "家人")
     )
     if section == "person":
-        work = re.split(r"[，,]", text.strip("。"))[-1]
-        return "" if re.fullmatch(r".*岁|.*月|[男女]性?", work) else f"{'我' if voice.itself else kin}是{work}"
+        about = re.split(r"[，,]", text.strip("。"))
+        work = next((each for each in reversed(about) if not PATTERNS["no_work_zh"].fullmatch(each)), "")
+        return f"{'我' if voice.itself else kin}是{work}" if work else ""
     for rule in SPEECH["zh"]:
         said = rule["self"] if voice.itself else rule.get("family", rule["self"])
         text = re.sub(rule["from"], said.replace("{kin}", kin), text)

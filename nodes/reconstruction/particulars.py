@@ -77,7 +77,7 @@ def other_allergy(told: Told) -> Iterator[Finding]:
     if not _PATTERNS["allergy"].search(told.dialogue.note):
         return
     about = [one for one in sentences(told.dialogue.note) if _PATTERNS["allergy"].search(one)]
-    none = any(_PATTERNS["no_allergy"].search(one) for one in about)
+    none = bool(_PATTERNS["no_allergy"].search(told.dialogue.note))  # its heading may stand on a line of its own
     asked = False
     for number, message in enumerate(told.dialogue.spoken, 1):
         if message.role == PHYSICIAN:

@@ -172,7 +172,7 @@ def _values(
     }
     return single, {
         "signs": signs,
-        "inquiries": _meaningful(disease.customized_inquiry),
+        "inquiries": _meaningful(question.rstrip("?？ ") for question in disease.customized_inquiry),
         "family_factors": _meaningful(risks.family_history),
         "other_factors": _meaningful(
             [*risks.lifestyle, *risks.living_environment, *risks.exposure, *risks.mental_health]

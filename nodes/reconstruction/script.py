@@ -21,6 +21,7 @@ from nodes.reconstruction.voice import Voice
 from prompts import load_words, mark
 
 _LONGEST = 45  # words after which a turn takes no further sentence
+_MONTHS_COUNT = 3.0  # years of age up to which months are told
 _NEARLY = 0.0006  # years of rounding error of an age
 
 # The note's sections in each section of the interview: told by the patient, and reported by the physician.
@@ -107,9 +108,14 @@ def _with_complaint(sections: Mapping[str, tuple[str, ...]], voice: Voice) -> di
 
 
 def _age(roles: RoleSetting, words: Mapping[str, Any], voice: Voice) -> list[str]:
-    """State the age in the largest unit in which it is a whole number; empty if there is no phrase for it."""
+    """State the age in the largest unit in which it is a whole number; empty if there is no phrase for it.
+
+    From three years on, nobody counts the months.
+    """
+    age_years = roles.age_years or 0.0
+    age_years = age_years if age_years < _MONTHS_COUNT else age_years // 1
     for unit, per_year in (("years", 1.0), ("months", 12.0), ("weeks", 365.25 / 7), ("days", 365.25)):
-        count = (roles.age_years or 0.0) * per_year
+        count = age_years * per_year
         if round(count) > (unit != "days") and abs(count - round(count)) < _NEARLY * per_year:
             phrase = words["age"].get(unit if roles.speaker != "self" else "self" if unit == "years" else "")
             return [capitalised(settled(phrase.format(round(count)), voice))] if phrase else []

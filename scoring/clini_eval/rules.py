@@ -25,7 +25,7 @@ MOST_QUESTIONS = 2
 _MOST_THINGS = 4  # items that one question can list; a longer list counts as too many questions
 _SAME = 0.85  # similarity from which two questions count as one
 _JUDGEMENT = "needs judgement; rules cannot count it"
-_COMPLAINT = "chief_complaint"
+_COMPLAINT, _REPORTED = "chief_complaint", ("physical_examination", "test_results")
 
 
 class CountedPoints(Points):
@@ -111,8 +111,14 @@ def count_points(dialogue: Dialogue) -> CountedPoints:
 
 
 def findings_of(note: str, language: Language) -> list[str]:
-    """Return the sentences of a note that report examinations."""
-    return [sentence for sentence in sentences(note) if _word("findings", language).search(sentence)]
+    """Return the sentences of a note that report examinations, without the note's headings, which nobody says."""
+    reports = _word("findings", language)
+    return [
+        line
+        for section, lines in read_sections(note, language).items()
+        for line in lines
+        if section in _REPORTED or reports.search(line)
+    ]
 
 
 def is_urgent(note: str, language: Language) -> bool:

@@ -69,6 +69,81 @@ def test_sentences_are_not_cut_at_decimals_and_abbreviations(text: str, count: i
     assert len(sentences(text)) == count
 
 
+@pytest.mark.parametrize(
+    ("text", "language", "expected"),
+    [
+        (  # SOAP: one letter at the beginning of a line, with headings inside
+            "S: 58 yo M c/o chest pressure x 3 days. PMH: HTN. PSH: appendectomy 1989. Meds: aspirin daily. NKDA.\n"
+            "O: BP 152/94. Lungs clear.\nA: Stable angina.\nP: Stress test. Hepatitis A: negative.",
+            "en",
+            {
+                "chief_complaint": ("58 yo M c/o chest pressure x 3 days.",),
+                "past_history": ("HTN.", "appendectomy 1989."),
+                "medications": ("aspirin daily.",),
+                "allergies": ("NKDA.",),
+                "physical_examination": ("BP 152/94.", "Lungs clear."),
+                "assessment": ("Stable angina.",),
+                "plan": ("Stress test.", "Hepatitis A: negative."),
+            },
+        ),
+        (  # a letter: its title and the lines for the file are nobody's words
+            "DISCHARGE SUMMARY\nAdmission Date: 03/12/2026  Discharge Date: 03/17/2026\nAttending: Lin\n\n"
+            "PAST MEDICAL HISTORY\n1. COPD.\n\n## Labs and imaging\nWBC 15.2.\n**Hospital course:** Oxygen.\n"
+            "Discharge diagnoses: Pneumonia.\nMental status: tearful.\nSocial: lives alone.",
+            "en",
+            {
+                "past_history": ("1. COPD.",),
+                "personal_history": ("lives alone.",),
+                "physical_examination": ("tearful.",),
+                "test_results": ("WBC 15.2.",),
+                "assessment": ("Pneumonia.",),
+                "plan": ("Oxygen.",),
+                "file": ("Admission Date: 03/12/2026  Discharge Date: 03/17/2026", "Attending: Lin"),
+            },
+        ),
+        (  # numbered headings, a heading with a space in it, a list whose numbers stand close to the words
+            "入院记录\n一、一般资料:王某,女,62岁,退休教师,已婚。\n二、主 诉:右侧肢体无力4小时。\n"
+            "（三）既往史:1.2型糖尿病10年;2.青霉素过敏。\n4.查 体:律不齐。\nP:80次/分\n病史陈述者:女儿",
+            "zh",
+            {
+                "person": ("王某,女,62岁,退休教师,已婚。",),
+                "chief_complaint": ("右侧肢体无力4小时。",),
+                "past_history": ("2型糖尿病10年", "青霉素过敏"),
+                "physical_examination": ("律不齐。", "P:80次/分"),  # a pulse is no plan
+                "file": ("病史陈述者:女儿",),
+            },
+        ),
+        (  # a discharge letter in Chinese: what was found on admission has no heading of ours
+            "出院小结\n姓名:李某 性别:男 年龄:45岁\n入院情况:患者因腰痛6小时入院。既往体健。查体:腹软。\n"
+            "入院诊断:输尿管结石\n诊疗经过:予止痛。\n出院医嘱:多饮水。",
+            "zh",
+            {
+                "chief_complaint": ("患者因腰痛6小时入院。",),
+                "past_history": ("既往体健。",),
+                "physical_examination": ("腹软。",),
+                "assessment": ("输尿管结石",),
+                "plan": ("予止痛。", "多饮水。"),
+                "file": ("姓名:李某", "性别:男", "年龄:45岁"),
+            },
+        ),
+        (  # what opens and closes a letter to a colleague is nobody's words
+            "Dear Dr. Moore,\n\nThank you for seeing this man, who has a cough. His mother reports that he had asthma."
+            "\n\nKind regards,\nDr. A. Hill",
+            "en",
+            {
+                "chief_complaint": ("Thank you for seeing this man, who has a cough.",),
+                "present_illness": ("His mother reports that he had asthma.",),
+            },
+        ),
+    ],
+    ids=["soap", "letter", "numbered", "discharge", "referral"],
+)
+def test_the_forms_in_which_hospitals_write_are_taken_apart(
+    text: str, language: str, expected: dict[str, tuple[str, ...]]
+) -> None:
+    assert read_sections(text, language) == expected
+
+
 @pytest.mark.parametrize("case", load_cases()[::7], ids=lambda case: case.id)
 def test_the_note_of_a_case_holds_its_history_and_findings_and_the_answer_apart_under_headings_that_are_read_back(
     case: Any,

@@ -220,3 +220,19 @@ def test_without_headings_no_answer_is_from_another_part_of_the_note() -> None:
     assert "answers_fit" in found(
         spoken, note="Family history: A great-uncle developed leukemia.\nPresent illness: Asthma, hay fever, good."
     )
+
+
+def test_findings_in_a_charts_short_words_are_chinese_and_their_words_out_of_order_are_not() -> None:
+    findings = "T 36.7℃,P 108次/分,R 20次/分,BP 98/62mmHg。贫血貌,腹软,剑突下压痛,无反跳痛,肠鸣音8次/分。"
+    mixed = "音腹痛肠软下,压突无剑跳反,痛貌贫鸣血,分次分音腹痛软肠。"
+    for told, gates in ((findings, False), (mixed, True)):
+        turns = (
+            "医生，您好。",
+            "请坐，您怎么了？",
+            "上腹痛3月。",
+            f"这是查体的结果。{told}",
+            "我知道了。",
+            "请多休息。",
+        )
+        note = f"【主诉】上腹痛3月。\n【体格检查】{findings}"
+        assert ("in_the_language" in found(turns, note=note, language="zh", diseases=[])) is gates

@@ -136,6 +136,14 @@ def test_an_answer_in_the_physicians_mouth_before_the_patients_question_is_found
     assert "answers_fit" in {problem.gate for problem in check_dialogue(swapped)}
 
 
+def test_no_allergy_under_a_heading_on_a_line_of_its_own_may_be_denied() -> None:
+    note = "HPI: Cough for 3 days.\nALLERGIES\nNKDA"
+    turns = ("Hello.", "Do you have any allergies?", "No.", "Goodbye.")
+    messages = [Message(role=("user", "assistant")[at % 2], content=text) for at, text in enumerate(turns)]
+    gates = {problem.gate for problem in check_dialogue(Dialogue(id="1", messages=messages, note=note))}
+    assert "allergies_of_the_note" not in gates
+
+
 def test_a_recorded_allergy_is_not_denied() -> None:
     note = NOTE.replace("no known drug allergies", "allergic to penicillin")
     assert {problem.gate for problem in check_dialogue(dialogue(note))} >= {"allergies_of_the_note"}

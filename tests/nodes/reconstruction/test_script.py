@@ -1,7 +1,11 @@
 """The interview by rule: what the note holds, each thing once."""
 
+import pytest
+
 from cases.notes import Note
 from nodes.reconstruction.dialogue_writer import short_script
+from nodes.reconstruction.role_setting import roles_of
+from nodes.reconstruction.script import script
 
 WORK = "I work as a graphic designer."
 
@@ -13,3 +17,10 @@ def test_work_that_stands_among_the_habits_too_is_told_once() -> None:
     )
     replies = " ".join(exchange.patient for exchange in short_script(Note(id="a", text=text, language="en")))
     assert replies.count(WORK) == 1 and "smoke" in replies
+
+
+@pytest.mark.parametrize(("age", "told"), [("3岁2月", "3岁"), ("1岁半", "18个月大"), ("8个月", "8个月大")])
+def test_the_age_is_told_as_people_tell_it(age: str, told: str) -> None:
+    note = Note(id="n", text=f"患儿，女，{age}，因咳嗽5天就诊。", language="zh")
+    replies = [one.patient for part in script(note, roles_of(note), "") for one in part.exchanges]
+    assert any(told in reply for reply in replies), replies

@@ -266,6 +266,13 @@ def test_the_share_of_the_notes_findings_that_came_up_is_counted() -> None:
     assert [len(findings_of(NOTE[language], language)) for language in ("en", "zh")] == [3, 3]
 
 
+def test_a_heading_of_the_note_is_no_part_of_a_finding() -> None:
+    note = "Chief complaint: Cough. Test results: ECG shows ST elevation in V2. WBC 15.2."
+    assert findings_of(note, "en") == ["ECG shows ST elevation in V2.", "WBC 15.2."]
+    told = talk(("Your ECG shows ST elevation in V2, and the WBC is 15.2. Any questions?", "No."), note=note)
+    assert count_points(told).counted["examination_consistency"] == LEAVES["examination_consistency"].maximum
+
+
 @given(st.lists(st.tuples(st.sampled_from(["assistant", "user", "system"]), st.text(max_size=60)), max_size=6))
 def test_no_dialogue_is_beyond_counting(messages: list[tuple[str, str]]) -> None:
     given_ = [{"role": role, "content": text} for role, text in messages]
