@@ -89,7 +89,7 @@ class Marks:
 
 
 def read_marks(file: Path) -> Sequence[Mark]:
-    """Return the ratings in a file, the last for each question; none if there is no file.
+    """Return the ratings in a file, the latest for each question; none if there is no file.
 
     Raises:
         ConfigurationError: a line is not a rating, or not an answer that its scale allows.
@@ -106,7 +106,8 @@ def read_marks(file: Path) -> Sequence[Mark]:
             raise ConfigurationError(
                 f"{file}: line {number}: scale {mark.scale} has no answer {given}; correct or delete it"
             )
-        last[mark.asked] = mark
+        if mark.asked not in last or mark.at >= last[mark.asked].at:  # a file may be put together from several
+            last[mark.asked] = mark
     return list(last.values())
 
 

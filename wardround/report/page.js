@@ -69,7 +69,7 @@
     const cases = every("section.case").filter(one => !one.hidden);
     const past = cases.filter(one => one.getBoundingClientRect().top < (by > 0 ? 40 : -1)).length;
     const next = cases[by > 0 ? past : past - 1];
-    if (next) { next.scrollIntoView(); next.tabIndex = -1; next.focus({preventScroll: true}); }
+    if (next) { next.scrollIntoView({behavior: "instant"}); next.tabIndex = -1; next.focus({preventScroll: true}); }
   }
   addEventListener("keydown", event => {
     if (event.ctrlKey || event.metaKey || event.altKey || !box?.checked) return;

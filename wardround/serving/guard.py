@@ -22,6 +22,9 @@ _LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
 # What Studio and the SDK use. Left out are uploads to LangGraph's cloud, agents' protocols, and the page `/docs`, which
 # runs a script of another host with the rights of our own pages.
 _SERVED = {"", "assistants", "threads", "runs", "store", "info", "ok", "openapi.json"}
+# Asked by a browser before a public page such as Studio's calls this machine. LangGraph grants it in its answer, but
+# Starlette's CORS would refuse the request that asks.
+_ASKS_FOR_THIS_MACHINE = b"access-control-request-private-network"
 
 
 class Guard:
@@ -38,7 +41,8 @@ class Guard:
         refusal = _refusal(scope)
         if refusal is None:
             path = "/" + scope["path"].split("/", 2)[2] if scope["path"].count("/") > 1 else "/"
-            scope = {**scope, "path": path, "raw_path": path.encode()}
+            headers = [header for header in scope["headers"] if header[0] != _ASKS_FOR_THIS_MACHINE]
+            scope = {**scope, "path": path, "raw_path": path.encode(), "headers": headers}
             await self.app(scope, receive, send)
         elif scope["type"] == "websocket":
             await send({"type": "websocket.close", "code": 1008, "reason": refusal})

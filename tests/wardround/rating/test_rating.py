@@ -128,6 +128,14 @@ def test_every_choice_is_on_the_disk_when_the_page_is_told_so_and_a_later_one_ta
         assert 'value="4" checked' in ask(f"{again.address}?rater=Ann&item=0")[1]
 
 
+def test_in_a_file_put_together_from_several_the_latest_answer_counts_wherever_it_stands(tmp_path: Path) -> None:
+    late, early = (
+        mark("Ann", "diagnosis", value, "c", at=f"2026-01-0{day}T00:00:00Z") for value, day in ((4, 2), (1, 1))
+    )
+    (tmp_path / FILE).write_text("".join(f"{one.model_dump_json()}\n" for one in (late, early)), "utf-8")
+    assert [kept.value for kept in read_marks(tmp_path / FILE)] == [4]
+
+
 @pytest.mark.slow
 def test_a_file_holds_the_answers_to_several_scales_apart(tmp_path: Path) -> None:
     runs = [consulted(tmp_path / "one")]

@@ -256,6 +256,26 @@ def test_the_command_writes_a_page_into_each_run_and_one_over_a_sweep(tmp_path: 
     assert wardround("report", tmp_path / "nowhere").exit_code == 2
 
 
+def test_the_page_of_one_run_can_also_be_written_elsewhere(tmp_path: Path) -> None:
+    run = write_run(tmp_path / "run", [graded("a")], {("a", 0): [call()]}, data={"limit": 1})
+    assert wardround("report", run, "-o", tmp_path / "out" / "page.html").exit_code == 0
+    page = (tmp_path / "out" / "page.html").read_text("utf-8")
+    assert page == (run / "report.html").read_text("utf-8") and 'id="case-list"' in page
+
+
+def test_orders_are_not_called_needless_where_the_key_names_no_examination(tmp_path: Path) -> None:
+    case = next(case for case in load_cases("builtin") if not case.examinations.images)
+    silent = case.model_copy(update={"key": case.key.model_copy(update={"examination_items": []})})
+    for number, (one, needless) in enumerate([(case, True), (silent, False)]):
+        file = tmp_path / f"{number}.jsonl"
+        file.write_text(one.model_dump_json(exclude={"folder"}) + "\n", "utf-8")
+        answers = Answers(orders=["Urine Test"])
+        page = page_of(
+            write_run(tmp_path / f"run{number}", [graded(case.id, answers=answers)], data={"cases": str(file)})
+        )
+        assert "Urine Test" in page and ("not in the key" in page) is needless
+
+
 def test_templates_are_compiled_once_and_not_for_each_page() -> None:
     first, second = (pages.environment().get_template("run.html.jinja") for _ in range(2))
     assert first is second

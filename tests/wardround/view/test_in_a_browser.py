@@ -133,6 +133,32 @@ def test_an_address_opens_the_call_that_it_names_and_a_report_is_filtered_and_so
         assert shown.first.inner_text().startswith(max(ENGLISH))
 
 
+def test_the_keys_go_from_case_to_case_of_a_report_as_fast_as_they_are_pressed(
+    browser: "Browser", folder: Path
+) -> None:
+    (run,) = find_runs([folder / "sweep" / "one"])
+    with page_in(browser, WIDE) as page:
+        page.goto(write_report(run, 20).as_uri())
+        focused = []
+        for key in "jjk":
+            page.keyboard.press(key)
+            focused.append(page.evaluate("document.activeElement.id"))
+    assert focused == ["case-1", "case-2", "case-1"]
+
+
+@pytest.mark.parametrize("name", ["clinical", "hostile"])
+def test_on_paper_no_column_of_a_table_is_cut_off_and_what_one_types_into_is_left_out(
+    name: str, browser: "Browser", folder: Path
+) -> None:
+    (run,) = find_runs([folder / name])
+    with page_in(browser, {"viewport": {"width": 718, "height": 1047}}) as page:  # A4 with margins of 1 cm
+        page.goto(write_report(run, 20).as_uri())
+        page.emulate_media(media="print")
+        wide = "[...document.querySelectorAll('.scroll')].filter(one => one.scrollWidth > one.clientWidth)"
+        assert page.evaluate(f"{wide}.map(one => one.getAttribute('aria-label'))") == []
+        assert page.locator("form:visible").count() == 0
+
+
 def test_the_pictures_of_the_docs_are_those_that_one_command_takes_small_and_shown_on_a_page() -> None:
     taken = {f"{picture.name}.png" for picture in PICTURES}
     assert {file.name for file in FOLDER.iterdir()} == taken
