@@ -41,9 +41,8 @@ from wardround.commands.score.output import (
 )
 from wardround.commands.score.transcripts import LeaveOut, cell, names_of, p_cell, read_files, without
 from wardround.store.recorded_run import find_runs
-from wardround.tables.simulators import ALL, simulators_table
+from wardround.tables.aie import ALL, confusion_tables, simulators_table, tracking_table
 from wardround.tables.table import Table
-from wardround.tables.tracking import confusion_tables, tracking_table
 
 ByTurn = Annotated[Literal["turn"] | None, typer.Option("--by", help="Also print a row for each round (turn).")]
 OutFolder = Annotated[

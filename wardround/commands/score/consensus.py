@@ -22,7 +22,7 @@ from wardround.commands.printing import counted
 from wardround.commands.score.output import ExtraTable, ModeOption, Scores, refuse_records
 from wardround.commands.score.transcripts import read_files
 from wardround.store.recorded_run import find_run
-from wardround.tables.consensus import NO_DISCUSSION, discussions_of
+from wardround.tables.ai_hospital import NO_DISCUSSION, discussions_of
 
 
 def consensus(

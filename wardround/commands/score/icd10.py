@@ -18,7 +18,7 @@ from wardround.commands.printing import counted
 from wardround.commands.score.output import ExtraTable, ModeOption, Scores
 from wardround.commands.score.reports import ReferenceOption, ReportCase, ReportSource, read_report_cases
 from wardround.commands.score.transcripts import JudgeOption, asking
-from wardround.tables.icd10 import is_english, language_name
+from wardround.tables.ai_hospital import is_english, language_name
 
 Splitter = Literal["rule", "standard", "llm"]  # how the diseases in a diagnosis are found
 _PUBLISHED_HEADINGS = ("#诊断结果#", "#诊断依据#")

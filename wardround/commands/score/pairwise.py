@@ -48,8 +48,8 @@ from wardround.commands.score.transcripts import (
 from wardround.rating.agreement import agreement_table
 from wardround.rating.items import Key
 from wardround.rating.marks import read_marks
+from wardround.tables.aie import Columns, agreement, matrix, win_rates
 from wardround.tables.table import Table
-from wardround.tables.tournament import Columns, agreement, matrix, win_rates
 
 _VIEWS: Mapping[str, tuple[View, ...]] = {"doctor": ("doctor",), "patient": ("patient",), "both": ("doctor", "patient")}
 _PAIRS = {"all": None, "closed": 2, "mixed": 1, "open": 0}  # number of closed-model doctors in a pair
