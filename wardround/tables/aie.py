@@ -6,11 +6,10 @@ from statistics import linear_regression, quantiles
 from typing import Any, Literal
 
 from cases.vocabulary import Language
-from scoring.aie.action_tables import action_shares
-from scoring.aie.metrics import METRICS, data_set_language, score_aie
+from scoring.aie.metrics import METRICS, action_shares, data_set_language, score_aie
 from scoring.aie.pairwise import ASPECTS, View
 from scoring.aie.simulator import LENGTH, confusion, replies, rounds_of, score_simulator
-from scoring.aie.tournament import Source, Verdict, correlations, success, with_people
+from scoring.aie.tournament import Rater, Verdict, correlations, success, with_people
 from scoring.aie.transcripts import ACTIONS, AieTranscript, SimulatorTest
 from scoring.metrics.comparison import holm, paired_difference
 from scoring.metrics.samples import PERCENT, Definition, Sample, Samples, by_case, estimates, mean, over_cases
@@ -346,7 +345,7 @@ Method = Literal["pearson", "spearman"]
 Columns = Mapping[str, Mapping[tuple[str, ...], float]]
 
 
-def win_rates(verdicts: Mapping[Source, Sequence[Verdict]], view: View, doctors: Sequence[str]) -> Table:
+def win_rates(verdicts: Mapping[Rater, Sequence[Verdict]], view: View, doctors: Sequence[str]) -> Table:
     """Tabulate how often each doctor wins, by rater and doctor (AIE, Figure 4)."""
     rows: list[dict[str, Any]] = []
     for source, given in verdicts.items():

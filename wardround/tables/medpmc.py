@@ -9,7 +9,7 @@ from nodes.context import Context
 from nodes.patients.medpmc.personas import Persona, drawn, profession_of
 from nodes.state.chart import Turn
 from nodes.workflow.admission import in_played_sex
-from scoring.medpmc.rounds import Gathered, Shares, curves
+from scoring.medpmc.metrics import Gathered, Shares, curves
 from scoring.metrics.comparison import spearman
 from scoring.metrics.samples import EPOCH, PERCENT, over_cases
 from scoring.metrics.statistics import Estimate
