@@ -6,19 +6,18 @@ from typing import TypeVar
 from cases.registry import Registry, RegistryError, check_function, check_named
 from scoring.aie.suite import suite as aie
 from scoring.case_scores import AVERAGE, OWN_AVERAGE, SETTINGS, CaseScores, Metric, MetricFunction, Suite
-from scoring.clini_eval.gates import suite as gates
+from scoring.clini_eval.suite import gates
 from scoring.clini_eval.suite import paper_suite as clini_eval_paper
 from scoring.clini_eval.suite import suite as clini_eval
 from scoring.medchain.suite import suite as medchain
-from scoring.medpmc.judged_suite import suite as medpmc_judged
-from scoring.medpmc.patient_suite import suite as medpmc_patient
+from scoring.medpmc.suite import judged_suite, patient_suite
 from scoring.medpmc.suite import suite as medpmc
 from scoring.mvme.suite import suite as mvme
 
 __all__ = ["SUITES", "CaseScores", "Metric", "Suite", "metric"]
 
 SUITES: Registry[Suite] = Registry("suite")
-for _suite in (medchain, mvme, aie, medpmc, medpmc_judged, medpmc_patient, clini_eval, clini_eval_paper, gates):
+for _suite in (medchain, mvme, aie, medpmc, judged_suite, patient_suite, clini_eval, clini_eval_paper, gates):
     SUITES.add(_suite.name, _suite)
 
 # Other fields of results, and other columns of tables beside the scores.

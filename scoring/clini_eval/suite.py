@@ -1,9 +1,11 @@
-"""Clini-Eval's points for our consultations (extrinsic) or reconstructions (intrinsic; CliniChat)."""
+"""CliniChat's suites: Clini-Eval's points of consultations or reconstructions, and the gates of a reconstruction."""
 
 from functools import partial
 
 from cases import Case
 from llm import UNANSWERED, ModelSettings
+from nodes.reconstruction.content import Told
+from nodes.reconstruction.gates import GATES, entailed_by_the_note
 from scoring.case_scores import CaseScores, Suite
 from scoring.clini_eval.demonstration import NothingToScoreError
 from scoring.clini_eval.dialogue import ReconstructionAnswers, dialogue_of_consultation
@@ -63,3 +65,26 @@ def _suite(name: str, told: bool, how: str) -> Suite:
 
 suite = _suite("clini_eval", True, "The judge was told the diagnosis of the answer key.")
 paper_suite = _suite("clini_eval_paper", False, "The judge inferred the diagnosis from the note, as in the paper.")
+
+
+async def score_gates(case: Case, answers: ReconstructionAnswers, settings: ModelSettings) -> CaseScores:
+    """Return 1 for each passed gate, else 0; None for all without a dialogue, for entailment if nobody checked it."""
+    dialogue = answers.reconstructed
+    if dialogue is None:
+        return CaseScores.none_of(GATES, "no dialogue was written")
+    content = Told(dialogue)
+    values: dict[str, float | None] = {name: 0.0 if any(gate(content)) else 1.0 for name, gate in GATES.items()}
+    if dialogue.objections is not None:
+        return CaseScores(values)
+    unchecked = entailed_by_the_note.__name__
+    return CaseScores(values | {unchecked: None}, {unchecked: "not checked against its note (set entailment = true)"})
+
+
+gates = Suite(
+    "gates",
+    {name: name.replace("_", " ").capitalize() for name in GATES},
+    score_gates,
+    needs=frozenset({"reconstruction"}),
+    ends=(0.0, 1.0),
+    notes="Share of the dialogues that pass each gate (see nodes/reconstruction/gates.py).",
+)

@@ -1,12 +1,16 @@
-"""Med-PMC's recall scores of a consultation and its report (section 4), for our own consultations."""
+"""Med-PMC's suites for our own consultations: recalls (section 4), judgements of the doctor, and of the patient."""
+
+from dataclasses import replace
 
 from cases import Case
-from llm import ModelSettings
+from llm import UNANSWERED, ModelSettings, ask
 from nodes.context import Context
-from scoring.case_scores import CaseScores, Metric, Suite
+from scoring.case_scores import CaseScores, Metric, Suite, judge_failed
 from scoring.consultation import ConsultationAnswers
 from scoring.medpmc.export import medpmc_transcript, pictures_withheld
+from scoring.medpmc.judges import consultation_judge, patient_judge, persona_judge, view
 from scoring.medpmc.metrics import AVERAGES, METRICS, SUPPORT, score_medpmc, support
+from scoring.medpmc.patient_judgements import ASPECTS
 from scoring.medpmc.transcripts import MedPmcTranscript
 from scoring.metrics.samples import PERCENT, mean
 
@@ -54,3 +58,93 @@ suite = Suite(
     "supports. Lens counts what is said; a doctor's thoughts count only with thoughts = 'spoken', as in the paper.",
 )
 suite.metrics.add(SUPPORT, Metric(SUPPORT, support_of_report))
+
+
+DOCTOR_ASPECTS = {
+    "Inquiry": "inquiry",
+    "Examination": "examination",
+    "MMA": "multimodal_analysis",
+    "Diagnosis": "diagnosis",
+    "Treatment": "treatment",
+}
+_NO_PICTURE = "there was no picture to read"
+
+
+async def score_judged(case: Case, answers: ConsultationAnswers, settings: ModelSettings) -> CaseScores:
+    """Return the judge's five aspects, 1 to 5; higher is better.
+
+    Multi-modal analysis is unscored if the case has no picture or all are withheld; all five are unscored if the judge
+    fails.
+    """
+    withheld = isinstance(settings, Context) and pictures_withheld(settings)
+    record = medpmc_transcript(case, answers.dialogue, answers.report, withheld=withheld)
+    seen = view(MedPmcTranscript.model_validate(record), case.language)
+    try:
+        given = await ask(consultation_judge, seen, settings, language=case.language)
+    except UNANSWERED as error:
+        return CaseScores.none_of(judged_suite.published, error)
+    values = {column: getattr(given, aspect) for column, aspect in DOCTOR_ASPECTS.items()}
+    if not seen.case.images:  # whatever the judge says
+        values["MMA"] = None
+    return CaseScores(values, {"MMA": _NO_PICTURE} if values["MMA"] is None else {})
+
+
+judged_suite = Suite(
+    "medpmc_judged",
+    {**{column: column for column in DOCTOR_ASPECTS}, "MMA": "Multi-modal analysis"},
+    score_judged,
+    needs=frozenset({"dialogue", "report"}),
+    ends=(1.0, 5.0),
+    judged=tuple(DOCTOR_ASPECTS),
+    notes="A judge's scores from 1 to 5 for each aspect, as in the paper's Figure 2.",
+)
+
+
+_TOTAL, _CONSISTENCY, _CHARACTER = "Total", "Semantic consistency", "Character feature"
+_PLAIN = "no actor spoke, so nothing was rephrased"
+_SILENT = "the patient said nothing"
+
+
+async def score_patient(case: Case, answers: ConsultationAnswers, settings: ModelSettings) -> CaseScores:
+    """Return five aspects of the patient, 0 to 2 each, their sum, and two of the actor, 0 to 5; higher is better.
+
+    The patient is judged by the intended words, without a persona's manner. If no actor spoke, the plain words are
+    compared with themselves, and their consistency is left out, as in the table. A judge that fails leaves its columns
+    unscored.
+    """
+    made = MedPmcTranscript.model_validate(medpmc_transcript(case, answers.dialogue, answers.report))
+    spoken = [turn.patient for turn in made.turns_before_end if turn.patient]
+    if not spoken:
+        return CaseScores.none_of(patient_suite.published, _SILENT)
+    plain = [turn.model_copy(update={"patient": turn.told, "standard_patient": None}) for turn in made.history]
+    intended = view(made.model_copy(update={"history": plain}), case.language)
+    with_persona = view(made, case.language)
+    acted = bool(with_persona.replies)
+    values: dict[str, float | None] = dict.fromkeys(patient_suite.published)
+    unscored = {} if acted else {_CONSISTENCY: _PLAIN}
+    try:
+        patient = await ask(patient_judge, intended, settings, language=case.language)
+        values |= {column: getattr(patient, aspect) for column, aspect in ASPECTS.items()}
+        values[_TOTAL] = sum(getattr(patient, aspect) for aspect in ASPECTS.values())
+    except UNANSWERED as error:
+        unscored |= dict.fromkeys((*ASPECTS, _TOTAL), judge_failed(error))
+    try:
+        pairs = with_persona.replies or [(words, words) for words in spoken]
+        persona = await ask(persona_judge, replace(with_persona, replies=pairs), settings, language=case.language)
+        values[_CONSISTENCY] = persona.semantic_consistency if acted else None
+        values[_CHARACTER] = persona.character_features
+    except UNANSWERED as error:
+        unscored = {**dict.fromkeys((_CONSISTENCY, _CHARACTER), judge_failed(error)), **unscored}
+    return CaseScores(values, unscored)
+
+
+patient_suite = Suite(
+    "medpmc_patient",
+    {**{column: column for column in (*ASPECTS, _TOTAL)}, _CONSISTENCY: _CONSISTENCY, _CHARACTER: _CHARACTER},
+    score_patient,
+    needs=frozenset({"dialogue", "patient"}),
+    judged=(*ASPECTS, _TOTAL, _CONSISTENCY, _CHARACTER),
+    notes="Description (D), information completeness (I), cooperation (C), understanding (U), communication (CM): 0 to "
+    "2 each; their total: 0 to 10; semantic consistency and character feature of the actor: 0 to 5. The paper prints "
+    "4.85 for the consistency of its actor, 4.59 for its character, and 0.77 without an actor (Table 5).",
+)

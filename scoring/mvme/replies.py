@@ -1,9 +1,14 @@
-"""The exchanges of a dialogue: a doctor's turn with its reply (AI Hospital, section 6.1)."""
+"""The exchanges of a dialogue, and people's marks of them (AI Hospital, section 6.1, appendix E).
 
-from collections.abc import Sequence
+Each exchange has four questions: does the reply fit what the doctor said, does it agree with the record, did the doctor
+recommend an examination, did the examiner perform one. Where the first two annotators differ, the third decides.
+"""
+
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
-from cases import Case
+from cases import Case, Problem
 from cases.text.record_sentences import facts_of
 from nodes.offline.doctor_actions import is_vague
 from nodes.offline.record_answers import tells_diagnosis, wants_examination
@@ -11,6 +16,8 @@ from nodes.offline.relevance import answering
 from nodes.patients.saps.state_tracker import Action
 from nodes.state.chart import Turn
 from scoring.aie.simulator_set import Played, SimulatorItem
+from scoring.metrics.samples import Sample
+from scoring.records import read_sheet
 
 
 @dataclass(frozen=True)
@@ -77,3 +84,80 @@ def labelled(exchange: Exchange, case: Case, name: str) -> Played:
         expected=due,
     )
     return Played(item, "", heard(exchange))
+
+
+QUESTIONS = ("relevant", "consistent", "recommended", "performed")
+KEY = ("run", "case_id", "epoch", "round")
+Key = tuple[str, ...]
+Marks = Mapping[Key, Mapping[str, bool]]
+_ANSWERS = {"yes": True, "y": True, "1": True, "是": True, "no": False, "n": False, "0": False, "否": False}
+
+
+def read_marks(path: Path) -> tuple[Marks, list[Problem]]:
+    """Read the marks of one annotator's sheet (of `score replies --sheet`) by round; cells must be yes or no."""
+    marks: dict[Key, dict[str, bool]] = {}
+    _, rows, problems = read_sheet(path, (*KEY, *QUESTIONS))
+    for line, row in rows:
+        key = tuple(row[name].removeprefix("'") for name in KEY)
+        given = {name: _ANSWERS.get(row[name].casefold()) for name in QUESTIONS}
+        problems += [
+            Problem(str(path), line, name, f"{row[name]!r} is neither yes nor no")
+            for name, answer in given.items()
+            if answer is None
+        ]
+        if key in marks:
+            problems.append(Problem(str(path), line, "round", "appears twice; expected each round once"))
+        marks[key] = {name: bool(answer) for name, answer in given.items()}
+    return marks, problems
+
+
+def settle(first: Marks, second: Marks, third: Marks | None = None) -> tuple[dict[Key, dict[str, bool]], list[Key]]:
+    """Return the final marks of every round that both marked, and the undecided rounds.
+
+    Where the first two annotators agree, their answer stands; where they differ, the third's decides by majority.
+    """
+    final: dict[Key, dict[str, bool]] = {}
+    undecided: list[Key] = []
+    for key in (key for key in first if key in second):
+        differ = any(first[key][name] != second[key][name] for name in QUESTIONS)
+        judge = third.get(key) if third is not None and differ else None
+        if differ and judge is None:
+            undecided.append(key)
+            continue
+        final[key] = {
+            name: first[key][name] if first[key][name] == second[key][name] else bool(judge and judge[name])
+            for name in QUESTIONS
+        }
+    return final, undecided
+
+
+def agreement(first: Marks, second: Marks) -> dict[str, list[Sample]]:
+    """Return the percentage of rounds in which the first two annotators agree, by question; 0 to 100."""
+    both = [key for key in first if key in second]
+    return {
+        name: [Sample(_case(key), 100.0 * (first[key][name] == second[key][name])) for key in both]
+        for name in QUESTIONS
+    }
+
+
+def human_scores(final: Marks) -> dict[str, Sequence[Sample]]:
+    """Return Rel, Con and Acc of the final marks, in percent; higher is better.
+
+    ``Acc`` is the share of the performed examinations that the doctor had recommended: its denominator is Table 4's
+    #Test (98.2 % there is 55 of 56). ``Acc (not recommended)`` follows the appendix: of the rounds without a
+    recommendation, the share without an examination.
+    """
+    performed = {key: marks for key, marks in final.items() if marks["performed"]}
+    not_recommended = {key: marks for key, marks in final.items() if not marks["recommended"]}
+    return {
+        "Rel": [Sample(_case(key), 100.0 * marks["relevant"]) for key, marks in final.items()],
+        "Con": [Sample(_case(key), 100.0 * marks["consistent"]) for key, marks in final.items()],
+        "Acc": [Sample(_case(key), 100.0 * marks["recommended"]) for key, marks in performed.items()],
+        "Acc (not recommended)": [
+            Sample(_case(key), 100.0 * (not marks["performed"])) for key, marks in not_recommended.items()
+        ],
+    }
+
+
+def _case(key: Key) -> str:
+    return key[1]

@@ -16,7 +16,7 @@ import pytest
 from cases.dialogues import PHYSICIAN, Dialogue, Message
 from cases.text.sentences import sentences
 from prompts import load_words
-from scoring.aie.pairwise_rules import Consultation, PairView, doctor_rule, patient_rule
+from scoring.aie.pairwise import Consultation, PairView, doctor_rule, patient_rule
 from scoring.aie.transcripts import AieTurn
 from scoring.clini_eval.rules import count_points
 from scoring.medpmc.judges import judge_consultation_offline, judge_patient_offline, judge_persona_offline, view

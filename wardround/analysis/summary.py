@@ -3,7 +3,7 @@
 import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, Literal
 
 from rich.console import Group
 from rich.table import Table
@@ -12,7 +12,8 @@ from rich.text import Text
 from cases.text.words import rules_of
 from llm.specs import OFFLINE, WITHOUT_MODEL
 from scoring.case_scores import AVERAGE, JUDGE_FAILED, METRIC_FAILED, Suite
-from scoring.medchain.error_propagation import error_propagation
+from scoring.medchain.error_propagation import StagePassage, error_propagation
+from scoring.metrics.samples import mean
 from scoring.metrics.statistics import ColumnEstimates, Estimate, estimate_columns
 from wardround.commands.printing import counted, printable
 from wardround.store.run_directory import LIMIT, Result
@@ -35,8 +36,6 @@ def summarise_results(results: Sequence[Result], suite: Suite) -> dict[str, Any]
     ordered = sorted(results, key=lambda result: result.key)
     scored = [result for result in ordered if result.scored]
     found = estimate_scores(scored, suite)
-    ids = [result.case_id for result in scored]
-    propagation = error_propagation([result.scores for result in scored], suite.stages, cases=ids)
     return {
         "suite": suite.name,
         "attempted": len(ordered),
@@ -52,9 +51,9 @@ def summarise_results(results: Sequence[Result], suite: Suite) -> dict[str, Any]
         "intervals": {name: one.interval for name, one in found.items()},
         "failed_as_wrong": {name: one.model_dump(mode="json") for name, one in failed_as_wrong(ordered, suite).items()},
         "unscored": count_unscored(scored, suite),
-        "error_propagation": [passage.model_dump(mode="json") for passage in propagation],
-        "stages": _stage_ends(scored),
-        "rounds": _round_means(scored),
+        "error_propagation": [passage.model_dump(mode="json") for passage in propagation(scored, suite)],
+        "stages": {stage: dict(sorted(Counter(ends).items())) for stage, ends in _by_stage(scored, "stages")},
+        "rounds": {stage: mean(counts) for stage, counts in _by_stage(scored, "rounds")},
         "calls": sum(result.calls for result in ordered),
         "uncounted": sum(result.uncounted for result in ordered),
         "tokens": sum(result.tokens for result in ordered),
@@ -63,6 +62,11 @@ def summarise_results(results: Sequence[Result], suite: Suite) -> dict[str, Any]
         "models": models_of(ordered),
         "languages": languages_of(ordered),
     }
+
+
+def propagation(scored: Sequence[Result], suite: Suite) -> list[StagePassage]:
+    """Return how errors propagate along the suite's stages in scored results; empty if it has none."""
+    return error_propagation([one.scores for one in scored], suite.stages, cases=[one.case_id for one in scored])
 
 
 def summed(costs: Iterable[float | None]) -> float | None:
@@ -195,22 +199,13 @@ def uncounted_notes(calls: int) -> list[str]:
     return [f"No token usage was reported for {counted(calls, 'call')}: tokens and cost are too low."] * (calls > 0)
 
 
-def _stage_ends(results: Sequence[Result]) -> dict[str, dict[str, int]]:
-    """Count how often each stage ended agreed, exhausted or not judged."""
-    ends: dict[str, Counter[str]] = {}
+def _by_stage(results: Sequence[Result], name: Literal["stages", "rounds"]) -> list[tuple[str, list[Any]]]:
+    """Group how stages ended, or their numbers of rounds, by stage."""
+    found: dict[str, list[Any]] = {}
     for result in results:
-        for stage, not_completed in result.stages.items():
-            ends.setdefault(stage.split(":")[0], Counter())[not_completed] += 1
-    return {stage: dict(sorted(counts.items())) for stage, counts in sorted(ends.items())}
-
-
-def _round_means(results: Sequence[Result]) -> dict[str, float]:
-    """Return the mean number of rounds (decisions of a stage, turns of a dialogue, revisions of a discussion)."""
-    rounds: dict[str, list[int]] = {}
-    for result in results:
-        for stage, count in result.rounds.items():
-            rounds.setdefault(stage.split(":")[0], []).append(count)
-    return {stage: sum(counts) / len(counts) for stage, counts in sorted(rounds.items())}
+        for stage, value in getattr(result, name).items():
+            found.setdefault(stage.split(":")[0], []).append(value)
+    return sorted(found.items())
 
 
 def roles_by_rule(models: Mapping[str, Collection[str]]) -> list[str]:
@@ -243,10 +238,10 @@ def summary_table(summary: dict[str, Any], suite: Suite) -> Group:
     last = list(suite.published)[-1], AVERAGE
     for name, title in titles.items():
         score = summary["scores"][name]
-        mean = _mean(score)
         interval = "-" if score["ci95"] is None else f"{score['ci95'][0]:.3f} to {score['ci95'][1]:.3f}"
         bound = [_mean(bounds[name]) if name in bounds else ""] if bounds else []
-        table.add_row(Text(printable(title)), mean, interval, str(score["n"]), *bound, end_section=name in last)
+        cells = (_mean(score), interval, str(score["n"]), *bound)
+        table.add_row(Text(printable(title)), *cells, end_section=name in last)
     notes = [*suite.explained]
     notes += [f"Failed as wrong: {WHAT_FAILED}."] if bounds else []
     attempted, cases = counted(summary["attempted"], "case"), summary.get("cases", summary["attempted"])

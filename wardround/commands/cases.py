@@ -312,8 +312,8 @@ def _ages(years: "list[float]") -> dict[str, int]:
 
 
 def _write_distribution(cases: "list[Case]", out: Path) -> None:
-    from wardround.tables.case_counts import case_counts
     from wardround.tables.making import write_tables
+    from wardround.tables.medchain import case_counts
     from wardround.tables.terminal import print_table
 
     table = case_counts(cases)

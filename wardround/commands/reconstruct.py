@@ -97,7 +97,7 @@ def reconstruct(
     left = _run(experiment, files, progress)
     sheet = files.write()
     if csv:
-        from wardround.tables.departments import departments
+        from wardround.tables.clinichat import departments
         from wardround.tables.making import write_tables
 
         write_tables([departments(sheet)], csv)

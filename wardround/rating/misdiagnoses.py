@@ -9,7 +9,7 @@ from scoring.mvme.judges import ERROR_TYPES
 from scoring.panel import cohen_kappa
 from wardround.rating.items import Key
 from wardround.store.recorded_run import RecordedRun
-from wardround.tables.error_types import TITLES, error_type
+from wardround.tables.ai_hospital import ERROR_TITLES, error_type
 from wardround.tables.table import Column, Table
 
 QUESTION = "type"  # the scale's only question; its values number the types from 1
@@ -53,7 +53,7 @@ def sorted_by_people(runs: Sequence[RecordedRun], votes: Mapping[str, Mapping[Ke
     columns = [
         Column("run", "Run", key=True),
         Column("who", "Who", key=True),
-        *(Column(name, title, "Number") for name, title in TITLES.items()),
+        *(Column(name, title, "Number") for name, title in ERROR_TITLES.items()),
         Column("alike", "Same", "With the judge", ".3f"),
         Column("kappa", "Cohen's kappa", "With the judge", ".3f"),
         Column("both", "Sorted by both", "With the judge"),

@@ -82,11 +82,9 @@ def _recalled_cases(events: Sequence[Event]) -> Iterator[tuple[str, str, float, 
 def in_brief(answer: Any) -> str:
     """Return an answer as text, truncated if long; the trace file has all of it."""
     text = "" if answer is None else json.dumps(answer, ensure_ascii=False, indent=1)
-    return (
-        text
-        if len(text) <= _MAX_CHARACTERS
-        else f"{text[:_MAX_CHARACTERS]}… ({len(text)} characters; the trace has the full text)"
-    )
+    if len(text) <= _MAX_CHARACTERS:
+        return text
+    return f"{text[:_MAX_CHARACTERS]}… ({len(text)} characters; the trace has the full text)"
 
 
 def _handed_over_pictures(case: Case | None, handed_over: Collection[str]) -> dict[str, str]:

@@ -26,7 +26,7 @@ from wardround.store.recorded_run import RecordedRun
 from wardround.store.run_directory import Result
 from wardround.tables.figures import as_svg, figures_of
 from wardround.tables.making import make_tables
-from wardround.tables.roles import roles_table
+from wardround.tables.models import roles_table
 from wardround.tables.scores import epoch_notes, floor_notes, missing_floors, score_form
 from wardround.tables.table import Column, Table, measured
 

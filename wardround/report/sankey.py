@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from scoring.medchain.error_propagation import error_propagation
+from wardround.analysis.summary import propagation
 from wardround.store.recorded_run import RecordedRun
 
 WIDTH = 1000
@@ -48,14 +48,12 @@ def error_flows(run: RecordedRun) -> Flows | None:
     """Return the diagram of a run; None if it is not scored stage by stage, or nothing is scored yet."""
     if not (run.suite.stages and run.scored):
         return None
-    scores, cases = [one.scores for one in run.scored], [one.case_id for one in run.scored]
-    propagation = error_propagation(scores, run.suite.stages, cases=cases)
-    if not propagation or not propagation[0].entered:
+    passages = propagation(run.scored, run.suite)
+    if not passages[0].entered:
         return None
-    thickness = _FULL / propagation[0].entered
-    spacing = (WIDTH - 130) / len(propagation)
+    thickness, spacing = _FULL / passages[0].entered, (WIDTH - 130) / len(passages)
     stations, flows, texts = list[Station](), list[Flow](), list[str]()
-    for number, passage in enumerate(propagation):
+    for number, passage in enumerate(passages):
         right, unscored = passage.still_right * thickness, passage.unscored * thickness
         lost = passage.entered - passage.still_right - passage.unscored
         x, wrong, title = 20 + number * spacing, lost * thickness, run.suite.titles[passage.stage]

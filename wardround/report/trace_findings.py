@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from llm.trace import Call
 from scoring.injections import FoundInstruction, instructions_in
 from wardround.store.recorded_run import RecordedRun
-from wardround.tables.roles import Tallies, tally
+from wardround.tables.models import Tallies, tally
 
 _LISTED = 200
 

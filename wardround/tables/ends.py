@@ -4,10 +4,8 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-import pandas as pd
-
 from nodes.workflow.stages import STAGES
-from scoring.metrics.statistics import estimate
+from scoring.metrics.samples import over_cases
 from wardround.store.recorded_run import RecordedRun
 from wardround.store.run_directory import Result
 from wardround.tables.scores import epoch_notes, unfinished_notes
@@ -35,26 +33,20 @@ def build(runs: Sequence[RecordedRun]) -> list[Table]:
 
 def _rows(results: Sequence[Result]) -> Iterator[dict[str, Any]]:
     """Yield the rows of a run: its cases, then each part of them; the most frequent end first."""
-    ended = pd.DataFrame(
-        [end for result in results for end in _ends(result)], columns=["part", "end", "rounds", "case"], dtype=object
-    )
+    ended: dict[str, list[tuple[str, int | None, str]]] = {}  # end, rounds and case, by part
+    for result in results:
+        ended.setdefault("case", []).append((result.termination, None, result.case_id))
+        for name, end in result.stages.items():
+            ends = ended.setdefault(_shown(name.split(":")[0]), [])
+            ends.append((_shown(end), result.rounds.get(name), result.case_id))
     course = [_shown(name) for name in STAGES]  # the first case may have gone through only some of them
-    parts = sorted(ended["part"].unique(), key=lambda part: course.index(part) if part in course else -1)
-    for part in parts:
-        rows_of_part = ended[ended["part"] == part]
-        counts = Counter(rows_of_part["end"])
+    for part in sorted(ended, key=lambda part: course.index(part) if part in course else -1):
+        counts = Counter(end for end, *_ in ended[part])
         for end in sorted(counts, key=lambda end: (-counts[end], end)):
-            share = estimate((rows_of_part["end"] == end).astype(float), rows_of_part["case"], ends=(0.0, 1.0))
-            with_rounds = rows_of_part[rows_of_part["end"] == end].dropna(subset="rounds")
-            rounds = estimate(with_rounds["rounds"].astype(float), with_rounds["case"])
-            yield {"part": part, "end": end, "cases": counts[end], **measured({"share": share, "rounds": rounds})}
-
-
-def _ends(result: Result) -> Iterator[tuple[str, str, int | None, str]]:
-    """Yield how a case and each of its parts ended, and after how many rounds."""
-    yield "case", result.termination, None, result.case_id
-    for name, end in result.stages.items():
-        yield _shown(name.split(":")[0]), _shown(end), result.rounds.get(name), result.case_id
+            shares = [(case, float(other == end)) for other, _, case in ended[part]]
+            rounds = [(case, count) for other, count, case in ended[part] if other == end]
+            found = {"share": over_cases(shares, (0.0, 1.0)), "rounds": over_cases(rounds)}
+            yield {"part": part, "end": end, "cases": counts[end], **measured(found)}
 
 
 def _shown(name: str) -> str:

@@ -6,6 +6,7 @@ import textwrap
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from unicodedata import east_asian_width
@@ -254,11 +255,6 @@ def draw_formats(table: Table) -> "Figure":
     return figure
 
 
-def draw_shares(table: Table) -> "Figure":
-    """Draw shares as colours, from 0 to 1 (AIE, Figure 3c)."""
-    return draw_matrix(table, lowest=0, colours="Blues")
-
-
 def draw_matrix(table: Table, lowest: int = -1, colours: str = "RdBu_r") -> "Figure":
     """Draw correlations as colours, from -1 to 1 (AIE, Figure 5)."""
     names, rows = [column.name for column in table.columns[1:]], table.frame[table.columns[0].name].tolist()
@@ -271,6 +267,9 @@ def draw_matrix(table: Table, lowest: int = -1, colours: str = "RdBu_r") -> "Fig
     panel.grid(visible=False)
     figure.colorbar(image, ax=panel, shrink=0.6)
     return figure
+
+
+draw_shares = partial(draw_matrix, lowest=0, colours="Blues")  # from 0 to 1 (AIE, Figure 3c)
 
 
 def draw_information(table: Table) -> "Figure":

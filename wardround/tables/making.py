@@ -9,26 +9,7 @@ from cases import CaseFileError
 from wardround.config.experiment import ConfigurationError
 from wardround.store.provenance import write_whole
 from wardround.store.recorded_run import RecordedRun
-from wardround.tables import (
-    aie,
-    consensus,
-    contrasts,
-    dialogues,
-    ends,
-    error_propagation,
-    error_types,
-    icd10,
-    information,
-    leakage,
-    learning_curve,
-    leaves,
-    medpmc,
-    models,
-    orders,
-    personas,
-    roles,
-    scores,
-)
+from wardround.tables import ai_hospital, aie, clinichat, contrasts, ends, leakage, medchain, medpmc, models, scores
 from wardround.tables.figures import as_png, as_svg, figures_of
 from wardround.tables.latex import as_latex
 from wardround.tables.names import TABLE_NAMES, USUAL
@@ -51,25 +32,25 @@ _PERSONA = "no patient spoke as a persona (patient = 'medpmc', actor on)"
 
 KINDS: Mapping[str, Kind] = {
     "scores": Kind(scores.build),
-    "icd10": Kind(icd10.build, judged=True),
-    "orders": Kind(orders.build, "no run decided on examinations (graph clinical_workflow)"),
-    "error_types": Kind(error_types.build, _MVME, judged=True),
-    "dialogues": Kind(dialogues.build, _DIALOGUE),
-    "consensus": Kind(consensus.build, consensus.NO_DISCUSSION),
-    "error_propagation": Kind(error_propagation.build, _STAGES, judged=True),
-    "learning_curve": Kind(learning_curve.build, judged=True),
-    "information": Kind(information.build, "no run recorded a dialogue (graph consultation)"),
+    "icd10": Kind(ai_hospital.build_icd10, judged=True),
+    "orders": Kind(medchain.build_orders, "no run decided on examinations (graph clinical_workflow)"),
+    "error_types": Kind(ai_hospital.build_error_types, _MVME, judged=True),
+    "dialogues": Kind(ai_hospital.build_dialogues, _DIALOGUE),
+    "consensus": Kind(ai_hospital.build_consensus, ai_hospital.NO_DISCUSSION),
+    "error_propagation": Kind(medchain.build_error_propagation, _STAGES, judged=True),
+    "learning_curve": Kind(medchain.build_learning_curve, judged=True),
+    "information": Kind(medpmc.build_information, "no run recorded a dialogue (graph consultation)"),
     "contrasts": Kind(contrasts.build, _ALIKE, judged=True),
     "ends": Kind(ends.build, "no case has ended yet"),
-    "roles": Kind(roles.build, "no calls are recorded"),
-    "models": Kind(models.build, "no model has answered yet"),
+    "roles": Kind(models.build_roles, "no calls are recorded"),
+    "models": Kind(models.build_models, "no model has answered yet"),
     "leakage": Kind(leakage.build, "no run recalls earlier cases (workflow.retrieval)"),
     "aie": Kind(aie.build_paper),
     "actions": Kind(aie.build_actions),
     "simulators": Kind(aie.build_simulators, "no run recorded a dialogue with a reply"),
-    "medpmc": Kind(medpmc.build, "no run with dialogues was scored by suite medpmc"),
-    "personas": Kind(personas.build, _PERSONA, judged=True),
-    "leaves": Kind(leaves.build, "no run was scored by suite clini_eval", judged=True),
+    "medpmc": Kind(medpmc.build_doctors, "no run with dialogues was scored by suite medpmc"),
+    "personas": Kind(medpmc.build_personas, _PERSONA, judged=True),
+    "leaves": Kind(clinichat.build_leaves, "no run was scored by suite clini_eval", judged=True),
 }
 assert tuple(KINDS) == TABLE_NAMES
 

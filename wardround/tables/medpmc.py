@@ -1,11 +1,27 @@
-"""Med-PMC's tables of doctors (Tables 2 and 3): runs by mode, with the printed rows of that mode below."""
+"""Med-PMC's tables: doctors (Tables 2 and 3), information by round (Figure 4) and personas (section 3.2.3, Table 5)."""
 
+from collections import defaultdict
 from collections.abc import Sequence
 from typing import Any
 
+from cases import Case
+from nodes.context import Context
+from nodes.patients.medpmc.personas import Persona, drawn, profession_of
+from nodes.state.chart import Turn
+from nodes.workflow.admission import in_played_sex
+from scoring.medpmc.metrics import Gathered, Shares, curves
+from scoring.metrics.comparison import spearman
+from scoring.metrics.samples import EPOCH, PERCENT, over_cases
 from scoring.metrics.statistics import Estimate
+from scoring.metrics.text_overlap import words
 from wardround.analysis.published import published
+from wardround.analysis.summary import estimate_scores
+from wardround.analysis.transcripts import read_transcripts
+from wardround.config.experiment import ConfigurationError
 from wardround.store.recorded_run import RecordedRun
+from wardround.store.run_directory import Result
+from wardround.tables.figures import draw_information
+from wardround.tables.scores import score_form
 from wardround.tables.table import SPREAD, Column, Table, measured
 
 COLUMNS = {  # as printed
@@ -27,28 +43,34 @@ _NOTES = (
 )
 
 
-def build(runs: Sequence[RecordedRun]) -> list[Table]:
+def build_doctors(runs: Sequence[RecordedRun]) -> list[Table]:
     """Build Table 2 for runs with the standard patient, Table 3 for those with an actor: by mode, a row per run."""
     fitting = [run for run in runs if run.suite.name == "medpmc" and run.scored]
     by_actor: dict[bool, list[RecordedRun]] = {False: [], True: []}
     for run in fitting:
         context = run.experiment.context
         by_actor[context.patient == "medpmc" and context.actor].append(run)
-    return [_table(3 if actor else 2, actor, fitting_runs) for actor, fitting_runs in by_actor.items() if fitting_runs]
+    return [
+        _doctors_table(3 if actor else 2, actor, fitting_runs)
+        for actor, fitting_runs in by_actor.items()
+        if fitting_runs
+    ]
 
 
-def _table(number: int, actor: bool, runs: Sequence[RecordedRun]) -> Table:
+def _doctors_table(number: int, actor: bool, runs: Sequence[RecordedRun]) -> Table:
     rows: list[dict[str, Any]] = []
     printed_rows: list[int] = []
     for mode, title in MODES.items():
         ours = [run for run in runs if run.experiment.context.doctor_mode == mode]
-        rows += [_row(title, run.name, "ours", run.estimates) for run in ours]
+        rows += [_doctor_row(title, run.name, "ours", run.estimates) for run in ours]
         for printed in published("medpmc")["beside"] if ours else ():
             if (printed["actor"], printed["mode"]) == (actor, mode):
                 for doctor, cells in printed["doctors"].items():
                     printed_rows.append(len(rows))
                     means = {name: Estimate(n=0, mean=value) for name, value in zip(COLUMNS, cells, strict=False)}
-                    rows.append(_row(title, f"[{doctor}]", f"Table {printed['table']}, {printed['recall']}", means))
+                    rows.append(
+                        _doctor_row(title, f"[{doctor}]", f"Table {printed['table']}, {printed['recall']}", means)
+                    )
     columns = [
         Column("mode", "Mode", key=True),
         Column("by", "By", key=True),
@@ -59,6 +81,112 @@ def _table(number: int, actor: bool, runs: Sequence[RecordedRun]) -> Table:
     return Table(f"medpmc-table-{number}", name, columns, rows, _NOTES, beside=printed_rows)
 
 
-def _row(mode: str, doctor: str, by: str, means: dict[str, Estimate]) -> dict[str, Any]:
+def _doctor_row(mode: str, doctor: str, by: str, means: dict[str, Estimate]) -> dict[str, Any]:
     found = measured({name: means.get(name, Estimate(n=0)) for name in COLUMNS})
     return {"mode": mode, "by": by, "doctor": doctor, **found}
+
+
+INFORMATION = {"general": "General", "examination": "Examination", "image": "Images"}
+assert tuple(INFORMATION) == Gathered._fields[1:]
+_INFO, _GATHERED = "Info", "Avg. (gathering)"
+
+
+def build_information(runs: Sequence[RecordedRun]) -> list[Table]:
+    """Tabulate the share of each kind of information known after each round, a row per run and round.
+
+    All runs have as many rounds as the longest dialogue: a finished one keeps its last values.
+    """
+    found: dict[str, dict[str, list[Shares]]] = {}
+    for run in runs:
+        try:
+            found[run.name] = curves(read_transcripts(run.path, "medpmc").records)
+        except ConfigurationError:
+            continue
+    longest = max((len(curve) for curves_by_case in found.values() for curve in curves_by_case.values()), default=0)
+    rows: list[dict[str, Any]] = []
+    for name, curves_by_case in found.items():
+        cases = [case.partition(EPOCH)[0] for case in curves_by_case]
+        for round_index in range(longest if curves_by_case else 0):
+            shares = [curve[min(round_index, len(curve) - 1)] for curve in curves_by_case.values()]
+            kinds = dict(zip(INFORMATION, zip(*shares, strict=True), strict=True))
+            means = {kind: over_cases(zip(cases, values, strict=True), (0.0, 1.0)) for kind, values in kinds.items()}
+            rows.append({"run": name, "round": round_index + 1, **measured(means)})
+    columns = [
+        Column("run", "Run", key=True),
+        Column("round", "Round"),
+        *(Column(kind, title, form=".3f", mean=True, ends=(0.0, 1.0)) for kind, title in INFORMATION.items()),
+    ]
+    notes = [
+        "Share of the information known after each round: ROUGE-1 recall of the record in everything told so far; for "
+        "images, the share handed over (no value if no case has a picture that may be handed over). A consultation "
+        "that has ended keeps its last values; the paper averages only over consultations that continue.",
+        *_correlation_note(runs),
+    ]
+    title, pictures = "Information gathered by round", {"information": draw_information}
+    return [Table("information", title, columns, rows, notes, "Information by round.", pictures=pictures)]
+
+
+def _correlation_note(runs: Sequence[RecordedRun]) -> list[str]:
+    """Describe the correlation, over runs, between what a reply tells and what is gathered in the end (Figure 4b)."""
+    pairs = [
+        (run.estimates[_INFO].mean, run.estimates[_GATHERED].mean)
+        for run in runs
+        if {_INFO, _GATHERED} <= run.estimates.keys()
+    ]
+    known = [(info, gathered) for info, gathered in pairs if info is not None and gathered is not None]
+    found = spearman(known)
+    if found.rho is None:
+        return []
+    return [f"Correlation of Info with the average of gathering over {found.n} runs: Spearman's rho {found.rho:.2f}."]
+
+
+def build_personas(runs: Sequence[RecordedRun]) -> list[Table]:
+    """Tabulate each persona that an actor played in a run."""
+    return [_personas_of(run, len(runs) > 1) for run in runs]
+
+
+def persona_of_case(case: Case, context: Context, epoch: int) -> Persona:
+    """Return the persona of a case's patient in an epoch; each epoch has its own seed."""
+    seeded = context.in_epoch(epoch)
+    profession = context.patient_profession
+    if profession == "drawn":
+        profession = drawn(case.id, seeded.seed).profession
+    elif profession == "record":
+        profession = profession_of(case.patient.occupation, case.language)
+    return Persona(sex=in_played_sex(case, seeded).patient.sex, profession=profession)
+
+
+def _personas_of(run: RecordedRun, in_title: bool) -> Table:
+    context, suite = run.experiment.context, run.suite
+    played: dict[tuple[str, str], list[tuple[Result, list[tuple[str, Turn]]]]] = defaultdict(list)
+    for result, answers in run.each_dialogue():
+        if acted_turns := [(result.case_id, turn) for turn in answers.dialogue if turn.plain]:
+            persona = persona_of_case(run.cases[result.case_id], context, result.epoch)
+            played[persona.profession, persona.sex or "sex not recorded"].append((result, acted_turns))
+    rows: list[dict[str, Any]] = []
+    for (profession, sex), dialogues in sorted(played.items(), key=lambda one: one[0]):
+        turns = [turn for _, acted_turns in dialogues for turn in acted_turns]
+        means = {
+            "ratio": over_cases(
+                [(case, len(words(turn.text)) / max(1, len(words(turn.plain)))) for case, turn in turns]
+            ),
+            "plain": over_cases([(case, 100.0 * (turn.text == turn.plain)) for case, turn in turns], PERCENT),
+        }
+        means |= estimate_scores([result for result, _ in dialogues], suite)
+        counts = {"dialogues": len(dialogues), "replies": len(turns)}
+        rows.append({"persona": f"{profession.replace('_', ' ')}, {sex}", **counts, **measured(means)})
+    columns = [
+        Column("persona", "Persona", key=True),
+        Column("dialogues", "Dialogues"),
+        Column("replies", "Replies"),
+        Column("ratio", "Length", mean=True),
+        Column("plain", "Left plain", mean=True),
+        *(Column(name, title, form=score_form(suite), mean=True) for name, title in suite.titles.items()),
+    ]
+    notes = [
+        "Length: words of the reply divided by words before rephrasing, mean over replies. Left plain: percent of "
+        "replies said without rephrasing, because the rewriting was refused (facts, length) or changed nothing."
+    ]
+    title = f"Personas: {run.name}" if in_title else "Personas"
+    name = f"personas-{run.name.replace('/', '-')}" if in_title else "personas"
+    return Table(name, title, columns, rows, notes)

@@ -50,8 +50,7 @@ def _suite_table(runs: Sequence[RecordedRun], suite: Suite, name: str) -> Table:
             bounds[len(rows) - 1] = len(rows)
             rows.append({"run": f"{run.name}{AS_WRONG}", **measured(bound), **counts})
     floor_rows, floor_texts = _floor_rows(runs, suite)
-    caption = f"Scores by {suite.name}: mean and 95 % interval."
-    notes = [*_notes(runs, suite), *floor_texts]
+    caption, notes = f"Scores by {suite.name}: mean and 95 % interval.", [*_notes(runs, suite), *floor_texts]
     unranked = [*bounds.values(), *range(len(rows), len(rows) + len(floor_rows))]
     return Table(
         name, f"Scores ({suite.name})", _columns(suite), [*rows, *floor_rows], notes, caption, unranked, bounds,

@@ -17,7 +17,7 @@ from wardround.serving.loopback import as_data
 from wardround.store.recorded_run import RecordedRun
 from wardround.store.run_directory import Result
 from wardround.store.run_index import Key
-from wardround.tables.roles import roles_table
+from wardround.tables.models import roles_table
 from wardround.view.differing import Marked, differing
 from wardround.view.run_library import Shelf, ViewedRun
 

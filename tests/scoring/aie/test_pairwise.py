@@ -7,8 +7,7 @@ from hypothesis import strategies as st
 
 from llm import AnswerError, ModelSettings
 from scoring.aie import pairwise
-from scoring.aie.pairwise import ASPECTS, Duel, compare, length_bias, position_bias, tally
-from scoring.aie.pairwise_rules import Consultation
+from scoring.aie.pairwise import ASPECTS, Consultation, Duel, compare, length_bias, position_bias, tally
 from tests.scoring.transcripts_of_ours import aie, turn
 
 GOOD = Consultation.of(

@@ -3,14 +3,16 @@ from pathlib import Path
 
 import pytest
 
-from scoring.aie.choices import by_view, named, read_choices
 from scoring.aie.tournament import (
     Verdict,
+    by_view,
     correlations,
     difference_columns,
     majority,
+    named,
     of_pairs,
     outcome_columns,
+    read_choices,
     success,
     votes,
     with_people,

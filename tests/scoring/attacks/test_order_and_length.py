@@ -7,8 +7,7 @@ import pytest
 from llm import ModelSettings
 from scoring.aie import pairwise
 from scoring.aie.metrics import score_aie
-from scoring.aie.pairwise import ASPECTS, Duel, View, compare, length_bias, position_bias
-from scoring.aie.pairwise_rules import Consultation, PairView
+from scoring.aie.pairwise import ASPECTS, Consultation, Duel, PairView, View, compare, length_bias, position_bias
 from tests.scoring.attacks.test_nonsense_dialogue import nonsense
 from tests.scoring.transcripts_of_ours import aie, turn
 

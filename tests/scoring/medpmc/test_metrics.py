@@ -7,8 +7,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from scoring.medpmc.metrics import LEFT_OUT, METRICS, doctor_length, examination_share, imaging_pair, score_medpmc
-from scoring.medpmc.rounds import information_by_round
+from scoring.medpmc.metrics import (
+    LEFT_OUT,
+    METRICS,
+    doctor_length,
+    examination_share,
+    imaging_pair,
+    information_by_round,
+    score_medpmc,
+)
 from scoring.medpmc.transcripts import MedPmcTranscript
 from scoring.metrics.samples import Definition, Sample
 from tests.scoring.metrics.test_text_overlap import scorer

@@ -8,7 +8,7 @@ from cases import load_cases
 from llm import ModelSettings
 from nodes.state.chart import Turn
 from scoring.consultation import ConsultationAnswers
-from scoring.medpmc.patient_suite import suite
+from scoring.medpmc.suite import patient_suite as suite
 from tests.support.fake_server import ChatRequest, FakeServer
 
 CASE = load_cases("builtin")[0]

@@ -7,8 +7,7 @@ import pytest
 
 from nodes.state.chart import Turn
 from scoring.metrics.samples import estimates
-from scoring.mvme.marks import KEY, QUESTIONS, agreement, human_scores, read_marks, settle
-from scoring.mvme.replies import exchanges, heard, labelled
+from scoring.mvme.replies import KEY, QUESTIONS, agreement, exchanges, heard, human_scores, labelled, read_marks, settle
 from tests.graphs.scripting import builtin
 
 CASE = builtin("surgery-01")

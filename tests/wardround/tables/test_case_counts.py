@@ -6,7 +6,7 @@ import pytest
 
 from cases import load_cases
 from tests.support.commands import wardround
-from wardround.tables.case_counts import KINDS, case_counts
+from wardround.tables.medchain import CASE_KINDS, case_counts
 
 CASES = load_cases()
 
@@ -14,7 +14,7 @@ CASES = load_cases()
 def test_each_case_counts_once_for_a_name_and_both_levels_items_classes_and_treatments_are_there() -> None:
     table = case_counts([*CASES, CASES[0].model_copy(update={"key": type(CASES[0].key)()})])
     rows = table.frame
-    assert list(dict.fromkeys(rows["kind"])) == list(KINDS)
+    assert list(dict.fromkeys(rows["kind"])) == list(CASE_KINDS)
     departments = rows[rows["kind"] == "Department"]
     assert departments["cases"].sum() == len(CASES) + 1 and "not recorded" in set(departments["name"])
     physical = rows[(rows["kind"] == "Physical examination") & (rows["name"] == "Chest Examination")]

@@ -18,22 +18,7 @@ from wardround.config.selection import select_cases
 from wardround.store.recorded_run import RecordedRun, find_runs
 from wardround.store.run_directory import Result
 from wardround.store.traces import pack
-from wardround.tables import (
-    consensus,
-    contrasts,
-    dialogues,
-    ends,
-    error_propagation,
-    error_types,
-    figures,
-    icd10,
-    information,
-    leakage,
-    learning_curve,
-    orders,
-    roles,
-    scores,
-)
+from wardround.tables import ai_hospital, contrasts, ends, figures, leakage, medchain, medpmc, models, scores
 from wardround.tables.differences import differences_table
 from wardround.tables.latex import as_latex
 from wardround.tables.making import make_tables
@@ -197,7 +182,9 @@ def test_every_table_that_rests_on_rules_for_judges_says_so(tmp_path: Path) -> N
 
 def test_consensus_keeps_agreed_and_gave_up_apart_and_counts_cases_without_discussion(tmp_path: Path) -> None:
     found = [discussed("a", 0), discussed("b", 2), discussed("c", 4), discussed("d", 4, "rounds_used_up")]
-    (table,) = consensus.build(runs_of(tmp_path, one=[*found, discussed("e", 0, "no_discussion"), graded("f")]))
+    (table,) = ai_hospital.build_consensus(
+        runs_of(tmp_path, one=[*found, discussed("e", 0, "no_discussion"), graded("f")])
+    )
     (row,) = table.rows
     assert [row[f"after_{number}_mean"] for number in range(5)] == [0.25, 0.25, 0.5, 0.5, 0.75]
     assert (row["agreed_mean"], row["gave_up_mean"], row["discussed"], row["without"]) == (0.75, 0.25, 4, 2)
@@ -211,7 +198,7 @@ def test_orders_are_held_against_the_key_physical_and_auxiliary_apart(tmp_path: 
     for name, ordered in {"physical": physical, "odd": [*case.key.examination_items, "Tea leaves"]}.items():
         result = Result(case_id=case.id, epoch=0, termination="completed", answers=Answers(orders=ordered))
         found[name] = write_run(tmp_path / name, [result], **ids)
-    (table,) = orders.build(find_runs(found.values()))
+    (table,) = medchain.build_orders(find_runs(found.values()))
     both, all_of_it = len(case.key.examination_items), len(physical)
     first, second = table.rows
     assert (first["physical_mean"], first["auxiliary_mean"]) == (1.0, 0.0)
@@ -232,7 +219,7 @@ def test_orders_count_the_cases_whose_key_has_none_of_a_part(tmp_path: Path) -> 
         for epoch in (0, 1)
     ]
     ids = {"data": {"cases": str(file), "split": None}, "graph": "clinical_workflow"}
-    (table,) = orders.build(find_runs([write_run(tmp_path / "run", found, **ids)]))
+    (table,) = medchain.build_orders(find_runs([write_run(tmp_path / "run", found, **ids)]))
     (row,) = table.rows
     assert row["cases"] == 4
     assert (row["auxiliary_unscored"], row["auxiliary_n"]) == (2, 2)
@@ -255,7 +242,7 @@ def test_error_propagation_counts_the_cases_still_right_after_each_stage(tmp_pat
         for name, values in {"a": (1, 1, 1, 1, 1, 1), "b": (1, 0, 0.4, 1, 1, 1), "c": (0, 1, 1, 1, 1, 1)}.items()
     ]
     run = write_run(tmp_path / "run", found, graph="clinical_workflow")
-    (table,) = error_propagation.build(find_runs([run]))
+    (table,) = medchain.build_error_propagation(find_runs([run]))
     assert [row["still_right"] for row in table.rows] == [2, 1, 1, 1, 1]
     assert [row["accuracy_mean"] for row in table.rows[:3]] == [2 / 3, 0.5, 1.0]
 
@@ -291,7 +278,7 @@ def test_roles_sum_calls_tokens_and_cost_and_tell_latencies_apart(tmp_path: Path
     slow = [call("slow", seconds=21.0, cost=0.1, error="model_error: x", repaired=True)]
     unpriced = [call("p", role="patient", cached=True)]
     path = write_run(tmp_path / "run", [], {("a", 0): fast, ("b", 0): slow + unpriced})
-    (table,) = roles.build(find_runs([path]))
+    (table,) = models.build_roles(find_runs([path]))
     doctor, patient = table.rows
     assert (doctor["calls"], doctor["input_tokens"], doctor["output_tokens"]) == (20, 57, 19)
     assert doctor["cost"] == pytest.approx(2.0) and shown(table, 1)["cost"].text == "-"
@@ -303,18 +290,18 @@ def test_roles_say_of_how_many_calls_no_tokens_are_known(tmp_path: Path) -> None
     cached, counted = call("b", cached=True, attempts=0), call("c", input_tokens=3)
     others = [cached, counted, call("d", error="model_error: x"), call("e", model="offline", attempts=0)]
     path = write_run(tmp_path / "run", [], {("a", 0): [call("a"), *others]})
-    (table,) = roles.build(find_runs([path]))
+    (table,) = models.build_roles(find_runs([path]))
     assert table.notes[-1] == "No token usage was reported for 1 call: tokens and cost are too low."
 
 
 def test_roles_name_a_trace_of_which_a_part_is_lost(tmp_path: Path) -> None:
     (run,) = find_runs([write_run(tmp_path / "run", [], {("a", 0): [call("one")], ("b", 0): [call("other")]})])
-    (whole,) = roles.build([run])
+    (whole,) = models.build_roles([run])
     file, _ = (file for file, _ in run.each_trace())
     pack(file)
     packed = kept_at(file)
     packed.write_bytes(packed.read_bytes()[:-9])
-    (short,) = roles.build([run])
+    (short,) = models.build_roles([run])
     assert not any("Calls are missing" in note for note in whole.notes)
     (said,) = (note for note in short.notes if "Calls are missing" in note)
     assert str(packed) in said and f"wardround doctor {run.path}" in said
@@ -329,15 +316,15 @@ def test_roles_hold_the_calls_of_one_trace_at_a_time(tmp_path: Path, monkeypatch
     (run,) = find_runs([write_run(tmp_path / "run", [], traces)])
     seen: list[weakref.ref[Call]] = []
     alive = []
-    counted = roles.tally
+    counted = models.tally
 
-    def counting(calls: list[Call], tallies: roles.Tallies) -> None:
+    def counting(calls: list[Call], tallies: models.Tallies) -> None:
         counted(calls, tallies)
         seen.extend(weakref.ref(one) for one in calls)
         alive.append(sum(one() is not None for one in seen))
 
-    monkeypatch.setattr(roles, "tally", counting)
-    roles.build([run])
+    monkeypatch.setattr(models, "tally", counting)
+    models.build_roles([run])
     assert len(seen) == 5 and len(alive) == 5 and max(alive) <= 2
 
 
@@ -348,7 +335,7 @@ def test_icd10_says_why_chinese_cases_are_left_out(tmp_path: Path) -> None:
     chinese = next(case for case in load_cases("builtin") if case.language == "zh")
     path = write_run(tmp_path / "run", [graded(chinese.id)], data={"case_ids": [chinese.id]})
     with pytest.raises(DoesNotFitError, match="no Chinese list of terms"):
-        icd10.build(find_runs([path]))
+        ai_hospital.build_icd10(find_runs([path]))
 
 
 @pytest.mark.slow
@@ -358,7 +345,7 @@ def test_icd10_links_chinese_cases_to_the_list_that_the_run_names(tmp_path: Path
     chinese = next(case for case in load_cases("builtin") if case.language == "zh")
     (tmp_path / "terms.csv").write_text(f"A00.001,{chinese.key.diagnosis[0]}\nB00.001,另一种病\n", "utf-8")
     data = {"case_ids": [chinese.id], "terms": str(tmp_path / "terms.csv")}
-    (table,) = icd10.build(find_runs([write_run(tmp_path / "run", [graded(chinese.id)], data=data)]))
+    (table,) = ai_hospital.build_icd10(find_runs([write_run(tmp_path / "run", [graded(chinese.id)], data=data)]))
     assert table.rows[0]["cases"] == 1 and any("terms.csv" in note for note in table.notes)
 
 
@@ -370,17 +357,19 @@ def test_icd10_links_cases_of_another_language_to_the_list_that_the_run_names(
     save_cases([case], tmp_path / "cases.jsonl")
     (tmp_path / "terms.csv").write_text(f"I21.9;{disease}\n", "utf-8")
     data = Data(cases=str(tmp_path / "cases.jsonl"), terms=str(tmp_path / "terms.csv"))
-    (table,) = icd10.build(find_runs([write_run(tmp_path / "run", [graded(case.id)], data=data)]))
+    (table,) = ai_hospital.build_icd10(find_runs([write_run(tmp_path / "run", [graded(case.id)], data=data)]))
     assert table.rows[0]["language"] == language
     with pytest.raises(DoesNotFitError, match=f"all cases are {language}, and no {language} list of terms is included"):
-        icd10.build(find_runs([write_run(tmp_path / "other", [graded(case.id)], data=Data(cases=data.cases))]))
+        ai_hospital.build_icd10(
+            find_runs([write_run(tmp_path / "other", [graded(case.id)], data=Data(cases=data.cases))])
+        )
 
 
 def test_icd10_of_american_english_goes_by_the_built_in_list(tmp_path: Path) -> None:
     case = load_cases()[0].model_copy(update={"language": "en-US", "examinations": ExaminationRecord()})
     save_cases([case], tmp_path / "cases.jsonl")
     data = Data(cases=str(tmp_path / "cases.jsonl"))
-    (table,) = icd10.build(find_runs([write_run(tmp_path / "run", [graded(case.id)], data=data)]))
+    (table,) = ai_hospital.build_icd10(find_runs([write_run(tmp_path / "run", [graded(case.id)], data=data)]))
     assert table.rows[0]["language"] == "en-US"
 
 
@@ -398,7 +387,7 @@ def test_icd10_takes_the_diseases_that_the_splitter_named_and_leaves_out_cases_t
     ]
     found = [graded(case.id, answers={"report": report}) for case in (first, second)]
     path = write_run(tmp_path / "run", found, {(first.id, 0): calls, (second.id, 0): calls[:1]}, data=data)
-    (table,) = icd10.build(find_runs([path]))
+    (table,) = ai_hospital.build_icd10(find_runs([path]))
     (row,) = table.rows
     assert (row["cases"], row["entities_mean"], row["code_R_mean"], row["code_P_mean"]) == (1, 2.0, 100.0, 50.0)
     assert any("split by a model" in note for note in table.notes)
@@ -414,8 +403,8 @@ def test_error_types_count_the_diagnoses_graded_lowest_by_what_the_judge_said(tm
     }
     found = [*(graded(name, 1.0) for name in names), graded("right", 4.0)]
     path = write_run(tmp_path / "run", found, calls, suite="mvme")
-    (row,) = error_types.build(find_runs([path]))[0].rows
-    assert [row[name] for name in error_types.TITLES] == [2, 0, 1]
+    (row,) = ai_hospital.build_error_types(find_runs([path]))[0].rows
+    assert [row[name] for name in ai_hospital.ERROR_TITLES] == [2, 0, 1]
     assert (row["lowest"], row["not_sorted"]) == (4, 1)
     assert row["omitted_examination_share_mean"] == pytest.approx(2 / 3)
 
@@ -435,7 +424,7 @@ def test_dialogues_count_the_answered_turns_and_the_requests_at_the_desk_as_a_ha
         turn("doctor", "Thank you."),
     ]
     path = write_run(tmp_path / "run", [graded("a", answers={"dialogue": dialogue}), graded("b")])
-    (row,) = dialogues.build(find_runs([path]))[0].rows
+    (row,) = ai_hospital.build_dialogues(find_runs([path]))[0].rows
     assert (row["dialogues"], row["pairs"], row["tests"]) == (1, 2, 1)
 
 
@@ -447,7 +436,7 @@ def test_turns_are_counted_until_a_disease_is_named_where_the_patient_tells_what
     early = dialogue("opening", "suspected_disease", "differential", "confirmatory_tests")
     never = dialogue("opening", "other", "results", "other", "other")
     results = [graded("a", answers=early), graded("b", answers=never)]
-    _, table = dialogues.build(find_runs([write_run(tmp_path / "run", results)]))
+    _, table = ai_hospital.build_dialogues(find_runs([write_run(tmp_path / "run", results)]))
     (row,) = table.rows
     assert (row["before_mean"], row["after_mean"]) == (3.0, 1.5)
     assert (row["first_mean"], row["named_mean"]) == (2.0, 0.5)
@@ -460,7 +449,7 @@ def test_icd10_finds_what_a_report_names_by_all_three_rules(tmp_path: Path) -> N
     case = next(case for case in load_cases("builtin") if case.language == "en" and case.key.diagnosis)
     report = {"symptoms": "", "examinations": "", "diagnosis": case.key.diagnosis, "basis": "", "treatment": ""}
     path = write_run(tmp_path / "run", [graded(case.id, answers={"report": report})], data={"case_ids": [case.id]})
-    (table,) = icd10.build(find_runs([path]))
+    (table,) = ai_hospital.build_icd10(find_runs([path]))
     (row,) = table.rows
     assert row["cases"] == 1
     assert [row[f"{rule}_F1_mean"] for rule in ("published", "code", "category")] == [100.0, 100.0, 100.0]
@@ -504,7 +493,7 @@ def test_a_learning_curve_is_over_the_first_run_on_the_same_cases_in_the_order_o
         ]
         return write_run(tmp_path / name, found, graph="clinical_workflow", data={"split": "train", "limit": 10})
 
-    (table,) = learning_curve.build(find_runs([run_of("fixed", 0.0), run_of("growing", 0.25)]))
+    (table,) = medchain.build_learning_curve(find_runs([run_of("fixed", 0.0), run_of("growing", 0.25)]))
     frame = table.frame.set_index(["run", "block"])
     assert frame.loc["fixed", "average_mean"].tolist() == pytest.approx([0.025, 0.125, 0.225, 0.325, 0.425])
     assert frame.loc["growing", "gain_mean"].tolist() == pytest.approx([0.0, 0.0, 0.125, 0.25, 0.25])
@@ -513,7 +502,7 @@ def test_a_learning_curve_is_over_the_first_run_on_the_same_cases_in_the_order_o
 
 def test_a_learning_curve_needs_an_average_and_a_case_for_each_block(tmp_path: Path) -> None:
     with pytest.raises(DoesNotFitError, match="fewer than 5 cases"):
-        learning_curve.build(runs_of(tmp_path, one=[graded("a")]))
+        medchain.build_learning_curve(runs_of(tmp_path, one=[graded("a")]))
 
 
 @pytest.mark.slow
@@ -556,14 +545,14 @@ def test_information_is_shown_by_round_with_a_figure(tmp_path: Path) -> None:
         found.append(graded(case.id, answers=ConsultationAnswers(dialogue=said)))
     settings = {"data": {"case_ids": [case.id for case in told], "split": "test"}, "workflow": {"patient": "medpmc"}}
     runs = find_runs([write_run(tmp_path / "one", found, graph="consultation", **settings)])
-    (table,) = information.build(runs)
+    (table,) = medpmc.build_information(runs)
     assert [row["round"] for row in table.rows] == [1, 2]
     assert all(row["general_n"] == 2 and row["image_n"] == 0 for row in table.rows)
     first, second = (row["general_mean"] for row in table.rows)
     assert 0 < first < second <= 1
     assert "Round" in figures.as_svg(figures.draw_information(table))
     beside = write_run(tmp_path / "short", found[1:], graph="consultation", **settings)
-    (both,) = information.build(find_runs([runs[0].path, beside]))
+    (both,) = medpmc.build_information(find_runs([runs[0].path, beside]))
     of_short = [row for row in both.rows if row["run"] == "short"]
     assert [row["round"] for row in of_short] == [1, 2], "who has ended keeps what they know as long as others go on"
     assert of_short[0]["general_mean"] == of_short[1]["general_mean"]

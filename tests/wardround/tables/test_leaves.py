@@ -6,7 +6,7 @@ from tests.support.recorded_runs import graded, write_run
 from wardround.config.experiment import Experiment
 from wardround.run.runner import run_experiment
 from wardround.store.recorded_run import find_runs
-from wardround.tables import leaves
+from wardround.tables import clinichat
 from wardround.tables.making import make_tables
 
 
@@ -15,7 +15,7 @@ async def test_each_number_has_a_row_and_each_run_a_column(tmp_path: Path) -> No
         asked = {"graph": "reconstruction", "suite": "clini_eval_paper", "data": {"case_ids": ["dentistry-05"]}}
         experiment = Experiment.model_validate({**asked, "workflow": {"reconstruction": way}})
         await run_experiment(experiment, tmp_path / way)
-    (table,) = leaves.build(find_runs([tmp_path / "direct", tmp_path / "interactive"]))
+    (table,) = clinichat.build_leaves(find_runs([tmp_path / "direct", tmp_path / "interactive"]))
     rows = {row["leaf"]: row for row in table.rows}
     assert len(rows) == 34 and sum(row["maximum"] for row in rows.values()) == 100
     assert rows["Chief Complaint"]["0_mean"] > 0 and rows["Medical Exam"]["1_n"] == 1

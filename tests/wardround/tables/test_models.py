@@ -15,7 +15,7 @@ def test_each_model_has_the_roles_that_it_answered_for_and_what_its_card_names(t
     }
     spoken = {"doctor": ["mini"], "patient": ["offline"], "summarizing": ["mini", "other"]}
     write_run(tmp_path / "one", [graded("a", models=spoken)], model=blocks)
-    (table,) = models.build(find_runs([tmp_path]))
+    (table,) = models.build_models(find_runs([tmp_path]))
     assert [column.title for column in table.columns] == [
         *("Run", "Model", "Spec", "Maker", "Size", "Precision", "Roles"),
     ]
@@ -32,7 +32,7 @@ def test_each_model_has_the_roles_that_it_answered_for_and_what_its_card_names(t
 
 def test_without_a_card_the_table_says_where_one_stands_and_without_an_answer_there_is_none(tmp_path: Path) -> None:
     write_run(tmp_path / "one", [graded("a", models={"doctor": ["openai:m"]})])
-    (table,) = models.build(find_runs([tmp_path / "one"]))
+    (table,) = models.build_models(find_runs([tmp_path / "one"]))
     assert "[model.NAME]" in table.notes[0]
     write_run(tmp_path / "none", [])
     (made,) = make_tables(find_runs([tmp_path / "none"]), ["models"])

@@ -12,7 +12,7 @@ from tests.support.recorded_runs import graded, write_run
 from wardround.config.experiment import Experiment
 from wardround.run.runner import run_experiment
 from wardround.store.recorded_run import find_runs
-from wardround.tables import personas
+from wardround.tables import medpmc
 from wardround.tables.making import make_tables
 
 
@@ -29,7 +29,7 @@ async def test_ten_epochs_of_a_case_play_all_ten_personas_and_each_has_its_row(t
         }
     )
     await run_experiment(experiment, tmp_path / "run")
-    (table,) = personas.build(find_runs([tmp_path / "run"]))
+    (table,) = medpmc.build_personas(find_runs([tmp_path / "run"]))
     professions = ("doctor", "farmer", "office worker", "student", "worker")
     expected = [f"{profession}, {sex}" for profession in professions for sex in ("female", "male")]
     assert sorted(row["persona"] for row in table.rows) == sorted(expected)
@@ -43,7 +43,7 @@ def test_the_averages_of_a_suite_are_among_a_personas_columns(tmp_path: Path) ->
     scores = dict.fromkeys(SUITES["medpmc"].published, 40.0)
     played = graded("dentistry-05", answers=ConsultationAnswers(dialogue=said)).model_copy(update={"scores": scores})
     settings: dict[str, Any] = {"graph": "consultation", "suite": "medpmc", "workflow": {"patient": "medpmc"}}
-    (table,) = personas.build(find_runs([write_run(tmp_path / "one", [played], **settings)]))
+    (table,) = medpmc.build_personas(find_runs([write_run(tmp_path / "one", [played], **settings)]))
     averages = SUITES["medpmc"].means
     assert averages and averages.keys() <= {column.name for column in table.columns}
     assert [table.rows[0][f"{name}_mean"] for name in averages] == [40.0] * len(averages)

@@ -6,19 +6,15 @@ from typer.main import get_group
 
 from scoring.suite import SUITES
 from wardround.commands.plugin_options import open_doors
-from wardround.commands.score.aie import aie
-from wardround.commands.score.aie_simulator import aie_simulator
+from wardround.commands.score.ai_hospital import consensus, icd10, mvme
+from wardround.commands.score.aie import aie, mcq
 from wardround.commands.score.clini_eval import clini_eval
-from wardround.commands.score.consensus import consensus
-from wardround.commands.score.icd10 import icd10
-from wardround.commands.score.mcq import mcq
 from wardround.commands.score.medpmc import medpmc
-from wardround.commands.score.mvme import mvme
 from wardround.commands.score.output import command
 from wardround.commands.score.pairwise import aie_pairwise
 from wardround.commands.score.replies import replies
 from wardround.commands.score.rescored import rescoring_by
-from wardround.commands.score.simulator import simulator
+from wardround.commands.score.simulator import aie_simulator, simulator
 
 FOREIGN = (mcq, mvme, icd10, consensus, aie, aie_simulator, aie_pairwise, medpmc, simulator, replies, clini_eval)
 

@@ -14,8 +14,7 @@ from cases.text.words import language_of
 from llm import Role
 from scoring.asking import ask_each
 from scoring.medpmc.judges import consultation_judge, patient_judge, persona_judge, view
-from scoring.medpmc.metrics import AVERAGES, SUPPORT, EntityRule, Window, score_medpmc, support
-from scoring.medpmc.rounds import information_by_round
+from scoring.medpmc.metrics import AVERAGES, SUPPORT, EntityRule, Window, information_by_round, score_medpmc, support
 from scoring.medpmc.suite import suite
 from scoring.medpmc.transcripts import MedPmcTranscript
 from scoring.metrics.recall import RecallName

@@ -13,18 +13,19 @@ import typer
 from cases.text.words import language_of
 from llm import ModelSettings
 from llm.specs import HUMAN
-from scoring.aie.choices import named, read_choices, verdicts
 from scoring.aie.metrics import score_aie
-from scoring.aie.pairwise import ASPECTS, ROLES, Duel, View, compare, length_bias, position_bias, tally
-from scoring.aie.pairwise_rules import Consultation
+from scoring.aie.pairwise import ASPECTS, ROLES, Consultation, Duel, View, compare, length_bias, position_bias, tally
 from scoring.aie.tournament import (
-    Source,
+    Rater,
     Verdict,
     difference_columns,
     majority,
+    named,
     of_pairs,
     outcome_columns,
+    read_choices,
     success,
+    verdicts,
     votes,
 )
 from scoring.aie.transcripts import AieTranscript
@@ -32,7 +33,7 @@ from scoring.asking import ask_each
 from scoring.metrics.samples import PERCENT, Samples, estimates
 from wardround.commands.exit_codes import refuse
 from wardround.commands.options import separated
-from wardround.commands.score.mcq import diagnosed
+from wardround.commands.score.aie import diagnosed
 from wardround.commands.score.output import ExtraTable, Scores, asked_of_rules, refuse_records, writable, write_drawn
 from wardround.commands.score.transcripts import (
     LeaveOut,
@@ -48,14 +49,14 @@ from wardround.commands.score.transcripts import (
 from wardround.rating.agreement import agreement_table
 from wardround.rating.items import Key
 from wardround.rating.marks import read_marks
+from wardround.tables.aie import Columns, agreement, matrix, win_rates
 from wardround.tables.table import Table
-from wardround.tables.tournament import Columns, agreement, matrix, win_rates
 
 _VIEWS: Mapping[str, tuple[View, ...]] = {"doctor": ("doctor",), "patient": ("patient",), "both": ("doctor", "patient")}
 _PAIRS = {"all": None, "closed": 2, "mixed": 1, "open": 0}  # number of closed-model doctors in a pair
 
 Duels = Mapping[tuple[str, str, str], Duel]  # by case and the two doctors
-Verdicts = Mapping[View, Mapping[Source, list[Verdict]]]
+Verdicts = Mapping[View, Mapping[Rater, list[Verdict]]]
 
 
 def aie_pairwise(
@@ -188,7 +189,7 @@ def _not_played(choices: Sequence[Verdict], by_case: Mapping[str, Collection[str
         )
 
 
-def _tables_by_view(by_view: Verdicts, draw: Callable[[View, Mapping[Source, list[Verdict]]], Table]) -> list[Table]:
+def _tables_by_view(by_view: Verdicts, draw: Callable[[View, Mapping[Rater, list[Verdict]]], Table]) -> list[Table]:
     """Return a table for each view with judgements."""
     return [table for view, by_source in by_view.items() if (table := draw(view, by_source)).rows]
 
@@ -265,7 +266,7 @@ def _choices(files: Sequence[Path], names: Sequence[str]) -> Iterator[Verdict]:
             yield replace(one, rater=f"{one.rater or file.stem}{repeat}")
 
 
-def _with_majority(given: Mapping[Source, list[Verdict]]) -> dict[Source, list[Verdict]]:
+def _with_majority(given: Mapping[Rater, list[Verdict]]) -> dict[Rater, list[Verdict]]:
     """Add the majority of people's choices, if several people judged the same."""
     people = given.get("people", [])
     several = any(len(raters) > 1 for by_item in votes(people).values() for raters in by_item.values())
@@ -279,7 +280,7 @@ def _with_majority(given: Mapping[Source, list[Verdict]]) -> dict[Source, list[V
 def _verdicts(judged: Mapping[View, Duels], choices: Sequence[Verdict], views: Collection[View]) -> Verdicts:
     """Return the verdicts of people and of the judge, by view; views without verdicts are left out."""
     sides = {"one": 1, "other": -1, "tie": 0}
-    found: dict[View, dict[Source, list[Verdict]]] = {}
+    found: dict[View, dict[Rater, list[Verdict]]] = {}
     for view in views:
         if chosen := [one for one in choices if one.view == view]:
             found[view] = {"people": chosen}
@@ -294,7 +295,7 @@ def _verdicts(judged: Mapping[View, Duels], choices: Sequence[Verdict], views: C
 
 def _columns(verdicts: Verdicts, scores: Mapping[str, Samples]) -> dict[str, dict[tuple[str, ...], float]]:
     """Return the columns of Figure 5: people's outcomes, the judge's, and differences of the automatic metrics."""
-    sources: tuple[Source, ...] = ("people", "judge")
+    sources: tuple[Rater, ...] = ("people", "judge")
     columns: dict[str, dict[tuple[str, ...], float]] = {}
     for source in sources:
         for view, given in verdicts.items():

@@ -12,8 +12,19 @@ import typer
 from cases.text.record_sentences import facts_of
 from scoring.metrics.samples import Samples, estimates
 from scoring.metrics.statistics import Estimate
-from scoring.mvme.marks import KEY, QUESTIONS, Key, Marks, agreement, human_scores, read_marks, settle
-from scoring.mvme.replies import Exchange, exchanges, labelled
+from scoring.mvme.replies import (
+    KEY,
+    QUESTIONS,
+    Exchange,
+    Key,
+    Marks,
+    agreement,
+    exchanges,
+    human_scores,
+    labelled,
+    read_marks,
+    settle,
+)
 from wardround.analysis.rescoring import context_for
 from wardround.analysis.simulators import Trial, judge_played
 from wardround.commands.exit_codes import refuse

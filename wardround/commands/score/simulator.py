@@ -1,9 +1,12 @@
-"""``wardround score simulator``: test a patient system on labelled items."""
+"""``wardround score simulator`` and ``aie-simulator``: patient systems on labelled items, AIE's tests and dialogues."""
 
 import re
-from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
+from statistics import correlation
 from typing import Annotated, Any, Literal
 
 import anyio
@@ -11,35 +14,249 @@ import typer
 from pydantic import ValidationError
 
 from cases import Case, load_cases
+from cases.importers.source import Source
 from cases.registry import nearest
 from cases.validation import in_a_line
 from llm import ModelSpecError, Role
 from llm.specs import OFFLINE, model_of
 from nodes.context import Context
 from nodes.patients.systems import PATIENTS
-from scoring.aie.simulator import LENGTH, confusion
+from scoring.aie.simulator import LENGTH, beside_people, confusion, keyword_precision, replies, score_simulator
 from scoring.aie.simulator_set import Played, SimulatorItem, as_tests, misfits, read_items, shipped_files
-from scoring.aie.transcripts import ACTIONS
+from scoring.aie.transcripts import ACTIONS, SimulatorTest, read_simulator_tests
 from scoring.medpmc.judges import patient_judge, persona_judge
 from scoring.medpmc.patient_judgements import ASPECTS
-from scoring.metrics.samples import PERCENT, Definition, estimates
+from scoring.metrics.comparison import spearman
+from scoring.metrics.samples import EPOCH, PERCENT, Definition, estimates
 from scoring.metrics.statistics import Ends, Estimate
 from scoring.mvme.reply_judges import consistency_judge, examination_judge, relevance_judge
+from wardround.analysis.simulator_tests import (
+    cases_of,
+    lacking_dialogue,
+    play_tests,
+    questions_of,
+    tests_of_run,
+    write_tests,
+)
 from wardround.analysis.simulators import Trial, judge_patient_actor, judge_replies, measure
+from wardround.commands.case_files import not_over
 from wardround.commands.exit_codes import refuse
 from wardround.commands.printing import reason
-from wardround.commands.score.aie_simulator import (
-    ByTurn,
-    OutFolder,
-    TestOptions,
-    kind_of_source,
-    played_runs,
-    played_tests,
+from wardround.commands.score.output import (
+    ExtraTable,
+    ModeOption,
+    Scores,
+    of_each,
+    refuse_records,
+    writable,
+    write_drawn,
 )
-from wardround.commands.score.output import ExtraTable, ModeOption, Scores, refuse_records
-from wardround.commands.score.transcripts import LeaveOut, read_files
+from wardround.commands.score.transcripts import LeaveOut, cell, names_of, p_cell, read_files, without
 from wardround.config.experiment_file import parse_models
-from wardround.tables.table import as_markdown
+from wardround.store.recorded_run import find_runs
+from wardround.tables.aie import ALL, confusion_tables, simulators_table, tracking_table
+from wardround.tables.table import Table, as_markdown
+
+ByTurn = Annotated[Literal["turn"] | None, typer.Option("--by", help="Also print a row for each round (turn).")]
+OutFolder = Annotated[
+    Path | None,
+    typer.Option(
+        "--out",
+        metavar="DIR",
+        help="Write the rows for each round to this directory, as CSV, LaTeX and figure (AIE, Figure 3a).",
+    ),
+]
+WITHOUT_TRACKER = " without tracker"
+BY_RULE = (
+    "Actions and expected answers were found in the doctor's words by rules, not labelled by people. "
+    "For a tracker that uses the same rules, TRACKING and kappa are meaningless."
+)
+
+
+@dataclass(frozen=True)
+class TestOptions:
+    """What to leave out of tests, what to print and write, and where their cases are."""
+
+    by: Literal["turn"] | None = None
+    leave_out: Sequence[str] | None = None
+    replies: Path | None = None
+    out: Path | None = None
+    cases: str = "builtin"
+
+
+def aie_simulator(
+    files: Annotated[
+        list[Path], typer.Argument(metavar="FILES", help="Simulator test files with replies, one for each simulator.")
+    ],
+    mode: ModeOption = "sound",
+    people: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Test file with people's replies, to correlate with.")
+    ] = None,
+    by: ByTurn = None,
+    leave_out: LeaveOut = None,
+    out: OutFolder = None,
+) -> Scores:
+    """Score patient simulators by the metrics of AIE.
+
+    All metrics are in percent, over all files together and by simulator and round (Figure 3a). Also printed: tracked
+    actions against people's, and the correlation with people's replies.
+    """
+    tests = without(read_files(read_simulator_tests, files), leave_out, lambda one: one.id)
+    for file, records in zip(files, tests, strict=True):
+        if not any(replies(records)):
+            refuse(f"{file}: has no replies (prediction); to add them, run `wardround score simulator {file} -o FILE`")
+    human_tests = (
+        [test for records in read_files(read_simulator_tests, [people]) for test in records] if people else None
+    )
+    tests_by_name = dict(zip(names_of(files), tests, strict=True))
+    found = _simulator_scores("aie-simulator", tests_by_name, mode, TestOptions(by, leave_out, None, out), beside=True)
+    return replace(found, tables=list(_human_correlations(tests_by_name, mode, human_tests)))
+
+
+def kind_of_source(path: Path) -> Literal["items", "tests", "runs"]:
+    """Return what a path holds for testing simulators; exits if it is a file that cannot be read."""
+    if path.is_dir():
+        return "runs"
+    source = Source(path)
+    is_test_file = "patient_test" in source.first
+    refuse_records(source.problems)
+    return "tests" if is_test_file else "items"
+
+
+def played_tests(
+    files: Sequence[Path], patient: str | None, context: Context, mode: Definition, options: TestOptions
+) -> Scores:
+    """Play AIE's test files with a patient, and score its replies."""
+    writable(options.out)
+    if options.replies is not None:
+        not_over(options.replies, *files, options.cases)
+    read = without(read_files(read_simulator_tests, files), options.leave_out, lambda one: one.id)
+    tests = [test for records in read for test in records]
+    cases: dict[str, Case] = {}
+    known = {case.id: case for case in load_cases(options.cases)}
+    for file, records in zip(files, read, strict=True):
+        found, problems = cases_of(file, records, known)
+        refuse_records(problems)
+        cases |= found
+    if len(cases) < len(tests):
+        repeated = next(name for name, count in Counter(test.id for test in tests).items() if count > 1)
+        refuse(f"{', '.join(map(str, files))}: patient {repeated} occurs twice; give each patient once")
+    if not questions_of(tests):
+        refuse(f"{files[0]}: no test has a question (patient_test.ROUND.ACTION.question) to ask")
+    trial = Trial(cases, context)
+    name = patient or "saps"
+    played = anyio.run(play_tests, trial, tests, name)
+    name += "" if context.tracker else WITHOUT_TRACKER
+    if options.replies is not None:
+        write_tests(options.replies, files[0], played)
+    notes = [f"{place}: no answer: {reason}" for place, reason in trial.failures.items()]
+    if short := lacking_dialogue(tests):
+        patient_id, turn, _ = short[0]
+        notes.append(
+            f"{len(short)} questions are asked after a shorter dialogue than their round implies, because `history` is "
+            f"shorter or missing; the first is for patient {patient_id} in round {turn}."
+        )
+    asked = [
+        one for test in tests for by_kind in test.patient_test.values() for one in by_kind.values() if one.question
+    ]
+    if unchecked := sum(one.human_state is one.human_answer is None for one in asked):
+        notes.append(
+            f"{unchecked} questions are a model's drafts that no person has checked (`wardround cases confirm`)."
+        )
+    return _simulator_scores(
+        "simulator", {name: played}, mode, options, beside=True, notes=notes, failed=bool(trial.failures)
+    )
+
+
+def played_runs(
+    paths: Sequence[Path], patient: str | None, context: Context, mode: Definition, options: TestOptions
+) -> Scores:
+    """Score the doctor's turns in runs' dialogues with the recorded replies, or with those of another patient."""
+    runs = find_runs(paths)
+    recorded = without([tests_of_run(run) for run in runs], options.leave_out, lambda one: one.id.partition(EPOCH)[0])
+    tests_by_name: dict[str, Sequence[SimulatorTest]] = {}
+    notes = [BY_RULE]
+    for run, tests in zip(runs, recorded, strict=True):
+        if patient is not None:
+            trial = Trial({test.id: run.cases[test.id.partition(EPOCH)[0]] for test in tests}, context)
+            tests = anyio.run(play_tests, trial, tests, patient)
+            notes += [f"{run.name}, {place}: no answer: {reason}" for place, reason in trial.failures.items()]
+        if tests:
+            player = patient if patient is None or context.tracker else f"{patient}{WITHOUT_TRACKER}"
+            tests_by_name[run.name if player is None else f"{player}, {run.name}"] = tests
+    if not tests_by_name:
+        refuse(f"{paths[0]}: has no dialogue with a reply; expected a run of graph consultation or dispute_resolution")
+    return _simulator_scores("simulator", tests_by_name, mode, options, notes=notes, failed=len(notes) > 1)
+
+
+def _simulator_scores(
+    suite: str,
+    tests_by_name: Mapping[str, Sequence[SimulatorTest]],
+    mode: Definition,
+    options: TestOptions,
+    *,
+    beside: bool = False,
+    notes: Sequence[str] = (),
+    failed: bool = False,
+) -> Scores:
+    """Return the metrics over all simulators, and a table by simulator and round."""
+    tests = [test for records in tests_by_name.values() for test in records]
+    all_notes = list(notes)
+    if mode == "sound":
+        all_notes.append(
+            "PRECISION is our addition: of the replies with a metric's keyword, the share that should have it."
+        )
+    metrics, files = _simulator_metrics(tests, mode), of_each(tests_by_name, partial(_simulator_metrics, mode=mode))
+    if empty := [name for name, one in metrics.items() if one.mean is None]:
+        all_notes.append(
+            f"{', '.join(empty)}: unscored, because no such question was asked or, for TRACKING, no action was tracked."
+        )
+    figure = simulators_table(tests_by_name, mode, beside=beside)
+    tracked = [
+        *([] if (tracking := tracking_table(tests_by_name)) is None else [tracking]),
+        *confusion_tables(tests_by_name),
+    ]
+    if options.out is not None:
+        write_drawn([figure, *tracked], options.out)
+    printed = figure if options.by else _over_rounds(figure)
+    n = len({test.id for test in tests})
+    drawn = [printed, *tracked]
+    return Scores(suite, mode, n, metrics, notes=all_notes, failed=failed, drawn=drawn, files=files)
+
+
+def _simulator_metrics(tests: Sequence[SimulatorTest], mode: Definition) -> dict[str, Estimate]:
+    """Return AIE's metrics; in sound mode, with the precision of the keywords."""
+    is_sound = mode == "sound"
+    samples = score_simulator(tests, mode) | (keyword_precision(tests) if is_sound else {})
+    return estimates(samples, clustered=is_sound, ends=PERCENT, neither=(LENGTH,))
+
+
+def _human_correlations(
+    tests_by_name: Mapping[str, Sequence[SimulatorTest]], mode: Definition, human_tests: Sequence[SimulatorTest] | None
+) -> Iterator[ExtraTable]:
+    """Yield a table of correlations between simulators and people; none if there is nothing of people."""
+    rows = []
+    for simulator, tests in tests_by_name.items():
+        if tests == human_tests:  # the people's own file
+            continue
+        for name, pairs in beside_people(tests, mode, human_tests).items():
+            one = spearman(pairs)
+            pearson = None if one.rho is None else correlation(*zip(*pairs, strict=True))
+            cells = [name, cell(one.rho), p_cell(one.p), cell(pearson), str(one.n)]
+            rows.append([simulator, *cells] if len(tests_by_name) > 1 else cells)
+    if rows:
+        header = [*(["simulator"] if len(tests_by_name) > 1 else []), "", "Spearman's rho", "p", "Pearson's r", "n"]
+        yield ExtraTable("Correlation with people, reply by reply (AIE, Figure 3b)", header, rows)
+
+
+def _over_rounds(table: Table) -> Table:
+    """Return only the rows over all rounds."""
+    rows = [(row, place in table.beside) for place, row in enumerate(table.rows) if row["round"] == ALL]
+    beside = [place for place, (_, is_published) in enumerate(rows) if is_published]
+    columns = [column for column in table.columns if column.name != "round"]
+    notes = [note for note in table.notes if not note.startswith("A round:")]
+    return Table(table.name, table.title.replace(" by round", ""), columns, [row for row, _ in rows], notes, "", beside)
+
 
 Judged = Literal["medpmc", "ai_hospital"]
 

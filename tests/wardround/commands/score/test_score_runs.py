@@ -11,7 +11,7 @@ from cases import load_cases
 from scoring.mvme.suite import COPIED
 from tests.support.commands import metrics, wardround
 from tests.support.recorded_runs import discussed, graded, write_run
-from wardround.commands.score.reports import read_report_cases
+from wardround.commands.score.ai_hospital import read_report_cases
 
 
 def test_consensus_is_read_from_a_run_agreed_and_given_up_apart(tmp_path: Path) -> None:

@@ -1,0 +1,329 @@
+"""AI Hospital's tables: consensus (Figure 4), dialogues (Table 4), types of error (Table 5), ICD-10 terms (Table 3)."""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
+from typing import Any, get_args
+
+from cases.text.words import has_chinese
+from cases.vocabulary import Language
+from nodes.patients.clinichat import DIAGNOSING, Occasion
+from scoring.metrics.icd10 import DiseaseCase, Rule, agreement, predicted_entities
+from scoring.metrics.icd10_terms import ICD10CM, TermList, TermListError, load_terms
+from scoring.metrics.samples import over_cases
+from scoring.mvme.consensus import Discussion, End, share_in_consensus, share_of_end
+from scoring.mvme.disease_entities import entity_splitter, split_by_rule
+from scoring.mvme.grades import LOWEST, SCORES
+from scoring.mvme.judges import ERROR_TYPES, misdiagnosis_judge
+from scoring.mvme.replies import exchanges
+from wardround.store.recorded_run import RecordedRun
+from wardround.store.run_directory import Result
+from wardround.tables.figures import draw_consensus
+from wardround.tables.table import SPREAD, Column, DoesNotFitError, Table, measured
+
+NO_DISCUSSION = "no case had a discussion (graph dispute_resolution with two interns or more)"
+_ENDS: Mapping[str, End] = {"agreed": "agreed", "rounds_used_up": "gave_up"}
+
+
+def build_consensus(runs: Sequence[RecordedRun]) -> list[Table]:
+    """Tabulate the share of cases in consensus after each round; agreement and giving up are counted separately.
+
+    The paper counts the cases that ended after a round, and mixes both ends at the last one.
+    """
+    discussions_by_run = [(run, discussions_of(run.scored)) for run in runs]
+    discussed = [run for run, found in discussions_by_run if found]
+    if not discussed:
+        return []
+    limit = max(run.experiment.context.max_rounds for run in discussed)
+    columns = [
+        Column("run", "Run", key=True),
+        *(Column(f"after_{number}", str(number), "After round", ".3f", mean=True) for number in range(limit + 1)),
+        Column("agreed", "Agreed", "In the end", ".3f", mean=True),
+        Column("gave_up", "Gave up", "In the end", ".3f", mean=True),
+        Column("discussed", "With discussion", "Cases"),
+        Column("without", "Without", "Cases"),
+    ]
+    rows = [
+        {
+            "run": run.name,
+            **measured({f"after_{number}": share_in_consensus(found, number) for number in range(limit + 1)}),
+            **measured({"agreed": share_of_end(found, "agreed"), "gave_up": share_of_end(found, "gave_up")}),
+            "discussed": len(found),
+            "without": len(run.scored) - len(found),
+        }
+        for run, found in discussions_by_run
+    ]
+    notes = [
+        "After round: share of the cases with a discussion that had reached consensus by then; 0 is before any "
+        "discussion.",
+        "Cases without a discussion (only one doctor, or stopped before it) are left out of the shares.",
+    ]
+    caption = "Share of cases in consensus after each round of discussion."
+    pictures = {"consensus": draw_consensus}
+    return [Table("consensus", "Consensus by round", columns, rows, notes, caption, pictures=pictures)]
+
+
+def discussions_of(results: Iterable[Result]) -> list[Discussion]:
+    """Return the finished discussions; a case with one doctor has none, nor one that never reached it."""
+    return [
+        Discussion(result.rounds["discussion"], _ENDS[end])
+        for result in results
+        if (end := result.stages.get("discussion", "")) in _ENDS
+    ]
+
+
+def build_dialogues(runs: Sequence[RecordedRun]) -> list[Table]:
+    """Count the doctors' answered turns and their examination requests, in total and per dialogue.
+
+    With CliniChat's patient, who labels each turn of the doctor, count also the turns before and after the diagnosis.
+    """
+    rows: list[dict[str, Any]] = []
+    for run in runs:
+        found = [(result.case_id, exchanges(answers.dialogue)) for result, answers in run.each_dialogue()]
+        pairs = [(case, len(each)) for case, each in found]
+        tests = [(case, sum(one.examined for one in each)) for case, each in found]
+        sums = {"pairs": sum(count for _, count in pairs), "tests": sum(count for _, count in tests)}
+        means = {"pairs_each": over_cases(pairs), "tests_each": over_cases(tests)}
+        rows += [{"run": run.name, "dialogues": len(found), **sums, **measured(means)}] if found else []
+    columns = [
+        Column("run", "Run", key=True),
+        Column("dialogues", "Dialogues"),
+        Column("pairs", "#QA", "In total"),
+        Column("tests", "#Test", "In total"),
+        Column("pairs_each", "#QA", "Per dialogue", mean=True),
+        Column("tests_each", "#Test", "Per dialogue", mean=True),
+    ]
+    notes = [
+        "#QA: turns of the doctor that got a reply. #Test: those of them in which examinations were asked for.",
+        "With several doctors, the dialogue of the first one is counted. For the relevance, consistency and accuracy "
+        "of the replies, use `wardround score replies RUN`.",
+    ]
+    table = Table("dialogues", "Dialogues", columns, rows, notes, "Questions answered and examinations asked for.")
+    return [table, *_phases(runs)]
+
+
+def _phases(runs: Sequence[RecordedRun]) -> list[Table]:
+    """Count the doctor's turns before a disease is first named, and from then on."""
+    rows: list[dict[str, Any]] = []
+    for run in runs:
+        found = [
+            (result.case_id, [turn.action for turn in answers.dialogue if turn.speaker == "doctor"])
+            for result, answers in run.each_dialogue()
+        ]
+        if not any(action in get_args(Occasion) for _, turns in found for action in turns):
+            continue
+        parts = [(case, *_turns_before_and_after(turns)) for case, turns in found]
+        means = {
+            "before": over_cases([(case, before) for case, before, _ in parts]),
+            "after": over_cases([(case, after) for case, _, after in parts]),
+            "first": over_cases([(case, before + 1) for case, before, after in parts if after]),
+            "named": over_cases([(case, float(after > 0)) for case, _, after in parts], (0.0, 1.0)),
+        }
+        rows.append({"run": run.name, "dialogues": len(found), **measured(means)})
+    columns = [
+        Column("run", "Run", key=True),
+        Column("dialogues", "Dialogues"),
+        Column("before", "Before", "Turns", mean=True),
+        Column("after", "From then on", "Turns", mean=True),
+        Column("first", "Turn", "Disease first named", mean=True),
+        Column("named", "Dialogues", "Disease first named", form=".3f", mean=True),
+    ]
+    notes = [
+        "Before: turns of the doctor before the first that names a suspected disease (all turns if none does). From "
+        "then on: that turn and those after it."
+    ]
+    caption = "Turns of the doctor before and after a disease was first named."
+    return [Table("phases", "Before and after the diagnosis", columns, rows, notes, caption)] if rows else []
+
+
+def _turns_before_and_after(actions: Sequence[str | None]) -> tuple[int, int]:
+    """Return the number of turns before the first that names or explains a disease, and from it on."""
+    first = next((place for place, action in enumerate(actions) if action in DIAGNOSING), len(actions))
+    return first, len(actions) - first
+
+
+ERROR_TITLES: Mapping[str, str] = {
+    "omitted_examination": "Omitted examination",
+    "complication_only": "Complication only",
+    "wrong_judgement": "Wrong judgement",
+}
+assert tuple(ERROR_TITLES) == ERROR_TYPES
+
+
+def build_error_types(runs: Sequence[RecordedRun]) -> list[Table]:
+    """Count the reports with the lowest diagnosis grade by type of error."""
+    rows = []
+    for run in runs:
+        if run.suite.name != "mvme":
+            continue
+        lowest = [result for result in run.results if result.scores.get("diagnosis") == SCORES[LOWEST]]
+        types = [(result.case_id, error_type(run, result)) for result in lowest]
+        classified = [(case, found) for case, found in types if found]
+        counts = Counter(found for _, found in classified)
+        shares = {
+            f"{name}_share": over_cases([(case, float(found == name)) for case, found in classified])
+            for name in ERROR_TITLES
+        }
+        numbers = {**{name: counts[name] for name in ERROR_TITLES}, "not_sorted": len(lowest) - len(classified)}
+        rows.append({"run": run.name, "lowest": len(lowest), **numbers, **measured(shares)})
+    columns = [
+        Column("run", "Run", key=True),
+        Column("lowest", "Graded D"),
+        *(Column(name, title, "Number") for name, title in ERROR_TITLES.items()),
+        Column("not_sorted", "Not sorted", "Number"),
+        *(Column(f"{name}_share", title, "Share", ".3f", mean=True) for name, title in ERROR_TITLES.items()),
+    ]
+    notes = [
+        "Graded D: diagnoses that contain hardly anything of the reference.",
+        "Not sorted: no report was written, or the judge gave no answer; the shares are of the sorted diagnoses.",
+    ]
+    return [Table("error_types", "Wrong diagnoses by type of error", columns, rows, notes, "Types of misdiagnosis.")]
+
+
+def error_type(run: RecordedRun, result: Result) -> str | None:
+    """Return the error type that the judge gave when the case was scored; None if not asked, or without an answer."""
+    for call in reversed(run.trace(result).calls):
+        if call.role == misdiagnosis_judge.name and call.error is None and isinstance(call.answer, dict):
+            return str(call.answer["type"])
+    return None
+
+
+RULE_TITLES: Mapping[Rule, str] = {"published": "Published", "code": "Full code", "category": "Category"}
+_SPLITTERS = {
+    "rule": "split by rule",
+    "standard": "split by rule and renamed to the nearest term",
+    "model": "split by a model",
+}
+
+
+def build_icd10(runs: Sequence[RecordedRun]) -> list[Table]:
+    """Tabulate recall, precision and F1 of the diseases in the reports, by the published rule and two sound ones.
+
+    Raises:
+        DoesNotFitError: no run wrote reports, or all cases are in languages for which no term list is included.
+    """
+    reporting = [run for run in runs if run.experiment.graph != "clinical_workflow"]
+    if not reporting:
+        raise DoesNotFitError("no run wrote reports (graphs consultation, one_step and dispute_resolution do)")
+    rows: list[dict[str, Any]] = []
+    left_out: dict[str, int] = {}
+    for run in reporting:
+        for language in sorted({case.language for case in run.cases.values()}):
+            name, cases = language_name(language), {each.id for each in run.cases.values() if each.language == language}
+            terms = terms_for(run, language)
+            if cases and terms is None:
+                reason = f"{name} cases are left out: no {name} list of terms is included (set data.terms = FILE)"
+                left_out[reason] = max(left_out.get(reason, 0), len(cases))
+            elif cases and terms is not None:
+                diseases, unsplit = diseases_of(run, terms, cases)
+                rows.append({"run": run.name, "language": name, "cases": len(diseases), **_agreements(diseases, terms)})
+                if unsplit:
+                    left_out[f"cases of {run.name} are left out: the splitter gave no answer"] = unsplit
+    if not rows:
+        names = sorted({language_name(case.language) for run in reporting for case in run.cases.values()})
+        raise DoesNotFitError(
+            f"all cases are {' or '.join(names)}, and no {' or '.join(names)} list of terms is included; "
+            "name one with --set data.terms=FILE, "
+            "or use `wardround score icd10 RUN --terms FILE`"
+        )
+    has_languages = len({row["language"] for row in rows}) > 1
+    columns = [
+        Column("run", "Run", key=True),
+        *([Column("language", "Cases in", key=True)] if has_languages else []),
+        Column("cases", "Cases"),
+        Column("entities", "#", mean=True),
+        *(
+            Column(f"{rule}_{part}", part, RULE_TITLES[rule], mean=True)
+            for rule in RULE_TITLES
+            for part in ("R", "P", "F1")
+        ),
+    ]
+    lists = sorted({run.experiment.data.terms or "ICD-10-CM" for run in reporting})
+    splitters = sorted({_SPLITTERS[run.experiment.data.splitter] for run in reporting})
+    notes = [
+        "#: diseases named in a report. Recall, precision and F1 in percent, over the diseases of all cases.",
+        f"Diseases are {' or '.join(splitters)}, and linked to the names in {', '.join(lists)}.",
+        *(f"{count} {reason}." for reason, count in left_out.items()),
+    ]
+    caption = f"Link-based evaluation of the diagnoses. {SPREAD}."
+    return [Table("icd10", "Diagnoses linked to ICD-10", columns, rows, notes, caption)]
+
+
+def language_name(language: Language) -> str:
+    """Return the English name of a built-in language, or the tag of another."""
+    return {"en": "English", "zh": "Chinese"}.get(language, language)
+
+
+def _agreements(cases: Sequence[DiseaseCase], terms: TermList) -> dict[str, float | None]:
+    found = {"entities": predicted_entities(cases)}
+    for rule in RULE_TITLES:
+        found |= {f"{rule}_{name}": one for name, one in agreement(cases, terms, rule).columns.items()}
+    return measured(found)
+
+
+def is_english(language: Language) -> bool:
+    """Whether a language is English, of whatever country."""
+    return language.partition("-")[0] == "en"
+
+
+def terms_for(run: RecordedRun, language: Language) -> TermList | None:
+    """Return the term list for a language: the run's own if it may be in it, else the built-in one, if any.
+
+    It can be told of a list only whether it is Chinese (or Japanese). Any other is of the language of the run that has
+    no list of its own, if there is one, and else English.
+    """
+    if own := run.experiment.data.terms:
+        terms = _terms(own)
+        is_chinese = sum(map(has_chinese, terms.names)) * 2 > len(terms)
+        languages = {case.language for case in run.cases.values()}
+        if language == "zh":
+            fits = is_chinese
+        elif is_english(language):
+            fits = not is_chinese and all(each == "zh" or is_english(each) for each in languages)
+        else:
+            fits = not (is_chinese and "zh" in languages)
+        if fits:
+            return terms
+    return _terms(ICD10CM) if is_english(language) else None
+
+
+@lru_cache(maxsize=3)
+def _terms(source: str) -> TermList:
+    try:
+        return load_terms(source)
+    except TermListError as error:
+        raise DoesNotFitError(str(error)) from error
+
+
+def diseases_of(run: RecordedRun, terms: TermList, chosen: set[str]) -> tuple[list[DiseaseCase], int]:
+    """Return the diseases of every scored case in ``chosen``, and the number of cases without the splitter's answer.
+
+    A missing report names none.
+    """
+    splitter = run.experiment.data.splitter
+    found: list[DiseaseCase] = []
+    unsplit = 0
+    for result in run.each_answered():
+        if not (result.scored and result.case_id in chosen and (reference := run.cases[result.case_id].key.diagnosis)):
+            continue
+        named = {"report": result.answers.diagnosis if result.answers else [], "reference": reference}
+        if splitter == "model":
+            split = _split_by_model(run, result) | ({} if named["report"] else {"report": []})
+        else:
+            as_standard = splitter == "standard"
+            split = {at: split_by_rule("\n".join(names), terms, standard=as_standard) for at, names in named.items()}
+        if named.keys() <= split.keys():
+            found.append(DiseaseCase(result.case_id, split["report"], split["reference"]))
+        else:
+            unsplit += 1
+    return found, unsplit
+
+
+def _split_by_model(run: RecordedRun, result: Result) -> dict[str, list[str]]:
+    """Return the splitter's answers from when the case was scored, for the report and the reference."""
+    calls = run.trace(result).calls
+    return {
+        call.id.rpartition("/")[2]: list(dict.fromkeys(call.answer["diseases"]))
+        for call in calls
+        if call.role == entity_splitter.name and call.error is None and isinstance(call.answer, dict)
+    }
