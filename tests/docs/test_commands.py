@@ -22,6 +22,7 @@ OTHER_PLACES = {DOCS / "index.md", *(DOCS / "readers").glob("*.md")}  # run one 
 
 # Why a command is not run here, by what stands in it; the first that fits.
 NOT_RUN = {
+    r"examples/own_\S+ .*--limit 2$": "run as the example itself says: tests/examples",
     r"openai:|SPEC|hf:": "asks a model, with a key or a server, or weights",
     r"https?://|postgresql:|192\.0\.2\.|--engine ray": "needs a server or further machines",
     r"^(rate|view|cases rate|consult .*--web)\b": "waits for a person in a browser: tests of these pages",

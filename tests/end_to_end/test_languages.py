@@ -15,15 +15,13 @@ from graphs.catalogue import GRAPHS
 from prompts import PromptError, check_language, laid_over
 from tests.graphs.scripting import builtin, calls
 from tests.scoring.clini_eval_dialogues import interview
-from tests.support.courses import COURSES, WRITING, Course, everybody
+from tests.support.courses import SOME, WRITING, Course, everybody
 from tests.support.fake_server import FakeServer
 from tests.support.made_up import MADE_UP, phrases, write_made_up
 from wardround.cli import app
 
 OURS = phrases("en") | phrases("zh")
-EACH_COURSE = pytest.mark.parametrize("course", [*COURSES, *WRITING], ids=str)
-# Each graph with two or three of the patients, each strategy, each way of writing; offline each prompt is read, too.
-SOME = [*COURSES[::2], *(course for course in COURSES[1::2] if course.strategy != "group"), *WRITING]
+EACH_COURSE = pytest.mark.parametrize("course", [*SOME, *WRITING], ids=str)
 
 
 @pytest.fixture(scope="module")
@@ -64,7 +62,7 @@ def test_offline_every_word_of_the_play_is_of_the_folder(course: Course, case: C
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("course", SOME, ids=str)
+@EACH_COURSE
 @pytest.mark.usefixtures("_spoken")
 def test_over_a_server_every_prompt_is_of_the_folder(course: Course, case: Case, folder: Path) -> None:
     with FakeServer() as server:

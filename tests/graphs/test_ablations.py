@@ -14,7 +14,7 @@ from retrieval import Neighbour, remember
 from scoring.medchain.answers import Answers
 from tests.graphs.scripting import builtin, calls, script, words
 from tests.support.canaries import RECORD, canaries, planted
-from tests.support.courses import COURSES, EACH_COURSE, PATIENTS, Course, scored
+from tests.support.courses import COURSES, PATIENTS, SOME, Course, scored
 
 CASE, OTHER = builtin("otolaryngology-01"), builtin("obstetrics-and-gynecology-01")
 NOBODY = PatientRecord(chief_complaint="-").model_dump(exclude={"chief_complaint", "present_illness"})
@@ -104,7 +104,7 @@ class OneEarlierCase:
 
 
 @pytest.mark.slow
-@EACH_COURSE
+@pytest.mark.parametrize("course", SOME, ids=str)
 def test_without_personalization_no_prompt_tells_age_sex_occupation_or_a_history_of_anybody(
     course: Course, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -101,7 +101,14 @@ COURSES = list(_courses())
 # Dialogues are written from the whole note, so that no record is hidden from any role.
 WAYS: tuple[str, ...] = get_args(Context.model_fields["reconstruction"].annotation)
 WRITING = [Course("reconstruction", strategy=way) for way in WAYS]
-EACH_COURSE = pytest.mark.parametrize("course", COURSES, ids=str)
+# Each graph, each patient in two of them, each strategy: together they ask all roles by all prompts, as all courses do.
+_WITH = {
+    "consultation": PATIENTS,
+    "clinical_workflow": ("ai_hospital", "medpmc"),
+    "dispute_resolution": ("saps", "clinichat"),
+    "one_step": ("medchain",),
+}
+SOME = [course for course in COURSES if course.patient in _WITH[course.graph] or course.strategy != "group"]
 
 
 def in_turn(courses: Iterable[Course], languages: Iterable[str]) -> pytest.MarkDecorator:
