@@ -329,9 +329,9 @@ def no_language(told: Told) -> Iterator[Finding]:
     for number, (turn, message) in enumerate(zip(turns, told.dialogue.spoken, strict=True), 1):
         foreign = _PATTERNS["foreign_to_english" if english else "foreign_to_chinese"].findall(message.content)
         unknown = sum(word in known or "'" in word for word in turn) < KNOWN * len(turn)
-        # The findings of a Chinese chart have hardly any two-character words either: 腹软, 次/分.
-        new = (clause for clause in re.split("[，。；,;]", message.content) if clause not in told.dialogue.note)
-        if scrambled(message.content if english else "，".join(new), told.language):
+        # Nor have a chart's findings the order of sentences: "Mother's blood group O, baby's A", 腹软.
+        new = (clause for clause in re.split("[，。；,;]|[.] ", message.content) if clause not in told.dialogue.note)
+        if scrambled(", ".join(new), told.language):
             yield "the words make no sentence", number
         if len(foreign) >= FOREIGN or (english and len(turn) >= FEWEST and unknown):
             yield "not written in the language of the note", number

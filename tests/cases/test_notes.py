@@ -126,6 +126,31 @@ def test_sentences_are_not_cut_at_decimals_and_abbreviations(text: str, count: i
                 "file": ("姓名:李某", "性别:男", "年龄:45岁"),
             },
         ),
+        (  # abbreviated headings, and a blood pressure that is an illness
+            "PSHx: none\nRx: sumatriptan\nAll: codeine\nSocHx: 6 beers a day\n"
+            "FamHx: sister w/ epilepsy\nO/E: alert\nImp: Gout",
+            "en",
+            {
+                "past_history": ("none",),
+                "medications": ("sumatriptan",),
+                "allergies": ("codeine",),
+                "personal_history": ("6 beers a day",),
+                "family_history": ("sister w/ epilepsy",),
+                "physical_examination": ("alert",),
+                "assessment": ("Gout",),
+            },
+        ),
+        (
+            "男性，67岁。咳嗽1周。高血压10年，服硝苯地平。妇科检查：子宫如孕3月大。辅查：Hb 72g/L。",
+            "zh",
+            {
+                "chief_complaint": ("男性，67岁。",),
+                "present_illness": ("咳嗽1周。",),
+                "past_history": ("高血压10年，服硝苯地平。",),
+                "physical_examination": ("子宫如孕3月大。",),
+                "test_results": ("Hb 72g/L。",),
+            },
+        ),
         (  # what opens and closes a letter to a colleague is nobody's words
             "Dear Dr. Moore,\n\nThank you for seeing this man, who has a cough. His mother reports that he had asthma."
             "\n\nKind regards,\nDr. A. Hill",
@@ -136,7 +161,7 @@ def test_sentences_are_not_cut_at_decimals_and_abbreviations(text: str, count: i
             },
         ),
     ],
-    ids=["soap", "letter", "numbered", "discharge", "referral"],
+    ids=["soap", "letter", "numbered", "discharge", "abbreviated", "unheaded", "referral"],
 )
 def test_the_forms_in_which_hospitals_write_are_taken_apart(
     text: str, language: str, expected: dict[str, tuple[str, ...]]

@@ -222,6 +222,12 @@ def test_without_headings_no_answer_is_from_another_part_of_the_note() -> None:
     )
 
 
+def test_findings_in_the_order_of_a_chart_are_english() -> None:
+    findings = "Total bilirubin 16.5 mg/dL. Mother's blood group O, baby's A."
+    turns = (*GOOD[:3], f"Now to the results. {findings}", "Thank you.", "You're welcome.")
+    assert "in_the_language" not in found(turns, note=f"{NOTE} {findings}")
+
+
 def test_findings_in_a_charts_short_words_are_chinese_and_their_words_out_of_order_are_not() -> None:
     findings = "T 36.7℃,P 108次/分,R 20次/分,BP 98/62mmHg。贫血貌,腹软,剑突下压痛,无反跳痛,肠鸣音8次/分。"
     mixed = "音腹痛肠软下,压突无剑跳反,痛貌贫鸣血,分次分音腹痛软肠。"

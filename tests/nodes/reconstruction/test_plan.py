@@ -160,6 +160,7 @@ def test_a_child_is_spoken_of_and_a_grown_up_spoken_to() -> None:
         ("患者，男，60岁。曾昏迷1分钟，现神志清楚。", "self", "male"),
         ("Patient: 81 years, female.\nChief complaint: My mother hardly leaves her bed.", "relative", "female"),
         ("Patient: 39 years, female.\nChief complaint: My daughter hears voices.", "daughter", "female"),
+        ("主诉：月经量多2年。妇科检查：子宫如孕3月大，质硬。", "self", None),  # the age of no child
         ("Pain.", "self", None),
     ],
 )
