@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property, wraps
 
+from cases.case import Sex
 from cases.dialogues import PATIENT, PHYSICIAN, Dialogue
 from cases.text.demographics import demographics
 from cases.text.fact_preservation import terms_in
@@ -40,6 +41,7 @@ SIGNS, SINGLE = 12, 0.7  # minimum Chinese characters of a turn; maximum share t
 SAID_AGAIN = 5  # minimum words of a repeated sentence: people say "yes, I do" twice
 _GREETINGS = 4  # first turns, in which people may greet each other
 FOREIGN = 3  # words of another script that reject a turn
+OTHER_SEX: Mapping[Sex | None, Sex] = {"female": "male", "male": "female"}
 
 
 Finding = tuple[str, int | None]  # the problem, and its turn (from 1; None: the whole dialogue)
@@ -268,13 +270,11 @@ def invented(told: Told) -> Iterator[Finding]:
 
 def other_person(told: Told) -> Iterator[Finding]:
     """Report that the patient's sex is not that of the note (English)."""
-    if told.language != "en":
-        return
     sex = demographics(told.dialogue.note, brief=True).sex
+    other = OTHER_SEX.get(sex)
     for number, role, sentence in told.statements:
-        for name, other in (("female", "male"), ("male", "female")):
-            if sex == name and role == PATIENT and _PATTERNS[f"is_{other}"].search(sentence):
-                yield f"the patient is {other}, but the note's is {name}", number
+        if other and role == PATIENT and _PATTERNS[f"is_{other}"].search(sentence):
+            yield f"the patient is {other}, but the note's is {sex}", number
 
 
 def repeated(told: Told) -> Iterator[Finding]:
@@ -371,6 +371,11 @@ def only_where(holds: Callable[[Told], bool], rule: Rule) -> Rule:
     return gate
 
 
+def is_english(told: Told) -> bool:
+    """Whether the rules of English apply."""
+    return told.language == "en"
+
+
 RULES: Mapping[str, Rule] = {
     "covers_the_note": missing,
     "in_proportion": out_of_proportion,
@@ -378,7 +383,7 @@ RULES: Mapping[str, Rule] = {
     "side_of_the_note": other_side,
     "numbers_of_the_note": other_number,
     "nothing_invented": invented,
-    "person_of_the_note": other_person,
+    "person_of_the_note": only_where(is_english, other_person),
     "not_repeated": repeated,
     "begins_once": begun_again,
     "roles_kept": roles_swapped,

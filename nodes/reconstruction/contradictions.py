@@ -17,7 +17,7 @@ from cases.text.sentences import last_sentence
 from cases.text.statements import statements
 from cases.text.words import stem
 from cases.vocabulary import data_file, patterns
-from nodes.reconstruction.content import Finding, Rule, Told, complaints, content_words, denies, only_where
+from nodes.reconstruction.content import Finding, Rule, Told, complaints, content_words, denies, is_english, only_where
 
 _PATTERNS = patterns("nodes.reconstruction", "contradictions")
 _KIN, _OF_YOU, _OF_ONESELF = (
@@ -171,12 +171,8 @@ def _content(text: str) -> frozenset[str]:
     return frozenset(one for one in content_words(text, "en") - _stems("beside") if not one.isdigit())
 
 
-def _is_english(told: Told) -> bool:
-    return told.language == "en"
-
-
 RULES: Mapping[str, Rule] = {
-    "answers_of_the_note": only_where(_is_english, other_answer),
-    "own_history": only_where(_is_english, of_a_relative),
-    "sides_of_the_note": only_where(_is_english, other_side_of_a_part),
+    "answers_of_the_note": only_where(is_english, other_answer),
+    "own_history": only_where(is_english, of_a_relative),
+    "sides_of_the_note": only_where(is_english, other_side_of_a_part),
 }

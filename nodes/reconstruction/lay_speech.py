@@ -110,38 +110,25 @@ def _listed(items: str, voice: Voice) -> str:
     """Turn a list of symptoms into sentences: first those present, then those absent."""
     items = settled(with_marks(items, "present_illness", voice), voice)
     items = re.sub(r"\bthe patient\b", "me" if voice.itself else "the patient", items, flags=re.IGNORECASE)
-    parts = [re.sub(r"^(?:patient|mother|child) \w+s (?:that )?", "", part.strip(" .")) for part in items.split(";")]
-    parts = [
-        re.sub(r"^history of ", "a history of ", part, flags=re.IGNORECASE)
-        for part in parts
-        if part and not PATTERNS["found"].search(part)
-    ]
-    absent = [part for part in parts if re.match(r"not?\b", part, re.IGNORECASE)]
-    actions = [part for part in parts if part not in absent and PATTERNS["did"].match(part)]
-    parts = [part for part in parts if part not in actions]
-    clauses = [_as_sentence(part) for part in parts if part not in absent and PATTERNS["clause_of_list"].match(part)]
-    present = [
-        PATTERNS["one_of_many"].sub(r"a \1", lowered(part))
-        for part in parts
-        if not re.match(r"not?\b|denies|absence|without", part, re.IGNORECASE)
-        and not PATTERNS["clause_of_list"].match(part)
-    ]
-    symptoms = (
-        [f"{'I have' if voice.itself else 'There has'} also {'had' if voice.itself else 'been'} {_joined(present)}"]
-        if present
-        else []
-    )
-    acts = [settled(f"@I {lowered(part)}", voice) for part in actions]
+    symptoms, acts, clauses, absent = list[str](), list[str](), list[str](), list[str]()
+    for item in items.split(";"):
+        part = re.sub(r"^(?:patient|mother|child) \w+s (?:that )?", "", item.strip(" ."))
+        if not part or PATTERNS["found"].search(part):
+            continue
+        part = re.sub(r"^history of ", "a history of ", part, flags=re.IGNORECASE)
+        if re.match(r"not?\b", part, re.IGNORECASE):
+            absent.append(part)
+        elif PATTERNS["did"].match(part):
+            acts.append(settled(f"@I {lowered(part)}", voice))
+        elif PATTERNS["clause_of_list"].match(part):
+            clauses.append(part if PATTERNS["clause"].match(part) else f"The {lowered(part)}")  # "The lesion has grown"
+        elif not re.match(r"denies|absence|without", part, re.IGNORECASE):
+            symptoms.append(PATTERNS["one_of_many"].sub(r"a \1", lowered(part)))
+    if symptoms:
+        *others, last = symptoms
+        has_had = "I have also had" if voice.itself else "There has also been"
+        symptoms = [f"{has_had} {', '.join(others)} and {last}" if others else f"{has_had} {last}"]
     return ". ".join(part[:1].upper() + part[1:] for part in [*symptoms, *acts, *clauses, *absent])
-
-
-def _as_sentence(clause: str) -> str:
-    """Return a clause of a list as a sentence, with an article if needed: "The lesion has grown"."""
-    return clause if PATTERNS["clause"].match(clause) else f"The {lowered(clause)}"
-
-
-def _joined(parts: list[str]) -> str:
-    return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
 
 
 def _without_opener(text: str) -> str:

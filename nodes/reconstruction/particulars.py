@@ -15,7 +15,19 @@ from cases.text.sentences import last_sentence, sentences
 from cases.text.statements import mentions
 from cases.text.words import stem, words
 from cases.vocabulary import Language, data_file, patterns
-from nodes.reconstruction.content import REASON_TOLD, Finding, Rule, Told, affirms, complaints, content_words, illnesses
+from nodes.reconstruction.content import (
+    OTHER_SEX,
+    REASON_TOLD,
+    Finding,
+    Rule,
+    Told,
+    affirms,
+    complaints,
+    content_words,
+    illnesses,
+    is_english,
+    only_where,
+)
 
 _PATTERNS = patterns("nodes.reconstruction", "particulars")
 _PHYSICAL = frozenset(data_file("nodes.reconstruction", "particulars")["physical_units"])
@@ -76,22 +88,19 @@ def other_allergy(told: Told) -> Iterator[Finding]:
     """Report an allergy denied although the note records one, or stated although it records none."""
     if not _PATTERNS["allergy"].search(told.dialogue.note):
         return
-    about = [one for one in sentences(told.dialogue.note) if _PATTERNS["allergy"].search(one)]
-    none = bool(_PATTERNS["no_allergy"].search(told.dialogue.note))  # its heading may stand on a line of its own
-    asked = False
+    none = _PATTERNS["no_allergy"].search(told.dialogue.note)  # its heading may stand on a line of its own
+    asked = None
     for number, message in enumerate(told.dialogue.spoken, 1):
+        mentioned = _PATTERNS["allergy"].search(message.content)
         if message.role == PHYSICIAN:
-            asked = bool(_PATTERNS["allergy"].search(message.content))
+            asked = mentioned
             continue
-        mentioned = bool(_PATTERNS["allergy"].search(message.content))
-        denied = bool(
-            _PATTERNS["denies_allergy"].search(message.content)
-            or (asked and _PATTERNS["none_at_all"].search(message.content))
-        )
+        all_denied = asked and _PATTERNS["none_at_all"].search(message.content)
+        denied = all_denied or _PATTERNS["denies_allergy"].search(message.content)
         has = affirms(message.content) if asked else _PATTERNS["has_allergy"].search(message.content)
         if none and has and (mentioned or asked) and not denied:
             yield "an allergy is reported, but the note records none", number
-        elif about and not none and denied:
+        elif denied and not none:
             yield "an allergy is denied, but the note records one", number
 
 
@@ -203,20 +212,19 @@ def turned_round(told: Told) -> Iterator[Finding]:
 def other_address(told: Told) -> Iterator[Finding]:
     """Report a form of address or a body part that belongs to the other sex (English)."""
     sex = demographics(told.dialogue.note, brief=True).sex or _sex_by_pronouns(told.dialogue.note)
-    if sex is None or told.language != "en":
+    if sex is None:
         return
-    other = {"female": "male", "male": "female"}[sex]
     of_others = any(_PATTERNS[f"third_{sex}"].search(message.content) for message in told.dialogue.spoken)
     for number, message in enumerate(told.dialogue.spoken, 1):
         by = "addressed" if message.role == PHYSICIAN else "body"
-        if not of_others and (found := _PATTERNS[f"{by}_{other}"].search(message.content)):
+        if not of_others and (found := _PATTERNS[f"{by}_{OTHER_SEX[sex]}"].search(message.content)):
             yield f"{found[0]!r} is said of a patient who is {sex}", number
 
 
 def _sex_by_pronouns(note: str) -> Sex | None:
     """Return the sex of the note's pronouns, if all are of one sex."""
-    found: dict[Sex, bool] = {sex: bool(_PATTERNS[f"pronoun_{sex}"].search(note)) for sex in ("female", "male")}
-    return next((sex for sex in found if list(found.values()).count(True) == 1 and found[sex]), None)
+    found = [sex for sex in OTHER_SEX.values() if _PATTERNS[f"pronoun_{sex}"].search(note)]
+    return found[0] if len(found) == 1 else None
 
 
 RULES: Mapping[str, Rule] = {
@@ -230,5 +238,5 @@ RULES: Mapping[str, Rule] = {
     "one_history": all_at_once,
     "history_first": concluded_at_once,
     "denials_kept": turned_round,
-    "address_of_the_note": other_address,
+    "address_of_the_note": only_where(is_english, other_address),
 }

@@ -6,6 +6,7 @@ conclusions. What is not in the note is not asked, so the length follows the not
 
 import hashlib
 import re
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import cycle
 from typing import Any
@@ -24,64 +25,58 @@ _LONGEST = 45  # words after which a turn takes no further sentence
 _MONTHS_COUNT = 3.0  # years of age up to which months are told
 _NEARLY = 0.0006  # years of rounding error of an age
 
-# The note's sections in each section of the interview: told by the patient, and reported by the physician.
-_TOLD: Mapping[SectionName, tuple[str, ...]] = {
-    "chief_complaint": ("chief_complaint",),
-    "general_condition": ("person",),
-    "present_illness": ("present_illness",),
-    "past_history": ("past_history", "medications", "allergies", "immunizations"),
-    "risk_factors": ("personal_history", "family_history"),
-    "review_of_systems": ("review_of_systems",),
+# The section of the interview in which each section of the note is told by the patient, or reported by the physician.
+_TOLD: Mapping[str, SectionName] = {
+    "chief_complaint": "chief_complaint",
+    "person": "general_condition",
+    "present_illness": "present_illness",
+    "past_history": "past_history",
+    "medications": "past_history",
+    "allergies": "past_history",
+    "immunizations": "past_history",
+    "personal_history": "risk_factors",
+    "family_history": "risk_factors",
+    "review_of_systems": "review_of_systems",
 }
-_REPORTED: Mapping[SectionName, tuple[str, ...]] = {
-    "physical_examination": ("physical_examination", "test_results"),
-    "initial_diagnosis": ("assessment", "differentials"),
-    "confirmatory_tests": ("plan",),
+_REPORTED: Mapping[str, SectionName] = {
+    "physical_examination": "physical_examination",
+    "test_results": "physical_examination",
+    "assessment": "initial_diagnosis",
+    "differentials": "initial_diagnosis",
+    "plan": "confirmatory_tests",
 }
-HISTORY = tuple(name for names in _TOLD.values() for name in names)
 
 
 def script(note: Note, roles: RoleSetting, disease: str, at_once: int = 2) -> list[WrittenSection]:
     """Write the whole interview, section by section; sections without content in the note are left out."""
     words, voice = load_words("reconstruction/words", note.language), roles.voice(note.language)
+    more, listen, further = (cycle(_rotated(words[name], note.id)) for name in ("more", "listen", "further"))
+    of_child = roles.speaker not in ("self", "relative")
     sections = _with_complaint(note.sections, voice)
-    more = cycle(_rotated(words["more"], note.id))
-    written = []
+    written: dict[SectionName, list[Exchange]] = defaultdict(list)
     replies_so_far: set[str] = set()  # the occupation may be listed with the habits too
-    for name, parts in _TOLD.items():
-        exchanges = []
-        for part in parts:
-            lines = [line for line in sections.get(part, ()) if not names_disease(line, [disease])]
-            spoken_lines = dict.fromkeys(spoken(line, part, voice) for line in lines)
-            replies = [each for each in spoken_lines if each and each not in replies_so_far]
-            replies_so_far.update(replies)
-            if part == "person":
-                replies = [*_age(roles, words, voice), *replies]
-            for number, reply in enumerate(_joined_turns(replies, at_once, note.language)):
-                of_child = roles.speaker not in ("self", "relative")
-                ways = words["ask_of_child" if of_child and part in words["ask_of_child"] else "ask"][part]
-                asked = next(more) if number else _addressed(_choice(ways, note.id), roles, words)
-                exchanges.append(Exchange(physician=asked, patient=reply))
-        if exchanges:
-            written.append(WrittenSection(section=name, exchanges=exchanges))
-    listen, further = (cycle(_rotated(words[name], note.id)) for name in ("listen", "further"))
-    for name, parts in _REPORTED.items():
-        exchanges = []
-        for part in parts:
-            findings = filter(None, (told_to(line, voice) for line in sections.get(part, ())))
-            for number, findings_now in enumerate(_joined_turns(findings, at_once, note.language)):
-                lead = next(further) if number else _choice(words["tell"][part], note.id)
-                exchanges.append(
-                    Exchange(physician=f"{lead}{mark('space', note.language)}{findings_now}", patient=next(listen))
-                )
-        if exchanges:
-            written.append(WrittenSection(section=name, exchanges=exchanges))
-    if written and not any(part.section in _TOLD for part in written):  # a check-up without complaint
+    for part, name in _TOLD.items():
+        lines = [line for line in sections.get(part, ()) if not names_disease(line, [disease])]
+        spoken_lines = dict.fromkeys(spoken(line, part, voice) for line in lines)
+        replies = [each for each in spoken_lines if each and each not in replies_so_far]
+        replies_so_far.update(replies)
+        if part == "person":
+            replies = [*_age(roles, words, voice), *replies]
+        ways = words["ask_of_child" if of_child and part in words["ask_of_child"] else "ask"][part]
+        for number, reply in enumerate(_joined_turns(replies, at_once, note.language)):
+            asked = next(more) if number else _addressed(_choice(ways, note.id), roles, words)
+            written[name].append(Exchange(physician=asked, patient=reply))
+    for part, name in _REPORTED.items():
+        findings = filter(None, (told_to(line, voice) for line in sections.get(part, ())))
+        for number, findings_now in enumerate(_joined_turns(findings, at_once, note.language)):
+            lead = next(further) if number else _choice(words["tell"][part], note.id)
+            told = f"{lead}{mark('space', note.language)}{findings_now}"
+            written[name].append(Exchange(physician=told, patient=next(listen)))
+    if written and written.keys().isdisjoint(_TOLD.values()):  # a check-up without complaint
         reason = words["look_over" if voice.itself else "look_over_family"]
         asked = _addressed(_choice(words["ask"]["chief_complaint"], note.id), roles, words)
-        opening = WrittenSection(section="chief_complaint", exchanges=[Exchange(physician=asked, patient=reason)])
-        written.insert(0, opening)
-    return written
+        written = {"chief_complaint": [Exchange(physician=asked, patient=reason)], **written}
+    return [WrittenSection(section=name, exchanges=exchanges) for name, exchanges in written.items()]
 
 
 def answer_to(question: str, note: Note, roles: RoleSetting, disease: str, heard: Iterable[str]) -> str:
@@ -89,7 +84,7 @@ def answer_to(question: str, note: Note, roles: RoleSetting, disease: str, heard
     voice, said_before = roles.voice(note.language), " ".join(heard)
     asked = set(re.findall(r"[a-z]{4,}|[\u4e00-\u9fff]{2}", question.casefold()))
     for part, lines in note.sections.items():
-        for line in lines if part in HISTORY else ():
+        for line in lines if part in _TOLD else ():
             reply = spoken(line, part, voice)
             usable = reply and reply not in said_before and not names_disease(line, [disease])
             if usable and any(word in f"{line} {reply}".casefold() for word in asked):

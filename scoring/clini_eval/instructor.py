@@ -80,11 +80,6 @@ def _degree(share: float) -> Literal["fully", "partly", "not"]:
     return "fully" if share >= 1 else "partly" if share > 0 else "not"
 
 
-def count(view: PointsView) -> Points:
-    """Offline: count the leaves that rules can count; the others are not assessed."""
-    return count_points(view.dialogue)
-
-
 def sum_up(view: SummaryView) -> Summary:
     """Offline: the points, and the number of leaves not assessed."""
     scores = view.scores
@@ -103,7 +98,11 @@ comparing = Role(
     whole=True,
 )
 scoring: Role[Points] = Role(
-    "clinical_instructor", "clini_eval.points", "clini_eval/points", JudgedPoints, offline=count
+    "clinical_instructor",
+    "clini_eval.points",
+    "clini_eval/points",
+    JudgedPoints,
+    offline=lambda view: count_points(view.dialogue),
 )
 summing_up = Role("clinical_instructor", "clini_eval.summary", "clini_eval/summary", Summary, offline=sum_up)
 

@@ -104,16 +104,14 @@ class CliniEvalScores(Strict):
     comparison: Comparison | None = Field(None, description="The subjective assessment.")
     summary: str = ""
 
-    def main(self, name: str) -> float | None:
-        """Return the points of a main metric; None (missing) if one of its leaves was not assessed."""
-        points = [self.leaves.get(leaf.key) for leaf in MAINS[name]]
-        known = [one for one in points if one is not None]
-        return sum(known) if len(known) == len(points) else None
-
     @property
     def mains(self) -> dict[str, float | None]:
-        """The points of the six main metrics, named as in the paper's tables."""
-        return {name: self.main(name) for name in MAINS}
+        """The points of the six main metrics, named as in the paper's tables; None if a leaf was not assessed."""
+        keys = {name: [leaf.key for leaf in of_main] for name, of_main in MAINS.items()}
+        return {
+            name: sum(map(self.leaves.__getitem__, own)) if self.leaves.keys() >= {*own} else None
+            for name, own in keys.items()
+        }
 
     @property
     def total(self) -> float | None:

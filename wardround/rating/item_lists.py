@@ -50,12 +50,10 @@ def proposed(case: Case, read: ReadItems | None, reader: str) -> tuple[Case, lis
     Items that only the importer's rules found are listed without entering the key. If the reader gave no answer (None),
     the case is unchanged.
     """
-    found: dict[Part, dict[str, str]] = {"examination_items": {}, "treatment_items": {}}
-    if read is not None:
-        for examination in read.examinations:
-            found["examination_items"].setdefault(examination.item, examination.words)
-        for treatment in read.treatments:
-            found["treatment_items"].setdefault(treatment.item, treatment.words)
+    listed: Mapping[str, Sequence[Any]] = (
+        {} if read is None else {"examination_items": read.examinations, "treatment_items": read.treatments}
+    )
+    found = {part: {one.item: one.words for one in reversed(listed.get(part, ()))} for part in PARTS}  # the first count
     key: dict[str, Any] = {}
     lines = []
     for part in open_parts(case):

@@ -1,6 +1,6 @@
 """Drafted tests of a patient simulator, as a checklist for a person (AIE, section 2.2.1)."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -106,9 +106,8 @@ def _size(tests: Mapping[str, Mapping[str, Any]]) -> int:
 
 
 def _in_order(tests: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, Any]]:
-    codes: Sequence[str] = list(ACTIONS)
     return {
-        turn: dict(sorted(tests[turn].items(), key=lambda one: codes.index(one[0])))
+        turn: {code: tests[turn][code] for code in ACTIONS if code in tests[turn]}
         for turn in sorted(tests, key=int)
         if tests[turn]
     }

@@ -42,6 +42,7 @@ from nodes.reconstruction.learned import (
     strange_rows,
     whole_rows,
 )
+from wardround.training.fitting import fitted as logistic
 from wardround.training.fitting import keep
 
 # The numbers of the held-out dialogues, on which the gates are evaluated.
@@ -87,7 +88,13 @@ def number_of(dialogue: Dialogue) -> int:
 
 def speakers(dialogues: Sequence[Dialogue]) -> Labelled:
     """Return the rows of every sentence, labelled by whether the patient says it."""
-    labelled = _labelled_sentences(dialogues)
+    labelled = [
+        (sentence, message.role == PATIENT)
+        for dialogue in dialogues
+        for message in dialogue.spoken
+        for sentence in sentences(message.content)
+        if len(sentence.split()) > 2
+    ]
     return speaker_rows([text for text, _ in labelled]), [patient for _, patient in labelled]
 
 
@@ -150,13 +157,10 @@ def _false_claim(rng: random.Random, number: int, told: Told, foreign: Sequence[
         tells = len(content_words(claim.text, "en")) >= MIN_CONTENT_WORDS and not denies(claim.text)
         return claim._replace(number=number) if tells and source != told.dialogue.id else None
     if kind == "unheard":
-        return Claim(number, rng.choice((PATIENT, PHYSICIAN)), "", rng.choice(_unheard_lines()))
+        unheard = [line for lines in _invented()[kind].values() for line in _lines(lines)]
+        return Claim(number, rng.choice((PATIENT, PHYSICIAN)), "", rng.choice(unheard))
     role, asked = (PATIENT, rng.choice(("", "Anything else?", "Okay."))) if kind == "complaints" else (PHYSICIAN, "")
     return Claim(number, role, asked, rng.choice(_lines(_invented()[kind])))
-
-
-def _unheard_lines() -> list[str]:
-    return [line for lines in _invented()["unheard"].values() for line in _lines(lines)]
 
 
 def cut(dialogues: Sequence[Dialogue]) -> Labelled:
@@ -176,16 +180,6 @@ def cut(dialogues: Sequence[Dialogue]) -> Labelled:
         rows += [whole_rows(one, *parts_met(one)) for one in versions]
         labels += [False] + [True] * len(shortened)
     return np.vstack(rows), labels
-
-
-def _labelled_sentences(dialogues: Sequence[Dialogue]) -> list[tuple[str, bool]]:
-    return [
-        (sentence, message.role == PATIENT)
-        for dialogue in dialogues
-        for message in dialogue.spoken
-        for sentence in sentences(message.content)
-        if len(sentence.split()) > 2
-    ]
 
 
 def _inserted(dialogue: Dialogue, dialogues: Sequence[Dialogue]) -> Iterator[Rows]:
@@ -222,16 +216,14 @@ _TRAINING_DATA: dict[str, Callable[[Sequence[Dialogue]], Labelled]] = {
 
 def fitted(head: str, dialogues: Sequence[Dialogue]) -> NDArray[np.float32]:
     """Return the weights of a head by a logistic regression, the bias last."""
-    from sklearn.linear_model import LogisticRegression  # comes with sentence-transformers
-    from sklearn.preprocessing import StandardScaler
+    from sklearn.preprocessing import StandardScaler  # comes with sentence-transformers
 
     rows, labels = _TRAINING_DATA[head](dialogues)
-    scale = np.ones(rows.shape[1])
-    if head in ("strange", "whole"):
-        scale = StandardScaler().fit(rows).scale_
-    balance = "balanced" if head in ("fits", "whole") else None
-    model = LogisticRegression(C=_STRENGTH[head], max_iter=1000, class_weight=balance).fit(rows / scale, labels)
-    return np.append(model.coef_[0] / scale, model.intercept_).astype(np.float32)
+    scale = StandardScaler().fit(rows).scale_ if head in ("strange", "whole") else np.ones(rows.shape[1])
+    balanced = head in ("fits", "whole")
+    weights = logistic(rows / scale, labels, [False, True], balanced=balanced, strength=_STRENGTH[head])[:, 0]
+    unscaled: NDArray[np.float32] = (weights / np.append(scale, 1)).astype(np.float32)
+    return unscaled
 
 
 def strangest(head: str, dialogue: Dialogue, weights: NDArray[np.float32]) -> float:
@@ -247,10 +239,11 @@ def _passes(dialogue: Dialogue) -> bool:
 
 def train(dialogues: Sequence[Dialogue]) -> dict[str, NDArray[np.generic]]:
     """Return the weights of all heads, in half precision, and the score beyond which each rejects."""
-    stored: dict[str, NDArray[np.generic]] = {}
     training_parts = [[each for place, each in enumerate(dialogues) if place % FOLDS != fold] for fold in range(FOLDS)]
     weights = {head: [fitted(head, rest) for rest in training_parts] for head in _TRAINING_DATA}
-    stored |= {head: fitted(head, dialogues).astype(np.float16) for head in _TRAINING_DATA}
+    stored: dict[str, NDArray[np.generic]] = {
+        head: fitted(head, dialogues).astype(np.float16) for head in _TRAINING_DATA
+    }
     for head, most_rejected in _MAX_REJECTED.items():
         scores = [
             (strangest(head, each, own), each.id)

@@ -24,23 +24,6 @@ class Example:
         """The example as a row of a data set."""
         return {"input_ids": self.tokens.tolist(), "labels": self.labels.tolist()}
 
-    def goes_on_as(self, tokens: Sequence[int]) -> bool:
-        """Whether a later source starts with all of this."""
-        return self.tokens.tolist() == list(tokens[: len(self.tokens)])
-
-    def followed_by(self, source: Sequence[int], said: Sequence[int]) -> "Example":
-        """Append what was read since, and the words that answer it."""
-        read = [*self.labels, *[UNLABELLED] * (len(source) - len(self.labels))]
-        return Example(array("i", [*source, *said]), array("i", [*read, *said]))
-
-    def ended_by(self, end: int) -> "Example":
-        """Append the label of the end to the last words."""
-        return Example(self.tokens, array("i", [*self.labels, end]))
-
-    def closed(self) -> "Example":
-        """Append the labels beyond the tokens, so that all predicted tokens are also read."""
-        return Example(array("i", [*self.tokens, *self.labels[len(self.tokens) :]]), self.labels)
-
 
 @dataclass
 class Counts:
@@ -80,7 +63,8 @@ def examples_of(
     for dialogue in dialogues:
         turns = in_turns(dialogue.spoken)
         counts.openings += bool(dialogue.spoken) and dialogue.spoken[0].role == PHYSICIAN
-        current: Example | None = None
+        tokens: list[int] = []  # of the example in the making, without an end after the last words
+        labels: list[int] = []
         for index, turn in enumerate(turns):
             if turn.role != PHYSICIAN:
                 continue
@@ -96,12 +80,19 @@ def examples_of(
             counts.cut_targets += not is_complete
             counts.shortened_sources += read.shortened
             counts.turns += 1
-            if current is not None and not (unit == "dialogue" and current.goes_on_as(read.tokens)):
-                examples.append(current.closed())
-                current = None
-            current = (current or Example(array("i"), array("i"))).followed_by(read.tokens, words[:target])
-            current = current.ended_by(tokenizer.eos_token_id) if is_complete else current
-        if current is not None:
-            examples.append(current.closed())
+            if tokens and (unit == "turn" or tokens != list(read.tokens[: len(tokens)])):
+                examples.append(_example(tokens, labels))
+                labels = []
+            said = words[:target]
+            tokens = [*read.tokens, *said]
+            labels += [UNLABELLED] * (len(read.tokens) - len(labels)) + said
+            labels += [tokenizer.eos_token_id] * is_complete
+        if tokens:
+            examples.append(_example(tokens, labels))
     counts.examples = len(examples)
     return examples, counts
+
+
+def _example(tokens: list[int], labels: list[int]) -> Example:
+    """Return an example whose predicted tokens are all read, the end too."""
+    return Example(array("i", [*tokens, *labels[len(tokens) :]]), array("i", labels))
