@@ -187,7 +187,7 @@ class ChatClient:
         if not retries.seems_away(error):
             return False
         if (url := self.spec.base_url) and status_of(error) is None:
-            if await retries.is_listening(url):
+            if await retries.is_there(url):
                 return False  # the server is up; it dropped only this connection
             sent = math.inf
         return throttle.lost(sent, longest, retries.is_loading(error))

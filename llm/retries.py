@@ -8,6 +8,7 @@ import random
 import re
 import time
 from collections.abc import Iterable
+from contextlib import closing
 from email.utils import parsedate_to_datetime
 from urllib.parse import urlsplit
 
@@ -172,16 +173,28 @@ def is_loading(error: BaseException) -> bool:
     return status_of(error) == 503 and _says("loading", error)
 
 
-async def is_listening(base_url: str) -> bool:
-    """Whether the server accepts connections."""
-    url = urlsplit(base_url)
+async def is_there(base_url: str) -> bool:
+    """Whether a server accepts connections and does not close them unanswered, as a tunnel does without its server.
+
+    One that is silent is busy. Over TLS only the connection is tried.
+    """
+    url, opened = urlsplit(base_url), False
     try:
         async with asyncio.timeout(_SECONDS_TO_CONNECT):
-            _, writer = await asyncio.open_connection(url.hostname, url.port or (443 if url.scheme == "https" else 80))
-    except OSError:  # includes TimeoutError
+            reader, writer = await asyncio.open_connection(
+                url.hostname, url.port or (443 if url.scheme == "https" else 80)
+            )
+            with closing(writer):
+                if url.scheme == "https":
+                    return True
+                opened = True
+                host = url.netloc.rpartition("@")[2]
+                writer.write(f"GET {url.path}/models HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n".encode())
+                return bool(await reader.read(1))
+    except TimeoutError:
+        return opened
+    except OSError:
         return False
-    writer.close()
-    return True
 
 
 class ServerAwayError(ConnectionError):

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from llm import ModelError, RefusedError, ask
+from llm import ModelError, ModelSettings, RefusedError, ask
 from llm.errors import ContextLengthError
 from llm.retries import is_too_long, refusal
 from llm.throttle import throttles
@@ -240,6 +240,39 @@ async def test_a_proxy_without_its_server_is_waited_for_too(status: int, said: s
         await put(settings)
         _, call = await put(settings)
     assert call.attempts == 6
+
+
+async def test_a_tunnel_that_stays_open_without_its_server_is_waited_for_too() -> None:
+    """As `ssh -L` does: the local port goes on taking connections, and closes each at once."""
+    closed = asyncio.Event()
+
+    async def pipe(source: asyncio.StreamReader, target: asyncio.StreamWriter) -> None:
+        while not closed.is_set() and (data := await source.read(65536)):
+            target.write(data)
+        target.close()
+
+    async def tunnel(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        if closed.is_set():
+            return writer.close()
+        there, back = await asyncio.open_connection("127.0.0.1", server.port)
+        passing = [*map(asyncio.create_task, (pipe(reader, back), pipe(there, writer), closed.wait()))]
+        await asyncio.wait(passing, return_when=asyncio.FIRST_COMPLETED)
+        for each in passing:
+            each.cancel()
+        back.close()
+        writer.close()
+
+    with FakeServer() as server:
+        async with await asyncio.start_server(tunnel, "127.0.0.1", 0) as opened:
+            url = f"http://127.0.0.1:{opened.sockets[0].getsockname()[1]}/v1"
+            settings = ModelSettings(models={"default": f"openai:fake@{url}"}, max_attempts=2)
+            await put(settings)
+            closed.set()
+            asked = asyncio.create_task(ask(EXAMINEE, View("another report"), settings, language="en"))
+            await asyncio.sleep(1.5)  # longer than two attempts take
+            assert not asked.done()
+            closed.clear()
+            await asked
 
 
 async def test_a_server_that_has_never_answered_is_not_waited_for() -> None:
