@@ -1,6 +1,7 @@
 """Score a consultation: the report's diagnosis, the requested examinations, and the five parts of MVME."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Self
 
 from pydantic import Field
@@ -18,6 +19,31 @@ from nodes.state.collaboration import Collaboration
 from scoring.metrics.diagnosis_grade import DiagnosisGrade, grade_offline
 from scoring.metrics.set_overlap import canonical_items, intersection_over_union
 from scoring.mvme.judges import MvmeGrades, ReportParts, grade
+
+
+@dataclass(frozen=True)
+class Exchange:
+    """A doctor's turn with its reply."""
+
+    number: int  # of the doctor's turn, from 1
+    before: Sequence[Turn]  # the dialogue before it
+    doctor: Turn  # the doctor's turn
+    reply: Sequence[Turn]  # turns of patient and examiner until the doctor's next turn; empty where there are none
+
+    @property
+    def examined(self) -> bool:
+        """Whether the patient went to the examiner; for a patient without one, whether results were requested."""
+        addressees = {turn.addressee for turn in self.reply} - {None}
+        return "examiner" in addressees or (not addressees and wants_examination(self.doctor.text))
+
+
+def doctor_turns(dialogue: Sequence[Turn]) -> list[Exchange]:
+    """Return each of the doctor's turns with its reply."""
+    starts = [place for place, turn in enumerate(dialogue) if turn.speaker == "doctor"]
+    return [
+        Exchange(number, dialogue[:start], dialogue[start], dialogue[start + 1 : end])
+        for number, (start, end) in enumerate(zip(starts, [*starts, len(dialogue)][1:], strict=True), start=1)
+    ]
 
 
 class ConsultationAnswers(Strict):

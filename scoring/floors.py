@@ -124,27 +124,23 @@ def usual(train: Sequence[Case]) -> Reference:
     """
     keys = [case.key for case in train]
     parts = [reference_parts(case) for case in train]
-    departments = Counter(key.department for key in keys if key.department)
-    diagnoses = Counter(key.diagnosis[0] for key in keys if key.diagnosis)
+    department = Counter(key.department for key in keys if key.department).most_common(1)
+    diagnosis = Counter(key.diagnosis[0] for key in keys if key.diagnosis).most_common(1)
     classes = dict.fromkeys(item for key in keys for item in key.imaging_reports)
     key = AnswerKey(
         urgency=None,
-        department=_first(departments),
+        department=department[0][0] if department else None,
         sub_departments=_best_items(key.sub_departments for key in keys),
         examination_items=_best_items(key.examination_items for key in keys),
         imaging_reports={
             item: _usual_text(key.imaging_reports[item] for key in keys if item in key.imaging_reports)
             for item in classes
         },
-        diagnosis=[name] if (name := _first(diagnoses)) else [],
+        diagnosis=[name for name, _ in diagnosis],
         treatment_items=_best_items(key.treatment_items for key in keys),
     )
     texts = {part: _usual_text(each[part] for each in parts) for part in PARTS if part != "diagnosis"}
     return key, ReportParts(**texts)
-
-
-def _first(counted: Counter[Any]) -> Any:
-    return counted.most_common(1)[0][0] if counted else None
 
 
 def _best_items(lists: Iterable[Sequence[Any]]) -> list[Any]:

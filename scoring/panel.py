@@ -1,14 +1,58 @@
-"""A panel of judges: the same question to several models, their verdict and their agreement."""
+"""A panel of judges: one question about many items or to several models, their verdicts and their agreement."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Generic, Literal
+from typing import Any, Generic, Literal, NamedTuple, TypeVar
+
+import anyio
 
 from cases.vocabulary import Language
-from llm import ModelSettings, Role, ask
+from llm import UNANSWERED, ModelSettings, Role, ask
 from llm.role import Answer
-from scoring.asking import ask_each
+from scoring.metrics.samples import mean
+
+AT_ONCE = 8  # questions in flight
+
+Item = TypeVar("Item")
+Found = TypeVar("Found")
+
+
+class Asked(NamedTuple, Generic[Item, Found]):
+    """The answers by item, in the order of the items, and the reasons why other items have none."""
+
+    answers: list[tuple[Item, Found]]
+    failures: list[tuple[Item, str]]
+
+
+async def ask_each(items: Sequence[Item], question: Callable[[Item], Awaitable[Found]]) -> Asked[Item, Found]:
+    """Ask one question about each item, eight at a time; if it is not answered, only this item fails.
+
+    Raises:
+        Exception: any other error of the first question that failed.
+    """
+    answers: dict[int, Found] = {}
+    failures: dict[int, str] = {}
+    limit = anyio.CapacityLimiter(AT_ONCE)
+
+    async def ask_one(place: int) -> None:
+        async with limit:
+            try:
+                answers[place] = await question(items[place])
+            except UNANSWERED as error:
+                failures[place] = f"{error.reason}: {error}"
+
+    try:
+        async with anyio.create_task_group() as group:
+            for place in range(len(items)):
+                group.start_soon(ask_one, place)
+    except BaseExceptionGroup as errors:
+        raise errors.exceptions[0] from None
+    return Asked(
+        [(items[place], answers[place]) for place in sorted(answers)],
+        [(items[place], failures[place]) for place in sorted(failures)],
+    )
+
 
 Level = Literal["nominal", "interval"]
 
@@ -30,15 +74,13 @@ class Verdict(Generic[Answer]):
 
     def mean(self, field: str) -> float | None:
         """Return the mean over the judges that answered; None (missing) if none did."""
-        votes = [float(vote) for vote in self.votes(field).values()]
-        return sum(votes) / len(votes) if votes else None
+        return mean([float(vote) for vote in self.votes(field).values()])
 
     def majority(self, field: str) -> Any | None:
         """Return the value given by most judges; None (missing) if there is none, or a tie."""
         leading = Counter(self.votes(field).values()).most_common(2)
-        if not leading or (len(leading) == 2 and leading[0][1] == leading[1][1]):
-            return None
-        return leading[0][0]
+        tied = len(leading) == 2 and leading[0][1] == leading[1][1]
+        return leading[0][0] if leading and not tied else None
 
 
 async def ask_panel(
@@ -80,12 +122,9 @@ def agreement(verdicts: Sequence[Verdict[Any]], field: str, level: Level | None 
 def alpha(rated: Sequence[Mapping[str, Any]], level: Level | None = None) -> float | None:
     """Return Krippendorff's alpha: 1 is agreement, 0 chance, below 0 worse than chance.
 
-    ``1 - observed disagreement / disagreement expected by chance``; missing answers are allowed. None if undefined: no
-    item has two answers, or all answers are equal. Source: Krippendorff 2011.
-
-    Args:
-        rated: the answers by judge or person, one mapping per item.
-        level: the scale of the answers; by default ``interval`` for numbers, ``nominal`` for words and booleans.
+    ``1 - observed disagreement / disagreement expected by chance``, of one mapping per item, from judge or person to
+    answer; missing answers are allowed. Unless given, the level is ``interval`` for numbers, ``nominal`` for words and
+    booleans. None if undefined: no item has two answers, or all answers are equal. Source: Krippendorff 2011.
     """
     rated = [votes for votes in rated if len(votes) > 1]
     values = {value for votes in rated for value in votes.values()}

@@ -4,7 +4,7 @@ AIE, section 2.2.1: after each number of exchanges from zero to nine, eight kind
 patient's answer, to be corrected by people. Unchecked tests have no ``human_state`` and no ``human_answer``.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -134,17 +134,13 @@ async def draft(case: Case, settings: ModelSettings, rounds: int = ROUNDS) -> Dr
     record = {
         "id": case.id,
         "raw_data": {"question": record_of(case)},
-        "history": _exchanges(dialogue[:-2]),  # no test uses the last exchange
+        "history": [  # no test uses the last exchange
+            {"doctor": doctor.text, "patient": patient.text}
+            for doctor, patient in zip(dialogue[:-2:2], dialogue[1:-2:2], strict=True)
+        ],
         "patient_test": tests,
     }
     return Draft(record, facts_told)
-
-
-def _exchanges(dialogue: Sequence[Turn]) -> list[dict[str, str]]:
-    return [
-        {"doctor": doctor.text, "patient": patient.text}
-        for doctor, patient in zip(dialogue[::2], dialogue[1::2], strict=True)
-    ]
 
 
 def _folded(text: str) -> str:

@@ -6,12 +6,8 @@ from typing import Any
 from cases import Case
 from cases.text.record_sentences import facts_of
 from nodes.state.chart import Turn
-from scoring.aie.transcripts import CODES, AieTranscript
-
-
-def aie_transcript(case: Case, dialogue: Sequence[Turn]) -> AieTranscript:
-    """Convert a dialogue, with the whole record: the person, the histories and the results."""
-    return AieTranscript.model_validate(aie_record(case, dialogue))
+from scoring.aie.transcripts import CODES
+from scoring.consultation import doctor_turns
 
 
 def aie_record(case: Case, dialogue: Sequence[Turn]) -> dict[str, Any]:
@@ -37,15 +33,9 @@ def aie_record(case: Case, dialogue: Sequence[Turn]) -> dict[str, Any]:
     }
 
 
-def exchanges(dialogue: Sequence[Turn]) -> Iterator[tuple[Turn, list[Turn]]]:
-    """Yield each of the doctor's turns with the reply as the doctor heard it; empty if the dialogue ends there."""
-    starts = [place for place, turn in enumerate(dialogue) if turn.speaker == "doctor"]
-    for start, end in zip(starts, [*starts, len(dialogue)][1:], strict=True):
-        yield dialogue[start], [turn for turn in dialogue[start + 1 : end] if turn.addressee != "examiner"]
-
-
 def _history(dialogue: Sequence[Turn]) -> Iterator[dict[str, str]]:
-    for asked, replies in exchanges(dialogue):
+    for one in doctor_turns(dialogue):
+        asked, replies = one.doctor, [turn for turn in one.reply if turn.addressee != "examiner"]
         memory = {"memory": "\n".join(fact for turn in replies for fact in turn.facts)}
         if not replies:
             yield {"doctor": asked.text, "state": CODES["Conclusion"], **memory}

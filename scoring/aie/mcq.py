@@ -16,10 +16,10 @@ from cases.text.words import language_of
 from cases.vocabulary import Language, given
 from llm import ModelSettings, Role, ask
 from scoring.aie.transcripts import AieTranscript
-from scoring.asking import ask_each
 from scoring.metrics.diagnosis_grade import name_agreement
 from scoring.metrics.samples import Sample
 from scoring.metrics.text_overlap import rouge_1, words
+from scoring.panel import ask_each
 
 METRIC = "MCQ_DIAGNOSIS"
 
@@ -140,14 +140,14 @@ def questions_of(transcripts: Iterable[AieTranscript]) -> tuple[list[Question], 
     return list(questions.values()), {case: reason for case, reason in reasons.items() if case not in questions}
 
 
-def _letter(text: str, letters: tuple[str, ...]) -> str:
-    if text not in letters:
-        raise ValueError(f"{text!r} is not one of the letters {', '.join(letters)}")
-    return text
-
-
 @cache
 def _closed_choice(letters: tuple[str, ...]) -> type[Choice]:
     """Return the answer type of a question: exactly its letters."""
-    letter: Any = Annotated[str, *given(lambda text: _letter(text, letters), letters)]
+
+    def one_of_them(text: str) -> str:
+        if text not in letters:
+            raise ValueError(f"{text!r} is not one of the letters {', '.join(letters)}")
+        return text
+
+    letter: Any = Annotated[str, *given(one_of_them, letters)]
     return create_model("Choice", __base__=Choice, letter=(letter, Field(description="The letter of one option.")))

@@ -142,8 +142,7 @@ def distinct(transcript: AieTranscript, definition: Definition = "sound", langua
     after Li et al. 2016.
     """
     if definition == "sound":
-        utterances = (text for turn in transcript.history for text in (turn.doctor, turn.patient or ""))
-        tokens = [word for text in utterances for word in words(text)]
+        tokens = _words_said(transcript)
         return distinct_bigrams(tokens) / (len(tokens) - 1) if len(tokens) > 1 else None
     dialogue = "".join(turn.doctor + _patient_line(turn) for turn in transcript.history)
     spaced = " ".join(jieba_words(dialogue)) if language == "zh" else dialogue
@@ -163,8 +162,7 @@ def distinct_by_length(transcripts: Collection[AieTranscript]) -> list[Sample]:
     known = {word for text in used_texts for word in words(text)}
 
     def share(transcript: AieTranscript) -> float:
-        utterances = (text for turn in transcript.history for text in (turn.doctor, turn.patient or ""))
-        pairs = list(pairwise(word for text in utterances for word in words(text)))
+        pairs = list(pairwise(_words_said(transcript)))
         windows = [pairs[start : start + _WINDOW] for start in range(0, max(1, len(pairs) - _WINDOW + 1), _WINDOW)]
         used = [len({pair for pair in window if known.issuperset(pair)}) for window in windows]
         return sum(used) / (_WINDOW * len(windows))
@@ -179,20 +177,18 @@ def doctor_lengths(transcript: AieTranscript, definition: Definition = "sound") 
     space; the turns of a case are one cluster. Published: all characters if any is Chinese, else the parts between
     single spaces; turns are independent.
     """
+    texts = [turn.doctor for turn in transcript.history]
     if definition == "paper":
-        return [float(len(text) if has_chinese(text) else len(text.split(" "))) for text in _doctor(transcript)]
-    return [spoken_length(text) for text in _doctor(transcript)]
+        return [float(len(text) if has_chinese(text) else len(text.split(" "))) for text in texts]
+    return [spoken_length(text) for text in texts]
 
 
 def score_aie(
     transcripts: Iterable[AieTranscript], definition: Definition = "sound", language: Language | None = None
 ) -> dict[str, list[Sample]]:
-    """Return the values of the ten metrics, in percent except turns and length.
+    """Return the values of the ten metrics of one data set, in percent except turns and length.
 
-    Args:
-        transcripts: one data set; several runs of a case count as its epochs.
-        definition: ``sound``, or ``paper`` for the published computation.
-        language: the language that the published computation assumes; that of the records if None.
+    Several runs of a case count as its epochs. The published computation assumes one language, by default the records'.
     """
     transcripts = list(transcripts)
     language = language or data_set_language(transcripts)
@@ -238,8 +234,9 @@ def _patient_line(turn: AieTurn) -> str:
     return (turn.patient or "") + "\n" if turn.patient is not None or turn.state in TELLING else ""
 
 
-def _doctor(transcript: AieTranscript) -> list[str]:
-    return [turn.doctor for turn in transcript.history]
+def _words_said(transcript: AieTranscript) -> list[str]:
+    utterances = (text for turn in transcript.history for text in (turn.doctor, turn.patient or ""))
+    return [word for text in utterances for word in words(text)]
 
 
 class TurnShares(NamedTuple):
@@ -284,15 +281,12 @@ def by_length(transcripts: Iterable[AieTranscript], definition: Definition = "so
             turns,
             len(group),
             mean([coverage(transcript, definition, language) for transcript in group]),
-            mean(_right(group, definition)) if asked else None,
+            mean([right for one in group if (right := diagnosis_is_right(one, definition)) is not None])
+            if asked
+            else None,
         )
         for turns, group in sorted(groups.items())
     ]
-
-
-def _right(transcripts: Iterable[AieTranscript], definition: Definition) -> list[float]:
-    found = (diagnosis_is_right(transcript, definition) for transcript in transcripts)
-    return [float(right) for right in found if right is not None]
 
 
 def utterance_languages(transcripts: Iterable[AieTranscript]) -> dict[tuple[str, Language], int]:

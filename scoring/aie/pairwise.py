@@ -19,7 +19,7 @@ from prompts import speaker
 from scoring.aie.transcripts import ADVICE, AieTranscript, AieTurn
 from scoring.metrics.claims import stated, stated_share
 from scoring.metrics.diagnosis_grade import name_agreement
-from scoring.metrics.samples import mean
+from scoring.metrics.samples import mean, share
 from scoring.metrics.text_overlap import levenshtein_ratio, words
 
 Preference = Literal["first", "second", "tie"]
@@ -88,8 +88,13 @@ def patient_rule(view: PairView) -> dict[str, Preference]:
     """
     preferences = {
         "effective": _higher(*(sum(turn.state in ADVICE for turn in side.turns) for side in (view.first, view.second))),
-        "clear": _higher(*(mean(_clear(side)) or 0.0 for side in (view.first, view.second))),
-        "understand": _higher(*(mean(_asks(side)) or 0.0 for side in (view.first, view.second))),
+        "clear": _higher(*(share(map(_is_clear, side.turns)) for side in (view.first, view.second))),
+        "understand": _higher(
+            *(
+                share("?" in turn.doctor or "？" in turn.doctor for turn in side.turns)
+                for side in (view.first, view.second)
+            )
+        ),
         "empathy": _higher(_kindness(view.first), _kindness(view.second)),
     }
     return {**preferences, "total": _majority(preferences)}
@@ -112,15 +117,8 @@ def _order(text: str) -> list[str]:
     return [f"{mention.negated} {mention.word}" for mention in stated(text)]
 
 
-def _clear(side: Consultation) -> list[float]:
-    return [
-        float(len(words(turn.doctor)) <= _BRIEF and not jargon_in(turn.doctor, language_of(turn.doctor)))
-        for turn in side.turns
-    ]
-
-
-def _asks(side: Consultation) -> list[float]:
-    return [float("?" in turn.doctor or "？" in turn.doctor) for turn in side.turns]
+def _is_clear(turn: AieTurn) -> bool:
+    return len(words(turn.doctor)) <= _BRIEF and not jargon_in(turn.doctor, language_of(turn.doctor))
 
 
 Outcome = Literal["one", "other", "tie"]

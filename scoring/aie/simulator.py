@@ -104,6 +104,11 @@ def asks_back(text: str) -> bool:
     return _has_keyword(text, "GUIDANCE", "sound")
 
 
+def leads_back(text: str) -> bool:
+    """Whether a reply to another topic has a keyword that leads back to the consultation."""
+    return _has_keyword(text, OTHER_TOPIC, "sound")
+
+
 def guidance(reply: Reply, definition: Definition = "sound") -> float:
     """Return 1 if the reply has a keyword that asks the doctor to be more specific, else 0; higher is better.
 

@@ -2,20 +2,20 @@
 
 from cases import Case
 from llm import ModelSettings
-from scoring.aie.export import aie_transcript
+from scoring.aie.export import aie_record
 from scoring.aie.metrics import COLUMNS, score_aie
+from scoring.aie.transcripts import AieTranscript
 from scoring.case_scores import CaseScores, Suite
 from scoring.consultation import ConsultationAnswers
 from scoring.metrics.samples import PERCENT, mean
 
-_NOT_TRACKED = "no action of this kind"
-
 
 async def score(case: Case, answers: ConsultationAnswers, settings: ModelSettings) -> CaseScores:
     """Return the metrics of one dialogue, in percent except AVG_TURN and AVG_LEN; `score mcq` scores the diagnosis."""
-    found = score_aie([aie_transcript(case, answers.dialogue)], language=case.language)
+    transcript = AieTranscript.model_validate(aie_record(case, answers.dialogue))
+    found = score_aie([transcript], language=case.language)
     values = {name: mean([sample.value for sample in found[name]]) for name in suite.published}
-    return CaseScores(values, {name: _NOT_TRACKED for name, value in values.items() if value is None})
+    return CaseScores(values, {name: "no action of this kind" for name, value in values.items() if value is None})
 
 
 suite = Suite(

@@ -70,14 +70,10 @@ def majority(verdicts: Sequence[Verdict]) -> list[Verdict]:
 
 def outcome_columns(verdicts: Iterable[Verdict], source: Rater, view: str) -> dict[str, dict[tuple[str, ...], float]]:
     """Return the outcome of each aspect by pair (sorted by name) and case, averaged over raters."""
-    votes: dict[str, dict[tuple[str, ...], list[float]]] = {}
-    for verdict in verdicts:
-        pair = tuple(sorted((verdict.one, verdict.other)))
-        side = 1 if pair[0] == verdict.one else -1
-        for aspect, outcome in verdict.outcomes.items():
-            unit = (*pair, verdict.case)
-            votes.setdefault(f"{source}: {view}, {aspect}", {}).setdefault(unit, []).append(float(side * outcome))
-    return {name: {unit: sum(given) / len(given) for unit, given in units.items()} for name, units in votes.items()}
+    return {
+        f"{source}: {view}, {aspect}": {item[:3]: sum(given.values()) / len(given) for item, given in by_item.items()}
+        for aspect, by_item in votes(verdicts).items()
+    }
 
 
 def difference_columns(scores: Mapping[str, Mapping[str, Sequence[Sample]]]) -> dict[str, dict[tuple[str, ...], float]]:

@@ -18,6 +18,7 @@ from cases.text.words import has_chinese, rules_of, stem
 from cases.vocabulary import Language, normalise
 from scoring.clini_eval.points import LEAVES, Points, clini_eval_file
 from scoring.metrics.claims import entailed
+from scoring.metrics.samples import share
 from scoring.metrics.text_overlap import levenshtein_ratio, words
 
 BRIEF = {"en": 40, "zh": 80}  # words, or Chinese characters, of a brief turn at most; the paper's mean is 18.5
@@ -95,18 +96,19 @@ def count_points(dialogue: Dialogue) -> CountedPoints:
     share of turns or questions that follow the rule, and 0 if nothing is asked; the examinations, the share of the
     note's findings that the physician told or asked for. A leaf that does not apply to the note is not assessed.
     """
-    interview = read_interview(dialogue)
+    interview, language = read_interview(dialogue), rules_of(dialogue.language)
+    asked = "\n".join(question for turn in interview.turns for question in turn.questions)
     counted: dict[str, float] = {}
     unscored: dict[str, str] = {}
     for leaf in LEAVES.values():
         if leaf.asked:
-            share: float | str = _asked_for([aspect[rules_of(dialogue.language)] for aspect in leaf.asked], interview)
+            found: float | str = share(bool(re.search(each[language], asked, re.IGNORECASE)) for each in leaf.asked)
         else:
-            share = _RULES[leaf.key](interview) if leaf.key in _RULES else _JUDGEMENT
-        if isinstance(share, str):
-            unscored[leaf.key] = share
+            found = _RULES[leaf.key](interview) if leaf.key in _RULES else _JUDGEMENT
+        if isinstance(found, str):
+            unscored[leaf.key] = found
         else:
-            counted[leaf.key] = leaf.maximum * share
+            counted[leaf.key] = leaf.maximum * found
     return CountedPoints(counted=counted, unscored=unscored)
 
 
@@ -147,11 +149,6 @@ def questions_at_once(sentence: str, language: Language) -> int:
     return max(1, len(asked), MOST_QUESTIONS + 1 if things > _MOST_THINGS else 0)
 
 
-def _asked_for(patterns: Sequence[str], interview: Interview) -> float:
-    asked = "\n".join(question for turn in interview.turns for question in turn.questions)
-    return sum(re.search(pattern, asked, re.IGNORECASE) is not None for pattern in patterns) / len(patterns)
-
-
 def _not_repeated(interview: Interview) -> float:
     """Return the share of questions unlike all earlier ones; after the patient asks back, one may be repeated."""
     earlier: list[list[str]] = []
@@ -176,14 +173,12 @@ def _same(one: list[str], other: list[str]) -> bool:
 def _at_most_two(interview: Interview) -> float:
     language = interview.language
     counts = [sum(questions_at_once(question, language) for question in turn.questions) for turn in interview.asking]
-    return sum(count <= MOST_QUESTIONS for count in counts) / len(counts) if counts else 0.0
+    return share(count <= MOST_QUESTIONS for count in counts)
 
 
 def _plain(interview: Interview) -> float:
     """Return the share of turns without unexplained jargon, if anything is asked; names of the diseases are allowed."""
-    if not interview.asking:
-        return 0.0
-    return sum(not _unexplained(turn.text, interview) for turn in interview.turns) / len(interview.turns)
+    return share(not _unexplained(turn.text, interview) for turn in interview.turns if interview.asking)
 
 
 def _unexplained(text: str, interview: Interview) -> list[str]:
@@ -202,13 +197,11 @@ def _unexplained(text: str, interview: Interview) -> list[str]:
 
 def _brief(interview: Interview) -> float:
     """Return the share of brief turns, if anything is asked."""
-    texts = [turn.text for turn in interview.turns if interview.asking]
-    short = [
+    return share(
         (len("".join(text.split())) if has_chinese(text) else len(text.split()))
         <= BRIEF["zh" if has_chinese(text) else "en"]
-        for text in texts
-    ]
-    return sum(short) / len(short) if short else 0.0
+        for text in (turn.text for turn in interview.turns if interview.asking)
+    )
 
 
 def _urges_care(interview: Interview) -> float | str:

@@ -7,7 +7,7 @@ from pydantic import Field
 
 from cases import Case
 from cases.strict import Strict
-from cases.vocabulary import EXAMINATION_ITEMS, TREATMENT_ITEMS, normalise
+from cases.vocabulary import EXAMINATION_ITEMS, TREATMENT_ITEMS, Vocabulary, normalise
 from llm import UNANSWERED, ModelSettings
 from nodes.state.decisions import Referral
 from scoring.case_scores import CaseScores, judge_failed, side_by_side
@@ -50,9 +50,7 @@ class Answers(Strict):
         return cls(
             referral=state.get("referral"),
             orders=[
-                item
-                for orders in ("physical_orders", "auxiliary_orders", "requested")
-                for item in state.get(orders, [])
+                item for kind in ("physical_orders", "auxiliary_orders", "requested") for item in state.get(kind, [])
             ],
             reports=state.get("reports", {}),
             diagnosis=diagnosis.names if diagnosis else [],
@@ -83,33 +81,29 @@ async def score_clinical_workflow(
     given = answers if isinstance(answers, Answers) else Answers.of(answers)
     referral = given.referral
 
-    def agreement(items: Sequence[str]) -> float | None:
-        return intersection_over_union(
-            canonical_items(given.treatment, TREATMENT_ITEMS), canonical_items(items, TREATMENT_ITEMS)
-        )
+    def overlap(items: Sequence[str], reference: Sequence[str], vocabulary: Vocabulary) -> float | None:
+        return intersection_over_union(canonical_items(items, vocabulary), canonical_items(reference, vocabulary))
 
     plans = [key.treatment_items, *(plan.treatment_items for plan in key.alternative_plans)]
+    treatments = [overlap(given.treatment, items, TREATMENT_ITEMS) for items in plans]
     scores: dict[str, float | None] = {
         "referral_level1": exact_match(referral.department if referral else None, key.department),
         "referral_level2": intersection_over_union(
             canonical_sub_departments(referral.sub_departments if referral else ()),
             canonical_sub_departments(key.sub_departments),
         ),
-        "history_taking": intersection_over_union(
-            canonical_items(given.orders, EXAMINATION_ITEMS), canonical_items(key.examination_items, EXAMINATION_ITEMS)
-        ),
-        "treatment": max((score for items in plans if (score := agreement(items)) is not None), default=None),
+        "history_taking": overlap(given.orders, key.examination_items, EXAMINATION_ITEMS),
+        "treatment": max((score for score in treatments if score is not None), default=None),
         **dict.fromkeys(("examination", "diagnosis")),
     }
     unscored: dict[str, str] = {}
 
     async def examination() -> float | None:
-        return claim_recall(
-            await side_by_side(
-                judge_report(item, given.reports.get(item, ""), reference, settings, case.language)
-                for item, reference in key.imaging_reports.items()
-            )
+        judging = (
+            judge_report(item, given.reports.get(item, ""), reference, settings, case.language)
+            for item, reference in key.imaging_reports.items()
         )
+        return claim_recall(await side_by_side(judging))
 
     async def grade() -> float | None:
         reference = [name for name in key.diagnosis if normalise(name)]

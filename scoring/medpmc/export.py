@@ -1,6 +1,7 @@
 """Convert our consultations to Med-PMC transcripts, as read by ``wardround score medpmc``."""
 
 from collections.abc import Iterator, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ from nodes.state.chart import Turn
 from nodes.workflow.examiner import release
 from prompts import load_words
 from scoring.aie import transcripts as aie
-from scoring.aie.export import exchanges
+from scoring.consultation import doctor_turns
 from scoring.medpmc.transcripts import END
 
 # Med-PMC's action codes; it has none for demands.
@@ -70,7 +71,8 @@ def patient_sections(case: Case) -> dict[str, str]:
 
 
 def _history(dialogue: Sequence[Turn]) -> Iterator[dict[str, str]]:
-    for asked, replies in exchanges(dialogue):
+    for one in doctor_turns(dialogue):
+        asked, replies = one.doctor, [turn for turn in one.reply if turn.addressee != "examiner"]
         if not replies:
             yield {"doctor": asked.text, "state": END, "memory": ""}
             continue
@@ -82,11 +84,8 @@ def _history(dialogue: Sequence[Turn]) -> Iterator[dict[str, str]]:
         }
         if any(turn.plain for turn in replies):
             entry["standard_patient"] = "\n".join(turn.plain or turn.text for turn in replies)
-        yield {**entry, "patient": "\n".join(_with_pictures(turn) for turn in replies)}
-
-
-def _with_pictures(turn: Turn) -> str:
-    return "\n".join([turn.text, *(_mark(Path(picture.file).name) for picture in turn.pictures)])
+        told = [(turn.text, *(_mark(Path(picture.file).name) for picture in turn.pictures)) for turn in replies]
+        yield {**entry, "patient": "\n".join(chain(*told))}
 
 
 def _mark(name: str) -> str:

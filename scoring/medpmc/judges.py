@@ -3,7 +3,7 @@
 Each is an ordinary role; the offline rules compare what is stated, for testing pipelines and ranking similar systems.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated
 
@@ -21,7 +21,7 @@ from scoring.medpmc.metrics import imaging_pair, inquiry_pair
 from scoring.medpmc.transcripts import MedPmcTranscript
 from scoring.metrics.claims import stated_share
 from scoring.metrics.diagnosis_grade import name_words
-from scoring.metrics.samples import mean
+from scoring.metrics.samples import mean, share
 from scoring.metrics.text_overlap import levenshtein_ratio, words
 from scoring.mvme.disease_entities import split_diseases
 
@@ -115,14 +115,13 @@ def judge_patient_offline(seen: MedPmcView) -> PatientScores:
     """
     case, turns = seen.case, seen.case.turns_before_end
     replies = [turn.told for turn in turns if turn.told.strip()]
-    record, _ = inquiry_pair(case)
-    record = f"{record} {case.examinations}"
+    record = f"{inquiry_pair(case)[0]} {case.examinations}"
     return PatientScores(
-        description=2 * _share(len(words(text)) <= _CLEAR for text in replies),
+        description=2 * share(len(words(text)) <= _CLEAR for text in replies),
         completeness=2 * stated_share("\n".join(replies), record),
-        cooperation=2 * _share(bool(turn.told.strip()) for turn in turns),
-        understanding=2 * _share(_fits(turn.state, turn.told, record) for turn in turns),
-        communication=2 * _share(text not in replies[:place] for place, text in enumerate(replies)),
+        cooperation=2 * share(bool(turn.told.strip()) for turn in turns),
+        understanding=2 * share(_fits(turn.state, turn.told, record) for turn in turns),
+        communication=2 * share(text not in replies[:place] for place, text in enumerate(replies)),
     )
 
 
@@ -146,7 +145,7 @@ persona_judge = Role("persona_judge", "evaluation", "judges/persona", PersonaSco
 
 def _share_named(report: str, diagnosis: str) -> float:
     stated = [{*name_words(sentence)} for sentence in statements(report)]
-    return _share(any(words >= {*name_words(name)} for words in stated) for name in split_diseases(diagnosis))
+    return share(any(words >= {*name_words(name)} for words in stated) for name in split_diseases(diagnosis))
 
 
 def _share_on_record(case: MedPmcTranscript) -> float:
@@ -158,10 +157,6 @@ def _share_on_record(case: MedPmcTranscript) -> float:
 
 def _to_five(share: float) -> float:
     return 1 + 4 * share
-
-
-def _share(flags: Iterable[bool]) -> float:
-    return mean([float(flag) for flag in flags]) or 0.0
 
 
 def _fits(action: str, reply: str, record: str) -> bool:

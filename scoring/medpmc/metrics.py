@@ -17,7 +17,7 @@ from cases.vocabulary import normalise
 from scoring.medpmc.transcripts import MedPmcTranscript
 from scoring.metrics.entities import entities, spacy_entities
 from scoring.metrics.recall import Recall, RecallName, recall
-from scoring.metrics.samples import Definition, Sample, mean
+from scoring.metrics.samples import Definition, Sample, known, mean
 from scoring.metrics.text_overlap import spoken_length, without_punctuation
 
 METRICS = ("Inquiry", "Examination", "MMA", "Diagnosis", "Treatment", "Info", "Lens", "Turns")
@@ -130,10 +130,10 @@ def support(case: MedPmcTranscript) -> float | None:
     same polarity and on no other side. It tells whether the words are the case's, not whether they are in the right
     place, and a good report in its own words is well below 1: compare doctors on the same cases.
     """
-    known = _mentions_in(*case.tellable, case.examinations, case.diagnosis, case.treatment, *case.images.values())
-    left = Counter((mention.word, mention.negated) for mention in known)
-    sides = {mention.word: frozenset[str]() for mention in known}
-    for mention in known:
+    true = _mentions_in(*case.tellable, case.examinations, case.diagnosis, case.treatment, *case.images.values())
+    left = Counter((mention.word, mention.negated) for mention in true)
+    sides = {mention.word: frozenset[str]() for mention in true}
+    for mention in true:
         sides[mention.word] |= mention.sides
     stated = _mentions_in(case.report)
     met = 0
@@ -183,27 +183,14 @@ def score_medpmc(
 
     return {
         "Inquiry": column(lambda case: inquiry_pair(case, definition)),
-        "Examination": _samples(cases, lambda case: _percent(examination_share(case, find))),
+        "Examination": known(((case.case, examination_share(case, find)) for case in cases), 100),
         "MMA": column(mma),
         "Diagnosis": column(lambda case: (case.diagnosis, case.report), by_longest),
         "Treatment": column(lambda case: (case.treatment, case.report)),
-        "Info": _info(cases, measure),
-        "Lens": _samples(cases, lambda case: doctor_length(case, definition)),
-        "Turns": _samples(cases, lambda case: float(len(case.history))),
+        "Info": known(((case.case, mean(measure(info_pairs(case)))) for case in cases), 100),
+        "Lens": known((case.case, doctor_length(case, definition)) for case in cases),
+        "Turns": known((case.case, float(len(case.history))) for case in cases),
     }
-
-
-def _info(cases: Sequence[MedPmcTranscript], measure: Recall) -> list[Sample]:
-    found = [(case.case, value) for case in cases if (value := mean(measure(info_pairs(case)))) is not None]
-    return [Sample(case, 100 * value) for case, value in found]
-
-
-def _samples(cases: Iterable[MedPmcTranscript], score: Callable[[MedPmcTranscript], float | None]) -> list[Sample]:
-    return [Sample(case.case, value) for case in cases if (value := score(case)) is not None]
-
-
-def _percent(value: float | None) -> float | None:
-    return None if value is None else 100 * value
 
 
 def _spaced(text: str) -> str:

@@ -45,12 +45,8 @@ def patient_judgement(scores: Mapping[str, PatientScores], setting: str) -> dict
     """Return Table 4: five aspects of the standard patient, 0 to 2 each, and their sum, 0 to 10; higher is better.
 
     One value per consultation as scored by the judge. Source: Med-PMC, section 4.5: description clarity (D),
-    information completeness (I), cooperation (C), understanding (U), communication ability (CM). Without the state
-    tracker (w/o S-T), the patient has the whole record.
-
-    Args:
-        scores: the judge's scores, by case.
-        setting: ``w S-T`` or ``w/o S-T``, appended to the names.
+    information completeness (I), cooperation (C), understanding (U), communication ability (CM). The setting, ``w S-T``
+    or ``w/o S-T``, is appended to the names; without the state tracker, the patient has the whole record.
     """
     found = {
         f"{column} {setting}": [Sample(case, getattr(given, aspect)) for case, given in scores.items()]
@@ -64,22 +60,14 @@ def actor_judgement(scores: Mapping[str, PersonaScores], setting: str, *, acted:
     """Return Table 5: semantic consistency and character feature of the actor's words, 0 to 5; higher is better.
 
     One value per consultation as scored by the judge. Without the actor, the plain words are compared with themselves,
-    and their consistency, which is meaningless, is left out as in the table. Source: Med-PMC, section 4.5.
-
-    Args:
-        scores: the judge's scores, by case.
-        setting: ``w Actor`` or ``w/o Actor``, appended to the names.
-        acted: whether the actor spoke.
+    and their consistency, which is meaningless, is left out as in the table. The setting, ``w Actor`` or ``w/o Actor``,
+    is appended to the names. Source: Med-PMC, section 4.5.
     """
-    found = {}
+    found = {f"Character Feature {setting}": [Sample(c, given.character_features) for c, given in scores.items()]}
     if acted:
-        found[f"Semantic Consistency {setting}"] = [
-            Sample(c, given.semantic_consistency) for c, given in scores.items()
-        ]
-    return {
-        **found,
-        f"Character Feature {setting}": [Sample(c, given.character_features) for c, given in scores.items()],
-    }
+        consistency = [Sample(c, given.semantic_consistency) for c, given in scores.items()]
+        found = {f"Semantic Consistency {setting}": consistency, **found}
+    return found
 
 
 def _transcript(case: Case, history: list[dict[str, str | None]]) -> MedPmcTranscript:

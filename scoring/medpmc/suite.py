@@ -20,9 +20,7 @@ _NOT_SHOWN = "no picture may be handed over with these settings"
 
 async def score(case: Case, answers: ConsultationAnswers, settings: ModelSettings) -> CaseScores:
     """Return the recall (ROUGE-1) of each part in percent, lengths in words, and the number of turns."""
-    withheld = isinstance(settings, Context) and pictures_withheld(settings)
-    made = medpmc_transcript(case, answers.dialogue, answers.report, withheld=withheld)
-    found = score_medpmc([MedPmcTranscript.model_validate(made)])
+    found = score_medpmc([_transcript(case, answers, settings)])
     values = {name: mean([sample.value for sample in found[name]]) for name in METRICS}
     unscored = {name: _NO_REFERENCE for name, value in values.items() if value is None}
     if "MMA" in unscored:
@@ -32,9 +30,14 @@ async def score(case: Case, answers: ConsultationAnswers, settings: ModelSetting
 
 def support_of_report(case: Case, answers: ConsultationAnswers) -> float | None:
     """Return the complement of the recalls: how much of the report the case supports, in percent."""
-    record = medpmc_transcript(case, answers.dialogue, answers.report)
-    found = support(MedPmcTranscript.model_validate(record))
+    found = support(_transcript(case, answers))
     return None if found is None else 100 * found
+
+
+def _transcript(case: Case, answers: ConsultationAnswers, settings: ModelSettings | None = None) -> MedPmcTranscript:
+    withheld = isinstance(settings, Context) and pictures_withheld(settings)
+    record = medpmc_transcript(case, answers.dialogue, answers.report, withheld=withheld)
+    return MedPmcTranscript.model_validate(record)
 
 
 suite = Suite(
@@ -76,9 +79,7 @@ async def score_judged(case: Case, answers: ConsultationAnswers, settings: Model
     Multi-modal analysis is unscored if the case has no picture or all are withheld; all five are unscored if the judge
     fails.
     """
-    withheld = isinstance(settings, Context) and pictures_withheld(settings)
-    record = medpmc_transcript(case, answers.dialogue, answers.report, withheld=withheld)
-    seen = view(MedPmcTranscript.model_validate(record), case.language)
+    seen = view(_transcript(case, answers, settings), case.language)
     try:
         given = await ask(consultation_judge, seen, settings, language=case.language)
     except UNANSWERED as error:
@@ -112,7 +113,7 @@ async def score_patient(case: Case, answers: ConsultationAnswers, settings: Mode
     compared with themselves, and their consistency is left out, as in the table. A judge that fails leaves its columns
     unscored.
     """
-    made = MedPmcTranscript.model_validate(medpmc_transcript(case, answers.dialogue, answers.report))
+    made = _transcript(case, answers)
     spoken = [turn.patient for turn in made.turns_before_end if turn.patient]
     if not spoken:
         return CaseScores.none_of(patient_suite.published, _SILENT)

@@ -12,6 +12,7 @@ from cases.strict import Strict
 from cases.text.statements import Mention, mentions, statements
 from cases.text.words import stem
 from cases.vocabulary import normalise, word_list
+from scoring.metrics.samples import mean, share
 
 MAX_CLAIMS = 30
 ENTAILED_FROM = 0.8  # share of a claim's words that a report must state if none is a known finding
@@ -59,8 +60,7 @@ def claim_recall(reports: Iterable[ReportClaims]) -> float | None:
     (task 3), after DocLens. For the published numbers, an LLM extracts and judges the claims; only
     :func:`judge_offline` differs from that, not this average.
     """
-    flags = [verdict.entailed for report in reports for verdict in report.verdicts]
-    return sum(flags) / len(flags) if flags else None
+    return mean([verdict.entailed for report in reports for verdict in report.verdicts])
 
 
 def claim_precision(reports: Iterable[tuple[str, str]]) -> float | None:
@@ -71,12 +71,8 @@ def claim_precision(reports: Iterable[tuple[str, str]]) -> float | None:
     of each generated report counts the same (:func:`entailed` in the other direction, with its limits). A good report
     that says more than the reference has less than 1. None if nothing was written; higher is better.
     """
-    flags = [
-        flag
-        for generated, reference in reports
-        for flag in entailed({normalise(sentence): sentence for sentence in statements(generated)}.values(), reference)
-    ]
-    return sum(flags) / len(flags) if flags else None
+    distinct = [({normalise(one): one for one in statements(generated)}, reference) for generated, reference in reports]
+    return mean([flag for sentences, reference in distinct for flag in entailed(sentences.values(), reference)])
 
 
 def split_claims(report: str) -> list[str]:
@@ -150,8 +146,7 @@ def stated_share(report: str, reference: str, beside: str = "") -> float:
     """
     found, wanted = dict.fromkeys(stated(report)), dict.fromkeys(stated(reference))
     true = dict.fromkeys([*wanted, *stated(beside)])
-    met = [_is_stated(mention, found, true) for mention in wanted]
-    return sum(met) / len(met) if met else 0.0
+    return share(_is_stated(mention, found, true) for mention in wanted)
 
 
 def stated(text: str) -> list[Mention]:

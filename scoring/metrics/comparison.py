@@ -3,6 +3,7 @@
 import math
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 from pathlib import Path
 from statistics import fmean, stdev
 from types import MappingProxyType
@@ -162,10 +163,10 @@ def holm(p_values: Mapping[Name, float | None]) -> dict[Name, float | None]:
 
     The k-th smallest of m becomes ``min(1, max over j <= k of (m - j + 1) p_j)``.
     """
-    known = sorted(((p, place, name) for place, (name, p) in enumerate(p_values.items()) if p is not None))
+    known = sorted([(p, name) for name, p in p_values.items() if p is not None], key=lambda pair: pair[0])
     corrected: dict[Name, float | None] = dict.fromkeys(p_values)
     highest = 0.0
-    for rank, (p, _, name) in enumerate(known):
+    for rank, (p, name) in enumerate(known):
         highest = max(highest, min(1.0, (len(known) - rank) * p))
         corrected[name] = highest
     return corrected
@@ -231,13 +232,9 @@ def _interval(rho: float, n: int) -> tuple[float, float] | None:
 
 def spearman_matrix(columns: Mapping[str, Mapping[str, float]]) -> dict[tuple[str, str], Correlation]:
     """Return the correlation of every two columns over the cases that both have (AIE, figure 5)."""
-    names = list(columns)
     return {
-        (one, other): spearman(
-            [(columns[one][case], columns[other][case]) for case in columns[one] if case in columns[other]]
-        )
-        for place, one in enumerate(names)
-        for other in names[place + 1 :]
+        (one, other): spearman([(left[case], right[case]) for case in left if case in right])
+        for (one, left), (other, right) in combinations(columns.items(), 2)
     }
 
 

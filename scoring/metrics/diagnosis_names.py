@@ -40,21 +40,12 @@ def compare_names(given: Sequence[str], reference: Sequence[str]) -> list[Compar
         for i, name in enumerate(given)
         if (kind := relation(name, wanted)) is not None
     )
-    paired: dict[int, tuple[int, Relation]] = {}
+    compared = [ComparedName(reference=wanted, relation="missed") for wanted in reference]
+    left = dict(enumerate(given))
     for _, j, i, kind in found:
-        if j not in paired and i not in {taken for taken, _ in paired.values()}:
-            paired[j] = i, kind
-    named = [
-        ComparedName(given=given[paired[j][0]], reference=wanted, relation=paired[j][1])
-        if j in paired
-        else ComparedName(reference=wanted, relation="missed")
-        for j, wanted in enumerate(reference)
-    ]
-    taken = {i for i, _ in paired.values()}
-    return [
-        *named,
-        *(ComparedName(given=name, relation="added") for i, name in enumerate(given) if i not in taken),
-    ]
+        if compared[j].relation == "missed" and i in left:
+            compared[j] = ComparedName(given=left.pop(i), reference=reference[j], relation=kind)
+    return [*compared, *(ComparedName(given=name, relation="added") for name in left.values())]
 
 
 def grade_names(given: Sequence[str], reference: Sequence[str]) -> DiagnosisGrade | None:

@@ -194,8 +194,8 @@ def _terms(source: str, state: tuple[int, int] | None) -> TermList:
     readers = {".xls": _xls_rows, ".csv": _csv_rows}
     if path.suffix.lower() not in readers:
         raise TermListError(f"{path}: expected {ICD10CM!r}, an .xls or a .csv file of codes and names")
-    rows = [(number, [cell.strip() for cell in row]) for number, row in readers[path.suffix.lower()](path)]
-    rows = [(number, row) for number, row in rows if any(row)]
+    cells = ((number, [cell.strip() for cell in row]) for number, row in readers[path.suffix.lower()](path))
+    rows = [(number, row) for number, row in cells if any(row)]
     if rows and not _CODE.match(rows[0][1][0]):
         rows = rows[1:]
     if faulty := next((number for number, row in rows if len(row) < 2 or not (row[0] and row[1])), None):

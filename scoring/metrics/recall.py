@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
-from scoring.metrics.entities import Entity, entities
+from scoring.metrics.entities import entities
 from scoring.metrics.samples import Definition, MissingBackendError
 from scoring.metrics.text_overlap import rouge_1, rouge_l, rouge_words, words
 
@@ -72,7 +72,8 @@ def rate_style(reference: str, text: str, model: str | None = None) -> float:
         text_vectors = embed([entity.phrase for entity in given], model or DEFAULT_MODEL)
     except EmbeddingModelError as error:
         raise MissingBackendError(f"rate_style: {error}") from error
-    similarity = np.clip(reference_vectors @ text_vectors.T, 0, 1) * _polarity(wanted, given)
+    differ = np.not_equal.outer([entity.denied for entity in wanted], [entity.denied for entity in given])
+    similarity = np.clip(reference_vectors @ text_vectors.T, 0, 1) * np.where(differ, POLARITY_PENALTY, 1.0)
     return float(min(similarity.max(axis=1).mean(), 1.0))
 
 
@@ -121,13 +122,6 @@ def _score_filled(pairs: Sequence[tuple[str, str]], score: Callable[[list[str], 
     found = score([pairs[place][1] for place in filled], [pairs[place][0] for place in filled]) if filled else []
     scores = {place: float(value) for place, value in zip(filled, found, strict=True)}
     return [scores.get(place, 0.0) for place in range(len(pairs))]
-
-
-def _polarity(wanted: Sequence[Entity], given: Sequence[Entity]) -> Any:
-    import numpy as np
-
-    differ = np.not_equal.outer([entity.denied for entity in wanted], [entity.denied for entity in given])
-    return np.where(differ, POLARITY_PENALTY, 1.0)
 
 
 def _bert_scorer(model: str) -> Any:

@@ -31,12 +31,8 @@ def estimates(
 ) -> dict[str, Estimate]:
     """Return the mean of each metric over all its values, see :func:`scoring.metrics.statistics.estimate`.
 
-    Args:
-        samples: the values by metric, without unscored ones.
-        clustered: whether values of one case (turns, epochs) are correlated; the published standard errors treat every
-            value as independent.
-        ends: the minimum and maximum of a value.
-        neither: the metrics without such ends.
+    ``clustered``: values of one case (turns, epochs) are correlated, while the published standard errors treat every
+    value as independent. ``ends`` are the minimum and maximum of a value, except of the metrics in ``neither``.
     """
     return {
         name: estimate(
@@ -67,6 +63,16 @@ def case_means(values: Iterable[Sample]) -> dict[str, float]:
     return {case: sum(found) / len(found) for case, found in by_case(values).items()}
 
 
+def known(values: Iterable[tuple[str, float | None]], scale: float = 1) -> list[Sample]:
+    """Return the values of cases that have one, times ``scale``."""
+    return [Sample(case, scale * value) for case, value in values if value is not None]
+
+
 def mean(values: Sequence[float]) -> float | None:
     """Return the mean; None if there are no values."""
     return sum(values) / len(values) if values else None
+
+
+def share(flags: Iterable[bool]) -> float:
+    """Return the share of true flags; 0 if there are none."""
+    return mean(list(flags)) or 0.0

@@ -5,50 +5,24 @@ recommend an examination, did the examiner perform one. Where the first two anno
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from cases import Case, Problem
 from cases.text.record_sentences import facts_of
 from nodes.offline.doctor_actions import is_vague
-from nodes.offline.record_answers import tells_diagnosis, wants_examination
+from nodes.offline.record_answers import tells_diagnosis
 from nodes.offline.relevance import answering
 from nodes.patients.saps.state_tracker import Action
 from nodes.state.chart import Turn
 from scoring.aie.simulator_set import Played, SimulatorItem
+from scoring.consultation import Exchange, doctor_turns
 from scoring.metrics.samples import Sample
 from scoring.records import read_sheet
 
 
-@dataclass(frozen=True)
-class Exchange:
-    """A doctor's turn with its reply."""
-
-    number: int  # of the doctor's turn, from 1
-    before: Sequence[Turn]  # the dialogue before it
-    doctor: Turn  # the doctor's turn
-    reply: Sequence[Turn]  # turns of patient and examiner until the doctor's next turn
-
-    @property
-    def examined(self) -> bool:
-        """Whether the patient went to the examiner; for a patient without one, whether results were requested."""
-        to_examiner = any(turn.addressee == "examiner" for turn in self.reply)
-        return to_examiner or (not self.addressed and wants_examination(self.doctor.text))
-
-    @property
-    def addressed(self) -> bool:
-        """Whether turns have addressees: AI Hospital's patient speaks to the doctor or to the examiner."""
-        return any(turn.addressee for turn in self.reply)
-
-
 def exchanges(dialogue: Sequence[Turn]) -> list[Exchange]:
     """Return the doctor's turns that were answered: #QA. The patient's first words answer nothing."""
-    starts = [place for place, turn in enumerate(dialogue) if turn.speaker == "doctor"]
-    found = [
-        Exchange(number, dialogue[:start], dialogue[start], dialogue[start + 1 : end])
-        for number, (start, end) in enumerate(zip(starts, [*starts[1:], len(dialogue)], strict=True), start=1)
-    ]
-    return [exchange for exchange in found if exchange.reply]
+    return [exchange for exchange in doctor_turns(dialogue) if exchange.reply]
 
 
 def heard(exchange: Exchange) -> str:

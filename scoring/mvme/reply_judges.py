@@ -20,9 +20,8 @@ from cases.vocabulary import Language
 from llm import Role
 from nodes.offline.record_answers import wants_examination
 from prompts import load_words
-from scoring.aie.simulator import Reply, asks_back, denies, focus
+from scoring.aie.simulator import asks_back, denies, leads_back
 from scoring.aie.simulator_set import Played, SimulatorItem
-from scoring.aie.transcripts import CODES
 from scoring.metrics.claims import entailed, stated_share
 from scoring.metrics.samples import Sample
 from scoring.metrics.text_overlap import words
@@ -109,7 +108,7 @@ def judge_relevance_offline(view: ReplyView) -> Relevance:
     if any(_is_told(fact, reply) for fact in view.record.splitlines() if len(words(fact)) >= _SENTENCE):
         return Relevance(relevant=False)
     denied = denies(reply) or (item.action == "Ineffective Advice" and bool(_NOTHING_FOUND.search(reply)))
-    return Relevance(relevant=denied or (item.action == "Other Topic" and _leads_back(view)))
+    return Relevance(relevant=denied or (item.action == "Other Topic" and leads_back(reply)))
 
 
 def judge_consistency_offline(view: ReplyView) -> Consistency:
@@ -167,8 +166,3 @@ def _is_told(fact: str, reply: str) -> bool:
 
 def _facts(text: str, language: Language) -> set[str]:
     return set(changes("", text, language).added)
-
-
-def _leads_back(view: ReplyView) -> bool:
-    code = CODES[view.played.item.action]
-    return bool(focus(Reply("", "", code, view.reply, "", view.record, None, None)))

@@ -1,7 +1,6 @@
 """AI Hospital's released dialogues, one-step outputs, collaborations and evaluations, and the reports in them."""
 
 import dataclasses
-from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, Literal
 
@@ -151,9 +150,7 @@ def read_reports(path: str | Path) -> Reading[Report]:
     """Read the reports of a file of any of the four kinds, which is that of its first record."""
     kind = kind_of(path) or OneStep
     reading = _distinct(read_records(path, kind))
-    return Reading(
-        path=reading.path, records=[_report(record) for record in reading.records], problems=reading.problems
-    )
+    return Reading(path=reading.path, records=list(map(_report, reading.records)), problems=reading.problems)
 
 
 def read_references(path: str | Path) -> tuple[dict[str, Reference], list[Problem]]:
@@ -204,15 +201,11 @@ def _report(record: ForeignModel) -> Report:
 
 def _distinct(reading: Reading[Model]) -> Reading[Model]:
     """Return the reading with a problem for each patient that the same doctor saw twice."""
-    return dataclasses.replace(reading, problems=[*reading.problems, *_repeated(reading.path, reading.records)])
-
-
-def _repeated(path: Path, records: Iterable[ForeignModel]) -> Iterator[Problem]:
-    seen: set[tuple[str, str]] = set()
-    for record in records:
-        key = (getattr(record, "doctor_name", ""), getattr(record, "patient_id", ""))
-        if key in seen:
-            yield Problem(
-                str(path), f"patient {key[1]}", "patient_id", "appears twice; expected one record per patient"
-            )
-        seen.add(key)
+    keys = [(getattr(record, "doctor_name", ""), getattr(record, "patient_id", "")) for record in reading.records]
+    first = {key: place for place, key in reversed([*enumerate(keys)])}
+    repeated = [
+        Problem(str(reading.path), f"patient {key[1]}", "patient_id", "appears twice; expected one record per patient")
+        for place, key in enumerate(keys)
+        if first[key] < place
+    ]
+    return dataclasses.replace(reading, problems=[*reading.problems, *repeated])

@@ -66,16 +66,11 @@ def _lines(
         if spoken:
             yield f"{thought}{mark('label', language)}{_on_one_line(thoughts[spoken])}"
             words = spoken
-        picture_links = [
-            f"![{_label(case.report_of(picture.item, picture.file) or picture.item)}]({pictures[picture.file]})"
-            for picture in turn.pictures
-        ]
-        yield f"{speaker(turn.speaker, language)}{_on_one_line(' '.join([words, *picture_links]))}"
-
-
-def _label(report: str) -> str:
-    """Make a report safe as the text of a Markdown link."""
-    return _on_one_line(report).translate(str.maketrans("[]", "()"))
+        links = []
+        for picture in turn.pictures:
+            report = _on_one_line(case.report_of(picture.item, picture.file) or picture.item)
+            links.append(f"![{report.translate(str.maketrans('[]', '()'))}]({pictures[picture.file]})")
+        yield f"{speaker(turn.speaker, language)}{_on_one_line(' '.join([words, *links]))}"
 
 
 def _on_one_line(text: str) -> str:

@@ -120,10 +120,10 @@ def _column(name: str) -> dict[str, object]:
 
 def _figures(sheet: DataSheet) -> str:
     averages = [sheet.average_turns, sheet.average_words_physician, sheet.average_words_patient]
-    means = ["-" if value is None else f"{value:.1f}" for value in averages]
+    turns, physician, patient = ("-" if value is None else f"{value:.1f}" for value in averages)
     return (
-        f"{sheet.min_turns} to {sheet.max_turns} turns, {means[0]} on average; {means[1]} words in a physician's "
-        + (f"utterance, {means[2]} in a patient's")
+        f"{sheet.min_turns} to {sheet.max_turns} turns, {turns} on average; {physician} words in a physician's "
+        f"utterance, {patient} in a patient's"
     )
 
 

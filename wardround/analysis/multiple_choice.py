@@ -21,9 +21,9 @@ from prompts import mark
 from retrieval import kin_of, open_memory, remember
 from scoring.aie.distractors import DistractorView, distractor_writer, options, write_distractors
 from scoring.aie.mcq import METRIC, McqView, Question, answer_questions, interactive_diagnosis, mcq_diagnosis
-from scoring.asking import ask_each
 from scoring.metrics.diagnosis_grade import DIFFERENT, SAME, name_agreement
 from scoring.metrics.samples import Sample
+from scoring.panel import ask_each
 from wardround.analysis.rescoring import context_for
 from wardround.config.experiment import ConfigurationError
 from wardround.store.recorded_run import open_run
@@ -80,21 +80,21 @@ async def compare_formats(path: Path, models: Mapping[str, str]) -> Formats:
     missing = [f"Case {case}: no options ({reason})." for case, reason in unwritten.items()]
     missing += [f"Case {case}: no {METRIC} ({reason})." for case, reason in answered.failures.items()]
     chosen = [questions[case] for case in answered.letters]
-    samples_by_format: dict[str, list[Sample]] = {METRIC: mcq_diagnosis(chosen, answered.letters), "DIAGNOSIS": []}
-    failed = {METRIC: [case for case, one in asked.items() if one.key.diagnosis and case not in answered.letters]}
-    failed["DIAGNOSIS"] = []
+    given = {METRIC: mcq_diagnosis(chosen, answered.letters), "DIAGNOSIS": list[Sample]()}
+    wrong = {METRIC: [case for case in asked if case not in answered.letters], "DIAGNOSIS": list[str]()}
     for result in results:
         if not (result.scored and result.answers):
             missing.append(f"Case {result.case_id}, epoch {result.epoch}: no DIAGNOSIS ({result.termination}).")
+            wrong["DIAGNOSIS"].append(result.case_id)
         elif question := questions.get(result.case_id):
-            samples_by_format["DIAGNOSIS"].append(interactive_diagnosis(question, result.answers.diagnosis))
-            continue
-        if asked[result.case_id].key.diagnosis:
-            failed["DIAGNOSIS"].append(result.case_id)
+            given["DIAGNOSIS"].append(interactive_diagnosis(question, result.answers.diagnosis))
+        else:
+            wrong["DIAGNOSIS"].append(result.case_id)
     samples = {
-        name: [*values, *(Sample(case, 0.0) for case in failed[name])] for name, values in samples_by_format.items()
+        name: [*given[name], *(Sample(case, 0.0) for case in failed if asked[case].key.diagnosis)]
+        for name, failed in wrong.items()
     }
-    return Formats(samples, samples_by_format, len(asked), missing)
+    return Formats(samples, given, len(asked), missing)
 
 
 def whole_record(case: Case) -> str:

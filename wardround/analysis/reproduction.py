@@ -294,11 +294,10 @@ def _medpmc(source: Path, published: Mapping[str, Any], out: Reproduction, leave
 def _ai_hospital(source: Path, published: Mapping[str, Any], out: Reproduction, terms: Path | None) -> None:
     graded: dict[str, dict[str, _Found]] = {}
     linked: dict[str, dict[str, _Found]] = {}
-    kinds = list(
-        _named_files(
-            source, published, lambda first: bool({"doctor_diagnosis", "dialog_history", "final_turn"} & set(first))
-        )
-    )
+    forms = {"doctor_diagnosis", "dialog_history", "final_turn"}
+    kinds = [
+        (*each, kind_of(each[0])) for each in _named_files(source, published, lambda first: bool(forms & {*first}))
+    ]
     references: dict[str, Reference] = {}
     for file in _files(source):
         if {"medical_record", "doctor_diagnosis"} & _first(file).keys():
@@ -308,16 +307,14 @@ def _ai_hospital(source: Path, published: Mapping[str, Any], out: Reproduction, 
         listed = load_terms(terms) if terms else None
     except TermListError as error:
         raise ConfigurationError(str(error)) from error
-    out.notes.append(
+    out.notes += [
         "Diseases are split by rule here; the authors had a model split them and name them in standard terms."
-    )
+    ]
     if listed is None:
-        out.notes.append(
-            "Table 3 is not computed: the source has no list of ICD-10 terms (.xls); name one with --terms."
-        )
-    for file, row in sorted(kinds, key=lambda each: kind_of(each[0]) is Evaluation):
+        out.notes += ["Table 3 is not computed: the source has no list of ICD-10 terms (.xls); name one with --terms."]
+    for file, row, kind in sorted(kinds, key=lambda each: each[2] is Evaluation):
         out.files.setdefault(row, []).append(str(file.relative_to(source)))
-        if kind_of(file) is Evaluation:
+        if kind is Evaluation:
             graded[row] = _graded_parts(file)
         if listed is None or row in linked:
             continue
@@ -439,13 +436,10 @@ def _named_files(
     patients = re.compile(published.get("patients", "(?!)"), re.IGNORECASE)
     for file in _files(source):
         first = _first(file)
-        if not (first and fits(first)):
-            continue
-        texts = [
-            patients.sub("", str(file.relative_to(source))),
-            *(str(first.get(key, "")) for key in ("doctor_engine_name", "doctor_name")),
-        ]
-        if row := next((row for text in texts for row, name in names.items() if name.search(text)), None):
+        texts = [patients.sub("", str(file.relative_to(source)))]
+        texts += [str(first.get(key, "")) for key in ("doctor_engine_name", "doctor_name")]
+        row = next((row for text in texts for row, name in names.items() if name.search(text)), None)
+        if row and first and fits(first):
             yield file, row
 
 

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
     from cases import Case, Problem
     from llm import ModelSettings
-    from scoring.asking import Asked, Found
+    from scoring.panel import Asked, Found
 
 
 def read(file: str, ids: "Sequence[str] | None" = None) -> "list[Case]":
@@ -63,7 +63,7 @@ def ask_about(
 
     from llm import ModelSettings
     from llm.specs import HUMAN, check_models
-    from scoring.asking import ask_each
+    from scoring.panel import ask_each
 
     option, role = who
     if spec == HUMAN:

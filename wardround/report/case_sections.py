@@ -13,7 +13,7 @@ from nodes.state.collaboration import Collaboration
 from scoring.consultation import ConsultationAnswers, Orders, compare_orders, reference_parts, report_parts
 from scoring.medchain.answers import Answers
 from scoring.medchain.judges import claim_judge
-from scoring.mvme.judges import director, misdiagnosis_judge
+from scoring.mvme.judges import ReportParts, director, misdiagnosis_judge
 from scoring.mvme.transcripts import PARTS
 from wardround.report.course import Passage, Said, passages_of, said_in, title_of
 from wardround.serving.loopback import as_data
@@ -152,9 +152,9 @@ def _score(result: Result, name: str) -> str:
 def pairs_of(answers: RunAnswers | None, case: Case | None) -> dict[str, tuple[str, str]]:
     """Return answer and key as text, by the name of the score that compares them."""
     if isinstance(answers, ConsultationAnswers):
-        reference = reference_parts(case) if case else None
-        reported = report_parts(answers.report) if answers.report else None
-        return {part: (reported[part] if reported else "", reference[part] if reference else "") for part in PARTS}
+        reference = reference_parts(case) if case else ReportParts()
+        reported = report_parts(answers.report) if answers.report else ReportParts()
+        return {part: (reported[part], reference[part]) for part in PARTS}
     if not isinstance(answers, Answers):
         return {}
     referral, key = answers.referral, case.key if case else None

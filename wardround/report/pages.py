@@ -1,6 +1,5 @@
 """Render the report pages from templates, and write them."""
 
-import itertools
 import json
 import os
 import re
@@ -155,10 +154,7 @@ def _case_sections(run: RecordedRun, shown: int) -> tuple[list[CaseSection], str
 
 def _listed(results: Sequence[Result]) -> list[Result]:
     """Return the cases listed in the page's table; failed cases are never crowded out by others."""
-    failed = [result for result in results if not result.scored]
-    scored = (result for result in results if result.scored)
-    listed = [*failed[:_LISTED_CASES], *itertools.islice(scored, max(0, _LISTED_CASES - len(failed)))]
-    return sorted(listed, key=attrgetter("key"))
+    return sorted(sorted(results, key=attrgetter("scored"))[:_LISTED_CASES], key=attrgetter("key"))
 
 
 def one_run_tables(run: RecordedRun) -> list[Table]:

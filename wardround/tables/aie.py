@@ -16,7 +16,7 @@ from scoring.metrics.samples import PERCENT, Definition, Sample, Samples, by_cas
 from scoring.metrics.statistics import Estimate
 from scoring.panel import cohen_kappa
 from wardround.analysis.published import published
-from wardround.analysis.simulator_tests import tests_of_run
+from wardround.analysis.simulators import tests_of_run
 from wardround.analysis.transcripts import read_transcripts
 from wardround.commands.printing import counted
 from wardround.rating.agreement import resampled_interval

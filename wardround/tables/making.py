@@ -9,7 +9,7 @@ from cases import CaseFileError
 from wardround.config.experiment import ConfigurationError
 from wardround.store.provenance import write_whole
 from wardround.store.recorded_run import RecordedRun
-from wardround.tables import ai_hospital, aie, clinichat, contrasts, ends, leakage, medchain, medpmc, models, scores
+from wardround.tables import ai_hospital, aie, clinichat, differences, ends, leakage, medchain, medpmc, models, scores
 from wardround.tables.figures import as_png, as_svg, figures_of
 from wardround.tables.latex import as_latex
 from wardround.tables.names import TABLE_NAMES, USUAL
@@ -40,7 +40,7 @@ KINDS: Mapping[str, Kind] = {
     "error_propagation": Kind(medchain.build_error_propagation, _STAGES, judged=True),
     "learning_curve": Kind(medchain.build_learning_curve, judged=True),
     "information": Kind(medpmc.build_information, "no run recorded a dialogue (graph consultation)"),
-    "contrasts": Kind(contrasts.build, _ALIKE, judged=True),
+    "contrasts": Kind(differences.build_contrasts, _ALIKE, judged=True),
     "ends": Kind(ends.build, "no case has ended yet"),
     "roles": Kind(models.build_roles, "no calls are recorded"),
     "models": Kind(models.build_models, "no model has answered yet"),

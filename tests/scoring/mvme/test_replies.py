@@ -40,6 +40,10 @@ def test_a_round_is_a_turn_of_the_doctor_with_its_reply_and_the_desk_is_heard_th
     assert heard(rounds[1]) == "The white cells are high."
 
 
+def test_a_dialogue_in_which_the_doctor_did_not_come_to_speak_has_no_round() -> None:
+    assert exchanges(DIALOGUE[:1]) == exchanges([]) == []
+
+
 def test_the_rules_judge_a_round_by_what_was_asked_and_a_farewell_not_at_all() -> None:
     found = [labelled(one, CASE, str(one.number)).item for one in exchanges(DIALOGUE)]
     assert [item.action for item in found] == [

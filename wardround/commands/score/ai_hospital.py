@@ -1,10 +1,11 @@
 """``wardround score mvme``, ``icd10`` and ``consensus``: the reports and discussions of AI Hospital."""
 
-from collections.abc import Collection, Iterable, Mapping
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Literal, get_args
 
 import anyio
 import typer
@@ -12,17 +13,16 @@ import typer
 from cases import Problem
 from cases.text.words import language_of
 from cases.vocabulary import Language
-from scoring.asking import ask_each
 from scoring.consultation import ConsultationAnswers, reference_parts, report_parts
-from scoring.metrics.icd10 import RULES, Agreement, DiseaseCase, Rule, agreement, predicted_entities
+from scoring.metrics.icd10 import RULES, DiseaseCase, Rule, agreement, predicted_entities
 from scoring.metrics.icd10_terms import ICD10CM, TermList, load_terms
 from scoring.metrics.samples import Definition
 from scoring.metrics.statistics import Estimate, estimate
 from scoring.mvme import disease_entities, judges
-from scoring.mvme.consensus import ENDS as WAYS_TO_END
 from scoring.mvme.consensus import (
     ROUNDS,
     Discussion,
+    End,
     discussion,
     ended_at,
     share_ended_at,
@@ -43,6 +43,7 @@ from scoring.mvme.transcripts import (
     read_reports,
     sections,
 )
+from scoring.panel import ask_each
 from wardround.commands.exit_codes import refuse
 from wardround.commands.printing import counted
 from wardround.commands.score.output import ExtraTable, ModeOption, Scores, refuse_records, unanswered
@@ -84,10 +85,23 @@ class ReportCase:
         """The language of the case; guessed from the reference if unknown."""
         return self.written_in or language_of(*self.reference.values())
 
+    @property
+    def both(self) -> tuple[ReportParts, ReportParts]:
+        """The report and the reference, for the director."""
+        return ReportParts(**self.report), ReportParts(**self.reference)
+
 
 def read_report_cases(source: Path, reference: Path | None) -> list[ReportCase]:
-    """Read every case of the source with its reference; exits if a record is faulty or has no reference."""
-    return _cases_of_run(source) if source.is_dir() else _cases_of_file(source, reference)
+    """Read every case of the source with its reference; exits if a record is faulty or has no reference.
+
+    Of a run, these are the finished answers with their keys, each epoch as a case of its own.
+    """
+    if not source.is_dir():
+        return _cases_of_file(source, reference)
+    cases = [case for case, _ in reports_of_run(find_run(source)) if case.reference["diagnosis"]]
+    if not cases:
+        refuse(f"{source}: no finished case has both answers and a diagnosis to compare with")
+    return cases
 
 
 def _cases_of_file(source: Path, reference: Path | None) -> list[ReportCase]:
@@ -109,14 +123,6 @@ def _cases_of_file(source: Path, reference: Path | None) -> list[ReportCase]:
     return cases
 
 
-def _cases_of_run(directory: Path) -> list[ReportCase]:
-    """Return the answers of a finished run with their answer keys, each epoch as a case of its own."""
-    cases = [case for case, _ in reports_of_run(find_run(directory)) if case.reference["diagnosis"]]
-    if not cases:
-        refuse(f"{directory}: no finished case has both answers and a diagnosis to compare with")
-    return cases
-
-
 def reports_of_run(run: RecordedRun) -> list[tuple[ReportCase, Result]]:
     """Return the answers of every scored case: all five parts of a consultation's report, or a workflow's diagnoses."""
     found = []
@@ -126,14 +132,12 @@ def reports_of_run(run: RecordedRun) -> list[tuple[ReportCase, Result]]:
         case, answers = run.cases[result.case_id], result.answers
         reference_report = reference_parts(case)
         copied: Collection[str] = ()
+        parts: Sequence[Part] = ("diagnosis",)
+        given = ReportParts(diagnosis="\n".join(answers.diagnosis if answers else []))
         if isinstance(answers, ConsultationAnswers):
-            report_text = report_parts(answers.report) if answers.report else None
-            report: dict[Part, str] = {part: report_text[part] if report_text else "" for part in PARTS}
-            reference: dict[Part, str] = {part: reference_report[part] for part in PARTS}
-            copied = COPIED if answers.disclosed else ()
-        else:
-            report = {"diagnosis": "\n".join(answers.diagnosis if answers else [])}
-            reference = {"diagnosis": reference_report["diagnosis"]}
+            parts, copied = PARTS, COPIED if answers.disclosed else ()
+            given = report_parts(answers.report) if answers.report else ReportParts()
+        report, reference = ({part: each[part] for part in parts} for each in (given, reference_report))
         found.append((ReportCase(result.case_id, report, reference, written_in=case.language, copied=copied), result))
     return found
 
@@ -162,12 +166,10 @@ def mvme(
     failures: list[tuple[ReportCase, str]] = []
 
     async def ask_director(case: ReportCase) -> MvmeGrades:
-        report, expert = ReportParts(**case.report), ReportParts(**case.reference)
-        return await judges.grade(report, expert, settings, case.language, case.case_id)
+        return await judges.grade(*case.both, settings, case.language, case.case_id)
 
     async def ask_why(case: ReportCase) -> Misdiagnosis:
-        report, expert = ReportParts(**case.report), ReportParts(**case.reference)
-        return await judges.misdiagnosis(report, expert, settings, case.language, case.case_id)
+        return await judges.misdiagnosis(*case.both, settings, case.language, case.case_id)
 
     if grade:
         answers, failures = anyio.run(ask_each, read_report_cases(source, reference), ask_director)
@@ -183,9 +185,8 @@ def mvme(
     if error_types:
         lowest = [case for case, options in graded if options.get("diagnosis") == "D"]
         found, failed = anyio.run(ask_each, lowest, ask_why)
-        metrics |= {
-            name: estimate((float(why.type == name) for _, why in found), ends=(0.0, 1.0)) for name in ERROR_TYPES
-        }
+        types = [why.type for _, why in found]
+        metrics |= {name: estimate((float(one == name) for one in types), ends=(0.0, 1.0)) for name in ERROR_TYPES}
         failures = [*failures, *failed]
     notes = unanswered([reason for _, reason in failures])
     return Scores("mvme", mode, len(graded), metrics, notes=notes, failed=bool(failures))
@@ -219,7 +220,7 @@ def _recorded_grades(directory: Path, mode: Definition) -> tuple[list[tuple[Repo
     if mode == "sound":
         return graded, run.estimates
     return graded, {
-        part: estimate((score for score, _ in scored), (case for _, case in scored), ends=ENDS, published=True)
+        part: estimate(*zip(*scored, strict=True), ends=ENDS, published=True) if scored else Estimate(n=0)
         for part, scored in values.items()
     }
 
@@ -287,12 +288,14 @@ def icd10(
         answered = agreement(answered_cases, term_list, mode_rule).columns if sound else {}
     metrics = {"#": predicted_entities(diseases), **rules[mode_rule].columns}
     metrics |= {f"{name}.{rule}": one for rule, found in rules.items() for name, one in found.columns.items()}
-    notes += (
-        [f"Left out: {counted(len(failures), 'case')} in which the splitter failed ({failures[0]})."]
-        if failures
-        else []
-    )
-    table = _summary(rules.items(), splitter, len(term_list))
+    if failures:
+        notes.append(f"Left out: {counted(len(failures), 'case')} in which the splitter failed ({failures[0]}).")
+    title = f"By matching rule (diseases found by {splitter}; {len(term_list)} terms)"
+    rows = [
+        [rule, *("unscored" if one.mean is None else f"{one.mean:.2f}" for one in found.columns.values())]
+        for rule, found in rules.items()
+    ]
+    table = ExtraTable(title, ["rule", "R", "P", "F1"], rows)
     return Scores("icd10", mode, len(diseases), metrics, [table], notes, bool(failures), answered)
 
 
@@ -306,12 +309,10 @@ def _has_diagnosis(case: ReportCase, mode: Definition) -> bool:
 def _split(
     cases: list[ReportCase], splitter: Splitter, terms: TermList, judge: str
 ) -> tuple[list[DiseaseCase], list[str]]:
-    by_rule = partial(disease_entities.split_by_rule, terms=terms, standard=splitter == "standard")
     texts = [(case, case.report.get("diagnosis", ""), case.reference["diagnosis"]) for case in cases]
     if splitter != "llm":
-        return [
-            DiseaseCase(case.case_id, by_rule(reported), by_rule(expected)) for case, reported, expected in texts
-        ], []
+        by_rule = partial(disease_entities.split_by_rule, terms=terms, standard=splitter == "standard")
+        return [DiseaseCase(case.case_id, *map(by_rule, both)) for case, *both in texts], []
     if judge == "offline":
         refuse("--splitter llm: needs a model; for example, add --judge openai:gpt-4o-mini")
     settings = asking({"default": judge})
@@ -327,14 +328,6 @@ def _split(
 
     asked = anyio.run(ask_each, texts, by_model)
     return [found for _, found in asked.answers], [reason for _, reason in asked.failures]
-
-
-def _summary(rules: Iterable[tuple[str, Agreement]], splitter: Splitter, terms: int) -> ExtraTable:
-    rows = []
-    for rule, found in rules:
-        means = [one.mean for one in found.columns.values()]
-        rows.append([rule, *("unscored" if mean is None else f"{mean:.2f}" for mean in means)])
-    return ExtraTable(f"By matching rule (diseases found by {splitter}; {terms} terms)", ["rule", "R", "P", "F1"], rows)
 
 
 def consensus(
@@ -373,11 +366,11 @@ def consensus(
     metrics = {f"ended_after_{number}": share_ended_at(found, number) for number in numbers}
     if mode == "sound":
         metrics |= {f"consensus_after_{number}": share_in_consensus(found, number) for number in numbers}
-        metrics |= {end: share_of_end(found, end) for end in WAYS_TO_END}
-    agreed = {number: sum(one.end == "agreed" and one.rounds == number for one in found) for number in numbers}
+        metrics |= {end: share_of_end(found, end) for end in get_args(End)}
+    agreed = Counter(one.rounds for one in found if one.end == "agreed")
     rows = [[str(number), str(count), str(agreed[number])] for number, count in ended_at(found, rounds).items()]
     unknown = sum(one.end == "unknown" for one in found)
-    least = sum(one.end == "agreed" for one in found) / max(1, len(found))
+    least = agreed.total() / max(1, len(found))
     note = (
         f"{unknown} cases used all {rounds} rounds, and their records do not say whether the last ended in agreement. "
         f"Between {least:.1%} and {least + unknown / max(1, len(found)):.1%} of all cases therefore ended in agreement."

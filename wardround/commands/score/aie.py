@@ -26,6 +26,7 @@ from scoring.aie.suite import suite
 from scoring.aie.transcripts import AieTranscript
 from scoring.metrics.comparison import spearman
 from scoring.metrics.samples import PERCENT, Definition, Sample, Samples, case_means, estimates
+from scoring.metrics.statistics import Estimate
 from wardround.analysis.multiple_choice import compare_formats
 from wardround.commands.exit_codes import refuse
 from wardround.commands.score.output import (
@@ -76,9 +77,7 @@ def mcq(
     ask questions about anything other than the diagnosis, use `score aie RUN --mcq`.
     """
     found = anyio.run(compare_formats, run, parse_models(models or []))
-    metrics, over_answered = (
-        estimates(values, clustered=True, ends=PERCENT) for values in (found.samples, found.answered)
-    )
+    metrics, over_answered = (_percentages(values) for values in (found.samples, found.answered))
     answered = {name: one for name, one in over_answered.items() if one.n < metrics[name].n}
     tables = [formats_compared(*found.answered.values())]
     return Scores("mcq", "sound", found.cases, metrics, tables, found.missing, bool(answered), answered)
@@ -104,20 +103,19 @@ def ask_again_as_mcq(transcripts: list[AieTranscript], spec: str) -> tuple[list[
     questions, reasons = questions_of(transcripts)
     answered = anyio.run(answer_questions, questions, asking({mcq_doctor.name: spec}, "--mcq"))
     notes = [f"Case {case}: no {METRIC} ({reason})." for case, reason in (reasons | answered.failures).items()]
-    answered_questions = [question for question in questions if question.case in answered.letters]
-    samples, over_answered = (mcq_diagnosis(each, answered.letters) for each in (questions, answered_questions))
-    return samples, over_answered, notes
+    samples = mcq_diagnosis(questions, answered.letters)
+    return samples, [one for one in samples if one.case in answered.letters], notes
 
 
 def diagnosed(transcripts: list[AieTranscript], spec: str, notes: list[str]) -> list[AieTranscript]:
     """Return the transcripts with the letter that a model chooses from each dialogue, without seeing the record."""
     if spec == HUMAN:
         refuse("--diagnose human: a person cannot answer here; name a model or 'offline'")
-    dialogue_records = []
-    for one in transcripts:
-        dialogue_text = Consultation.of(one, language_of(one.record)).text
-        dialogue_records.append(one.model_copy(update={"record": dialogue_text, "question": one.asked}))
-    questions, reasons = questions_of(dialogue_records)
+    texts = [Consultation.of(one, language_of(one.record)).text for one in transcripts]
+    questions, reasons = questions_of(
+        one.model_copy(update={"record": text, "question": one.asked})
+        for one, text in zip(transcripts, texts, strict=True)
+    )
     if not questions:
         refuse(
             "--diagnose: a file or run has no case with options; for each run, `wardround score mcq RUN` writes them"
@@ -262,8 +260,8 @@ def _with_mcq(found: Scores, own: Scored[AieTranscript], spec: str) -> Scores:
             drawn.append(formats_table(samples, interactive, dataset_of_case, subsets))
     return replace(
         found,
-        metrics={**found.metrics, **estimates({METRIC: samples}, clustered=True, ends=PERCENT)},
-        answered=estimates({METRIC: answered}, clustered=True, ends=PERCENT) if has_failures else {},
+        metrics={**found.metrics, **_percentages({METRIC: samples})},
+        answered=_percentages({METRIC: answered}) if has_failures else {},
         failed=found.failed or has_failures,
         tables=tables,
         drawn=drawn,
@@ -282,7 +280,7 @@ def _with_silent_notes(found: Scores, own: Scored[AieTranscript]) -> Scores:
     if found.mode == "sound" and (without_choice := unanswered(dialogues)):
         answered_dialogues = [one for one in dialogues if one.answer_idx and one not in without_choice]
         right = {"DIAGNOSIS": [Sample(one.case, 100.0 * (diagnosis_is_right(one) or 0)) for one in answered_dialogues]}
-        answered |= estimates(right, clustered=True, ends=PERCENT)
+        answered |= _percentages(right)
         notes.append(
             f"{len(without_choice)} of {len(dialogues)} diagnoses choose no option, and count as wrong in DIAGNOSIS."
         )
@@ -290,9 +288,8 @@ def _with_silent_notes(found: Scores, own: Scored[AieTranscript]) -> Scores:
 
 
 def _distinct_by_length_table(transcripts: list[AieTranscript]) -> ExtraTable:
-    found = estimates({DISTINCT_BY_LENGTH: distinct_by_length(transcripts)}, clustered=True, ends=PERCENT)
-    low, high = found[DISTINCT_BY_LENGTH].ci95 or (None, None)
-    row = [DISTINCT_BY_LENGTH, *map(cell, (found[DISTINCT_BY_LENGTH].mean, low, high)), str(len(transcripts))]
+    found = _percentages({DISTINCT_BY_LENGTH: distinct_by_length(transcripts)})[DISTINCT_BY_LENGTH]
+    row = [DISTINCT_BY_LENGTH, *map(cell, (found.mean, *(found.ci95 or (None, None)))), str(len(transcripts))]
     title = "Our complement to DISTINCT: distinct bigrams in every 50, of words that patients or records use"
     return ExtraTable(title, ["metric", "mean", "from", "to", "n"], [row])
 
@@ -319,3 +316,7 @@ def _tables(transcripts: list[AieTranscript], definition: Definition) -> list[Ex
 
 def _percent(share: float | None) -> str:
     return "" if share is None else f"{100 * share:.2f}"
+
+
+def _percentages(samples: Samples) -> dict[str, Estimate]:
+    return estimates(samples, clustered=True, ends=PERCENT)

@@ -10,7 +10,6 @@ import typer
 
 from cases import Problem
 from cases.dialogues import Dialogue, read_dialogues
-from scoring.asking import ask_each
 from scoring.clini_eval.demonstration import why_not
 from scoring.clini_eval.dialogue import ReconstructionAnswers, dialogue_of_consultation
 from scoring.clini_eval.instructor import score_clini_eval
@@ -26,6 +25,7 @@ from scoring.clini_eval.points import (
 )
 from scoring.consultation import ConsultationAnswers
 from scoring.metrics.samples import mean
+from scoring.panel import ask_each
 from wardround.commands.printing import counted
 from wardround.commands.score.output import ExtraTable, ModeOption, Scores, refuse_records
 from wardround.commands.score.transcripts import asking, cell
@@ -107,7 +107,13 @@ def clini_eval(
         )
     metrics = estimates_of(dialogues, scores)
     tables = [*_assessed_table(scores), *([_means_by(list(dict.fromkeys(by)), dialogues, scores, over)] if by else [])]
-    notes = _notes(scores, failures)
+    notes = [f"Left out: {counted(len(failures), 'dialogue')} that could not be judged."] if failures else []
+    if lacking := {key for score in scores if score is not None for key in score.unscored}:
+        notes.append(
+            f"{len(lacking)} of 34 leaves were not assessed in some or all dialogues. They are missing, not 0, and so "
+            "are the sums that include them. Rules only count words: their scores are a baseline, not for publication."
+        )
+    notes += failures
     if over is not None and (missing := [name for name in _GAINS if f"{name}, gain" not in tables[-1].header]):
         notes.append(f"No gain over {over} in {', '.join(missing)}: not assessed, or the mean of {over} is 0.")
     return Scores("clini-eval", mode, len(dialogues), metrics, tables, notes, failed=bool(failures))
@@ -195,14 +201,3 @@ def _means_by(
     header = [name for name in rows[0] if name in shown] if rows else []
     title = f"Means by {' and '.join(by)} (n: dialogues judged)"
     return ExtraTable(title, header, [[row[name] for name in header] for row in rows])
-
-
-def _notes(scores: Sequence[CliniEvalScores | None], failures: Sequence[str]) -> list[str]:
-    missing = {key for score in scores if score is not None for key in score.unscored}
-    notes = [f"Left out: {counted(len(failures), 'dialogue')} that could not be judged."] if failures else []
-    if missing:
-        notes.append(
-            f"{len(missing)} of 34 leaves were not assessed in some or all dialogues. They are missing, not 0, and so "
-            "are the sums that include them. Rules only count words: their scores are a baseline, not for publication."
-        )
-    return [*notes, *failures]

@@ -1,7 +1,7 @@
 """``wardround score medpmc``: score consultations by Med-PMC's recalls and judgements."""
 
 import math
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -12,15 +12,14 @@ import typer
 
 from cases.text.words import language_of
 from llm import Role
-from scoring.asking import ask_each
 from scoring.medpmc.judges import consultation_judge, patient_judge, persona_judge, view
 from scoring.medpmc.metrics import AVERAGES, SUPPORT, EntityRule, Window, information_by_round, score_medpmc, support
 from scoring.medpmc.suite import suite
 from scoring.medpmc.transcripts import MedPmcTranscript
 from scoring.metrics.recall import RecallName
-from scoring.metrics.samples import EPOCH, PERCENT, Sample, Samples, by_case, estimates, mean
+from scoring.metrics.samples import EPOCH, PERCENT, Sample, Samples, by_case, estimates, known, mean
 from scoring.metrics.statistics import Estimate, estimate_columns
-from scoring.panel import Verdict, agreement, ask_panel
+from scoring.panel import Verdict, agreement, ask_each, ask_panel
 from wardround.commands.exit_codes import refuse
 from wardround.commands.score.output import ExtraTable, ModeOption, Scores, asked_of_rules, of_each
 from wardround.commands.score.rescored import scores_of_run
@@ -98,7 +97,7 @@ def medpmc(
         parts = [score_medpmc(cases, recall, mode, find=entities, model=model, window=mma) for cases in files]
         if mode == "sound":
             parts = [
-                {**part, SUPPORT: _samples((case, support(case)) for case in cases)}
+                {**part, SUPPORT: known(((case.case, support(case)) for case in cases), 100)}
                 for part, cases in zip(parts, files, strict=True)
             ]
         return Scored(files, parts)
@@ -118,7 +117,7 @@ def medpmc(
     if judge:
         verdicts = _judge(cases, judge, _JUDGES[judged])
         for column, aspect in judged_columns.items():
-            samples[column] = _samples(((case, verdict.mean(aspect)) for case, verdict in verdicts), 1)
+            samples[column] = known((case.case, verdict.mean(aspect)) for case, verdict in verdicts)
         tables += _each_judge(_JUDGES[judged], [verdict for _, verdict in verdicts])
         notes += [*_not_judged(cases, verdicts), *asked_of_rules(*(("--judge", spec) for spec in judge))]
         failed = any(verdict.failures for _, verdict in verdicts)
@@ -144,11 +143,6 @@ def _columns(samples: Samples, judged: Collection[str], *, clustered: bool) -> d
     columns = estimates(samples, clustered=clustered, ends=PERCENT, neither=[*suite.neither, *judged])
     columns |= {name: _average(samples, parts, clustered=clustered) for name, (_, parts) in AVERAGES.items()}
     return {name: columns[name] for name in dict.fromkeys([*suite.titles, *columns]) if name in columns}
-
-
-def _samples(values: Iterable[tuple[MedPmcTranscript, float | None]], scale: float = 100) -> list[Sample]:
-    """Return the known values of cases."""
-    return [Sample(case.case, scale * value) for case, value in values if value is not None]
 
 
 def _judge(

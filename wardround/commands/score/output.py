@@ -141,19 +141,17 @@ def _print(scores: Scores) -> None:
     console = Console(highlight=False)
     choices = (f"{name} {chosen}" for name, chosen in scores.how.items())
     title = ", ".join([scores.suite, f"{scores.mode} mode", *choices, counted(scores.n, "case"), *scores.more])
-    rows = {name: _cells(found) for name, found in scores.metrics.items()}
-    shown = [place for place in range(5) if place != 1 or any(cells[place] for cells in rows.values())]
     if scores.listed:
-        headings = ["metric", *(("mean", "±", "95 % interval", "se", "n")[place] for place in shown)]
-        print_rows(title, headings, [[name, *(cells[place] for place in shown)] for name, cells in rows.items()])
+        rows = [(name, *_cells(found)) for name, found in scores.metrics.items()]
+        shown = [place for place in range(6) if place != 2 or any(row[place] for row in rows)]
+        headings = [("metric", "mean", "±", "95 % interval", "se", "n")[place] for place in shown]
+        print_rows(title, headings, [[row[place] for place in shown] for row in rows])
     else:
         console.print(Text(title))
         for table in scores.drawn:
             print_table(table)
-    explanations = [
-        words for method, words in INTERVALS.items() if any(one.interval == method for one in scores.metrics.values())
-    ]
-    if explanations:
+    methods = {one.interval for one in scores.metrics.values()}
+    if explanations := [words for method, words in INTERVALS.items() if method in methods]:
         console.print(Text(f"95 % intervals: {'; '.join(explanations)}."))
     for extra in [*_answered_tables(scores), *scores.tables]:
         print_rows(extra.title, extra.header, extra.rows)
@@ -165,10 +163,8 @@ def _print(scores: Scores) -> None:
 
 def _answered_tables(scores: Scores) -> list[ExtraTable]:
     """Return a table of the means over answered cases; the main scores count unanswered ones as wrong."""
-    rows = []
-    for name, found in scores.answered.items():
-        mean, _, interval, _, n = _cells(found)
-        rows.append([name, mean, interval, n, f"{scores.share(name):.3f}"])
+    cells = {name: _cells(found) for name, found in scores.answered.items()}
+    rows = [[name, mean, ci95, n, f"{scores.share(name):.3f}"] for name, (mean, _, ci95, _, n) in cells.items()]
     header = ["metric", "mean", "95 % interval", "answered", "share"]
     title = "Over answered cases only (above, unanswered cases count as wrong)"
     return [ExtraTable(title, header, rows)] if rows else []

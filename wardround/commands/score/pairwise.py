@@ -29,8 +29,8 @@ from scoring.aie.tournament import (
     votes,
 )
 from scoring.aie.transcripts import AieTranscript
-from scoring.asking import ask_each
 from scoring.metrics.samples import PERCENT, Samples, estimates
+from scoring.panel import ask_each
 from wardround.commands.exit_codes import refuse
 from wardround.commands.options import separated
 from wardround.commands.score.aie import diagnosed
@@ -128,7 +128,9 @@ def aie_pairwise(
         refuse(f"{repeated[0]}: is given twice; give each doctor once")
     read = read_played(paths, "aie")
     read = without(read, leave_out, lambda one: one.case, by_either_name(read))
-    kept_out = _closed(closed, names)
+    closed_models = separated([closed or ""])
+    if strangers := [name for name in closed_models if name not in names]:
+        refuse(f"--closed {strangers[0]}: no such doctor; expected some of {', '.join(names)}")
     notes = pairing(dict(zip(names, read, strict=True)))
     judges = {each: asking({ROLES[each]: judge}) for each in (_VIEWS[view] if judge != "none" else ())}
     by_rules = asked_of_rules(("--judge", judge), ("--diagnose", diagnose))
@@ -152,7 +154,14 @@ def aie_pairwise(
     agreement_tables: list[Table] = []
     if people:
         metrics_by_doctor = _metrics(dict(zip(names, read, strict=True)), notes)
-        agreement_tables += _agreement(_columns(found_verdicts, metrics_by_doctor), kept_out)
+        sources: tuple[Rater, ...] = ("people", "judge")
+        columns = {  # of Figure 5: people's outcomes, the judge's, and differences of the automatic metrics
+            name: column
+            for source in sources
+            for each, given in found_verdicts.items()
+            for name, column in outcome_columns(given.get(source, ()), source, each).items()
+        }
+        agreement_tables += _agreement(columns | difference_columns(metrics_by_doctor), closed_models)
     if out is not None:
         write_drawn([*figures, *raters, *agreement_tables], out, by_rules)
     metrics = estimates(_samples(found_verdicts, names), clustered=True, ends=PERCENT)
@@ -170,14 +179,6 @@ def aie_pairwise(
         if duel.failure
     ]
     return Scores("aie-pairwise", "sound", len(cases), metrics, tables, notes, drawn=drawn, listed=not drawn)
-
-
-def _closed(given: str | None, names: Sequence[str]) -> list[str]:
-    """Return the doctors of closed models; exits if one is unknown."""
-    closed = separated([given or ""])
-    if unknown := [name for name in closed if name not in names]:
-        refuse(f"--closed {unknown[0]}: no such doctor; expected some of {', '.join(names)}")
-    return closed
 
 
 def _not_played(choices: Sequence[Verdict], by_case: Mapping[str, Collection[str]]) -> Iterator[str]:
@@ -291,16 +292,6 @@ def _verdicts(judged: Mapping[View, Duels], choices: Sequence[Verdict], views: C
                 if not duel.failure
             ]
     return found
-
-
-def _columns(verdicts: Verdicts, scores: Mapping[str, Samples]) -> dict[str, dict[tuple[str, ...], float]]:
-    """Return the columns of Figure 5: people's outcomes, the judge's, and differences of the automatic metrics."""
-    sources: tuple[Rater, ...] = ("people", "judge")
-    columns: dict[str, dict[tuple[str, ...], float]] = {}
-    for source in sources:
-        for view, given in verdicts.items():
-            columns |= outcome_columns(given.get(source, ()), source, view)
-    return columns | difference_columns(scores)
 
 
 def _agreement(columns: Columns, closed: Collection[str]) -> Iterator[Table]:

@@ -10,14 +10,13 @@ import anyio
 import typer
 
 from cases.text.record_sentences import facts_of
+from scoring.consultation import Exchange
 from scoring.metrics.samples import Samples, estimates
 from scoring.metrics.statistics import Estimate
 from scoring.mvme.replies import (
     KEY,
     QUESTIONS,
-    Exchange,
     Key,
-    Marks,
     agreement,
     exchanges,
     human_scores,
@@ -104,30 +103,29 @@ def draw(run: RecordedRun, size: int, seed: int) -> dict[Key, Exchange]:
 
 
 def _sheet(run: RecordedRun, rounds: Rounds) -> list[dict[str, Any]]:
-    rows = []
-    for key, one in rounds.items():
-        case = run.cases[key[1]]
-        facts = facts_of(case)
-        conversation = "\n".join(f"{turn.speaker}: {turn.text}" for turn in [one.doctor, *one.reply])
-        shown = {"conversation": conversation, "record": "\n".join(fact.text for fact in facts)}
-        rows.append({**dict(zip(KEY, key, strict=True)), **dict.fromkeys(QUESTIONS, ""), **shown})
-    return rows
+    return [
+        {
+            **dict(zip(KEY, key, strict=True)),
+            **dict.fromkeys(QUESTIONS, ""),
+            "conversation": "\n".join(f"{turn.speaker}: {turn.text}" for turn in [one.doctor, *one.reply]),
+            "record": "\n".join(fact.text for fact in facts_of(run.cases[key[1]])),
+        }
+        for key, one in rounds.items()
+    ]
 
 
 def _marked(rounds_by_run: Mapping[str, Rounds], files: Sequence[Path]) -> Scores:
     """Score people's marks: the final ones, and how often the first two annotators agree on each question."""
     if len(files) not in (2, 3):
         refuse(f"--marks: {counted(len(files), 'sheet')}; expected those of two annotators, and of a third who decides")
-    sheets: list[Marks] = []
-    problems = []
+    read = []
     for file in files:
         try:
-            read, faults = read_marks(file)
+            read.append(read_marks(file))
         except (OSError, UnicodeDecodeError) as error:
             refuse(f"--marks {file}: {reason(error)}")
-        sheets.append(read)
-        problems += faults
-    refuse_records(problems)
+    refuse_records([problem for _, problems in read for problem in problems])
+    sheets = [marks for marks, _ in read]
     rounds = {key: one for of_run in rounds_by_run.values() for key, one in of_run.items()}
     if unknown := [key for key in sheets[0] if key not in rounds]:
         refuse(
@@ -146,9 +144,7 @@ def _marked(rounds_by_run: Mapping[str, Rounds], files: Sequence[Path]) -> Score
         ["question", "agreed", "rounds"],
         [[name, _percent(one), str(one.n)] for name, one in agreed.items()],
     )
-    by_run = {
-        name: human_scores({key: marks for key, marks in final.items() if key[0] == name}) for name in rounds_by_run
-    }
+    by_run = {name: human_scores({key: one for key, one in final.items() if key[0] == name}) for name in rounds_by_run}
     metrics = {f"agreement: {name}": one for name, one in agreed.items()}
     found = _scores(rounds_by_run, by_run, [f"Marked by {len(files)} people."])
     return replace(found, metrics={**found.metrics, **metrics}, tables=[*found.tables, table])

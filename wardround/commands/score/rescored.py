@@ -10,8 +10,8 @@ import typer
 
 from scoring.medchain.answers import Answers
 from scoring.metrics.claims import claim_precision
-from scoring.metrics.samples import Definition
-from scoring.metrics.statistics import Estimate, estimate
+from scoring.metrics.samples import Definition, over_cases
+from scoring.metrics.statistics import Estimate
 from scoring.suite import Suite
 from wardround.analysis.rescoring import rescore
 from wardround.analysis.summary import roles_by_rule, said_by_rules
@@ -86,11 +86,11 @@ def scores_of_run(run: Path, suite: str, mode: Definition, models: Mapping[str, 
 def _claim_precision(path: Path, results: Sequence[Result]) -> Estimate | None:
     """Return the share of claims in imaging reports that the references support; None if there were no reports."""
     run = open_run(path)
-    found: list[tuple[str, float]] = []
+    found: list[tuple[str, float | None]] = []
     for result in results:
         if isinstance(result.answers, Answers):
             references = run.experiment.to_score(run.cases[result.case_id]).key.imaging_reports
             pairs = [(result.answers.reports.get(item, ""), text) for item, text in references.items()]
-            if (value := claim_precision(pairs)) is not None:
-                found.append((result.case_id, value))
-    return estimate((value for _, value in found), (case for case, _ in found), ends=(0.0, 1.0)) if found else None
+            found.append((result.case_id, claim_precision(pairs)))
+    estimate = over_cases(found, (0.0, 1.0))
+    return estimate if estimate.n else None

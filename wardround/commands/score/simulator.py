@@ -30,15 +30,18 @@ from scoring.metrics.comparison import spearman
 from scoring.metrics.samples import EPOCH, PERCENT, Definition, estimates
 from scoring.metrics.statistics import Ends, Estimate
 from scoring.mvme.reply_judges import consistency_judge, examination_judge, relevance_judge
-from wardround.analysis.simulator_tests import (
+from wardround.analysis.simulators import (
+    Trial,
     cases_of,
+    judge_patient_actor,
+    judge_replies,
     lacking_dialogue,
+    measure,
     play_tests,
     questions_of,
     tests_of_run,
     write_tests,
 )
-from wardround.analysis.simulators import Trial, judge_patient_actor, judge_replies, measure
 from wardround.commands.case_files import not_over
 from wardround.commands.exit_codes import refuse
 from wardround.commands.printing import reason
@@ -159,10 +162,8 @@ def played_tests(
     asked = [
         one for test in tests for by_kind in test.patient_test.values() for one in by_kind.values() if one.question
     ]
-    if unchecked := sum(one.human_state is one.human_answer is None for one in asked):
-        notes.append(
-            f"{unchecked} questions are a model's drafts that no person has checked (`wardround cases confirm`)."
-        )
+    if drafts := sum(one.human_state is one.human_answer is None for one in asked):
+        notes.append(f"{drafts} questions are a model's drafts that no person has checked (`wardround cases confirm`).")
     return _simulator_scores(
         "simulator", {name: played}, mode, options, beside=True, notes=notes, failed=bool(trial.failures)
     )
@@ -212,10 +213,7 @@ def _simulator_scores(
             f"{', '.join(empty)}: unscored, because no such question was asked or, for TRACKING, no action was tracked."
         )
     figure = simulators_table(tests_by_name, mode, beside=beside)
-    tracked = [
-        *([] if (tracking := tracking_table(tests_by_name)) is None else [tracking]),
-        *confusion_tables(tests_by_name),
-    ]
+    tracked = [table for table in (tracking_table(tests_by_name), *confusion_tables(tests_by_name)) if table]
     if options.out is not None:
         write_drawn([figure, *tracked], options.out)
     printed = figure if options.by else _over_rounds(figure)
@@ -358,7 +356,9 @@ def simulator(
         complaint = f"; {files[0]} has no patient_test" if files else ""
         refuse(f"--by, --leave-out, -o and --out need AIE's test files or runs{complaint}")
     items = [item for found in read_files(read_items, files or shipped_files()) for item in found]
-    trial = Trial(_cases_of(items, cases), context)
+    known = {case.id: case for case in load_cases(cases)}
+    refuse_records(misfits(items, known))
+    trial = Trial({item.case_id: known[item.case_id] for item in items}, context)
     played = anyio.run(judgement.of, trial, items, patient or judgement.patient, mode)
     tables = _tracked(played or [], trial.cases)
     metrics = estimates(trial.samples, clustered=mode == "sound", ends=judgement.ends, neither=(LENGTH,))
@@ -389,15 +389,7 @@ def _notes(patient: str | None, judgement: Judgement, context: Context) -> list[
     rules = [role.name for role in judgement.judges if model_of(role.name, role.stage, context.models) == OFFLINE]
     if rules:
         return [f"Judged by rules that compare words and facts ({', '.join(rules)}); use only to rank similar systems."]
-    if patient == "medpmc":
-        return ["Med-PMC's tracker has no action for demands, and tracks them as advice."]
-    return []
-
-
-def _cases_of(items: Sequence[SimulatorItem], source: str) -> dict[str, Case]:
-    found = {case.id: case for case in load_cases(source)}
-    refuse_records(misfits(items, found))
-    return {item.case_id: found[item.case_id] for item in items}
+    return ["Med-PMC's tracker has no action for demands, and tracks them as advice."] * (patient == "medpmc")
 
 
 def _tracked(played: Sequence[Played], cases: Mapping[str, Case]) -> list[ExtraTable]:
@@ -406,7 +398,7 @@ def _tracked(played: Sequence[Played], cases: Mapping[str, Case]) -> list[ExtraT
     if not matrix:
         return []
     rows = [
-        [f"{code} {ACTIONS[code]}", *(str(matrix[code].get(other, 0)) for other in ACTIONS)]
+        [f"{code} {ACTIONS[code]}", *(str(matrix[code][other]) for other in ACTIONS)]
         for code in ACTIONS
         if code in matrix
     ]

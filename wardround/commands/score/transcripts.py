@@ -48,8 +48,6 @@ HumanScores = Annotated[
         help="Correlate with people's scores: a CSV file with a column 'case', then one column per score.",
     ),
 ]
-
-
 LeaveOut = Annotated[
     list[str] | None,
     typer.Option(
@@ -86,13 +84,9 @@ def pairing(named: Mapping[str, Sequence[Played]]) -> list[str]:
     for case, ((first, first_words), *others) in found.items():
         for name, text in others:
             if max(rouge_1(text, first_words)) < _SAME_PATIENT:
-                refuse(
-                    f"case {case}: {first} and {name} have different patients under this number; give "
-                    "files of one data set"
-                )
-    unpaired = [
-        f"{case} ({entries[0][0]})" for case, entries in found.items() if len({name for name, _ in entries}) == 1
-    ]
+                remedy = "give files of one data set"
+                refuse(f"case {case}: {first} and {name} have different patients under this number; {remedy}")
+    unpaired = [f"{case} ({entries[0][0]})" for case, entries in found.items() if len(dict(entries)) == 1]
     if len(unpaired) == len(found):
         examples = " and ".join(f"{name} has {records[0].case}" for name, records in [*named.items()][:2] if records)
         refuse(
@@ -111,11 +105,7 @@ def without(
 ) -> list[list[Model]]:
     """Return the records of each file without the given cases; exits if a case is in no file.
 
-    Args:
-        files: the records of each file.
-        ids: ids to leave out; each entry may contain several, separated by commas.
-        name: returns a record's id.
-        others: maps other names of records to their ids.
+    Each entry of ``ids`` may contain several, separated by commas; ``others`` maps other names of records to their ids.
     """
     left_out = {others.get(one, one) for one in separated(ids)}
     if unknown := sorted(left_out - {name(record) for records in files for record in records}):
@@ -215,11 +205,10 @@ def by_file(files: Mapping[str, Mapping[str, Estimate]]) -> list[ExtraTable]:
     if not files:
         return []
     names = list(dict.fromkeys(name for metrics in files.values() for name in metrics))
-
-    def shown(found: Estimate) -> str:
-        return cell(found.mean) + ("" if found.se is None else f" ± {found.se:.3f}")
-
-    rows = [[file, *(shown(metrics.get(name, Estimate(n=0))) for name in names)] for file, metrics in files.items()]
+    rows = []
+    for file, metrics in files.items():
+        found = [metrics.get(name, Estimate(n=0)) for name in names]
+        rows.append([file, *(cell(one.mean) + ("" if one.se is None else f" ± {one.se:.3f}") for one in found)])
     return [ExtraTable("Means of each file ± standard error", ["file", *names], rows)]
 
 
@@ -245,7 +234,7 @@ def correlated(samples: Samples, human: Path, names: Mapping[str, str]) -> Extra
 
     Exits if the file has none of the cases here; ``names`` maps names in the file to cases.
     """
-    columns: dict[str, Mapping[str, float]] = {name: case_means(values) for name, values in samples.items()}
+    columns = {name: case_means(values) for name, values in samples.items()}
     scores, problems = read_human_scores(human)
     refuse_records(problems)
     judgements = {
@@ -258,14 +247,10 @@ def correlated(samples: Samples, human: Path, names: Mapping[str, str]) -> Extra
     if unknown := unknown_cases(human, judged, scored):
         echo(unknown, err=True)
     columns |= judgements
-    matrix = spearman_matrix(columns)
-    shown = list(columns)
-
-    def rho(name: str, other: str) -> str:
-        return "1" if name == other else cell((matrix.get((name, other)) or matrix[other, name]).rho)
-
-    rows = [[name, *(rho(name, other) for other in shown)] for name in shown]
-    return ExtraTable("Spearman correlation over cases", ["", *shown], rows)
+    rho = {pair: cell(found.rho) for pair, found in spearman_matrix(columns).items()}
+    rho |= {(other, name): found for (name, other), found in rho.items()} | {(name, name): "1" for name in columns}
+    rows = [[name, *(rho[name, other] for other in columns)] for name in columns]
+    return ExtraTable("Spearman correlation over cases", ["", *columns], rows)
 
 
 def cell(value: float | None) -> str:
