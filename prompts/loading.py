@@ -389,9 +389,12 @@ def _parse(name: str, source: str) -> tuple[Mapping[str, Any], dict[str, str]]:
 @cache
 def _variables_of(template: str) -> frozenset[str]:
     """Return the variables that a template uses; cached, as stages share templates."""
-    from jinja2 import meta
+    from jinja2 import TemplateSyntaxError, meta
 
-    return frozenset(meta.find_undeclared_variables(_environment().parse(template)))
+    parsed = _environment().parse(template)
+    if any(meta.find_referenced_templates(parsed)):
+        raise TemplateSyntaxError("it includes another file; a beginning that prompts share is their `opening`", 1)
+    return frozenset(meta.find_undeclared_variables(parsed))
 
 
 def _check_variables(name: str, template: str, declared: frozenset[str]) -> None:

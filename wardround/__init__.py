@@ -159,7 +159,10 @@ def __getattr__(name: str) -> Any:
         for home in _homes():
             if name in vars(home):
                 return vars(home)[name]
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from cases.registry import nearest
+
+    suggestion = "" if name.startswith("_") else f": {nearest(name, __all__)}"
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}{suggestion}")
 
 
 def _homes() -> Iterator[ModuleType]:

@@ -13,7 +13,7 @@ import re
 import sys
 import traceback
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, redirect_stdout, suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib.metadata import EntryPoint, entry_points, packages_distributions, version
@@ -227,7 +227,8 @@ def _load_installed(point: EntryPoint) -> None:
 def _import(source: str, name: str) -> ModuleType:
     file = Path(source)
     try:
-        return _import_file(file, name) if file.is_absolute() else importlib.import_module(source)
+        with redirect_stdout(sys.stderr):  # standard output is for what the command prints, and may be read by a script
+            return _import_file(file, name) if file.is_absolute() else importlib.import_module(source)
     except PluginError:
         raise
     except SyntaxError as error:

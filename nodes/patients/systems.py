@@ -3,13 +3,13 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 from langgraph.graph.state import CompiledStateGraph
 
 from cases.registry import GivenError, Registry
 from llm.role import has_words
-from nodes.state.chart import Turn
+from nodes.state.chart import Ended, Turn
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,10 @@ def check_reply(name: str, given: Mapping[str, Any], before: Sequence[Turn] = ()
     turns = given.get("dialogue") or []
     if not all(isinstance(turn, Turn) for turn in turns):
         raise NoReplyError(f"patient {name!r} returned a dialogue of {type(turns[-1]).__name__}; expected wr.Turn")
-    if not given.get("dialogue_ended") and (not turns or turns[-1].speaker == "doctor"):
+    if (ended := given.get("dialogue_ended", "")) not in get_args(Ended):
+        known = ", ".join(map(repr, get_args(Ended)))
+        raise NoReplyError(f"patient {name!r} returned dialogue_ended = {ended!r}; expected one of {known}")
+    if not ended and (not turns or turns[-1].speaker == "doctor"):
         raise NoReplyError(
             f"patient {name!r} returned no reply; expected {{'dialogue': [*state['dialogue'], wr.Turn(...)]}}"
         )

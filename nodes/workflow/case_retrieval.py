@@ -54,7 +54,8 @@ async def refine(state: Findings, runtime: Runtime[Context]) -> dict[str, Any]:
     """Describe the symptoms that the patient has told so far."""
     chart = read_chart(state, "diagnosis", runtime.context.language)
     words = WordsView(words=chart.patients_words, language=chart.presentation.language)
-    place = "history" if state.get("dialogue") else "complaint"
+    again = state.get("dialogue") and state.get("symptoms")  # a patient's opening is no history yet
+    place = "history" if again else "complaint"
     return {"symptoms": await described(words, runtime.context, place)}
 
 

@@ -29,19 +29,23 @@ REFERENCES = {
 
 
 class Answers(Strict):
-    """The scored decisions of the workflow; what was not reached is empty."""
+    """The scored decisions of the workflow; what was not reached is empty.
+
+    Attributes:
+        referral: with ``urgency``, ``department`` and ``sub_departments``; None if there is none.
+        orders: names of the physical and auxiliary items ordered, those that a review asked for included.
+        reports: the report on each image class.
+        diagnosis: names, the principal one first.
+        treatment: names of the treatment items.
+        decided: the decisions of stages without a field of their own, by stage: the fields of each by name.
+    """
 
     referral: Referral | None = None
-    orders: list[str] = Field(
-        default_factory=list,
-        description="Ordered physical and auxiliary items, those that a review of the findings asked for included.",
-    )
-    reports: dict[str, str] = Field(default_factory=dict, description="Reports by image class.")
+    orders: list[str] = Field(default_factory=list)
+    reports: dict[str, str] = Field(default_factory=dict)
     diagnosis: list[str] = Field(default_factory=list)
     treatment: list[str] = Field(default_factory=list)
-    decided: dict[str, dict[str, Any]] = Field(
-        default_factory=dict, description="Decisions of stages that have no field of their own, by stage."
-    )
+    decided: dict[str, dict[str, Any]] = Field(default_factory=dict)
 
     @classmethod
     def of(cls, state: Mapping[str, Any]) -> Self:

@@ -46,6 +46,13 @@ def command(*arguments: object, **more: str) -> "subprocess.CompletedProcess[str
     return to_its_end(arguments, {**os.environ, **more})
 
 
+def test_what_a_plug_in_prints_when_it_is_loaded_is_not_in_what_a_command_prints(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    load_plugin(write(tmp_path / "chatty.py", f"print('hello')\n{IMPORTER.format(name='chatty')}"))
+    assert capsys.readouterr() == ("", "hello\n")
+
+
 def test_a_file_is_loaded_by_its_path_or_by_its_name_and_only_once(tmp_path: Path) -> None:
     file = write(tmp_path / "our_ward.py", IMPORTER.format(name="ward"))
     found = load_plugin("our_ward")

@@ -35,7 +35,7 @@ def test_every_public_name_is_what_type_checkers_are_told() -> None:
 
 
 def test_a_name_that_there_is_not_is_an_attribute_error() -> None:
-    with pytest.raises(AttributeError, match="module 'wardround' has no attribute 'clinical_workflows'"):
+    with pytest.raises(AttributeError, match="no attribute 'clinical_workflows': did you mean 'clinical_workflow'"):
         _ = wr.clinical_workflows
 
 

@@ -9,6 +9,7 @@ from prompts import Prompt, PromptError, laid_over, load_prompt, load_words
 from prompts.folders import is_language, prompt_files, prompt_folders
 
 _REFERENCE = "en"
+_LONGEST = 2**20  # bytes; no prompt of ours has more than 11,000
 
 
 def check_overlay(folder: str | Path) -> str:
@@ -28,8 +29,10 @@ def check_overlay(folder: str | Path) -> str:
     with laid_over(None):
         builtin = prompts_in_use()
     names = {place.partition("/")[2] for place in builtin} | {f"{name}.md" for name in prompts_of_roles()}
-    for place in found:
+    for place, file in found.items():
         language, _, name = place.partition("/")
+        if not file.is_file() or file.stat().st_size > _LONGEST:
+            raise PromptError(f"prompts {folder}: {place} is not a file of {_LONGEST:,} bytes at most")
         if not is_language(language):
             raise PromptError(
                 f"prompts {folder}: {place} is in no folder of a language; expected a place such as "

@@ -1,12 +1,14 @@
 """Rehearse a case by rule before the first call if plug-ins or prompts are not ours: their faults then cost nothing."""
 
 import tempfile
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from langgraph.checkpoint.memory import InMemorySaver
 
-from llm.events import unwatched
+from llm.events import unwatched, watching
 from llm.limits import Meter
 from llm.rehearsal import is_rehearsal, rehearsing
 from llm.specs import WITHOUT_MODEL
@@ -37,22 +39,33 @@ async def try_out(experiment: Experiment, context: Context, items: Sequence[Item
         return
     for item in {item.language: item for item in reversed(items)}.values():
         try:
-            result = await ended_within(_LIMIT, _rehearsed(experiment, context, item), is_theirs)
+            result, asked = await ended_within(_LIMIT, _rehearsed(experiment, context, item), is_theirs)
         except TimeoutError as error:
             raise ConfigurationError(f"{item.id}, {_WHEN}: {error}") from error
         wrong = [f"{name}: {why}" for name, why in result.unscored.items() if why.startswith(METRIC_FAILED)]
         if result.termination in (PLUGIN_ERROR, PROMPT_ERROR):
             wrong.append(str(result.error))
+        wrong += [
+            f"call {call} is made {times} times, and one answer may stand for all; distinguish them by their `place`"
+            for call, times in asked.items()
+            if times > 1
+        ]
         if wrong:
             raise ConfigurationError(f"{item.id}, {_WHEN}: {'; '.join(wrong)}")
 
 
-async def _rehearsed(experiment: Experiment, context: Context, item: Item) -> Result:
-    """Run a case without models, and return its result; nothing is recorded."""
+async def _rehearsed(experiment: Experiment, context: Context, item: Item) -> tuple[Result, Counter[str]]:
+    """Run a case without models, and return its result and how often each call was begun; nothing is recorded."""
+    asked: Counter[str] = Counter()
+
+    def count(event: Mapping[str, Any]) -> None:
+        if event["event"] == "call_started":
+            asked[event["call"]] += 1
+
     unlimited = experiment.model_copy(update={"limits": AllLimits()})
     context = context.model_copy(update={"grow": "off"})
     graph = TASKS[experiment.graph].compiled(InMemorySaver(serde=serializer()), context)
-    with tempfile.TemporaryDirectory() as folder, rehearsing(), unwatched():
+    with tempfile.TemporaryDirectory() as folder, rehearsing(), unwatched(), watching(count):
         trace = Path(folder, "trace.jsonl")
         outcome = await run_case(unlimited, graph, Attempt(0, item, 0), context, trace, Meter("run"))
-    return outcome.result
+    return outcome.result, asked

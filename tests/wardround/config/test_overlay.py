@@ -1,3 +1,4 @@
+import os
 from pathlib import Path
 
 import pytest
@@ -31,6 +32,8 @@ def test_prompts_that_lie_where_ours_do_and_use_what_ours_do_are_taken(tmp_path:
         ("en/medchain/stages/diagnosis.md", ("# task", "# tasks"), r"diagnosis \(en\) lacks the section task"),
         ("en/saps/words.toml", ("demand =", "demands ="), r"saps/words \(en\) lacks demand"),
         ("en/judges/claims.md", ("---\n# system\n", "---\n# system\n{% if %}"), r"is not a valid template"),
+        ("en/judges/claims.md", ("---\n# system\n", "---\n# system\n{% include 'notes' %}"), r"it includes another"),
+        ("en/judges/claims.md", ("# user", "# user\n" + "a" * 2**20), r"claims.md is not a file of 1,048,576 bytes at"),
     ],
 )  # fmt: skip
 def test_a_prompt_that_would_not_do_is_refused_by_file_and_fault(
@@ -38,6 +41,13 @@ def test_a_prompt_that_would_not_do_is_refused_by_file_and_fault(
 ) -> None:
     with pytest.raises(PromptError, match=rf"prompts .*: .*{reason}"):
         check_overlay(lay(tmp_path, place, *change))
+
+
+def test_a_pipe_in_the_place_of_a_prompt_is_refused_instead_of_waited_for(tmp_path: Path) -> None:
+    lay(tmp_path, "en/judges/claims.md").joinpath("en/judges/claims.md").unlink()
+    os.mkfifo(tmp_path / "en/judges/claims.md")
+    with pytest.raises(PromptError, match=r"claims.md is not a file of"):
+        check_overlay(tmp_path)
 
 
 def test_a_prompt_that_uses_what_its_role_does_not_give_is_refused(tmp_path: Path) -> None:

@@ -188,6 +188,10 @@ def stranger():
         ("1 / 0", r"ZeroDivisionError: division by zero \(plug-in {module}, line 7\)"),
         ("wr.Turn(speaker='nobody', text='Hm.')", r"ValidationError: speaker: .*\(plug-in {module}, line 7\)"),
         ("import sqlite3; sqlite3.connect('/nowhere/x')", r"OperationalError: .*\(plug-in {module}, line 7\)"),
+        (
+            "return {{'dialogue': state['dialogue'], 'dialogue_ended': 'bored'}}",
+            r"NoReplyError: patient 'stranger' returned dialogue_ended = 'bored'; expected one of '', 'concluded', ",
+        ),
         ("return {{}}", r"NoReplyError: patient 'stranger' returned no reply; expected [^(]*\(\.\.\.\)\]\}}$"),
         ("dialogue = []", "NoReplyError: patient 'stranger' returned a dialogue without the earlier turns; expected"),
         (

@@ -15,6 +15,8 @@ from tests.support.fake_server import FakeServer
 from tests.support.runs import run, short
 from wardround import plugins
 from wardround.config.experiment import ConfigurationError, Experiment
+from wardround.config.selection import select
+from wardround.run.trial import _rehearsed
 
 ALONE = """\
 from langgraph.graph import START, StateGraph
@@ -85,6 +87,28 @@ def test_a_strategys_fault_is_told_before_a_model_is_asked_at_whichever_stage_it
     with FakeServer() as server:
         said = refused(short(server, limit=1, strategy=name), server, tmp_path / "out")
     assert told in said and said.startswith("dentistry-05, rehearsed by rule before a model is asked: ")
+
+
+def test_two_calls_of_one_name_whose_second_would_get_the_firsts_answer_are_told_before_a_model_is_asked(
+    tmp_path: Path,
+) -> None:
+    ask = "await ask_at_stage(doctor, wr.case_view(state, stage, runtime.context), state, runtime.context, 'vote')"
+    source = ALONE.format(name="echo", decide=f"{ask}\n        return {{'decision': {ask}}}")
+    load(tmp_path, source.replace("medchain/general", "medchain/question"))
+    with FakeServer() as server:
+        said = refused(short(server, limit=1, strategy="echo"), server, tmp_path / "out")
+    assert "call referral.level1/lone_doctor/vote is made 2 times, and one answer may stand for all" in said
+
+
+@pytest.mark.parametrize(
+    ("graph", "settings"),
+    [("clinical_workflow", {"max_backtracks": 2}), ("dispute_resolution", {"patient": "ai_hospital", "interns": 2})],
+)
+async def test_no_two_calls_of_ours_have_one_name(graph: str, settings: dict[str, Any]) -> None:
+    experiment = Experiment.model_validate({"graph": graph, "workflow": settings, "data": {"limit": 1}})
+    [item] = select(experiment.data).items
+    result, asked = await _rehearsed(experiment, experiment.context, item)
+    assert result.error is None and {*asked.values()} == {1}
 
 
 @pytest.mark.parametrize("gives", ["answers.refferal.urgency", "'high'", "float('nan')", "1e308"])
