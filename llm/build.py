@@ -179,11 +179,14 @@ def without_seed(models: Mapping[str, str], settings: ModelSettings) -> list[str
 def _check_parameters(name: str, block: ModelBlock, kind: "type[BaseChatModel]") -> None:
     """Raise ModelSpecError for parameters of a block that the integration would silently ignore."""
     names = _PARAMETER_NAMES.get(block.parsed.provider, {})
-    taken = {name for field, info in kind.model_fields.items() for name in (field, info.alias)}
     for parameter in ("top_p", "max_tokens", "reasoning_effort", "extra_body", "headers", "together"):
         own = "default_headers" if parameter == "headers" else parameter
-        if getattr(block, parameter) and names.get(own, own) not in taken:
+        if getattr(block, parameter) and names.get(own, own) not in _fields(kind):
             raise ModelSpecError(f"model.{name}.{parameter}: not accepted by {kind.__name__}; remove it")
+
+
+def _fields(kind: "type[BaseChatModel]") -> set[str | None]:
+    return {name for field, info in kind.model_fields.items() for name in (field, info.alias)}
 
 
 def without_account(client: Any, headers: Mapping[str, str] | None = None) -> None:
