@@ -517,5 +517,15 @@ def test_the_offline_judge_holds_what_was_chosen_for_a_dialogue_against_the_righ
         assert scores(out)["metrics"]["diagnosis"]["mean"] == mean
 
 
+def test_what_only_these_transcripts_have_is_a_difference_without_cases(tmp_path: Path) -> None:
+    with_choices, without = (
+        write(tmp_path / f"{diagnosis}.json", [{**each, "diagnosis": diagnosis} for each in ENGLISH])
+        for diagnosis in (ENGLISH[0]["diagnosis"], None)
+    )
+    for files in ((with_choices, without), (without, with_choices)):
+        result = run("aie", files[0], "--against", files[1])
+        assert result.exit_code == 0, result.output
+
+
 def test_one_doctor_is_no_tournament(three: list[Path]) -> None:
     assert "give two or more" in run("aie-pairwise", three[0]).stderr
