@@ -1,6 +1,7 @@
 """Answer one question with a chat model, through the response cache, within the limits in force."""
 
 import asyncio
+import re
 import time
 from collections import Counter
 from contextlib import suppress
@@ -26,6 +27,7 @@ from llm.settings import ModelSettings
 from llm.trace import Call
 
 _SHOWN = 4000  # characters of an unreadable reply that are shown to its model in a repair
+_ENDED = re.compile(r"[.!?。！？…][\"'”’)）」\s]*$")
 _DIRECTED = "it says what it was told to do instead of doing it"
 
 
@@ -119,7 +121,7 @@ async def _answer(
             if len(messages) == len(question.messages):
                 raise
             messages, form = [*question.messages], _bare(form)  # the reply to be mended does not fit beside the prompt
-            continue
+            reply = await _reply(form.about(messages), client, call, settings, taken, account)
         read = partial(_reading, question, reply, taken)
         # In a thread only if reading may block the event loop: starting one takes longer than a short reading.
         answer, fault = await asyncio.to_thread(read) if question.slow else read()
@@ -179,7 +181,8 @@ def _read(question: Question[Answer], reply: Reply, taken: Taken, *, strictly: b
         raise LoopError("it says the same over and over, and was cut off; say everything once, in a few sentences")
     if repetition.echoes(text, question.schema):
         raise EchoError("it repeats the description of a field instead of filling it in")
-    if repetition.says_remarks(text, question.remarks):
+    # Of roles that only speak: another's answer may be what the repair names.
+    if question.directions and repetition.says_remarks(text, question.remarks):
         raise EchoError(_DIRECTED)
     text = repetition.without_fences(text)
     if (unnamed := repetition.without_names(text, question.names)) != text and strictly and question.repair:
@@ -188,7 +191,8 @@ def _read(question: Question[Answer], reply: Reply, taken: Taken, *, strictly: b
     spoken = getattr(answer, "text", "")
     if strictly and question.repair and question.directions and repetition.says_directions(spoken, question.directions):
         raise EchoError(_DIRECTED)
-    unended = reply.cut and question.slow and "{" not in answer_in(text)  # plain words, which are read without an end
+    # Plain words are read without an end.
+    unended = reply.cut and question.slow and "{" not in answer_in(text) and not _ENDED.search(text)
     if unended and strictly and question.repair:
         raise ValueError("its last sentence has no end")
     taken.shortened = looped or unended

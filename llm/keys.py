@@ -37,9 +37,10 @@ def key_of(model: ModelBlock, all_models: Iterable[ModelBlock]) -> str | None:
     if sharing := [other for other in others if other and _variable_of(other) == name]:
         servers = sorted([server, *sharing])
         wanted = [own for used in servers if (own := _own_variables(used)[0]) != name]
+        set_own = f"set {' or '.join(wanted)}, or api_key_env" if wanted else "set api_key_env"
         raise ModelSpecError(
-            f"{name} is for one server, but {' and '.join(servers)} are used: set {' or '.join(wanted)}, or "
-            "api_key_env in the model's block (empty for a server that needs no key)"
+            f"{name} is for one server, but {' and '.join(servers)} are used: {set_own} in the model's block (empty "
+            "for a server that needs no key)"
         )
     if name not in (KEY, _own_variables(server)[0]):
         _tell_ambiguous(server, name)

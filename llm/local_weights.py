@@ -98,11 +98,12 @@ class LoadedModel:
         most = how.together if how.temperature == 0 else 1  # with sampling, each reply needs its own seed
         same_settings = [other for other in tuple(self.waiting) if other is not request and other.how == how]
         batch = [request, *same_settings[: most - 1]]
+        for member in batch:
+            with suppress(ValueError):  # its caller has just timed out
+                self.waiting.remove(member)
         sources: list[tuple[_Request, list[int]]] = []
         try:
             for member in batch:
-                with suppress(ValueError):  # its caller has just timed out
-                    self.waiting.remove(member)
                 try:
                     sources.append((member, self._source(member.conversation, how)))
                 except ValueError as error:

@@ -392,7 +392,7 @@ def _variables_of(template: str) -> frozenset[str]:
     from jinja2 import TemplateSyntaxError, meta
 
     parsed = _environment().parse(template)
-    if any(meta.find_referenced_templates(parsed)):
+    if [*meta.find_referenced_templates(parsed)]:  # None for a name that is a variable
         raise TemplateSyntaxError("it includes another file; a beginning that prompts share is their `opening`", 1)
     return frozenset(meta.find_undeclared_variables(parsed))
 

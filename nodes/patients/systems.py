@@ -57,7 +57,7 @@ def check_reply(name: str, given: Mapping[str, Any], before: Sequence[Turn] = ()
     turns = given.get("dialogue") or []
     if not all(isinstance(turn, Turn) for turn in turns):
         raise NoReplyError(f"patient {name!r} returned a dialogue of {type(turns[-1]).__name__}; expected wr.Turn")
-    if (ended := given.get("dialogue_ended", "")) not in get_args(Ended):
+    if (ended := given.get("dialogue_ended") or "") not in get_args(Ended):
         known = ", ".join(map(repr, get_args(Ended)))
         raise NoReplyError(f"patient {name!r} returned dialogue_ended = {ended!r}; expected one of {known}")
     if not ended and (not turns or turns[-1].speaker == "doctor"):

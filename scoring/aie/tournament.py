@@ -70,10 +70,14 @@ def majority(verdicts: Sequence[Verdict]) -> list[Verdict]:
 
 def outcome_columns(verdicts: Iterable[Verdict], source: Rater, view: str) -> dict[str, dict[tuple[str, ...], float]]:
     """Return the outcome of each aspect by pair (sorted by name) and case, averaged over raters."""
-    return {
-        f"{source}: {view}, {aspect}": {item[:3]: sum(given.values()) / len(given) for item, given in by_item.items()}
-        for aspect, by_item in votes(verdicts).items()
-    }
+    given: dict[str, dict[tuple[str, ...], list[float]]] = {}
+    for verdict in verdicts:
+        pair = tuple(sorted((verdict.one, verdict.other)))
+        side = 1 if pair[0] == verdict.one else -1
+        for aspect, outcome in verdict.outcomes.items():
+            unit = (*pair, verdict.case)
+            given.setdefault(f"{source}: {view}, {aspect}", {}).setdefault(unit, []).append(float(side * outcome))
+    return {name: {unit: sum(each) / len(each) for unit, each in units.items()} for name, units in given.items()}
 
 
 def difference_columns(scores: Mapping[str, Mapping[str, Sequence[Sample]]]) -> dict[str, dict[tuple[str, ...], float]]:

@@ -125,7 +125,7 @@ def _uncompared(view: GradingView, grades: Any) -> str | None:
     A person may leave an analysis out.
     """
     analyses = [grade.analysis for part in view.parts if (grade := getattr(grades, part, None))]
-    letters = all(sum(map(str.isalpha, analysis)) == 1 for analysis in analyses)
+    letters = analyses and all(sum(map(str.isalpha, analysis)) == 1 for analysis in analyses)
     return "analysis: nothing is compared; compare each part before you give its option" if letters else None
 
 

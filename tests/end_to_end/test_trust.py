@@ -10,7 +10,7 @@ from llm.trace import collecting_calls
 from tests.graphs.scripting import builtin, calls, raw, words
 from tests.support.attacked import attacked, attacked_departments, attacked_neighbours
 from tests.support.canaries import KEY, RECORD, RESULT, canaries, leaks, planted, told
-from tests.support.courses import COURSES, SOME, WRITING, Course, everybody, in_turn, scored
+from tests.support.courses import COURSES, SOME, WRITING, Course, everybody, in_the_other_language, in_turn, scored
 from tests.support.fake_server import ChatRequest, FakeServer
 from tests.support.fences import MARKS, obeyed
 from wardround.config.experiment import suites_of
@@ -65,7 +65,7 @@ def test_offline_nobody_is_shown_the_key_or_what_the_patients_side_has_not_relea
     assert untold or course.graph == "one_step" or course.patient == "clinichat"
 
 
-@in_turn(SOME, CASES)  # offline each course is hunted through
+@in_the_other_language(SOME, CASES)  # offline each course is hunted through
 def test_over_a_server_nobody_is_sent_the_key_or_what_the_patients_side_has_not_released(
     course: Course, language: str
 ) -> None:

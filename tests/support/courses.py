@@ -120,6 +120,14 @@ def in_turn(courses: Iterable[Course], languages: Iterable[str]) -> pytest.MarkD
     return pytest.mark.parametrize(("course", "language"), parameters)
 
 
+def in_the_other_language(courses: Iterable[Course], languages: Iterable[str]) -> pytest.MarkDecorator:
+    """Parametrise courses with the language that `in_turn` of all courses does not give them."""
+    first, second = languages
+    other = {course: second if place % 2 == 0 else first for place, course in enumerate(COURSES)}
+    parameters = [pytest.param(course, other[course], id=f"{course}-{other[course]}") for course in courses]
+    return pytest.mark.parametrize(("course", "language"), parameters)
+
+
 def everybody(server: FakeServer, **models: str) -> dict[str, str]:
     """Return a model map that asks the server for each role of a graph, with the role's name as the model."""
     asked = {

@@ -41,6 +41,6 @@ def report(
         written.append(write_overview(found, out))
     elif out is not None:
         write_whole(out, written[0].read_text("utf-8"))
-        written.append(out)
+        written += [out] if out.resolve() != written[0].resolve() else []
     for file in written:
         echo(f"Report: {file}")

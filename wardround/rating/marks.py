@@ -7,7 +7,7 @@ from pathlib import Path
 from threading import Lock
 
 from filelock import FileLock
-from pydantic import Field, ValidationError
+from pydantic import Field, ValidationError, field_validator
 
 from cases.strict import Strict
 from cases.validation import in_a_line
@@ -36,6 +36,11 @@ class Mark(Strict):
     shown_first: str = Field("", description="The run of a pair that was shown first.")
     run_ids: tuple[str, ...] = Field((), description="Identities of the runs, which outlive the names of directories.")
     at: datetime = Field(default_factory=lambda: datetime.now(UTC))
+
+    @field_validator("at")
+    @classmethod
+    def _in_a_zone(cls, at: datetime) -> datetime:
+        return at if at.tzinfo else at.replace(tzinfo=UTC)
 
     @property
     def item(self) -> Key:

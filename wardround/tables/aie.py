@@ -115,7 +115,7 @@ def _p_values(scores: Mapping[str, Samples]) -> dict[tuple[str, str], float | No
     (_, first), *others = scores.items()
     return holm(
         {
-            (doctor, metric): paired_difference(by_case(values), by_case(first[metric])).permutation_p
+            (doctor, metric): paired_difference(by_case(values), by_case(first.get(metric, ()))).permutation_p
             for doctor, samples in others
             for metric, values in samples.items()
         }

@@ -22,7 +22,7 @@ def test_means_are_taken_by_case() -> None:
 @pytest.mark.slow
 def test_heavy_libraries_are_not_loaded_before_something_is_scored() -> None:
     modules = (
-        "aie.action_tables aie.metrics aie.simulator aie.transcripts medpmc.metrics medpmc.rounds "
+        "aie.metrics aie.simulator aie.transcripts medpmc.metrics "
         "metrics.comparison metrics.entities metrics.recall metrics.text_overlap"
     )
     heavy = {"jieba", "nltk", "numpy", "rapidfuzz", "rouge_score", "scipy", "torch"}

@@ -19,6 +19,7 @@ from typer.testing import CliRunner, Result
 from wardround.cli import app
 from wardround.commands import tune as tune_module
 from wardround.commands.tune import tune as tune_command
+from wardround.tuning import examples
 from wardround.tuning.curve import Step, read_table
 from wardround.tuning.examples import Example
 from wardround.tuning.smoke import make_base, smoke, smoke_dialogues
@@ -79,8 +80,10 @@ def test_smoke_trains_by_both_methods_offline_and_says_what_it_checked(monkeypat
 def test_smoke_ends_with_1_and_says_what_failed_if_the_patients_words_are_labelled(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    closed = Example.closed
-    monkeypatch.setattr(Example, "closed", lambda example: Example(closed(example).tokens, closed(example).tokens))
+    made = examples._example
+    monkeypatch.setattr(
+        examples, "_example", lambda tokens, labels: Example(made(tokens, labels).tokens, made(tokens, labels).tokens)
+    )
     monkeypatch.setattr(
         "wardround.tuning.smoke.smoke", lambda *given: islice(smoke(*given), 1)
     )  # what trains comes after

@@ -218,7 +218,9 @@ def compared(
     title: str = "Difference to the other transcripts (these minus those), paired by case",
 ) -> ExtraTable:
     """Tabulate the differences to another run (or format), paired by case."""
-    differences = {name: paired_difference(by_case(values), by_case(others.get(name, []))) for name, values in samples.items()}
+    differences = {
+        name: paired_difference(by_case(values), by_case(others.get(name, []))) for name, values in samples.items()
+    }
     corrected = holm({name: found.permutation_p for name, found in differences.items()})
     rows = []
     for name, found in differences.items():
