@@ -103,6 +103,23 @@ async def test_plain_words_that_end_at_the_limit_of_tokens_are_asked_for_shorter
     assert said.text == half and call.shortened and len(asked) == 1
 
 
+async def test_plain_words_that_the_limit_of_tokens_cut_off_behind_a_sentence_stand() -> None:
+    said, call, _ = await put(lambda request: SAID * 2, lambda request: "cut_json")
+    assert said.text == SAID and not call.repaired and not call.shortened
+
+
+async def test_who_does_not_speak_may_answer_with_what_a_repair_named() -> None:
+    class Advice(BaseModel):
+        place: Literal["Send home with oral antibiotics", "Admit to the intensive care unit"]
+
+    replies = iter([{"place": "ICU"}, {"place": "Admit to the intensive care unit"}])
+    role = Role("examinee", "rehearsal", "judges/claims", Advice, offline=lambda view: Advice.model_construct())
+    with FakeServer(answer=lambda request: next(replies)) as server:
+        settings = ModelSettings(models={"default": f"openai:any@{server.base_url}"}, repairs=1)
+        advice = await ask(role, View(), settings, language="en")
+    assert advice.place == "Admit to the intensive care unit"
+
+
 @pytest.mark.parametrize("language", ["en", "zh"])
 async def test_what_a_repair_says_is_nobody_s_words(language: Language) -> None:
     back = View().report
@@ -127,6 +144,9 @@ async def test_a_reply_that_does_not_fit_beside_its_prompt_is_asked_for_anew_wit
     too_long = lambda request: "too_long" if request.messages[2:] else None  # noqa: E731
     said, call, asked = await put(lambda request: next(replies), too_long)
     assert said.text == SAID and call.repaired and [len(request.messages) for request in asked] == [2, 2]
+    replies = iter(['{"text": ', {"text": SAID}])
+    said, call, asked = await put(lambda request: next(replies), too_long, repairs=1)
+    assert said.text == SAID, "the last repair, too"
     with pytest.raises(AnswerError, match="Expecting value"):  # it is the answer that fails, not the length
         await put(lambda request: '{"text": ', too_long)
 

@@ -33,6 +33,7 @@ def test_prompts_that_lie_where_ours_do_and_use_what_ours_do_are_taken(tmp_path:
         ("en/saps/words.toml", ("demand =", "demands ="), r"saps/words \(en\) lacks demand"),
         ("en/judges/claims.md", ("---\n# system\n", "---\n# system\n{% if %}"), r"is not a valid template"),
         ("en/judges/claims.md", ("---\n# system\n", "---\n# system\n{% include 'notes' %}"), r"it includes another"),
+        ("en/judges/claims.md", ("---\n# system\n", "---\n# system\n{% include report %}"), r"it includes another"),
         ("en/judges/claims.md", ("# user", "# user\n" + "a" * 2**20), r"claims.md is not a file of 1,048,576 bytes at"),
     ],
 )  # fmt: skip
