@@ -14,6 +14,7 @@ from cases.text.words import HAN, rules_of
 from cases.vocabulary import Language, patterns, word_list
 
 _NEVER = r"(?!)"
+_WRAPPED = r"(?-i:[a-z ]+)$"  # the only words of a wrapped line: no heading
 _PATTERNS = patterns("cases", "vocabularies/patterns")
 FILE = "file"  # the section of what is only for the file
 _FINDINGS = ("physical_examination", "test_results")
@@ -67,7 +68,7 @@ def heading(name: str, language: Language) -> str:
 def read_sections(text: str, language: Language) -> dict[str, tuple[str, ...]]:
     """Return the sentences of a note by section, in the order of the sections; empty sections are left out."""
     found: dict[str, list[str]] = {name: [] for name in note_sections()}
-    for name, block in _blocks(text):
+    for name, block in _blocks(_without_frame(text)):
         for section, part in (
             _by_section(block, language) if name is None else ((name, line) for line in sentences(block))
         ):
@@ -114,23 +115,44 @@ def _until_examined(lines: list[str]) -> tuple[list[str], list[str]]:
     return history, examined
 
 
-def _blocks(text: str) -> Iterator[tuple[str | None, str]]:
-    """Yield each heading's section and text; None for text that no heading sorts."""
+def _without_frame(text: str) -> str:
+    """Return a note without its title, and a letter without what opens and closes it."""
     frame = word_list("note_sections")["any"]
     text = re.sub(rf"\A\s*(?:{frame['title']})[ \t]*(?:\n|\Z)", "", text, flags=re.I)
-    text = re.sub(rf"\A\s*{frame['salutation']}|(?:{frame['closing']})\Z", "", text, flags=re.I)
+    return re.sub(rf"\A\s*{frame['salutation']}|(?:{frame['closing']})\Z", "", text, flags=re.I)
+
+
+def _blocks(text: str) -> Iterator[tuple[str | None, str]]:
+    """Yield each heading's section and text; None for text that no heading sorts."""
     start, name = 0, None
     for match in (*_heading_pattern().finditer(text), None):
         block = text[start : match.start() if match else None].strip(" \t\r\n，,")
-        # What is only for the file keeps its heading, and ends with the line.
-        kept, block = block.partition("\n")[::2] if name == FILE else ("", block)
-        if kept:
-            yield FILE, kept
-        if block:
-            yield (None if name in (FILE, "any") else name), block
+        if name == FILE and block:  # it keeps its heading
+            told = _told_from(block)
+            yield FILE, block[:told].rstrip(" \t\n，,；;")
+            yield from _blocks(block[told:])
+        elif block:
+            yield (None if name == "any" else name), block
         if match:
             name = match.lastgroup
             start = match.start(FILE) if name == FILE else match.end()
+
+
+def _told_from(block: str) -> int:
+    """Return where a block that a heading of the file begins tells of the patient; at the latest after its line."""
+    line = block.partition("\n")[0]
+    for pause in _PATTERNS["pause"].finditer(line):
+        rest = line[pause.end() :]
+        headed = _heading_pattern().match(rest)
+        if (
+            pause["stop"]
+            or pause["says"]
+            or (headed and headed.lastgroup != FILE and headed[0].endswith((":", "：")))
+            or any(told.search(rest) for told in note_sections()["present_illness"].told.values())
+            or _PATTERNS["tells"].match(rest)
+        ):
+            return pause.end()
+    return len(line)
 
 
 @cache
@@ -138,7 +160,9 @@ def _heading_pattern() -> re.Pattern[str]:
     either = word_list("note_sections")["any"]
     headings = {name: (section.headings, section.at_line) for name, section in note_sections().items()}
     headings["any"] = (either["headings"], either["at_line"])
-    named = "|".join(f"(?P<{name}>{words}|(?(line)(?:{line})|{_NEVER}))" for name, (words, line) in headings.items())
+    named = "|".join(
+        f"(?P<{name}>{words}|(?(line)(?!{_WRAPPED})(?:{line})|{_NEVER}))" for name, (words, line) in headings.items()
+    )
     second = "|".join(words for words, _ in headings.values())
     named = rf"(?:{named})(?:\s*(?:and|&|/|[及与和、])\s*(?:{second}))?"
     # Han characters of a heading may stand apart: 主 诉.

@@ -160,8 +160,73 @@ def test_sentences_are_not_cut_at_decimals_and_abbreviations(text: str, count: i
                 "present_illness": ("His mother reports that he had asthma.",),
             },
         ),
+        (  # what a line for the file tells of the patient is told
+            "姓名：王某，女，45岁，因腹痛3天入院。查体：腹软。",
+            "zh",
+            {
+                "chief_complaint": ("因腹痛3天入院。",),
+                "physical_examination": ("腹软。",),
+                "file": ("姓名：王某，女，45岁",),
+            },
+        ),
+        (
+            "年龄：45岁，腹痛3天，无发热。\n可靠程度：可靠。",
+            "zh",
+            {"chief_complaint": ("腹痛3天，无发热。",), "file": ("年龄：45岁", "可靠程度：可靠。")},
+        ),
+        (
+            "入院时间：2020年1月1日，因胸痛2小时入院。",
+            "zh",
+            {"chief_complaint": ("因胸痛2小时入院。",), "file": ("入院时间：2020年1月1日",)},
+        ),
+        (
+            "DOB: 1/1/1960. 58 year old male presents with chest pain for 3 days. Exam: Abdomen soft.",
+            "en",
+            {
+                "chief_complaint": ("58 year old male presents with chest pain for 3 days.",),
+                "physical_examination": ("Abdomen soft.",),
+                "file": ("DOB: 1/1/1960.",),
+            },
+        ),
+        (
+            "Provider: Dr. A. Smith. Patient is a 60-year-old man who presents with fever.",
+            "en",
+            {
+                "chief_complaint": ("Patient is a 60-year-old man who presents with fever.",),
+                "file": ("Provider: Dr. A.", "Smith."),
+            },
+        ),
+        (
+            "Date: 2024-01-02 Chief complaint: cough for 3 days.",
+            "en",
+            {"chief_complaint": ("cough for 3 days.",), "file": ("Date: 2024-01-02",)},
+        ),
+        (
+            "Informant: mother, who says he has had fever for 3 days.",
+            "en",
+            {"chief_complaint": ("he has had fever for 3 days.",), "file": ("Informant: mother, who says",)},
+        ),
+        (  # a relative's illness is the family's
+            "患者因头痛2天就诊。父亲高血压20年。母亲糖尿病10年，弟弟体健。",
+            "zh",
+            {
+                "chief_complaint": ("患者因头痛2天就诊。",),
+                "family_history": ("父亲高血压20年。", "母亲糖尿病10年，弟弟体健。"),
+            },
+        ),
+        (  # what only begins like a letter's end, and a line that only looks like a heading
+            "HPI: He saw his\nphysician\nyesterday.\nPlan: antibiotics.\nWishes to go home.\nTruly better.",
+            "en",
+            {
+                "present_illness": ("He saw his", "physician", "yesterday."),
+                "plan": ("antibiotics.", "Wishes to go home.", "Truly better."),
+            },
+        ),
     ],
-    ids=["soap", "letter", "numbered", "discharge", "abbreviated", "unheaded", "referral"],
+    ids=[
+        *("soap", "letter", "numbered", "discharge", "abbreviated", "unheaded", "referral", "name", "age", "admitted"),
+        *("born", "provider", "dated", "informant", "family", "wrapped"),
+    ],
 )
 def test_the_forms_in_which_hospitals_write_are_taken_apart(
     text: str, language: str, expected: dict[str, tuple[str, ...]]
