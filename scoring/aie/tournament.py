@@ -47,13 +47,18 @@ def success(verdicts: Iterable[Verdict], doctor: str, aspect: str) -> list[Sampl
 def votes(verdicts: Iterable[Verdict]) -> dict[str, dict[tuple[str, str, str, int], dict[str, int]]]:
     """Return each rater's outcomes, by aspect and by pair (sorted by name) and case (of epoch 1)."""
     by_aspect: dict[str, dict[tuple[str, str, str, int], dict[str, int]]] = {}
+    for verdict, (one, other), outcomes in _sorted_by_name(verdicts):
+        for aspect, outcome in outcomes.items():
+            by_aspect.setdefault(aspect, {}).setdefault((one, other, verdict.case, 1), {})[verdict.rater] = outcome
+    return by_aspect
+
+
+def _sorted_by_name(verdicts: Iterable[Verdict]) -> Iterator[tuple[Verdict, tuple[str, str], dict[str, int]]]:
+    """Yield each verdict with its doctors sorted by name, and its outcomes from the side of the first of them."""
     for verdict in verdicts:
         one, other = sorted((verdict.one, verdict.other))
         side = 1 if one == verdict.one else -1
-        for aspect, outcome in verdict.outcomes.items():
-            item = by_aspect.setdefault(aspect, {}).setdefault((one, other, verdict.case, 1), {})
-            item[verdict.rater] = side * outcome
-    return by_aspect
+        yield verdict, (one, other), {aspect: side * outcome for aspect, outcome in verdict.outcomes.items()}
 
 
 def majority(verdicts: Sequence[Verdict]) -> list[Verdict]:
@@ -70,13 +75,10 @@ def majority(verdicts: Sequence[Verdict]) -> list[Verdict]:
 
 def outcome_columns(verdicts: Iterable[Verdict], source: Rater, view: str) -> dict[str, dict[tuple[str, ...], float]]:
     """Return the outcome of each aspect by pair (sorted by name) and case, averaged over raters."""
-    given: dict[str, dict[tuple[str, ...], list[float]]] = {}
-    for verdict in verdicts:
-        pair = tuple(sorted((verdict.one, verdict.other)))
-        side = 1 if pair[0] == verdict.one else -1
-        for aspect, outcome in verdict.outcomes.items():
-            unit = (*pair, verdict.case)
-            given.setdefault(f"{source}: {view}, {aspect}", {}).setdefault(unit, []).append(float(side * outcome))
+    given: dict[str, dict[tuple[str, ...], list[int]]] = {}
+    for verdict, pair, outcomes in _sorted_by_name(verdicts):
+        for aspect, outcome in outcomes.items():
+            given.setdefault(f"{source}: {view}, {aspect}", {}).setdefault((*pair, verdict.case), []).append(outcome)
     return {name: {unit: sum(each) / len(each) for unit, each in units.items()} for name, units in given.items()}
 
 

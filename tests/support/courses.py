@@ -113,18 +113,18 @@ SOME = [course for course in COURSES if course.patient in _WITH[course.graph] or
 
 def in_turn(courses: Iterable[Course], languages: Iterable[str]) -> pytest.MarkDecorator:
     """Parametrise courses with alternating languages; as there are five patients, each graph and patient gets both."""
-    parameters = [
-        pytest.param(course, language, id=f"{course}-{language}")
-        for course, language in zip(courses, cycle(languages), strict=False)
-    ]
-    return pytest.mark.parametrize(("course", "language"), parameters)
+    return _parametrised(zip(courses, cycle(languages), strict=False))
 
 
 def in_the_other_language(courses: Iterable[Course], languages: Iterable[str]) -> pytest.MarkDecorator:
     """Parametrise courses with the language that `in_turn` of all courses does not give them."""
     first, second = languages
     other = {course: second if place % 2 == 0 else first for place, course in enumerate(COURSES)}
-    parameters = [pytest.param(course, other[course], id=f"{course}-{other[course]}") for course in courses]
+    return _parametrised((course, other[course]) for course in courses)
+
+
+def _parametrised(pairs: Iterable[tuple[Course, str]]) -> pytest.MarkDecorator:
+    parameters = [pytest.param(course, language, id=f"{course}-{language}") for course, language in pairs]
     return pytest.mark.parametrize(("course", "language"), parameters)
 
 

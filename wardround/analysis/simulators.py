@@ -315,13 +315,13 @@ def tests_of_run(run: RecordedRun) -> list[SimulatorTest]:
 
 def heard_by_rule(drafts: Iterable[tuple[Case, Draft]]) -> dict[tuple[str, str, str], str]:
     """Return the action that the rules assign to each drafted question, by case, round and code."""
-    heard: dict[tuple[str, str, str], str] = {}
+    actions: dict[tuple[str, str, str], str] = {}
     for case, one in drafts:
         facts = facts_of(case)
         for turn, tests in one.record["patient_test"].items():
             for code, test in tests.items():
-                heard[case.id, turn, code] = _label_by_rule(test["question"], facts, case.language)[0]
-    return heard
+                actions[case.id, turn, code] = _label_by_rule(test["question"], facts, case.language)[0]
+    return actions
 
 
 def _label_by_rule(
