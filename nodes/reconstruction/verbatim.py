@@ -81,9 +81,16 @@ class _Part:
         return found
 
 
+def _lines(told: Told) -> list[tuple[str, str]]:
+    """Return the lines of the note, each with its section."""
+    sections = read_sections(told.dialogue.note, told.language)
+    return [(section, line) for section, lines in sections.items() for line in lines]
+
+
 def changed(told: Told) -> Iterator[Finding]:
     """Report each statement that no sentence of the note says, in a dialogue that uses the note's own words."""
-    note = [_Part(text, told.language) for text in sentences(told.dialogue.note)]
+    lines = [line for _, line in _lines(told)]  # which may begin within a sentence, behind a name and an age
+    note = [_Part(text, told.language) for text in dict.fromkeys([*sentences(told.dialogue.note), *lines])]
     clauses = [clause for sentence in note for clause in sentence.clauses]
     stated = [(number, part) for number, _, text in told.statements if (part := _Part(text, told.language)).stems]
     matches = [[one for one in note if part.stems <= one.all_stems] for _, part in stated]
@@ -111,11 +118,7 @@ def by_the_other(told: Told) -> Iterator[Finding]:
     A sentence is recognised by words that only that part of the note has. Physicians who word freely may sum up the
     history.
     """
-    note = [
-        (section, _Part(line, told.language))
-        for section, lines in read_sections(told.dialogue.note, told.language).items()
-        for line in lines
-    ]
+    note = [(section, _Part(line, told.language)) for section, line in _lines(told)]
     by_rules = told.dialogue.models == [OFFLINE]
     of_child = any(
         message.role == PHYSICIAN and _PATTERNS["of_child"].search(message.content) for message in told.dialogue.spoken

@@ -61,6 +61,23 @@ def test_a_chinese_sentence_as_a_patient_says_it_is_no_change() -> None:
     assert found("zh", said, note) == []
 
 
+def test_a_complaint_behind_a_name_and_an_age_is_no_change_in_the_patients_words() -> None:
+    note = "姓名：王某，女，45岁，因腹痛3天入院。既往史：高血压10年。"
+    said = ["您哪里不舒服？", "是因为腹痛3天来的。", "以前得过什么病？", "高血压10年。"]
+    told = Told(
+        Dialogue(
+            id="1",
+            note=note,
+            messages=[
+                Message(role=PATIENT if number % 2 else PHYSICIAN, content=text) for number, text in enumerate(said)
+            ],
+            language="zh",
+            models=[OFFLINE],
+        )
+    )
+    assert [*changed(told)] == []
+
+
 @pytest.mark.parametrize("language", NOTE)
 def test_the_notes_sentences_spoken_are_no_change(language: Language) -> None:
     assert found(language, SAID[language]) == []
