@@ -95,10 +95,12 @@ def smoke(folder: Path, told: Callable[[str], None]) -> Iterator[Check]:
         trained = outcome.model.eval()
         per_epoch = -(-counts.examples // tuning.batch)
         told(f"{method}: loss {outcome.steps[0].loss:.3f} to {outcome.steps[-1].loss:.3f}")
+        untrained.to(trained.device)  # the trainer has moved the model to the GPU, if there is one
         frozen = checks.frozen_faults(dict(untrained.named_parameters()), checks.base_weights(trained))
         yield Check(f"{method}: the base is unchanged", frozen)
         yield Check(f"{method}: the loss is recorded", checks.loss_faults(outcome.steps, per_epoch * tuning.epochs))
         with torch.inference_mode():
             reloaded = load_model(str(folder / method)).model
-            logits = [model(**batch).logits.cpu() for model in (untrained.to(reloaded.device), trained, reloaded)]
+            there = {name: values.to(trained.device) for name, values in batch.items()}
+            logits = [model(**there).logits.cpu() for model in (untrained, trained, reloaded)]
         yield Check(f"{method}: the reloaded adapter predicts the same", checks.reload_faults(*logits))

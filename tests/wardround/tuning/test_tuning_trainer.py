@@ -62,9 +62,10 @@ def test_every_example_is_read_whole_once_and_apart_and_its_loss_is_that_of_the_
 
     alone = 0.0
     for one in examples:
+        tokens, labels = (torch.tensor(row.tolist(), device=made.model.device) for row in (one.tokens, one.labels))
         with torch.inference_mode():
-            logits = made.model(input_ids=torch.tensor([one.tokens.tolist()])).logits[0, :-1]
+            logits = made.model(input_ids=tokens[None]).logits[0, :-1]
             alone += torch.nn.functional.cross_entropy(
-                logits, torch.tensor(one.labels[1:].tolist()), ignore_index=UNLABELLED, reduction="sum"
+                logits, labels[1:], ignore_index=UNLABELLED, reduction="sum"
             ).item()
     assert losses == pytest.approx(alone, rel=1e-4)
