@@ -67,7 +67,8 @@ async def run_case(
     answers alone. All cases share ``meter``.
 
     Raises:
-        RunStoppedError: a server refuses every question, so no other case would succeed.
+        RunStoppedError: a server refuses every question, or the embedding model cannot be loaded, so no other case
+            would succeed.
     """
     started = time.perf_counter()
     limits = experiment.limits
@@ -98,13 +99,13 @@ async def run_case(
             outcome |= {"termination": limit_error.reason, "error": described(limit_error)}
         elif context.grow != "off":
             course = final["follow_up"].course
-    except RefusedError as error:
+    except (RefusedError, EmbeddingModelError) as error:
         raise RunStoppedError(f"{error}; fix this, then run the same command again to resume") from error
     except AskError as error:
         outcome = failure(experiment, attempt, error.reason, described(error))
     except SexBoundError as error:
         outcome = failure(experiment, attempt, "sex_bound", str(error))
-    except (CaseMemoryError, EmbeddingModelError) as error:
+    except CaseMemoryError as error:
         outcome = failure(experiment, attempt, "memory_error", str(error))
     except Exception as error:
         outcome = failure(experiment, attempt, termination_of(error), fault(error))

@@ -16,12 +16,14 @@ from cases import AnswerKey, load_cases
 from cases.files import save_cases
 from nodes.patients.systems import PATIENTS
 from nodes.strategies.registry import STRATEGIES
+from retrieval import EmbeddingModelError, Memory
 from scoring.medchain.answers import INFERRED, NO_KEY
 from tests.support.fake_server import FakeServer
 from tests.support.runs import IDS, SHORT, calls, outcomes, results, run, short, spec
 from wardround import plugins
 from wardround.config.experiment import ConfigurationError, Experiment
 from wardround.run.faults import fault, termination_of
+from wardround.store.durable_lines import RunStoppedError
 
 JUDGES = {"claim_extractor", "claim_judge", "diagnosis_judge"}
 
@@ -165,6 +167,22 @@ def test_a_database_that_fails_is_told_as_such_and_the_case_is_tried_again(
             assert run(limited(server, {}), tmp_path / "lost")["terminations"] == {"checkpoint_error": 3}
         run(limited(server, {}), tmp_path / "lost")
     assert outcomes(tmp_path / "lost") == outcomes(tmp_path / "whole")
+
+
+def test_an_embedding_model_that_cannot_be_loaded_ends_the_run_before_every_case_has_paid_to_find_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def unable(*_: Any, **__: Any) -> None:
+        raise EmbeddingModelError("embedding model 'x' cannot be imported; run `pip install x`")
+
+    with FakeServer() as server:
+        run(limited(server, {}, workflow={**SHORT, "retrieval": True}), tmp_path / "whole")
+        with monkeypatch.context() as patched:
+            patched.setattr(Memory, "recall", unable)
+            with pytest.raises(RunStoppedError, match="pip install x`; fix this, then run the same command again"):
+                run(limited(server, {}, workflow={**SHORT, "retrieval": True}), tmp_path / "unable")
+        run(limited(server, {}, workflow={**SHORT, "retrieval": True}), tmp_path / "unable")
+    assert outcomes(tmp_path / "unable") == outcomes(tmp_path / "whole")
 
 
 OWN = """
