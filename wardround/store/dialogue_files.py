@@ -10,6 +10,7 @@ from pathlib import Path
 from pydantic import BaseModel, ConfigDict, Field
 
 from cases.dialogues import Dialogue
+from nodes.reconstruction.gates import GATES as ALL_GATES
 from nodes.reconstruction.gates import check_dialogue
 from scoring.clini_eval.data_sheet import DataSheet, data_sheet
 from scoring.clini_eval.dialogue import ReconstructionAnswers
@@ -46,12 +47,16 @@ class Failure(BaseModel):
 
 
 def outcome_of(result: Result) -> Dialogue | Failure:
-    """Return the dialogue if it passes the gates, otherwise the reason why there is none."""
+    """Return the dialogue if it passes the gates, otherwise the reason why there is none.
+
+    A dialogue that passed all of them when it was scored is not checked again: it would take a tenth of a second.
+    """
     written = result.answers.reconstructed if isinstance(result.answers, ReconstructionAnswers) else None
     if written is None:
         return Failure(id=result.case_id, termination=result.termination, error=result.error)
     dialogue = written.model_copy(update={"models": sorted({spec for used in result.models.values() for spec in used})})
-    problems = check_dialogue(dialogue)
+    passed = written.models == dialogue.models and all(result.scores.get(gate, 0.0) != 0.0 for gate in ALL_GATES)
+    problems = [] if passed else check_dialogue(dialogue)
     if not problems:
         return dialogue
     return Failure(

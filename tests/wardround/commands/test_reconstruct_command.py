@@ -10,6 +10,7 @@ from typer.testing import CliRunner, Result
 from cases.dialogues import read_dialogues
 from tests.support.fake_server import ChatRequest, FakeServer
 from wardround.cli import app
+from wardround.store import dialogue_files
 
 NOTES = [
     {"id": "a", "note": "Chief complaint: Cough for 3 weeks.\nDiagnosis: Bronchitis.", "department": "Surgery"},
@@ -74,6 +75,19 @@ def test_run_again_it_makes_nothing_twice_and_a_limit_and_a_strategy_are_other_r
     ):
         refused = run(source, "-o", out, *more)
         assert refused.exit_code == 2 and named in refused.stderr and out.read_bytes() == before
+
+
+@pytest.mark.slow
+def test_what_has_passed_the_gates_is_not_checked_again(
+    source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(dialogue: object) -> Any:
+        raise AssertionError("checked again")
+
+    monkeypatch.setattr(dialogue_files, "check_dialogue", refuse)
+    for _ in range(2):
+        assert run(source, "-o", tmp_path / "d.jsonl").exit_code == 0
+    assert len(read_dialogues(tmp_path / "d.jsonl")[0]) == 3
 
 
 @pytest.mark.slow
