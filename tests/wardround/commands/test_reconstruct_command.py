@@ -118,6 +118,21 @@ def test_what_fails_a_gate_stands_apart_with_the_gate_and_is_not_tried_again(sou
 
 
 @pytest.mark.slow
+def test_the_data_sheet_says_what_each_model_used(source: Path, tmp_path: Path) -> None:
+    with FakeServer() as server:
+        blocks = [f"--set=model.{name}.spec=openai:fake-model@{server.base_url}" for name in ("expert", "writer")]
+        roles = ("--models=clinical_expert=expert", "--models=dialogue_writer=writer", "--set=whole_dialogue=true")
+        result = run(source, "-o", tmp_path / "d.jsonl", *blocks, *roles, "--set=model.writer.prices=[1, 2]")
+    sheet = json.loads((tmp_path / "d.jsonl.sheet.json").read_text("utf-8"))
+    expert, writer = sheet["models"]["expert"], sheet["models"]["writer"]
+    assert sheet["calls"] == expert["calls"] + writer["calls"] and expert["calls"] == len(NOTES), result.output
+    assert sheet["tokens"] == sum(use[f"{way}_tokens"] for use in (expert, writer) for way in ("input", "output")) > 0
+    assert sheet["cost"] is expert["cost"] is None
+    assert writer["cost"] == pytest.approx((writer["input_tokens"] + 2 * writer["output_tokens"]) / 1e6)
+    assert "of writer" in result.stdout
+
+
+@pytest.mark.slow
 def test_a_model_that_cannot_be_reached_fails_the_note_until_it_is_run_again(source: Path, tmp_path: Path) -> None:
     def answer(request: ChatRequest) -> Any:
         return {"exchanges": [{"physician": "What is it?", "patient": "I have had it for 3 weeks."}]}
