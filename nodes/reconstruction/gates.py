@@ -17,13 +17,13 @@ from cases.text.note_sections import read_sections
 from cases.vocabulary import normalise, patterns, spelled, word_list
 from nodes.reconstruction import answers, content, contradictions, kinds, learned, particulars, verbatim
 from nodes.reconstruction.content import Finding, Rule, Told, only_where
+from nodes.reconstruction.verbatim import CLOSING
 
 MOST_QUESTIONS = 2
 TOLERATED = 1  # technical terms: real speakers use one
 ENDED = 0.8  # minimum share of the other turns that end like a sentence
 SENTENCE = 5  # words from which a turn needs a full stop
 _GREETING = 60  # characters of a mere greeting
-_CLOSING = ("initial_diagnosis", "confirmatory_tests")
 _FINDINGS = ("physical_examination", "test_results")  # sections of a note
 _BEYOND_ASCII = re.compile(r"[^\x00-\x7f]{2,}")
 _IN_CAPITALS = re.compile(r"(?<![A-Za-z])[A-Z]{3,}(?![A-Za-z])")
@@ -101,7 +101,7 @@ def diagnosis_not_leaked(told: Told) -> Iterator[Finding]:
     known = [*dialogue.diseases[:1], dialogue.inferred]
     sections = read_sections(dialogue.note, dialogue.language)
     found = any(names_disease(line, known) for name in _FINDINGS for line in sections.get(name, ()))
-    named_in = ("physical_examination", *_CLOSING) if found else _CLOSING
+    named_in = ("physical_examination", *CLOSING) if found else CLOSING
     starts = [dialogue.sections[name] for name in named_in if name in dialogue.sections]
     closing = min(starts, default=len(dialogue.spoken) // 3)
     for number, message in enumerate(dialogue.spoken):
@@ -124,7 +124,7 @@ def plain_words(told: Told) -> Iterator[Finding]:
     told.
     """
     dialogue = told.dialogue
-    starts = [dialogue.sections[name] for name in ("physical_examination", *_CLOSING) if name in dialogue.sections]
+    starts = [dialogue.sections[name] for name in ("physical_examination", *CLOSING) if name in dialogue.sections]
     findings = min(starts, default=len(dialogue.spoken) // 2)
     found: list[Finding] = []
     for number, message in enumerate(dialogue.spoken):

@@ -21,7 +21,7 @@ from cases.text.words import stem, words
 from cases.vocabulary import Language, data_file, patterns
 from llm.repetition import texts_in
 from llm.specs import OFFLINE
-from nodes.reconstruction.content import Finding, Rule, Told, content_words
+from nodes.reconstruction.content import Finding, Rule, Told, content_words, courtesies
 from nodes.reconstruction.lay_speech import spoken
 from nodes.reconstruction.voice import Voice
 from prompts import load_words
@@ -36,6 +36,7 @@ _TOLD_BY_PATIENT = {"person", "past_history", "medications", "allergies", "perso
 _SIDES = frozenset({"left", "right"})
 _CHINESE_VOICES = (Voice("zh"), Voice("zh", "child"))  # whose rules change more than the terms
 LONG: Mapping[Language, int] = {"en": 4, "zh": 8}  # words (Chinese: pairs of characters) that do not coincide by chance
+CLOSING = ("initial_diagnosis", "confirmatory_tests")  # sections of the dialogue
 COPIED, SHARE = 3, 0.3  # minimum of long statements from the note; their minimum share of all long ones
 
 
@@ -88,7 +89,11 @@ def _lines(told: Told) -> list[tuple[str, str]]:
 
 
 def changed(told: Told) -> Iterator[Finding]:
-    """Report each statement that no sentence of the note says, in a dialogue that uses the note's own words."""
+    """Report each statement that no sentence of the note says, in a dialogue that uses the note's own words.
+
+    What a model adds is none of the note's: the disease that it infers, with basis and tests, in the closing sections,
+    and courtesies ("Go ahead."). Other words than the note's are no change there.
+    """
     lines = [line for _, line in _lines(told)]  # which may begin within a sentence, behind a name and an age
     note = [_Part(text, told.language) for text in dict.fromkeys([*sentences(told.dialogue.note), *lines])]
     clauses = [clause for sentence in note for clause in sentence.clauses]
@@ -100,7 +105,12 @@ def changed(told: Told) -> Iterator[Finding]:
     by_rules = told.dialogue.models == [OFFLINE]  # which only use the note's words
     if not by_rules and sum(of_note) < max(COPIED, SHARE * len(of_note)):
         return
+    starts = [at for name, at in told.dialogue.sections.items() if name in CLOSING and told.dialogue.inferred]
+    closing = min(starts, default=len(told.dialogue.messages))
     for (number, part), found in zip(stated, matches, strict=True):
+        added = number > closing or part.stems <= courtesies()
+        if not found and added and not by_rules:
+            continue
         if not found:
             nearest = max(note, key=lambda one: len(one.all_stems & part.stems))
             new_words = ", ".join(sorted(part.stems - nearest.all_stems))

@@ -13,6 +13,15 @@ from scoring.metrics.samples import mean
 _FEW = 0.02
 
 
+class ModelUse(Strict):
+    """What one model was asked and what it used."""
+
+    calls: int
+    input_tokens: int
+    output_tokens: int
+    cost: float | None = Field(description="US dollars; None if its price is unknown.")
+
+
 class DataSheet(Strict):
     """Statistics of a set of dialogues; None if it has none. A turn is the physician's words with their reply."""
 
@@ -34,6 +43,9 @@ class DataSheet(Strict):
     calls: int | None = Field(None, description="Number of questions asked of models, also for notes that failed.")
     tokens: int | None = Field(None, description="Tokens read and written by models.")
     cost: float | None = Field(None, description="US dollars; None if a price is unknown.")
+    models: dict[str, ModelUse] = Field(
+        default_factory=dict, description="The same by model; empty while the job is in progress."
+    )
 
     @property
     def rare(self) -> list[str]:

@@ -23,8 +23,15 @@ class ReconstructionAnswers(Strict):
 
     @classmethod
     def of(cls, state: Mapping[str, Any]) -> Self:
-        """Extract the answers from a final (or interrupted) state of a reconstruction."""
-        return cls(reconstructed=state.get("dialogue"))
+        """Extract the dialogue, with its models, from a final (or interrupted) state of a reconstruction."""
+        dialogue, models = state.get("dialogue"), models_of(state)
+        return cls(reconstructed=dialogue and dialogue.model_copy(update={"models": models or dialogue.models}))
+
+
+def models_of(state: Mapping[str, Any]) -> list[str]:
+    """Return the models that answered so far, by the state's trace; empty without one."""
+    trace = state.get("trace")
+    return sorted({model for models in trace.models.values() for model in models}) if trace else []
 
 
 def dialogue_of_consultation(case: Case, state: Mapping[str, Any]) -> Dialogue:
@@ -45,7 +52,6 @@ def dialogue_of_consultation(case: Case, state: Mapping[str, Any]) -> Dialogue:
         "patient": state.get("patient_record") or case.patient,
         "examinations": state.get("examination_record") or case.examinations,
     }
-    trace = state.get("trace")
     return Dialogue(
         id=case.id,
         messages=messages,
@@ -54,5 +60,5 @@ def dialogue_of_consultation(case: Case, state: Mapping[str, Any]) -> Dialogue:
         department=case.key.department,
         diseases=list(case.key.diagnosis),
         strategy="consultation",
-        models=sorted({model for models in trace.models.values() for model in models}) if trace else [],
+        models=models_of(state),
     )

@@ -1,11 +1,11 @@
 """CliniChat's suites: Clini-Eval's points of consultations or reconstructions, and the gates of a reconstruction."""
 
+import asyncio
 from functools import partial
 
 from cases import Case
 from llm import UNANSWERED, ModelSettings
-from nodes.reconstruction.content import Told
-from nodes.reconstruction.gates import GATES, entailed_by_the_note
+from nodes.reconstruction.gates import GATES, check_dialogue, entailed_by_the_note
 from scoring.case_scores import CaseScores, Suite
 from scoring.clini_eval.demonstration import NothingToScoreError
 from scoring.clini_eval.dialogue import ReconstructionAnswers, dialogue_of_consultation
@@ -72,8 +72,10 @@ async def score_gates(case: Case, answers: ReconstructionAnswers, settings: Mode
     dialogue = answers.reconstructed
     if dialogue is None:
         return CaseScores.none_of(GATES, "no dialogue was written")
-    content = Told(dialogue)
-    values: dict[str, float | None] = {name: 0.0 if any(gate(content)) else 1.0 for name, gate in GATES.items()}
+    refused = {
+        problem.gate for problem in await asyncio.to_thread(check_dialogue, dialogue)
+    }  # takes a tenth of a second
+    values: dict[str, float | None] = {name: 0.0 if name in refused else 1.0 for name in GATES}
     if dialogue.objections is not None:
         return CaseScores(values)
     unchecked = entailed_by_the_note.__name__

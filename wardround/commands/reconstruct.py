@@ -160,6 +160,12 @@ def _print_sheet(sheet: "DataSheet") -> None:
     }
     for name, value in rows.items():
         table.add_row(name, as_text(value))
+    for model, use in sheet.models.items() if len(sheet.models) > 1 else ():
+        dollars = "-" if use.cost is None else f"{use.cost:.2f}"
+        table.add_row(
+            Text(printable(f"Calls, tokens, US dollars of {model}")),
+            f"{use.calls}, {use.input_tokens + use.output_tokens}, {dollars}",
+        )
     console.print(table)
     for title, counts in (("Departments", sheet.departments), ("Notes without a dialogue", sheet.failed)):
         if counts:

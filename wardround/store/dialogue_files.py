@@ -4,14 +4,18 @@ Next to ``dialogs.jsonl`` are ``dialogs.failed.jsonl``, ``dialogs.jsonl.sheet.js
 ``dialogs.jsonl.work/``. All of them are made from the run's results, and can be made again.
 """
 
+from collections import defaultdict
 from collections.abc import Sequence
 from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from cases.dialogues import Dialogue
+from llm.specs import WITHOUT_MODEL
+from llm.trace import Call
+from nodes.reconstruction.gates import GATES as ALL_GATES
 from nodes.reconstruction.gates import check_dialogue
-from scoring.clini_eval.data_sheet import DataSheet, data_sheet
+from scoring.clini_eval.data_sheet import DataSheet, ModelUse, data_sheet
 from scoring.clini_eval.dialogue import ReconstructionAnswers
 from wardround.analysis.summary import summed
 from wardround.config.experiment import ConfigurationError
@@ -19,6 +23,7 @@ from wardround.store.durable_lines import append_line, whole_lines, writing
 from wardround.store.manifest import is_run
 from wardround.store.provenance import write_whole
 from wardround.store.run_directory import Result, RunDirectory
+from wardround.store.traces import read_trace
 
 GATES = "gates"
 
@@ -46,12 +51,16 @@ class Failure(BaseModel):
 
 
 def outcome_of(result: Result) -> Dialogue | Failure:
-    """Return the dialogue if it passes the gates, otherwise the reason why there is none."""
+    """Return the dialogue if it passes the gates, otherwise the reason why there is none.
+
+    A dialogue that passed all of them when it was scored is not checked again: it would take a tenth of a second.
+    """
     written = result.answers.reconstructed if isinstance(result.answers, ReconstructionAnswers) else None
     if written is None:
         return Failure(id=result.case_id, termination=result.termination, error=result.error)
     dialogue = written.model_copy(update={"models": sorted({spec for used in result.models.values() for spec in used})})
-    problems = check_dialogue(dialogue)
+    passed = written.models == dialogue.models and all(result.scores.get(gate, 0.0) != 0.0 for gate in ALL_GATES)
+    problems = [] if passed else check_dialogue(dialogue)
     if not problems:
         return dialogue
     return Failure(
@@ -88,15 +97,15 @@ class DialogueFiles:
         """Append the outcome of a note; the first call writes all earlier outcomes too."""
         outcome = outcome_of(result)
         if not self._rewritten:
-            self.write()
+            self.write(finished=False)
             self._rewritten = True
             return outcome
         with writing(self.output):
             append_line(self.output if isinstance(outcome, Dialogue) else self.failed, outcome.model_dump_json())
         return outcome
 
-    def write(self) -> DataSheet:
-        """Write all files from the results so far, each whole or not at all."""
+    def write(self, *, finished: bool = True) -> DataSheet:
+        """Write all files from the results so far, each whole or not at all; what each model used only at the end."""
         lines: dict[Path, list[str]] = {self.output: [], self.failed: []}
         reasons = []
         usage = []
@@ -113,6 +122,25 @@ class DialogueFiles:
             fresh_sheet = data_sheet(
                 map(Dialogue.model_validate_json, whole_lines(self.output)), reasons, self._left_out
             )
-            sheet = fresh_sheet.model_copy(update={"calls": sum(calls), "tokens": sum(tokens), "cost": summed(costs)})
+            used = {"calls": sum(calls), "tokens": sum(tokens), "cost": summed(costs)}
+            by_model = self._used_by_model() if finished else {}
+            sheet = fresh_sheet.model_copy(update={**used, "models": by_model})
             write_whole(self.sheet, sheet.model_dump_json(indent=2) + "\n")
         return sheet
+
+    def _used_by_model(self) -> dict[str, ModelUse]:
+        """Return what each model used for the notes that have a result, by their traces."""
+        used = defaultdict[str, list[Call]](list)
+        for result in self.directory.each_result():
+            for call in read_trace(self.directory.trace_file(*result.key)).calls:
+                if call.model not in WITHOUT_MODEL and not call.is_unsent:
+                    used[call.model].append(call.model_copy(update={"prompt": "", "messages": None, "answer": None}))
+        return {
+            model: ModelUse(
+                calls=len(calls),
+                input_tokens=sum(call.input_tokens for call in calls),
+                output_tokens=sum(call.output_tokens for call in calls),
+                cost=summed(call.cost for call in calls),
+            )
+            for model, calls in sorted(used.items())
+        }

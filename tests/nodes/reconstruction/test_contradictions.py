@@ -57,6 +57,17 @@ def test_what_the_note_bears_out_or_does_not_say_passes(asked: str, answer: str)
     assert refused(asked, answer) == []
 
 
+@pytest.mark.parametrize(
+    ("note", "asked", "answer"),
+    [
+        ("She denies any smoking and reports very occasional alcohol use.", "And any alcohol?", "Yes, now and then."),
+        ("She takes Tylenol No. 3 with some relief.", "Do you take Tylenol?", "Yes, I do."),
+    ],
+)
+def test_a_denial_ends_before_what_is_reported_and_a_number_is_none(note: str, asked: str, answer: str) -> None:
+    assert refused(asked, answer, note=note) == []
+
+
 def test_who_denies_now_what_he_tells_elsewhere_speaks_of_another_time() -> None:
     told = ("How are you?", "I had a migraine.", "Do you have a migraine?", "No.")
     assert refused(*told) == []

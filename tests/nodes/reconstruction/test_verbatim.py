@@ -174,3 +174,23 @@ def test_findings_are_the_physicians_to_tell_and_a_history_the_patients_and_a_re
     assert told(finding, history) == [1, 2]
     assert told("...", history, "fake") == []
     assert told(own, finding) == [1]
+
+
+@pytest.mark.parametrize(
+    ("language", "consents", "infers"),
+    [
+        ("en", "All right, go ahead.", "Putting it together, I suspect bursitis; a blood test would settle it."),
+        ("zh", "好的。", "综合来看，我考虑是滑囊炎，还要抽血化验。"),
+    ],
+)
+def test_the_disease_that_a_model_infers_and_its_tests_are_no_change(
+    language: Language, consents: str, infers: str
+) -> None:
+    said = [*SAID[language][:7], consents, infers, SAID[language][9]]
+    roles = [PHYSICIAN if number % 2 == 0 else PATIENT for number in range(len(said))]
+    messages = [Message(role=role, content=text) for role, text in zip(roles, said, strict=True)]
+    dialogue = Dialogue(id="1", note=NOTE[language], messages=messages, language=language)
+    planned = dialogue.model_copy(update={"sections": {"initial_diagnosis": 8}, "inferred": "bursitis"})
+    by_rules = planned.model_copy(update={"models": [OFFLINE]})
+    assert list(changed(Told(planned))) == []
+    assert {turn for _, turn in changed(Told(dialogue))} == {turn for _, turn in changed(Told(by_rules))} - {8} == {9}

@@ -10,6 +10,7 @@ from typer.testing import CliRunner, Result
 from cases.dialogues import read_dialogues
 from tests.support.fake_server import ChatRequest, FakeServer
 from wardround.cli import app
+from wardround.store import dialogue_files
 
 NOTES = [
     {"id": "a", "note": "Chief complaint: Cough for 3 weeks.\nDiagnosis: Bronchitis.", "department": "Surgery"},
@@ -77,6 +78,19 @@ def test_run_again_it_makes_nothing_twice_and_a_limit_and_a_strategy_are_other_r
 
 
 @pytest.mark.slow
+def test_what_has_passed_the_gates_is_not_checked_again(
+    source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(dialogue: object) -> Any:
+        raise AssertionError("checked again")
+
+    monkeypatch.setattr(dialogue_files, "check_dialogue", refuse)
+    for _ in range(2):
+        assert run(source, "-o", tmp_path / "d.jsonl").exit_code == 0
+    assert len(read_dialogues(tmp_path / "d.jsonl")[0]) == 3
+
+
+@pytest.mark.slow
 def test_a_cut_last_line_is_mended(source: Path, tmp_path: Path) -> None:
     out = tmp_path / "d.jsonl"
     run(source, "-o", out)
@@ -101,6 +115,21 @@ def test_what_fails_a_gate_stands_apart_with_the_gate_and_is_not_tried_again(sou
     assert (failed["id"], failed["termination"], failed["gates"]) == ("a", "gates", ["numbers_of_the_note"])
     assert "'77' is not in the note" in failed["problems"][0] and failed["dialogue"]["messages"]
     assert (tmp_path / "d.jsonl").read_text("utf-8") == ""
+
+
+@pytest.mark.slow
+def test_the_data_sheet_says_what_each_model_used(source: Path, tmp_path: Path) -> None:
+    with FakeServer() as server:
+        blocks = [f"--set=model.{name}.spec=openai:fake-model@{server.base_url}" for name in ("expert", "writer")]
+        roles = ("--models=clinical_expert=expert", "--models=dialogue_writer=writer", "--set=whole_dialogue=true")
+        result = run(source, "-o", tmp_path / "d.jsonl", *blocks, *roles, "--set=model.writer.prices=[1, 2]")
+    sheet = json.loads((tmp_path / "d.jsonl.sheet.json").read_text("utf-8"))
+    expert, writer = sheet["models"]["expert"], sheet["models"]["writer"]
+    assert sheet["calls"] == expert["calls"] + writer["calls"] and expert["calls"] == len(NOTES), result.output
+    assert sheet["tokens"] == sum(use[f"{way}_tokens"] for use in (expert, writer) for way in ("input", "output")) > 0
+    assert sheet["cost"] is expert["cost"] is None
+    assert writer["cost"] == pytest.approx((writer["input_tokens"] + 2 * writer["output_tokens"]) / 1e6)
+    assert "of writer" in result.stdout
 
 
 @pytest.mark.slow
