@@ -28,10 +28,17 @@ async def close_round(state: StageState, runtime: Runtime[Context]) -> dict[str,
 
 
 def can_be_judged(stage: Stage, state: StageState) -> bool:
-    """Whether the state has a decision of the stage's type and valid rounds; a plug-in may have left others."""
+    """Whether the state has a decision of the stage's type and a valid record; a plug-in may have left others."""
     rounds = state.get("rounds", [])
     known = isinstance(rounds, list) and all(isinstance(item, Round) for item in rounds)
-    return known and isinstance(state.get("decision"), stage.decision)
+    if not known or not isinstance(state.get("decision"), stage.decision):
+        return False
+    try:  # the judges' verdicts take the place of what the strategy says of itself, which must be valid all the same
+        ended, minutes = state.get("ended") or "not_judged", state.get("minutes") or []
+        StageRecord.model_validate({"stage": stage.name, "ended": ended, "rounds": rounds or minutes})
+    except ValidationError:
+        return False
+    return True
 
 
 @node

@@ -172,8 +172,8 @@ def disagreements(votes: Mapping[str, Answers]) -> Table:
 
 
 def left_out(runs: Sequence[RecordedRun], file: Path, marks: Sequence[Mark]) -> str:
-    """Return a sentence on the ratings in a file that are of other runs; empty if there are none."""
+    """Return a sentence on the ratings in a file that are left out; empty if there are none."""
     _, others = marks_of_runs(runs, marks)
     names = dict.fromkeys(name for mark in others for name in (mark.run, mark.against) if name)
     count = f"{len(others)} judgements are" if len(others) > 1 else "1 judgement is"
-    return f"{file}: {count} of other runs and left out ({', '.join(names)})" if others else ""
+    return f"{file}: {count} of other runs or cases and left out ({', '.join(names)})" if others else ""

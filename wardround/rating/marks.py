@@ -1,5 +1,6 @@
 """The file of ratings: one line per answer of a rater, on the disk before the page reports it as saved."""
 
+from codecs import BOM_UTF8
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from itertools import zip_longest
@@ -102,7 +103,7 @@ def read_marks(file: Path) -> Sequence[Mark]:
     last: dict[tuple[str, Name, Key, str], Mark] = {}
     for number, line in enumerate(whole_lines(file), 1):
         try:
-            mark = Mark.model_validate_json(line)
+            mark = Mark.model_validate_json(line.removeprefix(BOM_UTF8))  # as editors and tables put files together
         except ValidationError as error:
             faults = in_a_line(error, "the line", most=1)
             raise ConfigurationError(f"{file}: line {number}: {faults}; correct or delete it") from None
@@ -117,18 +118,19 @@ def read_marks(file: Path) -> Sequence[Mark]:
 
 
 def marks_of_runs(runs: Sequence[RecordedRun], marks: Sequence[Mark]) -> tuple[list[Mark], list[Mark]]:
-    """Return the ratings of these runs, the last for each question, and those of other runs.
+    """Return the ratings of these runs' results, the last for each question, and all others.
 
     A rating finds its run by identity, and gets its present name; one without identities, as earlier versions wrote
     them, by name. A pair stands in the order of ``runs``.
     """
     names, ids = [run.name for run in runs], [run.id for run in runs]
+    results = {run.name: {result.key for result in run.results} for run in runs}
     own: dict[tuple[str, Name, Key, str], Mark] = {}
     others = []
     for mark in marks:
         given = (mark.run, mark.against) if mark.against else (mark.run,)
         found = [_present_name(*one, names, ids) for one in zip_longest(given, mark.run_ids, fillvalue="")]
-        if not all(found):
+        if not all((mark.case_id, mark.epoch) in results.get(name, ()) for name in found):
             others.append(mark)
             continue
         renamed = mark.model_copy(update=dict(zip(("run", "against"), found, strict=False)))

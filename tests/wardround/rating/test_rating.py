@@ -22,7 +22,7 @@ from tests.support.recorded_runs import ENGLISH, call, graded, write_run
 from tests.support.serving import serving
 from wardround.cli import app
 from wardround.config.experiment import ConfigurationError
-from wardround.rating.agreement import tables_of, votes_of
+from wardround.rating.agreement import left_out, tables_of, votes_of
 from wardround.rating.items import items_of, order_for
 from wardround.rating.marks import FILE, Mark, Marks, read_marks
 from wardround.rating.scales import Name, scale_of
@@ -264,7 +264,7 @@ def test_judgements_find_their_run_under_another_name_or_path_and_none_of_anothe
     assert rated[0] == "renamed" and Marks(marks, found).of("Ann", "mvme", rated) == {"diagnosis": 4}
     told = CliRunner().invoke(app, ["rate", str(tmp_path / "claude"), "--summary", "--marks", str(marks)])
     assert "no judgements on scale mvme yet" in told.output
-    assert "1 judgement is of other runs and left out (full)" in told.output
+    assert "1 judgement is of other runs or cases and left out (full)" in told.output
 
 
 def test_a_pair_is_one_pair_whichever_run_is_named_first(tmp_path: Path) -> None:
@@ -303,7 +303,8 @@ def test_agreement_is_krippendorffs_alpha_and_disagreements_are_named(tmp_path: 
 
 
 def test_a_mean_of_marks_has_an_interval_of_cases_also_where_all_are_the_same(tmp_path: Path) -> None:
-    run = consulted(tmp_path / "one")
+    rated = [graded(case, epoch=epoch) for case in ("c1", "c2", "c3") for epoch in range(3)]
+    (run,) = find_runs([write_run(tmp_path / "one", rated)])
     given = {"diagnosis": {"c1": 4, "c2": 4, "c3": 4}, "basis": {"c1": 4, "c2": 1, "c3": 2}}
     marks = [
         mark("Ann", question, value, case).model_copy(update={"epoch": epoch})
@@ -335,6 +336,22 @@ def test_a_line_that_is_no_judgement_is_named(tmp_path: Path, line: str) -> None
     (tmp_path / FILE).write_bytes(f"{sound}\n".encode() + line.encode("utf-8", "surrogateescape") + b"\n")
     with pytest.raises(ConfigurationError, match=r"line 2: .*correct or delete it"):
         Marks(tmp_path / FILE)
+
+
+def test_marks_of_byte_order_are_no_part_of_a_judgement(tmp_path: Path) -> None:
+    """Editors on Windows write one, and a file put together of several such files has one inside."""
+    lines = [mark("Ann", question, 4, "c").model_dump_json() for question in ("diagnosis", "treatment")]
+    (tmp_path / FILE).write_text("".join(f"\ufeff{line}\r\n" for line in lines), "utf-8")
+    assert [each.question for each in read_marks(tmp_path / FILE)] == ["diagnosis", "treatment"]
+
+
+def test_a_judgement_on_a_case_that_the_run_lacks_is_left_out_and_counted(tmp_path: Path) -> None:
+    run = find_runs([consulted(tmp_path / "one").path])[0]
+    sound, strange = mark("Ann", "diagnosis", 4, ENGLISH[0]), mark("Ann", "diagnosis", 1, "nobody-01")
+    sound, strange = (each.model_copy(update={"run": run.name}) for each in (sound, strange))
+    (rated,) = votes_of([run], "mvme", [sound, strange])["diagnosis"]
+    assert rated[2] == ENGLISH[0]
+    assert "1 judgement is of other runs or cases and left out" in left_out([run], tmp_path, [sound, strange])
 
 
 def test_the_summary_prints_and_writes_what_was_judged(tmp_path: Path) -> None:

@@ -76,6 +76,10 @@ def refused(experiment: Experiment, server: FakeServer, out: Path) -> str:
         ("return {}", "ended without a decision on referral.level1"),
         ("return {'decision': by_rule(wr.case_view(state, stage, runtime.context)), 'rounds': 2}",
          "left an invalid record of referral.level1: rounds: Input should be a valid list"),
+        ("return {'decision': by_rule(wr.case_view(state, stage, runtime.context)), 'ended': 'agred'}",
+         "left an invalid record of referral.level1: ended: Input should be 'agreed'"),
+        ("return {'decision': by_rule(wr.case_view(state, stage, runtime.context)), 'minutes': [{'decison': 3}]}",
+         "left an invalid record of referral.level1: rounds.0.decision: Field required"),
         ("by_rule(wr.case_view(state, stage, runtime.context))", "node 'decide' returned NoneType; expected a dict"),
     ],
 )  # fmt: skip
