@@ -14,9 +14,9 @@ from rich.text import Text
 from llm.specs import OFFLINE
 from scoring.metrics.samples import Definition
 from scoring.metrics.statistics import INTERVALS, Estimate
-from wardround.commands.exit_codes import SOME_FAILED, refuse
+from wardround.commands.exit_codes import INTERRUPTED, SOME_FAILED, refuse
 from wardround.commands.options import JsonScores
-from wardround.commands.printing import counted, printable
+from wardround.commands.printing import counted, echo, printable
 from wardround.store.durable_lines import RunStoppedError
 from wardround.store.provenance import write_json
 from wardround.tables.table import Table
@@ -87,6 +87,9 @@ def command(score: Callable[..., Scores]) -> Callable[..., None]:
             scores = score(**options)
         except RunStoppedError as error:  # there is no run to resume: a judge's server refuses all questions
             refuse(str(error))
+        except KeyboardInterrupt:
+            echo("interrupted; nothing was written, and all judges are asked again next time", err=True)
+            raise typer.Exit(INTERRUPTED) from None
         show(scores, json_file)
         if scores.failed:
             raise typer.Exit(SOME_FAILED)
