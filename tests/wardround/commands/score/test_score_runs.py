@@ -154,3 +154,41 @@ def test_interrupted_scoring_promises_no_resumption(tmp_path: Path, monkeypatch:
     monkeypatch.setattr("wardround.commands.score.rescored.scores_of_run", interrupted)
     result = wardround("score", "medpmc-judged", tmp_path)
     assert result.exit_code == 130 and "asked again" in result.stderr and "resume" not in result.stderr
+
+
+@pytest.mark.parametrize("named", [(), ("--set", "model.j.spec={spec}", "--set", "model.j.top_p=0.5")])
+def test_how_judges_are_asked_is_set_over_what_the_run_says(tmp_path: Path, named: Sequence[str]) -> None:
+    case = next(case for case in load_cases("builtin") if case.language == "en")
+    dialogue = [{"speaker": "doctor", "text": "Why?"}, {"speaker": "patient", "text": case.patient.chief_complaint}]
+    run = write_run(
+        tmp_path / "run",
+        [graded(case.id, answers={"dialogue": dialogue})],
+        graph="consultation",
+        data={"case_ids": [case.id]},
+        workflow={"max_tokens": 30},
+        seed=5,
+    )
+    with FakeServer() as server:
+        spec = f"openai:fake-model@{server.base_url}"
+        options = ["--set", "max_tokens=900", *(one.format(spec=spec) for one in named)]
+        judge = "j" if named else spec
+        for command in (
+            ("medpmc-judged", run, "--models", judge),
+            ("clini-eval", run, "--judge", judge),
+            ("medpmc", run, "--judge", judge),
+        ):
+            assert wardround("score", *command, *options).exit_code == 0
+        bodies = [request.body for request in server.requests]
+    assert bodies and {body["max_tokens"] for body in bodies} == {900}
+    assert {body.get("top_p") for body in bodies} == {0.5 if named else None}
+    assert {body.get("seed") for body in bodies if "seed" in body} == {5}, "what is not set stays the run's"
+
+
+@pytest.mark.parametrize(
+    ("setting", "said"),
+    [("feedback=off", "does not say how a model is asked"), ("timeout=soon", "timeout"), ("model.j.top=1", "top")],
+)
+def test_a_setting_that_no_judge_heeds_is_refused(tmp_path: Path, setting: str, said: str) -> None:
+    result = wardround("score", "clini-eval", tmp_path, "--judge", "openai:x", "--set", setting)
+    assert result.exit_code == 2 and said in result.stderr and "Traceback" not in result.output
+    assert "No such option" in wardround("score", "consensus", tmp_path, "--set", "timeout=5").stderr
