@@ -42,15 +42,17 @@ def _nearest_others(view: DistractorView) -> Distractors:
     return Distractors(names=chosen[:COUNT])
 
 
-def _all_different(view: DistractorView, answer: Distractors) -> str | None:
+def _not_an_option(view: DistractorView, answer: Distractors) -> str | None:
     for place, name in enumerate(answer.names):
+        if not any(map(str.isalpha, name)):  # a small model numbers its options, and nobody would take a number
+            return f"the distractor {name!r} names no disease"
         if any(_same(name, other) for other in (view.diagnosis, *answer.names[:place])):
             return f"the distractor {name!r} repeats the diagnosis or another option"
     return None
 
 
 distractor_writer = Role(
-    "distractor_writer", "evaluation", "judges/distractors", Distractors, offline=_nearest_others, check=_all_different
+    "distractor_writer", "evaluation", "judges/distractors", Distractors, offline=_nearest_others, check=_not_an_option
 )
 
 

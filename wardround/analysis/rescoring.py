@@ -1,8 +1,11 @@
 """Score a finished run again with other judges; neither doctor nor patient is asked."""
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from cases import Case
@@ -35,8 +38,28 @@ _KEPT_SETTINGS = {
 }
 
 
+_judged_with: ContextVar[Mapping[str, Any]] = ContextVar("judged_with", default=MappingProxyType({}))
+
+
+@contextmanager
+def judged_with(settings: Mapping[str, Any]) -> Iterator[None]:
+    """Ask all judges in this block with these settings of calls, over those of the runs that they judge."""
+    token = _judged_with.set(settings)
+    try:
+        yield
+    finally:
+        _judged_with.reset(token)
+
+
+def settings_of_judges(models: Mapping[str, str]) -> dict[str, Any]:
+    """Return these models, and the settings of the block that this is called in."""
+    return {**_judged_with.get(), "models": dict(models)}
+
+
 async def context_for(run: RecordedRun, models: Mapping[str, str]) -> Context:
     """Return a context for questions about a finished run: its language, temperature and retries, and these models.
+
+    What `judged_with` gives takes precedence over the run's.
 
     Raises:
         ConfigurationError: a person is among the models, or a server is not reached.
@@ -44,10 +67,12 @@ async def context_for(run: RecordedRun, models: Mapping[str, str]) -> Context:
     """
     if HUMAN in models.values():
         raise ConfigurationError("models: a person cannot judge a finished run; name a model or 'offline'")
-    check_models(models, run.experiment.model)
+    given = settings_of_judges({"default": "offline", **models})
+    blocks = {**run.experiment.model, **given.pop("model", {})}
+    check_models(models, blocks)
     settings = run.experiment.context.model_dump(include=_KEPT_SETTINGS, exclude_unset=True)
     with run.in_its_words():
-        context = Context.model_validate({**settings, "models": {"default": "offline", **models}})
+        context = Context.model_validate({**settings, **given, "model": blocks})
     await check_servers(context)
     return context
 

@@ -13,7 +13,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from graphs.contexts import CONTEXTS
-from llm import ModelSpecError
+from llm import ModelSettings, ModelSpecError
 from llm.specs import OFFLINE, check_models
 from wardround.commands.printing import reason
 from wardround.config.cast import JUDGES, PATIENT, check_rows, keys_of, patients_side
@@ -39,6 +39,10 @@ from wardround.library import library_files
 from wardround.plugins import PluginError, locate
 
 _RESERVED = (".", "..", "tables")  # names that a sweep's directory uses itself
+_OF_CALLS = (  # settings that a command without an experiment may set for the models that it asks
+    "timeout", "max_tokens", "temperature", "seed", "max_attempts", "max_connections", "max_outage", "repairs",
+    "cache", "prices", "model",
+)  # fmt: skip
 _UNSAFE = re.compile(r"[^A-Za-z0-9._=-]+")
 
 
@@ -167,6 +171,23 @@ def parse_settings(settings: Sequence[str]) -> dict[str, Any]:
             raise ConfigurationError(f"--set {setting}: expected KEY=VALUE, for example --set feedback=off")
         parsed[key if "." in key or key in bare else f"workflow.{key}"] = _toml_value(value)
     return parsed
+
+
+def parse_call_settings(settings: Sequence[str]) -> dict[str, Any]:
+    """Parse ``KEY=VALUE`` options that say how models are asked: ``timeout``, ``max_tokens``, ``model.NAME.KEY``.
+
+    Raises:
+        ConfigurationError: a key or value that is not of the calls.
+    """
+    found = {key.removeprefix("workflow."): value for key, value in parse_settings(settings).items()}
+    for key in found:
+        if key.partition(".")[0] not in _OF_CALLS:
+            raise ConfigurationError(f"--set {key}: does not say how a model is asked; expected {', '.join(_OF_CALLS)}")
+    given: Settings = {place_of(key): (value, COMMAND_LINE) for key, value in found.items()}
+    try:
+        return ModelSettings.model_validate(nested(given)).model_dump(exclude_unset=True)
+    except ValidationError as error:
+        raise refusal(error, given, None, "") from error
 
 
 def parse_models(models: Sequence[str]) -> dict[str, str]:

@@ -35,6 +35,15 @@ async def test_a_written_option_that_repeats_the_diagnosis_is_written_again() ->
     assert written.names == ["Asthma", "COPD", "Gout", "Sepsis"] and len(server.requests) == 2
 
 
+async def test_a_number_is_no_option() -> None:
+    def answer(request: ChatRequest) -> dict[str, list[str]]:
+        return {"names": ["Asthma", "COPD", "Gout", "Sepsis" if "names no disease" in request.text else "4.0"]}
+
+    with FakeServer(answer=answer) as server:
+        settings = ModelSettings(models={"default": f"openai:any@{server.base_url}"})
+        assert (await write_distractors(view(), settings, "en")).names == ["Asthma", "COPD", "Gout", "Sepsis"]
+
+
 def test_there_are_exactly_four() -> None:
     for names in (["a", "b", "c"], ["a", "b", "c", "d", "e"], ["a", "b", "c", " "]):
         with pytest.raises(ValidationError):

@@ -13,6 +13,7 @@ import typer
 from cases import Problem
 from cases.text.words import language_of
 from cases.vocabulary import Language
+from llm.specs import OFFLINE
 from scoring.consultation import ConsultationAnswers, reference_parts, report_parts
 from scoring.metrics.icd10 import RULES, DiseaseCase, Rule, agreement, predicted_entities
 from scoring.metrics.icd10_terms import ICD10CM, TermList, load_terms
@@ -46,11 +47,19 @@ from scoring.mvme.transcripts import (
 from scoring.panel import ask_each
 from wardround.commands.exit_codes import refuse
 from wardround.commands.printing import counted
-from wardround.commands.score.output import ExtraTable, ModeOption, Scores, refuse_records, unanswered
+from wardround.commands.score.output import (
+    ExtraTable,
+    ModeOption,
+    Scores,
+    asked_of_rules,
+    refuse_records,
+    unanswered,
+)
 from wardround.commands.score.transcripts import JudgeOption, asking, read_files
 from wardround.store.recorded_run import RecordedRun, find_run
 from wardround.store.run_directory import Result
 from wardround.tables.ai_hospital import NO_DISCUSSION, discussions_of, is_english, language_name
+from wardround.tables.scores import judge_notes
 
 ReportSource = Annotated[
     Path,
@@ -162,8 +171,11 @@ def mvme(
     Each of the five parts is scored. A missing or unclear grade is left out in sound mode, and counts as 1 in paper
     mode. New judgements are made by the model given with --judge, or offline by a rule that compares words.
     """
+    if judge != OFFLINE and not (grade or error_types):
+        refuse(f"--judge {judge}: nobody would be asked; add --grade to grade the reports anew, or --error-types")
     settings = asking({"default": judge})
     failures: list[tuple[ReportCase, str]] = []
+    notes = asked_of_rules(("--judge", judge)) if grade or error_types else []
 
     async def ask_director(case: ReportCase) -> MvmeGrades:
         return await judges.grade(*case.both, settings, case.language, case.case_id)
@@ -179,7 +191,9 @@ def mvme(
         ]
         metrics = _means_by_part({"": [options for _, options in graded]}, mode)
     elif source.is_dir():
-        graded, metrics = _recorded_grades(source, mode)
+        run = find_run(source)
+        graded, metrics = _recorded_grades(run, mode)
+        notes = list(dict.fromkeys([*judge_notes([run]), *notes]))
     else:
         graded, metrics = _released_grades(source, mode)
     if error_types:
@@ -188,7 +202,7 @@ def mvme(
         types = [why.type for _, why in found]
         metrics |= {name: estimate((float(one == name) for one in types), ends=(0.0, 1.0)) for name in ERROR_TYPES}
         failures = [*failures, *failed]
-    notes = unanswered([reason for _, reason in failures])
+    notes += unanswered([reason for _, reason in failures])
     return Scores("mvme", mode, len(graded), metrics, notes=notes, failed=bool(failures))
 
 
@@ -204,11 +218,10 @@ def _released_grades(source: Path, mode: Definition) -> tuple[list[tuple[ReportC
     return list(zip(read_report_cases(source, None), grades, strict=True)), _means_by_part(by_doctor, mode)
 
 
-def _recorded_grades(directory: Path, mode: Definition) -> tuple[list[tuple[ReportCase, Grades]], dict[str, Estimate]]:
+def _recorded_grades(run: RecordedRun, mode: Definition) -> tuple[list[tuple[ReportCase, Grades]], dict[str, Estimate]]:
     """Return the grades that the director gave in one of our runs; for intervals, the epochs of a case are one case."""
-    run = find_run(directory)
     if run.suite.name != "mvme":
-        refuse(f"{directory}: was scored by suite {run.suite.name}, not mvme; add --grade to grade the reports")
+        refuse(f"{run.path}: was scored by suite {run.suite.name}, not mvme; add --grade to grade the reports")
     option_of = {float(score): option for option, score in SCORES.items()}
     graded: list[tuple[ReportCase, Grades]] = []
     values: dict[Part, list[tuple[float, str]]] = {part: [] for part in PARTS}
@@ -263,6 +276,8 @@ def icd10(
     reference (sound mode), or is left out (paper mode).
     """
     cases = read_report_cases(source, reference)
+    if judge != OFFLINE and splitter != "llm":
+        refuse(f"--judge {judge}: nobody would be asked; add --splitter llm to have it find the diseases")
     sound = mode == "sound"
     with_diagnosis = [case for case in cases if _has_diagnosis(case, mode)]
     if not with_diagnosis:
@@ -313,7 +328,7 @@ def _split(
     if splitter != "llm":
         by_rule = partial(disease_entities.split_by_rule, terms=terms, standard=splitter == "standard")
         return [DiseaseCase(case.case_id, *map(by_rule, both)) for case, *both in texts], []
-    if judge == "offline":
+    if judge == OFFLINE:
         refuse("--splitter llm: needs a model; for example, add --judge openai:gpt-4o-mini")
     settings = asking({"default": judge})
 

@@ -2,7 +2,8 @@
 
 import functools
 import inspect
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
@@ -14,9 +15,9 @@ from rich.text import Text
 from llm.specs import OFFLINE
 from scoring.metrics.samples import Definition
 from scoring.metrics.statistics import INTERVALS, Estimate
-from wardround.commands.exit_codes import SOME_FAILED, refuse
+from wardround.commands.exit_codes import INTERRUPTED, SOME_FAILED, refuse
 from wardround.commands.options import JsonScores
-from wardround.commands.printing import counted, printable
+from wardround.commands.printing import counted, echo, printable
 from wardround.store.durable_lines import RunStoppedError
 from wardround.store.provenance import write_json
 from wardround.tables.table import Table
@@ -31,6 +32,18 @@ Source = TypeVar("Source")
 ModeOption = Annotated[
     Definition,
     typer.Option("--mode", help="Use our sound definitions, or compute as published, with known faults (paper)."),
+]
+
+
+_ASKING = {"judge", "models", "mcq", "diagnose"}  # parameters of scoring functions that name a model
+CallSettings = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set",
+        metavar="KEY=VALUE",
+        help="Set how models are asked, such as timeout=600, max_tokens=800, cache=FILE or model.NAME.KEY=VALUE, for a "
+        "model with parameters of its own; may be repeated.",
+    ),
 ]
 
 
@@ -71,22 +84,31 @@ class Scores:
 
 
 def command(score: Callable[..., Scores]) -> Callable[..., None]:
-    """Make a command of a scoring function: its parameters become options, and ``--json`` is added.
+    """Make a command of a scoring function: its parameters become options, and ``--json`` and ``--set`` are added.
+
+    ``--set`` is of the functions that may ask a model.
 
     Unusable input (a file, model, run or term list) exits with code 2 before anything is printed.
     """
     signature = inspect.signature(score)
     json_option = inspect.Parameter("json_file", inspect.Parameter.KEYWORD_ONLY, default=None, annotation=JsonScores)
+    asks = bool(signature.parameters.keys() & _ASKING)
+    set_option = inspect.Parameter("settings", inspect.Parameter.KEYWORD_ONLY, default=None, annotation=CallSettings)
     parameters = [
-        each.replace(kind=inspect.Parameter.KEYWORD_ONLY) for each in (*signature.parameters.values(), json_option)
+        each.replace(kind=inspect.Parameter.KEYWORD_ONLY)
+        for each in (*signature.parameters.values(), *[set_option] * asks, json_option)
     ]
 
     @functools.wraps(score)
-    def run(*, json_file: Path | None, **options: Any) -> None:
+    def run(*, json_file: Path | None, settings: list[str] | None = None, **options: Any) -> None:
         try:
-            scores = score(**options)
+            with _asked_with(settings or []):
+                scores = score(**options)
         except RunStoppedError as error:  # there is no run to resume: a judge's server refuses all questions
             refuse(str(error))
+        except KeyboardInterrupt:
+            echo("interrupted; nothing was written, and all judges are asked again next time", err=True)
+            raise typer.Exit(INTERRUPTED) from None
         show(scores, json_file)
         if scores.failed:
             raise typer.Exit(SOME_FAILED)
@@ -94,6 +116,18 @@ def command(score: Callable[..., Scores]) -> Callable[..., None]:
     run.__signature__ = signature.replace(parameters=parameters, return_annotation=None)  # type: ignore[attr-defined]
     run.__annotations__ = {each.name: each.annotation for each in parameters}
     return run
+
+
+@contextmanager
+def _asked_with(settings: Sequence[str]) -> Iterator[None]:
+    if not settings:
+        yield
+        return
+    from wardround.analysis.rescoring import judged_with
+    from wardround.config.experiment_file import parse_call_settings
+
+    with judged_with(parse_call_settings(settings)):
+        yield
 
 
 def show(scores: Scores, json_file: Path | None = None) -> None:

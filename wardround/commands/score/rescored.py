@@ -8,6 +8,7 @@ from typing import Annotated
 import anyio
 import typer
 
+from scoring.case_scores import JUDGE_FAILED
 from scoring.medchain.answers import Answers
 from scoring.metrics.claims import claim_precision
 from scoring.metrics.samples import Definition, over_cases
@@ -80,7 +81,14 @@ def scores_of_run(run: Path, suite: str, mode: Definition, models: Mapping[str, 
         notes.append(said_by_rules("Judged", rules, languages=summary["languages"]))
     cases = len({result.case_id for result in results})
     more = [f"{len(results)} results over all epochs"] if len(results) != cases else []
-    return Scores(suite, mode, cases, metrics, tables, notes, more=more)
+    unjudged = [
+        f"{result.case_id}: {reason}"
+        for result in results
+        for reason in result.unscored.values()
+        if reason.startswith(JUDGE_FAILED)
+    ]
+    notes += [f"The first failure of a judge: case {one}" for one in unjudged[:1]]
+    return Scores(suite, mode, cases, metrics, tables, notes, failed=bool(unjudged), more=more)
 
 
 def _claim_precision(path: Path, results: Sequence[Result]) -> Estimate | None:

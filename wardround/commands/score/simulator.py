@@ -30,6 +30,7 @@ from scoring.metrics.comparison import spearman
 from scoring.metrics.samples import EPOCH, PERCENT, Definition, estimates
 from scoring.metrics.statistics import Ends, Estimate
 from scoring.mvme.reply_judges import consistency_judge, examination_judge, relevance_judge
+from wardround.analysis.rescoring import settings_of_judges
 from wardround.analysis.simulators import (
     Trial,
     cases_of,
@@ -338,7 +339,7 @@ def simulator(
     _check_patient(patient, judged, judgement.patient, tracker, on_page=page is not None)
     region = _region(page, judgement.region) if page is not None else None
     try:
-        context = Context(models={"default": OFFLINE, **parse_models(models or [])})
+        context = Context.model_validate(settings_of_judges({"default": OFFLINE, **parse_models(models or [])}))
     except (ModelSpecError, ValidationError) as error:
         refuse(f"--models: {in_a_line(error)}")
     context = context.model_copy(update={"tracker": tracker})

@@ -18,6 +18,7 @@ from scoring.metrics.samples import EPOCH, Sample, Samples, by_case, case_means
 from scoring.metrics.statistics import Estimate
 from scoring.metrics.text_overlap import rouge_1, words
 from scoring.records import Reading
+from wardround.analysis.rescoring import settings_of_judges
 from wardround.analysis.transcripts import Format, read_transcripts
 from wardround.commands.exit_codes import refuse
 from wardround.commands.options import separated
@@ -118,11 +119,12 @@ def without(
 
 def asking(models: Mapping[str, str], option: str = "--judge") -> ModelSettings:
     """Return settings with these models; exits if one cannot be used."""
+    given = settings_of_judges(models)
     try:
-        check_models(models)
+        check_models(models, given.get("model", ()))
     except ModelSpecError as error:
         refuse(f"{option}: {error}")
-    return ModelSettings(models=dict(models))
+    return ModelSettings.model_validate(given)
 
 
 def read_files(read: Callable[[Path], Reading[Any]], paths: Sequence[Path]) -> list[list[Any]]:

@@ -10,6 +10,7 @@ import pytest
 from cases import load_cases
 from scoring.mvme.suite import COPIED
 from tests.support.commands import metrics, wardround
+from tests.support.fake_server import FakeServer
 from tests.support.recorded_runs import discussed, graded, write_run
 from wardround.commands.score.ai_hospital import read_report_cases
 
@@ -112,3 +113,82 @@ def test_replies_are_judged_or_put_on_a_sheet_and_marked_sheets_are_read_back(tm
     scores = json.loads(out.read_text("utf-8"))["metrics"]
     assert marked.exit_code == 0 and (scores["Acc"]["mean"], scores["Acc"]["n"]) == (100.0, 1)
     assert scores["agreement: relevant"]["mean"] == 100.0 and scores["Rel"]["n"] == 2
+
+
+def test_a_judge_that_nobody_would_ask_is_refused_and_grades_by_rules_are_called_so(tmp_path: Path) -> None:
+    ids = [case.id for case in load_cases("builtin")][:1]
+    run = write_run(
+        tmp_path / "run", [graded(ids[0], 3.0, models={"mvme_director": ["offline"]})], data={"case_ids": ids}
+    )
+    for command, wanted in (("mvme", "--grade"), ("icd10", "--splitter llm")):
+        refused = wardround("score", command, run, "--judge", "openai:gpt-4o")
+        assert refused.exit_code == 2 and refused.stdout == ""
+        assert "nobody would be asked" in refused.stderr and wanted in " ".join(refused.stderr.split())
+    said = "by offline rules, not by a model: mvme_director"
+    assert said in " ".join(wardround("score", "mvme", run).stdout.split())
+    assert "by offline rules, not by a model: --judge" in " ".join(
+        wardround("score", "mvme", run, "--grade").stdout.split()
+    )
+
+
+def test_a_suite_whose_judge_fails_exits_with_1_and_says_why(tmp_path: Path) -> None:
+    case = next(case for case in load_cases("builtin") if case.language == "en")
+    dialogue = [{"speaker": "doctor", "text": "Why?"}, {"speaker": "patient", "text": case.patient.chief_complaint}]
+    run = write_run(
+        tmp_path / "run",
+        [graded(case.id, answers={"dialogue": dialogue})],
+        graph="consultation",
+        data={"case_ids": [case.id]},
+    )
+    with FakeServer(answer=lambda request: {"inquiry": 9}) as server:
+        failed = wardround("score", "medpmc-judged", run, "--models", f"openai:fake-model@{server.base_url}")
+    said = " ".join(failed.stdout.split())
+    assert failed.exit_code == 1, failed.stderr
+    assert f"The first failure of a judge: case {case.id}: judge failed: " in said
+
+
+def test_interrupted_scoring_promises_no_resumption(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("wardround.commands.score.rescored.scores_of_run", interrupted)
+    result = wardround("score", "medpmc-judged", tmp_path)
+    assert result.exit_code == 130 and "asked again" in result.stderr and "resume" not in result.stderr
+
+
+@pytest.mark.parametrize("named", [(), ("--set", "model.j.spec={spec}", "--set", "model.j.top_p=0.5")])
+def test_how_judges_are_asked_is_set_over_what_the_run_says(tmp_path: Path, named: Sequence[str]) -> None:
+    case = next(case for case in load_cases("builtin") if case.language == "en")
+    dialogue = [{"speaker": "doctor", "text": "Why?"}, {"speaker": "patient", "text": case.patient.chief_complaint}]
+    run = write_run(
+        tmp_path / "run",
+        [graded(case.id, answers={"dialogue": dialogue})],
+        graph="consultation",
+        data={"case_ids": [case.id]},
+        workflow={"max_tokens": 30},
+        seed=5,
+    )
+    with FakeServer() as server:
+        spec = f"openai:fake-model@{server.base_url}"
+        options = ["--set", "max_tokens=900", *(one.format(spec=spec) for one in named)]
+        judge = "j" if named else spec
+        for command in (
+            ("medpmc-judged", run, "--models", judge),
+            ("clini-eval", run, "--judge", judge),
+            ("medpmc", run, "--judge", judge),
+        ):
+            assert wardround("score", *command, *options).exit_code == 0
+        bodies = [request.body for request in server.requests]
+    assert bodies and {body["max_tokens"] for body in bodies} == {900}
+    assert {body.get("top_p") for body in bodies} == {0.5 if named else None}
+    assert {body.get("seed") for body in bodies if "seed" in body} == {5}, "what is not set stays the run's"
+
+
+@pytest.mark.parametrize(
+    ("setting", "said"),
+    [("feedback=off", "does not say how a model is asked"), ("timeout=soon", "timeout"), ("model.j.top=1", "top")],
+)
+def test_a_setting_that_no_judge_heeds_is_refused(tmp_path: Path, setting: str, said: str) -> None:
+    result = wardround("score", "clini-eval", tmp_path, "--judge", "openai:x", "--set", setting)
+    assert result.exit_code == 2 and said in result.stderr and "Traceback" not in result.output
+    assert "No such option" in wardround("score", "consensus", tmp_path, "--set", "timeout=5").stderr
