@@ -58,7 +58,7 @@ class Throttle:
 
     @property
     def has_answered(self) -> bool:
-        """Whether the server has ever answered."""
+        """Whether the server has ever answered, if only with a refusal."""
         return self._last_answer is not None
 
     @asynccontextmanager
@@ -79,15 +79,20 @@ class Throttle:
         finally:
             self._leave()
 
+    def was_there(self) -> None:
+        """Record that the server took a request, perhaps to refuse it: it is waited for if it goes away later."""
+        self._last_answer = asyncio.get_running_loop().time()
+
     def succeeded(self) -> None:
         """Record an answer: after as many answers as the allowance, the allowance grows by one."""
         self._answered.append(True)
-        self._last_answer = asyncio.get_running_loop().time()
+        self.was_there()
         if self._away is not None:
             since, self.allowance = self._away
             self._away = None
             if self._said:
-                _log.warning("%s answers again after %.0f s", self.server, self._last_answer - since)
+                away = asyncio.get_running_loop().time() - since
+                _log.warning("%s answers again after %.0f s", self.server, away)
             self._said = False
             self._tell()
         self._successes += 1

@@ -275,6 +275,21 @@ async def test_a_tunnel_that_stays_open_without_its_server_is_waited_for_too() -
             await asked
 
 
+@pytest.mark.parametrize("status", [400, 500])
+async def test_a_server_that_has_only_refused_a_form_so_far_is_waited_for(status: int) -> None:
+    """As llama-cpp-python's, killed during its first answer."""
+    server = FakeServer(supports=["json_object"], refuses_with=status, latency=1.0)
+    server.start()
+    asked = asyncio.create_task(put(served(server, max_attempts=2, timeout=5)))
+    while len(server.requests) < 2:  # noqa: ASYNC110 - they are added by another thread
+        await asyncio.sleep(0.01)
+    await asyncio.to_thread(server.stop)
+    await asyncio.sleep(0.7)  # longer than two attempts take
+    assert not asked.done()
+    with FakeServer(supports=["json_object"], refuses_with=status, port=server.port):
+        await asked
+
+
 async def test_a_server_that_has_never_answered_is_not_waited_for() -> None:
     with FakeServer() as server:
         settings = served(server, max_attempts=2)
