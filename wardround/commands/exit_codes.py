@@ -77,6 +77,10 @@ def _errors_in_one_line() -> Iterator[None]:
         raise
     except OSError as error:
         refuse(f"{error.filename}: {reason(error)}" if error.filename else str(error))
+    except UnicodeEncodeError as error:  # a file name of another encoding, which no record can hold
+        before, after = error.object[: error.start].rpartition('"')[2], error.object[error.start :].partition('"')[0]
+        name = f"{before}{after}".encode(errors="backslashreplace").decode()
+        refuse(f"{name}: is not valid Unicode; rename the file or folder")
     except Exception as error:
         if isinstance(error, _TYPER_ERRORS):
             raise

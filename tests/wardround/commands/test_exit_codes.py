@@ -1,6 +1,7 @@
 """How commands end."""
 
 import errno
+import json
 import signal
 import subprocess
 import sys
@@ -97,6 +98,12 @@ def test_a_file_that_cannot_be_used_is_named_with_the_reason_by_every_command(tm
     with pytest.raises(OSError) as error:
         tmp_path.read_text()
     assert _ended(error.value) == (2, f"error: {tmp_path}: is a directory\n")
+
+
+def test_a_file_whose_name_is_in_another_encoding_is_named_as_it_can_be_in_no_record() -> None:
+    with pytest.raises(UnicodeEncodeError) as error:
+        json.dumps({"plugins": ["ma\udcdf.py"]}, ensure_ascii=False).encode()
+    assert _ended(error.value) == (2, "error: ma\\udcdf.py: is not valid Unicode; rename the file or folder\n")
 
 
 def test_every_problem_of_a_case_file_is_an_error_of_its_own() -> None:
