@@ -4,6 +4,7 @@ Later damage is detected by the lines' checksums (``llm/checksums.py``), and dam
 """
 
 import contextlib
+import json
 import os
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterator, Sequence
@@ -89,14 +90,29 @@ def whole_lines(path: Path) -> Iterator[bytes]:
 
     Only a line feed ends a line: the text may contain the other separators that ``splitlines`` knows.
     """
-    return (line[:-1] for line in raw_lines(path) if line.endswith(b"\n"))
+    return (line.removesuffix(b"\n") for line in raw_lines(path) if line.endswith(b"\n") or _is_record(line))
 
 
 def drop_cut_line(path: Path) -> None:
-    """Remove a last line that was cut off, so that the next one does not join it."""
+    """Remove a last line that was cut off, and end one that only lacks its line feed, so that the next does not join.
+
+    An editor may have dropped the line feed; of a record that was cut off, more is missing.
+    """
     if not _ends_whole(path):
         with path.open("rb+") as file:
-            file.truncate(file.read().rfind(b"\n") + 1)
+            last = file.read().rpartition(b"\n")[2]
+            if _is_record(last):
+                file.write(b"\n")
+            else:
+                file.truncate(file.tell() - len(last))
+
+
+def _is_record(line: bytes) -> bool:
+    try:
+        json.loads(line)
+    except ValueError:
+        return False
+    return True
 
 
 def _ends_whole(path: Path) -> bool:
@@ -126,13 +142,13 @@ def append_line(path: Path, line: str) -> None:
 def damaged_lines(path: Path, read: Reader) -> dict[int, str]:
     """Return the damaged lines of a file, by number from 1, with the reason.
 
-    A last line without its end is not damaged: that is what a kill leaves. If ``read`` gives several lines the same
+    A last line that was cut off is not damaged: that is what a kill leaves. If ``read`` gives several lines the same
     key, only the first is good; a key of None is never a duplicate.
     """
     found: dict[int, str] = {}
     seen: dict[Hashable, int] = {}
     for number, line in enumerate(raw_lines(path), start=1):
-        if not line.endswith(b"\n") and line.startswith(b"{"):
+        if not line.endswith(b"\n") and line.startswith(b"{") and not _is_record(line):
             continue  # cut off by a kill; a line that does not start like ours is damaged
         try:
             key = read(line.removesuffix(b"\n").decode("utf-8"))
@@ -149,7 +165,7 @@ def damaged_lines(path: Path, read: Reader) -> dict[int, str]:
 def mend_lines(path: Path, read: Reader, aside: Path) -> list[str]:
     """Move the damaged lines of a file, unchanged, into another one; return a description of each.
 
-    A last line without its end stays if it is complete (an editor may have dropped the line feed).
+    A last line without its end stays if it is complete.
     """
     found = damaged_lines(path, read)
     if found:
@@ -157,15 +173,7 @@ def mend_lines(path: Path, read: Reader, aside: Path) -> list[str]:
         with open(aside / path.name, "ab", opener=unless_linked) as out:
             out.writelines(line for number, line in enumerate(raw_lines(path), start=1) if number in found)
         keep_lines(path, lambda number, _: number not in found)
-    if not _ends_whole(path):
-        *_, last = raw_lines(path)
-        try:
-            read(last.decode("utf-8"))
-        except ValueError:
-            drop_cut_line(path)
-        else:
-            with path.open("ab") as out:
-                out.write(b"\n")
+    drop_cut_line(path)
     return [f"{path}: line {number} {why}" for number, why in found.items()]
 
 

@@ -354,6 +354,15 @@ def test_a_judgement_on_a_case_that_the_run_lacks_is_left_out_and_counted(tmp_pa
     assert "1 judgement is of other runs or cases and left out" in left_out([run], tmp_path, [sound, strange])
 
 
+def test_a_judgement_whose_line_feed_an_editor_dropped_counts_and_stays(tmp_path: Path) -> None:
+    first, second = mark("Ann", "diagnosis", 4, ENGLISH[0]), mark("Bob", "diagnosis", 1, ENGLISH[0])
+    file = tmp_path / FILE
+    file.write_text(first.model_dump_json(), "utf-8")
+    assert list(read_marks(file)) == [first]
+    Marks(file).add(second)
+    assert list(read_marks(file)) == [first, second]
+
+
 def test_the_summary_prints_and_writes_what_was_judged(tmp_path: Path) -> None:
     run = consulted(tmp_path / "one")
     told = CliRunner().invoke(app, ["rate", str(run.path), "--summary"])
