@@ -54,6 +54,10 @@ def test_a_sound_dialogue_passes_every_gate() -> None:
         ("no_placeholders", changed(3, "Your temperature is 37.2 Â°C. I suspect acute pericarditis.")),
         ("no_placeholders", changed(2, "It hurts; donâ€™t press it.")),
         ("roles_kept", changed(2, "The patient's chest has hurt for 2 weeks.")),
+        (
+            "roles_kept kinds_of_the_note numbers_of_the_note",
+            changed(2, "A 40-year-old woman comes for chest pain, 2 weeks."),
+        ),
         ("begins_once", changed(4, "Hello, doctor. What is pericarditis?")),
         ("numbers_of_the_note", changed(2, "My chest has hurt for 3 weeks.")),
         ("numbers_of_the_note", changed(2, "My chest has hurt for twelve weeks.")),
