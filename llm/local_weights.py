@@ -82,10 +82,11 @@ class _Request:
 
 @dataclass
 class LoadedModel:
-    """Weights and tokenizer of a folder, and the limits on their prompts and replies in tokens."""
+    """Weights and tokenizer of a folder, tokens that end a reply, and limits on prompts and replies in tokens."""
 
     model: Any
     tokenizer: Any
+    ends: list[int]
     longest_source: int | None  # in training
     longest_reply: int
     positions: int | None  # prompt and reply together
@@ -150,15 +151,14 @@ class LoadedModel:
                 attention_mask=torch.tensor(mask, device=self.model.device),
                 max_new_tokens=longest,
                 max_time=how.timeout,
+                eos_token_id=self.ends,
                 pad_token_id=padding,
                 **sampling,
             )[:, width:]
         return [self._result(len(source), row, longest) for source, row in zip(sources, written.tolist(), strict=True)]
 
     def _result(self, read: int, row: list[int], longest: int) -> ChatResult:
-        eos = self.model.generation_config.eos_token_id
-        ends = eos if isinstance(eos, list) else [eos]
-        written = row[: next((place + 1 for place, token in enumerate(row) if token in ends), len(row))]
+        written = row[: next((place + 1 for place, token in enumerate(row) if token in self.ends), len(row))]
         usage = {"input_tokens": read, "output_tokens": len(written), "total_tokens": read + len(written)}
         message = AIMessage(
             self.tokenizer.decode(written, skip_special_tokens=True).strip(),
@@ -287,10 +287,21 @@ def _with_limits(path: Path, model: Any, tokenizer: Any) -> LoadedModel:
     return LoadedModel(
         model=model,
         tokenizer=tokenizer,
+        ends=_ends(model, tokenizer),
         longest_source=trained.get("source"),
         longest_reply=trained.get("target", LONGEST_REPLY),
         positions=None if positions is None else positions - prefix,
     )
+
+
+def _ends(model: Any, tokenizer: Any) -> list[int]:
+    """Return the tokens that end a reply: the weights' own, and the tokenizer's, which a tuned model has learnt to say.
+
+    They differ where the weights name the end of a turn and the tokenizer that of a text.
+    """
+    own = model.generation_config.eos_token_id
+    named = own if isinstance(own, list) else [own]
+    return sorted({end for end in (*named, tokenizer.eos_token_id) if end is not None})
 
 
 def _training(folder: Path) -> dict[str, Any]:

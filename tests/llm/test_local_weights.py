@@ -108,6 +108,24 @@ def test_a_reply_has_its_counts_and_ends_at_the_length_asked_for(base: Path) -> 
     assert reply.usage_metadata["output_tokens"] == 5 and reply.response_metadata["finish_reason"] == "length"
 
 
+def test_a_reply_ends_where_the_tokenizer_says_though_the_weights_name_another_end(base: Path, tmp_path: Path) -> None:
+    import torch
+
+    loaded = load_model(str(base))
+    source = source_tokens(loaded.tokenizer, [Message(role="user", content="I cough.")], 100)
+    assert source is not None
+    whole = loaded.model.generate(torch.tensor([source.tokens]), max_new_tokens=8, do_sample=False)[0].tolist()
+    written = whole[len(source.tokens) :]
+    copy = shutil.copytree(base, tmp_path / "copy")
+    tokenizer = json.loads((copy / "tokenizer_config.json").read_text())
+    tokenizer["eos_token"] = loaded.tokenizer.convert_ids_to_tokens(written[3])
+    (copy / "tokenizer_config.json").write_text(json.dumps(tokenizer))
+    reply = model(copy, max_tokens=8).invoke([HumanMessage("I cough.")])
+    assert reply.usage_metadata is not None
+    assert reply.usage_metadata["output_tokens"] == written.index(written[3]) + 1 < 8
+    assert reply.response_metadata["finish_reason"] == "stop"
+
+
 def test_an_adapter_speaks_otherwise_than_its_base(base: Path, adapter: Path) -> None:
     said = [model(folder, max_tokens=12).invoke(TALK).text for folder in (base, adapter, adapter)]
     assert said[0] != said[1] == said[2]

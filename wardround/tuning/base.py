@@ -1,5 +1,6 @@
 """The base model: its weights stay frozen, while a prefix or LoRA matrices are trained."""
 
+from contextlib import suppress
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -24,7 +25,7 @@ def load_tokenizer(base: str) -> Any:
     """Load the base's tokenizer; if it has no chat template, it gets the plain one, which is saved with the adapter.
 
     Raises:
-        TuningError: there is no tokenizer, or it has no end-of-sequence token.
+        TuningError: there is no tokenizer, it has no end-of-sequence token, or one that begins a turn.
     """
     from transformers import AutoTokenizer
 
@@ -32,7 +33,26 @@ def load_tokenizer(base: str) -> Any:
     if tokenizer.eos_token_id is None:
         raise TuningError(f"--base {base}: its tokenizer has no end-of-sequence token, so replies would never end")
     tokenizer.chat_template = tokenizer.chat_template or PLAIN_TEMPLATE
+    if tokenizer.eos_token in _opening(tokenizer):  # as some conversions of GGUF files have it
+        raise TuningError(
+            f"--base {base}: its end-of-sequence token {tokenizer.eos_token!r} begins the model's turn in its chat "
+            "template, so replies would never end; correct eos_token in its tokenizer_config.json"
+        )
     return tokenizer
+
+
+def _opening(tokenizer: Any) -> str:
+    """Return what the chat template writes before the model's words, if anything."""
+    from jinja2.exceptions import TemplateError
+
+    asked = [{"role": "user", "content": "I cough."}]
+    with suppress(TemplateError):
+        without, opened = (
+            str(tokenizer.apply_chat_template(asked, tokenize=False, add_generation_prompt=prompted))
+            for prompted in (False, True)
+        )
+        return opened.removeprefix(without)
+    return ""
 
 
 def load_adapted(tuning: Tuning) -> Any:

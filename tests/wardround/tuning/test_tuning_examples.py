@@ -35,6 +35,19 @@ def tokenizer(base: Path) -> Any:
     return AutoTokenizer.from_pretrained(base)
 
 
+def test_a_base_whose_end_begins_a_turn_is_refused_before_anything_is_trained(tokenizer: Any, tmp_path: Path) -> None:
+    from wardround.tuning.base import load_tokenizer
+    from wardround.tuning.configuration import TuningError
+
+    tokenizer.chat_template = CHAT_TEMPLATE.replace("<assistant>", "</s>assistant ")
+    tokenizer.save_pretrained(tmp_path / "wrong")
+    with pytest.raises(TuningError, match=r"'</s>' begins the model's turn in its chat template, .* correct"):
+        load_tokenizer(str(tmp_path / "wrong"))
+    tokenizer.chat_template = CHAT_TEMPLATE
+    tokenizer.save_pretrained(tmp_path / "right")
+    assert load_tokenizer(str(tmp_path / "right")).eos_token == "</s>"
+
+
 def dialogue(*said: str, first: str = "user", system: str = "") -> Dialogue:
     roles: list[Any] = ["user", "assistant"] if first == "user" else ["assistant", "user"]
     spoken = [Message(role=roles[place % 2], content=words) for place, words in enumerate(said)]
