@@ -31,6 +31,7 @@ _NO_SIDE = patterns("nodes.reconstruction", "content")["no_side"]
 _KIN, _HAD = (patterns("nodes.reconstruction", "particulars")[name] for name in ("kin", "had"))
 _LISTS = data_file("nodes.reconstruction", "verbatim")["list"]
 _BETWEEN = frozenset(_LISTS["between"])
+_TELLING = frozenset(map(stem, _LISTS["telling"].split()))
 _TOLD_BY_PHYSICIAN = {"physical_examination", "test_results"}
 _TOLD_BY_PATIENT = {"person", "past_history", "medications", "allergies", "personal_history", "family_history"}
 _SIDES = frozenset({"left", "right"})
@@ -105,10 +106,12 @@ def changed(told: Told) -> Iterator[Finding]:
     by_rules = told.dialogue.models == [OFFLINE]  # which only use the note's words
     if not by_rules and sum(of_note) < max(COPIED, SHARE * len(of_note)):
         return
-    starts = [at for name, at in told.dialogue.sections.items() if name in CLOSING and told.dialogue.inferred]
+    sections = told.dialogue.sections
+    history = max((at for name, at in sections.items() if name not in CLOSING), default=0)
+    starts = [at for name, at in sections.items() if name in CLOSING and at > history and told.dialogue.inferred]
     closing = min(starts, default=len(told.dialogue.messages))
     for (number, part), found in zip(stated, matches, strict=True):
-        added = number > closing or part.stems <= courtesies()
+        added = number > closing or part.stems <= courtesies() - _TELLING
         if not found and added and not by_rules:
             continue
         if not found:

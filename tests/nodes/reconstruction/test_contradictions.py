@@ -68,6 +68,17 @@ def test_a_denial_ends_before_what_is_reported_and_a_number_is_none(note: str, a
     assert refused(asked, answer, note=note) == []
 
 
+@pytest.mark.parametrize(
+    ("note", "asked", "answer"),
+    [
+        ("Fever: no. 3 days of cough.", "Do you have a fever?", "Yes, I do."),
+        ("There are no prior films and reports of fractures.", "Have you ever had a fracture?", "Yes, I have."),
+    ],
+)
+def test_a_denial_before_a_number_or_a_noun_stays_one(note: str, asked: str, answer: str) -> None:
+    assert len(refused(asked, answer, note=note)) == 1
+
+
 def test_who_denies_now_what_he_tells_elsewhere_speaks_of_another_time() -> None:
     told = ("How are you?", "I had a migraine.", "Do you have a migraine?", "No.")
     assert refused(*told) == []

@@ -40,6 +40,13 @@ def test_a_sound_dialogue_passes_every_gate() -> None:
     assert check_dialogue(dialogue(*GOOD)) == []
 
 
+def test_whose_illness_it_is_may_be_said_by_age_and_sex() -> None:
+    note = "A three-week-old girl with fever for 2 days. She feeds poorly. No rash."
+    child = ("Hello, doctor.", "Who is this about?", "A three-week-old girl, my daughter.", "What is wrong with her?")
+    more = ("She has had a fever for 2 days and she feeds poorly.", "I will examine her now.")
+    assert check_dialogue(dialogue(*child, *more, note=note, diseases=[])) == []
+
+
 @pytest.mark.parametrize(
     ("gate", "spoken"),
     [

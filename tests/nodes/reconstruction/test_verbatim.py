@@ -176,6 +176,10 @@ def test_findings_are_the_physicians_to_tell_and_a_history_the_patients_and_a_re
     assert told(own, finding) == [1]
 
 
+def test_a_word_of_courtesy_that_tells_something_is_a_change() -> None:
+    assert found("en", [*SAID["en"][:7], "It is worse at night.", *SAID["en"][8:]]) == [8]
+
+
 @pytest.mark.parametrize(
     ("language", "consents", "infers"),
     [

@@ -107,7 +107,8 @@ def command(score: Callable[..., Scores]) -> Callable[..., None]:
         except RunStoppedError as error:  # there is no run to resume: a judge's server refuses all questions
             refuse(str(error))
         except KeyboardInterrupt:
-            echo("interrupted; nothing was written, and all judges are asked again next time", err=True)
+            kept = "what neither a cache nor options.jsonl holds is asked again next time"
+            echo(f"interrupted; no scores were written, and {kept}", err=True)
             raise typer.Exit(INTERRUPTED) from None
         show(scores, json_file)
         if scores.failed:
