@@ -151,7 +151,7 @@ class LoadedModel:
                 attention_mask=torch.tensor(mask, device=self.model.device),
                 max_new_tokens=longest,
                 max_time=how.timeout,
-                eos_token_id=self.ends,
+                eos_token_id=self.ends or None,
                 pad_token_id=padding,
                 **sampling,
             )[:, width:]

@@ -48,6 +48,7 @@ class Throttle:
         self._successes = 0
         self._timer: asyncio.TimerHandle | None = None
         self._last_answer: float | None = None
+        self._has_refused = False
         self._away: tuple[float, int] | None = None  # since when, and the allowance before
         self._said = False  # whether the log says that it is away
 
@@ -58,7 +59,7 @@ class Throttle:
 
     @property
     def has_answered(self) -> bool:
-        """Whether the server has ever answered, if only with a refusal."""
+        """Whether the server has ever answered."""
         return self._last_answer is not None
 
     @asynccontextmanager
@@ -80,19 +81,21 @@ class Throttle:
             self._leave()
 
     def was_there(self) -> None:
-        """Record that the server took a request, perhaps to refuse it: it is waited for if it goes away later."""
-        self._last_answer = asyncio.get_running_loop().time()
+        """Record that the server refused a request: it is waited for if it takes no connections later.
+
+        A proxy that refuses for itself says nothing of the server behind it, so its 502s and 503s are not waited for.
+        """
+        self._has_refused = True
 
     def succeeded(self) -> None:
         """Record an answer: after as many answers as the allowance, the allowance grows by one."""
         self._answered.append(True)
-        self.was_there()
+        self._last_answer = asyncio.get_running_loop().time()
         if self._away is not None:
             since, self.allowance = self._away
             self._away = None
             if self._said:
-                away = asyncio.get_running_loop().time() - since
-                _log.warning("%s answers again after %.0f s", self.server, away)
+                _log.warning("%s answers again after %.0f s", self.server, self._last_answer - since)
             self._said = False
             self._tell()
         self._successes += 1
@@ -140,11 +143,12 @@ class Throttle:
             loading: whether it says that it will come up, so that it is waited for before it has ever answered.
 
         Returns:
-            Whether to wait for it: it has answered before, or is loading, and is not away for too long.
+            Whether to wait for it: it has answered before, is loading, or surely is away after a refusal; and is not
+                away for too long.
         """
         now = asyncio.get_running_loop().time()
-        is_up = self._last_answer > sent if self._last_answer is not None else not loading
-        if is_up:
+        is_expected = loading or (self._has_refused and sent == math.inf)
+        if self._last_answer > sent if self._last_answer is not None else not is_expected:
             return False
         if self._away is None:
             self._away = now, self.allowance

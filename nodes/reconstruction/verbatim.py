@@ -28,7 +28,9 @@ from prompts import load_words
 
 _PATTERNS = patterns("nodes.reconstruction", "verbatim")
 _NO_SIDE = patterns("nodes.reconstruction", "content")["no_side"]
-_KIN, _HAD = (patterns("nodes.reconstruction", "particulars")[name] for name in ("kin", "had"))
+_KIN, _HAD, _OF_ONESELF = (
+    patterns("nodes.reconstruction", "particulars")[name] for name in ("kin", "had", "of_oneself")
+)
 _LISTS = data_file("nodes.reconstruction", "verbatim")["list"]
 _BETWEEN = frozenset(_LISTS["between"])
 _TELLING = frozenset(map(stem, _LISTS["telling"].split()))
@@ -93,15 +95,17 @@ def changed(told: Told) -> Iterator[Finding]:
     """Report each statement that no sentence of the note says, in a dialogue that uses the note's own words.
 
     What a model adds is none of the note's: the disease that it infers, with basis and tests, in the closing sections,
-    and courtesies ("Go ahead."). Other words than the note's are no change there.
+    and courtesies ("Go ahead."). Other words than the note's are no change there, unless the patient's or a relative's
+    illness is told.
     """
     lines = [line for _, line in _lines(told)]  # which may begin within a sentence, behind a name and an age
     note = [_Part(text, told.language) for text in dict.fromkeys([*sentences(told.dialogue.note), *lines])]
     clauses = [clause for sentence in note for clause in sentence.clauses]
-    stated = [(number, part) for number, _, text in told.statements if (part := _Part(text, told.language)).stems]
-    matches = [[one for one in note if part.stems <= one.all_stems] for _, part in stated]
+    spoken_parts = [(number, role, _Part(text, told.language)) for number, role, text in told.statements]
+    stated = [one for one in spoken_parts if one[2].stems]
+    matches = [[one for one in note if part.stems <= one.all_stems] for *_, part in stated]
     of_note = [
-        bool(found) for (_, part), found in zip(stated, matches, strict=True) if len(part.stems) >= LONG[told.language]
+        bool(found) for (*_, part), found in zip(stated, matches, strict=True) if len(part.stems) >= LONG[told.language]
     ]
     by_rules = told.dialogue.models == [OFFLINE]  # which only use the note's words
     if not by_rules and sum(of_note) < max(COPIED, SHARE * len(of_note)):
@@ -110,8 +114,9 @@ def changed(told: Told) -> Iterator[Finding]:
     history = max((at for name, at in sections.items() if name not in CLOSING), default=0)
     starts = [at for name, at in sections.items() if name in CLOSING and at > history and told.dialogue.inferred]
     closing = min(starts, default=len(told.dialogue.messages))
-    for (number, part), found in zip(stated, matches, strict=True):
-        added = number > closing or part.stems <= courtesies() - _TELLING
+    for (number, role, part), found in zip(stated, matches, strict=True):
+        of_history = _KIN.search(part.text) or (role == PATIENT and _OF_ONESELF.search(part.text))
+        added = (number > closing and not of_history) or part.stems <= courtesies() - _TELLING
         if not found and added and not by_rules:
             continue
         if not found:

@@ -278,9 +278,9 @@ async def test_a_tunnel_that_stays_open_without_its_server_is_waited_for_too() -
 @pytest.mark.parametrize("status", [400, 500])
 async def test_a_server_that_has_only_refused_a_form_so_far_is_waited_for(status: int) -> None:
     """As llama-cpp-python's, killed during its first answer."""
-    server = FakeServer(supports=["json_object"], refuses_with=status, latency=1.0)
+    server = FakeServer(supports=["json_object"], refuses_with=status, latency=30.0)
     server.start()
-    asked = asyncio.create_task(put(served(server, max_attempts=2, timeout=5)))
+    asked = asyncio.create_task(put(served(server, max_attempts=2, timeout=40)))
     while len(server.requests) < 2:  # noqa: ASYNC110 - they are added by another thread
         await asyncio.sleep(0.01)
     await asyncio.to_thread(server.stop)
@@ -288,6 +288,14 @@ async def test_a_server_that_has_only_refused_a_form_so_far_is_waited_for(status
     assert not asked.done()
     with FakeServer(supports=["json_object"], refuses_with=status, port=server.port):
         await asked
+
+
+async def test_a_proxy_that_refuses_a_form_while_the_server_behind_it_is_down_is_not_waited_for() -> None:
+    def refused(request: ChatRequest) -> tuple[int, str]:
+        return (503, "no healthy upstream") if request.mode == "text" else (400, f"unsupported: {request.mode}")
+
+    with FakeServer(refusal=refused) as server, pytest.raises(ModelError, match="no healthy upstream"):
+        await asyncio.wait_for(put(served(server, max_attempts=2)), 10)
 
 
 async def test_a_server_that_has_never_answered_is_not_waited_for() -> None:

@@ -78,6 +78,8 @@ def _errors_in_one_line() -> Iterator[None]:
     except OSError as error:
         refuse(f"{error.filename}: {reason(error)}" if error.filename else str(error))
     except UnicodeEncodeError as error:  # a file name of another encoding, which no record can hold
+        if error.reason != "surrogates not allowed":
+            raise
         before, after = error.object[: error.start].rpartition('"')[2], error.object[error.start :].partition('"')[0]
         name = f"{before}{after}".encode(errors="backslashreplace").decode()
         refuse(f"{name}: is not valid Unicode; rename the file or folder")

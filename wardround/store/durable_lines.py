@@ -110,7 +110,7 @@ def drop_cut_line(path: Path) -> None:
 def _is_record(line: bytes) -> bool:
     try:
         json.loads(line)
-    except ValueError:
+    except (ValueError, RecursionError):
         return False
     return True
 

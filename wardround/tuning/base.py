@@ -2,6 +2,7 @@
 
 from contextlib import suppress
 from importlib.util import find_spec
+from os.path import commonprefix
 from pathlib import Path
 from typing import Any
 
@@ -51,7 +52,7 @@ def _opening(tokenizer: Any) -> str:
             str(tokenizer.apply_chat_template(asked, tokenize=False, add_generation_prompt=prompted))
             for prompted in (False, True)
         )
-        return opened.removeprefix(without)
+        return opened[len(commonprefix([without, opened])) :]  # noqa: RUF071 - of characters
     return ""
 
 

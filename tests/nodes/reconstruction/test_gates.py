@@ -47,6 +47,12 @@ def test_whose_illness_it_is_may_be_said_by_age_and_sex() -> None:
     assert check_dialogue(dialogue(*child, *more, note=note, diseases=[])) == []
 
 
+def test_a_patient_who_speaks_of_people_or_says_who_he_is_tells_no_case_report() -> None:
+    for said in ("老年男性都容易有前列腺的毛病吧。", "中年女性，我今年45岁。"):
+        assert "roles_kept" not in found(("医生您好。", "您好。", said, "好的。"), language="zh")
+    assert "roles_kept" in found(("医生您好。", "您好。", "45岁男性，因腹痛入院。", "好的。"), language="zh")
+
+
 @pytest.mark.parametrize(
     ("gate", "spoken"),
     [

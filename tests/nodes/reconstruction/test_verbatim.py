@@ -180,6 +180,15 @@ def test_a_word_of_courtesy_that_tells_something_is_a_change() -> None:
     assert found("en", [*SAID["en"][:7], "It is worse at night.", *SAID["en"][8:]]) == [8]
 
 
+@pytest.mark.parametrize("history", ["My sister has lupus and I drink vodka daily.", "Your mother had diabetes."])
+def test_a_history_that_the_note_lacks_is_a_change_in_the_closing_sections_too(history: str) -> None:
+    roles = [PHYSICIAN if number % 2 == 0 else PATIENT for number in range(10)]
+    said = [*SAID["en"][:8], "I suspect bursitis.", history]
+    messages = [Message(role=role, content=text) for role, text in zip(roles, said, strict=True)]
+    closing = {"sections": {"initial_diagnosis": 8}, "inferred": "bursitis"}
+    assert [turn for _, turn in changed(Told(Dialogue(id="1", note=NOTE["en"], messages=messages, **closing)))] == [10]
+
+
 @pytest.mark.parametrize(
     ("language", "consents", "infers"),
     [
