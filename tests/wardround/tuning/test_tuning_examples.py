@@ -43,7 +43,8 @@ def test_a_base_whose_end_begins_a_turn_is_refused_before_anything_is_trained(to
     tokenizer.save_pretrained(tmp_path / "wrong")
     with pytest.raises(TuningError, match=r"'</s>' begins the model's turn in its chat template, .* correct"):
         load_tokenizer(str(tmp_path / "wrong"))
-    for number, end in enumerate(("", "{% if not add_generation_prompt %}</s>{% endif %}")):  # Phi-3 ends a text like this
+    of_phi = "{% if not add_generation_prompt %}</s>{% endif %}"  # ends a text
+    for number, end in enumerate(("", of_phi)):
         tokenizer.chat_template = CHAT_TEMPLATE + end
         tokenizer.save_pretrained(tmp_path / f"right{number}")
         assert load_tokenizer(str(tmp_path / f"right{number}")).eos_token == "</s>"
