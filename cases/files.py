@@ -173,16 +173,23 @@ def replacing(path: Path) -> Iterator[IO[bytes]]:
     """Write to a temporary file that replaces ``path`` at the end of the block; the file is whole or unchanged.
 
     Raises:
-        OSError: it cannot be written; a folder is named, and not the temporary file.
+        OSError: it cannot be written; the path is named, and not the temporary file, which is removed.
     """
     if path.is_dir():
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
     draft = path.with_name(f".{path.name}.part")
-    with open(draft, "wb", opener=unless_linked) as out:
-        yield out
-        out.flush()
-        os.fsync(out.fileno())
-    draft.replace(path)
+    out = open(draft, "wb", opener=unless_linked)  # noqa: SIM115 - closing it may fail too, on a full disk
+    try:
+        with out:
+            yield out
+            out.flush()
+            os.fsync(out.fileno())
+        draft.replace(path)
+    except BaseException as error:
+        draft.unlink(missing_ok=True)
+        if isinstance(error, OSError) and error.filename is None:  # the system names no file on a full disk
+            error.filename = str(path)
+        raise
 
 
 def save_cases(cases: Iterable[Case], path: str | Path) -> None:

@@ -2,6 +2,8 @@
 
 import errno
 import json
+import os
+import re
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +21,7 @@ from wardround.run.sweep import default_directory
 from wardround.store import manifest, run_directory
 from wardround.store.durable_lines import RunStoppedError
 from wardround.store.manifest import manifest_of, prompt_hashes
+from wardround.store.provenance import write_whole
 from wardround.store.run_directory import Result, RunDirectory
 
 CASES = load_cases()[:2]
@@ -287,3 +290,17 @@ def test_the_same_experiment_comes_back_to_the_same_place_and_another_does_not()
 def test_a_manifest_does_not_depend_on_where_a_case_file_lies() -> None:
     moved = [case.model_copy(update={"folder": case.folder + "/."}) for case in CASES]
     assert manifest_of(Experiment(), moved)["data"] == manifest_of(Experiment(), CASES)["data"]
+
+
+def test_a_file_that_a_full_disk_cuts_short_is_named_and_stays_as_it_was(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(_: int) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    file = tmp_path / "scores.json"
+    write_whole(file, "before")
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(OSError, match=re.escape(f"No space left on device: '{file}'")):
+        write_whole(file, "after")
+    assert file.read_text("utf-8") == "before" and [*tmp_path.iterdir()] == [file]
