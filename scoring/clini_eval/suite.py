@@ -72,9 +72,8 @@ async def score_gates(case: Case, answers: ReconstructionAnswers, settings: Mode
     dialogue = answers.reconstructed
     if dialogue is None:
         return CaseScores.none_of(GATES, "no dialogue was written")
-    refused = {
-        problem.gate for problem in await asyncio.to_thread(check_dialogue, dialogue)
-    }  # takes a tenth of a second
+    problems = await asyncio.to_thread(check_dialogue, dialogue)  # takes a tenth of a second
+    refused = {problem.gate for problem in problems}
     values: dict[str, float | None] = {name: 0.0 if name in refused else 1.0 for name in GATES}
     if dialogue.objections is not None:
         return CaseScores(values)

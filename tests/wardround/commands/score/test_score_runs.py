@@ -3,6 +3,7 @@
 import json
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import pytest
@@ -131,20 +132,21 @@ def test_a_judge_that_nobody_would_ask_is_refused_and_grades_by_rules_are_called
     )
 
 
-def test_a_suite_whose_judge_fails_exits_with_1_and_says_why(tmp_path: Path) -> None:
+def consulted(folder: Path, **fields: Any) -> tuple[Path, str]:
+    """Write a run of one short consultation; return it and its case's id."""
     case = next(case for case in load_cases("builtin") if case.language == "en")
     dialogue = [{"speaker": "doctor", "text": "Why?"}, {"speaker": "patient", "text": case.patient.chief_complaint}]
-    run = write_run(
-        tmp_path / "run",
-        [graded(case.id, answers={"dialogue": dialogue})],
-        graph="consultation",
-        data={"case_ids": [case.id]},
-    )
+    results = [graded(case.id, answers={"dialogue": dialogue})]
+    return write_run(folder, results, graph="consultation", data={"case_ids": [case.id]}, **fields), case.id
+
+
+def test_a_suite_whose_judge_fails_exits_with_1_and_says_why(tmp_path: Path) -> None:
+    run, case_id = consulted(tmp_path / "run")
     with FakeServer(answer=lambda request: {"inquiry": 9}) as server:
         failed = wardround("score", "medpmc-judged", run, "--models", f"openai:fake-model@{server.base_url}")
     said = " ".join(failed.stdout.split())
     assert failed.exit_code == 1, failed.stderr
-    assert f"The first failure of a judge: case {case.id}: judge failed: " in said
+    assert f"The first failure of a judge: case {case_id}: judge failed: " in said
 
 
 def test_interrupted_scoring_promises_no_resumption(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -158,16 +160,7 @@ def test_interrupted_scoring_promises_no_resumption(tmp_path: Path, monkeypatch:
 
 @pytest.mark.parametrize("named", [(), ("--set", "model.j.spec={spec}", "--set", "model.j.top_p=0.5")])
 def test_how_judges_are_asked_is_set_over_what_the_run_says(tmp_path: Path, named: Sequence[str]) -> None:
-    case = next(case for case in load_cases("builtin") if case.language == "en")
-    dialogue = [{"speaker": "doctor", "text": "Why?"}, {"speaker": "patient", "text": case.patient.chief_complaint}]
-    run = write_run(
-        tmp_path / "run",
-        [graded(case.id, answers={"dialogue": dialogue})],
-        graph="consultation",
-        data={"case_ids": [case.id]},
-        workflow={"max_tokens": 30},
-        seed=5,
-    )
+    run, _ = consulted(tmp_path / "run", workflow={"max_tokens": 30}, seed=5)
     with FakeServer() as server:
         spec = f"openai:fake-model@{server.base_url}"
         options = ["--set", "max_tokens=900", *(one.format(spec=spec) for one in named)]
