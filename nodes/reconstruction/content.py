@@ -285,7 +285,7 @@ def supposes(text: str, diseases: Sequence[str], language: Language) -> bool:
     if not supposed:
         return False
     names = {name for disease in diseases for name, _ in terms_in(disease, rules_of(language))}
-    names &= illnesses(vague=True)
+    names &= _illnesses()
     found = (one for sentence in supposed for one in terms_in(sentence, rules_of(language)))
     return any(name in names and not negated for name, negated in found)
 
@@ -329,11 +329,10 @@ def complaints() -> frozenset[str]:
 
 
 @cache
-def illnesses(*, vague: bool = False) -> frozenset[str]:
-    """Return the terms of diseases; those that come up in every conversation only if ``vague``."""
+def _illnesses() -> frozenset[str]:
+    """Return the terms of diseases."""
     terms = list(word_list("medical_terms")["terms"])
-    found = frozenset(terms[terms.index("hypertension") : terms.index("operation")])
-    return found if vague else found & complaints()
+    return frozenset(terms[terms.index("hypertension") : terms.index("operation")])
 
 
 def content_words(text: str, language: Language) -> set[str]:
