@@ -1,6 +1,6 @@
-"""Five small linear classifiers for what rules of words cannot decide about a freely worded dialogue.
+"""Four small linear classifiers for what rules of words cannot decide about a freely worded dialogue.
 
-They judge who says a turn, whether it answers, whether an exchange is unrelated to everything else, whether a statement
+They judge who says a turn, whether an exchange is unrelated to everything else, whether a statement
 is founded on the note, and whether too much of the note is missing. Their inputs are multilingual embeddings and a few
 counts. Their weights were learned (`python -m wardround.training.gates`) from real English dialogues and corrupted
 copies of them, and each classifier rejects only what scores beyond nearly all the real ones. They therefore skip other
@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from cases.dialogues import PATIENT, PHYSICIAN, Message
 from cases.text.fact_preservation import terms_in
 from cases.text.jargon import in_lay_words
-from cases.text.numbers import NUMBER_WORDS, known_numbers
+from cases.text.numbers import known_numbers
 from cases.text.sentences import sentences
 from cases.text.words import stem, words
 from cases.vocabulary import data_file, patterns
@@ -39,13 +39,10 @@ from nodes.reconstruction.content import (
     courtesies,
     denies,
     only_where,
-    sides_in,
 )
 from retrieval import MULTILINGUAL_MODEL, embed
 
 WEIGHTS = Path(str(files("nodes.reconstruction") / "learned.npz"))
-ALIKE = 0.85  # cosine similarity of two exchanges with the same meaning
-SAME_MATTER, STATED, OF_MATTER = 0.6, 4, 2  # similarity of repeats; minimum statements; their minimum words
 GRAMS = 4096  # hash buckets for words and pairs of words
 DOUBT = 0.3  # score below which a turn does not count as the other speaker's
 TELLS, SHORTEST = 3, 3  # minimum words of an answer, and of a sentence, to be scored
@@ -58,7 +55,6 @@ UNLIKE = 0.45  # similarity below which a part of the note counts as unsaid
 _PATTERNS = patterns("nodes.reconstruction", "learned")
 _DENIAL = patterns("nodes.reconstruction", "content")["denial"]
 _SIGNS = ("of_oneself", "of_you", "begins_as_answer")
-_QUESTION_SIGNS = ("asks_openly", "asks_when")
 
 Rows = NDArray[np.float32]
 Weighed = tuple[float, str, int | None]  # score (higher is worse), problem, turn
@@ -91,11 +87,6 @@ def exchanges(spoken: Sequence[Message]) -> list[Exchange]:
     ]
 
 
-def asked_and_answered(spoken: Sequence[Message]) -> list[Exchange]:
-    """Return the exchanges that end with a question and have a reply of more than one word."""
-    return [one for one in exchanges(spoken) if one.asked.rstrip().endswith("?") and len(one.answer.split()) > 1]
-
-
 def claims(told: Told) -> list[Claim]:
     """Return the statements of a dialogue; none if the note has too little to support any ("Unremarkable.")."""
     if len(content_words(told.note, "en") - _uninformative_words()) < TOLD_AT_ALL:
@@ -121,20 +112,6 @@ def speaker_rows(texts: Sequence[str]) -> Rows:
             row[zlib.crc32(gram.encode()) % GRAMS] = 1
     grams /= np.linalg.norm(grams, axis=1, keepdims=True).clip(1)
     return np.hstack([_embedded(texts), 0.5 * np.array(signs, np.float32), grams])
-
-
-def fit_rows(asked: Sequence[str], answers: Sequence[str]) -> Rows:
-    """Return features of questions with answers that tell whether they belong together (n, d)."""
-    question, answer = _embedded(asked), _embedded(answers)
-    signs = []
-    for one, other in zip(asked, answers, strict=True):
-        openly, when = (_PATTERNS[name].search(one) is not None for name in _QUESTION_SIGNS)
-        no, yes, time = denies(other), affirms(other), _PATTERNS["tells_when"].search(other) is not None
-        signs.append([no, yes, openly, when, time, log(1 + len(other.split())), "?" in one])
-        signs[-1] += [no and openly, yes and openly, time and when]
-    both = question * answer
-    likeness = both.sum(axis=1, keepdims=True)
-    return np.hstack([4 * both, abs(question - answer), answer, question, likeness, np.array(signs, np.float32)])
 
 
 def strange_rows(told: Told) -> Rows:
@@ -290,21 +267,6 @@ def _scores_as_other(spoken: Sequence[Message], weights: Rows) -> list[float]:
     return [one if message.role == PHYSICIAN else -one for message, one in zip(spoken, like_patient, strict=True)]
 
 
-def answers_exchanged(told: Told, weights: Rows) -> Iterator[Weighed]:
-    """Score the two answers that gain most from swapping their questions."""
-    found = asked_and_answered(told.dialogue.spoken)
-    if len(found) < 2:
-        return
-    asked = [sentences(one.asked)[-1] for one in found for _ in found]
-    score = np.array(_scores(fit_rows(asked, [one.answer for _ in found for one in found]), weights))
-    score = score.reshape(len(found), -1)
-    own = score.diagonal()
-    gain = np.triu(score + score.T - own - own[:, None], 1)
-    one, other = (found[at] for at in np.unravel_index(gain.argmax(), gain.shape))
-    message = f"{one.answer!r} fits turn {other.number} better, {other.asked!r}, and the answer there fits this one"
-    yield float(gain.max()), message, one.number
-
-
 def of_nobody_else(told: Told, weights: Rows) -> Iterator[Weighed]:
     """Score how unrelated each exchange is to the note and to all other turns."""
     found, lines = exchanges(told.dialogue.spoken), _lines(told)
@@ -350,57 +312,6 @@ def left_out(told: Told, weights: Rows) -> Iterator[Weighed]:
         )
 
 
-def asked_again(told: Told) -> Iterator[Finding]:
-    """Report an exchange that repeats an earlier one in any words and adds nothing new."""
-    found = exchanges(told.dialogue.spoken)
-    texts = [f"{one.asked} {one.answer}" for one in found]
-    rows, topics = _embedded(texts) if found else np.zeros((0, 1), np.float32), [_topic(text) for text in texts]
-    for place, (one, row) in enumerate(zip(found, rows, strict=True)):
-        alike = {at: rows[at] @ row for at in range(place) if topics[place] <= topics[at]}
-        if alike and max(alike.values()) >= ALIKE:
-            earlier = found[max(alike, key=alike.__getitem__)]
-            yield f"{one.asked!r}: already asked and answered in turn {earlier.number}, {earlier.asked!r}", one.number
-
-
-def told_again(told: Told) -> Iterator[Finding]:
-    """Report that a third of the patient's statements repeat earlier ones; in real dialogues, at most a quarter do."""
-    stated = [
-        (number, text)
-        for number, role, text in told.statements
-        if role == PATIENT and len(content_words(text, "en")) >= OF_MATTER
-    ]
-    if len(stated) < STATED:
-        return
-    rows = _embedded([text for _, text in stated])
-    alike = rows @ rows.T
-    nearest = [(place, int(alike[place, :place].argmax())) for place in range(1, len(stated))]
-    distinctions = [_distinctions(in_lay_words(text, "en")) for _, text in stated]
-    repeats = [
-        (place, other)
-        for place, other in nearest
-        if alike[place, other] >= SAME_MATTER and distinctions[place] <= distinctions[other]
-    ]
-    if len(repeats) >= len(stated) / 3:
-        (number, text), (_, earlier) = (stated[at] for at in repeats[0])
-        yield (
-            f"{len(repeats)} of {len(stated)} statements repeat earlier ones, such as {text!r} after {earlier!r}",
-            number,
-        )
-
-
-def _topic(text: str) -> set[str | float]:
-    """Return the topic of an exchange in everyday words: content words, places, sides, times and numbers."""
-    lay = in_lay_words(_PATTERNS["says_nothing"].sub(" ", text), "en")
-    about = {word for word in content_words(lay, "en") if not word.isdigit() and word not in NUMBER_WORDS}
-    return {*about, *_distinctions(lay)}
-
-
-def _distinctions(lay: str) -> set[str | float]:
-    """Return what distinguishes two statements of one topic: place, side, time, number."""
-    places = {found[0].casefold().split()[-1] for found in _PATTERNS["tells_apart"].finditer(lay)}
-    return {*places, *sides_in(lay), *known_numbers(lay)}
-
-
 def _lines(told: Told) -> list[str]:
     """Return the note's sentences, followed by each one in everyday words."""
     own = sentences(told.dialogue.note) or ["."]
@@ -441,7 +352,6 @@ def _is_freely_worded(told: Told) -> bool:
 HEADS: Mapping[str, Callable[[Told, Rows], Iterator[Weighed]]] = {
     "speaker": said_by_the_other,
     "exchanged": question_exchanged,
-    "fits": answers_exchanged,
     "strange": of_nobody_else,
     "unfounded": unfounded,
     "whole": left_out,
@@ -450,10 +360,7 @@ WEIGHTS_OF: Mapping[str, str] = {"exchanged": "speaker"}  # heads that use the w
 RULES: Mapping[str, Rule] = {
     "speaks_for_oneself": only_where(_is_freely_worded, _gate_of("speaker")),
     "turns_in_place": only_where(_is_freely_worded, _gate_of("exchanged")),
-    "answers_in_place": only_where(_is_freely_worded, _gate_of("fits")),
     "connected_to_the_note": only_where(_is_freely_worded, _gate_of("strange")),
     "founded_on_the_note": only_where(_is_freely_worded, _gate_of("unfounded")),
     "whole_note": only_where(_is_freely_worded, _gate_of("whole")),
-    "not_asked_again": only_where(_is_freely_worded, asked_again),
-    "not_told_again": only_where(_is_freely_worded, told_again),
 }

@@ -27,6 +27,8 @@ SPOKEN = (
     "I am a cook, so I stand all day.",
 )
 
+STRANGE = ("Have you coughed up any blood?", "Yes, and I sweat through my pajamas at night.")
+
 
 def refusals(messages: dict[int, str] | None = None, between: tuple[str, ...] | None = None, **more: Any) -> list[str]:
     said = [(messages or {}).get(turn, text) for turn, text in enumerate(SPOKEN, 1)]
@@ -41,65 +43,15 @@ def test_what_people_say_of_the_note_passes() -> None:
     assert refusals() == []
 
 
-def test_an_exchange_that_comes_again_in_other_words_is_named_with_the_first() -> None:
-    (refused,) = refusals(between=("And for how long has this been going on?", "It's about six weeks now."))
-    assert refused.startswith("not_asked_again") and "answered in turn 4" in refused and "(turn 10)" in refused
-
-
-ASKED_TWICE = [
-    ("Any swelling in your hands?", "No, no swelling.", "Any swelling in your feet?", "No, no swelling.", False),
-    ("Any pain in your left knee?", "No, none.", "And any pain in your right knee?", "No, none.", False),
-    ("Does it hurt on your side?", "Yes, it does.", "Does it hurt on your back?", "Yes, it does.", False),
-    ("How was your hip on Monday?", "It was hurting.", "How was your hip on Tuesday?", "It was hurting.", False),
-    ("Did two tablets help you?", "Not much.", "Did three tablets help you?", "Not much.", False),
-    ("Does it hurt before you eat?", "Yes.", "Does it hurt after you eat?", "Yes.", False),
-    (
-        "Any swelling in your hands?",
-        "No, no swelling.",
-        "And any swelling in your hands?",
-        "No, never any swelling.",
-        True,
-    ),
-    ("Was your hypertension found last year?", "Yes.", "Was your high blood pressure found last year?", "Yes.", True),
-    ("Does your pain last for 2 hours?", "Yes.", "Does your pain last for two hours?", "Yes, as I said.", True),
-]
-
-
-@pytest.mark.parametrize(("asked", "answer", "then", "answered", "again"), ASKED_TWICE)
-def test_another_site_side_day_or_number_is_another_question_and_the_same_in_other_words_is_not(
-    asked: str, answer: str, then: str, answered: str, again: bool
-) -> None:
-    refused = refusals(between=(asked, answer, then, answered))
-    assert again == any(one.startswith("not_asked_again") for one in refused)
-
-
 def test_an_exchange_with_somebody_else_is_named_with_what_of_the_note_is_nearest() -> None:
-    between = ("Have you coughed up any blood?", "Yes, and I sweat through my pajamas at night.")
-    stranger, invented = refusals(between=between)
+    stranger, invented = refusals(between=STRANGE)
     assert stranger.startswith("connected_to_the_note (turn 10)") and "nothing closer than" in stranger
-    assert invented.startswith("founded_on_the_note (turn 11)") and between[1] in invented
-
-
-def test_answers_that_changed_places_are_named_with_the_question_that_they_fit() -> None:
-    refused = refusals({5: SPOKEN[10], 11: SPOKEN[4]})
-    assert any(one.startswith("answers_in_place") and "What do you do for a living?" in one for one in refused)
+    assert invented.startswith("founded_on_the_note (turn 11)") and STRANGE[1] in invented
 
 
 def test_turns_in_the_others_mouth_are_named_from_the_first_to_the_last() -> None:
     swapped = {3: SPOKEN[3], 4: SPOKEN[2], 5: SPOKEN[5], 6: SPOKEN[6], 7: SPOKEN[7], 8: SPOKEN[8], 9: SPOKEN[9]}
     assert any(one.startswith("speaks_for_oneself") for one in refusals(swapped))
-
-
-def test_what_is_told_twice_in_other_words_is_named_with_what_it_repeats() -> None:
-    twice = {
-        3: f"{SPOKEN[2]} Climbing stairs makes my left hip hurt.",
-        7: f"{SPOKEN[6]} The ibuprofen helps me.",
-        9: f"{SPOKEN[8]} Her knees had arthritis, my mom's.",
-        11: f"{SPOKEN[10]} I stand all day as a cook.",
-    }
-    (refused,) = [one for one in refusals(twice) if one.startswith("not_told_again")]
-    assert "(turn 3)" in refused and SPOKEN[2] in refused
-    assert not any(one.startswith("not_told_again") for one in refusals({3: twice[3]}))
 
 
 def test_a_question_and_its_answer_in_each_others_mouth_are_named() -> None:
@@ -113,4 +65,4 @@ def test_a_question_and_its_answer_in_each_others_mouth_are_named() -> None:
 
 @pytest.mark.parametrize("more", [{"language": "zh"}, {"models": [OFFLINE]}])
 def test_other_languages_and_what_is_all_by_rules_are_not_read(more: dict[str, Any]) -> None:
-    assert refusals(between=("And for how long has this been going on?", "It's about six weeks now."), **more) == []
+    assert refusals(between=STRANGE, **more) == []
