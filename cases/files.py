@@ -100,11 +100,24 @@ def load_cases(source: str | Path = BUILTIN, *, split: Split | None = None) -> l
     """
     if split is not None and split not in get_args(Split):
         raise ValueError(f"unknown split {split!r}: {nearest(split, get_args(Split))}")
-    cases: list[Case]
-    cases, problems = pickle.loads(_built_in()) if str(source) == BUILTIN else check_cases(source, whole_pictures=False)
+    return [case for case in each_case(source) if split in (None, case.split)]
+
+
+def each_case(source: str | Path = BUILTIN) -> Iterator[Case]:
+    """Yield cases as `load_cases` returns them, one at a time: a file of thousands need not be held.
+
+    Raises:
+        CaseFileError: at the end, as there; what was yielded before is then of no use.
+    """
+    cases: Iterable[Case]
+    problems: list[Problem] = []
+    if str(source) == BUILTIN:
+        cases, problems = pickle.loads(_built_in())
+    else:
+        cases = _checked(source, problems, whole_pictures=False)
+    yield from cases
     if problems:
         raise CaseFileError(problems)
-    return [case for case in cases if split in (None, case.split)]
 
 
 @cache
@@ -118,8 +131,12 @@ def check_cases(source: str | Path = BUILTIN, *, whole_pictures: bool = True) ->
 
     ``whole_pictures`` decodes each picture. A run does so only when it comes to the case.
     """
-    cases: list[Case] = []
     problems: list[Problem] = []
+    return list(_checked(source, problems, whole_pictures=whole_pictures)), problems
+
+
+def _checked(source: str | Path, problems: list[Problem], *, whole_pictures: bool) -> Iterator[Case]:
+    """Yield the valid cases of a file, and add all problems to a list."""
     seen: dict[str, str] = {}
     foreign = True
     for path in _paths(source):
@@ -140,8 +157,8 @@ def check_cases(source: str | Path = BUILTIN, *, whole_pictures: bool = True) ->
                 Problem(str(path), f"{place} ({case.id})", *fault)
                 for fault in picture_faults(case, whole=whole_pictures)
             )
-            cases.append(case)
-    if not cases and not problems:
+            yield case
+    if not seen and not problems:
         problems.append(Problem(str(source), "", "", "contains no cases; expected one JSON object per line"))
     elif foreign:
         remedy = f"import it first: `wardround cases import FORMAT {source} -o CASES.jsonl`"
@@ -154,7 +171,6 @@ def check_cases(source: str | Path = BUILTIN, *, whole_pictures: bool = True) ->
                 f"if it has another format, {remedy}",
             )
         )
-    return cases, problems
 
 
 def _is_foreign(problem: Problem) -> bool:
@@ -224,15 +240,34 @@ def _with_pictures(case: Case, target: Path) -> Case:
 def parsed_lines(path: Path, model: type[Model]) -> Iterator[tuple[str, Model | list[Problem]]]:
     """Parse JSON lines or a JSON list; yield each entry's place with the object or the problems found in it."""
     try:
-        text = path.read_text("utf-8-sig")
+        text = None if _is_lines(path) else path.read_text("utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         yield "", [Problem(str(path), "", "", unreadable(error, "UTF-8 JSON lines"))]
         return
-    for place, line in _documents(text):
+    for place, line in _each_line(path) if text is None else _documents(text):
         try:
             yield place, model.model_validate_json(line)
         except ValidationError as error:
             yield place, validation_problems(path, place, error)
+
+
+def _is_lines(path: Path) -> bool:
+    """Whether a file holds lines, not a list, and can be read twice (unlike a pipe) and to its end."""
+    if not path.is_file():
+        return False
+    try:
+        with path.open(encoding="utf-8-sig") as lines:
+            first = next((line for line in lines if line.strip()), "")
+            for _ in lines:
+                pass
+    except UnicodeDecodeError:
+        return False  # reading the whole text then says at which byte
+    return not first.lstrip().startswith("[")
+
+
+def _each_line(path: Path) -> Iterator[tuple[str, str]]:
+    with path.open(encoding="utf-8-sig") as lines:
+        yield from numbered_lines(line.removesuffix("\n") for line in lines)
 
 
 def _documents(text: str) -> Iterator[tuple[str, str]]:
@@ -244,13 +279,16 @@ def _documents(text: str) -> Iterator[tuple[str, str]]:
         else:
             yield from ((f"entry {number}", json.dumps(entry)) for number, entry in enumerate(entries, start=1))
         return
-    yield from numbered_lines(text)
+    yield from numbered_lines(text.split("\n"))
 
 
-def numbered_lines(text: str) -> list[tuple[str, str]]:
-    """Return the non-blank lines of a text, each with its place."""
-    # Split at "\n" only: case text may hold other separators of splitlines() (U+2028, U+0085).
-    return [(f"line {number}", line) for number, line in enumerate(text.split("\n"), start=1) if line.strip()]
+def numbered_lines(lines: Iterable[str]) -> Iterator[tuple[str, str]]:
+    """Yield the non-blank lines, each with its place.
+
+    Lines are those of a file, or of a text split at a line feed: case text may hold the other separators that
+    ``splitlines`` knows (U+2028, U+0085).
+    """
+    return ((f"line {number}", line) for number, line in enumerate(lines, start=1) if line.strip())
 
 
 def validation_problems(path: str | Path, record: str, error: ValidationError) -> list[Problem]:

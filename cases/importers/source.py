@@ -107,7 +107,7 @@ class Source:
 
     def _documents(self) -> list[tuple[str, str]]:
         text = self.read(self.path) or ""
-        lines = [(place, line.strip()) for place, line in numbered_lines(text)]
+        lines = [(place, line.strip()) for place, line in numbered_lines(text.split("\n"))]
         if 2 * sum(map(_could_be_a_record, (line for _, line in lines))) >= len(lines):
             return lines
         return [("", text)] if lines else []

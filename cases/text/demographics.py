@@ -5,6 +5,7 @@ import re
 import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 
 from cases.case import Sex
 from cases.text.numbers import NUMBER_WORDS, chinese_number
@@ -14,11 +15,6 @@ _STATED, _PATTERNS = (patterns("cases", f"vocabularies/{name}") for name in ("de
 # Every run of number words, so that "two hundred and five" is not read as five; those in _IN_WORDS are ages.
 _WORD = rf"(?:{'|'.join((*NUMBER_WORDS, 'hundred', 'thousand', 'half'))})"
 _WORDS = rf"\b{_WORD}(?:[\s-]+(?:(?:and|or|to)[\s-]+)?(?:an?[\s-]+)?{_WORD}){{0,8}}\b"
-_PLAIN_AGES, _OTHER_AGES, _SEX_STATED = (
-    [re.compile(each.replace("\n", "").replace("{words}", _WORDS)) for each in word_list("demographics")[name]]
-    for name in ("plain_ages", "other_ages", "sexes")
-)
-_AGES = [*_PLAIN_AGES, *_OTHER_AGES]
 _ONES = {word: n for word, n in NUMBER_WORDS.items() if 0 < n < 10}
 _IN_WORDS: dict[str, float] = {word: n for word, n in NUMBER_WORDS.items() if n}
 _IN_WORDS |= {f"{ten} {one}": m + n for ten, m in NUMBER_WORDS.items() if m >= 20 for one, n in _ONES.items()}
@@ -53,14 +49,25 @@ def demographics(*texts: str, brief: bool = False) -> Demographics:
     )
 
 
+@cache
+def _patterns_of(name: str) -> tuple[re.Pattern[str], ...]:
+    """Return the patterns of a list; compiled on first use, as they are large."""
+    sources = word_list("demographics")[name]
+    return tuple(re.compile(each.replace("\n", "").replace("{words}", _WORDS)) for each in sources)
+
+
+def _ages_stated() -> tuple[re.Pattern[str], ...]:
+    return (*_patterns_of("plain_ages"), *_patterns_of("other_ages"))
+
+
 def age_phrases(text: str) -> list[str]:
     """Return the parts of a text that state an age."""
-    return [match.group() for pattern in _AGES for match in _found(pattern, text)]
+    return [match.group() for pattern in _ages_stated() for match in _found(pattern, text)]
 
 
 def without_ages(text: str, age_years: float | None = None) -> str:
     """Remove present ages, in digits or words, from a text; a recorded one also as a bare number ("is 47", ", 47,")."""
-    patterns = [*_AGES]
+    patterns = [*_ages_stated()]
     if age_years is not None:
         bare = rf"(?P<n>{age_years:g})(?=\s*(?:[.,;)]|and\b|$))"
         patterns.append(re.compile(rf"(?:(?<=\bis )|(?<=[,;(])\s*){bare}"))
@@ -92,8 +99,8 @@ def _found(pattern: re.Pattern[str], text: str) -> list[re.Match[str]]:
 
 def _stated(text: str) -> list[re.Match[str]]:
     """Return the ages in a text, likeliest of the patient first: plain ones by place, others, then those of a thing."""
-    plain = [match for pattern in _PLAIN_AGES for match in _found(pattern, text)]
-    others = [match for pattern in _OTHER_AGES for match in _found(pattern, text)]
+    plain = [match for pattern in _patterns_of("plain_ages") for match in _found(pattern, text)]
+    others = [match for pattern in _patterns_of("other_ages") for match in _found(pattern, text)]
     return sorted([*sorted(plain, key=re.Match.start), *others], key=_of_a_thing)
 
 
@@ -145,7 +152,7 @@ def _number(stated: str) -> float:
 
 
 def _sex(text: str, brief: bool) -> Sex | None:
-    for pattern in _SEX_STATED:
+    for pattern in _patterns_of("sexes"):
         if match := pattern.search(text):
             return _sex_of(match)
     if brief:

@@ -33,7 +33,6 @@ _KIN, _HAD, _OF_ONESELF = (
 )
 _LISTS = data_file("nodes.reconstruction", "verbatim")["list"]
 _BETWEEN = frozenset(_LISTS["between"])
-_TELLING = frozenset(map(stem, _LISTS["telling"].split()))
 _TOLD_BY_PHYSICIAN = {"physical_examination", "test_results"}
 _TOLD_BY_PATIENT = {"person", "past_history", "medications", "allergies", "personal_history", "family_history"}
 _SIDES = frozenset({"left", "right"})
@@ -85,6 +84,12 @@ class _Part:
         return found
 
 
+@cache
+def _telling() -> frozenset[str]:
+    """Return the stems of courtesies that may tell something."""
+    return frozenset(map(stem, _LISTS["telling"].split()))
+
+
 def _lines(told: Told) -> list[tuple[str, str]]:
     """Return the lines of the note, each with its section."""
     sections = read_sections(told.dialogue.note, told.language)
@@ -116,7 +121,7 @@ def changed(told: Told) -> Iterator[Finding]:
     closing = min(starts, default=len(told.dialogue.messages))
     for (number, role, part), found in zip(stated, matches, strict=True):
         of_history = _KIN.search(part.text) or (role == PATIENT and _OF_ONESELF.search(part.text))
-        added = (number > closing and not of_history) or part.stems <= courtesies() - _TELLING
+        added = (number > closing and not of_history) or part.stems <= courtesies() - _telling()
         if not found and added and not by_rules:
             continue
         if not found:

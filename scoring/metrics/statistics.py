@@ -139,6 +139,8 @@ def _pulls(values: Sequence[float], cases: Sequence[Hashable]) -> dict[Hashable,
     if not all(math.isfinite(value) for value in values):
         raise ValueError(f"a score must be a finite number: {next(v for v in values if not math.isfinite(v))}")
     mean = fmean(values)
+    if len(set(cases)) == len(cases):
+        return {case: (value - mean) / len(values) for value, case in zip(values, cases, strict=True)}
     residuals: dict[Hashable, list[float]] = {}
     for value, case in zip(values, cases, strict=True):
         residuals.setdefault(case, []).append(value - mean)

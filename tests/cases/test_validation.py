@@ -1,9 +1,12 @@
+import os
+import threading
 from pathlib import Path
 
 import pytest
 from pydantic import BaseModel, TypeAdapter, ValidationError, field_validator
 
-from cases.files import Problem, shortened
+from cases import CaseFileError, load_cases
+from cases.files import Problem, each_case, shortened
 from cases.validation import faults, in_a_line, unreadable
 
 
@@ -54,6 +57,28 @@ def test_a_file_that_cannot_be_read_is_told_without_codes_of_the_system() -> Non
     with pytest.raises(UnicodeDecodeError) as cut:
         b"\xff".decode()
     assert unreadable(cut.value) == "cannot be read (not UTF-8 at byte 0: invalid start byte)"
+
+
+def test_a_file_that_is_not_text_to_its_end_is_refused_as_a_whole(tmp_path: Path) -> None:
+    file = tmp_path / "cases.jsonl"
+    file.write_bytes(b"{}\n" * 10_000 + b"\xff\n")
+    for read in (load_cases, lambda source: list(each_case(source))):
+        with pytest.raises(CaseFileError) as refused:
+            read(file)
+        assert str(refused.value) == (
+            f"{file}: cannot be read (not UTF-8 at byte 30000: invalid start byte); expected UTF-8 JSON lines"
+        )
+
+
+def test_cases_may_come_through_a_pipe_which_can_be_read_once(tmp_path: Path) -> None:
+    text = b"".join(case.model_dump_json().encode() + b"\n" for case in load_cases() if not case.examinations.images)
+    os.mkfifo(pipe := tmp_path / "pipe")
+    writer = threading.Thread(target=pipe.write_bytes, args=(text,))
+    writer.start()
+    try:
+        assert [case.model_dump_json().encode() for case in load_cases(pipe)] == text.split(b"\n")[:-1]
+    finally:
+        writer.join()
 
 
 def test_what_types_say_is_read_in_this_place_alone() -> None:

@@ -12,7 +12,7 @@ from cases import load_cases
 from tests.support.fake_server import FakeServer, Fault, FaultPlan, _usage
 from tests.support.processes import stopped_when, to_its_end
 from tests.support.runs import IDS, SHORT, again, answered, asked, calls, outcomes, results, run, short, spec
-from wardround.config.selection import select_cases
+from wardround.config.selection import select
 from wardround.store.run_directory import RunDirectory
 
 pytestmark = pytest.mark.slow
@@ -181,7 +181,7 @@ def test_an_interrupted_run_says_how_to_go_on_and_goes_on(tmp_path: Path, sign: 
 
 def test_a_second_process_in_the_same_place_is_refused_and_the_first_is_not_disturbed(tmp_path: Path) -> None:
     experiment = short(limit=1)
-    with RunDirectory(tmp_path).opened(experiment, select_cases(experiment.data)):
+    with RunDirectory(tmp_path).opened(experiment, select(experiment.data).items):
         refused = to_its_end(command(None, tmp_path, IDS[:1]))
         assert refused.returncode == 2 and "another process is using this directory" in refused.stderr
         assert not (tmp_path / "results.jsonl").exists()

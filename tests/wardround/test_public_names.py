@@ -16,6 +16,7 @@ import wardround as wr
 from wardround.config.experiment import ConfigurationError
 
 HEAVY = ("torch", "chromadb", "langgraph", "langchain_core", "pandas", "numpy", "pydantic", "matplotlib")
+NEEDED_LATER = ("torch", "chromadb", "jinja2", "openai", "langchain_openai", "snowballstemmer", "scipy", "pandas")
 SHORT = {"retrieval": False, "general_agents": 1, "discussion_rounds": 1, "feedback": "off", "max_turns": 2}
 
 
@@ -49,6 +50,13 @@ HELP = "import sys; sys.argv = ['wardround', '--help']; from wardround.cli impor
 @pytest.mark.parametrize("program", ["import wardround", HELP], ids=["import", "help"])
 def test_nothing_heavy_is_loaded_before_it_is_needed(program: str) -> None:
     told = f"import atexit, sys; atexit.register(lambda: print([m for m in {HEAVY} if m in sys.modules])); {program}"
+    ended = subprocess.run([sys.executable, "-c", told], capture_output=True, text=True, check=True)
+    assert ended.stdout.splitlines()[-1] == "[]"
+
+
+@pytest.mark.slow
+def test_building_the_graphs_loads_nothing_that_only_a_step_or_a_score_needs() -> None:
+    told = f"import graphs, sys; print([m for m in {NEEDED_LATER} if m in sys.modules])"
     ended = subprocess.run([sys.executable, "-c", told], capture_output=True, text=True, check=True)
     assert ended.stdout.splitlines()[-1] == "[]"
 

@@ -137,6 +137,8 @@ def failed_as_wrong(results: Sequence[Result], suite: Suite) -> dict[str, Estima
     """
     results = [result for result in results if result.termination != "sex_bound"]  # refused, so never asked
     scored = [result for result in results if result.scored]
+    if len(scored) == len(results) and not any(result.judges_failed for result in results):
+        return {}
 
     def judge_failed(result: Result, name: str) -> bool:
         return result.unscored.get(name, "").startswith(JUDGE_FAILED)

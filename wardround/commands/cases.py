@@ -223,7 +223,8 @@ def sample(
     if out:
         not_over(out, *sources)
     try:
-        drawn = select(Data(notes=sources[0] if len(sources) == 1 else sources, limit=limit, shuffle=shuffle)).items
+        data = Data(notes=sources[0] if len(sources) == 1 else sources, limit=limit, shuffle=shuffle)
+        drawn = [held.item for held in select(data).items]
     except CaseFileError as error:
         refuse_file(", ".join(sources), error.problems)
     lacks = {note.id: lacking(note) for note in drawn if isinstance(note, Note)}

@@ -1,14 +1,13 @@
 """Checks before the first call: each language has its prompts, each model can be built, each server has its model."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import fields, is_dataclass
 from difflib import get_close_matches
 from fnmatch import fnmatchcase
 from typing import Any, get_type_hints
 from urllib.parse import urlsplit
 
-from cases import Case
 from cases.notes import Note
 from graphs.asked_roles import roles_asked
 from graphs.catalogue import Graph
@@ -21,35 +20,39 @@ from llm.rehearsal import is_rehearsal
 from llm.specs import WITHOUT_MODEL
 from nodes.context import Context
 from prompts import PromptError, check_language, load_prompt
-from prompts.folders import OURS, languages
+from prompts.folders import OURS
+from prompts.folders import languages as known_languages
 from wardround.config.experiment import ConfigurationError
+from wardround.config.selection import Held
 
 _SECONDS = 5.0  # to list a server's models
 _SHOWN = 10  # names of a server's models in an error
 
 
-def check_languages(items: Sequence[Case | Note], context: Context) -> None:
+def check_languages(languages: Collection[str], context: Context) -> None:
     """Check that all prompts and words exist in the languages of the cases or notes, and in the set language.
 
     Raises:
         ConfigurationError: a language has no folder of prompts, or its folder is incomplete.
     """
     chosen = [context.language] if context.language else []
-    for language in sorted({*chosen, *(item.language for item in items)}):
+    for language in sorted({*chosen, *languages}):
         try:
             check_language(language)
         except PromptError as error:
             raise ConfigurationError(f"language: {error}") from error
 
 
-def check_own_prompts(graph: Graph, items: Sequence[Case | Note], context: Context) -> None:
+def check_own_prompts(graph: Graph, languages: Collection[str], context: Context) -> None:
     """Check that the roles of plug-ins have their prompts, and that their views have the fields which these use.
+
+    ``languages`` are those of the cases or notes.
 
     Raises:
         ConfigurationError: a prompt is missing in the language of a case, its view lacks a variable, or another role
             asked at the same stage has the same name.
     """
-    languages_used = {context.language} if context.language else {item.language for item in items}
+    languages_used = {context.language} if context.language else languages
     asked = list(roles_asked(graph, context))
     for role, stage in asked:
         if not _is_ours(role.prompt) and any(
@@ -78,7 +81,7 @@ def check_own_prompts(graph: Graph, items: Sequence[Case | Note], context: Conte
 
 
 def _is_ours(prompt: str) -> bool:
-    return any((OURS / language / f"{prompt}.md").is_file() for language in languages())
+    return any((OURS / language / f"{prompt}.md").is_file() for language in known_languages())
 
 
 def _hints(function: Any) -> dict[str, Any]:
@@ -89,7 +92,7 @@ def _hints(function: Any) -> dict[str, Any]:
         return {}
 
 
-def check_lengths(items: Sequence[Case | Note], context: Context) -> None:
+def check_lengths(items: Sequence[Held], context: Context) -> None:
     """Check that each case's record, which the patient's model reads whole, fits the model's context length.
 
     Raises:
@@ -99,7 +102,7 @@ def check_lengths(items: Sequence[Case | Note], context: Context) -> None:
         length = context.block(name).context_length
         if length is None or role.rpartition(".")[2] not in ("default", "patient"):
             continue
-        for item in items:
+        for item in (held.item for held in items):
             record = item.text if isinstance(item, Note) else " ".join(map(str, dict(item.patient).values()))
             if (needed := tokens(record)) > length:
                 raise ConfigurationError(

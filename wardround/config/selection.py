@@ -2,18 +2,48 @@
 
 import difflib
 import random
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from cases import Case, load_cases
-from cases.files import BUILTIN
+from cases import Case
+from cases.case import Split
+from cases.files import BUILTIN, each_case
 from cases.note_files import read_notes
 from cases.notes import Note, lacking, note_of
 from cases.vocabulary import SUB_DEPARTMENTS
 from wardround.config.experiment import ConfigurationError, Data
 
 Item = Case | Note  # what a run puts through its graph
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """A selected case or note, held as JSON until it is its turn: a quarter of the memory, for thousands of them."""
+
+    id: str
+    language: str
+    split: Split | None
+    folder: str
+    pictures: tuple[Path, ...]
+    json: bytes
+    of_note: bool = False
+
+    @classmethod
+    def of(cls, item: Item) -> "Held":
+        """Hold a case or a note."""
+        json = item.model_dump_json().encode()
+        if isinstance(item, Note):
+            return cls(item.id, item.language, None, "", (), json, of_note=True)
+        pictures = tuple(Path(item.folder, image.file) for image in item.examinations.images)
+        return cls(item.id, item.language, item.split, item.folder, pictures, json)
+
+    @property
+    def item(self) -> Item:
+        """The case or note."""
+        if self.of_note:
+            return Note.model_validate_json(self.json)
+        return Case.model_validate_json(self.json).model_copy(update={"folder": self.folder})
 
 
 @dataclass(frozen=True)
@@ -23,19 +53,24 @@ class Selection:
     ``sub_departments`` is None if all of them are built in.
     """
 
-    items: Sequence[Item]
+    items: Sequence[Held]
     sub_departments: dict[str, list[str]] | None = None
 
 
 def select_cases(data: Data) -> list[Case]:
-    """Return the cases of an experiment; see :func:`select`.
+    """Return the cases of an experiment; see :func:`held_cases`."""
+    return [item for held in held_cases(data) if isinstance(item := held.item, Case)]
+
+
+def held_cases(data: Data) -> Sequence[Held]:
+    """Return the cases of an experiment, held as JSON; see :func:`select`.
 
     Raises:
         ConfigurationError: as there, or the experiment is run on notes.
     """
     if data.notes is not None:
         raise ConfigurationError(f"data.notes: {data.notes} has notes, but cases are needed; set data.cases instead")
-    return [item for item in select(data).items if isinstance(item, Case)]
+    return select(data).items
 
 
 def select(data: Data) -> Selection:
@@ -47,19 +82,25 @@ def select(data: Data) -> Selection:
     """
     if data.notes is not None:
         source = data.notes if isinstance(data.notes, str) else ", ".join(data.notes)
-        return Selection(_chosen(read_notes(data.notes), data, source, ""))
-    all_cases = load_cases(data.cases)
+        return Selection(_chosen(list(map(Held.of, read_notes(data.notes))), data, source, ""))
+    split = data.split or ("test" if data.cases == BUILTIN and not data.case_ids else None)
+    enough = data.limit if data.shuffle is None and not data.case_ids else None  # the first are taken
+    cases: list[Held] = []
+    by_department: dict[str, set[str]] = {}
+    for case in each_case(data.cases):
+        if case.key.department:
+            by_department.setdefault(case.key.department, set()).update(case.key.sub_departments)
+        if split in (None, case.split) and (enough is None or len(cases) < enough):
+            cases.append(Held.of(case))
     if data.terms is not None and not Path(data.terms).is_file():
         raise ConfigurationError(
             f"data.terms: {data.terms}: file not found; expected an .xls or .csv file of ICD-10 names"
         )
-    split = data.split or ("test" if data.cases == BUILTIN and not data.case_ids else None)
-    cases = [case for case in all_cases if split in (None, case.split)]
     in_split = f" (split {split!r})" if split else ""
-    return Selection(_chosen(cases, data, data.cases, in_split), _own_sub_departments(all_cases))
+    return Selection(_chosen(cases, data, data.cases, in_split), _own_sub_departments(by_department))
 
 
-def _chosen(items: Sequence[Item], data: Data, source: str, in_split: str) -> Sequence[Item]:
+def _chosen(items: Sequence[Held], data: Data, source: str, in_split: str) -> Sequence[Held]:
     """Return the items with the given ids, or the first ``limit`` items."""
     if data.case_ids:
         by_id = {item.id: item for item in items}
@@ -74,7 +115,7 @@ def _chosen(items: Sequence[Item], data: Data, source: str, in_split: str) -> Se
         items = random.Random(data.shuffle).sample(items, len(items))
     items = items[: data.limit]
     if data.sufficient:
-        items = [item for item in items if not lacking(item if isinstance(item, Note) else note_of(item))]
+        items = [held for held in items if not lacking(_as_note(held.item))]
         if not items:
             raise ConfigurationError(
                 f"data.sufficient: nothing selected from {source} has a complaint, a history and results"
@@ -82,15 +123,15 @@ def _chosen(items: Sequence[Item], data: Data, source: str, in_split: str) -> Se
     return items
 
 
-def _own_sub_departments(cases: Sequence[Case]) -> dict[str, list[str]] | None:
+def _as_note(item: Item) -> Note:
+    return item if isinstance(item, Note) else note_of(item)
+
+
+def _own_sub_departments(by_department: Mapping[str, Collection[str]]) -> dict[str, list[str]] | None:
     """Return a data set's own second-level departments, by department; None if all are built in.
 
     MedChain's list is not published, so it is collected from the answer keys of the whole file.
     """
-    by_department: dict[str, set[str]] = {}
-    for case in cases:
-        if case.key.department:
-            by_department.setdefault(case.key.department, set()).update(case.key.sub_departments)
     if all(name in SUB_DEPARTMENTS.names for names in by_department.values() for name in names):
         return None
     return {department: sorted(names) for department, names in sorted(by_department.items()) if names}

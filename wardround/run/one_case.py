@@ -26,7 +26,7 @@ from scoring.consultation import ConsultationAnswers
 from scoring.mvme.disease_entities import split_case
 from scoring.suite import SUITES
 from wardround.config.experiment import Experiment
-from wardround.config.selection import Item
+from wardround.config.selection import Held, Item
 from wardround.run.checkpoints import run_thread
 from wardround.run.faults import described, fault, termination_of
 from wardround.run.outages import outlasting
@@ -40,13 +40,18 @@ class Attempt(NamedTuple):
     """One case (or note) in one epoch, and its position in the order of the run."""
 
     position: int
-    item: Item
+    held: Held
     epoch: int
 
     @property
     def key(self) -> tuple[str, int]:
         """What identifies it in the run: case id and epoch."""
-        return self.item.id, self.epoch
+        return self.held.id, self.epoch
+
+    @property
+    def item(self) -> Item:
+        """The case or note."""
+        return self.held.item
 
 
 @dataclass(frozen=True)
@@ -71,6 +76,7 @@ async def run_case(
             would succeed.
     """
     started = time.perf_counter()
+    item = attempt.item
     limits = experiment.limits
     overrides = {"position": attempt.position, "trace_file": str(trace_file)}
     context = context.in_epoch(attempt.epoch).model_copy(update=overrides)
@@ -79,7 +85,7 @@ async def run_case(
     course = None
     outline = Trace()
     try:
-        with journal(trace_file), telling_of(case_id=attempt.item.id, epoch=attempt.epoch):
+        with journal(trace_file), telling_of(case_id=item.id, epoch=attempt.epoch):
             tell("case_started")
             own_calls = (call for call in read_trace(trace_file).calls if not is_judging(call.stage))
             case_meter = Meter.of([Trace(calls=tuple(own_calls))], "case", limits.case, limits.roles)
@@ -87,14 +93,14 @@ async def run_case(
             try:
                 with metering(case_meter, meter):
                     final = await outlasting(
-                        lambda: _run_graph(experiment, graph, attempt, thread, context), context.max_outage
+                        lambda: _run_graph(experiment, graph, item, thread, context), context.max_outage
                     )
             except LimitError as error:
                 limit_error = error  # the case is scored with what it has
                 final = dict((await graph.aget_state({"configurable": {"thread_id": thread}})).values)
             outline = final.get("trace") or outline
             with metering(meter.without_limits()):
-                outcome = await _scored(experiment, attempt.item, final, context)
+                outcome = await _scored(experiment, item, final, context)
         if limit_error is not None:
             outcome |= {"termination": limit_error.reason, "error": described(limit_error)}
         elif context.grow != "off":
@@ -109,7 +115,7 @@ async def run_case(
         outcome = failure(experiment, attempt, "memory_error", str(error))
     except Exception as error:
         outcome = failure(experiment, attempt, termination_of(error), fault(error))
-    outcome |= {"seconds": time.perf_counter() - started, "language": context.language or attempt.item.language}
+    outcome |= {"seconds": time.perf_counter() - started, "language": context.language or item.language}
     return Outcome(result_of(attempt, trace_file, outline, **outcome), course)
 
 
@@ -124,7 +130,7 @@ def result_of(attempt: Attempt, trace_file: Path, outline: Trace | None = None, 
     """Return the result line of a case: how it ended, with what its trace says it used."""
     trace = merge_traces(outline, read_trace(trace_file))  # a line of the trace may have been damaged since
     return Result(
-        case_id=attempt.item.id,
+        case_id=attempt.held.id,
         epoch=attempt.epoch,
         tokens=trace.tokens,
         cost=trace.cost,
@@ -139,14 +145,12 @@ def result_of(attempt: Attempt, trace_file: Path, outline: Trace | None = None, 
 
 def thread_of(attempt: Attempt, run: str) -> str:
     """Return the thread id of a case's checkpoints; it starts with the run's, as runs may share a database."""
-    return f"{run}/{attempt.item.id}#{attempt.epoch}"
+    return f"{run}/{attempt.held.id}#{attempt.epoch}"
 
 
-async def _run_graph(
-    experiment: Experiment, graph: Graph, attempt: Attempt, thread: str, context: Context
-) -> dict[str, Any]:
+async def _run_graph(experiment: Experiment, graph: Graph, item: Item, thread: str, context: Context) -> dict[str, Any]:
     """Return the final state; a case that was finished but not scored is not run again."""
-    beginning = {"note" if isinstance(attempt.item, Note) else "case": attempt.item}
+    beginning = {"note" if isinstance(item, Note) else "case": item}
     final, was_finished = await run_thread(graph, thread, beginning, context, TASKS[experiment.graph].last)
     if was_finished and context.grow != "off":
         await add_to_memory(final["follow_up"].course, context)

@@ -9,7 +9,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from cases import Case
 from llm.events import tell
 from llm.prices import unpriced
 from nodes.context import Context
@@ -19,7 +18,7 @@ from scoring.suite import SUITES
 from wardround.analysis.summary import summarise_results
 from wardround.config.experiment import ConfigurationError, Experiment
 from wardround.config.preflight import check_languages, check_lengths, check_own_prompts, check_servers
-from wardround.config.selection import Item, select
+from wardround.config.selection import Held, select
 from wardround.run.checkpoints import check_checkpoints
 from wardround.run.engines.local import run_here
 from wardround.run.engines.work import RunCases
@@ -57,8 +56,9 @@ async def _run(experiment: Experiment, out: Path, on_result: OnResult | None) ->
     context = experiment.context
     if context.sub_departments is None:
         context = context.model_copy(update={"sub_departments": selected.sub_departments})
-    check_languages(selected.items, context)
-    check_own_prompts(TASKS[experiment.graph].graph(context), selected.items, context)
+    languages = {item.language for item in selected.items}
+    check_languages(languages, context)
+    check_own_prompts(TASKS[experiment.graph].graph(context), languages, context)
     check_lengths(selected.items, context)
     await check_servers(context)
     if experiment.limits_cost and (unknown := unpriced(context.models, context)):
@@ -68,7 +68,7 @@ async def _run(experiment: Experiment, out: Path, on_result: OnResult | None) ->
     await check_checkpoints(experiment.run.checkpoints)
     memory = await _memory_of(context)
     if memory and not context.memory.startswith(BUILTIN):  # the built-in memory documents its languages
-        warn_of_languages(context.embedding, {item.language for item in selected.items})
+        warn_of_languages(context.embedding, languages)
     remembered = await asyncio.to_thread(_verified_counts, memory, selected.items) if memory else None
     if remembered == {} and context.grow == "off":
         raise ConfigurationError(
@@ -149,7 +149,7 @@ class _Reporter:
         tell("case_ended", **facts, done=done, total=total, scores_so_far=means)
 
 
-def _engine(experiment: Experiment, context: Context, items: Sequence[Item]) -> AbstractAsyncContextManager[RunCases]:
+def _engine(experiment: Experiment, context: Context, items: Sequence[Held]) -> AbstractAsyncContextManager[RunCases]:
     """Return the engine of the run. The Ray engine refuses what it cannot run before anything is written."""
     if experiment.run.engine == "local":
         return nullcontext(partial(run_here, experiment))
@@ -158,7 +158,7 @@ def _engine(experiment: Experiment, context: Context, items: Sequence[Item]) -> 
     return open_cluster(experiment, context, items)
 
 
-def _attempts(experiment: Experiment, items: Sequence[Item]) -> Iterator[Attempt]:
+def _attempts(experiment: Experiment, items: Sequence[Held]) -> Iterator[Attempt]:
     for epoch in range(experiment.epochs):
         for position, item in enumerate(items, start=epoch * len(items)):
             yield Attempt(position, item, epoch)
@@ -171,13 +171,13 @@ async def _memory_of(context: Context) -> Memory | None:
     return await asyncio.to_thread(open_memory, context.memory, context.embedding)
 
 
-def _verified_counts(memory: Memory, items: Sequence[Item]) -> dict[str, int]:
+def _verified_counts(memory: Memory, items: Sequence[Held]) -> dict[str, int]:
     """Count the verified cases in the memory by department.
 
     Raises:
         ConfigurationError: the memory holds cases of the run's test split (or of no split) with their answer keys.
     """
-    tested = [item.id for item in items if isinstance(item, Case) and item.split in (None, "test")]
+    tested = [item.id for item in items if not item.of_note and item.split in (None, "test")]
     if not memory.location.startswith(BUILTIN) and (known := sorted(memory.holds(tested))):
         raise ConfigurationError(
             f"workflow.memory: {memory.location} contains {len(known)} of the cases of this run ({known[0]}, ...) with "

@@ -9,13 +9,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from cases import Case
 from llm.build import without_seed
 from llm.checksums import CHECKSUM, checksum, unsealed
 from llm.prices import price_source
 from wardround.config.experiment import Experiment
 from wardround.config.overlay import prompts_in_use
-from wardround.config.selection import Item
+from wardround.config.selection import Held
 from wardround.plugins import record_plugins
 from wardround.store.durable_lines import DAMAGED
 from wardround.store.provenance import git_state, versions, write_whole
@@ -35,7 +34,7 @@ _PACKAGES = (
 
 
 def manifest_of(
-    experiment: Experiment, items: Sequence[Item], remembered: Mapping[str, int] | None = None
+    experiment: Experiment, items: Sequence[Held], remembered: Mapping[str, int] | None = None
 ) -> dict[str, Any]:
     """Return what the results depend on: configuration, versions, prompts, plug-ins and data.
 
@@ -146,18 +145,12 @@ def mend_manifest(root: Path) -> list[str]:
     return [f"{file}: {why}" for file, why in faults.items()]
 
 
-def pictures_of(items: Sequence[Item]) -> list[Path]:
-    """Return the files of all pictures."""
-    cases = (item for item in items if isinstance(item, Case))
-    return [Path(case.folder, image.file) for case in cases for image in case.examinations.images]
-
-
-def _fingerprint(items: Sequence[Item]) -> str:
+def _fingerprint(items: Sequence[Held]) -> str:
     """Return a hash of the cases and their pictures."""
     digest = hashlib.sha256()
     for at, item in enumerate(items):
-        digest.update((("\n" if at else "") + item.model_dump_json()).encode())
-    for picture in pictures_of(items):
+        digest.update((b"\n" if at else b"") + item.json)
+    for picture in (picture for item in items for picture in item.pictures):
         digest.update(hashlib.sha256(picture.read_bytes()).digest())
     return digest.hexdigest()[:32]
 

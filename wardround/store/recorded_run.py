@@ -18,7 +18,7 @@ from scoring.metrics.statistics import Estimate
 from scoring.suite import SUITES, Suite
 from wardround.analysis.summary import estimate_scores, failed_as_wrong, models_of
 from wardround.config.experiment import ConfigurationError, Experiment
-from wardround.config.selection import select_cases
+from wardround.config.selection import held_cases
 from wardround.plugins import is_own, record_plugins
 from wardround.run.sweep import run_order
 from wardround.store.manifest import MANIFEST, is_run, manifest_of, planned, read_manifest
@@ -127,10 +127,10 @@ class RecordedRun:
             ConfigurationError: they have changed since the run.
             CaseFileError: the case file cannot be read.
         """
-        cases = select_cases(self.experiment.data)
-        if manifest_of(self.experiment, cases)["data"] != self.manifest["data"]:
+        items = held_cases(self.experiment.data)
+        if manifest_of(self.experiment, items)["data"] != self.manifest["data"]:
             raise ConfigurationError(f"{self.path}: the cases have changed since the run")
-        return {case.id: case for case in cases}
+        return {item.id: item for held in items if isinstance(item := held.item, Case)}
 
     def in_its_words(self) -> AbstractContextManager[None]:
         """Lay the run's own folder of prompts over ours, as it may hold a language, unless another one was named."""

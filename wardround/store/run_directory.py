@@ -23,7 +23,7 @@ from scoring.clini_eval.dialogue import ReconstructionAnswers
 from scoring.consultation import ConsultationAnswers
 from scoring.medchain.answers import Answers
 from wardround.config.experiment import ConfigurationError, Experiment
-from wardround.config.selection import Item
+from wardround.config.selection import Held
 from wardround.store.durable_lines import (
     DAMAGED,
     Reader,
@@ -47,7 +47,7 @@ from wardround.store.manifest import (
     write_manifest,
 )
 from wardround.store.provenance import differences, write_json
-from wardround.store.traces import pack, packed_fault, traces_in, unpack
+from wardround.store.traces import pack, packed_fault, plain_traces, traces_in, unpack
 
 LIMIT = "_limit"  # suffix of the termination of a case that was stopped at a limit
 LIMIT_OF_RUN = "run_"
@@ -130,6 +130,10 @@ class Result(BaseModel):
 _RESULT = TypeAdapter(Result)
 
 
+def _without_answers(result: Result) -> Result:
+    return result.model_copy(update={"answers": None})
+
+
 def read_result(line: str) -> Result:
     """Parse a result line.
 
@@ -156,10 +160,11 @@ class RunDirectory:
         self.results_file = path / "results.jsonl"
         self._pseudo_cases = path / "pseudo_cases.jsonl"
         self._options = path / "options.jsonl"
+        self._recorded: dict[tuple[str, int], Result] | None = None  # while opened: the results, without answers
 
     @contextlib.contextmanager
     def opened(
-        self, experiment: Experiment, items: Sequence[Item], remembered: Mapping[str, int] | None = None
+        self, experiment: Experiment, items: Sequence[Held], remembered: Mapping[str, int] | None = None
     ) -> Iterator["RunDirectory"]:
         """Lock the directory for a run of this experiment; create it if missing, resume it if it holds the same run.
 
@@ -170,12 +175,16 @@ class RunDirectory:
         with self.held():
             try:
                 self._check_manifest(manifest_of(experiment, items, remembered))
+                self._recorded = {}
                 self._warn(self.mend_records(planned))
-                for file in self.trace_files():
+                for file in plain_traces(self.traces):
                     drop_cut_line(file)
             except OSError as error:
                 raise ConfigurationError(f"--out {self.path}: cannot be written: {error.strerror or error}") from error
-            yield self
+            try:
+                yield self
+            finally:
+                self._recorded = None
 
     @property
     def has_records(self) -> bool:
@@ -201,7 +210,9 @@ class RunDirectory:
 
     def results(self) -> list[Result]:
         """Return the results so far without their answers, which make up most of them."""
-        return [one.model_copy(update={"answers": None}) for one in self.each_result()]
+        if self._recorded is not None:
+            return list(self._recorded.values())
+        return [_without_answers(one) for one in self.each_result()]
 
     def resume(self, *, growing: bool = False, retry_failed: bool = False) -> set[tuple[str, int]]:
         """Return the finished cases (id, epoch), and remove the results of the others, which are tried again.
@@ -210,21 +221,22 @@ class RunDirectory:
             growing: whether each case leaves a pseudo-case; if a case's own is lost, it is run again, from its trace.
             retry_failed: whether to retry also cases that failed for good, or whose judges did.
         """
-        recorded = 0
-        finished: set[tuple[str, int]] = set()
-        completed = Counter[str]()
-        for result in self.each_result():
-            recorded += 1
-            completed.update([result.case_id] if result.termination == "completed" else [])
-            if result.final and (not retry_failed or (result.scored and not result.judges_failed)):
-                finished.add(result.key)
+        recorded = self.results()
+        finished = {
+            result.key
+            for result in recorded
+            if result.final and (not retry_failed or (result.scored and not result.judges_failed))
+        }
         if growing:
+            completed = Counter(result.case_id for result in recorded if result.termination == "completed")
             without_course = completed - Counter(json.loads(course)["id"] for course in self.remembered())
             finished = {key for key in finished if key[0] not in without_course}
         with writing(self.path):
-            if len(finished) < recorded:
+            if len(finished) < len(recorded):
                 keep_lines(self.results_file, lambda _, line: read_result(line.decode()).key in finished)
-            self._warn(self.mend_traces({self.trace_file(*key) for key in finished}))
+            self._warn(self.mend_traces({_trace_name(*key) for key in finished}))
+        if self._recorded is not None:
+            self._recorded = {result.key: result for result in recorded if result.key in finished}
         return finished
 
     def mend_records(self, planned: Collection[tuple[str, int]] | None = None) -> list[str]:
@@ -238,12 +250,10 @@ class RunDirectory:
         readers, folder = self._readers(planned).items(), self.path / DAMAGED
         return [fault for file, read in readers for fault in mend_lines(file, read, folder)]
 
-    def mend_traces(self, but: Collection[Path] = ()) -> list[str]:
-        """Do the same for the trace files, except those in ``but``, and unpack them; lost calls are asked again."""
+    def mend_traces(self, but: Collection[str] = ()) -> list[str]:
+        """Do the same for the trace files, except for names in ``but``, and unpack them; lost calls are asked again."""
         faults, folder = [], self.path / DAMAGED / "traces"
-        for file in self.trace_files():
-            if file in but:
-                continue
+        for file in traces_in(self.traces, but):
             if fault := packed_fault(file):
                 faults.append(fault)
                 folder.mkdir(parents=True, exist_ok=True)
@@ -255,7 +265,7 @@ class RunDirectory:
     def mend_packed(self) -> list[str]:
         """Do the same for damaged trace files only; whole packed ones stay packed."""
         files = self.trace_files()
-        return self.mend_traces({file for file in files if kept_at(file) != file and not packed_fault(file)})
+        return self.mend_traces({file.name for file in files if kept_at(file) != file and not packed_fault(file)})
 
     def told(self) -> Iterator[Result]:
         """Yield the results of all readable lines, skipping damaged ones."""
@@ -274,9 +284,12 @@ class RunDirectory:
 
     def _readers(self, planned: Collection[tuple[str, int]] | None) -> dict[Path, Reader]:
         def result_key(line: str) -> tuple[str, int]:
-            key = self.read_line(line.encode()).key
+            result = self.read_line(line.encode())
+            key = result.key
             if planned is not None and key not in planned:
                 raise ValueError(f"is for {key[0]}, epoch {key[1]}, which is not part of this run")
+            if self._recorded is not None:
+                self._recorded.setdefault(key, _without_answers(result))
             return key
 
         return {self.results_file: result_key, self._pseudo_cases: _read_json, self._options: _read_json}
@@ -302,16 +315,14 @@ class RunDirectory:
         """Append one result durably; the trace of a final case is packed."""
         with writing(self.path):
             append_sealed(self.results_file, result.model_copy(update={"run": self.run}))
+            if self._recorded is not None:
+                self._recorded[result.key] = _without_answers(result)
             if result.final:
                 pack(self.trace_file(*result.key))
 
     def trace_file(self, case_id: str, epoch: int) -> Path:
         """Return the file for the calls of a case."""
-        safe = re.sub(r"[^\w.-]", "_", case_id)[:80]
-        safe = safe.encode("utf-8", "replace")[:_LONGEST_NAME].decode("utf-8", "ignore")
-        if safe != case_id:
-            safe += "-" + hashlib.sha256(case_id.encode("utf-8", "surrogatepass")).hexdigest()[:8]
-        return self.traces / f"{safe}-{epoch}.jsonl"
+        return self.traces / _trace_name(case_id, epoch)
 
     def trace_files(self) -> list[Path]:
         """Return the trace files of every case that was started."""
@@ -405,6 +416,14 @@ class RunDirectory:
                 + (_SCORE_AGAIN if any(change.startswith("plugins") for change in changes) else "")
             )
         self._warn(mend_manifest(self.path))
+
+
+def _trace_name(case_id: str, epoch: int) -> str:
+    safe = re.sub(r"[^\w.-]", "_", case_id)[:80]
+    safe = safe.encode("utf-8", "replace")[:_LONGEST_NAME].decode("utf-8", "ignore")
+    if safe != case_id:
+        safe += "-" + hashlib.sha256(case_id.encode("utf-8", "surrogatepass")).hexdigest()[:8]
+    return f"{safe}-{epoch}.jsonl"
 
 
 def is_of_run(file: Path) -> bool:

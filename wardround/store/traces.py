@@ -4,7 +4,7 @@ import gzip
 import os
 import shutil
 import zlib
-from collections.abc import Iterable
+from collections.abc import Collection, Sequence
 from pathlib import Path
 
 from cases.files import replacing
@@ -17,16 +17,25 @@ def read_trace(file: Path) -> Trace:
     return read_calls(trace_lines(file))
 
 
-def traces_in(folder: Path) -> list[Path]:
-    """Return the traces of a folder, each by its name when unpacked."""
-    files = os.listdir(folder) if folder.is_dir() else ()
-    return [folder / name for name in sorted({file.removesuffix(".gz") for file in files}) if name.endswith(".jsonl")]
+def traces_in(folder: Path, but: Collection[str] = ()) -> list[Path]:
+    """Return the traces of a folder, each by its name when unpacked, except those with the names in ``but``."""
+    names = {file.removesuffix(".gz") for file in _listed(folder)}.difference(but)
+    return [folder / name for name in sorted(names) if name.endswith(".jsonl")]
 
 
-def run_meter(limits: Limits, traces: Iterable[Path]) -> Meter:
-    """Return a meter of what the run has used so far; the traces are read only if the run is limited."""
+def plain_traces(folder: Path) -> list[Path]:
+    """Return the traces of a folder that are not packed, or left beside their packed form by a kill."""
+    return [folder / name for name in _listed(folder) if name.endswith(".jsonl")]
+
+
+def _listed(folder: Path) -> Sequence[str]:
+    return os.listdir(folder) if folder.is_dir() else ()
+
+
+def run_meter(limits: Limits, folder: Path) -> Meter:
+    """Return a meter of what a run has used, by the traces in a folder; they are read only if the run is limited."""
     limited = limits != Limits()
-    return Meter.of((read_trace(file) for file in traces) if limited else (), "run", limits)
+    return Meter.of((read_trace(file) for file in traces_in(folder)) if limited else (), "run", limits)
 
 
 def pack(file: Path) -> None:

@@ -1,13 +1,15 @@
 """The cases of an experiment, and the departments that a data set brings along."""
 
+import tracemalloc
 from pathlib import Path
 
 import pytest
 
+from benchmarks.many_cases import write_cases
 from cases import CaseFileError, ExaminationRecord, load_cases, save_cases
-from cases.notes import Note
+from cases.notes import Note, note_of
 from wardround.config.experiment import ConfigurationError, Data
-from wardround.config.selection import select, select_cases
+from wardround.config.selection import Held, select, select_cases
 
 
 def test_of_the_built_in_cases_the_test_split_is_taken() -> None:
@@ -35,7 +37,9 @@ def test_case_ids_are_taken_from_any_split_in_their_order_and_once() -> None:
 def test_notes_are_taken_instead_of_cases_and_are_no_cases(tmp_path: Path) -> None:
     (tmp_path / "notes.jsonl").write_text('{"id": "a", "note": "Cough."}\n{"id": "b", "note": "Pain."}\n', "utf-8")
     data = Data(notes=str(tmp_path / "notes.jsonl"), limit=1)
-    assert [item.id for item in select(data).items] == ["a"] and all(isinstance(i, Note) for i in select(data).items)
+    assert [item.id for item in select(data).items] == ["a"] and all(
+        isinstance(held.item, Note) for held in select(data).items
+    )
     with pytest.raises(ConfigurationError, match="has notes, but cases are needed"):
         select_cases(data)
 
@@ -92,3 +96,26 @@ def test_a_shuffled_order_is_drawn_by_its_seed_before_the_first_so_many_are_take
     assert one == again != other and one != as_filed
     assert {case.id for case in one} == {case.id for case in as_filed}
     assert select_cases(Data(shuffle=1, limit=5)) == one[:5]
+
+
+def test_what_is_held_is_the_case_or_note_again_and_its_json_that_of_the_fingerprint() -> None:
+    for case in load_cases():
+        held = Held.of(case)
+        assert held.item == case and held.json.decode() == case.model_dump_json()
+        assert (held.id, held.language, held.split) == (case.id, case.language, case.split)
+        assert [picture.is_file() for picture in held.pictures] == [True] * len(case.examinations.images)
+        note = note_of(case)
+        assert Held.of(note).item == note and Held.of(note).json.decode() == note.model_dump_json()
+
+
+def test_a_thousand_cases_are_held_in_little_more_memory_than_their_file_takes(tmp_path: Path) -> None:
+    file = tmp_path / "cases.jsonl"
+    write_cases(file, 1_000)
+    select(Data(limit=1))  # what is kept for good is built before
+    tracemalloc.start()
+    try:
+        assert len(select(Data(cases=str(file))).items) == 1_000
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < 2 * file.stat().st_size

@@ -16,7 +16,7 @@ from llm.trace import trace_lines
 from tests.support.runs import outcomes, results, run, short
 from wardround.config.experiment import ConfigurationError, Experiment
 from wardround.config.experiment_file import Sweep
-from wardround.config.selection import select_cases
+from wardround.config.selection import Held, select
 from wardround.run.sweep import default_directory
 from wardround.store import manifest, run_directory
 from wardround.store.durable_lines import RunStoppedError
@@ -25,10 +25,11 @@ from wardround.store.provenance import write_whole
 from wardround.store.run_directory import Result, RunDirectory
 
 CASES = load_cases()[:2]
+HELD = list(map(Held.of, CASES))
 
 
-def open_once(path: Path, experiment: Experiment | None = None, cases: list[Case] = CASES) -> None:
-    with RunDirectory(path).opened(experiment or Experiment(), cases):
+def open_once(path: Path, experiment: Experiment | None = None, items: list[Held] = HELD) -> None:
+    with RunDirectory(path).opened(experiment or Experiment(), items):
         pass
 
 
@@ -89,17 +90,28 @@ def test_a_result_line_has_the_stable_keys(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("keep", [1, 40, -2])
 def test_a_cut_last_line_is_left_out_and_the_next_result_does_not_stick_to_it(tmp_path: Path, keep: int) -> None:
-    directory, cases = RunDirectory(tmp_path), [CASES[0].model_copy(update={"id": name}) for name in "abc"]
-    open_once(tmp_path, cases=cases)
+    directory, items = RunDirectory(tmp_path), [Held.of(CASES[0].model_copy(update={"id": name})) for name in "abc"]
+    open_once(tmp_path, items=items)
     directory.add(result("a"))
     line = result("b", error="发热").model_dump_json().encode()
     with (tmp_path / "results.jsonl").open("ab") as out:
         out.write(line[:keep])
     assert [one.case_id for one in directory.results()] == ["a"]
-    with directory.opened(Experiment(), cases):
+    with directory.opened(Experiment(), items):
         directory.add(result("c"))
+        assert [one.case_id for one in directory.results()] == ["a", "c"]
     assert [one.case_id for one in directory.results()] == ["a", "c"]
     assert [one.case_id for one in results(tmp_path)] == ["a", "c"]
+
+
+def test_a_run_that_is_resumed_reads_each_result_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It read them to find damage, then what was finished, then for the summary."""
+    before = run(short(limit=2), tmp_path)
+    read: list[str] = []
+    reader = run_directory.read_result
+    monkeypatch.setattr(run_directory, "read_result", lambda line: read.append(line) or reader(line))
+    assert run(short(limit=2), tmp_path) == before
+    assert sorted(read) == sorted((tmp_path / "results.jsonl").read_text("utf-8").splitlines())
 
 
 def test_a_line_cut_inside_of_a_letter_is_left_out(tmp_path: Path) -> None:
@@ -131,7 +143,7 @@ def test_a_cut_pseudo_case_is_left_out_and_the_next_does_not_stick_to_it(tmp_pat
     directory.remember(Note(text="first"))
     with (tmp_path / "pseudo_cases.jsonl").open("a") as out:
         out.write('{"text": "cu')
-    with directory.opened(Experiment(), CASES):
+    with directory.opened(Experiment(), HELD):
         directory.remember(Note(text="second"))
     assert [json.loads(line)["text"] for line in directory.remembered()] == ["first", "second"]
 
@@ -141,7 +153,7 @@ def test_a_cut_line_of_a_trace_does_not_stop_the_case(tmp_path: Path) -> None:
     run(short(limit=1), tmp_path / "whole")
     case_id = results(tmp_path / "whole")[0].case_id
     experiment = short(limit=1)
-    with RunDirectory(tmp_path / "cut").opened(experiment, select_cases(experiment.data)):
+    with RunDirectory(tmp_path / "cut").opened(experiment, select(experiment.data).items):
         cut = "".join(trace_lines(tmp_path / "whole" / "traces" / f"{case_id}-0.jsonl")).encode()[:300]
         (tmp_path / "cut" / "traces" / f"{case_id}-0.jsonl").write_bytes(cut + "热".encode()[:2])
     run(experiment, tmp_path / "cut")
@@ -178,7 +190,7 @@ def test_changed_data_is_refused(tmp_path: Path) -> None:
     open_once(tmp_path)
     patient = CASES[0].patient.model_copy(update={"chief_complaint": "Another complaint"})
     with pytest.raises(ConfigurationError, match=r"data\.fingerprint"):
-        open_once(tmp_path, cases=[CASES[0].model_copy(update={"patient": patient}), CASES[1]])
+        open_once(tmp_path, items=[Held.of(CASES[0].model_copy(update={"patient": patient})), HELD[1]])
 
 
 def test_a_changed_picture_is_refused(tmp_path: Path) -> None:
@@ -190,10 +202,10 @@ def test_a_changed_picture_is_refused(tmp_path: Path) -> None:
         folder=str(tmp_path),
     )
     (tmp_path / "a.png").write_bytes(b"one picture")
-    open_once(tmp_path / "out", cases=[case])
+    open_once(tmp_path / "out", items=[Held.of(case)])
     (tmp_path / "a.png").write_bytes(b"another one")
     with pytest.raises(ConfigurationError, match=r"data\.fingerprint"):
-        open_once(tmp_path / "out", cases=[case])
+        open_once(tmp_path / "out", items=[Held.of(case)])
 
 
 def test_a_changed_prompt_is_refused_by_its_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -219,7 +231,7 @@ def test_a_refused_run_leaves_the_manifest_and_the_lock_as_they_were(tmp_path: P
 
 
 def test_two_runs_in_one_directory_at_once_are_refused(tmp_path: Path) -> None:
-    with RunDirectory(tmp_path).opened(Experiment(), CASES), pytest.raises(ConfigurationError, match="another process"):
+    with RunDirectory(tmp_path).opened(Experiment(), HELD), pytest.raises(ConfigurationError, match="another process"):
         open_once(tmp_path)
     open_once(tmp_path)
 
@@ -275,7 +287,7 @@ def test_pseudo_cases_of_an_earlier_run_in_the_same_place_are_filed_apart(tmp_pa
     names = []
     for _ in range(2):
         for _ in range(2):  # the second time, the run is taken up
-            with RunDirectory(tmp_path).opened(Experiment(), CASES) as directory:
+            with RunDirectory(tmp_path).opened(Experiment(), HELD) as directory:
                 names.append(directory.run)
         (tmp_path / "manifest.json").unlink()
     assert names[0] == names[1] != names[2] == names[3] and all(names)
@@ -288,8 +300,8 @@ def test_the_same_experiment_comes_back_to_the_same_place_and_another_does_not()
 
 
 def test_a_manifest_does_not_depend_on_where_a_case_file_lies() -> None:
-    moved = [case.model_copy(update={"folder": case.folder + "/."}) for case in CASES]
-    assert manifest_of(Experiment(), moved)["data"] == manifest_of(Experiment(), CASES)["data"]
+    moved = [Held.of(case.model_copy(update={"folder": case.folder + "/."})) for case in CASES]
+    assert manifest_of(Experiment(), moved)["data"] == manifest_of(Experiment(), HELD)["data"]
 
 
 def test_a_file_that_a_full_disk_cuts_short_is_named_and_stays_as_it_was(

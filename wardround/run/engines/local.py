@@ -17,7 +17,7 @@ async def run_here(
     experiment: Experiment, directory: RunDirectory, context: Context, left: Sequence[Attempt], finish: Finish
 ) -> None:
     """Run what is left of an experiment."""
-    meter = await asyncio.to_thread(run_meter, experiment.limits.run, directory.trace_files())
+    meter = await asyncio.to_thread(run_meter, experiment.limits.run, directory.traces)
     async with open_checkpoints(experiment.run.checkpoints, directory.checkpoints) as checkpointer:
         graph = TASKS[experiment.graph].compiled(checkpointer, context)
         await forget_threads(checkpointer, context.run, {thread_of(attempt, context.run) for attempt in left})

@@ -12,7 +12,7 @@ from typing import Any
 from llm.egress import is_closed
 from nodes.context import Context
 from wardround.config.experiment import ConfigurationError, Experiment
-from wardround.config.selection import Item
+from wardround.config.selection import Held
 from wardround.run.checkpoints import forget_thread, forget_threads, serializer
 from wardround.run.engines.ray_writer import Writer
 from wardround.run.engines.work import Finish, RunCases, work_through
@@ -20,7 +20,6 @@ from wardround.run.engines.worker import Worker, environment
 from wardround.run.one_case import Attempt, Outcome, failure, result_of, thread_of
 from wardround.run.postgres import open_postgres
 from wardround.store.durable_lines import RunStoppedError
-from wardround.store.manifest import pictures_of
 from wardround.store.provenance import differences
 from wardround.store.run_directory import RunDirectory
 
@@ -34,7 +33,7 @@ _idle_loaded: object = None  # the plug-ins and prompts that idle workers have l
 
 
 @asynccontextmanager
-async def open_cluster(experiment: Experiment, context: Context, items: Sequence[Item]) -> AsyncIterator[RunCases]:
+async def open_cluster(experiment: Experiment, context: Context, items: Sequence[Held]) -> AsyncIterator[RunCases]:
     """Start workers on a cluster (or a local one) and check that each of them can run the cases.
 
     Raises:
@@ -261,11 +260,11 @@ def _start_writer(ray: Any) -> Any:
     return ray.remote(Writer).options(num_cpus=0, scheduling_strategy=here).remote()
 
 
-async def _check_workers(workers: Sequence[Any], items: Sequence[Item]) -> None:
+async def _check_workers(workers: Sequence[Any], items: Sequence[Held]) -> None:
     """Check that every worker can run the cases as this process would."""
     from ray.exceptions import RayError
 
-    pictures = [str(file) for file in pictures_of(items)]
+    pictures = [str(file) for item in items for file in item.pictures]
     ours = environment()
     try:
         found = await asyncio.gather(*(worker.look.remote(pictures) for worker in workers))

@@ -8,7 +8,7 @@ from typing import Any, Self
 from filelock import FileLock
 
 from llm.limits import Limits, Meter, Spent
-from wardround.store.traces import run_meter, traces_in
+from wardround.store.traces import run_meter
 
 _SECONDS = 60  # to wait for the writer of a killed driver to end
 
@@ -28,7 +28,7 @@ class Writer:
         self._traces = traces
         self._lock = FileLock(str(traces / ".lock"))
         self._lock.acquire(timeout=_SECONDS)
-        self._meter = run_meter(limits, traces_in(traces))
+        self._meter = run_meter(limits, traces)
 
     def begin(self, name: str, ticket: str) -> bytes:
         """Assign a case to a worker and return its trace so far; earlier tickets for the case become invalid."""
