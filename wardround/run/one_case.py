@@ -28,6 +28,7 @@ from scoring.suite import SUITES
 from wardround.config.experiment import Experiment
 from wardround.config.selection import Item
 from wardround.run.checkpoints import run_thread
+from wardround.run.containing import contain_tasks, contained
 from wardround.run.faults import described, fault, termination_of
 from wardround.run.outages import outlasting
 from wardround.run.tasks import TASKS
@@ -70,6 +71,7 @@ async def run_case(
         RunStoppedError: a server refuses every question, or the embedding model cannot be loaded, so no other case
             would succeed.
     """
+    contain_tasks()
     started = time.perf_counter()
     limits = experiment.limits
     overrides = {"position": attempt.position, "trace_file": str(trace_file)}
@@ -87,14 +89,14 @@ async def run_case(
             try:
                 with metering(case_meter, meter):
                     final = await outlasting(
-                        lambda: _run_graph(experiment, graph, attempt, thread, context), context.max_outage
+                        lambda: contained(_run_graph(experiment, graph, attempt, thread, context)), context.max_outage
                     )
             except LimitError as error:
                 limit_error = error  # the case is scored with what it has
                 final = dict((await graph.aget_state({"configurable": {"thread_id": thread}})).values)
             outline = final.get("trace") or outline
             with metering(meter.without_limits()):
-                outcome = await _scored(experiment, attempt.item, final, context)
+                outcome = await contained(_scored(experiment, attempt.item, final, context))
         if limit_error is not None:
             outcome |= {"termination": limit_error.reason, "error": described(limit_error)}
         elif context.grow != "off":
