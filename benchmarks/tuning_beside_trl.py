@@ -12,10 +12,9 @@ import json
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any
 
 import torch
 import transformers
@@ -23,9 +22,9 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
+from benchmarks.tuning_speed import GPU, Clock
 from cases.dialogues import PHYSICIAN, Dialogue, read_dialogues
 
-GPU = torch.cuda.is_available()
 PRECISION = "bfloat16" if GPU else "float32"
 RANK, TARGET = 8, 128
 # The name of a way, with the options that make it; the first ones are TRL's, the others `wardround tune`'s.
@@ -42,18 +41,6 @@ OURS: dict[str, dict[str, Any]] = {
     "prefix, dialogues": {"method": "prefix", "example": "dialogue"},
     "prefix, turns": {"method": "prefix", "example": "turn"},
 }
-
-
-class Clock(transformers.TrainerCallback):
-    """Records when each step of any trainer of this process ended."""
-
-    ends: ClassVar[list[float]] = []
-
-    def on_step_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
-        """Wait for the device and record the time."""
-        if GPU:
-            torch.cuda.synchronize()
-        self.ends.append(time.perf_counter())
 
 
 def train_by_trl(way: str, base: str, dialogues: Sequence[Dialogue], batch: int, longest: int, folder: Path) -> None:
@@ -87,12 +74,13 @@ def train_by_us(way: str, base: str, dialogues: Sequence[Dialogue], batch: int, 
 def measure(way: str, base: str, dialogues: Sequence[Dialogue], batch: int, longest: int) -> dict[str, Any]:
     """Return the seconds that an epoch takes in this way, and the peak of memory in GiB (None without CUDA)."""
     callbacks: list[Any] = transformers.trainer.DEFAULT_CALLBACKS  # of every trainer, TRL's own too
-    callbacks.append(Clock)
+    clock = Clock()
+    callbacks.append(clock)
     with tempfile.TemporaryDirectory() as temporary:
         train = train_by_trl if way in TRL else train_by_us
         train(way, base, dialogues, batch, longest, Path(temporary))
-    steps = len(Clock.ends)
-    seconds = (Clock.ends[-1] - Clock.ends[0]) * steps / (steps - 1)
+    steps = len(clock.ends)
+    seconds = (clock.ends[-1] - clock.ends[0]) * steps / (steps - 1)
     peak = torch.cuda.max_memory_allocated() / 2**30 if GPU else None
     return {"way": way, "steps": steps, "seconds": seconds, "GiB": peak}
 

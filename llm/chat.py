@@ -175,7 +175,7 @@ class ChatClient:
                 if await self._is_away(error, throttle, sent, settings.max_outage):
                     raise ServerAwayError(brief(error)) from error
                 if status_of(error) is not None and not retries.seems_away(error):
-                    throttle.was_there()
+                    throttle.note_refusal()
                 patience.failed(error, passing=retries.is_passing(error) and throttle.has_answered)
                 if retries.is_too_many(error):
                     throttle.refused(sent, retries.retry_after(error))

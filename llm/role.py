@@ -162,6 +162,11 @@ def known_roles() -> dict[str, set[str]]:
     return dict(known)
 
 
+def declared_roles() -> dict[tuple[str, str, str], Role[Any]]:
+    """Return every declared role by name, stage and prompt."""
+    return dict(_declared)
+
+
 def prompts_of_roles() -> set[str]:
     """Return the prompt names of all declared roles."""
     return {prompt for _, _, prompt in _declared}

@@ -80,7 +80,7 @@ class Throttle:
         finally:
             self._leave()
 
-    def was_there(self) -> None:
+    def note_refusal(self) -> None:
         """Record that the server refused a request: it is waited for if it takes no connections later.
 
         A proxy that refuses for itself says nothing of the server behind it, so its 502s and 503s are not waited for.

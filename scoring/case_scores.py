@@ -44,6 +44,17 @@ async def side_by_side(judging: Iterable[Awaitable[T]]) -> list[T]:
     return results
 
 
+def ends_more_than_a_case(error: BaseException) -> bool:
+    """Whether an error of other people's code must be passed on: Ctrl-C, or somebody cancels the running task.
+
+    A `CancelledError` that code raises by itself, or gets from a task of its own, cancels nothing of ours.
+    """
+    if isinstance(error, asyncio.CancelledError):
+        task = asyncio.current_task()
+        return task is None or task.cancelling() > 0
+    return isinstance(error, KeyboardInterrupt | GeneratorExit)
+
+
 @dataclass(frozen=True)
 class CaseScores:
     """The scores of one case by name; a missing score is None, and ``unscored`` says why."""
@@ -107,8 +118,11 @@ class Metric:
             return judge_failed(error)
         except AskError:
             raise
-        except (Exception, SystemExit) as error:  # raised by custom code
-            return f"{METRIC_FAILED}: {type(error).__name__}: {in_a_line(error)}{line_in(error, self.function)}"
+        except BaseException as error:  # raised by custom code
+            if ends_more_than_a_case(error):
+                raise
+            message = in_a_line(error) or "no reason given"
+            return f"{METRIC_FAILED}: {type(error).__name__}: {message}{line_in(error, self.function)}"
 
 
 @dataclass(frozen=True, eq=False)

@@ -162,7 +162,8 @@ def __getattr__(name: str) -> Any:
     from cases.registry import nearest
 
     suggestion = "" if name.startswith("_") else f": {nearest(name, __all__)}"
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}{suggestion}")
+    # With its name but no object, so that Python adds no second suggestion.
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}{suggestion}", name=name)
 
 
 def _homes() -> Iterator[ModuleType]:

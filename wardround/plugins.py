@@ -4,6 +4,7 @@ A plug-in is a Python file, a folder with an ``__init__.py``, or an installed mo
 adds (a metric, a strategy, a patient, an importer, prompts); it is refused if it registers nothing.
 """
 
+import difflib
 import hashlib
 import importlib
 import importlib.util
@@ -12,14 +13,14 @@ import os
 import re
 import sys
 import traceback
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, redirect_stdout, suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib.metadata import EntryPoint, entry_points, packages_distributions, version
 from pathlib import Path
 from types import FrameType, ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from cases.registry import RegistryError, nearest, registering
 from cases.user_cache import state_folder
@@ -27,8 +28,12 @@ from cases.validation import in_a_line, line_in
 from prompts import prompt_folders
 from wardround.waiting import tell_what_is_waited_for
 
+if TYPE_CHECKING:
+    from llm import Role
+
 GROUP = "wardround.plugins"  # entry points of installed plug-ins
 _MISSPELT = re.compile(r"(\w+)(?:\.__init__)?\(\) got an unexpected keyword argument '(\w+)'")
+_ALIKE, _DIGITS = 0.8, re.compile(r"\d")  # how alike a misspelt stage and the one meant are
 VARIABLE = "WARDROUND_PLUGINS"  # plug-ins for a process that we start, separated by os.pathsep
 
 
@@ -68,7 +73,9 @@ def load_plugin(name: str | Path, folder: Path | None = None) -> Plugin:
         return known
     _register_builtins()
     tell_what_is_waited_for(is_theirs)
-    modules, folders = set(sys.modules), prompt_folders()
+    from llm.role import declared_roles
+
+    modules, folders, roles = set(sys.modules), prompt_folders(), declared_roles()
     with registering(f"plug-in {name}") as additions, _mark_importing(source):
         module = _import(source, str(name))
         added = [*additions(), *(f"prompts {new.name}" for new in prompt_folders() if new not in folders)]
@@ -77,6 +84,11 @@ def load_plugin(name: str | Path, folder: Path | None = None) -> Plugin:
             raise PluginError(
                 f"plug-in {name}: it registers nothing; docs/extending.md describes what a plug-in can add"
             )
+        try:
+            _check_stages(str(name), roles, declared_roles())
+        except PluginError:
+            sys.modules.pop(module.__name__, None)
+            raise
     installed = None if Path(source).is_absolute() else _version_of(module)
     plugin = Plugin(module.__name__, source, _sha256(_files(module)), installed, tuple(added))
     _note_as_own(source)
@@ -199,6 +211,20 @@ def _register_builtins() -> None:
     import cases.importers  # noqa: F401
     import graphs  # noqa: F401
     import scoring.suite  # noqa: F401
+
+
+def _check_stages(name: str, before: Mapping[Any, "Role[Any]"], after: Mapping[Any, "Role[Any]"]) -> None:
+    """Refuse a new role whose stage is a misspelt one of ours: a model map would not find it.
+
+    Raises:
+        PluginError: names the role, its stage, and the one that was meant.
+    """
+    known = {stage for one in before.values() for stage in one.stages or (one.stage,)}
+    new = [(one, stage) for key, one in after.items() if key not in before for stage in one.stages or (one.stage,)]
+    for role, stage in new:
+        (meant,) = difflib.get_close_matches(stage, known, 1, _ALIKE) or [""]
+        if meant and _DIGITS.sub("", stage) != _DIGITS.sub("", meant):  # not a further one, such as level3
+            raise PluginError(f"plug-in {name}: role {role.name!r}: unknown stage {stage!r}: did you mean {meant!r}?")
 
 
 @contextmanager

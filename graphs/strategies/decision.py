@@ -37,7 +37,7 @@ def decision_by(strategy: str, stage: Stage) -> CompiledStateGraph[Any, Any, Any
     try:
         builder = build(stage)
         graph = builder.compile(name=f"{stage.name} by {strategy}")
-    except Exception as error:  # from a plug-in's code
+    except (Exception, SystemExit) as error:  # from a plug-in's code
         reason = f"{type(error).__name__}: {in_a_line(error)}"
         raise RegistryError(f"strategy {strategy!r}, stage {stage.name}: {reason}") from error
     if builder.output_schema is stage.output:

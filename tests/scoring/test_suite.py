@@ -73,6 +73,14 @@ def test_a_metric_that_fails_costs_its_column_and_nothing_else() -> None:
     assert {name: value for name, value in found.values.items() if name != "broken"} == before.values
 
 
+def test_a_metric_that_raises_a_cancellation_of_its_own_has_failed_and_cancels_nothing() -> None:
+    @metric("cancelled", suite="medchain")
+    async def cancelled(case: Case, answers: Any) -> float | None:
+        raise asyncio.CancelledError
+
+    assert score().unscored["cancelled"].startswith("metric failed: CancelledError: no reason given (test_suite.py")
+
+
 @pytest.mark.parametrize(
     ("name", "suite", "told"),
     [

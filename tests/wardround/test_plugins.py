@@ -141,6 +141,11 @@ FAULTS = {
         "import wardround as wr\nwr.patient('x', exmines=True)\n",
         r"argument 'exmines'(: d|\. D)id you mean 'examines'\? \(stranger.py, line 2\)",  # ours, or Python 3.13's own
     ),
+    "stage": (
+        f"{IMPORTER.format(name='ward')}\nimport wardround as wr\nfrom pydantic import BaseModel\n"
+        "role = wr.Role('expert', 'diagnosys', 'strategies/opinion', BaseModel, lambda view: BaseModel())\n",
+        "role 'expert': unknown stage 'diagnosys': did you mean 'diagnosis'",
+    ),
     "signature": (IMPORTER.format(name="ward").replace("(source)", "()"), r"expected a function, def ward"),
 }
 

@@ -40,6 +40,13 @@ def test_a_name_that_there_is_not_is_an_attribute_error() -> None:
         _ = wr.clinical_workflows
 
 
+def test_a_misspelt_name_is_hinted_at_once_in_a_traceback() -> None:
+    told = subprocess.run(
+        [sys.executable, "-c", "import wardround as wr; wr.metrik"], capture_output=True, text=True, check=False
+    ).stderr.splitlines()[-1]
+    assert told == "AttributeError: module 'wardround' has no attribute 'metrik': did you mean 'metric'?"
+
+
 def test_the_graphs_are_the_same_by_either_import() -> None:
     assert wr.clinical_workflow is graphs.clinical_workflow and wr.consultation is graphs.consultation
 

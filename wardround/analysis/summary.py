@@ -176,6 +176,16 @@ def count_unscored(scored: Sequence[Result], suite: Suite) -> dict[str, dict[str
     return found
 
 
+def scores_without_judgement(summary: Mapping[str, Any]) -> int:
+    """Return how many scores of a run have no value because a judge failed."""
+    return sum(
+        count
+        for reasons in summary["unscored"].values()
+        for reason, count in reasons.items()
+        if reason.startswith(JUDGE_FAILED)
+    )
+
+
 def average_notes(suite: Suite, counts: Sequence[Mapping[str, int]]) -> list[str]:
     """Return what the reader of an average must know, given the number of scored cases of each column in each run."""
     scored = [each for each in counts if any(each.values())]

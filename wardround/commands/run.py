@@ -129,7 +129,7 @@ def _tracing(sweep: "Sweep") -> "Iterator[None]":
 
 
 def _run(sweep: "Sweep", out: Path | None, console: "Console", progress: str) -> int:
-    """Run every run of the file, one after the other; return the number of failed cases."""
+    """Run every run of the file, one after the other; return how many cases and judgements failed."""
     import asyncio
 
     from rich.console import Console
@@ -137,7 +137,7 @@ def _run(sweep: "Sweep", out: Path | None, console: "Console", progress: str) ->
     from llm.build import without_seed
     from llm.prices import unpriced
     from scoring.suite import SUITES
-    from wardround.analysis.summary import summary_table
+    from wardround.analysis.summary import scores_without_judgement, summary_table
     from wardround.commands.tables import tables_of_sweep
     from wardround.config.experiment import ConfigurationError
     from wardround.config.preflight import check_keys, check_servers
@@ -184,6 +184,9 @@ def _run(sweep: "Sweep", out: Path | None, console: "Console", progress: str) ->
                 left = summary["not_attempted"]
                 echo(f"{counted(left, 'case')} not attempted: the run reached its limits; raise them and run it again")
                 failed += left
+            if unjudged := scores_without_judgement(summary):
+                echo(f"{counted(unjudged, 'score')} missing because a judge failed; --retry-failed asks it again")
+                failed += unjudged
     if names := sweep.tables or (() if sweep.single else ("scores",)):
         with writing(root / "tables"):
             tables_of_sweep([directory for _, _, directory in runs], names, root / "tables")

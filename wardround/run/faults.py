@@ -1,5 +1,6 @@
 """Describe why a case failed, in the words of its result line."""
 
+import asyncio
 import traceback
 from pathlib import Path
 
@@ -11,6 +12,7 @@ from llm import AskError
 from llm.masking import masked
 from prompts import PromptError
 from wardround.plugins import plugin_of
+from wardround.run.containing import raised_by_code
 
 PLUGIN_ERROR, PROMPT_ERROR = "plugin_error", "prompt_error"
 _LANGGRAPH_NOTE = "During task with name"
@@ -22,9 +24,12 @@ def described(error: AskError) -> str:
     return " ".join([str(error), *notes])
 
 
-def fault(error: Exception) -> str:
+def fault(error: BaseException) -> str:
     """Describe an unexpected error, with the line that raised it, or the innermost line of plug-in code."""
+    error = raised_by_code(error)
     message = f"{type(error).__name__}: {masked(in_a_line(error))}"
+    if isinstance(error, asyncio.CancelledError):
+        message = "CancelledError: raised by the code itself; nothing cancelled the case"
     if isinstance(error, GraphRecursionError):
         message = "GraphRecursionError: a graph loops without end; count its rounds in the state, and stop"
     place = plugin_of(error)
@@ -34,8 +39,9 @@ def fault(error: Exception) -> str:
     return f"{message} ({place or f'{Path(where.filename).name}, line {where.lineno}'})"
 
 
-def termination_of(error: Exception) -> str:
+def termination_of(error: BaseException) -> str:
     """Return the termination reason of an unexpected error: a prompt, a plug-in, the database, or a bug of ours."""
+    error = raised_by_code(error)
     if isinstance(error, PromptError):
         return PROMPT_ERROR
     # Our graphs count their rounds, so an endless one comes from a plug-in.

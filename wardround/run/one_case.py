@@ -28,6 +28,7 @@ from scoring.suite import SUITES
 from wardround.config.experiment import Experiment
 from wardround.config.selection import Held, Item
 from wardround.run.checkpoints import run_thread
+from wardround.run.containing import contain_tasks, contained
 from wardround.run.faults import described, fault, termination_of
 from wardround.run.outages import outlasting
 from wardround.run.tasks import TASKS
@@ -75,6 +76,7 @@ async def run_case(
         RunStoppedError: a server refuses every question, or the embedding model cannot be loaded, so no other case
             would succeed.
     """
+    contain_tasks()
     started = time.perf_counter()
     item = attempt.item
     limits = experiment.limits
@@ -93,14 +95,14 @@ async def run_case(
             try:
                 with metering(case_meter, meter):
                     final = await outlasting(
-                        lambda: _run_graph(experiment, graph, item, thread, context), context.max_outage
+                        lambda: contained(_run_graph(experiment, graph, item, thread, context)), context.max_outage
                     )
             except LimitError as error:
                 limit_error = error  # the case is scored with what it has
                 final = dict((await graph.aget_state({"configurable": {"thread_id": thread}})).values)
             outline = final.get("trace") or outline
             with metering(meter.without_limits()):
-                outcome = await _scored(experiment, item, final, context)
+                outcome = await contained(_scored(experiment, item, final, context))
         if limit_error is not None:
             outcome |= {"termination": limit_error.reason, "error": described(limit_error)}
         elif context.grow != "off":

@@ -4,7 +4,6 @@ Next to ``dialogs.jsonl`` are ``dialogs.failed.jsonl``, ``dialogs.jsonl.sheet.js
 ``dialogs.jsonl.work/``. All of them are made from the run's results, and can be made again.
 """
 
-from collections import defaultdict
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -12,7 +11,6 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from cases.dialogues import Dialogue
 from llm.specs import WITHOUT_MODEL
-from llm.trace import Call
 from nodes.reconstruction.gates import GATES as ALL_GATES
 from nodes.reconstruction.gates import check_dialogue
 from scoring.clini_eval.data_sheet import DataSheet, ModelUse, data_sheet
@@ -130,17 +128,15 @@ class DialogueFiles:
 
     def _used_by_model(self) -> dict[str, ModelUse]:
         """Return what each model used for the notes that have a result, by their traces."""
-        used = defaultdict[str, list[Call]](list)
+        used: dict[str, ModelUse] = {}
         for result in self.directory.each_result():
             for call in read_trace(self.directory.trace_file(*result.key)).calls:
                 if call.model not in WITHOUT_MODEL and not call.is_unsent:
-                    used[call.model].append(call.model_copy(update={"prompt": "", "messages": None, "answer": None}))
-        return {
-            model: ModelUse(
-                calls=len(calls),
-                input_tokens=sum(call.input_tokens for call in calls),
-                output_tokens=sum(call.output_tokens for call in calls),
-                cost=summed(call.cost for call in calls),
-            )
-            for model, calls in sorted(used.items())
-        }
+                    before = used.get(call.model, ModelUse(calls=0, input_tokens=0, output_tokens=0, cost=0))
+                    used[call.model] = ModelUse(
+                        calls=before.calls + 1,
+                        input_tokens=before.input_tokens + call.input_tokens,
+                        output_tokens=before.output_tokens + call.output_tokens,
+                        cost=summed((before.cost, call.cost)),
+                    )
+        return dict(sorted(used.items()))

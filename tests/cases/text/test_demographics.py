@@ -32,6 +32,11 @@ from cases.text.demographics import age_phrases, demographics, without_ages
         ("患者父亲六十岁因肝癌去世，患者35岁", 35),
         ("其母六十岁，患者35岁", 35),
         ("已婚，女儿六岁，有一个两岁女儿。", None),
+        ("患儿母亲32岁，体健。患儿男，3岁。", 3),
+        ("父亲60岁去世。患者男，35岁。", 35),
+        ("育有一女儿6岁，体健。患者45岁，女。", 45),
+        ("女儿代诉：我父亲70岁，头晕。", 70),
+        ("女儿6岁，发热3天。", 6),
         ("A man presents with a ten-day-old laceration; he is 45 years old.", 45),
         ("A 10-day-old laceration in a man who is 45 years old.", 45),
         ("A five-month-old infection in a man aged 40", 40),
@@ -88,6 +93,10 @@ def test_the_age_is_the_patients_and_its_number_is_read_whole(text: str, age: fl
         ("A 34-year-old woman, who lives with a six-year-old boy, presents with fever.", "female"),
         ("A 40-year-old woman comes with her family. Aged sixty, a man in the ward saw it.", "female"),
         ("Patient, 70 years old, brought her 40-year-old son as interpreter.", "female"),
+        ("女儿6岁，发热3天。", "female"),
+        ("母亲代诉：儿子2岁，腹泻。", "male"),
+        ("母亲带8岁的儿子来看病。", "male"),
+        ("女儿6岁患哮喘。患者男，45岁。", "male"),
     ],
 )
 def test_the_sex_is_the_word_beside_the_patients_age(text: str, sex: str) -> None:

@@ -108,6 +108,14 @@ def test_a_run_with_failed_cases_ends_with_1_and_says_why(tmp_path: Path) -> Non
             assert "1 failed: unparseable_answer" in told.stdout and "Run directory: " in told.stdout
 
 
+def test_a_run_whose_judge_fails_ends_with_1_as_scoring_it_does_and_says_so(tmp_path: Path) -> None:
+    with FakeServer(faults=lambda request: "schema_violation") as server:
+        told = wardround("--models", f"diagnosis_judge={spec(server)}", "--out", tmp_path, ids=IDS[:1])
+    assert told.exit_code == 1 and "1 case attempted: 1 scored, 0 failed." in told.stdout
+    assert lines(told.stdout)[-1] == "1 score missing because a judge failed; --retry-failed asks it again"
+    assert wardround("--out", tmp_path / "without", ids=IDS[:1]).exit_code == 0
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [

@@ -205,6 +205,11 @@ def stranger():
     [
         ("1 / 0", r"ZeroDivisionError: division by zero \(plug-in {module}, line 7\)"),
         ("wr.Turn(speaker='nobody', text='Hm.')", r"ValidationError: speaker: .*\(plug-in {module}, line 7\)"),
+        ("import sys; sys.exit(3)", r"SystemExit: 3 \(plug-in {module}, line 7\)"),
+        (
+            "import asyncio; raise asyncio.CancelledError",
+            r"CancelledError: raised by the code itself; nothing cancelled the case \(plug-in {module}, line 7\)",
+        ),
         ("import sqlite3; sqlite3.connect('/nowhere/x')", r"OperationalError: .*\(plug-in {module}, line 7\)"),
         (
             "return {{'dialogue': state['dialogue'], 'dialogue_ended': 'bored'}}",

@@ -177,6 +177,20 @@ def test_how_judges_are_asked_is_set_over_what_the_run_says(tmp_path: Path, name
     assert {body.get("seed") for body in bodies if "seed" in body} == {5}, "what is not set stays the run's"
 
 
+def test_a_model_of_the_run_takes_a_setting_without_its_spec_and_the_json_tells_it(tmp_path: Path) -> None:
+    with FakeServer() as server:
+        block = {"j": {"spec": f"openai:fake-model@{server.base_url}", "max_tokens": 40}}
+        run, _ = consulted(tmp_path / "run", model=block, models={"claim_judge": "j"})
+        scored = ("score", "medpmc-judged", run, "--models", "j")
+        done = wardround(*scored, "--set", "model.j.top_p=0.5", "--json", tmp_path / "scores.json")
+        assert done.exit_code == 0, done.output
+        bodies = [request.body for request in server.requests]
+        unknown = wardround(*scored, "--set", "model.k.top_p=0.5")
+    assert {(body["top_p"], body["max_tokens"]) for body in bodies} == {(0.5, 40)}
+    assert json.loads((tmp_path / "scores.json").read_text("utf-8"))["settings"] == {"model": {"j": {"top_p": 0.5}}}
+    assert unknown.exit_code == 2 and "no model of this name is recorded; add --set model.k.spec=" in unknown.stderr
+
+
 @pytest.mark.parametrize(
     ("setting", "said"),
     [("feedback=off", "does not say how a model is asked"), ("timeout=soon", "timeout"), ("model.j.top=1", "top")],
