@@ -102,6 +102,24 @@ def test_offline_a_disease_that_a_result_names_is_the_diagnosis_and_the_result_i
     assert "consistent with lobar pneumonia" in found.basis
 
 
+@pytest.mark.parametrize(
+    ("result", "named"),
+    [
+        ("Biopsy confirming the diagnosis of malignant melanoma.", "malignant melanoma"),
+        ("Ultrasound suggests possible liver failure.", "liver failure"),
+        ("超声提示为肌瘤。", "肌瘤"),
+        ("CT提示胃癌表现。", "胃癌"),
+        ("超声提示异位妊娠可能性大。", "异位妊娠"),
+        ("血常规提示HGB89g/L。", ""),
+        ("The MRI suggests no meniscal tear.", ""),
+        ("No confirmatory findings of a tumour.", ""),
+    ],
+)
+def test_offline_a_result_names_a_disease_as_a_doctor_would_and_a_value_is_none(result: str, named: str) -> None:
+    found = report([], results={"Blood Test": result})
+    assert found.diagnosis == [named or "Undetermined: A cough for two weeks."]
+
+
 def test_offline_a_doctor_who_knows_nothing_says_that_the_diagnosis_is_open() -> None:
     assert report([]).diagnosis == ["Undetermined: A cough for two weeks."]
 
