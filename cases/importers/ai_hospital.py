@@ -8,10 +8,10 @@ department or report is stated, so these stages stay unscored.
 
 import re
 from collections.abc import Callable, Iterator, Mapping
+from itertools import compress
 from typing import Any
 
 from cases.case import Case
-from cases.impersonal import impersonal_text
 from cases.importers.findings import Findings
 from cases.importers.medchain import read_patient
 from cases.importers.medchain_departments import assign_departments
@@ -30,7 +30,6 @@ _PATTERNS = patterns("cases", "vocabularies/ai_hospital")
 
 _EXAMINED = {"physical": ("查体", "体格检查"), "auxiliary": ("辅助检查",)}
 _CONTENTS = {"medical_record", "reference_diagnosis"}
-_MAX_PERSON = 5  # characters of "老年患者" and the like, which are no complaint
 _COMPLAINTS = ("主诉", "症状", "主要症状", "临床症状")
 
 
@@ -103,8 +102,8 @@ def _reference(record: Record, value: Mapping[str, Any]) -> dict[str, Any] | Non
     raw, names = reference["basis"], _names(reference["diagnosis"])
     collected: dict[str, list[str]] = {"told": [], "physical": [], "auxiliary": [], "opinion": []}
     complaint = ""
-    for sentence in (part for line in raw.split("\n") for part in sentences(_PATTERNS["number"].sub("", line))):
-        kind, label, by_kind = "told", _PATTERNS["label"].match(sentence), dict[str, list[str]]()
+    for opened, sentence in _sentences(raw):
+        kind, label, by_kind = opened, _PATTERNS["label"].match(sentence), dict[str, list[str]]()
         for clause in clauses(_PATTERNS["announced"].sub("", _PATTERNS["label"].sub("", sentence)).lstrip("，,；;")):
             kind = _kind(clause, names, kind)
             if not _PATTERNS["heading"].fullmatch(clause):
@@ -112,11 +111,11 @@ def _reference(record: Record, value: Mapping[str, Any]) -> dict[str, Any] | Non
         for kind, parts in by_kind.items():
             collected[kind].append("，".join(parts))
         if label and label[1] in _COMPLAINTS:
-            complaint = complaint or "，".join(by_kind.get("told", []))
-    complaint = complaint or next(
-        (text for text in collected["told"] if len(impersonal_text(text, "zh")) > _MAX_PERSON), ""
-    )
-    illness = [text for text in collected["told"] if text != complaint]
+            complaint = complaint or _PATTERNS["who"].sub("", "，".join(by_kind.get("told", [])), count=1)
+    told = [_PATTERNS["who"].sub("", text, count=1) for text in collected["told"]]
+    is_complaint = [not _PATTERNS["no_complaint"].search(text.rstrip("。")) for text in told]
+    complaint = complaint or next(compress(told, is_complaint), "")
+    illness = [text for text in told if text != complaint and re.search(r"\w", text)]
     if not complaint:
         record.warn(
             "reference_diagnosis.basis", "contains no complaint, and there is no medical record; the case is left out"
@@ -128,7 +127,7 @@ def _reference(record: Record, value: Mapping[str, Any]) -> dict[str, Any] | Non
         "patient": {
             "age_years": stated.age_years,
             "sex": stated.sex,
-            "chief_complaint": _PATTERNS["who"].sub("", complaint, count=1) or complaint,
+            "chief_complaint": complaint,
             "present_illness": paragraph(*illness),
         },
         "examinations": _sorted(paragraph(*collected["physical"]), paragraph(*collected["auxiliary"])),
@@ -137,16 +136,25 @@ def _reference(record: Record, value: Mapping[str, Any]) -> dict[str, Any] | Non
     }
 
 
+def _sentences(text: str) -> Iterator[tuple[str, str]]:
+    """Yield the sentences of a basis, each with what its line opens with: "physical", "auxiliary" or else "told"."""
+    for line in text.split("\n"):
+        line = _PATTERNS["number"].sub("", line)
+        heading = _PATTERNS["findings"].match(line)
+        opened = "told" if heading is None else "physical" if heading["physical"] else "auxiliary"
+        yield from ((opened, sentence) for sentence in sentences(line))
+
+
 def _kind(clause: str, diagnoses: list[str], before: str) -> str:
     """Classify a clause, given the kind of the one before; "opinion" names or weighs a diagnosis and is left out."""
     if _PATTERNS["verdict"].search(clause):
         return "opinion"
-    if _PATTERNS["seen"].search(clause) or (
-        _PATTERNS["sign"].search(clause) and not _PATTERNS["complained"].search(clause)
-    ):
+    if _PATTERNS["seen"].search(clause):
         return "physical"
     if _PATTERNS["tested"].search(clause) or any(test.item not in PHYSICAL_ITEMS.names for test in named_tests(clause)):
         return "auxiliary"
+    if _PATTERNS["sign"].search(clause) and not _PATTERNS["complained"].search(clause):
+        return "physical"
     if before in ("physical", "auxiliary"):
         return before
     folded = normalise(clause)

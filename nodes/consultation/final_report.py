@@ -91,7 +91,8 @@ def report_by_neighbours(view: ReportView) -> FinalReport:
     names, plan = told_already(chart) or (diagnosis.names, "")
     history = [entry.past_history, entry.personal_history, entry.family_history]
     results = labelled_results({**chart.results, **chart.reports}, language)
-    talk = [text for text in talk if not text.endswith(entry.chief_complaint)]  # the complaint again, with a greeting
+    said = entry.chief_complaint.rstrip(".。")
+    talk = [text for text in talk if not text.rstrip(".。").endswith(said)]  # the complaint again, with a greeting
     texts = (entry.chief_complaint, entry.present_illness, *talk, *history)
     return FinalReport(
         symptoms=mark("space", language).join(with_full_stop(text, language) for text in _statements(texts, language)),
@@ -109,15 +110,17 @@ def _statements(texts: Iterable[str], language: Language) -> list[str]:
     phrases += load_words("consultation/words", language)["patient"].values()
     phrases += load_words("saps/words", language).values()
     omitted = {*chain(*map(sentences, phrases))}
-    unique = dict.fromkeys(sentence for text in texts for sentence in sentences(text))
-    return [sentence for sentence in unique if sentence not in omitted and not sentence.endswith(("?", "？"))]
+    unique: dict[str, str] = {}
+    for sentence in (sentence for text in texts for sentence in sentences(text)):
+        unique.setdefault(sentence.rstrip(".。"), sentence)
+    return [sentence for sentence in unique.values() if sentence not in omitted and not sentence.endswith(("?", "？"))]
 
 
 def _result_lines(replies: Iterable[str], language: Language) -> list[str]:
     """Return the lines of results, each once, without questions and the stock phrases around results."""
     introduction = load_words("ai_hospital/words", language)["patient"]["told"].format("").strip()
     phrases = [load_words(f"{system}/words", language)["patient"].values() for system in ("consultation", "clini_eval")]
-    omitted = {introduction, *chain.from_iterable(phrases)}
+    omitted = {introduction, *load_words("saps/words", language).values(), *chain.from_iterable(phrases)}
     lines = dict.fromkeys(line for text in replies for line in text.splitlines())
     return [line for line in lines if line and line not in omitted and not line.endswith(("?", "？"))]
 

@@ -50,8 +50,8 @@ def named_in_findings(chart: Chart) -> list[str]:
     names: dict[str, str] = {}
     for text in [*chart.results.values(), *chart.reports.values()]:
         for match in _PATTERNS["named"].finditer(text):
-            if not _PATTERNS["negated"].search(text[: match.start()][-50:]):
-                name = match["name"].strip()
+            name = match["name"].strip()
+            if not (_PATTERNS["negated"].search(text[: match.start()][-50:]) or _PATTERNS["no_name"].search(name)):
                 names.setdefault(normalise(name), name)
     return list(names.values())[:2]
 

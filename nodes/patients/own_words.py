@@ -33,9 +33,13 @@ def said_of(facts: Sequence[RecordSentence], person: PatientRecord, language: La
 
 
 def unsaid(told: Sequence[str], dialogue: Sequence[Turn]) -> list[str]:
-    """Return those texts that the patient has not said before."""
+    """Return those texts that the patient has not said before, each once."""
     patients_words = "\n".join(said_by("patient", dialogue))
-    return [words for words in told if not re.search(rf"(?<!\w){re.escape(words.rstrip('.。'))}(?!\w)", patients_words)]
+    return [
+        words
+        for words in dict.fromkeys(told)
+        if not re.search(rf"(?<!\w){re.escape(words.rstrip('.。'))}(?!\w)", patients_words)
+    ]
 
 
 def _phrase(fact: RecordSentence, voice: Voice) -> str:

@@ -28,7 +28,7 @@ from nodes.state.decisions import (
     Triage,
 )
 from nodes.state.stage import Recalled
-from prompts import check_stage_texts, mark, stage_title
+from prompts import check_stage_texts, mark, stage_title, with_full_stop
 from retrieval import RememberedCase
 from retrieval.features import FEATURES
 
@@ -137,7 +137,7 @@ def _offline_diagnosis(chosen: Sequence[str], chart: Chart, options: Sequence[st
     names = named_in_findings(chart) or list(chosen)
     entry = chart.presentation
     texts = [entry.chief_complaint, *chart.reports.values(), *chart.results.values()]
-    findings = mark("space", entry.language).join(texts)
+    findings = mark("space", entry.language).join(with_full_stop(text, entry.language) for text in texts if text)
     basis = findings[:_BASIS]
     if basis != findings:  # cut after a whole sentence, if there is one
         basis = basis[: max(basis.rfind(". "), basis.rfind("。")) + 1] or basis

@@ -92,6 +92,10 @@ def test_of_a_reference_the_patient_knows_the_complaint_and_nobody_is_told_a_dia
         ("患者为中老年男性，出现反复咳嗽、咳痰，痰色黄。", "反复咳嗽、咳痰，痰色黄。"),
         ("68岁男性，右上腹痛，伴黄染1周。", "右上腹痛，伴黄染1周。"),
         ("患者因左下后牙疼痛就诊。", "因左下后牙疼痛就诊。"),
+        ("中年男性，急性病程。\n1. 右侧腰痛2天。", "右侧腰痛2天。"),
+        ("1. 外阴恶性肿瘤？\n2. 反复外阴瘙痒数年。", "反复外阴瘙痒数年。"),
+        ("- 症状：腹痛8天。", "腹痛8天。"),
+        ("① 年龄43岁，女性。\n② 腹痛5小时。", "腹痛5小时。"),
     ],
 )
 def test_a_complaint_is_told_without_who_has_it(tmp_path: Path, basis: str, complaint: str) -> None:
@@ -112,6 +116,20 @@ def test_a_complaint_is_told_without_who_has_it(tmp_path: Path, basis: str, comp
         ),
         ("右侧乏力3年，病理征阳性。", "右侧乏力3年", {"General Examination": "病理征阳性。"}),
         ("左腕肿胀、压痛。", "左腕肿胀、压痛。", {}),
+        ("胸闷3天。心音整无杂音。腹软。", "胸闷3天。", {"General Examination": "心音整无杂音。腹软。"}),
+        ("排尿困难5年。肛门指诊前列腺大。", "排尿困难5年。", {"General Examination": "肛门指诊前列腺大。"}),
+        ("停经38周。宫高33cm，胎心音150次/分。", "停经38周。", {"General Examination": "宫高33cm，胎心音150次/分。"}),
+        ("头晕3天。血压135/85mmHg。", "头晕3天。", {"General Examination": "血压135/85mmHg。"}),
+        (
+            "头晕3天。\n体征：肝脾不大。高级智能活动正常。",
+            "头晕3天。",
+            {"General Examination": "肝脾不大。高级智能活动正常。"},
+        ),
+        (
+            "四肢麻木4日。\n中年男性。\n传导速度显示神经损伤。",
+            "四肢麻木4日。",
+            {"General Examination": "传导速度显示神经损伤。"},
+        ),
     ],
 )
 def test_what_was_seen_is_told_by_no_patient_and_what_is_only_announced_is_no_result(

@@ -16,6 +16,8 @@ def items(text: str) -> list[str]:
         ("MRI of the brain; CT of the chest", ["MRI", "CT"]),
         ("Let me examine your chest and abdomen.", ["Chest Examination", "Abdominal Examination"]),
         ("检查一下腹部。", ["Abdominal Examination"]),
+        ("请先做以下体格检查：一般检查；胸部检查。", ["General Examination", "Chest Examination"]),
+        ("检查一下下体。", ["Urogenital System Examination"]),
         ("I want a skin exam", ["Skin Examination"]),
         ("An ECG and a lumbar puncture", ["Chest Examination", "Neurological Examination"]),
         ("给您查个类风湿。", ["Blood Test"]),

@@ -51,6 +51,8 @@ def test_offline_results_are_reported_without_the_talk_around_them(language: Any
         Turn(speaker="patient", text=f"X-ray: clear.\n{asked['results']}"),
         Turn(speaker="doctor", text="Please have a chest X-ray done."),
         Turn(speaker="patient", text=asked["confirmatory_tests"]),
+        Turn(speaker="doctor", text="Please have a chest X-ray done."),
+        Turn(speaker="patient", text=load_words("saps/words", language)["ineffective_advice"]),
     ]
     door = Presentation(language=language, chief_complaint="A cough.")
     assert report(dialogue, presentation=door).examinations == "X-ray: clear."
@@ -91,15 +93,34 @@ def test_offline_a_report_says_each_sentence_once_and_nothing_of_a_patient_who_o
     replies = [f"Hello: {complaint}", f"{complaint} It is worse at night.", told_all, "What would you like to know?"]
     asked = Turn(speaker="doctor", text="What else?")
     dialogue = [turn for text in replies for turn in (asked, Turn(speaker="patient", text=text))]
-    door = Presentation(language=language, chief_complaint=complaint)
-    symptoms = report(dialogue, presentation=door).symptoms
-    assert symptoms == f"{complaint}{mark('space', language)}It is worse at night."
+    for recorded in (complaint, complaint.rstrip(".。")):
+        door = Presentation(language=language, chief_complaint=recorded)
+        symptoms = report(dialogue, presentation=door).symptoms
+        assert symptoms == f"{complaint}{mark('space', language)}It is worse at night."
 
 
 def test_offline_a_disease_that_a_result_names_is_the_diagnosis_and_the_result_its_basis() -> None:
     found = report(DIALOGUE)
     assert found.diagnosis == ["lobar pneumonia"]
     assert "consistent with lobar pneumonia" in found.basis
+
+
+@pytest.mark.parametrize(
+    ("result", "named"),
+    [
+        ("Biopsy confirming the diagnosis of malignant melanoma.", "malignant melanoma"),
+        ("Ultrasound suggests possible liver failure.", "liver failure"),
+        ("超声提示为肌瘤。", "肌瘤"),
+        ("CT提示胃癌表现。", "胃癌"),
+        ("超声提示异位妊娠可能性大。", "异位妊娠"),
+        ("血常规提示HGB89g/L。", ""),
+        ("The MRI suggests no meniscal tear.", ""),
+        ("No confirmatory findings of a tumour.", ""),
+    ],
+)
+def test_offline_a_result_names_a_disease_as_a_doctor_would_and_a_value_is_none(result: str, named: str) -> None:
+    found = report([], results={"Blood Test": result})
+    assert found.diagnosis == [named or "Undetermined: A cough for two weeks."]
 
 
 def test_offline_a_doctor_who_knows_nothing_says_that_the_diagnosis_is_open() -> None:
@@ -113,7 +134,9 @@ def test_offline_an_open_diagnosis_has_the_complaint_without_the_manner_of_a_per
 
 
 def test_results_on_file_are_reported_by_the_name_of_the_examination() -> None:
-    assert report([], results={"Blood Test": "CRP 60 mg/L."}).examinations == "Blood Test: CRP 60 mg/L."
+    door = Presentation(language="en", chief_complaint="A cough")
+    found = report([], results={"Blood Test": "CRP 60 mg/L."}, presentation=door)
+    assert found.examinations == "Blood Test: CRP 60 mg/L." and found.basis == "A cough. CRP 60 mg/L."
 
 
 @pytest.mark.parametrize("listener", ["doctor", "patient", "examiner"])

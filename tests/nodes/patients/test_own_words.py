@@ -5,7 +5,8 @@ import pytest
 from cases.case import PatientRecord
 from cases.text.record_sentences import RecordSentence
 from cases.vocabulary import Language
-from nodes.patients.own_words import in_own_words, voice_of
+from nodes.patients.own_words import in_own_words, unsaid, voice_of
+from nodes.state.chart import Turn
 
 
 @pytest.mark.parametrize(
@@ -25,3 +26,8 @@ def test_a_complaint_that_is_written_of_the_patient_is_told_by_the_patient(
 ) -> None:
     complaint = RecordSentence("chief_complaint", recorded)
     assert in_own_words([complaint], voice_of(PatientRecord(chief_complaint=recorded), language)) == [told]
+
+
+def test_what_a_record_has_twice_is_told_once_and_what_was_said_not_again() -> None:
+    dialogue = [Turn(speaker="patient", text="I cough.")]
+    assert unsaid(["I smoke.", "I cough.", "I smoke."], dialogue) == ["I smoke."]

@@ -19,6 +19,9 @@ SON, MOTHER = Voice("en", "son", "male"), Voice("en", "relative", "female")
         ("present_illness", "The patient reports a 2-week history of fever.", SHE, "For 2 weeks now I have had fever."),
         ("present_illness", "She notes that it is worse at night.", SHE, "It is worse at night."),
         ("present_illness", "He denies any chest pain or cough.", HE, "I have not had any chest pain or cough."),
+        ("personal_history", "He does not smoke and seldom exercises.", HE, "I do not smoke and seldom exercise."),
+        ("past_history", "Medications: Enalapril, Metformin.", HE, "I take Enalapril, Metformin."),
+        ("present_illness", "A week ago the mother noticed a rash.", SON, "A week ago I noticed a rash."),
         ("present_illness", "He has pain and takes aspirin.", HE, "I have pain and take aspirin."),
         ("personal_history", "He does not smoke and brushes twice a day.", HE, "I do not smoke and brush twice a day."),
         (
