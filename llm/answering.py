@@ -185,7 +185,8 @@ def _read(question: Question[Answer], reply: Reply, taken: Taken, *, strictly: b
     if question.directions and repetition.says_remarks(text, question.remarks):
         raise EchoError(_DIRECTED)
     text = repetition.without_fences(text)
-    if (unnamed := repetition.without_names(text, question.names)) != text and strictly and question.repair:
+    unnamed = repetition.without_names(text, question.names, question.schema)
+    if unnamed != text and strictly and question.repair:
         raise EchoError("it gives the name of a field, or of a part of the material, instead of what is asked")
     answer = question.read(text if question.directions else unnamed, strictly)
     spoken = getattr(answer, "text", "")

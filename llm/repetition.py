@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Set
+from itertools import chain
 from typing import Any
 
 from cases.text.sentences import pieces
@@ -45,17 +46,32 @@ def without_fences(reply: str) -> str:
 
 def names_in(schema: Mapping[str, Any], headings: Iterable[str]) -> frozenset[str]:
     """Return the names of fields, types and headings, except those that are terms of a closed list."""
-    names, terms = {*(_TYPES if schema else ()), *headings}, set[str]()
+    names = {*(_TYPES if schema else ()), *headings}
     for node in filter(lambda node: isinstance(node, dict), nodes(schema)):
         names.update(*(node[key] for key in ("properties", "$defs") if isinstance(node.get(key), dict)))
-        if isinstance(listed := node.get("enum"), list):
-            terms.update(map(str, listed))
-    return frozenset({_bare(name) for name in names} - {_bare(term) for term in terms})
+    return frozenset(map(_bare, names)) - _terms_in(schema)
 
 
-def without_names(reply: str, names: Set[str]) -> str:
-    """Empty each text of a reply that is only a name of the schema or of the prompt's material."""
-    return _map_reply(reply, lambda text: "" if _bare(text) in names else text)
+def without_names(reply: str, names: Set[str], schema: Mapping[str, Any]) -> str:
+    """Empty each text of a reply that is only a name of the schema or of the prompt's material.
+
+    An identifier with such a name in it ("symptoms_description") is one too, unless it is a term of a closed list.
+    """
+
+    def is_name(text: str) -> bool:
+        words = _bare(text)
+        made_of = words.split("_") if " " not in words else []
+        return words in names or (len(made_of) > 1 and not names.isdisjoint(made_of) and words not in _terms_in(schema))
+
+    return _map_reply(reply, lambda text: "" if is_name(text) else text)
+
+
+def _terms_in(schema: Mapping[str, Any]) -> set[str]:
+    """Return the terms of the schema's closed lists."""
+    found = [node for node in nodes(schema) if isinstance(node, dict)]
+    listed = [node["enum"] for node in found if isinstance(node.get("enum"), list)]
+    single = [node["const"] for node in found if isinstance(node.get("const"), str)]
+    return {_bare(str(term)) for term in (*chain.from_iterable(listed), *single)}
 
 
 def directions_in(prompt: str) -> set[str]:

@@ -260,6 +260,29 @@ async def test_names_of_fields_and_types_are_asked_for_anew_by_the_names_of_the_
     assert told.startswith("kind: found | wish, reason, found []. ") and "additionalProperties" not in asked[1].text
 
 
+@pytest.mark.parametrize(
+    ("reason", "again"),
+    [("reason_description", True), ("The_Reason", True), ("blood_count", False), ("Reason_", True)],
+)
+async def test_an_identifier_that_is_made_of_a_name_is_asked_for_anew(reason: str, again: bool) -> None:
+    """As Gemma 3 270M described the symptoms of two patients: "symptoms_description"."""
+    replies = iter([{**GIVEN.model_dump(), "reason": reason}, GIVEN.model_dump()])
+    given, asked = await decide(lambda request: next(replies), ["json_schema"])
+    assert given.reason == ("It fits." if again else reason) and len(asked) == 1 + again
+
+
+async def test_an_identifier_of_a_closed_list_is_an_answer() -> None:
+    class Cause(BaseModel):
+        kind: Literal["kind_of_test", "judgement"]
+        examination: str
+
+    role = Role("examiner", "rehearsal", "judges/claims", Cause, offline=lambda view: Cause.model_construct())
+    with FakeServer(answer=lambda request: {"kind": "kind_of_test", "examination": "CT"}) as server:
+        settings = ModelSettings(models={"default": f"openai:any@{server.base_url}"})
+        cause = await ask(role, View(), settings, language="en")
+    assert cause.kind == "kind_of_test" and len(server.requests) == 1
+
+
 async def test_what_is_but_a_name_is_nothing_said_if_it_comes_again() -> None:
     given, asked = await decide(lambda request: EMPTY, ["json_object", "text"])
     assert given == Verdicts(kind="found", reason="", found=["a stone"]) and len(asked) == 2
