@@ -4,12 +4,14 @@ import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Set
 from itertools import chain
+from math import ceil
 from typing import Any
 
 from cases.text.sentences import pieces
 from llm.replies import find_json, nodes
 
 LONGEST_ECHO = 160  # characters at the end of a text that may repeat earlier text, as a summary does
+_BOUNDED = 0.75  # of a loop's last sentence: as before ("... has been diagnosed with", "... has been diagnosed by")
 _IN_A_ROW = re.compile(r"(.{1,120}?)\1{5,}", re.DOTALL)  # six or more copies in a row
 _PART = 20  # characters; any loop longer than LONGEST_ECHO contains such a part of the text, and its next copy
 _KEYWORDS = ("additionalProperties", "minItems", "minLength", "uniqueItems")  # never words of an answer
@@ -154,16 +156,23 @@ def _cut(text: str) -> str:
     seen: set[str] = set()
     end = start = 0
     for piece in pieces(text):
-        start += len(piece)
+        before, start = start, start + len(piece)
         sentence = _MARK.sub("", piece).strip().casefold()
-        # The last sentence may be cut off.
-        if sentence not in seen and not (start == len(text) and any(other.startswith(sentence) for other in seen)):
+        # The last sentence may be cut off; a bounded length makes a model end a loop with any other words.
+        share = _BOUNDED if before - end > LONGEST_ECHO else 1.0
+        if sentence not in seen and not (start == len(text) and _begins_one_of(seen, sentence, share)):
             end = start
         seen.add(sentence)
     if len(text) - end > LONGEST_ECHO:
         return text[:end].strip()
     found = _IN_A_ROW.search(text) if _has_repetition(text) else None
     return text[: found.end(1)].strip() if found and len(found[0]) > LONGEST_ECHO else text
+
+
+def _begins_one_of(seen: Set[str], sentence: str, share: float) -> bool:
+    """Whether this share of a sentence, from its start, is the beginning of an earlier one."""
+    begun = sentence[: ceil(share * len(sentence))]
+    return any(other.startswith(begun) for other in seen)
 
 
 def _has_repetition(text: str) -> bool:
