@@ -146,7 +146,7 @@ async def _answer(
             messages, form = [*question.messages], _bare(form)
             continue
         last_shown = reply.text
-        shown = without_loops(last_shown)[:_SHOWN] or "{}"
+        shown = without_loops(last_shown, cut=reply.cut)[:_SHOWN] or "{}"
         told = repair(wrong)
         question = replace(question, remarks=question.remarks | repetition.remarks_in(told, shown))
         messages = [*messages, AIMessage(shown), HumanMessage(told)]
@@ -175,7 +175,7 @@ def _bare(form: Question[Answer]) -> Question[Answer]:
 def _read(question: Question[Answer], reply: Reply, taken: Taken, *, strictly: bool = True) -> Answer:
     if reply.refused:
         raise ValueError(f"the model, or its server's filter, refuses to answer: {reply.text[:200]!r}")
-    text = without_loops(reply.text)
+    text = without_loops(reply.text, cut=reply.cut)
     looped = text != reply.text
     if looped and strictly and question.repair:
         raise LoopError("it says the same over and over, and was cut off; say everything once, in a few sentences")

@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Set
+from functools import partial
 from itertools import chain
 from math import ceil
 from typing import Any
@@ -11,6 +12,7 @@ from cases.text.sentences import pieces
 from llm.replies import find_json, nodes
 
 LONGEST_ECHO = 160  # characters at the end of a text that may repeat earlier text, as a summary does
+_LONGEST_AT_THE_LIMIT = 40  # the same of a reply that was cut off, which has to be asked for again anyway
 _BOUNDED = 0.75  # of a loop's last sentence: as before ("... has been diagnosed with", "... has been diagnosed by")
 _IN_A_ROW = re.compile(r"(.{1,120}?)\1{5,}", re.DOTALL)  # six or more copies in a row
 _PART = 20  # characters; any loop longer than LONGEST_ECHO contains such a part of the text, and its next copy
@@ -36,9 +38,12 @@ class EchoError(ValueError):
     """The reply repeats the schema or the prompt instead of answering."""
 
 
-def without_loops(reply: str) -> str:
-    """Cut a reply where it only repeats itself; in a JSON object, each text separately."""
-    return _map_reply(reply, _cut)
+def without_loops(reply: str, *, cut: bool = False) -> str:
+    """Cut a reply where it only repeats itself; in a JSON object, each text separately.
+
+    ``cut``: whether the limit of tokens cut it off. If that is low, a loop is short.
+    """
+    return _map_reply(reply, partial(_cut, longest=_LONGEST_AT_THE_LIMIT if cut else LONGEST_ECHO))
 
 
 def without_fences(reply: str) -> str:
@@ -150,8 +155,8 @@ def _bare(text: str) -> str:
     return " ".join(_WORD.findall(text.casefold()))
 
 
-def _cut(text: str) -> str:
-    if len(text) <= LONGEST_ECHO:
+def _cut(text: str, longest: int) -> str:
+    if len(text) <= longest:
         return text
     seen: set[str] = set()
     end = start = 0
@@ -159,14 +164,14 @@ def _cut(text: str) -> str:
         before, start = start, start + len(piece)
         sentence = _MARK.sub("", piece).strip().casefold()
         # The last sentence may be cut off; a bounded length makes a model end a loop with any other words.
-        share = _BOUNDED if before - end > LONGEST_ECHO else 1.0
+        share = _BOUNDED if before - end > longest else 1.0
         if sentence not in seen and not (start == len(text) and _begins_one_of(seen, sentence, share)):
             end = start
         seen.add(sentence)
-    if len(text) - end > LONGEST_ECHO:
+    if len(text) - end > longest:
         return text[:end].strip()
     found = _IN_A_ROW.search(text) if _has_repetition(text) else None
-    return text[: found.end(1)].strip() if found and len(found[0]) > LONGEST_ECHO else text
+    return text[: found.end(1)].strip() if found and len(found[0]) > longest else text
 
 
 def _begins_one_of(seen: Set[str], sentence: str, share: float) -> bool:

@@ -13,7 +13,7 @@ from llm import AnswerError, Call, ModelSettings, Role, ask
 from llm.role import Speech, says_back, variables
 from llm.trace import collecting_calls
 from prompts import load_prompt
-from tests.support.fake_server import Answer, ChatRequest, FakeServer, Faults
+from tests.support.fake_server import Answer, ChatRequest, FakeServer, Fault, Faults
 
 MEANT = "What the speaker says next."
 SAID = "It hurts under my ribs since yesterday."
@@ -85,6 +85,20 @@ async def test_an_answer_that_a_filter_withheld_is_said_to_be_so() -> None:
 async def test_a_reply_that_never_ends_is_cut_where_it_began_to_repeat_itself_and_that_is_on_record() -> None:
     said, call, asked = await put(lambda request: {"text": LOOP})
     assert said.text == SAID and call.repaired and call.shortened and len(asked) == 2
+
+
+async def test_a_short_loop_at_a_low_limit_of_tokens_is_asked_for_again_within_bounds_at_once() -> None:
+    """SmolLM2 with 150 tokens: three such replies in a row, each too short for a loop, lost a case."""
+    loop = {**GIVEN.model_dump(), "reason": "The patient has a history of breast" + "-de" * 80}
+    faults: list[Fault | None] = ["cut_json"]
+    with FakeServer(
+        answer=lambda request: GIVEN.model_dump() if request.messages[2:] else loop, faults=faults
+    ) as server:
+        settings = ModelSettings(models={"default": f"openai:any@{server.base_url}"})
+        given = await ask(JUDGE, View(), settings, language="en")
+    _, again = server.requests
+    assert given == GIVEN and again.schema is not None and again.schema["properties"]["reason"]["maxLength"] < 100
+    assert "over and over" in again.messages[-1]["content"] and "-de-de-de" not in again.messages[-2]["content"]
 
 
 async def test_plain_words_that_go_round_in_circles_are_cut_at_once() -> None:

@@ -63,6 +63,13 @@ def test_what_repeats_itself_as_people_do_stays_as_it_is(reply: str) -> None:
     assert without_loops(reply) == reply
 
 
+@pytest.mark.parametrize(
+    ("reply", "kept"), [("1." * 50, "1."), ("你还可以叫哪；；" * 7, "你还可以叫哪；；"), (PAIN[:60], PAIN[:60])]
+)
+def test_a_loop_that_the_limit_of_tokens_cut_off_is_shorter(reply: str, kept: str) -> None:
+    assert without_loops(reply) == reply and without_loops(reply, cut=True) == kept
+
+
 def test_each_text_of_a_json_object_is_cut_for_itself_and_the_object_stays_whole() -> None:
     reply = json.dumps({"symptoms": f"{PAIN} " * 9, "tests": [REPORT, "x " * 99], "urgent": True, "weight": 1.5})
     assert json.loads(without_loops(reply)) == {"symptoms": PAIN, "tests": [REPORT, "x"], "urgent": True, "weight": 1.5}
