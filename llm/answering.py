@@ -153,7 +153,8 @@ async def _answer(
     if accepted is not None:
         return accepted
     even = {0: "", 1: ", even after a repair"}.get(repairs, f", even after {repairs} repairs")
-    room = "; raise max_tokens, or the context length of the server" if reply.cut else ""
+    is_short = reply.cut and not isinstance(wrong, LoopError)  # more room would not end a loop
+    room = "; raise max_tokens, or the context length of the server" if is_short else ""
     raise AnswerError(f"not a valid {question.kind.__name__}{even}: {what_is_wrong(wrong)}{room}") from wrong
 
 
