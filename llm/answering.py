@@ -146,14 +146,15 @@ async def _answer(
             messages, form = [*question.messages], _bare(form)
             continue
         last_shown = reply.text
-        shown = without_loops(last_shown)[:_SHOWN] or "{}"
+        shown = without_loops(last_shown, cut=reply.cut)[:_SHOWN] or "{}"
         told = repair(wrong)
         question = replace(question, remarks=question.remarks | repetition.remarks_in(told, shown))
         messages = [*messages, AIMessage(shown), HumanMessage(told)]
     if accepted is not None:
         return accepted
     even = {0: "", 1: ", even after a repair"}.get(repairs, f", even after {repairs} repairs")
-    room = "; raise max_tokens, or the context length of the server" if reply.cut else ""
+    is_short = reply.cut and not isinstance(wrong, LoopError)  # more room would not end a loop
+    room = "; raise max_tokens, or the context length of the server" if is_short else ""
     raise AnswerError(f"not a valid {question.kind.__name__}{even}: {what_is_wrong(wrong)}{room}") from wrong
 
 
@@ -175,7 +176,7 @@ def _bare(form: Question[Answer]) -> Question[Answer]:
 def _read(question: Question[Answer], reply: Reply, taken: Taken, *, strictly: bool = True) -> Answer:
     if reply.refused:
         raise ValueError(f"the model, or its server's filter, refuses to answer: {reply.text[:200]!r}")
-    text = without_loops(reply.text)
+    text = without_loops(reply.text, cut=reply.cut)
     looped = text != reply.text
     if looped and strictly and question.repair:
         raise LoopError("it says the same over and over, and was cut off; say everything once, in a few sentences")
@@ -185,7 +186,8 @@ def _read(question: Question[Answer], reply: Reply, taken: Taken, *, strictly: b
     if question.directions and repetition.says_remarks(text, question.remarks):
         raise EchoError(_DIRECTED)
     text = repetition.without_fences(text)
-    if (unnamed := repetition.without_names(text, question.names)) != text and strictly and question.repair:
+    unnamed = repetition.without_names(text, question.names, question.schema)
+    if unnamed != text and strictly and question.repair:
         raise EchoError("it gives the name of a field, or of a part of the material, instead of what is asked")
     answer = question.read(text if question.directions else unnamed, strictly)
     spoken = getattr(answer, "text", "")

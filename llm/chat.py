@@ -266,7 +266,8 @@ async def _one_request(
     except Exception as error:
         if type(error) is TimeoutError:
             raise TimeoutError(
-                f"no complete answer within {seconds:g} s; a higher timeout gives the server longer"
+                f"no complete answer within {seconds:g} s; a higher timeout gives the server longer, and max_tokens "
+                "ends a reply that goes on and on"
             ) from error
         if str(error).startswith("Unexpected response type"):
             raise EmptyReplyError(f"the server's answer is not JSON: {str(error).partition(': ')[2]}") from error

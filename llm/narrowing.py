@@ -44,7 +44,9 @@ def _bound(node: Any, lengths: Mapping[str, int]) -> Any:
     if lengths and node.get("type") == "array":
         result["maxItems"] = _item_limit(node, lengths["maxItems"])
     elif lengths and node.get("type") == "string" and not {"enum", "const", "pattern", "format"} & node.keys():
-        result["maxLength"] = min(lengths["maxLength"], node.get("maxLength", math.inf))
+        # Never below its least length: llama.cpp takes all memory for a text that cannot be.
+        longest = max(lengths["maxLength"], node.get("minLength", 0))
+        result["maxLength"] = min(longest, node.get("maxLength", math.inf))
     return result
 
 

@@ -3,12 +3,17 @@
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Set
+from functools import partial
+from itertools import chain
+from math import ceil
 from typing import Any
 
 from cases.text.sentences import pieces
 from llm.replies import find_json, nodes
 
 LONGEST_ECHO = 160  # characters at the end of a text that may repeat earlier text, as a summary does
+_LONGEST_AT_THE_LIMIT = 40  # the same of a reply that was cut off, which has to be asked for again anyway
+_BOUNDED = 0.75  # of a loop's last sentence: as before ("... has been diagnosed with", "... has been diagnosed by")
 _IN_A_ROW = re.compile(r"(.{1,120}?)\1{5,}", re.DOTALL)  # six or more copies in a row
 _PART = 20  # characters; any loop longer than LONGEST_ECHO contains such a part of the text, and its next copy
 _KEYWORDS = ("additionalProperties", "minItems", "minLength", "uniqueItems")  # never words of an answer
@@ -33,9 +38,12 @@ class EchoError(ValueError):
     """The reply repeats the schema or the prompt instead of answering."""
 
 
-def without_loops(reply: str) -> str:
-    """Cut a reply where it only repeats itself; in a JSON object, each text separately."""
-    return _map_reply(reply, _cut)
+def without_loops(reply: str, *, cut: bool = False) -> str:
+    """Cut a reply where it only repeats itself; in a JSON object, each text separately.
+
+    ``cut``: whether the limit of tokens cut it off. If that is low, a loop is short.
+    """
+    return _map_reply(reply, partial(_cut, longest=_LONGEST_AT_THE_LIMIT if cut else LONGEST_ECHO))
 
 
 def without_fences(reply: str) -> str:
@@ -45,17 +53,32 @@ def without_fences(reply: str) -> str:
 
 def names_in(schema: Mapping[str, Any], headings: Iterable[str]) -> frozenset[str]:
     """Return the names of fields, types and headings, except those that are terms of a closed list."""
-    names, terms = {*(_TYPES if schema else ()), *headings}, set[str]()
+    names = {*(_TYPES if schema else ()), *headings}
     for node in filter(lambda node: isinstance(node, dict), nodes(schema)):
         names.update(*(node[key] for key in ("properties", "$defs") if isinstance(node.get(key), dict)))
-        if isinstance(listed := node.get("enum"), list):
-            terms.update(map(str, listed))
-    return frozenset({_bare(name) for name in names} - {_bare(term) for term in terms})
+    return frozenset(map(_bare, names)) - _terms_in(schema)
 
 
-def without_names(reply: str, names: Set[str]) -> str:
-    """Empty each text of a reply that is only a name of the schema or of the prompt's material."""
-    return _map_reply(reply, lambda text: "" if _bare(text) in names else text)
+def without_names(reply: str, names: Set[str], schema: Mapping[str, Any]) -> str:
+    """Empty each text of a reply that is only a name of the schema or of the prompt's material.
+
+    An identifier with such a name in it ("symptoms_description") is one too, unless it is a term of a closed list.
+    """
+
+    def is_name(text: str) -> bool:
+        words = _bare(text)
+        made_of = words.split("_") if " " not in words else []
+        return words in names or (len(made_of) > 1 and not names.isdisjoint(made_of) and words not in _terms_in(schema))
+
+    return _map_reply(reply, lambda text: "" if is_name(text) else text)
+
+
+def _terms_in(schema: Mapping[str, Any]) -> set[str]:
+    """Return the terms of the schema's closed lists."""
+    found = [node for node in nodes(schema) if isinstance(node, dict)]
+    listed = [node["enum"] for node in found if isinstance(node.get("enum"), list)]
+    single = [node["const"] for node in found if isinstance(node.get("const"), str)]
+    return {_bare(str(term)) for term in (*chain.from_iterable(listed), *single)}
 
 
 def directions_in(prompt: str) -> set[str]:
@@ -132,22 +155,29 @@ def _bare(text: str) -> str:
     return " ".join(_WORD.findall(text.casefold()))
 
 
-def _cut(text: str) -> str:
-    if len(text) <= LONGEST_ECHO:
+def _cut(text: str, longest: int) -> str:
+    if len(text) <= longest:
         return text
     seen: set[str] = set()
     end = start = 0
     for piece in pieces(text):
-        start += len(piece)
+        before, start = start, start + len(piece)
         sentence = _MARK.sub("", piece).strip().casefold()
-        # The last sentence may be cut off.
-        if sentence not in seen and not (start == len(text) and any(other.startswith(sentence) for other in seen)):
+        # The last sentence may be cut off; a bounded length makes a model end a loop with any other words.
+        share = _BOUNDED if before - end > longest else 1.0
+        if sentence not in seen and not (start == len(text) and _begins_one_of(seen, sentence, share)):
             end = start
         seen.add(sentence)
-    if len(text) - end > LONGEST_ECHO:
+    if len(text) - end > longest:
         return text[:end].strip()
     found = _IN_A_ROW.search(text) if _has_repetition(text) else None
-    return text[: found.end(1)].strip() if found and len(found[0]) > LONGEST_ECHO else text
+    return text[: found.end(1)].strip() if found and len(found[0]) > longest else text
+
+
+def _begins_one_of(seen: Set[str], sentence: str, share: float) -> bool:
+    """Whether this share of a sentence, from its start, is the beginning of an earlier one."""
+    begun = sentence[: ceil(share * len(sentence))]
+    return any(other.startswith(begun) for other in seen)
 
 
 def _has_repetition(text: str) -> bool:

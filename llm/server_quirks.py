@@ -1,7 +1,8 @@
 """Normalise the answers of OpenAI-compatible servers to what OpenAI's client reads.
 
-Handled are: unrequested streams, content in parts, reasoning in a separate field, token counts as strings or under
-other names, tool arguments as objects, errors with status 200, and a missing role, choice or content type.
+Handled are: unrequested streams, comments that keep a connection alive, content in parts, reasoning in a separate
+field, token counts as strings or under other names, tool arguments as objects, errors with status 200, and a missing
+role, choice or content type.
 docs/models.md lists the deviations by server.
 """
 
@@ -24,7 +25,8 @@ _OTHER_NAMES = {
     "total_token_count": "total_tokens",
 }
 _REASONING = ("reasoning_content", "reasoning")
-_STREAM_PREFIXES = ("data:", "event:", "id:", ":")
+_STREAM_PREFIXES = ("data:", "event:", "id:")
+_COMMENTS = re.compile(r"\A(?:\s*:[^\r\n]*[\r\n]+)+")  # before a stream, or before plain JSON
 _LINE_END = re.compile(r"\r\n|\n|\r")  # of a stream; splitlines() would also split at other characters inside text
 _FAILED = 500  # for an error that comes with status 200 and names no other
 _NO_CHOICE = 424  # for an answer without a choice: its generation failed
@@ -36,7 +38,7 @@ def put_right(body: bytes) -> tuple[int, bytes] | None:
     A stream that breaks off is not a completion: half a sentence is no answer.
     """
     try:
-        text = body.decode("utf-8-sig")
+        text = _COMMENTS.sub("", body.decode("utf-8-sig"))
         found = _assembled(_events(text)) if text.lstrip().startswith(_STREAM_PREFIXES) else json.loads(text)
         if not isinstance(found, dict):
             return None

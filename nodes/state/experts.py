@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import AfterValidator, Field
 
 from cases.strict import NonEmpty, Strict
 from cases.vocabulary import Language
@@ -28,6 +28,14 @@ class Expert(Strict):
     focus: str = Field(description="What this expert should attend to.")
 
 
+def each_once(experts: list[Expert]) -> list[Expert]:
+    """Leave out an expert who is named again: the same question would be asked and paid twice."""
+    return list({(expert.domain.casefold(), expert.focus.casefold()): expert for expert in experts}.values())
+
+
+Panel = Annotated[list[Expert], AfterValidator(each_once)]
+
+
 class Member(Expert):
     """A specialist of a group in which some report to others (MDAgents)."""
 
@@ -38,9 +46,7 @@ class Team(Strict):
     """Specialists who write one report together; the first leads them."""
 
     purpose: NonEmpty = Field(description="What the team is to find out.")
-    experts: list[Expert] = Field(
-        min_length=1, max_length=MOST_EXPERTS, description="The members, with the leader first."
-    )
+    experts: Panel = Field(min_length=1, max_length=MOST_EXPERTS, description="The members, with the leader first.")
 
 
 class Conclusion(Strict):

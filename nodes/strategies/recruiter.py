@@ -20,6 +20,7 @@ from nodes.state.experts import (
     CaseView,
     Expert,
     Member,
+    Panel,
     PanelState,
     Team,
     case_view,
@@ -32,7 +33,7 @@ from prompts import load_words, mark
 class Experts(Strict):
     """The panel."""
 
-    experts: list[Expert] = Field(min_length=1, max_length=MOST_EXPERTS)
+    experts: Panel = Field(min_length=1, max_length=MOST_EXPERTS)
 
 
 class Group(Strict):

@@ -13,7 +13,7 @@ from llm import AnswerError, Call, ModelSettings, Role, ask
 from llm.role import Speech, says_back, variables
 from llm.trace import collecting_calls
 from prompts import load_prompt
-from tests.support.fake_server import Answer, ChatRequest, FakeServer, Faults
+from tests.support.fake_server import Answer, ChatRequest, FakeServer, Fault, Faults
 
 MEANT = "What the speaker says next."
 SAID = "It hurts under my ribs since yesterday."
@@ -85,6 +85,32 @@ async def test_an_answer_that_a_filter_withheld_is_said_to_be_so() -> None:
 async def test_a_reply_that_never_ends_is_cut_where_it_began_to_repeat_itself_and_that_is_on_record() -> None:
     said, call, asked = await put(lambda request: {"text": LOOP})
     assert said.text == SAID and call.repaired and call.shortened and len(asked) == 2
+
+
+async def test_a_short_loop_at_a_low_limit_of_tokens_is_asked_for_again_within_bounds_at_once() -> None:
+    """SmolLM2 with 150 tokens: three such replies in a row, each too short for a loop, lost a case."""
+    loop = {**GIVEN.model_dump(), "reason": "The patient has a history of breast" + "-de" * 80}
+    faults: list[Fault | None] = ["cut_json"]
+    with FakeServer(
+        answer=lambda request: GIVEN.model_dump() if request.messages[2:] else loop, faults=faults
+    ) as server:
+        settings = ModelSettings(models={"default": f"openai:any@{server.base_url}"})
+        given = await ask(JUDGE, View(), settings, language="en")
+    _, again = server.requests
+    assert given == GIVEN and again.schema is not None and again.schema["properties"]["reason"]["maxLength"] < 100
+    assert "over and over" in again.messages[-1]["content"] and "-de-de-de" not in again.messages[-2]["content"]
+
+
+async def test_a_loop_that_never_ends_is_not_said_to_need_more_tokens() -> None:
+    """As SmolLM2's list of diseases for Clini-Eval's demonstration, which named one until its tokens were used up."""
+    loop = {**GIVEN.model_dump(), "found": ["Chronic apical periodontitis"] * 40}
+    with (
+        FakeServer(answer=lambda request: loop, faults=["cut_json"] * 9) as server,
+        pytest.raises(AnswerError, match="over and over") as told,
+    ):
+        settings = ModelSettings(models={"default": f"openai:any@{server.base_url}"})
+        await ask(JUDGE, View(), settings, language="en")
+    assert "max_tokens" not in str(told.value)
 
 
 async def test_plain_words_that_go_round_in_circles_are_cut_at_once() -> None:
@@ -258,6 +284,29 @@ async def test_names_of_fields_and_types_are_asked_for_anew_by_the_names_of_the_
     assert given == GIVEN and len(asked[1].messages) == 2
     told = asked[1].text.partition("of these fields: ")[2]
     assert told.startswith("kind: found | wish, reason, found []. ") and "additionalProperties" not in asked[1].text
+
+
+@pytest.mark.parametrize(
+    ("reason", "again"),
+    [("reason_description", True), ("The_Reason", True), ("blood_count", False), ("Reason_", True)],
+)
+async def test_an_identifier_that_is_made_of_a_name_is_asked_for_anew(reason: str, again: bool) -> None:
+    """As Gemma 3 270M described the symptoms of two patients: "symptoms_description"."""
+    replies = iter([{**GIVEN.model_dump(), "reason": reason}, GIVEN.model_dump()])
+    given, asked = await decide(lambda request: next(replies), ["json_schema"])
+    assert given.reason == ("It fits." if again else reason) and len(asked) == 1 + again
+
+
+async def test_an_identifier_of_a_closed_list_is_an_answer() -> None:
+    class Cause(BaseModel):
+        kind: Literal["kind_of_test", "judgement"]
+        examination: str
+
+    role = Role("examiner", "rehearsal", "judges/claims", Cause, offline=lambda view: Cause.model_construct())
+    with FakeServer(answer=lambda request: {"kind": "kind_of_test", "examination": "CT"}) as server:
+        settings = ModelSettings(models={"default": f"openai:any@{server.base_url}"})
+        cause = await ask(role, View(), settings, language="en")
+    assert cause.kind == "kind_of_test" and len(server.requests) == 1
 
 
 async def test_what_is_but_a_name_is_nothing_said_if_it_comes_again() -> None:

@@ -126,6 +126,25 @@ def test_a_reply_ends_where_the_tokenizer_says_though_the_weights_name_another_e
     assert reply.response_metadata["finish_reason"] == "stop"
 
 
+@pytest.mark.parametrize(
+    ("written", "said", "ended"),
+    [
+        ("I have a question.\nPatient:\nI have a question.\nPhysician:", "I have a question.", "stop"),
+        ("Physician:\nSince when?\nPatient:", "Since when?", "stop"),
+        ("Patient:\nA week.", "", "stop"),
+        ("Patient: people say that of me\nand I am", "", "stop"),
+        ("Are you a patient: of whom?", "Are you a patient: of whom?", "length"),
+    ],
+)
+def test_a_model_without_a_template_of_its_own_does_not_go_on_as_the_patient(
+    written: str, said: str, ended: str, base: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As Gemma 3 270M did, a base that was never trained on turns."""
+    monkeypatch.setattr(load_model(str(base)).tokenizer, "decode", lambda *args, **options: written)
+    reply = model(base, max_tokens=5).invoke(TALK)
+    assert reply.text == said and reply.response_metadata["finish_reason"] == ended
+
+
 def test_an_adapter_speaks_otherwise_than_its_base(base: Path, adapter: Path) -> None:
     said = [model(folder, max_tokens=12).invoke(TALK).text for folder in (base, adapter, adapter)]
     assert said[0] != said[1] == said[2]

@@ -199,3 +199,9 @@ def test_a_closed_list_has_as_many_items_as_its_longest_term_leaves_room_for() -
     bound = narrowed(schema, 380)["properties"]
     longest = {"reasoning": "x" * bound["reasoning"]["maxLength"], "items": [term] * bound["items"]["maxItems"]}
     assert len(longest["items"]) > 1 and len(json.dumps(longest, indent=1)) < 380
+
+
+def test_no_text_is_bound_below_its_least_length() -> None:
+    """As of a plug-in; llama.cpp's grammar takes all memory for a text that cannot be."""
+    schema = {"type": "object", "properties": {"text": {"type": "string", "minLength": 200}}}
+    assert narrowed(schema, 150)["properties"]["text"] == {"type": "string", "minLength": 200, "maxLength": 200}

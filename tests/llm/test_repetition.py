@@ -9,6 +9,11 @@ from llm.repetition import directions_in, echoes, says_directions, undescribed, 
 
 PAIN = "The patient has had a constant severe pain under her right ribs with vomiting and fever for 30 hours."
 EXAMPLE = "This is not an example of a medical term but rather a description of the symptoms."
+LUNG = (
+    "In the left upper lobe lies a smooth round nodule of 5 mm beside the fissure, without calcium, without spicules "
+    "and without contact to the pleura, unchanged since the computed tomography of August "
+)
+DIABETES = "The patient has a history of hand and neck pain, and has been diagnosed with diabetes"
 REPORT = (
     "Chest: no abnormality was found. Heart: no abnormality was found. Abdomen: no abnormality was found. No fever. "
     "Liver, spleen and kidneys: no abnormality was found. No, no, no, she says when asked. No fever."
@@ -30,6 +35,9 @@ REPORT = (
         ),
         ("\n".join(f"{number}. {PAIN}" for number in range(1, 9)), f"1. {PAIN}"),
         (f"{PAIN}\n" + "- What else?\n" * 60, f"{PAIN}\n- What else?"),
+        (f"{DIABETES}. " * 5 + DIABETES.replace("with diabetes", "by"), f"{DIABETES}."),  # bounded in length
+        (f"{DIABETES}. " * 5 + "The patient has a history.", f"{DIABETES}."),
+        (f"{DIABETES}. " * 5 + f"{DIABETES}.The", f"{DIABETES}."),
         ("腹部はい。" + "患者说腹痛三十小时。" * 40, "腹部はい。患者说腹痛三十小时。"),
     ],
 )
@@ -38,10 +46,28 @@ def test_a_reply_is_cut_where_it_begins_to_say_only_what_it_has_said(reply: str,
 
 
 @pytest.mark.parametrize(
-    "reply", ["", "Yes.", REPORT, f"{PAIN} {PAIN}", "-" * 80, json.dumps({"text": REPORT}), "[1, 1"]
+    "reply",
+    [
+        "",
+        "Yes.",
+        REPORT,
+        f"{PAIN} {PAIN}",
+        "-" * 80,
+        f"{PAIN} {PAIN} {PAIN} The end.",
+        f"{LUNG}2019. {LUNG}2020.",
+        json.dumps({"text": REPORT}),
+        "[1, 1",
+    ],
 )
 def test_what_repeats_itself_as_people_do_stays_as_it_is(reply: str) -> None:
     assert without_loops(reply) == reply
+
+
+@pytest.mark.parametrize(
+    ("reply", "kept"), [("1." * 50, "1."), ("你还可以叫哪；；" * 7, "你还可以叫哪；；"), (PAIN[:60], PAIN[:60])]
+)
+def test_a_loop_that_the_limit_of_tokens_cut_off_is_shorter(reply: str, kept: str) -> None:
+    assert without_loops(reply) == reply and without_loops(reply, cut=True) == kept
 
 
 def test_each_text_of_a_json_object_is_cut_for_itself_and_the_object_stays_whole() -> None:

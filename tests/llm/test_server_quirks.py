@@ -26,6 +26,7 @@ ANSWERS: list[Fault] = [
     "no_role",
     "objects",
     "streamed",
+    "commented",
 ]
 
 
@@ -349,6 +350,7 @@ def test_no_sign_within_a_streamed_text_ends_its_event(sign: str) -> None:
         _stream(_piece(content="It hurts here and")),  # breaks off: half a sentence is no answer
         _stream(_piece(content="It"))[:-20],
         b"data: \xff\xfe",
+        b": PROCESSING\n\n: PROCESSING\n\n",
         b"<html>",
         b"[1]",
         b"null",

@@ -52,6 +52,7 @@ Failure = Literal[
     "trickle",  # the answer byte by byte, for as long as `hold`
     "half_closed",  # half an answer, then the connection is closed
     "streamed",  # events, although not requested
+    "commented",  # comments of a stream, which keep the connection alive, before a plain answer
     "timeout",  # the connection is held, then closed without an answer
     "disconnect",  # the connection is closed at once
     "cut_json",  # the answer stops half-way, finish_reason "length"
@@ -369,6 +370,8 @@ class FakeServer:
                 await response.drip(json.dumps(completion), self.hold)
             case "half_closed":
                 await response.half(json.dumps(completion))
+            case "commented":
+                await response.send(200, f": PROCESSING\n\n: PROCESSING\n\n{json.dumps(completion)}")
             case _ if request.stream or request.fault == "streamed":
                 await response.stream(_chunks(request, completion))
             case _:

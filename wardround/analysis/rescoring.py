@@ -10,6 +10,7 @@ from typing import Any
 
 from cases import Case
 from llm import ModelSettings
+from llm.blocks import ModelBlock
 from llm.specs import HUMAN, check_models
 from llm.trace import Trace, collecting_calls
 from nodes.context import Context
@@ -51,9 +52,23 @@ def judged_with(settings: Mapping[str, Any]) -> Iterator[None]:
         _judged_with.reset(token)
 
 
-def settings_of_judges(models: Mapping[str, str]) -> dict[str, Any]:
-    """Return these models, and the settings of the block that this is called in."""
-    return {**_judged_with.get(), "models": dict(models)}
+def settings_of_judges(
+    models: Mapping[str, str], recorded: Mapping[str, ModelBlock] = MappingProxyType({})
+) -> dict[str, Any]:
+    """Return these models, and the settings of the block that this is called in, over a run's ``recorded`` models.
+
+    Raises:
+        ConfigurationError: a model has neither a spec of its own nor a recorded one.
+    """
+    given = _judged_with.get()
+    blocks = {name: block.model_dump(exclude_unset=True) for name, block in recorded.items()}
+    for name, keys in given.get("model", {}).items():
+        blocks[name] = {**blocks.get(name, {}), **keys}
+        if "spec" not in blocks[name]:
+            raise ConfigurationError(
+                f"--set model.{name}: no model of this name is recorded; add --set model.{name}.spec=SPEC"
+            )
+    return {**given, "model": blocks, "models": dict(models)}
 
 
 async def context_for(run: RecordedRun, models: Mapping[str, str]) -> Context:
@@ -67,12 +82,11 @@ async def context_for(run: RecordedRun, models: Mapping[str, str]) -> Context:
     """
     if HUMAN in models.values():
         raise ConfigurationError("models: a person cannot judge a finished run; name a model or 'offline'")
-    given = settings_of_judges({"default": "offline", **models})
-    blocks = {**run.experiment.model, **given.pop("model", {})}
-    check_models(models, blocks)
+    given = settings_of_judges({"default": "offline", **models}, run.experiment.model)
+    check_models(models, given["model"])
     settings = run.experiment.context.model_dump(include=_KEPT_SETTINGS, exclude_unset=True)
     with run.in_its_words():
-        context = Context.model_validate({**settings, **given, "model": blocks})
+        context = Context.model_validate({**settings, **given})
     await check_servers(context)
     return context
 

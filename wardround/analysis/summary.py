@@ -280,7 +280,8 @@ def summary_table(summary: dict[str, Any], suite: Suite) -> Group:
     if offline := roles_by_rule(summary["models"]):
         notes.append(said_by_rules("Answered", offline, languages=summary.get("languages", ())))
     cost = "" if not summary["cost"] else f", {summary['cost']:.4f} US dollars"
-    notes.append(f"{summary['calls']:,} calls, {summary['tokens']:,} tokens{cost}.")
+    calls = f"{summary['calls']:,} call{'s' * (summary['calls'] != 1)}"
+    notes.append(f"{calls}, {summary['tokens']:,} tokens{cost}.")
     models_asked = {name for names in summary["models"].values() for name in names} - {*WITHOUT_MODEL}
     if models_asked and summary["scored"] and not summary["tokens"]:
         notes.append("No model reported its token usage, so limits on tokens and cost were not enforced.")

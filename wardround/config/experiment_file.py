@@ -176,6 +176,8 @@ def parse_settings(settings: Sequence[str]) -> dict[str, Any]:
 def parse_call_settings(settings: Sequence[str]) -> dict[str, Any]:
     """Parse ``KEY=VALUE`` options that say how models are asked: ``timeout``, ``max_tokens``, ``model.NAME.KEY``.
 
+    A model may lack its spec, which a run may have recorded.
+
     Raises:
         ConfigurationError: a key or value that is not of the calls.
     """
@@ -184,10 +186,16 @@ def parse_call_settings(settings: Sequence[str]) -> dict[str, Any]:
         if key.partition(".")[0] not in _OF_CALLS:
             raise ConfigurationError(f"--set {key}: does not say how a model is asked; expected {', '.join(_OF_CALLS)}")
     given: Settings = {place_of(key): (value, COMMAND_LINE) for key, value in found.items()}
+    of_models = [place for place in given if place[0] == "model" and len(place) > 2]
+    bare = {name for _, name, *_ in of_models} - {name for _, name, *key in of_models if key == ["spec"]}
+    stand_ins: Settings = {("model", name, "spec"): ("openai:model", COMMAND_LINE) for name in bare}
     try:
-        return ModelSettings.model_validate(nested(given)).model_dump(exclude_unset=True)
+        parsed = ModelSettings.model_validate(nested({**given, **stand_ins})).model_dump(exclude_unset=True)
     except ValidationError as error:
         raise refusal(error, given, None, "") from error
+    for name in bare:
+        del parsed["model"][name]["spec"]
+    return parsed
 
 
 def parse_models(models: Sequence[str]) -> dict[str, str]:

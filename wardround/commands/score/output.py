@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
@@ -102,7 +103,7 @@ def command(score: Callable[..., Scores]) -> Callable[..., None]:
     @functools.wraps(score)
     def run(*, json_file: Path | None, settings: list[str] | None = None, **options: Any) -> None:
         try:
-            with _asked_with(settings or []):
+            with _asked_with(settings or []) as asked_with:
                 scores = score(**options)
         except RunStoppedError as error:  # there is no run to resume: a judge's server refuses all questions
             refuse(str(error))
@@ -110,7 +111,7 @@ def command(score: Callable[..., Scores]) -> Callable[..., None]:
             kept = "what neither a cache nor options.jsonl holds is asked again next time"
             echo(f"interrupted; no scores were written, and {kept}", err=True)
             raise typer.Exit(INTERRUPTED) from None
-        show(scores, json_file)
+        show(scores, json_file, asked_with)
         if scores.failed:
             raise typer.Exit(SOME_FAILED)
 
@@ -120,24 +121,26 @@ def command(score: Callable[..., Scores]) -> Callable[..., None]:
 
 
 @contextmanager
-def _asked_with(settings: Sequence[str]) -> Iterator[None]:
+def _asked_with(settings: Sequence[str]) -> Iterator[dict[str, Any]]:
+    """Ask all judges in this block with these settings; yields what they set."""
     if not settings:
-        yield
+        yield {}
         return
     from wardround.analysis.rescoring import judged_with
     from wardround.config.experiment_file import parse_call_settings
 
-    with judged_with(parse_call_settings(settings)):
-        yield
+    given = parse_call_settings(settings)
+    with judged_with(given):
+        yield given
 
 
-def show(scores: Scores, json_file: Path | None = None) -> None:
+def show(scores: Scores, json_file: Path | None = None, asked_with: Mapping[str, Any] = MappingProxyType({})) -> None:
     """Write the scores to ``json_file``, if given, and print them.
 
     The file has ``{"suite", "mode", "n", "metrics": {name: {"mean", "se", "ci95", "n"}}}`` and the choices besides the
     mode that the metrics depend on. With several files there is also ``files``, with the metrics of each; with
-    unanswered questions, ``answered``, with the mean over answered ones and their ``share``. It is written whole or not
-    at all.
+    unanswered questions, ``answered``, with the mean over answered ones and their ``share``; if judges were
+    ``asked_with`` settings of the command line, ``settings``. It is written whole or not at all.
 
     Raises:
         OSError: the file cannot be written; then nothing is printed.
@@ -149,6 +152,8 @@ def show(scores: Scores, json_file: Path | None = None) -> None:
             content["files"] = {name: _written(metrics) for name, metrics in scores.files.items()}
         if answered := _written(scores.answered):
             content["answered"] = {name: {**one, "share": scores.share(name)} for name, one in answered.items()}
+        if asked_with:
+            content["settings"] = dict(asked_with)
         write_json(json_file, content)
     _print(scores)
 
