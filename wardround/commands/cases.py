@@ -107,7 +107,7 @@ def check(
             "--out",
             "-o",
             metavar="DIR",
-            help="Also print the distribution of the cases, and write it to this directory as CSV, LaTeX, SVG and PNG.",
+            help="Also print the distribution of the cases, and write it to this directory as CSV, LaTeX and SVG.",
         ),
     ] = None,
 ) -> None:
