@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from wardround.commands.case_files import not_over, read, refuse_file, report, save
-from wardround.commands.case_items import confirm, with_items_read
-from wardround.commands.draft_tests import draft_tests
+from wardround.commands.case_items import confirm, draft_tests, with_items_read
 from wardround.commands.exit_codes import SOME_FAILED, Commands, refuse
 from wardround.commands.plugin_options import names_in_help
 from wardround.commands.printing import counted, echo, printable

@@ -18,9 +18,8 @@ from tests.wardround.report.test_pages import Tags
 from wardround.cli import app
 from wardround.report.pages import environment
 from wardround.store.run_directory import RunDirectory
-from wardround.view.differing import differing
+from wardround.view.pages import Viewer, differing
 from wardround.view.run_library import Shelf
-from wardround.view.server import Viewer
 
 CASE, OTHER = ENGLISH
 
