@@ -9,7 +9,7 @@ from wardround.commands.case_files import not_over, read, refuse_file, report, s
 from wardround.commands.case_items import confirm, draft_tests, with_items_read
 from wardround.commands.exit_codes import SOME_FAILED, Commands, refuse
 from wardround.commands.plugin_options import names_in_help
-from wardround.commands.printing import counted, echo, printable
+from wardround.commands.printing import counted, echo
 from wardround.commands.rate import rate_cases
 
 if TYPE_CHECKING:
@@ -145,7 +145,7 @@ def show(
     file: Annotated[str, typer.Option("--cases", help="JSON-lines file of cases, or 'builtin'.")] = "builtin",
     with_key: Annotated[bool, typer.Option("--with-key", help="Also show the answer key.")] = False,
 ) -> None:
-    """Show a case; its answer key only with --with-key."""
+    """Show a case, as YAML; its answer key only with --with-key."""
     import difflib
 
     cases = {case.id: case for case in read(file)}
@@ -322,38 +322,15 @@ def _write_distribution(cases: "list[Case]", out: Path) -> None:
 
 
 def _print_case(case: "Case", with_key: bool) -> None:
-    from rich.console import Console
-    from rich.table import Table
-    from rich.text import Text
+    """Print a case as YAML, without empty parts."""
+    import shutil
 
-    patient, key = case.patient, case.key
-    sections: dict[str, dict[str, object]] = {
-        f"Case {case.id}": {"Language": case.language, "Split": case.split, "Source": case.provenance.source},
-        "Patient": {name.replace("_", " ").capitalize(): value for name, value in patient},
-        "Examinations": {
-            **case.examinations.results,
-            "Pictures": [f"{image.item}: {image.file}" for image in case.examinations.images],
-        },
+    import yaml
+
+    hidden = {
+        "folder": True,
+        **({} if with_key else {"key": True, "provenance": {"licence", "note", "dataset", "record"}}),
     }
-    if with_key:
-        sections["Answer key"] = {name.replace("_", " ").capitalize(): value for name, value in key}
-        sections["Provenance"] = {name.capitalize(): value for name, value in case.provenance if name != "source"}
-    console = Console(highlight=False)
-    for title, entries in sections.items():
-        table = Table.grid("", "", padding=(0, 2))
-        for name, value in entries.items():
-            if shown := printable(_text(value)):
-                # As Text, so that brackets in a record are not taken for markup.
-                table.add_row(Text(name, "dim"), Text(shown, overflow="fold"))
-        if table.row_count:
-            console.print(Text(printable(title), "bold"), table, "", sep="\n")
-
-
-def _text(value: object) -> str:
-    if value is None:
-        return ""
-    if isinstance(value, dict):
-        return "\n".join(f"{name}: {content}" for name, content in value.items())
-    if isinstance(value, list):
-        return "\n".join(str(content) for content in value)
-    return f"{value:g}" if isinstance(value, float) else str(value)
+    content = case.model_dump(mode="json", exclude_defaults=True, exclude=hidden)
+    width = shutil.get_terminal_size().columns
+    echo(yaml.safe_dump(content, allow_unicode=True, sort_keys=False, width=width), nl=False)
