@@ -270,16 +270,10 @@ cases_app.command("draft-tests")(draft_tests)
 def _print_summary(cases: "list[Case]") -> None:
     from collections import Counter
 
-    from rich.console import Console
-    from rich.table import Table
-
     from scoring.medchain.answers import REFERENCES
     from scoring.medchain.suite import suite
+    from wardround.tables.terminal import print_rows
 
-    table = Table(title=counted(len(cases), "case"), title_justify="left")
-    table.add_column("")
-    table.add_column("")
-    table.add_column("Cases", justify="right")
     groups: dict[str, Mapping[str, int | str]] = {
         "Language": Counter(case.language for case in cases),
         "Split": Counter(case.split or "none" for case in cases),
@@ -291,11 +285,12 @@ def _print_summary(cases: "list[Case]") -> None:
             suite.published[score]: _stated(part, [case.key for case in cases]) for score, part in REFERENCES.items()
         },
     }
-    for name, counts in groups.items():
-        for number, (value, count) in enumerate(counts.items()):
-            table.add_row("" if number else name, value, str(count))
-        table.add_section()
-    Console(highlight=False).print(table)
+    rows = [
+        ["" if number else name, value, str(count)]
+        for name, counts in groups.items()
+        for number, (value, count) in enumerate(counts.items())
+    ]
+    print_rows(counted(len(cases), "case"), ["", "", "Cases"], rows)
 
 
 def _stated(part: str, keys: "list[AnswerKey]") -> str:
@@ -327,10 +322,8 @@ def _print_case(case: "Case", with_key: bool) -> None:
 
     import yaml
 
-    hidden = {
-        "folder": True,
-        **({} if with_key else {"key": True, "provenance": {"licence", "note", "dataset", "record"}}),
-    }
-    content = case.model_dump(mode="json", exclude_defaults=True, exclude=hidden)
+    content = case.model_dump(mode="json", exclude={"folder"}, exclude_defaults=True)
+    if not with_key:
+        content = {name: part for name, part in content.items() if name not in ("key", "provenance")}
     width = shutil.get_terminal_size().columns
     echo(yaml.safe_dump(content, allow_unicode=True, sort_keys=False, width=width), nl=False)
