@@ -19,14 +19,13 @@ from dataclasses import dataclass
 from functools import lru_cache
 from importlib.metadata import EntryPoint, entry_points, packages_distributions, version
 from pathlib import Path
-from types import FrameType, ModuleType
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from cases.registry import RegistryError, nearest, registering
 from cases.user_cache import state_folder
 from cases.validation import in_a_line, line_in
 from prompts import prompt_folders
-from wardround.waiting import tell_what_is_waited_for
 
 if TYPE_CHECKING:
     from llm import Role
@@ -72,7 +71,6 @@ def load_plugin(name: str | Path, folder: Path | None = None) -> Plugin:
             raise PluginError(f"plug-in {name}: its files have changed since it was loaded; restart Python")
         return known
     _register_builtins()
-    tell_what_is_waited_for(is_theirs)
     from llm.role import declared_roles
 
     modules, folders, roles = set(sys.modules), prompt_folders(), declared_roles()
@@ -166,16 +164,12 @@ def plugin_of(error: BaseException) -> str | None:
 
     Code that a script registers itself, without a plug-in, counts as a plug-in.
     """
+    theirs = {"__main__", *map(_top_module, _loaded)}
     for frame, line in reversed(list(traceback.walk_tb(error.__traceback__))):
-        if is_theirs(frame) or frame.f_globals.get("__name__") == "__main__":
-            return f"plug-in {frame.f_globals['__name__']}, line {line}"
+        module = str(frame.f_globals.get("__name__", ""))
+        if module.partition(".")[0] in theirs:
+            return f"plug-in {module}, line {line}"
     return None
-
-
-def is_theirs(frame: FrameType) -> bool:
-    """Whether a frame runs code of a plug-in that is loaded or being imported."""
-    module = str(frame.f_globals.get("__name__", "")).partition(".")[0]
-    return module in {_top_module(source) for source in (*_loaded, *_importing_now)}
 
 
 def locate(name: str | Path, folder: Path | None = None) -> str:

@@ -19,8 +19,7 @@ from prompts import add_prompts
 from prompts.loading import warm_up
 from wardround.plugins import load_plugins_of_environment
 from wardround.serving.allowed import REACHING, allowed
-from wardround.serving.run_input import check_context
-from wardround.serving.served_graph import ServedGraph
+from wardround.serving.served_graph import ServedGraph, check_context
 
 PROMPTS = "WARDROUND_PROMPTS"
 

@@ -22,8 +22,8 @@ from wardround.rating.items import items_of
 from wardround.rating.marks import Marks
 from wardround.rating.server import Rating
 from wardround.store.recorded_run import find_runs
+from wardround.view.pages import Viewer
 from wardround.view.run_library import Shelf
-from wardround.view.server import Viewer
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser

@@ -14,7 +14,6 @@ import pytest
 from typer.testing import CliRunner
 
 from cases.importers import IMPORTERS
-from cases.importers.source import Source
 from tests.support.processes import to_its_end
 from wardround import plugins
 from wardround.cli import app
@@ -161,22 +160,6 @@ def test_a_plug_in_that_cannot_be_used_is_refused_in_one_sentence_and_can_be_men
     assert list(IMPORTERS) == known, "what it had registered by then is taken back"
     write(file, IMPORTER.format(name="mended"))
     assert load_plugin("stranger.py").adds == ("format mended",)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("where", ["its import", "`read`"])
-def test_a_plug_in_that_is_waited_for_is_named_with_its_line(
-    where: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    monkeypatch.setattr("wardround.waiting._LOOK", 0.1)
-    monkeypatch.setattr("wardround.waiting._FIRST", 0.2)
-    wait = "__import__('time').sleep(1.6)\n"  # a look of before may be a second ago
-    text = IMPORTER.format(name="slowly").replace("    return", f"    {wait}    return")
-    write(tmp_path / "our_slow_ward.py", text if where == "`read`" else f"{IMPORTER.format(name='slowly')}{wait}")
-    load_plugin("our_slow_ward")
-    assert [*IMPORTERS["slowly"](Source(tmp_path / "x.json"))] == []
-    assert f"plug-in our_slow_ward: {where} has not returned for " in caplog.text
-    assert f"(our_slow_ward.py, line {6 if where == 'its import' else 5}); still waiting for it" in caplog.text
 
 
 @pytest.mark.parametrize("name", ["absent.py", "absent", "./absent", "json.py"])

@@ -6,11 +6,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from wardround.commands.case_files import not_over, read, refuse_file, report, save
-from wardround.commands.case_items import confirm, with_items_read
-from wardround.commands.draft_tests import draft_tests
+from wardround.commands.case_items import confirm, draft_tests, with_items_read
 from wardround.commands.exit_codes import SOME_FAILED, Commands, refuse
 from wardround.commands.plugin_options import names_in_help
-from wardround.commands.printing import counted, echo, printable
+from wardround.commands.printing import counted, echo
 from wardround.commands.rate import rate_cases
 
 if TYPE_CHECKING:
@@ -107,7 +106,7 @@ def check(
             "--out",
             "-o",
             metavar="DIR",
-            help="Also print the distribution of the cases, and write it to this directory as CSV, LaTeX, SVG and PNG.",
+            help="Also print the distribution of the cases, and write it to this directory as CSV, LaTeX and SVG.",
         ),
     ] = None,
 ) -> None:
@@ -146,7 +145,7 @@ def show(
     file: Annotated[str, typer.Option("--cases", help="JSON-lines file of cases, or 'builtin'.")] = "builtin",
     with_key: Annotated[bool, typer.Option("--with-key", help="Also show the answer key.")] = False,
 ) -> None:
-    """Show a case; its answer key only with --with-key."""
+    """Show a case, as YAML; its answer key only with --with-key."""
     import difflib
 
     cases = {case.id: case for case in read(file)}
@@ -272,16 +271,10 @@ cases_app.command("draft-tests")(draft_tests)
 def _print_summary(cases: "list[Case]") -> None:
     from collections import Counter
 
-    from rich.console import Console
-    from rich.table import Table
-
     from scoring.medchain.answers import REFERENCES
     from scoring.medchain.suite import suite
+    from wardround.tables.terminal import print_rows
 
-    table = Table(title=counted(len(cases), "case"), title_justify="left")
-    table.add_column("")
-    table.add_column("")
-    table.add_column("Cases", justify="right")
     groups: dict[str, Mapping[str, int | str]] = {
         "Language": Counter(case.language for case in cases),
         "Split": Counter(case.split or "none" for case in cases),
@@ -293,11 +286,12 @@ def _print_summary(cases: "list[Case]") -> None:
             suite.published[score]: _stated(part, [case.key for case in cases]) for score, part in REFERENCES.items()
         },
     }
-    for name, counts in groups.items():
-        for number, (value, count) in enumerate(counts.items()):
-            table.add_row("" if number else name, value, str(count))
-        table.add_section()
-    Console(highlight=False).print(table)
+    rows = [
+        ["" if number else name, value, str(count)]
+        for name, counts in groups.items()
+        for number, (value, count) in enumerate(counts.items())
+    ]
+    print_rows(counted(len(cases), "case"), ["", "", "Cases"], rows)
 
 
 def _stated(part: str, keys: "list[AnswerKey]") -> str:
@@ -324,38 +318,13 @@ def _write_distribution(cases: "list[Case]", out: Path) -> None:
 
 
 def _print_case(case: "Case", with_key: bool) -> None:
-    from rich.console import Console
-    from rich.table import Table
-    from rich.text import Text
+    """Print a case as YAML, without empty parts."""
+    import shutil
 
-    patient, key = case.patient, case.key
-    sections: dict[str, dict[str, object]] = {
-        f"Case {case.id}": {"Language": case.language, "Split": case.split, "Source": case.provenance.source},
-        "Patient": {name.replace("_", " ").capitalize(): value for name, value in patient},
-        "Examinations": {
-            **case.examinations.results,
-            "Pictures": [f"{image.item}: {image.file}" for image in case.examinations.images],
-        },
-    }
-    if with_key:
-        sections["Answer key"] = {name.replace("_", " ").capitalize(): value for name, value in key}
-        sections["Provenance"] = {name.capitalize(): value for name, value in case.provenance if name != "source"}
-    console = Console(highlight=False)
-    for title, entries in sections.items():
-        table = Table.grid("", "", padding=(0, 2))
-        for name, value in entries.items():
-            if shown := printable(_text(value)):
-                # As Text, so that brackets in a record are not taken for markup.
-                table.add_row(Text(name, "dim"), Text(shown, overflow="fold"))
-        if table.row_count:
-            console.print(Text(printable(title), "bold"), table, "", sep="\n")
+    import yaml
 
-
-def _text(value: object) -> str:
-    if value is None:
-        return ""
-    if isinstance(value, dict):
-        return "\n".join(f"{name}: {content}" for name, content in value.items())
-    if isinstance(value, list):
-        return "\n".join(str(content) for content in value)
-    return f"{value:g}" if isinstance(value, float) else str(value)
+    content = case.model_dump(mode="json", exclude={"folder"}, exclude_defaults=True)
+    if not with_key:
+        content = {name: part for name, part in content.items() if name not in ("key", "provenance")}
+    width = shutil.get_terminal_size().columns
+    echo(yaml.safe_dump(content, allow_unicode=True, sort_keys=False, width=width), nl=False)

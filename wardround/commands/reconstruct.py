@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from wardround.commands.case_files import not_over
-from wardround.commands.dry_run import DryRun, Like, check_like, tell_projection
+from wardround.commands.dry_run import DryRun, tell_projection
 from wardround.commands.exit_codes import SOME_FAILED
 from wardround.commands.options import Address, Concurrency, CsvFolder, Engine, Models, Progress, Settings
 from wardround.commands.plugin_options import PluginOption, PromptsOption
@@ -48,7 +48,6 @@ def reconstruct(
     engine: Engine = None,
     address: Address = None,
     dry_run: DryRun = False,
-    like: Like = None,
     csv: CsvFolder = None,
     plugin: PluginOption = None,
     prompts: PromptsOption = None,
@@ -88,11 +87,10 @@ def reconstruct(
     warnings: list[Problem] = []
     read_notes(source, warnings)
     files = DialogueFiles(out, [warning.message for warning in warnings])
-    check_like(dry_run, like)
     if dry_run:
         for warning in warnings:
             echo(warning.message)
-        tell_projection(experiment, files.directory.path, like)
+        tell_projection(experiment, files.directory.path)
         return
     left = _run(experiment, files, progress)
     sheet = files.write()
@@ -137,15 +135,11 @@ def _run(experiment: "Experiment", files: "DialogueFiles", progress: str) -> int
 
 
 def _print_sheet(sheet: "DataSheet") -> None:
-    from rich.console import Console
-    from rich.table import Table
-    from rich.text import Text
+    from wardround.tables.terminal import print_rows
 
     def as_text(value: Any) -> str:
         return "-" if value is None else f"{value:.1f}" if isinstance(value, float) else str(value)
 
-    console = Console(highlight=False)
-    table = Table(title="Dialogues", title_justify="left", show_header=False)
     rows = {
         "Dialogues": sheet.dialogues,
         "Most turns": sheet.max_turns,
@@ -158,21 +152,14 @@ def _print_sheet(sheet: "DataSheet") -> None:
         "Tokens": sheet.tokens,
         "US dollars": None if sheet.cost is None else f"{sheet.cost:.2f}",
     }
-    for name, value in rows.items():
-        table.add_row(name, as_text(value))
     for model, use in sheet.models.items() if len(sheet.models) > 1 else ():
-        dollars = "-" if use.cost is None else f"{use.cost:.2f}"
-        table.add_row(
-            Text(printable(f"Calls, tokens, US dollars of {model}")),
-            f"{use.calls}, {use.input_tokens + use.output_tokens}, {dollars}",
-        )
-    console.print(table)
+        used = use.calls, use.input_tokens + use.output_tokens, "-" if use.cost is None else f"{use.cost:.2f}"
+        rows[f"Calls, tokens, US dollars of {model}"] = ", ".join(map(str, used))
+    print_rows("Dialogues", ["", "value"], [[name, as_text(value)] for name, value in rows.items()])
     for title, counts in (("Departments", sheet.departments), ("Notes without a dialogue", sheet.failed)):
         if counts:
-            bars = Table(title=title, title_justify="left", show_header=False)
-            highest = max(counts.values())
-            for name, count in counts.items():
-                bars.add_row(Text(printable(name)), str(count), "█" * max(1, round(30 * count / highest)))
-            console.print(bars)
+            unit = max(counts.values()) / 30
+            bars = [[name, str(count), "█" * max(1, round(count / unit))] for name, count in counts.items()]
+            print_rows(title, ["", "number", ""], bars)
     if sheet.rare:
-        echo(f"Under 2 % of the dialogues, too few for training: {', '.join(map(printable, sheet.rare))}")
+        echo(f"Under 2 % of the dialogues, too few for training: {', '.join(sheet.rare)}")

@@ -24,8 +24,8 @@ def view(
     The page shows scores, cases, dialogues, decisions and calls, and compares two runs side by side.
     Runs are only read, and need not be finished. Only this machine can open the page; Ctrl-C stops it.
     """
+    from wardround.view.pages import Viewer
     from wardround.view.run_library import Shelf
-    from wardround.view.server import Viewer
 
     for folder in runs:
         if not folder.is_dir():

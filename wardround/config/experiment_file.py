@@ -17,7 +17,7 @@ from llm import ModelSettings, ModelSpecError
 from llm.specs import OFFLINE, check_models
 from wardround.commands.printing import reason
 from wardround.config.cast import JUDGES, PATIENT, check_rows, keys_of, patients_side
-from wardround.config.experiment import NAME, ConfigurationError, Experiment, judging_roles
+from wardround.config.experiment import NAME, ConfigurationError, Experiment, Sweeping, judging_roles
 from wardround.config.refusals import known_keys, refusal
 from wardround.config.setting_places import (
     COMMAND_LINE,
@@ -34,7 +34,6 @@ from wardround.config.setting_places import (
     whole,
     within,
 )
-from wardround.config.sweeping import Sweeping
 from wardround.library import library_files
 from wardround.plugins import PluginError, locate
 

@@ -12,9 +12,8 @@ from cases.registry import nearest
 from cases.validation import faults
 from graphs.contexts import CONTEXTS
 from nodes.context import Context
-from wardround.config.experiment import NOT_OF_THE_WORKFLOW, ConfigurationError, Experiment
+from wardround.config.experiment import NOT_OF_THE_WORKFLOW, ConfigurationError, Experiment, Sweeping
 from wardround.config.setting_places import Settings, origin_of
-from wardround.config.sweeping import Sweeping
 
 _SECTIONS = ("workflow", "data", "run")  # their keys may be written without the section
 _SIMILARITY = 0.8  # minimum similarity to suggest a key of another section

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from wardround.config.experiment import ConfigurationError, flat
-from wardround.exports.rows import runs_of
+from wardround.exports.frames import runs_of
 from wardround.store.manifest import MANIFEST
 from wardround.store.recorded_run import RecordedRun
 

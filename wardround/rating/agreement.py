@@ -1,7 +1,7 @@
 """What people rated, how far they agree, and how far the runs' scores agree with them."""
 
 import random
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
@@ -9,12 +9,13 @@ from typing import Any, TypeVar
 from scoring.metrics.comparison import spearman
 from scoring.metrics.samples import mean
 from scoring.metrics.statistics import estimate
-from scoring.panel import alpha
+from scoring.mvme.judges import ERROR_TYPES
+from scoring.panel import alpha, cohen_kappa
 from wardround.rating.items import Key
 from wardround.rating.marks import Mark, marks_of_runs
-from wardround.rating.misdiagnoses import names_of_types, sorted_by_people
 from wardround.rating.scales import Name, scale_of
 from wardround.store.recorded_run import RecordedRun
+from wardround.tables.ai_hospital import ERROR_TITLES, error_type
 from wardround.tables.table import SPREAD, Column, Table, measured
 
 _RESAMPLES, _SEED = 500, 20_240_607
@@ -177,3 +178,53 @@ def left_out(runs: Sequence[RecordedRun], file: Path, marks: Sequence[Mark]) -> 
     names = dict.fromkeys(name for mark in others for name in (mark.run, mark.against) if name)
     count = f"{len(others)} judgements are" if len(others) > 1 else "1 judgement is"
     return f"{file}: {count} of other runs or cases and left out ({', '.join(names)})" if others else ""
+
+
+QUESTION = "type"  # the scale's only question; its values number the types from 1
+
+
+def names_of_types(votes: Mapping[str, Mapping[Key, Mapping[str, int]]]) -> dict[str, dict[Key, dict[str, str]]]:
+    """Return the votes with the names of the types for their numbers, which have no order."""
+    return {
+        question: {
+            item: {rater: ERROR_TYPES[value - 1] for rater, value in values.items()} for item, values in by_item.items()
+        }
+        for question, by_item in votes.items()
+    }
+
+
+def sorted_by_people(runs: Sequence[RecordedRun], votes: Mapping[str, Mapping[Key, Mapping[str, int]]]) -> Table:
+    """Tabulate each person's counts by type, and the judge's of the same reports; kappa is between person and judge.
+
+    Reports that a person has classified and the judge has not count for the person only.
+    """
+    by_item = votes.get(QUESTION, {})
+    judged = {
+        (run.name, "", *result.key): error_type(run, result) for run in runs for result in run.scored
+        if (run.name, "", *result.key) in by_item
+    }  # fmt: skip
+    raters = sorted({rater for values in by_item.values() for rater in values})
+    rows: list[dict[str, Any]] = []
+    for run in runs:
+        rated = {item: values for item, values in by_item.items() if item[0] == run.name}
+        for rater in raters:
+            types: dict[Key, str] = {
+                item: ERROR_TYPES[values[rater] - 1] for item, values in rated.items() if rater in values
+            }
+            pairs = [(one, other) for item, one in types.items() if (other := judged.get(item))]
+            counts, agreed = Counter(types.values()), mean([float(one == other) for one, other in pairs])
+            row: dict[str, Any] = {"run": run.name, "who": rater, **{name: counts[name] for name in ERROR_TYPES}}
+            rows += [{**row, "alike": agreed, "kappa": cohen_kappa(pairs), "both": len(pairs)}] if types else []
+        if rated:
+            counts = Counter(found for item in rated if (found := judged.get(item)))
+            rows.append({"run": run.name, "who": "(the judge)", **{name: counts[name] for name in ERROR_TYPES}})
+    columns = [
+        Column("run", "Run", key=True),
+        Column("who", "Who", key=True),
+        *(Column(name, title, "Number") for name, title in ERROR_TITLES.items()),
+        Column("alike", "Same", "With the judge", ".3f"),
+        Column("kappa", "Cohen's kappa", "With the judge", ".3f"),
+        Column("both", "Sorted by both", "With the judge"),
+    ]
+    note = "Reports whose diagnosis is graded D and that people have rated."
+    return Table("misdiagnoses", "Types of wrong diagnoses according to people", columns, rows, [note])

@@ -1,5 +1,7 @@
 """Rehearse a case by rule before the first call if plug-ins or prompts are not ours: their faults then cost nothing."""
 
+import asyncio
+import faulthandler
 import tempfile
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -16,13 +18,12 @@ from nodes.context import Context
 from scoring.case_scores import METRIC_FAILED
 from wardround.config.experiment import AllLimits, ConfigurationError, Experiment
 from wardround.config.selection import Held
-from wardround.plugins import is_theirs, record_plugins
+from wardround.plugins import record_plugins
 from wardround.run.checkpoints import serializer
 from wardround.run.faults import PLUGIN_ERROR, PROMPT_ERROR
 from wardround.run.one_case import Attempt, run_case
 from wardround.run.tasks import TASKS
 from wardround.store.run_directory import Result
-from wardround.waiting import ended_within
 
 _WHEN = "rehearsed by rule before a model is asked"
 _LIMIT = 300.0  # seconds for a case: a few are enough, but a plug-in may load a model of its own
@@ -38,10 +39,14 @@ async def try_out(experiment: Experiment, context: Context, items: Sequence[Held
     if is_rehearsal() or not third_party or set(context.models.values()) <= set(WITHOUT_MODEL):
         return
     for item in {item.language: item for item in reversed(items)}.values():
+        faulthandler.dump_traceback_later(_LIMIT, file=2)  # to standard error: the line of code that blocks
         try:
-            result, asked = await ended_within(_LIMIT, _rehearsed(experiment, context, item), is_theirs)
+            async with asyncio.timeout(_LIMIT):
+                result, asked = await _rehearsed(experiment, context, item)
         except TimeoutError as error:
-            raise ConfigurationError(f"{item.id}, {_WHEN}: {error}") from error
+            raise ConfigurationError(f"{item.id}, {_WHEN}: has not ended after {_LIMIT:g} s") from error
+        finally:
+            faulthandler.cancel_dump_traceback_later()
         wrong = [f"{name}: {why}" for name, why in result.unscored.items() if why.startswith(METRIC_FAILED)]
         if result.termination in (PLUGIN_ERROR, PROMPT_ERROR):
             wrong.append(str(result.error))

@@ -65,11 +65,8 @@ class GuardedHandler(BaseHTTPRequestHandler):
 
     server: LoopbackServer
     server_version, sys_version = "wardround", ""
+    error_content_type, error_message_format = "text/plain; charset=utf-8", "%(message)s\n"
     timeout = 30
-
-    def do_HEAD(self) -> None:
-        """Answer as to GET, without a body."""
-        self.do_GET()
 
     def do_GET(self) -> None:
         """Send the page, if the request is allowed; there is one path, with a query."""
@@ -82,16 +79,6 @@ class GuardedHandler(BaseHTTPRequestHandler):
     def show(self) -> None:
         """Send a page."""
         raise NotImplementedError
-
-    def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
-        """Explain a bad request in one line; for an unknown method, list the known ones."""
-        if code == HTTPStatus.NOT_IMPLEMENTED and self.command:
-            known = sorted(name.removeprefix("do_") for name in dir(self) if name.startswith("do_"))
-            explanation = f"{self.command} is not supported; supported methods: {', '.join(known)}"
-            self.answer(HTTPStatus.METHOD_NOT_ALLOWED, explanation, allow=", ".join(known))
-        else:
-            self.answer(HTTPStatus(code), message or HTTPStatus(code).phrase)
-        self.close_connection = True
 
     def asked_for(self) -> str | None:
         """Return the path after the token; None if the request was refused."""
@@ -127,25 +114,18 @@ class GuardedHandler(BaseHTTPRequestHandler):
         return None
 
     def answer(
-        self,
-        status: HTTPStatus,
-        text: str,
-        kind: str = "text/plain",
-        policy: str = "default-src 'none'",
-        allow: str = "",
+        self, status: HTTPStatus, text: str, kind: str = "text/plain", policy: str = "default-src 'none'"
     ) -> None:
-        """Send a text, with the content security policy of a page, or the methods allowed after a bad one."""
+        """Send a text, with the content security policy of a page."""
         body = text.encode("utf-8", "replace")
         self.send_response(status)
         self.send_header("Content-Type", f"{kind}; charset=utf-8")
         for name, value in {**_HEADERS, "Content-Security-Policy": policy}.items():
             self.send_header(name, value)
-        if allow:
-            self.send_header("Allow", allow)
         if status != HTTPStatus.NO_CONTENT:
             self.send_header("Content-Length", str(len(body)))
         self.end_headers()
-        if status != HTTPStatus.NO_CONTENT and self.command != "HEAD":
+        if status != HTTPStatus.NO_CONTENT:
             self.wfile.write(body)
 
     def log_message(self, format: str, *args: Any) -> None:

@@ -1,16 +1,20 @@
 """Graphs as a server runs them: what comes as JSON is checked, and gets the types of the state."""
 
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from functools import cache
+from typing import Any, get_type_hints
 
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.types import Command, StateUpdate
+from pydantic import BaseModel, TypeAdapter, ValidationError
+from pydantic_core import to_json
 
+from cases.registry import nearest
+from cases.validation import faults, in_a_line
 from graphs.case_graph import CaseGraph
-from wardround.serving.run_input import NotStartedError, fields_of, input_of, types_of
 
 
 class ServedGraph(CaseGraph):
@@ -72,3 +76,88 @@ class ServedGraph(CaseGraph):
 
 def _typed(values: Any, types: Mapping[str, Any]) -> Any:
     return fields_of(values, types, "state") if isinstance(values, Mapping) else values
+
+
+class NotStartedError(ValueError):
+    """A run that cannot start from its input; names the field and a remedy."""
+
+
+@cache
+def types_of(*schemas: type) -> dict[str, Any]:
+    """Return the declared type of each field of the state schemas."""
+    return {name: hint for schema in schemas for name, hint in get_type_hints(schema).items()}
+
+
+@cache
+def _adapter(hint: Any) -> TypeAdapter[Any]:
+    return TypeAdapter(hint)
+
+
+def check_context(given: Mapping[str, Any], schema: type[BaseModel], offered: Collection[str], graph: str) -> None:
+    """Refuse, in a short message, a context with unknown fields (LangGraph's server would drop them) or invalid values.
+
+    ``offered`` are the field names of the published schema.
+
+    Raises:
+        NotStartedError: a setting is not the graph's, or its value is invalid.
+    """
+    try:
+        schema(**given)
+    except ValidationError as error:
+        raise NotStartedError(f"context: {in_a_line(error)}") from None
+    for name in given:
+        if name not in offered:
+            raise NotStartedError(
+                f"context: {name!r} is not a setting of {graph!r} on a server: {nearest(name, offered)}"
+            )
+
+
+def input_of(given: Any, types: Mapping[str, Any], graph: str) -> dict[str, Any]:
+    """Return a run's input, each field as its type.
+
+    Raises:
+        NotStartedError: it is not an object, or has a field that is unknown or of the wrong type.
+    """
+    expected_fields = f"{graph!r} starts from {', '.join(types)}"
+    if not isinstance(given, Mapping):
+        raise NotStartedError(f"input: expected an object with fields, not {given!r:.60}; {expected_fields}")
+    for name in given:
+        if name not in types:
+            for field, hint in types.items():
+                if _is_model(hint) and set(_needed(hint)) <= given.keys() <= hint.model_fields.keys():
+                    raise NotStartedError(f'input: these are the fields of a {field}; pass it as {{"{field}": ...}}')
+            raise NotStartedError(f"input: {name!r} is not a field of it; {expected_fields}")
+    found = fields_of({name: value for name, value in given.items() if value is not None}, types, "input")
+    if (case := found.get("case")) is not None and found.get("case_id", case.id) != case.id:
+        both_cases = f"case_id {found['case_id']!r} and case {case.id!r}"
+        raise NotStartedError(f"input: {both_cases} are different cases; give only one")
+    return found
+
+
+def fields_of(given: Mapping[str, Any], types: Mapping[str, Any], place: str) -> dict[str, Any]:
+    """Return fields of a state, each as its type. ``place`` is where they were given, for messages.
+
+    Raises:
+        NotStartedError: the state has no such field, or a value is of the wrong type.
+    """
+    typed = {}
+    for name, value in given.items():
+        if name not in types:
+            raise NotStartedError(f"{place}: {name!r} is not a field of it: {nearest(name, types)}")
+        try:
+            typed[name] = _adapter(types[name]).validate_json(to_json(value))
+        except ValidationError as error:
+            if _is_model(types[name]) and not isinstance(value, Mapping | BaseModel):
+                needed = f"expected an object with {', '.join(_needed(types[name]))}"
+                raise NotStartedError(f"{place}: {name}: {needed}, not {value!r:.60}") from None
+            fault_texts = [f"{'.'.join(map(str, (name, *each['loc'])))}: {each['msg']}" for each in faults(error)]
+            raise NotStartedError(f"{place}: {'; '.join(fault_texts[:8])}") from None
+    return typed
+
+
+def _is_model(hint: Any) -> bool:
+    return isinstance(hint, type) and issubclass(hint, BaseModel)
+
+
+def _needed(model: type[BaseModel]) -> list[str]:
+    return [name for name, field in model.model_fields.items() if field.is_required()]

@@ -1,24 +1,29 @@
-"""The pages of the viewer, by the query of their address."""
+"""The viewer: a server for people at this machine, and its pages, by the query of their address."""
 
+import re
+import traceback
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from difflib import SequenceMatcher
 from functools import cached_property
+from http import HTTPStatus
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlencode
+from urllib.parse import parse_qsl, urlencode, urlsplit
 
+from cases import CaseFileError
 from cases.notes import note_of
 from llm.trace import Call
 from wardround.analysis.summary import most_frequent_failures
+from wardround.config.experiment import ConfigurationError
 from wardround.report.case_sections import CaseSection
-from wardround.report.pages import environment, one_run_tables, scores_table, unscored_table
+from wardround.report.pages import environment, one_run_tables, policy, scores_table, unscored_table
 from wardround.report.sankey import error_flows
-from wardround.serving.loopback import as_data
+from wardround.serving.loopback import GuardedHandler, LoopbackServer, as_data
 from wardround.store.recorded_run import RecordedRun
 from wardround.store.run_directory import Result
 from wardround.store.run_index import Key
 from wardround.tables.models import roles_table
-from wardround.view.differing import Marked, differing
 from wardround.view.run_library import Shelf, ViewedRun
 
 if TYPE_CHECKING:
@@ -296,3 +301,60 @@ def _key(query: Query) -> Key:
 
 def _link(**asked: object) -> str:
     return "?" + urlencode({name: str(value) for name, value in asked.items() if value not in (None, "")})
+
+
+# Scripts without spaces are compared character by character.
+_WORD = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]|\w+|\s+|[^\w\s]")
+_LONGEST = 6_000  # words; longer texts are compared line by line
+
+Marked = list[tuple[str, bool]]
+
+
+def differing(one: str, other: str) -> tuple[Marked, Marked]:
+    """Split both texts into pieces, each with whether the other text lacks it."""
+    split = _WORD.findall if max(len(one), len(other)) < _LONGEST * 4 else (lambda text: text.splitlines(keepends=True))
+    left, right = split(one), split(other)
+    marked: tuple[Marked, Marked] = [], []
+    for operation, *ends in SequenceMatcher(None, left, right, autojunk=False).get_opcodes():
+        for pieces, words, (start, end) in zip(marked, (left, right), (ends[:2], ends[2:]), strict=True):
+            if text := "".join(words[start:end]):
+                pieces.append((text, operation != "equal" and bool(text.strip())))
+    return marked
+
+
+_MAX_ADDRESS = 4_000  # characters
+
+
+class Viewer(LoopbackServer):
+    """A server for the runs on a shelf."""
+
+    def __init__(self, shelf: Shelf, *, follow: bool = False, port: int = 0) -> None:
+        self.pages = Pages(shelf, follow=follow)
+        super().__init__(_Handler, port)
+
+
+class _Handler(GuardedHandler):
+    server: Viewer
+
+    def show(self) -> None:
+        """Send a page, or an empty response if it has not changed."""
+        if len(self.path) > _MAX_ADDRESS:
+            self.answer(HTTPStatus.NOT_FOUND, "there is no such page")
+            return
+        query = {name: value for name, value in parse_qsl(urlsplit(self.path).query) if value}
+        pages = self.server.pages
+        try:
+            known = self.headers.get("if-none-match")
+            if known and known == pages.stamp(query):
+                self.answer(HTTPStatus.NO_CONTENT, "")
+                return
+            status, page = HTTPStatus.OK, pages.page(query)
+        except NoSuchPageError as error:
+            status, page = HTTPStatus.NOT_FOUND, pages.trouble(str(error))
+        except (ConfigurationError, CaseFileError, OSError, ValueError) as error:
+            status, page = HTTPStatus.INTERNAL_SERVER_ERROR, pages.trouble(str(error))
+        except Exception as error:  # a bug of ours is reported on the page, with its traceback on the terminal
+            traceback.print_exc()
+            message = f"this page cannot be rendered ({type(error).__name__}: {error}); please report it"
+            status, page = HTTPStatus.INTERNAL_SERVER_ERROR, pages.trouble(message)
+        self.answer(status, page, "text/html", policy(served=True))

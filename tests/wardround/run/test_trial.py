@@ -122,44 +122,18 @@ def test_a_metric_that_fails_on_the_first_case_is_told_before_a_model_is_asked(g
         assert "hasty: metric failed: " in refused(short(server, limit=1), server, tmp_path / "out")
 
 
-@pytest.fixture
-def _impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("wardround.waiting._LOOK", 0.1)
-    monkeypatch.setattr("wardround.waiting._FIRST", 0.2)
-    monkeypatch.setattr("wardround.run.trial._LIMIT", 1.6)  # also after a look of before, a second ago
-
-
-LOOP = "next(each for each in iter(int, 1) if each)"
-
-
 @pytest.mark.slow
-@pytest.mark.parametrize("hangs", ["__import__('time').sleep(10**6)", LOOP])
-def test_a_metric_that_does_not_return_is_told_and_then_broken_off(
-    hangs: str, tmp_path: Path, caplog: pytest.LogCaptureFixture, _impatient: None
+@pytest.mark.parametrize("hangs", ["__import__('time').sleep(2)", "await __import__('asyncio').sleep(10**6)"])
+def test_a_strategy_that_does_not_return_is_told_and_its_blocking_line_shown(
+    hangs: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    load(tmp_path, METRIC.format(gives=hangs))
-    with FakeServer() as server:
-        said = refused(short(server, limit=1), server, tmp_path / "out")
-    assert "hasty: metric failed: TimeoutError: `hasty` has not returned for 2 s (theirs_" in said
-    assert f"(theirs_{tmp_path.name}.py, line 5); still waiting for it" in caplog.text
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("hangs", "told"),
-    [
-        (LOOP, "TimeoutError: `alone.<locals>.decide` has not returned for 2 s (plug-in theirs_"),
-        ("await __import__('asyncio').sleep(10**6)", "`alone.<locals>.decide` has not returned for 2 s (theirs_"),
-    ],
-)
-def test_a_strategy_that_does_not_return_is_told_and_then_broken_off(
-    hangs: str, told: str, tmp_path: Path, caplog: pytest.LogCaptureFixture, _impatient: None
-) -> None:
+    monkeypatch.setattr("wardround.run.trial._LIMIT", 1.0)
     name = f"alone_{zlib.crc32(hangs.encode())}"
     load(tmp_path, ALONE.format(decide=hangs, name=name))
     with FakeServer() as server:
         said = refused(short(server, limit=1, strategy=name), server, tmp_path / "out")
-    assert told in said and "; still waiting for it" in caplog.text
+    assert "rehearsed by rule before a model is asked: has not ended after 1 s" in said
+    assert "await" in hangs or f'theirs_{tmp_path.name}.py", line' in capfd.readouterr().err
 
 
 @pytest.mark.slow

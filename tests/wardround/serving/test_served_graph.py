@@ -9,8 +9,7 @@ from langgraph.types import Command
 
 from cases import load_cases
 from graphs.catalogue import served
-from wardround.serving.run_input import NotStartedError, check_context, input_of, types_of
-from wardround.serving.served_graph import ServedGraph
+from wardround.serving.served_graph import NotStartedError, ServedGraph, check_context, input_of, types_of
 
 CASE = next(case for case in load_cases() if case.id == "surgery-03").model_dump(mode="json")
 SHORT = {"retrieval": False, "max_turns": 2, "interns": 2, "max_rounds": 1, "general_agents": 1, "feedback": "off"}

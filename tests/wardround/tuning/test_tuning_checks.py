@@ -4,8 +4,8 @@ import math
 
 import pytest
 
-from wardround.tuning.checks import frozen_faults, loss_faults, reload_faults
 from wardround.tuning.curve import Step
+from wardround.tuning.smoke import frozen_faults, loss_faults, reload_faults
 
 
 def steps(*losses: float) -> list[Step]:

@@ -8,7 +8,7 @@ import pytest
 
 from cases.dialogues import Dialogue, Message
 from llm.conversation import PLAIN_TEMPLATE, source_tokens
-from wardround.tuning import checks
+from wardround.tuning import smoke
 from wardround.tuning.examples import UNLABELLED, Counts, Example, examples_of
 from wardround.tuning.smoke import make_base
 
@@ -176,7 +176,7 @@ def batch(tokenizer: Any) -> dict[str, Any]:
 
 
 def faults(batch: dict[str, Any], tokenizer: Any, words: Sequence[str] = WORDS) -> str:
-    return " ".join(checks.mask_faults(batch, words, tokenizer, target=100))
+    return " ".join(smoke.mask_faults(batch, words, tokenizer, target=100))
 
 
 def test_a_batch_as_it_is_collated_has_no_fault(tokenizer: Any) -> None:

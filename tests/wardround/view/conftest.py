@@ -12,8 +12,8 @@ from tests.support.hostile import HTML
 from tests.support.recorded_runs import ENGLISH, call, discussed, graded, write_run
 from tests.support.serving import serving
 from wardround.store.run_directory import Result, RunDirectory
+from wardround.view.pages import Viewer
 from wardround.view.run_library import Shelf
-from wardround.view.server import Viewer
 
 CASE, OTHER = ENGLISH
 

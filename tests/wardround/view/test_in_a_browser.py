@@ -19,7 +19,7 @@ from tests.wardround.view.conftest import report, staged
 from wardround.report.pages import write_report
 from wardround.store.recorded_run import find_runs
 from wardround.store.run_directory import RunDirectory
-from wardround.view.server import Viewer
+from wardround.view.pages import Viewer
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page

@@ -1,6 +1,5 @@
 """``wardround score simulator`` and ``aie-simulator``: patient systems on labelled items, AIE's tests and dialogues."""
 
-import re
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -45,7 +44,6 @@ from wardround.analysis.simulators import (
 )
 from wardround.commands.case_files import not_over
 from wardround.commands.exit_codes import refuse
-from wardround.commands.printing import reason
 from wardround.commands.score.output import (
     ExtraTable,
     ModeOption,
@@ -59,7 +57,7 @@ from wardround.commands.score.transcripts import LeaveOut, cell, names_of, p_cel
 from wardround.config.experiment_file import parse_models
 from wardround.store.recorded_run import find_runs
 from wardround.tables.aie import ALL, confusion_tables, simulators_table, tracking_table
-from wardround.tables.table import Table, as_markdown
+from wardround.tables.table import Table
 
 ByTurn = Annotated[Literal["turn"] | None, typer.Option("--by", help="Also print a row for each round (turn).")]
 OutFolder = Annotated[
@@ -264,7 +262,6 @@ Judged = Literal["medpmc", "ai_hospital"]
 class Judgement:
     """A paper's way of judging a patient system."""
 
-    region: str  # the name of its tables' region in the docs page
     patient: str  # the patient system tested by default
     # plays the items and fills the trial; returns the replies if they are to be shown
     of: Callable[[Trial, Sequence[SimulatorItem], str, Definition], Awaitable[list[Played] | None]]
@@ -273,13 +270,9 @@ class Judgement:
 
 
 JUDGEMENTS: Mapping[Judged | None, Judgement] = {
-    None: Judgement("simulator scores", "saps", measure),
-    "medpmc": Judgement(
-        "patient and actor judgements", "medpmc", judge_patient_actor, (patient_judge, persona_judge), ends=None
-    ),
-    "ai_hospital": Judgement(
-        "reply judgements", "ai_hospital", judge_replies, (relevance_judge, consistency_judge, examination_judge)
-    ),
+    None: Judgement("saps", measure),
+    "medpmc": Judgement("medpmc", judge_patient_actor, (patient_judge, persona_judge), ends=None),
+    "ai_hospital": Judgement("ai_hospital", judge_replies, (relevance_judge, consistency_judge, examination_judge)),
 }
 
 
@@ -300,10 +293,6 @@ def simulator(
     ] = None,
     mode: ModeOption = "sound",
     cases: Annotated[str, typer.Option(metavar="SRC", help="Case file that the items are about.")] = "builtin",
-    page: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="Also write the tables into this Markdown page, between its markers."),
-    ] = None,
     patient: Annotated[
         str | None,
         typer.Option(metavar="|".join(PATIENTS), help="Patient system to test (default: saps, or that of --judged)."),
@@ -336,8 +325,7 @@ def simulator(
     the recorded replies are scored or, with --patient, those of that patient.
     """
     judgement = JUDGEMENTS[judged]
-    _check_patient(patient, judged, judgement.patient, tracker, on_page=page is not None)
-    region = _region(page, judgement.region) if page is not None else None
+    _check_patient(patient, judged, judgement.patient, tracker)
     try:
         context = Context.model_validate(settings_of_judges({"default": OFFLINE, **parse_models(models or [])}))
     except (ModelSpecError, ValidationError) as error:
@@ -348,8 +336,8 @@ def simulator(
     if len(kinds) > 1:
         refuse("SRC: give files of items, AIE's test files or runs, not several kinds at once")
     if files and kinds != {"items"}:
-        if judged is not None or page is not None:
-            refuse("--judged and --page need files of items; for runs, use `score replies` or `score medpmc`")
+        if judged is not None:
+            refuse("--judged needs files of items; for runs, use `score replies` or `score medpmc`")
         if replies is not None and (kinds == {"runs"} or len(files) > 1):
             refuse("-o: needs exactly one of AIE's test files")
         return (played_tests if kinds == {"tests"} else played_runs)(files, patient, context, mode, options)
@@ -361,27 +349,19 @@ def simulator(
     refuse_records(misfits(items, known))
     trial = Trial({item.case_id: known[item.case_id] for item in items}, context)
     played = anyio.run(judgement.of, trial, items, patient or judgement.patient, mode)
-    tables = _tracked(played or [], trial.cases)
     metrics = estimates(trial.samples, clustered=mode == "sound", ends=judgement.ends, neither=(LENGTH,))
-    rows = [[name, _cell(found, 1), str(found.n)] for name, found in metrics.items() if name != LENGTH]
-    page_tables = [ExtraTable("Scores", ["metric", "percent", "n"], rows), *tables[:1]]
-    if judged == "medpmc":
-        page_tables = tables = [_judgement_table(metrics)]
-    if page is not None and region is not None:
-        _write_page(page, region, page_tables)
+    tables = [_judgement_table(metrics)] if judged == "medpmc" else _tracked(played or [], trial.cases)
     notes = _notes(patient, judgement, context)
     notes += [f"{item}: no answer: {reason}" for item, reason in trial.failures.items()]
     return Scores("simulator", mode, len(trial.cases), metrics, tables, notes, failed=bool(trial.failures))
 
 
-def _check_patient(patient: str | None, judged: Judged | None, usual: str, tracker: bool, *, on_page: bool) -> None:
-    """Exit if this patient does not exist, or does not fit the judgement or the page."""
+def _check_patient(patient: str | None, judged: Judged | None, usual: str, tracker: bool) -> None:
+    """Exit if this patient does not exist, or does not fit the judgement."""
     if patient is not None and patient not in PATIENTS:
         refuse(f"--patient {patient}: {nearest(patient, PATIENTS)}")
     if judged == "medpmc" and patient is not None:
         refuse("--judged medpmc uses its own patients, medpmc and medchain; leave out --patient")
-    if on_page and patient not in (None, usual):
-        refuse(f"--page shows the figures of {usual}; leave out --patient {patient}")
     if not tracker and (judged == "medpmc" or "tracker" not in PATIENTS[patient or usual].settings):
         refuse("--no-tracker needs a patient with a tracker: saps or medpmc")
 
@@ -394,7 +374,7 @@ def _notes(patient: str | None, judgement: Judgement, context: Context) -> list[
 
 
 def _tracked(played: Sequence[Played], cases: Mapping[str, Case]) -> list[ExtraTable]:
-    """Tabulate labelled against tracked actions, and each miss; empty if the patient tracks none."""
+    """Tabulate labelled against tracked actions; empty if the patient tracks none."""
     matrix = confusion(as_tests(played, cases))
     if not matrix:
         return []
@@ -403,15 +383,7 @@ def _tracked(played: Sequence[Played], cases: Mapping[str, Case]) -> list[ExtraT
         for code in ACTIONS
         if code in matrix
     ]
-    missed = [
-        [one.item.id, one.item.action, one.action, one.item.doctor]
-        for one in played
-        if one.action not in ("", one.item.action)
-    ]
-    tables = [ExtraTable("Tracked actions (columns) against labelled actions (rows)", ["", *ACTIONS], rows)]
-    if missed:
-        tables.append(ExtraTable("Tracked as another action", ["item", "labelled", "tracked", "doctor"], missed))
-    return tables
+    return [ExtraTable("Tracked actions (columns) against labelled actions (rows)", ["", *ACTIONS], rows)]
 
 
 def _judgement_table(metrics: Mapping[str, Estimate]) -> ExtraTable:
@@ -421,29 +393,6 @@ def _judgement_table(metrics: Mapping[str, Estimate]) -> ExtraTable:
     for setting in ("w S-T", "w/o S-T", "w Actor", "w/o Actor"):
         found = [metrics.get(f"{column} {setting}") for column in columns]
         cases = max((each.n for each in found if each), default=0)
-        rows.append([setting, *("" if each is None else _cell(each, 2) for each in found), str(cases)])
+        means = ["" if each is None or each.mean is None else f"{each.mean:.2f}" for each in found]
+        rows.append([setting, *means, str(cases)])
     return ExtraTable("Patient (0 to 2 each) and actor (0 to 5 each)", ["", *columns, "n"], rows)
-
-
-def _region(page: Path, name: str) -> re.Pattern[str]:
-    """Return a pattern for a region of a Markdown page; exits if the page cannot be read, or lacks the markers."""
-    opening, closing = f"<!-- {name} -->", f"<!-- end of {name} -->"
-    marked = re.compile(f"({re.escape(opening)}\n).*?({re.escape(closing)})", re.DOTALL)
-    try:
-        text = page.read_text("utf-8")
-    except UnicodeDecodeError as error:
-        refuse(f"--page {page}: {reason(error)}")
-    if not marked.search(text):
-        refuse(f"--page {page}: the markers {opening} and {closing} are missing; add them")
-    return marked
-
-
-def _write_page(page: Path, region: re.Pattern[str], tables: Sequence[ExtraTable]) -> None:
-    """Write tables into a region of a Markdown page."""
-    drawn = "\n\n".join(as_markdown(table.header, table.rows) for table in tables)
-    text = page.read_text("utf-8")
-    page.write_text(region.sub(lambda marks: f"{marks[1]}\n{drawn}\n\n{marks[2]}", text), "utf-8")
-
-
-def _cell(found: Estimate, digits: int) -> str:
-    return "" if found.mean is None else f"{found.mean:.{digits}f}"

@@ -14,9 +14,8 @@ from nodes.context import Context
 from wardround.config.experiment import ConfigurationError, Experiment
 from wardround.config.selection import Held
 from wardround.run.checkpoints import forget_thread, forget_threads, serializer
-from wardround.run.engines.ray_writer import Writer
 from wardround.run.engines.work import Finish, RunCases, work_through
-from wardround.run.engines.worker import Worker, environment
+from wardround.run.engines.worker import Worker, Writer, environment
 from wardround.run.one_case import Attempt, Outcome, failure, result_of, thread_of
 from wardround.run.postgres import open_postgres
 from wardround.store.durable_lines import RunStoppedError

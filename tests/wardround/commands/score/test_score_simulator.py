@@ -10,8 +10,6 @@ from scoring.aie.simulator_set import shipped_files
 from tests.support.fake_server import ChatRequest, FakeServer
 from wardround.commands.score import score_app
 
-PAGE = Path(__file__).resolve().parents[4] / "docs" / "simulators.md"
-
 
 def run(*arguments: object) -> Result:
     return CliRunner().invoke(score_app, ["simulator", *map(str, arguments)], env={"COLUMNS": "300"})
@@ -58,7 +56,6 @@ def test_one_role_can_have_a_model_of_its_own(tmp_path: Path) -> None:
         (["--models", "nowhere:x"], "--models"),
         (["--cases", "no-such-file.jsonl"], "no-such-file.jsonl"),
         (["no-such-file.jsonl"], "no-such-file.jsonl"),
-        (["--page", "no-such-page.md"], "no-such-page.md"),
         (["--judged", "medpmc", "--patient", "saps"], "leave out --patient"),
         (["--patient", "nobody"], "--patient"),
     ],
@@ -70,11 +67,7 @@ def test_what_cannot_be_used_ends_with_code_2(arguments: list[str], message: str
 
 
 @pytest.mark.slow
-def test_a_page_without_marks_and_items_without_cases_are_refused(tmp_path: Path) -> None:
-    page, file = tmp_path / "page.md", tmp_path / "items.jsonl"
-    page.write_text("# Nothing here\n", "utf-8")
+def test_items_without_cases_are_refused(tmp_path: Path) -> None:
+    file = tmp_path / "items.jsonl"
     file.write_text(two_cases()[0].replace('"case_id": "dentistry-01"', '"case_id": "nobody-1"'), "utf-8")
-    assert "the markers <!-- simulator scores --> and" in run("--page", page).stderr
-    page.write_bytes("# Nothing here".encode("utf-16"))
-    assert f"--page {page}: not UTF-8 text" in run("--page", page).stderr
     assert "there is no case 'nobody-1'" in run(file).stderr

@@ -1,46 +1,48 @@
 import json
-import shutil
 from collections.abc import Callable
+from contextlib import redirect_stdout
+from functools import cache
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from scoring.medpmc.patient_judgements import ASPECTS
+from tests.docs.simulator_tables import PAGE, on_page
 from tests.support.fake_server import ChatRequest, FakeServer
-from tests.wardround.commands.score.test_score_simulator import PAGE, run, two_cases
+from tests.wardround.commands.score.test_score_simulator import run, two_cases
+from wardround.commands.score.output import show
+from wardround.commands.score.simulator import Judged, simulator
 
 pytestmark = pytest.mark.slow
 
-Scored = Callable[[str], tuple[dict[str, Any], str, str]]
+Scored = Callable[[Judged | None], tuple[dict[str, Any], str, str]]
 
 
 @pytest.fixture(scope="module")
 def scored(tmp_path_factory: pytest.TempPathFactory) -> Scored:
-    """Our set without a model, and as others judge it: JSON, what was printed, and the page; one process hears it."""
-    done: dict[str, tuple[dict[str, Any], str, str]] = {}
+    """Our set without a model, and as others judge it: JSON, what is printed, and the page; one process hears it."""
 
-    def score(judged: str) -> tuple[dict[str, Any], str, str]:
-        if judged not in done:
-            folder = tmp_path_factory.mktemp("scores")
-            page = shutil.copy(PAGE, folder)
-            by = ("--judged", judged) if judged else ()
-            result = run(*by, "--json", folder / "out.json", "--page", page)
-            assert result.exit_code == 0, result.output
-            content = json.loads((folder / "out.json").read_text("utf-8"))
-            done[judged] = content, result.stdout, Path(page).read_text("utf-8")
-        return done[judged]
+    @cache
+    def score(judged: Judged | None) -> tuple[dict[str, Any], str, str]:
+        out, printed = tmp_path_factory.mktemp("scores") / "out.json", StringIO()
+        found = simulator(judged=judged)
+        with redirect_stdout(printed):
+            show(found, out)
+        content = json.loads(out.read_text("utf-8"))
+        return content, printed.getvalue(), on_page(judged, found, PAGE.read_text("utf-8"))
 
     return score
 
 
-@pytest.mark.parametrize("judged", ["", "medpmc", "ai_hospital"])
-def test_the_page_shows_what_the_command_computes(scored: Scored, judged: str) -> None:
+@pytest.mark.parametrize("judged", [None, "medpmc", "ai_hospital"])
+def test_the_page_shows_what_the_command_computes(scored: Scored, judged: Judged | None) -> None:
     assert scored(judged)[2] == PAGE.read_text("utf-8")
 
 
 def test_the_offline_simulator_reaches_what_a_baseline_should(scored: Scored) -> None:
-    metrics = {name: found["mean"] for name, found in scored("")[0]["metrics"].items()}
+    metrics = {name: found["mean"] for name, found in scored(None)[0]["metrics"].items()}
     assert metrics["TRACKING"] >= 80
     assert metrics["TRACKING check"] >= 80
     assert metrics["TRACKING after the first turn"] >= 80
@@ -49,15 +51,14 @@ def test_the_offline_simulator_reaches_what_a_baseline_should(scored: Scored) ->
 
 
 def test_the_json_is_that_of_every_suite(scored: Scored) -> None:
-    content = scored("")[0]
+    content = scored(None)[0]
     assert (content["suite"], content["mode"], content["n"]) == ("simulator", "sound", 62)
     assert content["metrics"]["TRACKING"]["n"] == 620
     assert set(content["metrics"]["HONEST"]) == {"mean", "se", "ci95", "n"}
 
 
-def test_the_confusion_matrix_and_the_missed_items_are_printed(scored: Scored) -> None:
-    assert "Tracked actions (columns) against labelled actions (rows)" in scored("")[1]
-    assert "Tracked as another action" in scored("")[1]
+def test_the_confusion_matrix_is_printed(scored: Scored) -> None:
+    assert "Tracked actions (columns) against labelled actions (rows)" in scored(None)[1]
 
 
 def test_the_tracker_and_the_actor_each_make_the_difference_they_are_there_for(scored: Scored) -> None:
@@ -99,13 +100,6 @@ def test_any_patient_can_be_tried_and_one_that_tracks_nothing_has_no_matrix(item
     assert metrics["TRACKING"]["n"] == (20 if tracks else 0)
     assert ("Tracked actions" in result.stdout) == tracks
     assert metrics["ACCURACY"]["n"] == 4
-
-
-@pytest.mark.parametrize("judged", [(), ("--judged", "ai_hospital")])
-def test_the_page_is_not_written_with_the_figures_of_another_patient(judged: tuple[str, ...]) -> None:
-    result = run(*judged, "--patient", "medchain", "--page", PAGE)
-    assert result.exit_code == 2
-    assert "leave out --patient medchain" in result.stderr
 
 
 def test_a_models_verdicts_count_and_a_failed_one_is_told_and_left_out(items: Path) -> None:

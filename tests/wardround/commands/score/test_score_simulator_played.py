@@ -88,7 +88,7 @@ def test_any_patient_plays_the_form_and_one_that_tracks_nothing_has_no_tracking(
     [
         ([{"id": 1, "raw_data": {"question": "x"}, "patient_test": {"0": {"C": {}}}}], [], "no test has a question"),
         (None, ["--no-tracker", "--patient", "medchain"], "--no-tracker needs a patient with a tracker"),
-        (None, ["--judged", "medpmc"], "--judged and --page need files of items"),
+        (None, ["--judged", "medpmc"], "--judged needs files of items"),
         (None, ["--leave-out", "8"], "--leave-out 8: no such case"),
         (None, ["--leave-out", "7"], "no case remains to be scored"),
         (None, ["FORM"], "patient 7 occurs twice"),
