@@ -106,7 +106,7 @@ def check(
             "--out",
             "-o",
             metavar="DIR",
-            help="Also print the distribution of the cases, and write it to this directory as CSV, LaTeX and SVG.",
+            help="Also print the distribution of the cases, and write it to this directory as CSV, LaTeX, SVG and PNG.",
         ),
     ] = None,
 ) -> None:

@@ -23,6 +23,11 @@ if TYPE_CHECKING:
 # Okabe and Ito's colours, distinguishable with colour vision deficiency.
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000")
 MARKERS = "osD^vPX"
+# Fonts with Chinese letters on Linux, Windows and macOS, for PNG; matplotlib's own has none.
+_CHINESE_FONTS = (
+    *("Noto Sans CJK SC", "Noto Sans SC", "Source Han Sans SC", "WenQuanYi Micro Hei", "WenQuanYi Zen Hei"),
+    *("Microsoft YaHei", "SimHei", "PingFang SC", "Hiragino Sans GB", "Heiti SC"),
+)
 _STYLE = Path(__file__).with_name("figures.mplstyle")
 _PANELS_ACROSS = 4  # panels side by side
 _CHARACTERS_PER_INCH = 19  # in the smallest text
@@ -295,12 +300,27 @@ def as_svg(figure: "Figure") -> str:
     text = io.StringIO()
     with _our_style():
         figure.savefig(text, format="svg", metadata={"Date": None})
+    figure.set_layout_engine("none")  # the layout is done; the next picture need not repeat it
     return text.getvalue()
+
+
+def as_png(figure: "Figure") -> bytes:
+    """Return the figure as PNG, at print resolution; Chinese letters need a font of this machine that has them."""
+    from matplotlib.font_manager import fontManager
+    from matplotlib.text import Text
+
+    installed = set(fontManager.get_font_names())
+    for text in figure.findobj(Text):
+        text.set_fontfamily(["sans-serif", *(font for font in _CHINESE_FONTS if font in installed)])
+    picture = io.BytesIO()
+    with _our_style():
+        figure.savefig(picture, format="png", dpi=200, metadata={"Software": None})
+    return picture.getvalue()
 
 
 @contextmanager
 def _our_style() -> Iterator[None]:
-    """Draw in our style; text stays text, so a letter that no font here has is a matter of the reader's fonts."""
+    """Draw in our style; a letter that no font has is a box in PNG, and in SVG a matter of the reader's fonts."""
     import matplotlib
 
     with matplotlib.rc_context(fname=_STYLE), warnings.catch_warnings():

@@ -10,7 +10,7 @@ from wardround.config.experiment import ConfigurationError
 from wardround.store.provenance import write_whole
 from wardround.store.recorded_run import RecordedRun
 from wardround.tables import ai_hospital, aie, clinichat, differences, ends, leakage, medchain, medpmc, models, scores
-from wardround.tables.figures import as_svg, figures_of
+from wardround.tables.figures import as_png, as_svg, figures_of
 from wardround.tables.latex import as_latex
 from wardround.tables.names import TABLE_NAMES, USUAL
 from wardround.tables.table import DoesNotFitError, Table
@@ -87,7 +87,7 @@ def make_tables(runs: Sequence[RecordedRun], names: Sequence[str] = USUAL) -> li
 
 
 def write_tables(tables: Iterable[Table], folder: Path) -> None:
-    """Write each table as NAME.csv and NAME.tex, and its figures as NAME.svg.
+    """Write each table as NAME.csv and NAME.tex, and its figures as NAME.svg and NAME.png.
 
     Raises:
         OSError: the folder cannot be written.
@@ -97,3 +97,4 @@ def write_tables(tables: Iterable[Table], folder: Path) -> None:
         write_whole(folder / f"{table.name}.tex", as_latex(table))
         for name, figure in figures_of(table):
             write_whole(folder / f"{name}.svg", as_svg(figure))
+            write_whole(folder / f"{name}.png", as_png(figure))

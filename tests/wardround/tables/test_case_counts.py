@@ -27,7 +27,7 @@ def test_each_case_counts_once_for_a_name_and_both_levels_items_classes_and_trea
 def test_the_command_writes_table_and_figure_and_says_where_it_cannot(tmp_path: Path) -> None:
     done = wardround("cases", "check", "builtin", "-o", tmp_path / "counts")
     assert done.exit_code == 0 and "How 144 cases are distributed" in done.stdout
-    assert {file.suffix for file in (tmp_path / "counts").iterdir()} == {".csv", ".tex", ".svg"}
+    assert {file.suffix for file in (tmp_path / "counts").iterdir()} == {".csv", ".tex", ".svg", ".png"}
     (tmp_path / "file").touch()
     refused = wardround("cases", "check", "builtin", "-o", tmp_path / "file")
     assert refused.exit_code == 2 and f"{tmp_path / 'file'}: file exists" in refused.stderr

@@ -11,6 +11,7 @@ import pytest
 from tests.support.recorded_runs import discussed, graded, write_run
 from wardround.store.recorded_run import find_runs
 from wardround.tables.figures import (
+    as_png,
     as_svg,
     draw_information,
     draw_learning_curve,
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 def drawn(path: Path, name: str) -> str:
     (made,) = make_tables(find_runs([path]), [name])
     ((_, figure),) = [each for table in made.tables for each in figures_of(table)]
+    assert as_png(figure).startswith(b"\x89PNG")
     return as_svg(figure)
 
 
@@ -56,7 +58,7 @@ def test_tables_are_written_as_csv_latex_and_figures(tmp_path: Path) -> None:
     made = make_tables(find_runs([path]), ["scores", "ends", "error_propagation"])
     write_tables([table for one in made for table in one.tables], tmp_path / "out")
     written = sorted(file.name for file in (tmp_path / "out").iterdir())
-    assert written == ["ends.csv", "ends.tex", "scores.csv", "scores.svg", "scores.tex"]
+    assert written == ["ends.csv", "ends.tex", "scores.csv", "scores.png", "scores.svg", "scores.tex"]
 
 
 @pytest.mark.slow
@@ -122,7 +124,7 @@ def test_long_and_chinese_names_leave_room_and_warn_of_nothing(
     for one in made:
         ((_, figure),) = figures_of(one.tables[0])
         svg = as_svg(figure)
-        assert "基线" * 30 in svg and figure.axes[0].get_position().width * figure.get_figwidth() > 1
+        assert "基线" * 30 in svg and as_png(figure) and figure.axes[0].get_position().width * figure.get_figwidth() > 1
     assert not recwarn.list
 
 
