@@ -13,9 +13,24 @@ if TYPE_CHECKING:
 DryRun = Annotated[
     bool, typer.Option("--dry-run", help="Call no model; print the expected number of calls, tokens and cost.")
 ]
+Like = Annotated[
+    Path | None, typer.Option(metavar="RUN", help="With --dry-run: estimate from this smaller run, including the time.")
+]
 
 
-def tell_projection(experiment: "Experiment", out: Path, name: str = "") -> None:
+def check_like(dry_run: bool, like: Path | None) -> None:
+    """Refuse an option that would have no effect.
+
+    Raises:
+        ConfigurationError: ``--like`` without ``--dry-run``.
+    """
+    from wardround.config.experiment import ConfigurationError
+
+    if like is not None and not dry_run:
+        raise ConfigurationError(f"--like {like}: needs --dry-run; add it, or leave --like out")
+
+
+def tell_projection(experiment: "Experiment", out: Path, like: Path | None, name: str = "") -> None:
     """Print the expected calls, tokens and cost of a run.
 
     Raises:
@@ -27,21 +42,22 @@ def tell_projection(experiment: "Experiment", out: Path, name: str = "") -> None
     from wardround.run.projection import project
     from wardround.tables.terminal import print_table
 
-    found = asyncio.run(project(experiment, out))
+    found = asyncio.run(project(experiment, out, like))
     if name:
         echo(f"\n{name}")
     print_table(found.table)
     if found.left < found.cases:
         echo(f"{found.cases - found.left} of {found.cases} cases are already done.")
-    if not found.measured:
+    if found.measured is None:
         echo(
             f"Estimated from an offline rehearsal of {counted(found.sample, 'case')}, at four bytes per token. The "
             "output tokens are a lower bound: models use more words than rules do, and repairs and revisions are not "
-            "counted. For a better estimate, interrupt the run after some cases (Ctrl-C) and repeat this."
+            "counted. For a better estimate, run a few cases and pass that run with --like."
         )
     else:
         echo(
-            f"Estimated from the {counted(found.sample, 'case')} so far, at list prices or those of [workflow.prices]."
+            f"Estimated from {counted(found.sample, 'case')} of {found.measured}, at list prices or those of "
+            "[workflow.prices]."
         )
     if found.seconds is not None:
         echo(f"Time left: {timedelta(seconds=round(found.seconds))} at a concurrency of {experiment.run.concurrency}.")

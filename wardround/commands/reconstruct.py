@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from wardround.commands.case_files import not_over
-from wardround.commands.dry_run import DryRun, tell_projection
+from wardround.commands.dry_run import DryRun, Like, check_like, tell_projection
 from wardround.commands.exit_codes import SOME_FAILED
 from wardround.commands.options import Address, Concurrency, CsvFolder, Engine, Models, Progress, Settings
 from wardround.commands.plugin_options import PluginOption, PromptsOption
@@ -48,6 +48,7 @@ def reconstruct(
     engine: Engine = None,
     address: Address = None,
     dry_run: DryRun = False,
+    like: Like = None,
     csv: CsvFolder = None,
     plugin: PluginOption = None,
     prompts: PromptsOption = None,
@@ -87,10 +88,11 @@ def reconstruct(
     warnings: list[Problem] = []
     read_notes(source, warnings)
     files = DialogueFiles(out, [warning.message for warning in warnings])
+    check_like(dry_run, like)
     if dry_run:
         for warning in warnings:
             echo(warning.message)
-        tell_projection(experiment, files.directory.path)
+        tell_projection(experiment, files.directory.path, like)
         return
     left = _run(experiment, files, progress)
     sheet = files.write()

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from wardround.commands.dry_run import DryRun
+from wardround.commands.dry_run import DryRun, Like, check_like
 from wardround.commands.exit_codes import SOME_FAILED
 from wardround.commands.options import Address, Concurrency, Engine, Models, Progress, Settings
 from wardround.commands.plugin_options import PluginOption, PromptsOption
@@ -52,6 +52,7 @@ def run(
     ] = False,
     fail_on_error: Annotated[bool, typer.Option("--fail-on-error", help="Stop at the first case that fails.")] = False,
     dry_run: DryRun = False,
+    like: Like = None,
     plugin: PluginOption = None,
     prompts: PromptsOption = None,
     progress: Progress = "auto",
@@ -83,8 +84,9 @@ def run(
 
     overrides = {key: value for key, value in options.items() if value is not None} | parse_settings(set_ or [])
     sweep = read_sweep(find_file(experiment), overrides, parse_models(models or []), plugin or [])
+    check_like(dry_run, like)
     if dry_run:
-        _project(sweep, out)
+        _project(sweep, out, like)
         return
     with _tracing(sweep) if tracing else nullcontext():
         failed = _run(sweep, out, Console(stderr=True), progress)
@@ -92,12 +94,12 @@ def run(
         raise typer.Exit(SOME_FAILED)
 
 
-def _project(sweep: "Sweep", out: Path | None) -> None:
+def _project(sweep: "Sweep", out: Path | None, like: Path | None) -> None:
     from wardround.commands.dry_run import tell_projection
     from wardround.run.sweep import default_directory
 
     for name, experiment in sweep.runs.items():
-        tell_projection(experiment, (out or default_directory(sweep)) / name, name)
+        tell_projection(experiment, (out or default_directory(sweep)) / name, like, name)
 
 
 @contextmanager

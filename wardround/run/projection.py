@@ -1,4 +1,4 @@
-"""Project what a run will take (calls, tokens, cost, time) from a rehearsal of some cases or from its first results."""
+"""Project what a run will take (calls, tokens, cost, time) from a rehearsal of some cases or from a recorded run."""
 
 import tempfile
 from collections import defaultdict
@@ -11,7 +11,7 @@ from llm.trace import Call
 from scoring.metrics.samples import mean
 from wardround.analysis.summary import summed
 from wardround.commands.printing import counted
-from wardround.config.experiment import AllLimits, Experiment, Run
+from wardround.config.experiment import AllLimits, ConfigurationError, Experiment, Run
 from wardround.config.selection import select
 from wardround.run.runner import run_experiment
 from wardround.store.manifest import is_run
@@ -28,26 +28,31 @@ class Projection:
 
     cases: int  # in the whole run, counted once per epoch
     left: int  # of these, not yet done
-    measured: bool  # whether it rests on the run's own results; otherwise on a rehearsal
+    measured: Path | None  # the run directory measured; None for a rehearsal
     sample: int  # number of cases the projection rests on
     table: Table  # by role and in total
     seconds: float | None = None  # until all cases are done; None for a rehearsal
 
 
-async def project(experiment: Experiment, out: Path) -> Projection:
-    """Project a run from its own results so far in ``out``, which need not exist, or else from a rehearsal.
+async def project(experiment: Experiment, out: Path, like: Path | None = None) -> Projection:
+    """Project a run from the run in ``like``, or from its own results so far in ``out``, or from a rehearsal.
+
+    ``like`` holds a smaller run of the same kind; ``out`` need not exist.
 
     Raises:
-        ConfigurationError: bad configuration or data.
+        ConfigurationError: bad configuration or data, or no case in ``like`` asked a model.
     """
     items = select(experiment.data).items
     cases = len(items) * experiment.epochs
-    run = open_run(out) if is_run(out) and (out / "results.jsonl").is_file() else None
-    left = max(0, cases - (len(run.results) if run is not None else 0))
+    finished = len(open_run(out).results) if is_run(out) and (out / "results.jsonl").is_file() else 0
+    run = open_run(like) if like is not None else open_run(out) if finished else None
+    left = max(0, cases - finished)
     taken = [result for result in run.results if result.calls] if run is not None else []
+    if like is not None and not taken:
+        raise ConfigurationError(f"{like}: no case of this run asked a model")
     if run is not None and taken:
         seconds = (mean([result.seconds for result in taken]) or 0.0) * left / experiment.run.concurrency
-        return Projection(cases, left, True, len(taken), _table(run, left, len(taken), experiment.epochs), seconds)
+        return Projection(cases, left, run.path, len(taken), _table(run, left, len(taken), experiment.epochs), seconds)
     spread = items[:: max(1, len(items) // SAMPLE)][:SAMPLE]
     chosen = {"case_ids": [item.id for item in spread], "limit": None, "shuffle": None, "sufficient": False}
     trial = experiment.model_copy(
@@ -62,7 +67,7 @@ async def project(experiment: Experiment, out: Path) -> Projection:
     with tempfile.TemporaryDirectory() as folder, rehearsing():
         await run_experiment(trial, Path(folder))
         table = _table(open_run(Path(folder)), left, len(spread), experiment.epochs)
-        return Projection(cases, left, False, len(spread), table)
+        return Projection(cases, left, None, len(spread), table)
 
 
 def _table(run: RecordedRun, left: int, sample: int, epochs: int) -> Table:

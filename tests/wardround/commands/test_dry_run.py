@@ -71,14 +71,14 @@ def test_where_a_model_answers_as_the_rules_do_a_run_asks_what_was_told(
         assert calls == len(sent) and read == pytest.approx(size / 4, rel=0.01), role
 
 
-def test_projected_from_its_first_cases_a_run_takes_what_they_took_and_the_time_is_told(tmp_path: Path) -> None:
+def test_projected_from_a_smaller_run_it_takes_what_that_took_a_case_and_tells_the_time(tmp_path: Path) -> None:
     calls = [call(input_tokens=900, output_tokens=100, cost=0.5, attempts=1)]
-    begun = write_run(tmp_path / "r", [graded("dentistry-05", calls=1, seconds=60.0)], {("dentistry-05", 0): calls})
-    told = invoke("run", "--limit", 9, "--concurrency", 2, "--dry-run", "--out", begun)
+    small = write_run(tmp_path / "small", [graded("dentistry-05", calls=1, seconds=60.0)], {("dentistry-05", 0): calls})
+    told = invoke("run", "--limit", 8, "--concurrency", 2, "--dry-run", "--like", small, "--out", tmp_path / "new")
     assert told.exit_code == 0, told.output
     (line,) = [line for line in told.stdout.splitlines() if line.startswith("│ all")]
     assert [cell.strip() for cell in line.split("│")[3:7]] == ["8", "7,200", "800", "4.00"]
-    assert "Estimated from the 1 case so far" in told.stdout and "Time left: 0:04:00" in told.stdout
+    assert "Time left: 0:04:00" in told.stdout and not (tmp_path / "new").exists()
 
 
 def test_what_is_done_already_is_not_priced_again(tmp_path: Path) -> None:
@@ -86,3 +86,9 @@ def test_what_is_done_already_is_not_priced_again(tmp_path: Path) -> None:
     begun = write_run(tmp_path / "r", [graded("dentistry-05", calls=1, seconds=9.0)], {("dentistry-05", 0): calls})
     told = invoke("run", "--limit", 3, "--dry-run", "--out", begun)
     assert "Projected use of 2 cases" in told.stdout and "1 of 3 cases are already done" in told.stdout
+
+
+def test_a_run_to_project_from_is_refused_where_nothing_is_projected(tmp_path: Path) -> None:
+    refused = invoke("run", "--like", tmp_path, "--out", tmp_path / "r")
+    assert refused.exit_code == 2 and "--dry-run" in refused.stderr and not (tmp_path / "r").exists()
+    assert invoke("run", "--dry-run", "--like", tmp_path).exit_code == 2
