@@ -294,10 +294,10 @@ def icd10(
     mode_rule: Rule = "code" if sound else "published"
     rules = {rule: agreement(diseases, term_list, rule) for rule in RULES}
     answered: dict[str, Estimate] = {}
-    notes = [f"Diseases found by {splitter}, linked to {len(term_list)} terms."]
+    notes = []
     if len(with_diagnosis) < len(cases):
         what = "and count as naming no disease" if sound else f"(in files: {_AS_PUBLISHED}) and are left out"
-        notes.append(f"{len(cases) - len(with_diagnosis)} of {len(cases)} reports have no diagnosis {what}.")
+        notes = [f"{len(cases) - len(with_diagnosis)} of {len(cases)} reports have no diagnosis {what}."]
         with_diagnosis_ids = {case.case_id for case in with_diagnosis}
         answered_cases = [case for case in diseases if case.predicted or case.case_id in with_diagnosis_ids]
         answered = agreement(answered_cases, term_list, mode_rule).columns if sound else {}
@@ -305,7 +305,13 @@ def icd10(
     metrics |= {f"{name}.{rule}": one for rule, found in rules.items() for name, one in found.columns.items()}
     if failures:
         notes.append(f"Left out: {counted(len(failures), 'case')} in which the splitter failed ({failures[0]}).")
-    return Scores("icd10", mode, len(diseases), metrics, (), notes, bool(failures), answered)
+    title = f"By matching rule (diseases found by {splitter}; {len(term_list)} terms)"
+    rows = [
+        [rule, *("unscored" if one.mean is None else f"{one.mean:.2f}" for one in found.columns.values())]
+        for rule, found in rules.items()
+    ]
+    table = ExtraTable(title, ["rule", "R", "P", "F1"], rows)
+    return Scores("icd10", mode, len(diseases), metrics, [table], notes, bool(failures), answered)
 
 
 def _has_diagnosis(case: ReportCase, mode: Definition) -> bool:

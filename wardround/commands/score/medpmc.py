@@ -1,5 +1,6 @@
 """``wardround score medpmc``: score consultations by Med-PMC's recalls and judgements."""
 
+import math
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -125,6 +126,8 @@ def medpmc(
     estimate_all = partial(_columns, judged=judged_columns, clustered=mode == "sound")
     metrics, files = estimate_all(samples), of_each(dict(zip(names, own.parts, strict=True)), estimate_all)
     tables = [*by_file(files), *tables]
+    if mode == "paper":
+        tables.insert(0, _as_printed(metrics))
     tables += _rounds(dict(zip(transcripts, own.files, strict=True)))
     notes += _unscored(cases, metrics, judged_columns)
     if entities == "rules":
@@ -195,6 +198,19 @@ def _average(samples: Mapping[str, Sequence[Sample]], columns: Sequence[str], *,
     rows = {name: [row.get(name) for row in values.values()] for name in columns}
     cases = [case.partition(EPOCH)[0] for case, _ in values] if clustered else None
     return estimate_columns(rows, cases, dict.fromkeys(columns, PERCENT)).average
+
+
+def _as_printed(metrics: Mapping[str, Estimate]) -> ExtraTable:
+    """Return the row of Tables 8 and 9, where numbers are truncated to two decimals."""
+    columns = [name for name in suite.titles if name in metrics and name not in ("Info", *suite.metrics)]
+    return ExtraTable(
+        "As in the paper, truncated to two decimals", columns, [[_cut(metrics[name].mean) for name in columns]]
+    )
+
+
+def _cut(value: float | None) -> str:
+    # Do not lose a hundredth to binary rounding alone.
+    return "-" if value is None else f"{math.floor(value * 100 + 1e-9) / 100:.2f}"
 
 
 def _rounds(files: Mapping[Path, Sequence[MedPmcTranscript]]) -> Iterator[ExtraTable]:

@@ -374,7 +374,7 @@ def _notes(patient: str | None, judgement: Judgement, context: Context) -> list[
 
 
 def _tracked(played: Sequence[Played], cases: Mapping[str, Case]) -> list[ExtraTable]:
-    """Tabulate labelled against tracked actions; empty if the patient tracks none."""
+    """Tabulate labelled against tracked actions, and each miss; empty if the patient tracks none."""
     matrix = confusion(as_tests(played, cases))
     if not matrix:
         return []
@@ -383,7 +383,15 @@ def _tracked(played: Sequence[Played], cases: Mapping[str, Case]) -> list[ExtraT
         for code in ACTIONS
         if code in matrix
     ]
-    return [ExtraTable("Tracked actions (columns) against labelled actions (rows)", ["", *ACTIONS], rows)]
+    missed = [
+        [one.item.id, one.item.action, one.action, one.item.doctor]
+        for one in played
+        if one.action not in ("", one.item.action)
+    ]
+    tables = [ExtraTable("Tracked actions (columns) against labelled actions (rows)", ["", *ACTIONS], rows)]
+    if missed:
+        tables.append(ExtraTable("Tracked as another action", ["item", "labelled", "tracked", "doctor"], missed))
+    return tables
 
 
 def _judgement_table(metrics: Mapping[str, Estimate]) -> ExtraTable:

@@ -12,6 +12,7 @@ from scoring.metrics import recall
 from scoring.metrics.samples import MissingBackendError
 from tests.scoring.transcripts_of_ours import MEDPMC_HISTORY, medpmc_data, write
 from wardround.commands.score import score_app
+from wardround.commands.score.medpmc import _cut
 
 
 @pytest.fixture
@@ -39,6 +40,14 @@ def test_the_columns_are_written_with_their_estimates(file: Path, tmp_path: Path
     assert means["Avg. (decision)"] == pytest.approx((means["Diagnosis"] + means["Treatment"]) / 2)
     assert written["metrics"]["Turns"]["mean"] == 2.5 and written["metrics"]["Lens"]["n"] == 1
     assert "Information gathered by round" in result.stdout
+    assert ("truncated to two decimals" in result.stdout) == (mode == "paper")
+
+
+@pytest.mark.parametrize(
+    ("value", "cut"), [(12.999, "12.99"), (0.29, "0.29"), (1.005, "1.00"), (100.0, "100.00"), (None, "-")]
+)
+def test_published_numbers_are_cut(value: float | None, cut: str) -> None:
+    assert _cut(value) == cut
 
 
 def test_judges_are_asked_and_their_agreement_reported(file: Path, tmp_path: Path) -> None:

@@ -57,8 +57,9 @@ def test_the_json_is_that_of_every_suite(scored: Scored) -> None:
     assert set(content["metrics"]["HONEST"]) == {"mean", "se", "ci95", "n"}
 
 
-def test_the_confusion_matrix_is_printed(scored: Scored) -> None:
+def test_the_confusion_matrix_and_the_missed_items_are_printed(scored: Scored) -> None:
     assert "Tracked actions (columns) against labelled actions (rows)" in scored(None)[1]
+    assert "Tracked as another action" in scored(None)[1]
 
 
 def test_the_tracker_and_the_actor_each_make_the_difference_they_are_there_for(scored: Scored) -> None:
