@@ -1,6 +1,6 @@
-"""Four small linear classifiers for what rules of words cannot decide about a freely worded dialogue.
+"""Five small linear classifiers for what rules of words cannot decide about a freely worded dialogue.
 
-They judge who says a turn, whether an exchange is unrelated to everything else, whether a statement
+They judge who says a turn, whether it answers, whether an exchange is unrelated to everything else, whether a statement
 is founded on the note, and whether too much of the note is missing. Their inputs are multilingual embeddings and a few
 counts. Their weights were learned (`python -m wardround.training.gates`) from real English dialogues and corrupted
 copies of them, and each classifier rejects only what scores beyond nearly all the real ones. They therefore skip other
@@ -55,6 +55,7 @@ UNLIKE = 0.45  # similarity below which a part of the note counts as unsaid
 _PATTERNS = patterns("nodes.reconstruction", "learned")
 _DENIAL = patterns("nodes.reconstruction", "content")["denial"]
 _SIGNS = ("of_oneself", "of_you", "begins_as_answer")
+_QUESTION_SIGNS = ("asks_openly", "asks_when")
 
 Rows = NDArray[np.float32]
 Weighed = tuple[float, str, int | None]  # score (higher is worse), problem, turn
@@ -87,6 +88,11 @@ def exchanges(spoken: Sequence[Message]) -> list[Exchange]:
     ]
 
 
+def asked_and_answered(spoken: Sequence[Message]) -> list[Exchange]:
+    """Return the exchanges that end with a question and have a reply of more than one word."""
+    return [one for one in exchanges(spoken) if one.asked.rstrip().endswith("?") and len(one.answer.split()) > 1]
+
+
 def claims(told: Told) -> list[Claim]:
     """Return the statements of a dialogue; none if the note has too little to support any ("Unremarkable.")."""
     if len(content_words(told.note, "en") - _uninformative_words()) < TOLD_AT_ALL:
@@ -112,6 +118,20 @@ def speaker_rows(texts: Sequence[str]) -> Rows:
             row[zlib.crc32(gram.encode()) % GRAMS] = 1
     grams /= np.linalg.norm(grams, axis=1, keepdims=True).clip(1)
     return np.hstack([_embedded(texts), 0.5 * np.array(signs, np.float32), grams])
+
+
+def fit_rows(asked: Sequence[str], answers: Sequence[str]) -> Rows:
+    """Return features of questions with answers that tell whether they belong together (n, d)."""
+    question, answer = _embedded(asked), _embedded(answers)
+    signs = []
+    for one, other in zip(asked, answers, strict=True):
+        openly, when = (_PATTERNS[name].search(one) is not None for name in _QUESTION_SIGNS)
+        no, yes, time = denies(other), affirms(other), _PATTERNS["tells_when"].search(other) is not None
+        signs.append([no, yes, openly, when, time, log(1 + len(other.split())), "?" in one])
+        signs[-1] += [no and openly, yes and openly, time and when]
+    both = question * answer
+    likeness = both.sum(axis=1, keepdims=True)
+    return np.hstack([4 * both, abs(question - answer), answer, question, likeness, np.array(signs, np.float32)])
 
 
 def strange_rows(told: Told) -> Rows:
@@ -267,6 +287,21 @@ def _scores_as_other(spoken: Sequence[Message], weights: Rows) -> list[float]:
     return [one if message.role == PHYSICIAN else -one for message, one in zip(spoken, like_patient, strict=True)]
 
 
+def answers_exchanged(told: Told, weights: Rows) -> Iterator[Weighed]:
+    """Score the two answers that gain most from swapping their questions."""
+    found = asked_and_answered(told.dialogue.spoken)
+    if len(found) < 2:
+        return
+    asked = [sentences(one.asked)[-1] for one in found for _ in found]
+    score = np.array(_scores(fit_rows(asked, [one.answer for _ in found for one in found]), weights))
+    score = score.reshape(len(found), -1)
+    own = score.diagonal()
+    gain = np.triu(score + score.T - own - own[:, None], 1)
+    one, other = (found[at] for at in np.unravel_index(gain.argmax(), gain.shape))
+    message = f"{one.answer!r} fits turn {other.number} better, {other.asked!r}, and the answer there fits this one"
+    yield float(gain.max()), message, one.number
+
+
 def of_nobody_else(told: Told, weights: Rows) -> Iterator[Weighed]:
     """Score how unrelated each exchange is to the note and to all other turns."""
     found, lines = exchanges(told.dialogue.spoken), _lines(told)
@@ -352,6 +387,7 @@ def _is_freely_worded(told: Told) -> bool:
 HEADS: Mapping[str, Callable[[Told, Rows], Iterator[Weighed]]] = {
     "speaker": said_by_the_other,
     "exchanged": question_exchanged,
+    "fits": answers_exchanged,
     "strange": of_nobody_else,
     "unfounded": unfounded,
     "whole": left_out,
@@ -360,6 +396,7 @@ WEIGHTS_OF: Mapping[str, str] = {"exchanged": "speaker"}  # heads that use the w
 RULES: Mapping[str, Rule] = {
     "speaks_for_oneself": only_where(_is_freely_worded, _gate_of("speaker")),
     "turns_in_place": only_where(_is_freely_worded, _gate_of("exchanged")),
+    "answers_in_place": only_where(_is_freely_worded, _gate_of("fits")),
     "connected_to_the_note": only_where(_is_freely_worded, _gate_of("strange")),
     "founded_on_the_note": only_where(_is_freely_worded, _gate_of("unfounded")),
     "whole_note": only_where(_is_freely_worded, _gate_of("whole")),

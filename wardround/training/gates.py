@@ -32,9 +32,11 @@ from nodes.reconstruction.learned import (
     Claim,
     Exchange,
     Rows,
+    asked_and_answered,
     claim_rows,
     claims,
     exchanges,
+    fit_rows,
     parts_met,
     speaker_rows,
     strange_rows,
@@ -52,9 +54,9 @@ KEPT_APART = frozenset((
 ))
 # fmt: on
 FOLDS, COPIES = 5, 3
-_STRENGTH = {"speaker": 3.0, "strange": 0.1, "unfounded": 0.3, "whole": 0.1}
+_STRENGTH = {"speaker": 3.0, "fits": 0.5, "strange": 0.1, "unfounded": 0.3, "whole": 0.1}
 # How many real dialogues each head may reject in cross-validation.
-_MAX_REJECTED = {"speaker": 1, "exchanged": 1, "strange": 1, "unfounded": 1, "whole": 1}
+_MAX_REJECTED = {"speaker": 1, "exchanged": 1, "fits": 0, "strange": 1, "unfounded": 1, "whole": 1}
 MIN_CONTENT_WORDS, MIN_TURNS_TO_CUT = 2, 6  # minimum words of a foreign claim, and turns of a dialogue to be cut
 MARGIN = 0.1  # added to the highest score that passes
 
@@ -94,6 +96,25 @@ def speakers(dialogues: Sequence[Dialogue]) -> Labelled:
         if len(sentence.split()) > 2
     ]
     return speaker_rows([text for text, _ in labelled]), [patient for _, patient in labelled]
+
+
+def fitting(dialogues: Sequence[Dialogue]) -> Labelled:
+    """Return the rows of every question with its answer, and with four random answers of the same or another dialogue.
+
+    The label is whether the answer is the question's own.
+    """
+    rng, exchanges_of_each = random.Random(0), [asked_and_answered(dialogue.spoken) for dialogue in dialogues]
+    answers = [one.answer for own in exchanges_of_each for one in own]
+    pairs: list[tuple[str, str, bool]] = []
+    for own in exchanges_of_each:
+        for one in own:
+            question = sentences(one.asked)[-1]
+            pairs.append((question, one.answer, True))
+            for _ in range(4):
+                near = len(own) > 1 and rng.random() < 0.5
+                other = rng.choice([each.answer for each in own if each != one]) if near else rng.choice(answers)
+                pairs.append((question, other, other == one.answer))
+    return fit_rows([one for one, _, _ in pairs], [one for _, one, _ in pairs]), [fits for *_, fits in pairs]
 
 
 def strangers(dialogues: Sequence[Dialogue]) -> Labelled:
@@ -165,7 +186,7 @@ def _inserted(dialogue: Dialogue, dialogues: Sequence[Dialogue]) -> Iterator[Row
     invented = [Exchange(0, *line.split("|")) for line in _lines(_invented()["exchanges"])]
     places = [at for at, message in enumerate(dialogue.messages) if at and message.role == PHYSICIAN]
     rng = random.Random(dialogue.id)
-    foreign = [each for other in dialogues if other.id != dialogue.id for each in _asked_and_answered(other)[1:]]
+    foreign = [each for other in dialogues if other.id != dialogue.id for each in asked_and_answered(other.spoken)[1:]]
     for source in [foreign, invented] * COPIES if places else []:
         one, at = rng.choice(source), rng.choice(places)
         if not content_words(" ".join(one[1:]), "en") & content_words(dialogue.note, "en"):
@@ -174,12 +195,6 @@ def _inserted(dialogue: Dialogue, dialogues: Sequence[Dialogue]) -> Iterator[Row
             changed = dialogue.model_copy(update={"messages": messages})
             numbers = [each.number for each in exchanges(changed.spoken)]
             yield strange_rows(Told(changed))[numbers.index(at + 1)]
-
-
-def _asked_and_answered(dialogue: Dialogue) -> list[Exchange]:
-    """Return the exchanges that end with a question and have a reply of more than one word."""
-    found = exchanges(dialogue.spoken)
-    return [one for one in found if one.asked.rstrip().endswith("?") and len(one.answer.split()) > 1]
 
 
 def _invented() -> Mapping[str, Any]:
@@ -192,6 +207,7 @@ def _lines(text: str) -> list[str]:
 
 _TRAINING_DATA: dict[str, Callable[[Sequence[Dialogue]], Labelled]] = {
     "speaker": speakers,
+    "fits": fitting,
     "strange": strangers,
     "unfounded": unfounded,
     "whole": cut,
@@ -204,7 +220,8 @@ def fitted(head: str, dialogues: Sequence[Dialogue]) -> NDArray[np.float32]:
 
     rows, labels = _TRAINING_DATA[head](dialogues)
     scale = StandardScaler().fit(rows).scale_ if head in ("strange", "whole") else np.ones(rows.shape[1])
-    weights = logistic(rows / scale, labels, [False, True], balanced=head == "whole", strength=_STRENGTH[head])[:, 0]
+    balanced = head in ("fits", "whole")
+    weights = logistic(rows / scale, labels, [False, True], balanced=balanced, strength=_STRENGTH[head])[:, 0]
     unscaled: NDArray[np.float32] = (weights / np.append(scale, 1)).astype(np.float32)
     return unscaled
 

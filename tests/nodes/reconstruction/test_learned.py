@@ -49,6 +49,11 @@ def test_an_exchange_with_somebody_else_is_named_with_what_of_the_note_is_neares
     assert invented.startswith("founded_on_the_note (turn 11)") and STRANGE[1] in invented
 
 
+def test_answers_that_changed_places_are_named_with_the_question_that_they_fit() -> None:
+    refused = refusals({5: SPOKEN[10], 11: SPOKEN[4]})
+    assert any(one.startswith("answers_in_place") and "What do you do for a living?" in one for one in refused)
+
+
 def test_turns_in_the_others_mouth_are_named_from_the_first_to_the_last() -> None:
     swapped = {3: SPOKEN[3], 4: SPOKEN[2], 5: SPOKEN[5], 6: SPOKEN[6], 7: SPOKEN[7], 8: SPOKEN[8], 9: SPOKEN[9]}
     assert any(one.startswith("speaks_for_oneself") for one in refusals(swapped))
