@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 
 from cases.vocabulary import Language
 
@@ -26,6 +27,15 @@ _STATED = re.compile(
     re.IGNORECASE,
 )
 _SCALES = {"hundred": 100, "thousand": 1000}
+_FIRST = (
+    *("first", "second", "third", "fourth", "fifth", "sixth"),
+    *("seventh", "eighth", "ninth", "tenth", "eleventh", "twelfth"),
+)
+_ORDINALS = {f"{re.sub('y$', 'ie', word)}th": n for word, n in NUMBER_WORDS.items()}
+_ORDINALS |= {word: n for n, word in enumerate(_FIRST, 1)}
+_RUN_VALUES = {**NUMBER_WORDS, **_ORDINALS, **dict.fromkeys(("oh", "o"), 0)}
+_PART = rf"(?:{'|'.join(sorted((*_RUN_VALUES, *_SCALES, 'point'), key=len, reverse=True))}|\d+(?:\.\d+)?)"
+_RUN = re.compile(rf"\b{_PART}(?:(?:[ -]| and ){_PART})*\b", re.IGNORECASE)
 _HAN_DIGIT = {"零": 0, "一": 1, "二": 2, "两": 2, "三": 3, "四": 4, "五": 5, "六": 6, "七": 7, "八": 8, "九": 9}
 _HAN = "".join(_HAN_DIGIT)
 _CHINESE = re.compile(rf"[{_HAN}十百]+")
@@ -33,6 +43,7 @@ _CHINESE = re.compile(rf"[{_HAN}十百]+")
 _COUNTED = re.compile(
     rf"[{_HAN}十百半]+(?=个|天|日|周|月|年|岁|次|小时|分|秒|度|公斤|斤|片|粒|支|包|瓶|杯|倍|毫|克|米|厘|成)"
 )
+_LONGEST_RUN = 8  # parts
 _DAYS = {"day": 1, "week": 7, "month": 30, "year": 365}
 _DAYS |= {"天": 1, "日": 1, "周": 7, "星期": 7, "月": 30, "年": 365, "岁": 365}
 _DURATIONS = {"second": 1 / 86400, "minute": 1 / 1440, "hour": 1 / 24, "decade": 3650, **_DAYS}  # days
@@ -53,6 +64,64 @@ def stated_numbers(text: str, language: Language) -> dict[float, str]:
         pairs = ((chinese_number(match.group()), match.group()) for match in _COUNTED.finditer(text))
         return {**found, **{value: wording for value, wording in pairs if value is not None and value > 1}}
     return {**found, **{value: wording for value, wording in _english(text) if value > 1}}
+
+
+def spoken_numbers(text: str) -> list[tuple[str, list[set[float]]]]:
+    """Return every run of English number words and digits, with the values that it and its parts can have.
+
+    "One oh two point six" is 102.6, "nineteen ninety" 1990, "two thousand and four" 2004. A run may be several numbers
+    ("May seventh two thousand five"): each set belongs to one way of cutting it.
+    """
+    found = []
+    for run in _RUN.finditer(text):
+        parts = [part for part in re.split(r"[ -]+", run[0].casefold()) if part != "and"]
+        if any(part[0].isdigit() or part in NUMBER_WORDS for part in parts):
+            found.append((run[0], [set(cut) for cut in _cuts(tuple(parts[:_LONGEST_RUN]))]))
+    return found
+
+
+@lru_cache(maxsize=4096)
+def _cuts(parts: tuple[str, ...]) -> tuple[tuple[float, ...], ...]:
+    """Return the ways to read a run as a sequence of numbers."""
+    if not parts:
+        return ((),)
+    return tuple(
+        (value, *rest)
+        for end in range(len(parts), 0, -1)
+        for value in sorted(_readings(parts[:end]))
+        for rest in _cuts(parts[end:])
+    )
+
+
+def _readings(parts: tuple[str, ...]) -> set[float]:
+    """Return the values that a run can have as one number: by hundreds and thousands, digit by digit or in pairs."""
+    if "point" in parts:
+        at = parts.index("point")
+        digits = "".join(str(int(one)) for one in map(_value, parts[at + 1 :]))
+        return {float(f"{int(whole)}.{digits}") for whole in _readings(parts[:at] or ("zero",)) if digits}
+    if not _SCALES.keys().isdisjoint(parts):
+        total = last = 0.0
+        for place, part in enumerate(parts):
+            if part == "thousand":
+                total, last = (total + last or 1) * 1000, 0
+            elif part == "hundred":
+                last = (last or 1) * 100
+            elif place and last % 100 and not (_value(part) < 10 <= last % 100 and last % 10 == 0):
+                return set()
+            else:
+                last += _value(part)
+        return {total + last}
+    groups: list[float] = []  # "twenty six" is one group
+    for place, part in enumerate(parts):
+        if place and parts[place - 1] in _TENS and 0 < _value(part) < 10:
+            groups[-1] += _value(part)
+        else:
+            groups.append(_value(part))
+    return {float("".join(str(int(one)) for one in groups)) if len(groups) > 1 else groups[0]} if groups else set()
+
+
+def _value(part: str) -> float:
+    return _RUN_VALUES[part] if part in _RUN_VALUES else float(part) if part[0].isdigit() else 0.0
 
 
 def known_numbers(text: str) -> set[float]:

@@ -17,14 +17,19 @@ _FITS = tuple(tuple(map(re.compile, pair)) for pair in _WORDS["fits"])
 _PARTS = {part["name"]: (re.compile(part["asked"]), part["sections"]) for part in _WORDS["part"]}
 _PATTERNS = patterns("nodes.reconstruction", "particulars")
 ANSWER = 8  # maximum words of an answer to one's own question
+EVADED = 2  # minimum of evasive replies
 OF_ANOTHER = 3  # minimum words of an answer that only another part of the note contains
 
 
 def no_answer(told: Told) -> Iterator[Finding]:
-    """Report replies to another question, and physicians who answer themselves."""
+    """Report replies to another question, physicians who answer themselves, and dialogues of mostly evasive replies."""
     for number, message in enumerate(told.dialogue.spoken, 1):
         if message.role == PHYSICIAN and (found := _self_answer(told, message.content)) is not None:
             yield f"the physician answers their own question: {found!r}", number
+    replies = [message.content for message in told.dialogue.spoken if message.role == PATIENT]
+    evasive = sum(_PATTERNS["evades"].search(reply) is not None for reply in replies)
+    if evasive >= EVADED and 2 * evasive > len(replies):
+        yield f"{evasive} of {len(replies)} replies contain no answer", None
     for number, (before, message) in enumerate(pairwise(told.dialogue.spoken), 2):
         if (before.role, message.role) != (PHYSICIAN, PATIENT):
             continue

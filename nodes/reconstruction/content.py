@@ -13,9 +13,10 @@ from functools import cache, cached_property, wraps
 
 from cases.case import Sex
 from cases.dialogues import PATIENT, PHYSICIAN, Dialogue
+from cases.text.demographics import demographics
 from cases.text.fact_preservation import terms_in
 from cases.text.jargon import in_lay_words
-from cases.text.numbers import NUMBER_WORDS, known_numbers, stated_numbers
+from cases.text.numbers import NUMBER_WORDS, known_numbers, spoken_numbers, stated_numbers
 from cases.text.sentences import last_sentence, sentences
 from cases.text.statements import mentions, statements
 from cases.text.words import has_chinese, rules_of, stem, words
@@ -29,7 +30,7 @@ OF_MATTER = 0.5  # minimum words per turn beyond courtesies, if none is from the
 SPOKEN = frozenset(_LISTS["spoken"].split(", "))
 SHORTEST, LONGEST, ROOM = 0.75, 12.0, 500  # dialogue length / note length; words always allowed
 PLAYED = 0.55  # SHORTEST for a role-play, which ends when its turns are used up
-LONGEST_REPLY = 200  # words
+LONGEST_REPLY, RECITED = 200, 60  # words of a reply; over RECITED it must not be most of the note
 INVENTED = 3  # complaints not in the note; one is enough if the patient volunteers it
 _ENGLISH = frozenset((*word_list("function_words")["between_phrases"].split(), *NUMBER_WORDS))
 REASON_TOLD = 3  # turns after which the patient has replied once, whoever begins
@@ -143,8 +144,8 @@ def missing(told: Told) -> Iterator[Finding]:
 
 
 def out_of_proportion(told: Told) -> Iterator[Finding]:
-    """Report a dialogue much shorter or longer than its note, or a reply as long as a note."""
-    note = _length(told.dialogue.note)
+    """Report a dialogue much shorter or longer than its note, or a reply that recites the note."""
+    note, words_of_note = _length(told.dialogue.note), content_words(told.dialogue.note, told.language)
     lengths = [_length(message.content) for message in told.dialogue.spoken]
     least = PLAYED if told.dialogue.strategy == "interactive" else SHORTEST
     if sum(lengths) < least * note:
@@ -152,7 +153,9 @@ def out_of_proportion(told: Told) -> Iterator[Finding]:
     if sum(lengths) > LONGEST * note + ROOM:
         yield f"too long: {sum(lengths)} words for a note of {note}", None
     for number, (message, length) in enumerate(zip(told.dialogue.spoken, lengths, strict=True), 1):
-        if message.role == PATIENT and length > LONGEST_REPLY:
+        own = content_words(message.content, told.language) if length > RECITED else set()
+        recites = bool(own) and len(own & words_of_note) > 0.6 * len(words_of_note)
+        if message.role == PATIENT and (length > LONGEST_REPLY or recites):
             yield f"{length} words in one reply; the physician should ask for them", number
 
 
@@ -166,6 +169,27 @@ def contradicted(told: Told) -> Iterator[Finding]:
     for name, turn in affirmed.items():
         if name in excluded and name not in denied and name in {*complaints(), "smoking"}:
             yield f"{name} is affirmed, but the note denies it", turn
+    for number, role, sentence in told.statements:
+        if role == PATIENT and _PATTERNS["denies_all"].search(sentence):
+            for name, negated in terms_in(sentence, told.language):
+                if negated and name in recorded:
+                    yield f"{name} is denied, but the note records it", number
+    if told.language == "en":
+        yield from _unlisted_denials(told)
+
+
+def _unlisted_denials(told: Told) -> Iterator[Finding]:
+    """Report denials of what the note affirms, beyond the listed terms, as in "I have never had eczema" (English)."""
+    note = [(content_words(f"{text} {in_lay_words(text, 'en')}", "en"), text) for text in sentences(told.note)]
+    replies = [(content_words(text, "en"), number, text) for number, role, text in told.statements if role == PATIENT]
+    denied = _PATTERNS["denial"].search
+    for _, number, text in replies:
+        for found in _PATTERNS["denied_thing"].finditer(text):
+            thing = content_words("".join(filter(None, found.groups())), "en")
+            recorded = [not denied(sentence) for stems, sentence in note if thing and thing <= stems]
+            affirmed = any(thing <= stems and not denied(other) for stems, _, other in replies)
+            if recorded and all(recorded) and not affirmed:
+                yield f"{found[0].strip()!r}, but the note records it", number
 
 
 def other_side(told: Told) -> Iterator[Finding]:
@@ -179,13 +203,14 @@ def other_side(told: Told) -> Iterator[Finding]:
 
 
 def other_number(told: Told) -> Iterator[Finding]:
-    """Report numbers that are not in the note.
+    """Report numbers that are not in the note, or that replace a number of the note that nobody says.
 
     Digits always count. The patient's number words count for an age, or with a noun that the note counts too.
     """
     known, language = known_numbers(told.dialogue.note), told.language
     counted = {stem(found[1].casefold()) for found in _PATTERNS["counted"].finditer(told.dialogue.note)}
     parts = {number % 10**digits for number in known for digits in (1, 2)}  # spoken as "two thousand and four"
+    unsaid = _unsaid_numbers(told, known) if language == "en" else set()
     for number, message in enumerate(told.dialogue.spoken, 1):
         own = " ".join(text for at, _, text in told.statements if at == number)
         if message.role == PHYSICIAN:
@@ -198,6 +223,26 @@ def other_number(told: Told) -> Iterator[Finding]:
             if value in known or (in_words and (value in parts or not _counts_the_same(own, wording, counted))):
                 continue
             yield f"{wording!r} is not in the note", number
+        for wording, readings in spoken_numbers(message.content) if unsaid else ():
+            in_place = {one for one in unsaid if any(_is_year(one) == _is_year(value) for value in readings[0])}
+            if in_place and not any(each <= known | parts | {0, 1} for each in readings):
+                yield (
+                    f"{wording!r}, but nobody says the note's {', '.join(f'{one:g}' for one in sorted(in_place))}",
+                    number,
+                )
+
+
+def _unsaid_numbers(told: Told, known: set[float]) -> set[float]:
+    """Return the note's numbers that nobody says in digits or words; 1 is left out ("one" is often no number)."""
+    spoken = known_numbers(told.text)
+    for _, readings in spoken_numbers(told.text):
+        spoken |= next((each for each in readings if each <= known), readings[0])
+    parts = [value for _, readings in spoken_numbers(told.dialogue.note) for each in readings for value in each]
+    return {value for value in {*parts} & known if value > 1 and not spoken & {value, value % 100}}
+
+
+def _is_year(value: float) -> bool:
+    return 1900 <= value < 2100
 
 
 def invented(told: Told) -> Iterator[Finding]:
@@ -223,6 +268,15 @@ def invented(told: Told) -> Iterator[Finding]:
                 yield f"a result of {test[0]!r} is reported, but the note has none", number
 
 
+def other_person(told: Told) -> Iterator[Finding]:
+    """Report that the patient's sex is not that of the note (English)."""
+    sex = demographics(told.dialogue.note, brief=True).sex
+    other = OTHER_SEX.get(sex)
+    for number, role, sentence in told.statements:
+        if other and role == PATIENT and _PATTERNS[f"is_{other}"].search(sentence):
+            yield f"the patient is {other}, but the note's is {sex}", number
+
+
 def repeated(told: Told) -> Iterator[Finding]:
     """Report a sentence that a speaker repeats word for word."""
     seen: dict[tuple[str, str], int] = {}
@@ -232,6 +286,20 @@ def repeated(told: Told) -> Iterator[Finding]:
             if _length(sentence) >= SAID_AGAIN and key in seen:
                 yield f"{sentence!r}: said before in turn {seen[key]}", number
             seen.setdefault(key, number)
+
+
+def roles_swapped(told: Told) -> Iterator[Finding]:
+    """Report a patient who asks while the physician is asked, or who speaks like a case report."""
+    asked = {PATIENT: 0, PHYSICIAN: 0}
+    for message in told.dialogue.spoken:
+        asked[message.role] += message.content.rstrip().endswith(("?", "？"))
+    own = Counter(role for _, role, sentence in told.statements if _PATTERNS["of_oneself"].search(sentence))
+    most = 1 if own[PHYSICIAN] > own[PATIENT] else max(3, len(told.dialogue.spoken) // 6)
+    if asked[PATIENT] > asked[PHYSICIAN] + most:
+        yield f"the patient asks {asked[PATIENT]} questions, the physician only {asked[PHYSICIAN]}", None
+    for number, message in enumerate(told.dialogue.spoken, 1):
+        if message.role == PATIENT and (found := _PATTERNS["of_a_patient"].search(message.content)):
+            yield f"the patient says {found[0]!r}, as somebody writing about a patient would", number
 
 
 def begun_again(told: Told) -> Iterator[Finding]:
@@ -285,7 +353,7 @@ def supposes(text: str, diseases: Sequence[str], language: Language) -> bool:
     if not supposed:
         return False
     names = {name for disease in diseases for name, _ in terms_in(disease, rules_of(language))}
-    names &= _illnesses()
+    names &= illnesses(vague=True)
     found = (one for sentence in supposed for one in terms_in(sentence, rules_of(language)))
     return any(name in names and not negated for name, negated in found)
 
@@ -315,8 +383,10 @@ RULES: Mapping[str, Rule] = {
     "side_of_the_note": other_side,
     "numbers_of_the_note": other_number,
     "nothing_invented": invented,
+    "person_of_the_note": only_where(is_english, other_person),
     "not_repeated": repeated,
     "begins_once": begun_again,
+    "roles_kept": roles_swapped,
     "in_the_language": no_language,
 }
 
@@ -329,10 +399,11 @@ def complaints() -> frozenset[str]:
 
 
 @cache
-def _illnesses() -> frozenset[str]:
-    """Return the terms of diseases."""
+def illnesses(*, vague: bool = False) -> frozenset[str]:
+    """Return the terms of diseases; those that come up in every conversation only if ``vague``."""
     terms = list(word_list("medical_terms")["terms"])
-    return frozenset(terms[terms.index("hypertension") : terms.index("operation")])
+    found = frozenset(terms[terms.index("hypertension") : terms.index("operation")])
+    return found if vague else found & complaints()
 
 
 def content_words(text: str, language: Language) -> set[str]:

@@ -18,16 +18,15 @@ from cases.vocabulary import Language
 from llm import Role, ask
 from nodes.context import Context
 from nodes.node import node
-from nodes.reconstruction import content, particulars
+from nodes.reconstruction import content
 
 _BY_RULE: dict[str, Literal["contradicted", "invented"]] = {
     "agrees_with_the_note": "contradicted",
     "side_of_the_note": "contradicted",
     "numbers_of_the_note": "contradicted",
-    "address_of_the_note": "contradicted",
+    "person_of_the_note": "contradicted",
     "nothing_invented": "invented",
 }
-_RULES = {**content.RULES, **particulars.RULES}
 
 
 class ReadingState(TypedDict, total=False):
@@ -77,7 +76,7 @@ def objections_by_rule(view: ReadingView) -> Reading:
     found = [
         TurnReading(turn=turn, says=view.turns[turn - 1][1], note=message, kind=kind)
         for name, kind in _BY_RULE.items()
-        for message, turn in _RULES[name](told)
+        for message, turn in content.RULES[name](told)
         if turn is not None
     ]
     return Reading(turns=found)

@@ -41,6 +41,16 @@ def test_an_answer_from_another_part_of_the_note_is_none(
     assert problems(note, language, "And then?" if language == "en" else "还有呢？", other) == []
 
 
+def test_a_patient_who_never_knows_has_told_nothing() -> None:
+    replies = ["I'm not sure.", "I don't remember.", "Maybe.", "Every evening."]
+    said = [(PHYSICIAN, "Since when?"), (PATIENT, replies[3])]
+    said += [pair for reply in replies[:3] for pair in ((PHYSICIAN, "Does it hurt?"), (PATIENT, reply))]
+    for kept, refused in ((8, True), (4, False)):
+        messages = [Message(role=role, content=text) for role, text in said[:kept]]
+        found = no_answer(Told(Dialogue(id="a", note=ENGLISH, messages=messages)))
+        assert any("contain no answer" in message for message, _ in found) is refused
+
+
 @pytest.mark.parametrize(
     ("question", "answer", "refused"),
     [

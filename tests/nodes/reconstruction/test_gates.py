@@ -47,6 +47,12 @@ def test_whose_illness_it_is_may_be_said_by_age_and_sex() -> None:
     assert check_dialogue(dialogue(*child, *more, note=note, diseases=[])) == []
 
 
+def test_a_patient_who_speaks_of_people_or_says_who_he_is_tells_no_case_report() -> None:
+    for said in ("老年男性都容易有前列腺的毛病吧。", "中年女性，我今年45岁。"):
+        assert "roles_kept" not in found(("医生您好。", "您好。", said, "好的。"), language="zh")
+    assert "roles_kept" in found(("医生您好。", "您好。", "45岁男性，因腹痛入院。", "好的。"), language="zh")
+
+
 @pytest.mark.parametrize(
     ("gate", "spoken"),
     [
@@ -60,8 +66,9 @@ def test_whose_illness_it_is_may_be_said_by_age_and_sex() -> None:
         ("no_placeholders", changed(2, "@I has pain since 2 weeks.")),
         ("no_placeholders", changed(3, "Your temperature is 37.2 Â°C. I suspect acute pericarditis.")),
         ("no_placeholders", changed(2, "It hurts; donâ€™t press it.")),
+        ("roles_kept", changed(2, "The patient's chest has hurt for 2 weeks.")),
         (
-            "kinds_of_the_note numbers_of_the_note",
+            "roles_kept kinds_of_the_note numbers_of_the_note",
             changed(2, "A 40-year-old woman comes for chest pain, 2 weeks."),
         ),
         ("begins_once", changed(4, "Hello, doctor. What is pericarditis?")),
@@ -104,6 +111,10 @@ def test_a_turn_is_counted_among_those_that_are_spoken() -> None:
     told = asked.model_copy(update={"messages": [Message(role="system", content="Take a history."), *asked.messages]})
     for each in (asked, told):
         assert {problem.turn for problem in check_dialogue(each) if problem.gate == "no_placeholders"} == {2}
+
+
+def test_who_asks_how_the_patient_is_may_be_a_nurse() -> None:
+    assert "roles_kept" not in found(changed(2, "How is the patient doing?"))
 
 
 def test_two_turns_of_one_person_are_named() -> None:
@@ -172,6 +183,28 @@ def test_a_result_of_the_note_that_names_the_disease_may_be_told_before_it_is_co
 def test_a_note_that_tells_nothing_gives_no_dialogue() -> None:
     empty = ("Hello, doctor.", "Thank you for coming. Please come back at once if anything gets worse.")
     assert found(empty, note="Family history: Unchanged.", strategy="clini_recon") == ["not_empty"]
+
+
+@pytest.mark.parametrize(
+    ("said", "refused"),
+    [
+        ("I have never had eczema.", True),
+        ("As for eczema, no, never.", True),
+        ("I don't have eczema at the moment.", False),
+        ("I have never had asthma.", False),  # nor has the note
+    ],
+)
+def test_what_the_note_records_by_whatever_word_is_not_denied(said: str, refused: bool) -> None:
+    note = "Chief complaint: Itching for two weeks. Past medical history: Eczema since childhood. No asthma."
+    talk = (
+        "Hello, doctor.",
+        "What brings you here?",
+        "My arm has itched for 2 weeks.",
+        "And before?",
+        said,
+        "Goodbye.",
+    )
+    assert (found(talk, note=note, diseases=[]) == ["agrees_with_the_note"]) == refused
 
 
 def test_a_dialogue_of_less_than_three_quarters_of_its_note_is_refused_but_a_role_play_may_run_out_of_turns() -> None:

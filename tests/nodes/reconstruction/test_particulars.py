@@ -47,15 +47,25 @@ def test_a_sound_dialogue_passes_every_gate() -> None:
         (3, "I have had a cough for two years.", "times_of_the_note"),
         (9, "I take warfarin, forty milligrams.", "medicines_of_the_note"),
         (9, "I take lisinopril, 400 mg.", "numbers_of_the_note"),
+        (11, "Yes, I am allergic to penicillin.", "allergies_of_the_note"),
+        (3, "I have had a cough for two days. It's sarcoidosis, I have no doubt about it.", "illness_of_the_note"),
+        (9, "I take lisinopril, fifty five milligrams.", "numbers_of_the_note"),
+        (13, "I had gout.", "own_illness"),
+        (3, "I have had a cough for two days. My knees are swollen, and I vomit after every meal.", "one_history"),
+        (7, "I have had fever and night sweats.", "denials_kept"),
         (5, "I cough at night, mostly.", "answers_fit"),
         (4, "Well, ma'am, sir, how old are you?", "address_of_the_note"),
         (15, "My prostate was looked at last year.", "address_of_the_note"),
         (14, "We will start chemotherapy tomorrow.", "treatment_of_the_note"),
+        (14, "Please rub the new ointment into both elbows every evening.", "treatment_of_the_note"),
         (3, "I have had a cough for two minutes.", "times_of_the_note"),
+        (7, "Yes, quite often.", "denials_kept"),
+        (7, "I have had any fever or night sweats.", "denials_kept"),
         (15, "As an AI language model, I have no symptoms.", "no_placeholders"),
         (15, "*sighs* All right.", "no_placeholders"),
         (15, "Patient: All right.", "no_placeholders"),
         (15, "According to the note, I agree.", "no_placeholders"),
+        (9, "I take lisinopril, forty grams.", "units_of_the_note"),
         (13, "My father had gout.", "kinds_of_the_note"),
         (15, "PMH: All right.", "no_placeholders"),
         (15, "Oui, ça a commencé il y a trois jours.", "in_the_language"),
@@ -69,10 +79,12 @@ def test_a_sound_dialogue_passes_every_gate() -> None:
         (13, "My mother had gout. My urine has been dark like tea.", "founded_on_the_note"),
         (13, "My mother had gout. My heart pounds and I get palpitations.", "founded_on_the_note"),
         (14, "Thank you. Your eardrum is perforated, by the way.", "founded_on_the_note"),
+        (2, "Hello, it looks like you have pneumonia. What brings you here?", "history_first"),
         (8, "Which medicines do you take? No, none at all.", "answers_fit"),
         (8, "Do you take any medicines? Lisinopril, forty milligrams.", "answers_fit"),
         (15, "As a man of my age I am careful.", "address_of_the_note"),
         (14, "You look like a healthy man to me.", "address_of_the_note"),
+        (9, "My neighbor takes lisinopril, forty milligrams.", "own_history"),
         (16, "Anything else that bothers you?", "not_cut_off"),
         (13, "Yes, my mother had gout. Yes, my mother had gout.", "not_repeated"),
         (15, "Desde hace tres semanas me duele mucho la cabeza y no puedo dormir.", "in_the_language"),
@@ -111,9 +123,61 @@ def test_what_people_say_is_refused_by_no_rule(said: dict[str, str]) -> None:
     assert check_dialogue(dialogue(**said)) == []
 
 
+def test_a_denial_of_lately_denies_nothing_of_the_past() -> None:
+    note = NOTE.replace("She denies", "She has had anemia. She denies")
+    told = "My mother had gout, and I had anemia once."
+    assert check_dialogue(dialogue(note, turn_13=told, turn_15="I have not had anemia in a while.")) == []
+    problems = check_dialogue(dialogue(note, turn_13=told, turn_15="I have not had anemia."))
+    assert {problem.gate for problem in problems} == {"agrees_with_the_note"}
+
+
 def test_an_answer_in_the_physicians_mouth_before_the_patients_question_is_found() -> None:
     swapped = dialogue(turn_4="I am 45 years old.", turn_5="How old are you?")
     assert "answers_fit" in {problem.gate for problem in check_dialogue(swapped)}
+
+
+def test_no_allergy_under_a_heading_on_a_line_of_its_own_may_be_denied() -> None:
+    note = "HPI: Cough for 3 days.\nALLERGIES\nNKDA"
+    turns = ("Hello.", "Do you have any allergies?", "No.", "Goodbye.")
+    messages = [Message(role=("user", "assistant")[at % 2], content=text) for at, text in enumerate(turns)]
+    gates = {problem.gate for problem in check_dialogue(Dialogue(id="1", messages=messages, note=note))}
+    assert "allergies_of_the_note" not in gates
+
+
+def test_a_recorded_allergy_is_not_denied() -> None:
+    note = NOTE.replace("no known drug allergies", "allergic to penicillin")
+    assert {problem.gate for problem in check_dialogue(dialogue(note))} >= {"allergies_of_the_note"}
+    note += "\nRight-handed."
+    told = dialogue(note, turn_11="Yes, I am allergic to penicillin.", turn_15="None of it hurts; I am right-handed.")
+    assert check_dialogue(told) == []
+
+
+@pytest.mark.parametrize(
+    ("note", "said", "passes"),
+    [
+        ("Temperature 102.6.", "It was one oh two point six.", True),
+        ("Last seen in 1990.", "That was in nineteen ninety.", True),
+        ("Last seen on 05/07/2004.", "That was May seventh two thousand and four.", True),
+        ("Weighs 197 pounds.", "About one hundred ninety seven pounds.", True),
+        ("BP 145/90.", "It was one forty five over ninety.", True),
+        ("Ages 26 and 28.", "Twenty six and twenty eight.", True),
+        ("Ages 26 and 28.", "Twenty six and thirty one.", False),
+        ("BP 145/90.", "It was one sixty five over ninety.", False),
+        ("Last seen in 1990.", "That was in nineteen ninety three.", False),
+    ],
+)
+def test_numbers_in_words_are_held_against_the_note_however_they_are_spoken(note: str, said: str, passes: bool) -> None:
+    messages = [Message(role=PATIENT, content="Hello."), Message(role=PHYSICIAN, content=said)]
+    problems = check_dialogue(Dialogue(id="a", note=note, messages=messages))
+    assert ("numbers_of_the_note" not in {problem.gate for problem in problems}) == passes
+
+
+def test_a_denial_ends_where_something_else_is_said() -> None:
+    note = NOTE.replace("She denies", "She denies any smoking and reports occasional alcohol. She denies")
+    told = dialogue(
+        note, turn_12="Do you drink alcohol?", turn_13="Yes, now and then. My mother had gout. I never smoked."
+    )
+    assert "denials_kept" not in {problem.gate for problem in check_dialogue(told)}
 
 
 def test_spans_of_time_agree_over_their_units() -> None:
