@@ -20,7 +20,7 @@ from pydantic import BaseModel, ValidationError
 from cases.case import Case, Split
 from cases.pictures import picture_fault, picture_faults
 from cases.registry import nearest
-from cases.validation import faults, unreadable
+from cases.validation import faults, unpiped, unreadable
 
 BUILTIN = "builtin"
 Model = TypeVar("Model", bound=BaseModel)
@@ -240,7 +240,7 @@ def _with_pictures(case: Case, target: Path) -> Case:
 def parsed_lines(path: Path, model: type[Model]) -> Iterator[tuple[str, Model | list[Problem]]]:
     """Parse JSON lines or a JSON list; yield each entry's place with the object or the problems found in it."""
     try:
-        text = None if _is_lines(path) else path.read_text("utf-8-sig")
+        text = None if _is_lines(unpiped(path)) else path.read_text("utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         yield "", [Problem(str(path), "", "", unreadable(error, "UTF-8 JSON lines"))]
         return

@@ -1,5 +1,6 @@
 """Describe validation errors, and errors of other people's functions, for messages."""
 
+import errno
 import inspect
 import re
 import traceback
@@ -59,6 +60,17 @@ def unreadable(error: Exception, expected: str = "") -> str:
     if isinstance(error, UnicodeDecodeError):
         reason = f"not UTF-8 at byte {error.start}: {error.reason}"
     return f"cannot be read ({reason[:1].lower()}{reason[1:]})" + (f"; expected {expected}" if expected else "")
+
+
+def unpiped(path: Path) -> Path:
+    """Return the path of a file, unless it is a named pipe, at which we would wait for ever; ``<(command)`` is none.
+
+    Raises:
+        OSError: it is one.
+    """
+    if path.is_fifo() and path.parent.parts[:2] not in (("/", "dev"), ("/", "proc")):
+        raise OSError(errno.EINVAL, "is a named pipe; give a file, or <(command)", str(path))
+    return path
 
 
 def line_in(error: BaseException, theirs: Any) -> str:

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 Language = str
 _REFERENCE = "en"
 _HEADING = re.compile(r"fence\(\"([^\"]+)\"\)")
+_LONGEST_REPETITION = 1_000_000
 _SHIPPED = frozenset(languages())
 
 
@@ -291,7 +292,17 @@ def _environment() -> "SandboxedEnvironment":
     from jinja2 import StrictUndefined  # imported late: not needed to build a graph
     from jinja2.sandbox import SandboxedEnvironment
 
-    environment = SandboxedEnvironment(
+    class Bounded(SandboxedEnvironment):
+        intercepted_binops = frozenset("*")
+
+        def call_binop(self, context: Any, operator: str, left: Any, right: Any) -> Any:
+            """Refuse to repeat a text or list until the memory is full, as the sandbox refuses an endless `range`."""
+            lengths = [len(each) if isinstance(each, str | list | tuple) else each for each in (left, right)]
+            if lengths != [left, right] and lengths[0] * lengths[1] > _LONGEST_REPETITION:
+                raise OverflowError(f"a text or list repeated to more than {_LONGEST_REPETITION:,} characters or items")
+            return super().call_binop(context, operator, left, right)
+
+    environment = Bounded(
         undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=False, autoescape=False
     )
     environment.filters |= {"fence": fence, "age": age, "titled": titled}

@@ -14,7 +14,7 @@ from cases.case import Case
 from cases.files import Problem, Severity, WithProblems, numbered_lines, validation_problems
 from cases.pictures import picture_fault
 from cases.text.sentences import entries_of
-from cases.validation import unreadable
+from cases.validation import unpiped, unreadable
 
 _KINDS = {  # kinds of files that are not UTF-8 text, by their first bytes
     b"\x1f\x8b": "compressed by gzip: unpack it first",
@@ -82,7 +82,7 @@ class Source:
     def read(self, path: Path) -> str | None:
         """Return the text of a file; None, with a problem, if it cannot be read."""
         try:
-            return path.read_text("utf-8-sig")
+            return unpiped(path).read_text("utf-8-sig")
         except OSError as error:
             self.error(unreadable(error), file=path)
         except UnicodeDecodeError as error:

@@ -171,6 +171,19 @@ def test_rendering_refuses_a_missing_variable_by_its_name(folder: Path) -> None:
         prompt.render({"more": 1})
 
 
+def test_what_a_case_says_is_never_rendered_and_a_prompt_cannot_fill_the_memory(folder: Path) -> None:
+    hostile = "{{ 'a' * 10000000000 }}{% for n in range(9) %}x{% endfor %}"
+    (folder / "good.md").write_text(GOOD, "utf-8")
+    assert load_prompt("ward/good", "en").render({"chart": hostile})[1] == hostile
+    (folder / "good.md").write_text(GOOD.replace("{{ chart }}", "{{ chart }}{{ '-' * 3 }}{{ 2 * 3 }}"), "utf-8")
+    loading._load.cache_clear()
+    assert load_prompt("ward/good", "en").render({"chart": "Cough."})[1] == "Cough.---6"
+    (folder / "good.md").write_text(GOOD.replace("{{ chart }}", "{{ chart }}{{ 'a' * 100000000 }}"), "utf-8")
+    loading._load.cache_clear()
+    with pytest.raises(PromptError, match=r"good.* repeated to more than 1,000,000 characters"):
+        load_prompt("ward/good", "en").render({"chart": "Cough."})
+
+
 def test_rendering_refuses_an_attribute_that_a_value_does_not_have(folder: Path) -> None:
     (folder / "good.md").write_text(GOOD.replace("{{ chart }}", "{{ chart.fever }}"), "utf-8")
     with pytest.raises(PromptError, match="fever"):

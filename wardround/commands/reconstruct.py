@@ -94,6 +94,7 @@ def reconstruct(
             echo(warning.message)
         tell_projection(experiment, files.directory.path, like)
         return
+    earlier = files.kept_of_another_version()
     left = _run(experiment, files, progress)
     sheet = files.write()
     if csv:
@@ -102,7 +103,7 @@ def reconstruct(
 
         write_tables([departments(sheet)], csv)
     _print_sheet(sheet)
-    for reason in sheet.left_out:
+    for reason in [*sheet.left_out, *filter(None, [earlier])]:
         echo(reason)
     echo(f"Dialogues: {out}")
     if sheet.failed:

@@ -32,7 +32,8 @@
       }
       told.textContent = words.length || end ? `${shown} of ${rows.length} cases` : "";
     }
-    form.addEventListener("input", filter);
+    let waiting = 0;  // while somebody types, for a large page is laid out anew
+    form.addEventListener("input", () => { clearTimeout(waiting); waiting = setTimeout(filter, 150); });
     form.addEventListener("submit", event => { event.preventDefault(); filter(); });
     filter();
   }

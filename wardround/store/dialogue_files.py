@@ -5,6 +5,7 @@ Next to ``dialogs.jsonl`` are ``dialogs.failed.jsonl``, ``dialogs.jsonl.sheet.js
 """
 
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -16,10 +17,11 @@ from nodes.reconstruction.gates import check_dialogue
 from scoring.clini_eval.data_sheet import DataSheet, ModelUse, data_sheet
 from scoring.clini_eval.dialogue import ReconstructionAnswers
 from wardround.analysis.summary import summed
+from wardround.commands.printing import counted
 from wardround.config.experiment import ConfigurationError
 from wardround.store.durable_lines import append_line, whole_lines, writing
-from wardround.store.manifest import is_run
-from wardround.store.provenance import write_whole
+from wardround.store.manifest import is_run, recorded_manifest
+from wardround.store.provenance import versions, write_whole
 from wardround.store.run_directory import Result, RunDirectory
 from wardround.store.traces import read_trace
 
@@ -125,6 +127,16 @@ class DialogueFiles:
             sheet = fresh_sheet.model_copy(update={**used, "models": by_model})
             write_whole(self.sheet, sheet.model_dump_json(indent=2) + "\n")
         return sheet
+
+    def kept_of_another_version(self) -> str:
+        """Say how many dialogues an earlier version of this software wrote, whose gates they passed; empty if none."""
+        with suppress(ValueError):  # what is damaged is told, or mended, when the run goes on
+            manifest = recorded_manifest(self.directory.path) or {}
+            before, now = manifest.get("versions", {}).get("wardround"), versions(["wardround"])["wardround"]
+            if before != now:
+                kept = sum(isinstance(outcome_of(result), Dialogue) for result in self.directory.each_result())
+                return f"{counted(kept, 'kept dialogue')} written and gated by version {before}, not {now}" * (kept > 0)
+        return ""
 
     def _used_by_model(self) -> dict[str, ModelUse]:
         """Return what each model used for the notes that have a result, by their traces."""

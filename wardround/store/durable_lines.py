@@ -15,6 +15,7 @@ from filelock import FileLock, Timeout
 from pydantic import BaseModel
 
 from cases.files import replacing, unless_linked
+from cases.validation import unpiped
 from llm.checksums import sealed
 
 DAMAGED = "damaged"  # the folder in a run directory for what could not be read
@@ -189,5 +190,5 @@ def keep_lines(path: Path, wanted: Callable[[int, bytes], bool]) -> None:
 def raw_lines(path: Path) -> Iterator[bytes]:
     """Yield the lines of a file with their ends; none if there is no file."""
     if path.exists():
-        with path.open("rb") as lines:
+        with unpiped(path).open("rb") as lines:
             yield from lines

@@ -2,6 +2,7 @@
 
 import errno
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -14,6 +15,7 @@ import typer
 from typer.testing import CliRunner
 
 from cases import CaseFileError, Problem
+from tests.support.recorded_runs import write_run
 from wardround.commands.exit_codes import Commands, end_gently
 
 SIGNS = [signal.SIGTERM, signal.SIGHUP]
@@ -128,3 +130,21 @@ def test_a_fault_of_ours_keeps_its_traceback() -> None:
         raise ZeroDivisionError("ours")
 
     assert isinstance(CliRunner().invoke(app, []).exception, ZeroDivisionError)
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no named pipes")
+def test_a_named_pipe_in_place_of_a_file_is_refused_instead_of_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe.jsonl")
+    run = write_run(tmp_path / "run", [])
+    (run / "results.jsonl").unlink(missing_ok=True)
+    os.mkfifo(run / "results.jsonl")
+    for command in (
+        ["cases", "check", tmp_path / "pipe.jsonl"],
+        ["cases", "import", "medqa", tmp_path / "pipe.jsonl", "-o", tmp_path / "out.jsonl"],
+        ["report", run],
+    ):
+        ended = subprocess.run(
+            [sys.executable, "-m", "wardround", *map(str, command)],
+            capture_output=True, text=True, check=False, timeout=300,
+        )  # fmt: skip
+        assert ended.returncode == 2 and "is a named pipe; give a file" in ended.stderr, ended.stderr

@@ -11,6 +11,7 @@ from cases.dialogues import read_dialogues
 from tests.support.fake_server import ChatRequest, FakeServer
 from wardround.cli import app
 from wardround.store import dialogue_files
+from wardround.store.manifest import recorded_manifest, write_manifest
 
 NOTES = [
     {"id": "a", "note": "Chief complaint: Cough for 3 weeks.\nDiagnosis: Bronchitis.", "department": "Surgery"},
@@ -75,6 +76,18 @@ def test_run_again_it_makes_nothing_twice_and_a_limit_and_a_strategy_are_other_r
     ):
         refused = run(source, "-o", out, *more)
         assert refused.exit_code == 2 and named in refused.stderr and out.read_bytes() == before
+
+
+@pytest.mark.slow
+def test_dialogues_kept_from_another_version_are_counted(source: Path, tmp_path: Path) -> None:
+    out = tmp_path / "d.jsonl"
+    assert "kept dialogue" not in run(source, "-o", out, "--limit", 1).stdout
+    root = tmp_path / "d.jsonl.work"
+    manifest = recorded_manifest(root)
+    assert manifest is not None
+    write_manifest(root, {**manifest, "versions": {**manifest["versions"], "wardround": "0.0.9"}})
+    again = run(source, "-o", out, "--limit", 1)
+    assert "1 kept dialogue written and gated by version 0.0.9, not 0.1.0" in again.stdout
 
 
 @pytest.mark.slow
