@@ -1,5 +1,6 @@
 """A conversation as the tokens that a model reads, the same for training and for inference."""
 
+import re
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -14,6 +15,9 @@ PLAIN_TEMPLATE = """\
 {% endfor %}
 {%- if add_generation_prompt %}Physician:
 {% endif %}"""
+
+_OWN_LABEL = re.compile(r"^Physician:\s*")
+_NEXT_LABEL = re.compile(r"(?:^|\n)(?:System|Patient|Physician):(?=\s|$)")
 
 
 class Source(NamedTuple):
@@ -59,6 +63,13 @@ def source_tokens(tokenizer: Any, messages: Sequence[Message], limit: int) -> So
             return Source(tokens, len(turns) < total)
         turns = in_turns(turns[1:])  # also drops the physician's answer to the dropped turn
     return None
+
+
+def own_turn(tokenizer: Any, reply: str) -> str:
+    """Return a reply up to where a model goes on as the next speaker of the plain template, as untrained ones do."""
+    if tokenizer.chat_template not in (None, PLAIN_TEMPLATE):
+        return reply
+    return _NEXT_LABEL.split(_OWN_LABEL.sub("", reply))[0].strip()
 
 
 def _rendered(tokenizer: Any, system: Sequence[Message], turns: Sequence[Message]) -> list[int]:

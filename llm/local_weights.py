@@ -19,7 +19,7 @@ from langchain_core.messages import AIMessage, BaseMessage
 from langchain_core.outputs import ChatGeneration, ChatResult
 
 from cases.dialogues import Message
-from llm.conversation import source_tokens
+from llm.conversation import own_turn, source_tokens
 from llm.errors import ModelSpecError, RefusedError
 
 ADAPTER_FILE = "adapter_config.json"
@@ -160,10 +160,12 @@ class LoadedModel:
     def _result(self, read: int, row: list[int], longest: int) -> ChatResult:
         written = row[: next((place + 1 for place, token in enumerate(row) if token in self.ends), len(row))]
         usage = {"input_tokens": read, "output_tokens": len(written), "total_tokens": read + len(written)}
+        reply = self.tokenizer.decode(written, skip_special_tokens=True).strip()
+        own = own_turn(self.tokenizer, reply)
         message = AIMessage(
-            self.tokenizer.decode(written, skip_special_tokens=True).strip(),
+            own,
             usage_metadata=usage,
-            response_metadata={"finish_reason": "length" if len(written) == longest else "stop"},
+            response_metadata={"finish_reason": "length" if len(written) == longest and own == reply else "stop"},
         )
         return ChatResult(generations=[ChatGeneration(message=message)])
 
