@@ -1,6 +1,7 @@
 """Render the report pages from templates, and write them."""
 
 import json
+import os
 import re
 from base64 import b64encode
 from collections.abc import Sequence
@@ -10,6 +11,7 @@ from hashlib import sha256
 from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING
+from urllib.parse import quote
 
 from graphs.contexts import is_judging
 from llm.specs import WITHOUT_MODEL
@@ -21,6 +23,7 @@ from wardround.report.trace_findings import go_through
 from wardround.store.provenance import write_whole
 from wardround.store.recorded_run import RecordedRun
 from wardround.store.run_directory import Result
+from wardround.tables.figures import as_svg, figures_of
 from wardround.tables.making import make_tables
 from wardround.tables.models import roles_table
 from wardround.tables.scores import epoch_notes, floor_notes, missing_floors, score_form
@@ -66,6 +69,30 @@ def write_report(run: RecordedRun, shown: int = 20) -> Path:
         key_problem=key_problem,
     )  # fmt: skip
     file = run.path / REPORT
+    write_whole(file, text)
+    return file
+
+
+def write_overview(runs: Sequence[RecordedRun], file: Path) -> Path:
+    """Write a page that compares runs side by side.
+
+    Raises:
+        OSError: the file cannot be written.
+    """
+    results = make_tables(runs)
+    reports = {run.name: os.path.relpath((run.path / REPORT).resolve(), file.parent.resolve()) for run in runs}
+    text = environment().get_template("overview.html.jinja").render(
+        runs=runs,
+        links={name: quote(report) for name, report in reports.items()},  # names may hold any character
+        made=[one for one in results if one.tables],
+        left_out=[one for one in results if one.reason],
+        figures={
+            name: f"data:image/svg+xml;base64,{b64encode(as_svg(figure).encode()).decode()}"
+            for one in results
+            for table in one.tables
+            for name, figure in figures_of(table)
+        },
+    )  # fmt: skip
     write_whole(file, text)
     return file
 

@@ -90,12 +90,14 @@ def test_an_output_that_is_a_file_of_a_run_a_folder_or_another_output_is_refused
     kept = {file: file.read_bytes() for file in (*one.rglob("*"), *two.rglob("*")) if file.is_file()}
     for file in kept:
         for refused in (
+            wardround("report", one, "-o", file),
             wardround("compare", one, two, "--latex", file),
             wardround("export", "preference", one, "-o", file),
             wardround("floors", one, "--json", file),
         ):
             assert refused.exit_code == 2 and f"{file}: is a file of a run and would be overwritten" in refused.stderr
     assert {file: file.read_bytes() for file in kept} == kept
+    assert wardround("report", one, "-o", one / "report.html").exit_code == 0
     told = wardround("compare", one, two, "--csv", tmp_path / "c", "--latex", tmp_path / "c")
     assert told.exit_code == 2 and "is the file of --csv, too" in told.stderr and not (tmp_path / "c").exists()
     told = wardround("compare", one, two, "--csv", tmp_path)

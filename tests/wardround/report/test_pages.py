@@ -243,13 +243,24 @@ def test_the_directors_analysis_stands_beside_the_grade_of_each_part(tmp_path: P
 
 
 @pytest.mark.slow
-def test_the_command_writes_a_page_into_each_run_of_a_sweep(tmp_path: Path) -> None:
+def test_the_command_writes_a_page_into_each_run_and_one_over_a_sweep(tmp_path: Path) -> None:
     for name in ("one", "two"):
         write_run(tmp_path / name, [discussed("a", 1)], {("a", 0): [call()]}, data={"limit": 1})
     told = wardround("report", tmp_path)
     assert told.exit_code == 0, told.output
-    assert all((tmp_path / place / "report.html").is_file() for place in ("one", "two"))
+    assert all((tmp_path / place / "report.html").is_file() for place in ("", "one", "two"))
+    overview = (tmp_path / "report.html").read_text("utf-8")
+    assert 'href="one/report.html"' in overview and "Consensus by round" in overview
+    drawn = [attributes["src"] or "" for tag, attributes in Tags(overview).tags if tag == "img"]
+    assert drawn and all(source.startswith("data:image/svg+xml;base64,") for source in drawn)
     assert wardround("report", tmp_path / "nowhere").exit_code == 2
+
+
+def test_the_page_of_one_run_can_also_be_written_elsewhere(tmp_path: Path) -> None:
+    run = write_run(tmp_path / "run", [graded("a")], {("a", 0): [call()]}, data={"limit": 1})
+    assert wardround("report", run, "-o", tmp_path / "out" / "page.html").exit_code == 0
+    page = (tmp_path / "out" / "page.html").read_text("utf-8")
+    assert page == (run / "report.html").read_text("utf-8") and 'id="case-list"' in page
 
 
 def test_orders_are_not_called_needless_where_the_key_names_no_examination(tmp_path: Path) -> None:
