@@ -194,6 +194,7 @@ def test_a_folder_of_somebody_elses_and_two_dialogues_of_one_id_are_refused(tmp_
 @pytest.mark.parametrize(
     ("arguments", "named"),
     [
+        (("sft", "d.jsonl", "--by-turn", "--role", "doctor"), "--by-turn"),
         (("sft", "gone.jsonl"), "gone.jsonl"),
         (("preference", "d.jsonl"), "not a run directory"),
     ],
