@@ -1,8 +1,10 @@
 """How every command ends: errors as one line, with exit codes for scripts."""
 
+import re
 import signal
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from types import FrameType
 from typing import Any, NoReturn
 
@@ -55,15 +57,20 @@ class Commands(WithPlugins, TyperGroup):
     or a server refuses all questions; 130 if interrupted.
     """
 
-    def make_context(self, *given: Any, **more: Any) -> Any:
+    def make_context(self, info_name: str | None, args: Sequence[str], *given: Any, **more: Any) -> Any:
         """Parse the command line up to the command's name, which may follow ``--plugin`` options."""
         with _errors_in_one_line():
-            return super().make_context(*given, **more)
+            return super().make_context(info_name, [*map(_in_home, args)], *given, **more)
 
     def invoke(self, ctx: Any) -> Any:
         """Run the command."""
         with _errors_in_one_line():
             return super().invoke(ctx)
+
+
+def _in_home(word: str) -> str:
+    """Expand ``~/`` where a shell does not: in ``--out=~/runs``, and in what a program passes on."""
+    return re.sub(r"\A(--[\w-]+=)?~(?=/|\Z)", lambda found: f"{found[1] or ''}{Path.home()}", word)
 
 
 @contextmanager

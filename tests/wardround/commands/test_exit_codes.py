@@ -148,3 +148,17 @@ def test_a_named_pipe_in_place_of_a_file_is_refused_instead_of_waited_for(tmp_pa
             capture_output=True, text=True, check=False, timeout=300,
         )  # fmt: skip
         assert ended.returncode == 2 and "is a named pipe; give a file" in ended.stderr, ended.stderr
+
+
+@pytest.mark.parametrize("words", [["--out=~/one"], ["--out", "~/one"]])
+def test_a_tilde_that_no_shell_expands_is_the_home(words: list[str], tmp_path: Path, monkeypatch: Any) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    given: list[Path] = []
+    app = typer.Typer(cls=Commands)
+
+    @app.callback(invoke_without_command=True)
+    def command(out: Path = Path()) -> None:
+        given.append(out)
+
+    assert CliRunner().invoke(app, words).exit_code == 0
+    assert given == [tmp_path / "one"]
