@@ -70,15 +70,18 @@ def test_a_file_that_is_not_text_to_its_end_is_refused_as_a_whole(tmp_path: Path
         )
 
 
-def test_cases_may_come_through_a_pipe_which_can_be_read_once(tmp_path: Path) -> None:
+def test_cases_may_come_through_a_pipe_which_can_be_read_once() -> None:
+    """As ``<(command)`` gives them."""
     text = b"".join(case.model_dump_json().encode() + b"\n" for case in load_cases() if not case.examinations.images)
-    os.mkfifo(pipe := tmp_path / "pipe")
-    writer = threading.Thread(target=pipe.write_bytes, args=(text,))
-    writer.start()
-    try:
-        assert [case.model_dump_json().encode() for case in load_cases(pipe)] == text.split(b"\n")[:-1]
-    finally:
-        writer.join()
+    reads, writes = os.pipe()
+    with open(writes, "wb") as end:
+        writer = threading.Thread(target=lambda: (end.write(text), end.close()), daemon=True)
+        writer.start()
+        try:
+            found = [case.model_dump_json().encode() for case in load_cases(f"/dev/fd/{reads}")]
+        finally:
+            os.close(reads)
+    assert found == text.split(b"\n")[:-1]
 
 
 def test_what_types_say_is_read_in_this_place_alone() -> None:
