@@ -8,7 +8,10 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
+from pydantic import ValidationError
+
 from cases import Case
+from cases.validation import in_a_line
 from llm import ModelSettings
 from llm.blocks import ModelBlock
 from llm.specs import HUMAN, check_models
@@ -58,16 +61,20 @@ def settings_of_judges(
     """Return these models, and the settings of the block that this is called in, over a run's ``recorded`` models.
 
     Raises:
-        ConfigurationError: a model has neither a spec of its own nor a recorded one.
+        ConfigurationError: a model has neither a spec of its own nor a recorded one, or its settings contradict it.
     """
     given = _judged_with.get()
-    blocks = {name: block.model_dump(exclude_unset=True) for name, block in recorded.items()}
+    blocks = dict(recorded)
     for name, keys in given.get("model", {}).items():
-        blocks[name] = {**blocks.get(name, {}), **keys}
-        if "spec" not in blocks[name]:
+        merged = {**(blocks[name].model_dump(exclude_unset=True) if name in blocks else {}), **keys}
+        if "spec" not in merged:
             raise ConfigurationError(
                 f"--set model.{name}: no model of this name is recorded; add --set model.{name}.spec=SPEC"
             )
+        try:
+            blocks[name] = ModelBlock.model_validate(merged)
+        except ValidationError as error:
+            raise ConfigurationError(f"--set model.{name}: {in_a_line(error)}") from error
     return {**given, "model": blocks, "models": dict(models)}
 
 

@@ -186,9 +186,12 @@ def test_a_model_of_the_run_takes_a_setting_without_its_spec_and_the_json_tells_
         assert done.exit_code == 0, done.output
         bodies = [request.body for request in server.requests]
         unknown = wardround(*scored, "--set", "model.k.top_p=0.5")
+        elsewhere = wardround(*scored, "--set", "model.j.base_url=http://127.0.0.1:9/v1")
     assert {(body["top_p"], body["max_tokens"]) for body in bodies} == {(0.5, 40)}
     assert json.loads((tmp_path / "scores.json").read_text("utf-8"))["settings"] == {"model": {"j": {"top_p": 0.5}}}
     assert unknown.exit_code == 2 and "no model of this name is recorded; add --set model.k.spec=" in unknown.stderr
+    assert elsewhere.exit_code == 2, elsewhere.exception
+    assert "--set model.j: base_url: the spec already names a server" in elsewhere.stderr
 
 
 @pytest.mark.parametrize(
