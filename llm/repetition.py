@@ -158,15 +158,20 @@ def _bare(text: str) -> str:
 def _cut(text: str, longest: int) -> str:
     if len(text) <= longest:
         return text
-    seen: set[str] = set()
+    seen, again = set[str](), list[str]()
     end = start = 0
     for piece in pieces(text):
         before, start = start, start + len(piece)
         sentence = _MARK.sub("", piece).strip().casefold()
-        # The last sentence may be cut off; a bounded length makes a model end a loop with any other words.
-        share = _BOUNDED if before - end > longest else 1.0
-        if sentence not in seen and not (start == len(text) and _begins_one_of(seen, sentence, share)):
+        # The last sentence may be cut off; a bounded length makes a model end a loop with any other words. A second day
+        # that was as the first but for its end ("planned for Friday") is no loop: little in it stands twice.
+        loops = before - end > longest and 2 * len(set(again)) <= len(again)
+        is_last = start == len(text)
+        if sentence not in seen and not (is_last and _begins_one_of(seen, sentence, _BOUNDED if loops else 1.0)):
             end = start
+            again.clear()
+        else:
+            again.append(sentence)
         seen.add(sentence)
     if len(text) - end > longest:
         return text[:end].strip()

@@ -25,7 +25,7 @@ _OTHER_NAMES = {
     "total_token_count": "total_tokens",
 }
 _REASONING = ("reasoning_content", "reasoning")
-_STREAM_PREFIXES = ("data:", "event:", "id:")
+_STREAM_PREFIXES = ("data:", "event:", "id:", "retry:")
 _COMMENTS = re.compile(r"\A(?:\s*:[^\r\n]*[\r\n]+)+")  # before a stream, or before plain JSON
 _LINE_END = re.compile(r"\r\n|\n|\r")  # of a stream; splitlines() would also split at other characters inside text
 _FAILED = 500  # for an error that comes with status 200 and names no other

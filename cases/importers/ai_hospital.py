@@ -149,15 +149,18 @@ def _kind(clause: str, diagnoses: list[str], before: str) -> str:
     """Classify a clause, given the kind of the one before; "opinion" names or weighs a diagnosis and is left out."""
     if _PATTERNS["verdict"].search(clause):
         return "opinion"
+    if _PATTERNS["history"].search(clause):
+        return "told"
     if _PATTERNS["seen"].search(clause):
         return "physical"
     if _PATTERNS["tested"].search(clause) or any(test.item not in PHYSICAL_ITEMS.names for test in named_tests(clause)):
         return "auxiliary"
-    if _PATTERNS["sign"].search(clause) and not _PATTERNS["complained"].search(clause):
-        return "physical"
+    is_sign = _PATTERNS["sign"].search(clause) and not _PATTERNS["complained"].search(clause)
     if before in ("physical", "auxiliary"):
-        return before
+        return "physical" if is_sign else before
     folded = normalise(clause)
+    if is_sign and not any(folded in normalise(name) for name in diagnoses):
+        return "physical"
     named = any(normalise(name) in folded or folded in normalise(name) for name in diagnoses)
     return "opinion" if named or _PATTERNS["opinion"].search(clause) else "told"
 

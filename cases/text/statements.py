@@ -35,7 +35,8 @@ _UNITS = {"cm": (10, "mm"), "厘米": (10, "mm"), "mm": (1, "mm"), "毫米": (1,
 _EMPTY = frozenset(word_list("function_words")["report"].split())
 
 _CLAUSE_END = re.compile(
-    r"\b(?:but|however|although|though|whereas|while|except|besides)\b|但是?|然而|不过", re.IGNORECASE
+    r"\b(?:but|however|although|though|whereas|while|except|besides)\b|但是?|然而|不过|(?<![因从])而(?=是|考虑|支持|符合)",
+    re.IGNORECASE,
 )
 _LIST_GOES_ON = re.compile(r"\b(?:or|nor)\b", re.IGNORECASE)
 _MARKS = {name: pattern.replace("\n", "") for name, pattern in _WRITTEN["marks"].items()}

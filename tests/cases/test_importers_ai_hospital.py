@@ -130,6 +130,17 @@ def test_a_complaint_is_told_without_who_has_it(tmp_path: Path, basis: str, comp
             "四肢麻木4日。",
             {"General Examination": "传导速度显示神经损伤。"},
         ),
+        ("左侧肢体无力，头颅CT排除出血。", "左侧肢体无力", {"CT": "头颅CT排除出血。"}),
+        ("便血一周。结肠镜检查提示直肠CA？", "便血一周。", {"Endoscopy": "结肠镜检查提示直肠CA？"}),
+        ("出现吸烟等危险因素，胸痛，冠心病不能排除。", "吸烟等危险因素，胸痛", {}),
+        (
+            "胸痛，心电图T波改变，结合高血压病史，考虑心绞痛。",
+            "胸痛，结合高血压病史",
+            {"General Examination": "心电图T波改变。"},
+        ),
+        ("右上腹绞痛和莫菲氏征阳性。", "右上腹绞痛和莫菲氏征阳性。", {}),
+        ("停经38周，宫颈软，消退50%。", "停经38周", {"General Examination": "宫颈软，消退50%。"}),
+        ("女儿出生后头晕3天。", "女儿出生后头晕3天。", {}),
     ],
 )
 def test_what_was_seen_is_told_by_no_patient_and_what_is_only_announced_is_no_result(

@@ -326,7 +326,9 @@ def test_a_stream_is_put_together_thoughts_and_tools_apart() -> None:
     ]
     pieces = [_piece(role="assistant", content=None), _piece(reasoning_content="Let me "), _piece(reasoning="see.")]
     pieces += [_piece(tool_calls=[call]) for call in calls] + [_piece("tool_calls")]
-    right = put_right(b": a remark\n\n" + _stream(*pieces, {"choices": [], "usage": {"prompt_tokens": 7}}))
+    right = put_right(
+        b": a remark\n\nretry: 3000\n\n" + _stream(*pieces, {"choices": [], "usage": {"prompt_tokens": 7}})
+    )
     assert right is not None
     status, found = right[0], json.loads(right[1])
     (choice,) = found["choices"]

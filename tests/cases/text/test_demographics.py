@@ -103,6 +103,10 @@ def test_the_sex_is_the_word_beside_the_patients_age(text: str, sex: str) -> Non
     assert demographics(text).sex == sex
 
 
+def test_a_child_of_whom_the_patient_tells_gives_the_patient_no_sex() -> None:
+    assert demographics("我45岁，我儿子6岁也感冒。").sex is None
+
+
 @pytest.mark.parametrize("text", ["一岁零三个月", "1岁零3个月", "两岁三个月"])
 def test_an_age_is_taken_out_whole(text: str) -> None:
     assert (without_ages(text), age_phrases(text)) == ("", [text])

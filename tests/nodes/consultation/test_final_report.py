@@ -114,6 +114,8 @@ def test_offline_a_disease_that_a_result_names_is_the_diagnosis_and_the_result_i
         ("CT提示胃癌表现。", "胃癌"),
         ("超声提示异位妊娠可能性大。", "异位妊娠"),
         ("血常规提示HGB89g/L。", ""),
+        ("活检提示未分化癌。", "未分化癌"),
+        ("MRI suggests normal pressure hydrocephalus.", "normal pressure hydrocephalus"),
         ("The MRI suggests no meniscal tear.", ""),
         ("No confirmatory findings of a tumour.", ""),
     ],

@@ -147,6 +147,8 @@ def test_an_open_question_has_the_story_told_bit_by_bit_until_all_is_said(langua
         ("Are you running a temperature?", False),
         ("What is your temperature?", True),
         ("Could we get a temperature, please?", True),
+        ("I'd like a temperature and a pulse, okay?", True),
+        ("You have a temperature, so a chest X-ray, all right?", True),
         ("您有高血压吗？", False),
         ("Have you had an MRI before?", False),
         ("以前做过CT吗？", False),
