@@ -52,6 +52,9 @@ def read_notes(source: str | Path | Sequence[str | Path], warnings: list[Problem
     if str(source) == BUILTIN:
         return [note_of(case).model_copy(update={"source": BUILTIN}) for case in load_cases(BUILTIN)]
     reader, folder = Source(path), path.is_dir()
+    if path.is_fifo():  # it would be empty when the reader of its format comes
+        reader.error("is a pipe, and notes are read more than once; give a file")
+        raise CaseFileError(reader.problems)
     files = _in_folder(reader) if folder else [path]
     notes = list(_texts(files, reader) if folder or path.suffix.lower() == ".txt" else _records(reader))
     if not (notes or reader.problems):

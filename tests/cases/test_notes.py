@@ -1,6 +1,7 @@
 """Notes wherever they stand: read as they are, taken apart by section, each fault named by file, record and field."""
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -332,3 +333,10 @@ def test_what_is_left_out_of_a_folder_is_named(tmp_path: Path) -> None:
 def test_the_real_files_are_read_whole() -> None:
     assert len(read_notes(DATASETS / "mts_dialog" / "MTS-Dialog-TestSet-1.csv")) == 200
     assert len(read_notes(DATASETS / "agentclinic" / "agentclinic_medqa.jsonl")) == 107
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no named pipes")
+def test_a_pipe_is_refused_as_notes_are_read_more_than_once(tmp_path: Path) -> None:
+    os.mkfifo(pipe := tmp_path / "pipe")
+    with pytest.raises(CaseFileError, match="is a pipe, and notes are read more than once; give a file"):
+        read_notes(pipe)
