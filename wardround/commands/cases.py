@@ -324,7 +324,9 @@ def _print_case(case: "Case", with_key: bool) -> None:
     import yaml
 
     content = case.model_dump(mode="json", exclude={"folder"}, exclude_defaults=True)
+    content = {"id": case.id, "language": case.language, **content}
     if not with_key:
-        content = {name: part for name, part in content.items() if name not in ("key", "provenance")}
+        content.pop("key", None)
+        content["provenance"] = {"source": case.provenance.source}
     width = shutil.get_terminal_size().columns
     echo(yaml.safe_dump(content, allow_unicode=True, sort_keys=False, width=width), nl=False)

@@ -218,6 +218,8 @@ def _read(file: Path | None, seen: tuple[Path, ...]) -> Settings:
     """Read a file's settings, over those of the file that it extends."""
     if file is None:
         return {}
+    if file.suffix in (".json", ".jsonl"):
+        raise ConfigurationError(f"{file}: is no experiment file (.toml); for a file of cases, give --cases {file}")
     try:
         values = tomllib.loads(file.read_text("utf-8-sig"))
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:

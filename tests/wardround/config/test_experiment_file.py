@@ -158,6 +158,12 @@ def test_a_fault_in_a_file_is_refused_by_file_and_key(file: Path, text: str, nam
     assert str(refused.value).startswith(f"{file}: {named}")
 
 
+@pytest.mark.parametrize("text", ["", '{"id": "one"}'])
+def test_a_file_of_cases_in_place_of_an_experiment_is_told_where_it_belongs(text: str, tmp_path: Path) -> None:
+    with pytest.raises(ConfigurationError, match=r"mine\.jsonl: is no experiment file \(\.toml\); .* --cases .*mine"):
+        read(tmp_path / "mine.jsonl", text)
+
+
 @pytest.mark.parametrize("graph", get_args(Experiment.model_fields["graph"].annotation))
 def test_only_settings_that_the_graph_obeys_are_suggested(graph: str, file: Path) -> None:
     with pytest.raises(ConfigurationError) as refused:
