@@ -20,7 +20,6 @@ from retrieval.embedding import embed, fingerprint, unit_rows
 from retrieval.exact_search import Candidate, Nearest
 from retrieval.features import RememberedCase
 from retrieval.kinship import Kin
-from retrieval.own_shelves import OwnShelves
 from retrieval.single_writer import SingleWriter
 
 if TYPE_CHECKING:
@@ -65,7 +64,7 @@ class Memory:
 
     def __init__(
         self,
-        client: "Client | None",
+        client: "Client",
         *,
         location: str,
         embedding: str,
@@ -74,8 +73,6 @@ class Memory:
         shared: bool = False,
     ) -> None:
         """Use the collections of a Chroma client whose names begin with ``prefix``; ``shared`` if others write too.
-
-        Without a client, the memory is empty and ends with the process.
 
         Raises:
             CaseMemoryError: they have vectors of another embedding model, or cannot be read.
@@ -89,7 +86,7 @@ class Memory:
         self._closed = threading.Event()
         self._embedded = lru_cache(maxsize=256)(lambda text: embed([text], embedding)[0])  # stages embed the same texts
         own = fingerprint(embedding)
-        self._shelves = Shelves(client, prefix, embedding, fingerprint=own, shared=shared) if client else OwnShelves()
+        self._shelves = Shelves(client, prefix, embedding, fingerprint=own, shared=shared)
         with self._naming("read"):
             built_with = self._shelves.embeddings()
         # A folder is the same model under any path; memories of before have no fingerprint.
@@ -213,8 +210,7 @@ class Memory:
         with self._write_lock:
             if not self._closed.is_set():
                 self._closed.set()
-                if self._client:
-                    self._client.close()
+                self._client.close()
                 if self._writer:
                     self._writer.release()
 

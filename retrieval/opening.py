@@ -2,6 +2,7 @@
 
 import re
 import threading
+import uuid
 from collections.abc import Iterable, Mapping
 from contextlib import ExitStack
 from pathlib import Path
@@ -89,7 +90,13 @@ def _opened(location: str, embedding: str, *, create: bool) -> Memory:
 
 
 def _built_in(location: str, embedding: str) -> Memory:
-    memory = Memory(None, location=location, embedding=embedding)
+    import chromadb
+
+    try:
+        client: Any = chromadb.EphemeralClient(_settings())
+    except ValueError:  # all in-process clients are one, and somebody has opened it with Chroma's default settings
+        client = chromadb.EphemeralClient()
+    memory = Memory(client, location=location, embedding=embedding, prefix=f"wardround-{uuid.uuid4().hex}")
     memory.add(remember(case) for case in load_cases() if case.split in _BUILTIN_SPLITS[location])
     return memory
 

@@ -228,7 +228,7 @@ CASES = st.builds(
     exclude=st.sets(st.integers(0, 12).map("c{}".format), max_size=5),
     before=st.none() | st.integers(0, 7),
     k=st.integers(1, 5),
-    kind=st.sampled_from(["of this process", "of one writer", "shared"]),
+    shared=st.booleans(),
 )
 def test_recall_is_what_an_exact_search_by_the_rules_gives(
     memory: Memory,
@@ -237,10 +237,10 @@ def test_recall_is_what_an_exact_search_by_the_rules_gives(
     exclude: set[str],
     before: int | None,
     k: int,
-    kind: str,
+    shared: bool,
 ) -> None:
-    prefix, client = f"test-{uuid.uuid4().hex}", None if kind == "of this process" else memory._client
-    fresh = Memory(client, location="test", embedding="cheap", prefix=prefix, shared=kind == "shared")
+    prefix = f"test-{uuid.uuid4().hex}"
+    fresh = Memory(memory._client, location="test", embedding="cheap", prefix=prefix, shared=shared)
     known: dict[tuple[bool, str], RememberedCase] = {}
     for cases in additions:
         fresh.recall("pain", None, k=9)  # what is known of the shelves by now is to follow what is added
