@@ -21,20 +21,9 @@ from llm import AskError
 from prompts import mark
 from scoring.clini_eval.points import LEAVES
 from scoring.consultation import report_parts
+from wardround.interactive import seat
 from wardround.interactive.consultation_session import Session
 from wardround.interactive.feedback import Feedback, feedback_on
-from wardround.interactive.seat import (
-    entries,
-    help_for,
-    may,
-    opening,
-    ordered,
-    reference_of,
-    said,
-    speaker_of,
-    talks,
-    words_of,
-)
 from wardround.report.pages import environment, policy
 from wardround.run.faults import described
 from wardround.serving.loopback import GuardedHandler, LoopbackServer, as_data
@@ -82,21 +71,21 @@ class BrowserSeat(LoopbackServer):
             feedback = self._try(self._load_feedback)
         state = session.state
         return self._render(
-            opening=opening(session) if {"presentation", "patient_record"} & state.keys() else [],
-            turns=[(turn, speaker_of(turn, session), self._pictures(turn)) for turn in session.heard()],
-            help=help_for(session),
+            opening=seat.opening(session) if {"presentation", "patient_record"} & state.keys() else [],
+            turns=[(turn, seat.speaker_of(turn, session), self._pictures(turn)) for turn in session.heard()],
+            help=seat.help_for(session),
             question=question,
             at=self.at(question),
-            talks=bool(question and talks(question)),
-            may_end=bool(question and may(question, "finished")),
-            may_ask=bool(question and may(question, "addressee")),
+            talks=bool(question and seat.talks(question)),
+            may_end=bool(question and seat.may(question, "finished")),
+            may_ask=bool(question and seat.may(question, "addressee")),
             refused=bool(question and question.get("wrong")),
             wrong=wrong,
             given=given or {},
             failed=self._failed,
             report=state.get("report"),
             feedback=feedback,
-            reference=reference_of(session.case, session.language) if feedback else None,
+            reference=seat.reference_of(session.case, session.language) if feedback else None,
             written=report_parts(state["report"]) if feedback else None,
         )
 
@@ -110,7 +99,7 @@ class BrowserSeat(LoopbackServer):
         Raises:
             Refused: it is not a valid answer, or does not answer the current question.
         """
-        session, page = self.session, words_of(self.session)["page"]
+        session, page = self.session, seat.words_of(self.session)["page"]
         question = session.question()
         if given.get("do") == "again":
             self._failed = ""
@@ -121,7 +110,7 @@ class BrowserSeat(LoopbackServer):
             raise Refused(HTTPStatus.CONFLICT, page["answered"])
         if any(len(text) > MOST for text in given.values()):
             raise Refused(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, page["too_long"].format(most=MOST))
-        answer = self._words(question, given) if talks(question) else self._form(question, given)
+        answer = self._words(question, given) if seat.talks(question) else self._form(question, given)
         self._failed = ""
         self._try(lambda: session.answer(answer))
 
@@ -132,21 +121,21 @@ class BrowserSeat(LoopbackServer):
 
     def _words(self, question: Mapping[str, Any], given: Mapping[str, str]) -> dict[str, Any]:
         text, action = given.get("text", "").strip(), given.get("do", "")
-        ends = action == "end" and may(question, "finished")
+        ends = action == "end" and seat.may(question, "finished")
         if not text and not ends:
-            raise Refused(HTTPStatus.BAD_REQUEST, words_of(self.session)["page"]["empty"])
+            raise Refused(HTTPStatus.BAD_REQUEST, seat.words_of(self.session)["page"]["empty"])
         extra: dict[str, Any] = {"finished": True} if ends else {}
-        if action == "examiner" and may(question, "addressee"):
+        if action == "examiner" and seat.may(question, "addressee"):
             extra["addressee"] = "examiner"
-        return said(text, question, self.session, **extra)
+        return seat.said(text, question, self.session, **extra)
 
     def _form(self, question: Mapping[str, Any], given: Mapping[str, str]) -> dict[str, Any]:
         fields: Mapping[str, Mapping[str, Any]] = question["schema"]["properties"]
         answer: dict[str, Any] = {}
         for name, field in fields.items():
             text = given.get(name, "").strip()
-            answer[name] = entries(text) if field.get("type") == "array" else text
-        words = words_of(self.session)
+            answer[name] = seat.entries(text) if field.get("type") == "array" else text
+        words = seat.words_of(self.session)
         required = [name for name, field in fields.items() if field.get("minItems") or field.get("minLength")]
         if missing := [words["report"].get(name, name) for name in required if not answer[name]]:
             parts = mark("listed", self.session.language).join(missing)
@@ -191,11 +180,11 @@ class BrowserSeat(LoopbackServer):
     def _render(self, **shown: Any) -> str:
         session, language = self.session, self.session.language
         return self._template.render(
-            words=words_of(session),
+            words=seat.words_of(session),
             language=language,
             seat=session.seat,
             name_of=lambda item: label(item, language),
-            ordered=lambda items, feedback: ordered(items, feedback, language),
+            ordered=lambda items, feedback: seat.ordered(items, feedback, language),
             leaves=LEAVES,
             results=session.case.examinations.results,
             **shown,

@@ -15,20 +15,9 @@ from prompts import mark
 from scoring.clini_eval.points import LEAVES, CliniEvalScores
 from scoring.consultation import Orders
 from wardround.commands.printing import printable
+from wardround.interactive import seat
 from wardround.interactive.consultation_session import Session
 from wardround.interactive.feedback import Feedback
-from wardround.interactive.seat import (
-    entries,
-    help_for,
-    may,
-    opening,
-    ordered,
-    reference_of,
-    said,
-    speaker_of,
-    talks,
-    words_of,
-)
 
 
 class TerminalSeat:
@@ -39,11 +28,11 @@ class TerminalSeat:
         self._console = console
         self._read = read
         self._shown = 0
-        self._words = words_of(session)
+        self._words = seat.words_of(session)
 
     def welcome(self) -> None:
         """Show the person's role, with the information that belongs to it."""
-        for title, lines in opening(self._session):
+        for title, lines in seat.opening(self._session):
             lines_shown = [self._labelled(name, text) if name else text for name, text in lines]
             text = Text("\n".join(printable(line) for line in lines_shown))
             self._console.print(Panel(text, title=printable(title), title_align="left"))
@@ -66,7 +55,7 @@ class TerminalSeat:
         if wrong := question.get("wrong"):
             refusal = self._words["page"]["refused"]
             self._console.print(Text(f"{refusal} ({printable(wrong)})", style="bold"))
-        if talks(question):
+        if seat.talks(question):
             return self._speech(question)
         self._console.print(Text(f"\n{self._words['page']['report_intro']}", style="bold"))
         return {name: self._field(name, field) for name, field in question["schema"]["properties"].items()}
@@ -79,7 +68,7 @@ class TerminalSeat:
 
     def show_feedback(self, feedback: Feedback) -> None:
         """Show the trainer's feedback, with the answer key, which may be revealed now."""
-        words, seat = self._words["trainer"], self._session.seat
+        words, is_doctor = self._words["trainer"], self._session.seat == "doctor"
         if grade := feedback.diagnosis:
             level = words["level"].format(level=grade.level, meaning=words["levels"][grade.level - 1])
             names = [(one.given, one.reference, words["relations"][one.relation]) for one in feedback.names]
@@ -90,15 +79,15 @@ class TerminalSeat:
         not_told = sum(len(one.facts) for one in feedback.missed) + len(feedback.withheld)
         self._console.print(Text(f"\n{words['told'].format(told=feedback.facts - not_told, all=feedback.facts)}"))
         missed = [(one.question or words["no_question"], "\n".join(one.facts)) for one in feedback.missed]
-        self._table(words["missed" if seat == "doctor" else "missed_of_doctor"], [], missed)
+        self._table(words["missed" if is_doctor else "missed_of_doctor"], [], missed)
         withheld = [(fact,) for fact in feedback.withheld]
-        self._table(words["withheld" if seat == "doctor" else "withheld_by_you"], [], withheld)
+        self._table(words["withheld" if is_doctor else "withheld_by_you"], [], withheld)
         if feedback.orders:
             self._table(words["orders"], [], list(self._orders(feedback.orders, feedback)))
             self._print_dim(words["overlap"].format(overlap=f"{feedback.scores.examinations:.2f}"))
         if feedback.technique:
             self._technique(feedback.technique)
-        key = reference_of(self._session.case, self._session.language)
+        key = seat.reference_of(self._session.case, self._session.language)
         grades = {part: one for part, one in feedback.scores.parts if one and "mvme_director" in feedback.judged}
         rows = [
             (title, key[part], *([f"{words['grades']['ABCD'.index(one.option)]}\n{one.analysis}"] if one else []))
@@ -112,13 +101,13 @@ class TerminalSeat:
     def _orders(self, orders: Orders, feedback: Feedback) -> Iterator[tuple[str, str]]:
         words, language = self._words["trainer"], self._session.language
         results = self._session.case.examinations.results
-        yield words["wanted"], ordered(orders.wanted, feedback, language)
+        yield words["wanted"], seat.ordered(orders.wanted, feedback, language)
         would_show = {
             item: f" {words['would_show'].format(result=results[item])}" for item in orders.missing if item in results
         }
         missing = [f"{label(item, language)}{would_show.get(item, '')}" for item in orders.missing]
         yield words["missing"], "\n".join(missing) or words["none"]
-        yield words["needless"], ordered(orders.needless, feedback, language)
+        yield words["needless"], seat.ordered(orders.needless, feedback, language)
 
     def _technique(self, technique: CliniEvalScores) -> None:
         words, language = self._words["trainer"], self._session.language
@@ -137,11 +126,11 @@ class TerminalSeat:
                 continue
             command, _, rest = typed.partition(" ")
             if not typed.startswith("/"):
-                return said(typed, question, self._session)
-            if command == "/end" and may(question, "finished"):
-                return said(rest.strip(), question, self._session, finished=True)
-            if command == "/examiner" and may(question, "addressee") and rest.strip():
-                return said(rest.strip(), question, self._session, addressee="examiner")
+                return seat.said(typed, question, self._session)
+            if command == "/end" and seat.may(question, "finished"):
+                return seat.said(rest.strip(), question, self._session, finished=True)
+            if command == "/examiner" and seat.may(question, "addressee") and rest.strip():
+                return seat.said(rest.strip(), question, self._session, addressee="examiner")
             self._help()
 
     def _field(self, name: str, field: Mapping[str, Any]) -> Any:
@@ -152,18 +141,18 @@ class TerminalSeat:
             typed = self._read(f"{title}> ").strip()
             if not is_list and (typed or not field.get("minLength")):
                 return typed
-            if is_list and (given := entries(typed)):
+            if is_list and (given := seat.entries(typed)):
                 return given
 
     def _show(self, turn: Turn) -> None:
-        who = speaker_of(turn, self._session)
+        who = seat.speaker_of(turn, self._session)
         self._console.print(Text.assemble((self._labelled(who, ""), "bold"), printable(turn.text)))
         for picture in turn.pictures:
             caption = f"[{label(picture.item, self._session.language)}: {self._session.show(picture)}]"
             self._console.print(Text(printable(caption), style="dim"), soft_wrap=True)
 
     def _help(self) -> None:
-        self._print_dim(help_for(self._session))
+        self._print_dim(seat.help_for(self._session))
         self._print_dim(self._words["terminal"][self._session.seat])
 
     def _labelled(self, name: str, text: str) -> str:
