@@ -5,9 +5,10 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import chain, islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypedDict, cast, get_args
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from cases import Case
+from llm.trace import Call
 from scoring.clini_eval.dialogue import ReconstructionAnswers
 from wardround.analysis.summary import summed
 from wardround.config.experiment import ConfigurationError
@@ -23,62 +24,33 @@ Row = Mapping[str, Any]
 _FACTS = {"termination", "tokens", "cost", "seconds", "calls", "error"}  # columns of a case, as in its result
 _ROUND = re.compile(r"/round(\d+)(?:/|$)")
 
-
-class Place(TypedDict):
-    """The run, case and epoch of a row."""
-
-    run: str
-    case_id: str
-    epoch: int
-
-
-class TurnRow(Place):
-    """One utterance, with what the patient's side recorded for it; facts and pictures are one per line."""
-
-    number: int
-    speaker: str
-    text: str
-    action: str | None
-    plain: str | None
-    facts: str | None
-    pictures: str | None
-
-
-class CallRow(Place):
-    """One call of a role; the answer is JSON."""
-
-    call: str
-    role: str
-    stage: str
-    model: str
-    prompt: str
-    prompt_hash: str
-    started: float
-    seconds: float
-    attempts: int
-    form: str
-    repaired: bool
-    shortened: bool
-    cached: bool
-    input_tokens: int
-    output_tokens: int
-    cost: float | None
-    answer: str | None
-    error: str | None
-
-
-class VerdictRow(Place):
-    """One judgement: a physician's on a decision (`feedback`), or a judge's on the answers of a case (`score`)."""
-
-    call: str
-    kind: str
-    stage: str
-    round: int | None
-    judge: str
-    model: str
-    accepted: bool | None
-    reason: str | None
-    answer: str
+_PLACE: Mapping[str, Any] = {"run": str, "case_id": str, "epoch": int}
+_OF_A_CALL = (
+    *("role", "stage", "model", "prompt", "prompt_hash", "started", "seconds", "attempts", "form", "repaired"),
+    *("shortened", "cached", "input_tokens", "output_tokens", "cost"),
+)
+# The columns, with types, of the levels whose columns are the same in every run.
+COLUMNS: Mapping[Level, Mapping[str, Any]] = {
+    "turns": {  # one utterance, with what the patient's side recorded for it; facts and pictures are one per line
+        **_PLACE,
+        "number": int,
+        **dict.fromkeys(("speaker", "text", "action", "plain", "facts", "pictures"), str),
+    },
+    "calls": {  # one call of a role; the answer is JSON
+        **_PLACE,
+        "call": str,
+        **{name: Call.model_fields[name].annotation for name in _OF_A_CALL},
+        **dict.fromkeys(("answer", "error"), str),
+    },
+    "verdicts": {  # one judgement: a physician's on a decision (`feedback`), or a judge's on a case's answers (`score`)
+        **_PLACE,
+        **dict.fromkeys(("call", "kind", "stage"), str),
+        "round": int,
+        **dict.fromkeys(("judge", "model"), str),
+        "accepted": bool,
+        **dict.fromkeys(("reason", "answer"), str),
+    },
+}
 
 
 def runs_of(run: RecordedRun) -> Iterator[Row]:
@@ -129,7 +101,7 @@ def cases_of(run: RecordedRun) -> Iterator[Row]:
         }
 
 
-def turns_of(run: RecordedRun) -> Iterator[TurnRow]:
+def turns_of(run: RecordedRun) -> Iterator[Row]:
     """Yield every utterance of every dialogue; with several doctors, of the first one's."""
     for result in _answered(run):
         for number, turn in enumerate(dialogue_of(run, result), start=1):
@@ -145,16 +117,16 @@ def turns_of(run: RecordedRun) -> Iterator[TurnRow]:
             }
 
 
-def calls_of(run: RecordedRun) -> Iterator[CallRow]:
+def calls_of(run: RecordedRun) -> Iterator[Row]:
     """Yield every call of every case that has ended, without the messages, which are the bulk of it."""
     for result in run.results:
         for call in run.trace(result).calls:
-            fields = call.model_dump(include=CallRow.__annotations__.keys() - {"answer"})
             answer = None if call.answer is None else _json(call.answer)
-            yield cast(CallRow, {**_place(run, result), "call": call.id, **fields, "answer": answer})
+            fields = call.model_dump(include={*_OF_A_CALL, "error"})
+            yield {**_place(run, result), "call": call.id, **fields, "answer": answer}
 
 
-def verdicts_of(run: RecordedRun) -> Iterator[VerdictRow]:
+def verdicts_of(run: RecordedRun) -> Iterator[Row]:
     """Yield every judgement that was given."""
     for result in run.results:
         for call in run.trace(result).calls:
@@ -178,18 +150,12 @@ def verdicts_of(run: RecordedRun) -> Iterator[VerdictRow]:
             }
 
 
-LEVELS: Mapping[Level, Callable[[RecordedRun], Iterator[Any]]] = {
+LEVELS: Mapping[Level, Callable[[RecordedRun], Iterator[Row]]] = {
     "runs": runs_of,
     "cases": cases_of,
     "turns": turns_of,
     "calls": calls_of,
     "verdicts": verdicts_of,
-}
-# The columns, with types, of the levels whose columns are the same in every run.
-COLUMNS: Mapping[Level, Mapping[str, Any]] = {
-    "turns": TurnRow.__annotations__,
-    "calls": CallRow.__annotations__,
-    "verdicts": VerdictRow.__annotations__,
 }
 
 
@@ -197,7 +163,7 @@ def _answered(run: RecordedRun) -> list[Result]:
     return sorted(run.each_answered(), key=lambda result: result.key)
 
 
-def _place(run: RecordedRun, result: Result) -> Place:
+def _place(run: RecordedRun, result: Result) -> Row:
     return {"run": run.name, "case_id": result.case_id, "epoch": result.epoch}
 
 
@@ -229,8 +195,8 @@ def to_dataframe(run: str | Path | Sequence[str | Path], level: Level = "cases")
     ``unscored.NAME`` (the reason), ``tokens``, ``cost``, ``seconds``, ``calls``, ``error``, ``rounds.PART``,
     ``stages.PART`` (how it ended), ``answers.diagnosis`` (one per line), and ``case.department``, from the answer key
     or, for a note, from its reconstruction (missing if the cases have changed since the run). With several runs or a
-    sweep, the first column is ``run``; the other levels always have it. Their columns are those of
-    :class:`TurnRow`, :class:`CallRow` and :class:`VerdictRow`.
+    sweep, the first column is ``run``; the other levels always have it. Their columns are
+    those of ``COLUMNS``.
 
     Args:
         run: a run directory, a sweep's, or a list of either; runs may be unfinished.
