@@ -1,7 +1,6 @@
 """Error propagation as a Sankey diagram: how many cases continue right, unscored or wrong, stage by stage."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import Any
 
 from wardround.analysis.summary import propagation
 from wardround.store.recorded_run import RecordedRun
@@ -11,48 +10,20 @@ _TOP, _FULL = 48, 150  # y of the stream, and its thickness with every case in i
 _BAR, _DROP = 12, 205  # width of a stage's bar, and y at which wrong cases leave
 
 
-@dataclass(frozen=True)
-class Flow:
-    """A band between two stages, or from a stage down to its wrong cases."""
+def error_flows(run: RecordedRun) -> dict[str, Any] | None:
+    """Return the diagram of a run; None if it is not scored stage by stage, or nothing is scored yet.
 
-    kind: str  # `right`, `unscored` or `wrong`
-    path: str  # its outline as an SVG path
-    told: str  # its meaning in words
-
-
-@dataclass(frozen=True)
-class Station:
-    """A stage: its place, and what became of the cases that entered it."""
-
-    title: str
-    x: float
-    y: float
-    right: float
-    unscored: float
-    wrong: float
-    told: str
-    lost: int
-    label: str
-
-
-@dataclass(frozen=True)
-class Flows:
-    """The whole diagram, with a text alternative."""
-
-    stations: Sequence[Station]
-    flows: Sequence[Flow]
-    told: str
-
-
-def error_flows(run: RecordedRun) -> Flows | None:
-    """Return the diagram of a run; None if it is not scored stage by stage, or nothing is scored yet."""
+    ``flows`` are the bands between two stages, or from a stage down to its wrong cases: their kind, their outline as an
+    SVG path, and their meaning in words. ``stations`` are the stages: their place, what became of the cases that
+    entered them, and the words beside them. ``told`` is the text alternative.
+    """
     if not (run.suite.stages and run.scored):
         return None
     passages = propagation(run.scored, run.suite)
     if not passages[0].entered:
         return None
     thickness, spacing = _FULL / passages[0].entered, (WIDTH - 130) / len(passages)
-    stations, flows, texts = list[Station](), list[Flow](), list[str]()
+    stations, flows, texts = list[dict[str, Any]](), list[dict[str, str]](), list[str]()
     for number, passage in enumerate(passages):
         right, unscored = passage.still_right * thickness, passage.unscored * thickness
         lost = passage.entered - passage.still_right - passage.unscored
@@ -62,14 +33,16 @@ def error_flows(run: RecordedRun) -> Flows | None:
         texts.append(text)
         all_unscored = 0 < passage.entered == passage.unscored
         label = f"{passage.unscored} not scored" if all_unscored else f"{passage.still_right} right"
-        stations.append(Station(title, x, _TOP, right, unscored, wrong, text, lost, label))
+        sizes = {"right": right, "unscored": unscored, "wrong": wrong}
+        stations.append({"title": title, "x": x, "y": _TOP, **sizes, "told": text, "lost": lost, "label": label})
         start, end = x + _BAR, x + spacing
         for kind, y, size in (("right", float(_TOP), right), ("unscored", _TOP + right, unscored)):
             if size:
-                flows.append(Flow(kind, _band(start, y, end, y, size), text))
+                flows.append({"kind": kind, "path": _band(start, y, end, y, size), "told": text})
         if wrong:
-            flows.append(Flow("wrong", _drop(start, _TOP + right + unscored, wrong, spacing), text))
-    return Flows(stations, flows, "; ".join(texts))
+            path = _drop(start, _TOP + right + unscored, wrong, spacing)
+            flows.append({"kind": "wrong", "path": path, "told": text})
+    return {"stations": stations, "flows": flows, "told": "; ".join(texts)}
 
 
 def _band(x: float, y: float, to_x: float, to_y: float, size: float) -> str:
