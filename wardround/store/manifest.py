@@ -92,22 +92,7 @@ def recorded_manifest(root: Path) -> dict[str, Any] | None:
     Raises:
         ValueError: neither can be read, or they are of two runs.
     """
-    found: list[dict[str, Any]] = []
-    faults = []
-    for file in (root / MANIFEST, root / COPY):
-        try:
-            found.append(read_manifest(file))
-        except FileNotFoundError:
-            continue
-        except (OSError, ValueError) as error:
-            faults.append(f"{file}: is not a manifest ({error})")
-    if found and any(other != found[0] for other in found):
-        raise ValueError(
-            f"{root}: {MANIFEST} and {COPY} belong to two runs; delete the one that does not belong to the results"
-        )
-    if faults and not found:
-        raise ValueError(faults[0])
-    return found[0] if found else None
+    return _both(root)[0]
 
 
 def manifest_faults(root: Path) -> dict[Path, str]:
@@ -116,16 +101,30 @@ def manifest_faults(root: Path) -> dict[Path, str]:
     Raises:
         ValueError: both are damaged, or they are of two runs.
     """
+    return _both(root)[1]
+
+
+def _both(root: Path) -> tuple[dict[str, Any] | None, dict[Path, str]]:
+    """Read the manifest and its copy: the content of either, None if there is neither, and the faults by file."""
+    found: list[dict[str, Any]] = []
     faults: dict[Path, str] = {}
-    if recorded_manifest(root) is not None:
-        for file in (root / MANIFEST, root / COPY):
-            try:
-                read_manifest(file)
-            except FileNotFoundError:
-                faults |= {file: "is missing"} if file.name == MANIFEST else {}
-            except (OSError, ValueError) as error:
-                faults[file] = f"is not a manifest ({error})"
-    return faults
+    for file in (root / MANIFEST, root / COPY):
+        try:
+            found.append(read_manifest(file))
+        except FileNotFoundError:
+            continue
+        except (OSError, ValueError) as error:
+            faults[file] = f"is not a manifest ({error})"
+    if found and any(other != found[0] for other in found):
+        raise ValueError(
+            f"{root}: {MANIFEST} and {COPY} belong to two runs; delete the one that does not belong to the results"
+        )
+    if faults and not found:
+        file, why = next(iter(faults.items()))
+        raise ValueError(f"{file}: {why}")
+    if found and not (root / MANIFEST).exists():
+        faults = {root / MANIFEST: "is missing", **faults}
+    return found[0] if found else None, faults
 
 
 def mend_manifest(root: Path) -> list[str]:
@@ -135,7 +134,7 @@ def mend_manifest(root: Path) -> list[str]:
         ValueError: both are damaged, or they are of two runs.
         OSError: a file cannot be read or written.
     """
-    manifest, faults = recorded_manifest(root), manifest_faults(root)
+    manifest, faults = _both(root)
     for file in faults:
         if file.exists():
             (root / DAMAGED).mkdir(exist_ok=True)

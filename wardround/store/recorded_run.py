@@ -170,19 +170,16 @@ def find_run(path: Path) -> RecordedRun:
     runs = find_runs([path])
     if len(runs) > 1:
         raise ConfigurationError(f"{path}: contains {len(runs)} runs; name one of them")
-    return open_run(runs[0].path)
+    if not runs[0].results:
+        raise ConfigurationError(f"{runs[0].path}: has no results yet; run it first")
+    return runs[0]
 
 
 def open_run(path: Path) -> RecordedRun:
-    """Return the run of a run directory.
-
-    Raises:
-        ConfigurationError: its manifest cannot be read, or it has no result yet.
-    """
-    run = _open(path, path.resolve().name)
-    if not run.results:
-        raise ConfigurationError(f"{path}: has no results yet; run it first")
-    return run
+    """Return the run of a run directory, see :func:`find_run`; a sweep's directory is refused."""
+    if not is_run(path):
+        raise ConfigurationError(f"{path}: is not a run directory: it has no {MANIFEST}")
+    return find_run(path)
 
 
 def _run_directories(path: Path) -> list[Path]:
@@ -200,8 +197,6 @@ def _run_directories(path: Path) -> list[Path]:
 
 
 def _open(path: Path, name: str) -> RecordedRun:
-    if not is_run(path):
-        raise ConfigurationError(f"{path}: is not a run directory: it has no {MANIFEST}")
     try:
         manifest = read_manifest(path / MANIFEST)
     except (OSError, ValueError) as error:
