@@ -19,7 +19,7 @@ from wardround.analysis.floors import floors_of
 from wardround.analysis.summary import WHAT_FAILED, count_unscored
 from wardround.report.case_sections import CaseSection, case_section, in_brief
 from wardround.report.sankey import error_flows
-from wardround.report.trace_findings import go_through
+from wardround.report.trace_findings import TraceFindings, go_through
 from wardround.store.provenance import write_whole
 from wardround.store.recorded_run import RecordedRun
 from wardround.store.run_directory import Result
@@ -41,9 +41,6 @@ def write_report(run: RecordedRun, shown: int = 20) -> Path:
     """Write the page of a run, finished or not, into its directory.
 
     The first ``shown`` cases, and as many of the failed ones, get a section of their own.
-
-    Raises:
-        OSError: the directory cannot be written.
     """
     sections, key_problem = _case_sections(run, shown)
     findings = go_through(run)
@@ -57,7 +54,7 @@ def write_report(run: RecordedRun, shown: int = 20) -> Path:
         unscored=unscored_table(run),
         tables=one_run_tables(run),
         flows=error_flows(run),
-        roles=_without_run_column(roles_table([(run.name, findings.tallies)])) if findings.tallies else None,
+        roles=roles_of(run.name, findings),
         findings=findings,
         flagged_cases={trace: files.get(trace) for trace in findings.flagged_calls},
         listed=listed,
@@ -74,11 +71,7 @@ def write_report(run: RecordedRun, shown: int = 20) -> Path:
 
 
 def write_overview(runs: Sequence[RecordedRun], file: Path) -> Path:
-    """Write a page that compares runs side by side.
-
-    Raises:
-        OSError: the file cannot be written.
-    """
+    """Write a page that compares runs side by side."""
     results = make_tables(runs)
     reports = {run.name: os.path.relpath((run.path / REPORT).resolve(), file.parent.resolve()) for run in runs}
     text = environment().get_template("overview.html.jinja").render(
@@ -161,6 +154,11 @@ def one_run_tables(run: RecordedRun) -> list[Table]:
     """Return the tables on error propagation, discussions and ends, as far as suite and graph give them."""
     results = make_tables([run], ("error_propagation", "consensus", "ends"))
     return [_without_run_column(table) for one in results for table in one.tables]
+
+
+def roles_of(name: str, findings: TraceFindings) -> Table | None:
+    """Return what each role of one run used; None if no call is recorded."""
+    return _without_run_column(roles_table([(name, findings.tallies)])) if findings.tallies else None
 
 
 def _without_run_column(table: Table) -> Table:

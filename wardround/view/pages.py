@@ -3,12 +3,11 @@
 import re
 import traceback
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from difflib import SequenceMatcher
-from functools import cached_property
 from http import HTTPStatus
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
 from cases import CaseFileError
@@ -17,17 +16,13 @@ from llm.trace import Call
 from wardround.analysis.summary import most_frequent_failures
 from wardround.config.experiment import ConfigurationError
 from wardround.report.case_sections import CaseSection
-from wardround.report.pages import environment, one_run_tables, policy, scores_table, unscored_table
+from wardround.report.pages import environment, one_run_tables, policy, roles_of, scores_table, unscored_table
 from wardround.report.sankey import error_flows
 from wardround.serving.loopback import GuardedHandler, LoopbackServer, as_data
 from wardround.store.recorded_run import RecordedRun
 from wardround.store.run_directory import Result
 from wardround.store.run_index import Key
-from wardround.tables.models import roles_table
 from wardround.view.run_library import Shelf, ViewedRun
-
-if TYPE_CHECKING:
-    from jinja2 import Environment
 
 _PAGE_SIZE = 200  # cases
 _REFRESH_SECONDS = 3  # between two refreshes of a page on an unfinished run
@@ -49,16 +44,13 @@ class Picked:
     unsearched: int  # cases that the search did not reach in time
 
 
-class Pages:
-    """The pages of all runs on a shelf."""
+class Viewer(LoopbackServer):
+    """A server for the runs on a shelf, with their pages."""
 
-    def __init__(self, shelf: Shelf, *, follow: bool) -> None:
+    def __init__(self, shelf: Shelf, *, follow: bool = False, port: int = 0) -> None:
         self._shelf = shelf
         self._follow = follow
-
-    @cached_property
-    def _templates(self) -> "Environment":
-        return environment(Path(__file__).parent)
+        super().__init__(_Handler, port)
 
     def stamp(self, query: Query) -> str:
         """Return a stamp that changes when the page would; empty if the page may change at any time."""
@@ -99,7 +91,8 @@ class Pages:
 
     def _draw(self, template: str, stamp: str, *, unfinished: bool = False, **given: Any) -> str:
         refresh = _REFRESH_SECONDS if unfinished or self._follow else 0
-        return self._templates.get_template(template).render(**given, link=_link, stamp=stamp, again=refresh)
+        templates = environment(Path(__file__).parent)
+        return templates.get_template(template).render(**given, link=_link, stamp=stamp, again=refresh)
 
     def _run(self, name: str) -> ViewedRun:
         if name not in self._shelf.runs:
@@ -137,7 +130,6 @@ class Pages:
     def _calls(self, viewed: ViewedRun) -> str:
         left = viewed.go_on()
         run, findings = viewed.run, viewed.findings
-        table = roles_table([(viewed.name, findings.tallies)]) if findings.tallies else None
         files = {run.trace_file(*result.key).stem: result.key for result in run.results} if findings.flagged else {}
         return self._draw(
             "calls.html.jinja",
@@ -147,7 +139,7 @@ class Pages:
             left=left,
             findings=findings,
             files=files,
-            roles=table and replace(table, columns=table.columns[1:]),
+            roles=roles_of(viewed.name, findings),
         )
 
     def _case(self, viewed: ViewedRun, key: Key, stamp: str) -> str:
@@ -325,14 +317,6 @@ def differing(one: str, other: str) -> tuple[Marked, Marked]:
 _MAX_ADDRESS = 4_000  # characters
 
 
-class Viewer(LoopbackServer):
-    """A server for the runs on a shelf."""
-
-    def __init__(self, shelf: Shelf, *, follow: bool = False, port: int = 0) -> None:
-        self.pages = Pages(shelf, follow=follow)
-        super().__init__(_Handler, port)
-
-
 class _Handler(GuardedHandler):
     server: Viewer
 
@@ -342,19 +326,19 @@ class _Handler(GuardedHandler):
             self.answer(HTTPStatus.NOT_FOUND, "there is no such page")
             return
         query = {name: value for name, value in parse_qsl(urlsplit(self.path).query) if value}
-        pages = self.server.pages
+        viewer = self.server
         try:
             known = self.headers.get("if-none-match")
-            if known and known == pages.stamp(query):
+            if known and known == viewer.stamp(query):
                 self.answer(HTTPStatus.NO_CONTENT, "")
                 return
-            status, page = HTTPStatus.OK, pages.page(query)
+            status, page = HTTPStatus.OK, viewer.page(query)
         except NoSuchPageError as error:
-            status, page = HTTPStatus.NOT_FOUND, pages.trouble(str(error))
+            status, page = HTTPStatus.NOT_FOUND, viewer.trouble(str(error))
         except (ConfigurationError, CaseFileError, OSError, ValueError) as error:
-            status, page = HTTPStatus.INTERNAL_SERVER_ERROR, pages.trouble(str(error))
+            status, page = HTTPStatus.INTERNAL_SERVER_ERROR, viewer.trouble(str(error))
         except Exception as error:  # a bug of ours is reported on the page, with its traceback on the terminal
             traceback.print_exc()
             message = f"this page cannot be rendered ({type(error).__name__}: {error}); please report it"
-            status, page = HTTPStatus.INTERNAL_SERVER_ERROR, pages.trouble(message)
+            status, page = HTTPStatus.INTERNAL_SERVER_ERROR, viewer.trouble(message)
         self.answer(status, page, "text/html", policy(served=True))

@@ -191,7 +191,7 @@ def test_what_a_run_writes_while_it_is_viewed_is_shown_and_nothing_new_is_not_se
 
 
 def test_a_fault_of_ours_is_a_page_that_says_so(viewer: Viewer, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(viewer.pages, "page", lambda query: {}["nothing"])
+    monkeypatch.setattr(viewer, "page", lambda query: {}["nothing"])
     status, page = ask(viewer, "?run=clinical")
     assert status == 500 and "this page cannot be rendered (KeyError" in page
 
