@@ -21,17 +21,7 @@ from wardround.analysis.transcripts import read_transcripts
 from wardround.commands.printing import counted
 from wardround.rating.agreement import resampled_interval
 from wardround.store.recorded_run import RecordedRun
-from wardround.tables.figures import (
-    draw_actions,
-    draw_agreement,
-    draw_formats,
-    draw_matrix,
-    draw_radar,
-    draw_rounds,
-    draw_shares,
-    draw_simulators,
-    draw_win_rates,
-)
+from wardround.tables import figures
 from wardround.tables.table import SPREAD, Column, DoesNotFitError, Table, measured, stars
 
 UNCHOSEN = "DIAGNOSIS: no option was chosen; use `wardround score aie RUNS --diagnose SPEC` to have a model choose."
@@ -136,7 +126,7 @@ def actions_table(doctors: Doctors) -> Table:
         Column("dialogues", "Dialogues"),
         *(Column(code, f"{code} {ACTIONS[code]}", form=".3f") for code in shown),
     ]
-    title, pictures = "Share of actions by turn (AIE, Figure 6c)", {"aie-figure-6c": draw_actions}
+    title, pictures = "Share of actions by turn (AIE, Figure 6c)", {"aie-figure-6c": figures.draw_actions}
     return Table("aie-figure-6c", title, columns, rows, pictures=pictures)
 
 
@@ -161,7 +151,7 @@ def rounds_table(rows: Sequence[Mapping[str, Any]]) -> Table:
         Column("asked", "Asked"),
     ]
     notes = ["A dialogue that has ended keeps its last values; only dialogues that continue are asked again."]
-    title, pictures = "Coverage and diagnosis by round (AIE, Figure 6d)", {"aie-figure-6d": draw_rounds}
+    title, pictures = "Coverage and diagnosis by round (AIE, Figure 6d)", {"aie-figure-6d": figures.draw_rounds}
     return Table("aie-figure-6d", title, columns, rows, notes, pictures=pictures)
 
 
@@ -197,7 +187,7 @@ def formats_table(
     ]
     note = "Percent of right diagnoses. Difference: multiple choice minus interactive, over the cases that have both."
     name, title = "aie-figure-6b", "Right diagnoses in both formats, by examination (AIE, Figure 6b)"
-    return Table(name, title, columns, rows, [note], pictures={name: draw_formats})
+    return Table(name, title, columns, rows, [note], pictures={name: figures.draw_formats})
 
 
 def language_of_all(doctors: Doctors) -> Language:
@@ -250,7 +240,7 @@ def simulators_table(
     ]
     title = "Patient simulators by round (AIE, Figure 3a)"
     all_rows, unranked = [*rows, *published_rows], range(len(rows), len(rows) + len(published_rows))
-    pictures = {"aie-figure-3a": draw_simulators}
+    pictures = {"aie-figure-3a": figures.draw_simulators}
     return Table("aie-figure-3a", title, columns, all_rows, notes, beside=unranked, pictures=pictures)
 
 
@@ -337,7 +327,7 @@ def confusion_tables(played: Mapping[str, Sequence[SimulatorTest]]) -> list[Tabl
             columns = [Column("label", "", key=True), *(Column(code, code) for code in codes)]
             title = f"Tracked actions (columns) by people's labels (rows): {name}"
             file = f"aie-figure-3c-{name.replace('/', '-')}"
-            tables.append(Table(file, title, columns, rows, pictures={file: draw_shares}))
+            tables.append(Table(file, title, columns, rows, pictures={file: figures.draw_shares}))
     return tables
 
 
@@ -367,8 +357,9 @@ def win_rates(verdicts: Mapping[Rater, Sequence[Verdict]], view: View, doctors: 
         )
     title = f"Win rates, the {view}'s view (AIE, Figure 4)"
     is_decided = any(row[f"{aspect}_n"] for row in rows for aspect in ASPECTS[view])  # else a picture would be empty
-    pictures = {f"aie-figure-4-{view}": draw_win_rates, f"aie-figure-6a-{view}": draw_radar} if is_decided else {}
-    return Table(f"aie-figure-4-{view}", title, columns, rows, notes, pictures=pictures)
+    name = f"aie-figure-4-{view}"
+    pictures = {name: figures.draw_win_rates, f"aie-figure-6a-{view}": figures.draw_radar}
+    return Table(name, title, columns, rows, notes, pictures=pictures if is_decided else {})
 
 
 def matrix(columns: Columns, method: Method, pairs: str) -> Table:
@@ -380,7 +371,7 @@ def matrix(columns: Columns, method: Method, pairs: str) -> Table:
     ]
     titles = [Column("column", "", key=True), *(Column(str(name), str(name)) for name in found.columns)]
     name, title = f"aie-figure-5-{pairs}-{method}", f"Correlation ({method}), {pairs} pairs (AIE, Figure 5)"
-    return Table(name, title, titles, rows, pictures={name: draw_matrix})
+    return Table(name, title, titles, rows, pictures={name: figures.draw_matrix})
 
 
 def agreement(columns: Columns, method: Method, pairs: str) -> Table:
@@ -396,4 +387,4 @@ def agreement(columns: Columns, method: Method, pairs: str) -> Table:
     ]
     notes = ["Interval: 95 %, percentile bootstrap over cases. -: no correlation, because all values are equal."]
     name, title = f"aie-figure-5b-{pairs}-{method}", f"Agreement with people, {pairs} pairs (AIE, Figure 5b)"
-    return Table(name, title, table_columns, rows, notes, pictures={name: draw_agreement})
+    return Table(name, title, table_columns, rows, notes, pictures={name: figures.draw_agreement})

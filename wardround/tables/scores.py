@@ -6,16 +6,9 @@ from typing import Any
 from scoring.case_scores import Suite
 from scoring.floors import DIALOGUE_FLOORS, answerable
 from scoring.metrics.statistics import INTERVALS, Estimate
+from wardround.analysis import summary
 from wardround.analysis.floors import FILE, KINDS, OFFLINE, Floors, floors_of
 from wardround.analysis.paired import differences
-from wardround.analysis.summary import (
-    WHAT_FAILED,
-    average_notes,
-    count_unscored,
-    languages_of,
-    roles_by_rule,
-    said_by_rules,
-)
 from wardround.config.experiment import judging_roles
 from wardround.store.recorded_run import RecordedRun
 from wardround.tables.figures import draw_scores
@@ -128,9 +121,9 @@ def _notes(runs: Sequence[RecordedRun], suite: Suite) -> list[str]:
             "(paired permutation test over the cases that both have, Holm-corrected over the columns of all runs)."
         )
     if any(run.failed_as_wrong for run in runs):
-        notes.append(f"{AS_WRONG.strip(', ').capitalize()}: {WHAT_FAILED}.")
+        notes.append(f"{AS_WRONG.strip(', ').capitalize()}: {summary.WHAT_FAILED}.")
     notes += unscored_notes(runs, suite)
-    notes += average_notes(suite, [{name: found.n for name, found in run.estimates.items()} for run in runs])
+    notes += summary.average_notes(suite, [{name: found.n for name, found in run.estimates.items()} for run in runs])
     return [*notes, *epoch_notes(runs), *unfinished_notes(runs), *offline_notes(runs)]
 
 
@@ -141,7 +134,7 @@ def unscored_notes(runs: Sequence[RecordedRun], suite: Suite) -> list[str]:
     """
     sharing: dict[tuple[str, str], list[str]] = {}
     for run in runs:
-        for name, reasons in count_unscored(run.scored, suite).items():
+        for name, reasons in summary.count_unscored(run.scored, suite).items():
             why = "; ".join(sorted(reasons, key=lambda reason: -reasons[reason]))
             share = f"{sum(reasons.values())} of {len(run.scored)} " if run.estimates[name].n else ""
             sharing.setdefault((suite.titles[name], f"{share}not scored{{}} ({why})."), []).append(run.name)
@@ -183,10 +176,10 @@ def judge_notes(runs: Sequence[RecordedRun]) -> list[str]:
 def _by_rules(runs: Sequence[RecordedRun], what: str, among: Collection[str]) -> list[str]:
     sharing: dict[tuple[tuple[str, ...], tuple[str, ...]], list[str]] = {}
     for run in runs:
-        roles = tuple(roles_by_rule({role: names for role, names in run.models.items() if role in among}))
-        sharing.setdefault((roles, tuple(languages_of(run.results))), []).append(run.name)
+        roles = tuple(summary.roles_by_rule({role: names for role, names in run.models.items() if role in among}))
+        sharing.setdefault((roles, tuple(summary.languages_of(run.results))), []).append(run.name)
     return [
-        said_by_rules(what, roles, "" if len(sharing) == 1 else f" in {', '.join(names)}", languages)
+        summary.said_by_rules(what, roles, "" if len(sharing) == 1 else f" in {', '.join(names)}", languages)
         for (roles, languages), names in sharing.items()
         if roles
     ]

@@ -13,21 +13,10 @@ import typer
 from cases.text.words import language_of
 from llm import ModelSettings
 from llm.specs import HUMAN
+from scoring.aie import tournament
 from scoring.aie.metrics import score_aie
 from scoring.aie.pairwise import ASPECTS, ROLES, Consultation, Duel, View, compare, length_bias, position_bias, tally
-from scoring.aie.tournament import (
-    Rater,
-    Verdict,
-    difference_columns,
-    majority,
-    named,
-    of_pairs,
-    outcome_columns,
-    read_choices,
-    success,
-    verdicts,
-    votes,
-)
+from scoring.aie.tournament import Rater, Verdict
 from scoring.aie.transcripts import AieTranscript
 from scoring.metrics.samples import PERCENT, Samples, estimates
 from scoring.panel import ask_each
@@ -148,7 +137,9 @@ def aie_pairwise(
     raters = _tables_by_view(
         found_verdicts,
         lambda view, given: agreement_table(
-            votes(given.get("people", ())), f"aie-raters-{view}", f"Agreement among people, the {view}'s view"
+            tournament.votes(given.get("people", ())),
+            f"aie-raters-{view}",
+            f"Agreement among people, the {view}'s view",
         ),
     )
     agreement_tables: list[Table] = []
@@ -159,9 +150,9 @@ def aie_pairwise(
             name: column
             for source in sources
             for each, given in found_verdicts.items()
-            for name, column in outcome_columns(given.get(source, ()), source, each).items()
+            for name, column in tournament.outcome_columns(given.get(source, ()), source, each).items()
         }
-        agreement_tables += _agreement(columns | difference_columns(metrics_by_doctor), closed_models)
+        agreement_tables += _agreement(columns | tournament.difference_columns(metrics_by_doctor), closed_models)
     if out is not None:
         write_drawn([*figures, *raters, *agreement_tables], out, by_rules)
     metrics = estimates(_samples(found_verdicts, names), clustered=True, ends=PERCENT)
@@ -247,14 +238,14 @@ def _choices(files: Sequence[Path], names: Sequence[str]) -> Iterator[Verdict]:
             found = [
                 each
                 for (rater, (one, other, case, _)), given in outcomes.items()
-                for each in verdicts(case, one, other, given, rater)
+                for each in tournament.verdicts(case, one, other, given, rater)
             ]
             if not found:
                 refuse(f"{file}: no judgements on scale pairwise")
         else:
-            found, problems = read_choices(file)
+            found, problems = tournament.read_choices(file)
             refuse_records(problems)
-        known, unknown = named(found, names)
+        known, unknown = tournament.named(found, names)
         if unknown:
             refuse(f"{file}: unknown doctor {unknown[0]}; expected one of {', '.join(names)}")
         seen: Counter[tuple[str, ...]] = Counter()
@@ -270,10 +261,10 @@ def _choices(files: Sequence[Path], names: Sequence[str]) -> Iterator[Verdict]:
 def _with_majority(given: Mapping[Rater, list[Verdict]]) -> dict[Rater, list[Verdict]]:
     """Add the majority of people's choices, if several people judged the same."""
     people = given.get("people", [])
-    several = any(len(raters) > 1 for by_item in votes(people).values() for raters in by_item.values())
+    several = any(len(raters) > 1 for by_item in tournament.votes(people).values() for raters in by_item.values())
     return {
         **({"people": people} if people else {}),
-        **({"majority": majority(people)} if several else {}),
+        **({"majority": tournament.majority(people)} if several else {}),
         **({"judge": given["judge"]} if "judge" in given else {}),
     }
 
@@ -299,7 +290,7 @@ def _agreement(columns: Columns, closed: Collection[str]) -> Iterator[Table]:
     for kind, closed_count in _PAIRS.items():
         if closed_count is not None and not closed:
             continue
-        chosen_columns = columns if closed_count is None else of_pairs(columns, closed, closed_count)
+        chosen_columns = columns if closed_count is None else tournament.of_pairs(columns, closed, closed_count)
         if any(column for name, column in chosen_columns.items() if name.startswith("people: ")):
             for method in methods:
                 yield agreement(chosen_columns, method, kind)
@@ -314,7 +305,7 @@ def _samples(verdicts: Verdicts, names: Sequence[str]) -> Samples:
             for doctor in names[:1] if len(names) == 2 else names:
                 for aspect in ASPECTS[view]:
                     parts = [doctor] * (len(names) > 2) + [source] * (len(by_source) > 1) + [view] * (len(verdicts) > 1)
-                    found[": ".join([*parts, aspect])] = success(given, doctor, aspect)
+                    found[": ".join([*parts, aspect])] = tournament.success(given, doctor, aspect)
     return found
 
 

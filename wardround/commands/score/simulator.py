@@ -29,19 +29,9 @@ from scoring.metrics.comparison import spearman
 from scoring.metrics.samples import EPOCH, PERCENT, Definition, estimates
 from scoring.metrics.statistics import Ends, Estimate
 from scoring.mvme.reply_judges import consistency_judge, examination_judge, relevance_judge
+from wardround.analysis import simulators
 from wardround.analysis.rescoring import settings_of_judges
-from wardround.analysis.simulators import (
-    Trial,
-    cases_of,
-    judge_patient_actor,
-    judge_replies,
-    lacking_dialogue,
-    measure,
-    play_tests,
-    questions_of,
-    tests_of_run,
-    write_tests,
-)
+from wardround.analysis.simulators import Trial
 from wardround.commands.case_files import not_over
 from wardround.commands.exit_codes import refuse
 from wardround.commands.score.output import (
@@ -137,22 +127,22 @@ def played_tests(
     cases: dict[str, Case] = {}
     known = {case.id: case for case in load_cases(options.cases)}
     for file, records in zip(files, read, strict=True):
-        found, problems = cases_of(file, records, known)
+        found, problems = simulators.cases_of(file, records, known)
         refuse_records(problems)
         cases |= found
     if len(cases) < len(tests):
         repeated = next(name for name, count in Counter(test.id for test in tests).items() if count > 1)
         refuse(f"{', '.join(map(str, files))}: patient {repeated} occurs twice; give each patient once")
-    if not questions_of(tests):
+    if not simulators.questions_of(tests):
         refuse(f"{files[0]}: no test has a question (patient_test.ROUND.ACTION.question) to ask")
     trial = Trial(cases, context)
     name = patient or "saps"
-    played = anyio.run(play_tests, trial, tests, name)
+    played = anyio.run(simulators.play_tests, trial, tests, name)
     name += "" if context.tracker else WITHOUT_TRACKER
     if options.replies is not None:
-        write_tests(options.replies, files[0], played)
+        simulators.write_tests(options.replies, files[0], played)
     notes = [f"{place}: no answer: {reason}" for place, reason in trial.failures.items()]
-    if short := lacking_dialogue(tests):
+    if short := simulators.lacking_dialogue(tests):
         patient_id, turn, _ = short[0]
         notes.append(
             f"{len(short)} questions are asked after a shorter dialogue than their round implies, because `history` is "
@@ -173,13 +163,15 @@ def played_runs(
 ) -> Scores:
     """Score the doctor's turns in runs' dialogues with the recorded replies, or with those of another patient."""
     runs = find_runs(paths)
-    recorded = without([tests_of_run(run) for run in runs], options.leave_out, lambda one: one.id.partition(EPOCH)[0])
+    recorded = without(
+        [simulators.tests_of_run(run) for run in runs], options.leave_out, lambda one: one.id.partition(EPOCH)[0]
+    )
     tests_by_name: dict[str, Sequence[SimulatorTest]] = {}
     notes = [BY_RULE]
     for run, tests in zip(runs, recorded, strict=True):
         if patient is not None:
             trial = Trial({test.id: run.cases[test.id.partition(EPOCH)[0]] for test in tests}, context)
-            tests = anyio.run(play_tests, trial, tests, patient)
+            tests = anyio.run(simulators.play_tests, trial, tests, patient)
             notes += [f"{run.name}, {place}: no answer: {reason}" for place, reason in trial.failures.items()]
         if tests:
             player = patient if patient is None or context.tracker else f"{patient}{WITHOUT_TRACKER}"
@@ -270,9 +262,11 @@ class Judgement:
 
 
 JUDGEMENTS: Mapping[Judged | None, Judgement] = {
-    None: Judgement("saps", measure),
-    "medpmc": Judgement("medpmc", judge_patient_actor, (patient_judge, persona_judge), ends=None),
-    "ai_hospital": Judgement("ai_hospital", judge_replies, (relevance_judge, consistency_judge, examination_judge)),
+    None: Judgement("saps", simulators.measure),
+    "medpmc": Judgement("medpmc", simulators.judge_patient_actor, (patient_judge, persona_judge), ends=None),
+    "ai_hospital": Judgement(
+        "ai_hospital", simulators.judge_replies, (relevance_judge, consistency_judge, examination_judge)
+    ),
 }
 
 
