@@ -7,6 +7,7 @@ import typer
 
 from wardround.commands.case_files import ask_about, keep, not_over, read, save
 from wardround.commands.exit_codes import SOME_FAILED, refuse
+from wardround.commands.options import Cache, CaseIds
 from wardround.commands.printing import counted, echo
 
 if TYPE_CHECKING:
@@ -86,13 +87,8 @@ def draft_tests(
     limit: Annotated[
         int | None, typer.Option(min=1, metavar="N", help="Use only the first N cases; the paper has 50.")
     ] = None,
-    case_ids: Annotated[
-        list[str] | None, typer.Option("--case-id", help="Use only the case with this id; may be repeated.")
-    ] = None,
-    cache: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="Cache the answers in this file, so that none is paid for twice."),
-    ] = None,
+    case_ids: CaseIds = None,
+    cache: Cache = None,
 ) -> None:
     """Draft tests of patient simulators in AIE's format.
 

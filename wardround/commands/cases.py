@@ -8,6 +8,7 @@ import typer
 from wardround.commands.case_files import not_over, read, refuse_file, report, save
 from wardround.commands.case_items import confirm, draft_tests, with_items_read
 from wardround.commands.exit_codes import SOME_FAILED, Commands, refuse
+from wardround.commands.options import Cache, CaseIds
 from wardround.commands.plugin_options import names_in_help
 from wardround.commands.printing import counted, echo
 from wardround.commands.rate import rate_cases
@@ -54,10 +55,7 @@ def import_(
             show_default="by rule",
         ),
     ] = None,
-    cache: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="Cache the reader's answers in this file, so that none is paid for twice."),
-    ] = None,
+    cache: Cache = None,
     licence: Annotated[
         str, typer.Option(metavar="TEXT", help="Licence of the source, for the provenance of each case.")
     ] = "",
@@ -244,9 +242,7 @@ def sample(
 def inject(
     source: Annotated[str, typer.Argument(metavar="SRC", help="JSON-lines file of cases, or 'builtin'.")],
     out: Annotated[Path, typer.Option("--out", "-o", help="JSON-lines file to write.")],
-    case_ids: Annotated[
-        list[str] | None, typer.Option("--case-id", help="Use only the case with this id; may be repeated.")
-    ] = None,
+    case_ids: CaseIds = None,
     earlier: Annotated[
         bool,
         typer.Option(

@@ -31,11 +31,7 @@ def check_like(dry_run: bool, like: Path | None) -> None:
 
 
 def tell_projection(experiment: "Experiment", out: Path, like: Path | None, name: str = "") -> None:
-    """Print the expected calls, tokens and cost of a run.
-
-    Raises:
-        ConfigurationError: bad configuration or data.
-    """
+    """Print the expected calls, tokens and cost of a run."""
     import asyncio
     from datetime import timedelta
 

@@ -118,12 +118,10 @@ def sft(
             "--by-turn: cannot be combined with --role, which writes a line for each call; leave one out"
         )
     lines = answers_of(find_runs(sources), role) if role else interviews(dialogues_in(sources), by_turn)
-    count = _write_lines(
-        out,
-        lines,
-        f"--role {role}: no answer of this role in these runs" if role else "no turn of a physician in these sources",
+    nothing = (
+        f"--role {role}: no answer of this role in these runs" if role else "no turn of a physician in these sources"
     )
-    echo(f"{counted(count, 'line')}: {out}")
+    _write_lines(out, lines, "line", nothing)
 
 
 @export_app.command()
@@ -137,10 +135,8 @@ def preference(
     Pairs are drafts that passed the gates against drafts sent back, accepted decisions against decisions objected to,
     and, with --marks, the better consultation of a judged pair against the other.
     """
-    count = _write_lines(
-        out, _preferences(runs, marks), "no preferences in these runs: nothing was sent back or objected to"
-    )
-    echo(f"{counted(count, 'pair')}: {out}")
+    nothing = "no preferences in these runs: nothing was sent back or objected to"
+    _write_lines(out, _preferences(runs, marks), "pair", nothing)
 
 
 @export_app.command()
@@ -241,12 +237,8 @@ def _preferences(runs: "list[Path]", marks: "list[Path] | None") -> "Iterable[Li
     return preferences(find_runs(runs), [mark for file in marks or [] for mark in read_marks(file)])
 
 
-def _write_lines(out: Path, lines: "Iterable[Line]", nothing: str) -> int:
-    """Write JSON Lines; return the number of lines.
-
-    Raises:
-        ConfigurationError: there are none; the message is ``nothing``.
-    """
+def _write_lines(out: Path, lines: "Iterable[Line]", thing: str, nothing: str) -> None:
+    """Write JSON Lines, each of which is such a thing; exits with the message ``nothing`` if there are none."""
     from wardround.config.experiment import ConfigurationError
     from wardround.store.provenance import write_json_lines
 
@@ -254,4 +246,4 @@ def _write_lines(out: Path, lines: "Iterable[Line]", nothing: str) -> int:
     if not written:
         raise ConfigurationError(nothing)
     write_json_lines(out, written)
-    return len(written)
+    echo(f"{counted(len(written), thing)}: {out}")

@@ -4,6 +4,7 @@ import itertools
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from html import escape
+from statistics import fmean
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
@@ -133,7 +134,7 @@ def _order_layers(layer: dict[str, int], chains: Iterable[Sequence[str]]) -> lis
     for sweep in range(_SWEEPS):
         for row in rows if sweep % 2 == 0 else reversed(rows):
             place = {node: number / len(each) for each in rows for number, node in enumerate(each)}
-            row.sort(key=lambda node: _mean([place[other] for other in neighbours[node]] or [place[node]]))
+            row.sort(key=lambda node: fmean([place[other] for other in neighbours[node]] or [place[node]]))
     return rows
 
 
@@ -150,7 +151,7 @@ def _x_positions(
             offset += widths[node] + _GAP
     for sweep in range(_SWEEPS):
         for row in rows if sweep % 2 == 0 else reversed(rows):
-            targets = [_mean([x[other] for other in neighbours[node]] or [x[node]]) for node in row]
+            targets = [fmean([x[other] for other in neighbours[node]] or [x[node]]) for node in row]
             distances = [(widths[one] + widths[other]) / 2 + _GAP for one, other in itertools.pairwise(row)]
             for place, distance in enumerate(distances):  # away from the node to the left ...
                 targets[place + 1] = max(targets[place + 1], targets[place] + distance)
@@ -168,10 +169,6 @@ def _neighbours(chains: Iterable[Sequence[str]]) -> dict[str, list[str]]:
             neighbours[above].append(below)
             neighbours[below].append(above)
     return neighbours
-
-
-def _mean(values: Sequence[float]) -> float:
-    return sum(values) / len(values)
 
 
 def _ends(chains: Sequence[Sequence[str]], x: dict[str, float], widths: dict[str, float]) -> list[tuple[float, float]]:

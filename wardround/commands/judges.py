@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from wardround.commands.options import CsvFolder, JsonFile, Runs
+from wardround.commands.options import CsvFolder, JsonFile, Judgements, Runs
 
 
 def judges(
@@ -14,14 +14,7 @@ def judges(
         list[str] | None,
         typer.Option(metavar="SPEC", help="Model that judges the answers again, or 'offline'; may be repeated."),
     ] = None,
-    marks: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE",
-            help="File of people's judgements (`wardround rate`).",
-            show_default="ratings.jsonl of the first run",
-        ),
-    ] = None,
+    marks: Judgements = None,
     human: Annotated[
         Path | None,
         typer.Option(

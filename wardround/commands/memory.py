@@ -7,6 +7,7 @@ import typer
 
 from wardround.commands.case_files import ask_about
 from wardround.commands.exit_codes import SOME_FAILED, Commands, refuse
+from wardround.commands.options import Cache
 from wardround.commands.printing import counted, echo
 
 if TYPE_CHECKING:
@@ -43,10 +44,7 @@ def build(
         str | None,
         typer.Option(metavar="SPEC", help="Model that describes each case's symptoms.", show_default="by rule"),
     ] = None,
-    cache: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="Cache the refiner's answers in this file, so that none is paid for twice."),
-    ] = None,
+    cache: Cache = None,
 ) -> None:
     """Build a memory from the train and validation cases of a file.
 

@@ -37,6 +37,22 @@ Engine = Annotated[
     typer.Option(help="Run the cases on this machine (local) or on a Ray cluster (ray).", show_default="local"),
 ]
 Runs = Annotated[list[Path], typer.Argument(metavar="RUN", help="Run directories or sweep directories.")]
+CaseIds = Annotated[
+    list[str] | None, typer.Option("--case-id", help="Use only the case with this id; may be repeated.")
+]
+Cache = Annotated[
+    Path | None,
+    typer.Option(metavar="FILE", help="Cache the model's answers in this file, so that none is paid for twice."),
+]
+Judgements = Annotated[
+    Path | None,
+    typer.Option(
+        "--marks",
+        metavar="FILE",
+        help="File of people's judgements (`wardround rate`).",
+        show_default="ratings.jsonl of the first run",
+    ),
+]
 CsvFolder = Annotated[
     Path | None, typer.Option("--csv", metavar="DIR", help="Also write the tables to this directory, as CSV.")
 ]

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from wardround.commands.options import Browser, CsvFolder, JsonFile, Port, Runs
+from wardround.commands.options import Browser, CsvFolder, JsonFile, Judgements, Port, Runs
 from wardround.commands.printing import echo
 
 if TYPE_CHECKING:
@@ -24,15 +24,7 @@ def rate(
             "diagnosis graded D (misdiagnosis)."
         ),
     ] = "mvme",
-    marks: Annotated[
-        Path | None,
-        typer.Option(
-            "--marks",
-            metavar="FILE",
-            help="File that keeps the judgements.",
-            show_default="ratings.jsonl of the first run",
-        ),
-    ] = None,
+    marks: Judgements = None,
     port: Port = 0,
     browser: Browser = True,
     summary: Annotated[bool, typer.Option("--summary", help="Open no page; print the judgements so far.")] = False,

@@ -43,7 +43,7 @@ def tables(
     results = make_tables(find_runs(runs), table or USUAL)
     if refused := [one for one in results if one.reason and table]:
         raise ConfigurationError(f"--table {refused[0].name}: {refused[0].reason}")
-    show_tables([one for one in results if one.tables], out)
+    show_tables(results, out)
 
 
 def tables_of_sweep(directories: Sequence[Path], names: Sequence[str], out: Path) -> None:
@@ -53,26 +53,22 @@ def tables_of_sweep(directories: Sequence[Path], names: Sequence[str], out: Path
 
     results = make_tables(find_runs(directories), names)
     echo("")
-    show_tables([one for one in results if one.tables], out)
+    show_tables(results, out)
     for one in results:
         if one.reason:
             echo(f"Table {one.name} left out: {one.reason}")
 
 
 def show_tables(made: "Sequence[Made]", out: Path | None) -> None:
-    """Print tables, and write them if a folder is given.
-
-    Raises:
-        OSError: they cannot be written.
-    """
+    """Print tables, and write them if a folder is given."""
     from wardround.tables.making import write_tables
     from wardround.tables.terminal import print_table
 
+    found = [table for one in made for table in one.tables]
     if out is not None:
-        write_tables([table for one in made for table in one.tables], out)
-    for one in made:
-        for table in one.tables:
-            print_table(table)
-            echo("")
+        write_tables(found, out)
+    for table in found:
+        print_table(table)
+        echo("")
     if out is not None:
         echo(f"Tables: {out}")

@@ -10,7 +10,7 @@ from cases.files import CaseFileError, validation_problems
 from cases.strict import Strict
 from scoring.records import read_sheet
 from wardround.store.provenance import write_whole
-from wardround.tables.table import Column, Table, no_formula
+from wardround.tables.table import Table, no_formula
 
 _KEEP = dict.fromkeys(("yes", "y", "1", "true", "是"), True) | dict.fromkeys(("no", "n", "0", "false", "否"), False)
 
@@ -34,16 +34,10 @@ Kind = TypeVar("Kind", bound=Line)
 
 
 def write_checklist(path: Path, kind: type[Line], lines: Sequence[Line]) -> None:
-    """Write a checklist; the column ``keep`` comes last, and is empty where nobody has decided.
-
-    Raises:
-        OSError: it cannot be written.
-    """
+    """Write a checklist; the column ``keep`` comes last, and is empty where nobody has decided."""
     names = [*(name for name in kind.model_fields if name != "keep"), "keep"]
     rows = [{**line.model_dump(), "keep": {True: "yes", False: "no", None: ""}[line.keep]} for line in lines]
-    table = Table(
-        path.stem, "", [Column(name, name) for name in names], [{name: row[name] for name in names} for row in rows]
-    )
+    table = Table(path.stem, "", [], [{name: row[name] for name in names} for row in rows])
     write_whole(path, table.csv if rows else ",".join(names) + "\n")
 
 

@@ -223,11 +223,7 @@ def _cells(found: Estimate) -> tuple[str, str, str, str, str]:
 
 
 def writable(folder: Path | None) -> None:
-    """Create the folder of ``--out`` before any model is asked for what goes there.
-
-    Raises:
-        OSError: it cannot be created.
-    """
+    """Create the folder of ``--out`` before any model is asked for what goes there."""
     if folder is not None:
         folder.mkdir(parents=True, exist_ok=True)
 
@@ -246,11 +242,7 @@ def asked_of_rules(*asked: tuple[str, str | None]) -> list[str]:
 
 
 def write_drawn(tables: Iterable[Table], folder: Path, by_rules: Sequence[str] = ()) -> None:
-    """Write tables with their figures, each with the notes on what was answered by rules.
-
-    Raises:
-        OSError: they cannot be written.
-    """
+    """Write tables with their figures, each with the notes on what was answered by rules."""
     from wardround.tables.making import write_tables
 
     write_tables([replace(each, notes=[*each.notes, *by_rules], by_rules=by_rules) for each in tables], folder)
