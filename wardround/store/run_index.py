@@ -23,11 +23,7 @@ class RunIndex:
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def read_on(self) -> bool:
-        """Read the lines written since the last call; return whether anything changed.
-
-        Raises:
-            OSError: the file cannot be read.
-        """
+        """Read the lines written since the last call; return whether anything changed."""
         with self._lock:
             file = self.directory.results_file
             if not file.is_file():
