@@ -6,6 +6,8 @@ from typing import Annotated
 
 import typer
 
+from wardround.commands.exit_codes import refuse
+
 
 def compare(
     runs: Annotated[
@@ -33,7 +35,6 @@ def compare(
     permutation test, corrected over the columns of all runs (Holm, and false discovery rate). Also printed: equivalence
     within a margin (TOST), and how many cases would be needed to detect such a difference.
     """
-    from wardround.config.experiment import ConfigurationError
     from wardround.store.manifest import is_run
     from wardround.store.provenance import write_whole
     from wardround.store.recorded_run import find_runs
@@ -43,16 +44,16 @@ def compare(
 
     if files := [path for path in runs if path.is_file()]:
         folder = files[0].parent
-        raise ConfigurationError(
+        refuse(
             f"{files[0]}: expected a run directory, not a file; `wardround score SUITE RUN --against FILE` compares "
             "transcripts" + (f"; {folder} stands for all runs in it" if any(map(is_run, folder.iterdir())) else "")
         )
     if csv is not None and latex is not None and csv.resolve() == latex.resolve():
-        raise ConfigurationError(f"--latex {latex}: is the file of --csv, too; name another file")
+        refuse(f"--latex {latex}: is the file of --csv, too; name another file")
     found = find_runs(runs)
     check_comparable(found)
     if margin is not None and not 0 < margin < math.inf:
-        raise ConfigurationError(f"--margin {margin:g}: expected a number above 0, on the scale of the scores")
+        refuse(f"--margin {margin:g}: expected a number above 0, on the scale of the scores")
     table = differences_table(found, margin)
     for file, text in ((csv, table.csv), (latex, as_latex(table))):
         if file is not None:

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from wardround.commands.exit_codes import SOME_FAILED
+from wardround.commands.exit_codes import SOME_FAILED, refuse
 from wardround.commands.options import Browser, Port
 from wardround.commands.printing import echo
 
@@ -116,7 +116,6 @@ def _case(wanted: str, source: str, seat: str) -> "Case":
     import difflib
 
     from cases import load_cases
-    from wardround.config.experiment import ConfigurationError
 
     cases = load_cases(source)
     by_id = {case.id: case for case in cases}
@@ -126,28 +125,25 @@ def _case(wanted: str, source: str, seat: str) -> "Case":
         return cases[int(wanted) - 1]
     similar = difflib.get_close_matches(wanted, by_id, n=3) if seat == "patient" else []
     hint = f"; did you mean {' or '.join(similar)}?" if similar else f"; the cases are numbered 1 to {len(cases)}"
-    raise ConfigurationError(f"no case {wanted!r} in {source}{hint}")
+    refuse(f"no case {wanted!r} in {source}{hint}")
 
 
 def _context(models: list[str], settings: list[str], seat: str) -> "Context":
     from cases.registry import nearest
     from graphs.asked_roles import keys_asked
     from nodes.patients.systems import PATIENTS
-    from wardround.config.experiment import ConfigurationError
     from wardround.config.experiment_file import parse_models, parse_settings, read_experiment
 
     parsed = parse_models(models)
     if conflicting := [role for role in parsed if role.rpartition(".")[2] == seat]:
-        raise ConfigurationError(f"--models {conflicting[0]}=...: you play this role yourself; leave it out")
+        refuse(f"--models {conflicting[0]}=...: you play this role yourself; leave it out")
     if "human" in parsed.values():
-        raise ConfigurationError(
-            "--models: only the role given with --as can be played by a person; name a model for the others"
-        )
+        refuse("--models: only the role given with --as can be played by a person; name a model for the others")
     # A person needs no retrieval; a model doctor gets similar cases.
     defaults = {"workflow.patient": "ai_hospital", "workflow.retrieval": seat != "doctor"}
     overrides = {**defaults, **parse_settings(settings)}
     if invalid := [key for key in overrides if not key.startswith("workflow.") and key != "seed"]:
-        raise ConfigurationError(f"--set {invalid[0]}: not a setting of a consultation")
+        refuse(f"--set {invalid[0]}: not a setting of a consultation")
     context = read_experiment(None, {"graph": "consultation", **overrides}, {"default": "offline", **parsed}).context
     if seat == "doctor":
         return context.model_copy(update={"models": {**context.models, seat: "human"}})
@@ -155,7 +151,7 @@ def _context(models: list[str], settings: list[str], seat: str) -> "Context":
     speaker = PATIENTS[context.patient].speaker
     roles = {key.rpartition(".")[2] for key in keys_asked(PATIENTS[context.patient].graph, context)}
     if speaker not in roles:
-        raise ConfigurationError(
+        refuse(
             f"patient {context.patient!r} has no role {speaker!r} for a person to play "
             f"({nearest(speaker, roles) if roles else 'it calls no role'}); name one in its decorator: speaker='ROLE'"
         )

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from wardround.commands.exit_codes import refuse
 from wardround.commands.printing import counted, echo
 
 if TYPE_CHECKING:
@@ -19,15 +20,9 @@ Like = Annotated[
 
 
 def check_like(dry_run: bool, like: Path | None) -> None:
-    """Refuse an option that would have no effect.
-
-    Raises:
-        ConfigurationError: ``--like`` without ``--dry-run``.
-    """
-    from wardround.config.experiment import ConfigurationError
-
+    """Refuse ``--like`` without ``--dry-run``, as it would have no effect."""
     if like is not None and not dry_run:
-        raise ConfigurationError(f"--like {like}: needs --dry-run; add it, or leave --like out")
+        refuse(f"--like {like}: needs --dry-run; add it, or leave --like out")
 
 
 def tell_projection(experiment: "Experiment", out: Path, like: Path | None, name: str = "") -> None:

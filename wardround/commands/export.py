@@ -110,13 +110,10 @@ def sft(
     the gates are written.
     """
     from wardround.analysis.training_sets import answers_of, dialogues_in, interviews
-    from wardround.config.experiment import ConfigurationError
     from wardround.store.recorded_run import find_runs
 
     if role and by_turn:
-        raise ConfigurationError(
-            "--by-turn: cannot be combined with --role, which writes a line for each call; leave one out"
-        )
+        refuse("--by-turn: cannot be combined with --role, which writes a line for each call; leave one out")
     lines = answers_of(find_runs(sources), role) if role else interviews(dialogues_in(sources), by_turn)
     nothing = (
         f"--role {role}: no answer of this role in these runs" if role else "no turn of a physician in these sources"
@@ -239,11 +236,10 @@ def _preferences(runs: "list[Path]", marks: "list[Path] | None") -> "Iterable[Li
 
 def _write_lines(out: Path, lines: "Iterable[Line]", thing: str, nothing: str) -> None:
     """Write JSON Lines, each of which is such a thing; exits with the message ``nothing`` if there are none."""
-    from wardround.config.experiment import ConfigurationError
     from wardround.store.provenance import write_json_lines
 
     written = list(lines)
     if not written:
-        raise ConfigurationError(nothing)
+        refuse(nothing)
     write_json_lines(out, written)
     echo(f"{counted(len(written), thing)}: {out}")

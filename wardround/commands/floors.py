@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from wardround.commands.exit_codes import refuse
 from wardround.commands.options import JsonScores
 from wardround.commands.printing import echo
 
@@ -41,7 +42,6 @@ def floors(
         floors_from_keys,
         write_floors,
     )
-    from wardround.config.experiment import ConfigurationError
     from wardround.config.selection import select_cases
     from wardround.run.from_python import run_experiment
     from wardround.store.manifest import is_run
@@ -51,7 +51,7 @@ def floors(
 
     run = find_run(Path(source)) if is_run(Path(source)) else None
     if run is not None and (suite or split):
-        raise ConfigurationError(f"{source}: a run has its own suite and split; leave out --suite and --split")
+        refuse(f"{source}: a run has its own suite and split; leave out --suite and --split")
     experiment = run.experiment if run is not None else experiment_for(source, suite, split)
     cases = list(run.cases.values()) if run is not None else select_cases(experiment.data)
     found = floors_from_keys(experiment, cases)

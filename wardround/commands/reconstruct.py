@@ -7,7 +7,7 @@ import typer
 
 from wardround.commands.case_files import not_over
 from wardround.commands.dry_run import DryRun, Like, check_like, tell_projection
-from wardround.commands.exit_codes import SOME_FAILED
+from wardround.commands.exit_codes import SOME_FAILED, refuse
 from wardround.commands.options import Address, Concurrency, CsvFolder, Engine, Models, Progress, Settings
 from wardround.commands.plugin_options import PluginOption, PromptsOption
 from wardround.commands.printing import counted, echo, printable
@@ -70,16 +70,13 @@ def reconstruct(
         "prompts": prompts,
     }
     from cases.note_files import read_notes
-    from wardround.config.experiment import ConfigurationError
     from wardround.config.experiment_file import parse_models, parse_settings, read_experiment
     from wardround.store.dialogue_files import DialogueFiles
 
     settings = parse_settings(set_ or [])
     for key in settings:
         if not key.startswith(_SETTING_PREFIXES) and key != "seed":
-            raise ConfigurationError(
-                f"--set {key}: not a setting of a reconstruction; select notes with SRC and --limit"
-            )
+            refuse(f"--set {key}: not a setting of a reconstruction; select notes with SRC and --limit")
     source = sources[0] if len(sources) == 1 else sources
     fixed = {"graph": "reconstruction", "suite": "gates", "data.notes": source}
     set_options = {key: value for key, value in options.items() if value is not None}

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from wardround.commands.dry_run import DryRun, Like, check_like
-from wardround.commands.exit_codes import SOME_FAILED
+from wardround.commands.exit_codes import SOME_FAILED, refuse
 from wardround.commands.options import Address, Concurrency, Engine, Models, Progress, Settings
 from wardround.commands.plugin_options import PluginOption, PromptsOption
 from wardround.commands.printing import counted, echo, reason
@@ -110,16 +110,15 @@ def _tracing(sweep: "Sweep") -> "Iterator[None]":
     from langchain_core.tracers.langchain import wait_for_all_tracers
 
     from llm.tracing import switch_on
-    from wardround.config.experiment import ConfigurationError
 
     if not os.environ.get("LANGSMITH_API_KEY"):
-        raise ConfigurationError("--tracing needs a LangSmith account; set LANGSMITH_API_KEY")
+        refuse("--tracing needs a LangSmith account; set LANGSMITH_API_KEY")
     for one in sweep.runs.values():
         if one.run.engine == "ray":
-            raise ConfigurationError("--tracing: workers of a Ray cluster are not traced; use --engine local")
+            refuse("--tracing: workers of a Ray cluster are not traced; use --engine local")
         context = one.context
         if not context.sequential or context.pictures_in_dialogue == "report":
-            raise ConfigurationError(
+            refuse(
                 "--tracing: with sequential = false or pictures_in_dialogue = 'report', prompts contain reference "
                 "answers, which would be sent to LangSmith; remove these settings"
             )
@@ -139,7 +138,6 @@ def _run(sweep: "Sweep", out: Path | None, console: "Console", progress: str) ->
     from scoring.suite import SUITES
     from wardround.analysis.summary import scores_without_judgement, summary_table
     from wardround.commands.tables import tables_of_sweep
-    from wardround.config.experiment import ConfigurationError
     from wardround.config.preflight import check_keys, check_servers
     from wardround.config.selection import select
     from wardround.run.live_view import live_view
@@ -170,7 +168,7 @@ def _run(sweep: "Sweep", out: Path | None, console: "Console", progress: str) ->
         try:
             write_order(sweep, root)
         except OSError as error:
-            raise ConfigurationError(f"--out {root}: cannot be written: {reason(error)}") from error
+            refuse(f"--out {root}: cannot be written: {reason(error)}")
     with _shared_cluster([experiment for _, experiment, _ in runs]):
         for name, experiment, directory in runs:
             with live_view(console, f"{name}: " if name else "", progress):

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from wardround.commands.exit_codes import refuse
 from wardround.commands.printing import echo
 from wardround.tables.names import TABLE_NAMES, USUAL
 
@@ -34,15 +35,14 @@ def tables(
     ] = None,
 ) -> None:
     """Print tables of runs in the layout of the papers."""
-    from wardround.config.experiment import ConfigurationError
     from wardround.store.recorded_run import find_runs
     from wardround.tables.making import make_tables
 
     if unknown := [name for name in table or [] if name not in TABLE_NAMES]:
-        raise ConfigurationError(f"--table {unknown[0]}: unknown table; expected one of {', '.join(TABLE_NAMES)}")
+        refuse(f"--table {unknown[0]}: unknown table; expected one of {', '.join(TABLE_NAMES)}")
     results = make_tables(find_runs(runs), table or USUAL)
     if refused := [one for one in results if one.reason and table]:
-        raise ConfigurationError(f"--table {refused[0].name}: {refused[0].reason}")
+        refuse(f"--table {refused[0].name}: {refused[0].reason}")
     show_tables(results, out)
 
 

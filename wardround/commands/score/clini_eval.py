@@ -26,10 +26,11 @@ from scoring.clini_eval.points import (
 from scoring.consultation import ConsultationAnswers
 from scoring.metrics.samples import mean
 from scoring.panel import ask_each
+from wardround.commands.exit_codes import refuse
 from wardround.commands.printing import counted
 from wardround.commands.score.output import ExtraTable, ModeOption, Scores, refuse_records
 from wardround.commands.score.transcripts import asking, cell
-from wardround.config.experiment import GIVES, ConfigurationError
+from wardround.config.experiment import GIVES
 from wardround.config.experiment_file import parse_models
 from wardround.store.provenance import write_json_lines
 from wardround.store.recorded_run import find_runs
@@ -87,7 +88,7 @@ def clini_eval(
     Offline, rules count the leaves that can be counted; the others, and the sums that include them, are missing.
     """
     if over is not None and "strategy" not in (by or []):
-        raise ConfigurationError(f"--over {over}: compares strategies; add --by strategy")
+        refuse(f"--over {over}: compares strategies; add --by strategy")
     settings = asking(parse_models(judge or ["offline"]))
     dialogues = _read(sources)
 
@@ -137,7 +138,7 @@ def _read_runs(directory: Path) -> list[Dialogue]:
     found: list[Dialogue] = []
     for run in find_runs([directory]):
         if not {"dialogue"} <= GIVES[run.experiment.graph]:
-            raise ConfigurationError(f"{run.path}: graph {run.experiment.graph!r} produces no dialogue to score")
+            refuse(f"{run.path}: graph {run.experiment.graph!r} produces no dialogue to score")
         for result in run.each_answered():
             answers = result.answers
             if isinstance(answers, ReconstructionAnswers) and answers.reconstructed:
@@ -148,7 +149,7 @@ def _read_runs(directory: Path) -> list[Dialogue]:
                 continue
             found.append(dialogue.model_copy(update={"strategy": run.name}))
     if not found:
-        raise ConfigurationError(f"{directory}: has no dialogue yet; run it first")
+        refuse(f"{directory}: has no dialogue yet; run it first")
     return found
 
 
@@ -186,7 +187,7 @@ def _means_by(
         means[group] = {name: one.mean for name, one in found.items()}
     gains = [name for name in (*_GAINS, ASSESSED) if name in columns] if over is not None else []
     if over is not None and not any(over in group for group in groups):
-        raise ConfigurationError(f"--over {over}: no dialogue of this strategy in the sources")
+        refuse(f"--over {over}: no dialogue of this strategy in the sources")
     rows: list[dict[str, str]] = []
     for group, group_means in sorted(means.items(), key=lambda each: each[0]):
         factors: dict[str, str] = dict(zip(by, group, strict=True))
