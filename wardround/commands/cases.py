@@ -7,7 +7,7 @@ import typer
 
 from wardround.commands.case_files import not_over, read, refuse_file, report, save
 from wardround.commands.case_items import confirm, draft_tests, with_items_read
-from wardround.commands.exit_codes import SOME_FAILED, Commands, refuse
+from wardround.commands.exit_codes import SOME_FAILED, group_of_commands, refuse
 from wardround.commands.options import Cache, CaseIds
 from wardround.commands.plugin_options import names_in_help
 from wardround.commands.printing import counted, echo
@@ -19,9 +19,7 @@ if TYPE_CHECKING:
     from cases import AnswerKey, Case
 
 
-cases_app = typer.Typer(
-    cls=Commands, help="Import, check, show, split and rate cases.", no_args_is_help=True, rich_markup_mode=None
-)
+cases_app = group_of_commands("Import, check, show, split and rate cases.")
 
 
 def _formats() -> "Mapping[str, Iterable[str]]":

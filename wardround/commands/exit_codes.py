@@ -68,6 +68,11 @@ class Commands(WithPlugins, TyperGroup):
             return super().invoke(ctx)
 
 
+def group_of_commands(help: str) -> typer.Typer:
+    """Return an empty group whose errors end as those of all commands do."""
+    return typer.Typer(cls=Commands, help=help, no_args_is_help=True, rich_markup_mode=None)
+
+
 def _in_home(word: str) -> str:
     """Expand ``~/`` where a shell does not: in ``--out=~/runs``, and in what a program passes on."""
     return re.sub(r"\A(--[\w-]+=)?~(?=/|\Z)", lambda found: f"{found[1] or ''}{Path.home()}", word)

@@ -6,15 +6,10 @@ from typing import Annotated
 
 import typer
 
-from wardround.commands.exit_codes import Commands, refuse
+from wardround.commands.exit_codes import group_of_commands, refuse
 from wardround.commands.printing import echo
 
-experiments_app = typer.Typer(
-    cls=Commands,
-    help="Show built-in experiment files, and their JSON schema.",
-    no_args_is_help=True,
-    rich_markup_mode=None,
-)
+experiments_app = group_of_commands("Show built-in experiment files, and their JSON schema.")
 
 
 @experiments_app.command("list")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from wardround.commands.exit_codes import Commands, refuse
+from wardround.commands.exit_codes import group_of_commands, refuse
 from wardround.commands.options import Runs
 from wardround.commands.printing import counted, echo
 
@@ -26,7 +26,7 @@ Marks = Annotated[
     ),
 ]
 
-export_app = typer.Typer(cls=Commands, no_args_is_help=True, help="Export runs in the formats of other tools.")
+export_app = group_of_commands("Export runs in the formats of other tools.")
 
 
 @contextmanager

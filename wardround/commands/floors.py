@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from wardround.commands.exit_codes import refuse
-from wardround.commands.options import JsonScores
+from wardround.commands.options import JsonNumbers
 from wardround.commands.printing import echo
 
 
@@ -22,7 +22,7 @@ def floors(
         str | None,
         typer.Option(help="Use only cases of this split.", show_default="test for the built-in cases, otherwise all"),
     ] = None,
-    json_file: JsonScores = None,
+    json_file: JsonNumbers = None,
 ) -> None:
     """Compute floor and ceiling scores for a set of cases.
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from wardround.commands.case_files import ask_about
-from wardround.commands.exit_codes import SOME_FAILED, Commands, refuse
+from wardround.commands.exit_codes import SOME_FAILED, group_of_commands, refuse
 from wardround.commands.options import Cache
 from wardround.commands.printing import counted, echo
 
@@ -23,9 +23,7 @@ Embedding = Annotated[
     str, typer.Option(help="Embedding: use-multilingual-v3, or the name or path of a sentence-transformers model.")
 ]
 
-memory_app = typer.Typer(
-    cls=Commands, help="Build and query a memory of earlier cases.", no_args_is_help=True, rich_markup_mode=None
-)
+memory_app = group_of_commands("Build and query a memory of earlier cases.")
 
 
 @memory_app.command()

@@ -25,6 +25,14 @@ Models = Annotated[
     list[str] | None,
     typer.Option(metavar="ROLE=SPEC", help="Model for a role, or for all roles (default=SPEC); may be repeated."),
 ]
+RoleModels = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--models",
+        metavar="[ROLE=]SPEC",
+        help="Model for all roles, or for one (offline rules if not given); may be repeated.",
+    ),
+]
 Settings = Annotated[
     list[str] | None,
     typer.Option("--set", metavar="KEY=VALUE", help="Set a setting, such as feedback=off; may be repeated."),
@@ -60,10 +68,13 @@ JsonFile = Annotated[
     Path | None,
     typer.Option("--json", metavar="FILE", help="Also write the tables to this file, as JSON.", callback=a_file),
 ]
-JsonScores = Annotated[
+JsonNumbers = Annotated[
     Path | None,
     typer.Option(
-        "--json", metavar="FILE", help="Also write the scores to this file, as JSON at full precision.", callback=a_file
+        "--json",
+        metavar="FILE",
+        help="Also write all numbers to this file, as JSON at full precision.",
+        callback=a_file,
     ),
 ]
 Port = Annotated[int, typer.Option(min=0, max=65535, help="Port on the loopback interface; 0 takes any free port.")]

@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from wardround.commands.options import a_file, separated
+from wardround.commands.options import JsonNumbers, separated
 from wardround.commands.printing import echo
 
 
@@ -14,15 +14,7 @@ def reproduce(
         Literal["aie", "medpmc", "ai_hospital"], typer.Argument(help="Paper whose tables are recomputed.")
     ],
     source: Annotated[Path, typer.Argument(metavar="SRC", help="Clone of the authors' repository.")],
-    json_file: Annotated[
-        Path | None,
-        typer.Option(
-            "--json",
-            metavar="FILE",
-            help="Also write every cell to this file, as JSON at full precision.",
-            callback=a_file,
-        ),
-    ] = None,
+    json_file: JsonNumbers = None,
     html: Annotated[
         Path | None, typer.Option("--html", metavar="FILE", help="Also write an HTML page to this file.")
     ] = None,

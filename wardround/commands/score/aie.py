@@ -41,6 +41,7 @@ from wardround.commands.score.output import (
 from wardround.commands.score.rescored import RunDirectory
 from wardround.commands.score.transcripts import (
     Against,
+    Diagnose,
     HumanScores,
     LeaveOut,
     Scored,
@@ -167,13 +168,7 @@ def aie(
         str | None,
         typer.Option(metavar="SPEC", help="Also have this model answer each case as a multiple-choice question."),
     ] = None,
-    diagnose: Annotated[
-        str | None,
-        typer.Option(
-            metavar="SPEC",
-            help="Have this model choose a diagnosis among each case's options, from the dialogue alone.",
-        ),
-    ] = None,
+    diagnose: Diagnose = None,
     each_round: Annotated[
         bool, typer.Option("--each-round", help="With --diagnose: also choose from the dialogue up to each round.")
     ] = False,

@@ -17,7 +17,7 @@ from llm.specs import OFFLINE
 from scoring.metrics.samples import Definition
 from scoring.metrics.statistics import INTERVALS, Estimate
 from wardround.commands.exit_codes import INTERRUPTED, SOME_FAILED, refuse
-from wardround.commands.options import JsonScores
+from wardround.commands.options import JsonNumbers
 from wardround.commands.printing import counted, echo, printable
 from wardround.store.durable_lines import RunStoppedError
 from wardround.store.provenance import write_json
@@ -92,7 +92,7 @@ def command(score: Callable[..., Scores]) -> Callable[..., None]:
     Unusable input (a file, model, run or term list) exits with code 2 before anything is printed.
     """
     signature = inspect.signature(score)
-    json_option = inspect.Parameter("json_file", inspect.Parameter.KEYWORD_ONLY, default=None, annotation=JsonScores)
+    json_option = inspect.Parameter("json_file", inspect.Parameter.KEYWORD_ONLY, default=None, annotation=JsonNumbers)
     asks = bool(signature.parameters.keys() & _ASKING)
     set_option = inspect.Parameter("settings", inspect.Parameter.KEYWORD_ONLY, default=None, annotation=CallSettings)
     parameters = [

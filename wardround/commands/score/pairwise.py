@@ -25,6 +25,7 @@ from wardround.commands.options import separated
 from wardround.commands.score.aie import diagnosed
 from wardround.commands.score.output import ExtraTable, Scores, asked_of_rules, refuse_records, writable, write_drawn
 from wardround.commands.score.transcripts import (
+    Diagnose,
     LeaveOut,
     asking,
     by_either_name,
@@ -89,9 +90,7 @@ def aie_pairwise(
             help="Doctors with closed models, separated by commas; agreement is also shown separately for them.",
         ),
     ] = None,
-    diagnose: Annotated[
-        str | None, typer.Option(metavar="SPEC", help="Have this model choose a DIAGNOSIS for each dialogue.")
-    ] = None,
+    diagnose: Diagnose = None,
     leave_out: LeaveOut = None,
     out: Annotated[
         Path | None,

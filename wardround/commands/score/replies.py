@@ -27,6 +27,7 @@ from scoring.mvme.replies import (
 from wardround.analysis.rescoring import context_for
 from wardround.analysis.simulators import Trial, judge_played
 from wardround.commands.exit_codes import refuse
+from wardround.commands.options import RoleModels
 from wardround.commands.printing import counted, reason
 from wardround.commands.score.output import ExtraTable, Scores, refuse_records, unanswered
 from wardround.config.experiment_file import parse_models
@@ -43,13 +44,7 @@ def replies(
     ],
     sample: Annotated[int, typer.Option(min=1, metavar="N", help="Draw N dialogues of each run.")] = 50,
     seed: Annotated[int, typer.Option(help="Seed of the draw.")] = 0,
-    models: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="[ROLE=]SPEC",
-            help="Model for all three judges, or for one (offline rules if not given); may be repeated.",
-        ),
-    ] = None,
+    models: RoleModels = None,
     sheet: Annotated[
         Path | None,
         typer.Option(metavar="FILE.csv", help="Write a sheet for people to mark instead, without calling a judge."),

@@ -34,6 +34,7 @@ from wardround.analysis.rescoring import settings_of_judges
 from wardround.analysis.simulators import Trial
 from wardround.commands.case_files import not_over
 from wardround.commands.exit_codes import refuse
+from wardround.commands.options import RoleModels
 from wardround.commands.score.output import (
     ExtraTable,
     ModeOption,
@@ -278,13 +279,7 @@ def simulator(
             help="Files of items, AIE's test files, or run directories with dialogues; our own items if none is given.",
         ),
     ] = None,
-    models: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="[ROLE=]SPEC",
-            help="Model for all roles of patient and judges, or for one (offline rules if not given).",
-        ),
-    ] = None,
+    models: RoleModels = None,
     mode: ModeOption = "sound",
     cases: Annotated[str, typer.Option(metavar="SRC", help="Case file that the items are about.")] = "builtin",
     patient: Annotated[

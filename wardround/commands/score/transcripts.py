@@ -49,6 +49,12 @@ HumanScores = Annotated[
         help="Correlate with people's scores: a CSV file with a column 'case', then one column per score.",
     ),
 ]
+Diagnose = Annotated[
+    str | None,
+    typer.Option(
+        metavar="SPEC", help="Have this model choose a diagnosis among each case's options, from the dialogue alone."
+    ),
+]
 LeaveOut = Annotated[
     list[str] | None,
     typer.Option(
