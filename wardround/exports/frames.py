@@ -195,8 +195,7 @@ def to_dataframe(run: str | Path | Sequence[str | Path], level: Level = "cases")
     ``unscored.NAME`` (the reason), ``tokens``, ``cost``, ``seconds``, ``calls``, ``error``, ``rounds.PART``,
     ``stages.PART`` (how it ended), ``answers.diagnosis`` (one per line), and ``case.department``, from the answer key
     or, for a note, from its reconstruction (missing if the cases have changed since the run). With several runs or a
-    sweep, the first column is ``run``; the other levels always have it. Their columns are
-    those of ``COLUMNS``.
+    sweep, the first column is ``run``; the other levels always have it. Their columns are those of ``COLUMNS``.
 
     Args:
         run: a run directory, a sweep's, or a list of either; runs may be unfinished.

@@ -53,8 +53,7 @@ def scale_of(name: Name, language: Language) -> Scale:
     - ``aie``: the same aspects for one consultation, 1 to 5; this is not in AIE, which asked people for pairs only.
     - ``misdiagnosis``: which of three types led to a diagnosis graded D (AI Hospital, section 6.4).
     - ``medchain_cases`` and ``ai_hospital_cases``: about a case itself, 2 for yes and 1 for no (MedChain, section 3.1;
-    AI
-      Hospital, section 3.3).
+      AI Hospital, section 3.3).
     """
     words = load_words("rating/words", language)["scales"][name]
     choices = tuple(Choice(value, text) for value, text in enumerate(words["choices"], _LOWEST.get(name, 1)))

@@ -19,7 +19,7 @@ from wardround.analysis.floors import floors_of
 from wardround.analysis.summary import WHAT_FAILED, count_unscored
 from wardround.report.case_sections import CaseSection, case_section, in_brief
 from wardround.report.sankey import error_flows
-from wardround.report.trace_findings import TraceFindings, go_through
+from wardround.report.trace_findings import TraceFindings
 from wardround.store.provenance import write_whole
 from wardround.store.recorded_run import RecordedRun
 from wardround.store.run_directory import Result
@@ -43,7 +43,9 @@ def write_report(run: RecordedRun, shown: int = 20) -> Path:
     The first ``shown`` cases, and as many of the failed ones, get a section of their own.
     """
     sections, key_problem = _case_sections(run, shown)
-    findings = go_through(run)
+    findings = TraceFindings()
+    for file, calls in run.each_trace():
+        findings.add(file.stem, calls)
     files = {run.trace_file(*result.key).stem: result.key for result in run.results}
     anchors = {one.result.key: one.anchor for one in sections}
     listed = _listed(run.results)
@@ -65,9 +67,8 @@ def write_report(run: RecordedRun, shown: int = 20) -> Path:
         failed=len(run.results) - len(run.scored),
         key_problem=key_problem,
     )  # fmt: skip
-    file = run.path / REPORT
-    write_whole(file, text)
-    return file
+    write_whole(run.path / REPORT, text)
+    return run.path / REPORT
 
 
 def write_overview(runs: Sequence[RecordedRun], file: Path) -> Path:

@@ -1,11 +1,10 @@
-"""What the report reads from the traces, in one pass."""
+"""What the report and the viewer read from the traces, in one pass."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from llm.trace import Call
 from scoring.injections import FoundInstruction, instructions_in
-from wardround.store.recorded_run import RecordedRun
 from wardround.tables.models import Tallies, tally
 
 _LISTED = 200
@@ -55,11 +54,3 @@ class TraceFindings:
             if len(self.flagged) < _LISTED:
                 valid = call.error is None and call.answer is not None
                 self.flagged += [FlaggedCall(trace, call.id, call.role, call.model, valid, one) for one in found]
-
-
-def go_through(run: RecordedRun) -> TraceFindings:
-    """Read every trace once."""
-    findings = TraceFindings()
-    for file, calls in run.each_trace():
-        findings.add(file.stem, calls)
-    return findings

@@ -1,7 +1,7 @@
 """``wardround score aie-pairwise``: compare doctors in pairs, by a judge, on the same cases."""
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import combinations
 from pathlib import Path
@@ -132,15 +132,15 @@ def aie_pairwise(
     }
     notes += [*_not_played(choices, by_case), *by_rules]
     found_verdicts = _verdicts(duels_by_view, choices, tuple(judges) or _VIEWS["both"])
-    figures = _tables_by_view(found_verdicts, lambda each, given: win_rates(_with_majority(given), each, names))
-    raters = _tables_by_view(
-        found_verdicts,
-        lambda view, given: agreement_table(
-            tournament.votes(given.get("people", ())),
-            f"aie-raters-{view}",
-            f"Agreement among people, the {view}'s view",
-        ),
-    )
+    figures = [win_rates(_with_majority(given), each, names) for each, given in found_verdicts.items()]
+    raters = [
+        agreement_table(
+            tournament.votes(given["people"]), f"aie-raters-{each}", f"Agreement among people, the {each}'s view"
+        )
+        for each, given in found_verdicts.items()
+        if "people" in given
+    ]
+    figures, raters = ([table for table in tables if table.rows] for tables in (figures, raters))
     agreement_tables: list[Table] = []
     if people:
         metrics_by_doctor = _metrics(dict(zip(names, read, strict=True)), notes)
@@ -178,11 +178,6 @@ def _not_played(choices: Sequence[Verdict], by_case: Mapping[str, Collection[str
             f"{len(unpaired)} of people's {len(choices)} choices are about cases that these two doctors did not play, "
             f"such as {unpaired[0]!r}; they count only in people's win rates."
         )
-
-
-def _tables_by_view(by_view: Verdicts, draw: Callable[[View, Mapping[Rater, list[Verdict]]], Table]) -> list[Table]:
-    """Return a table for each view with judgements."""
-    return [table for view, by_source in by_view.items() if (table := draw(view, by_source)).rows]
 
 
 def _metrics(doctors: Mapping[str, list[AieTranscript]], notes: list[str]) -> dict[str, Samples]:
