@@ -116,7 +116,7 @@ def _patient(record: Record, actor: Mapping[str, Any]) -> dict[str, Any]:
                 if key not in _ACTOR_READ | {"Family_History"}
             ),
         ),
-        "personal_history": paragraph(_beyond_age_and_sex(about), social),
+        "personal_history": paragraph(about if re.search(r"\w", beyond_age_and_sex(about)) else "", social),
         "family_history": prose(actor.get("Family_History")),
     }
 
@@ -141,11 +141,6 @@ def _occupation(about: str, social: str) -> str:
         return rest.strip()
     match = _PATTERNS["works_as"].search(social)
     return match[1].strip() if match else ""
-
-
-def _beyond_age_and_sex(about: str) -> str:
-    """Return the demographics unchanged if they say more than age and sex, else nothing."""
-    return about if re.search(r"\w", beyond_age_and_sex(about)) else ""
 
 
 def _warn_of_leak(record: Record, case: Case) -> None:

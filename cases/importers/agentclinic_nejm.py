@@ -51,7 +51,7 @@ def nejm_data(record: Record, value: Mapping[str, Any]) -> dict[str, Any]:
     for heading in findings.unknown:
         record.warn("physical_exams", f"{heading!r} is not in the lexicon; filed under General Examination")
     own = " ".join(part for part in _PIECE.split(info) if not _PATTERNS["kin_named"].search(part))
-    stated, right = demographics(question, own), _correct(record, value.get("answers"))
+    stated, (right, options) = demographics(question, own), _answers(record, value.get("answers"))
     of_diagnosis = not asked or _PATTERNS["asks_diagnosis"].search(asked) is not None
     of_plan = not of_diagnosis and _PATTERNS["asks_plan"].search(asked) is not None
     image = phrase(value.get("image_url"))
@@ -69,7 +69,7 @@ def nejm_data(record: Record, value: Mapping[str, Any]) -> dict[str, Any]:
             "diagnosis": right if of_diagnosis else [],
             "treatment_course": "; ".join(right) if of_plan else "",
             "question": asked,
-            **_options(value.get("answers")),
+            **options,
             "inferred": ["examination_items"],
         },
         "provenance": {
@@ -99,29 +99,18 @@ def _split_question(question: str) -> tuple[str, str]:
     return " ".join(rest), asked
 
 
-def _options(answers: object) -> dict[str, Any]:
-    """Return the answers by letter and the letter of the right one; empty unless exactly one is right."""
-    listed = [answer for answer in answers if isinstance(answer, Mapping)] if isinstance(answers, list) else []
-    lettered = {chr(ord("A") + place): phrase(answer.get("text")) for place, answer in enumerate(listed)}
-    right = [letter for letter, answer in zip(lettered, listed, strict=True) if _is_correct(answer)]
-    if len(right) != 1 or not all(lettered.values()):
-        return {}
-    return {"options": lettered, "option": right[0]}
-
-
-def _correct(record: Record, answers: object) -> list[str]:
+def _answers(record: Record, answers: object) -> tuple[list[str], dict[str, Any]]:
+    """Return the right answers, and all by letter with the letter of the right one, if exactly one is right."""
     if not isinstance(answers, list) or not all(isinstance(answer, Mapping) for answer in answers):
         record.expected("answers", "a list of {text, correct}", answers)
-        return []
-    correct = [phrase(answer.get("text")) for answer in answers if _is_correct(answer)]
-    if not any(correct):
+        return [], {}
+    lettered = {chr(ord("A") + place): phrase(answer.get("text")) for place, answer in enumerate(answers)}
+    marks = (str(answer.get("correct")).strip().lower() for answer in answers)  # a boolean, or its word
+    right = [letter for letter, mark in zip(lettered, marks, strict=True) if mark == "true"]
+    if not any(lettered[letter] for letter in right):
         record.error("answers", "no answer is marked as correct; expected one with correct: true")
-    return correct
-
-
-def _is_correct(answer: Mapping[str, Any]) -> bool:
-    """Whether an answer is marked as correct, by a boolean or its word."""
-    return str(answer.get("correct")).strip().lower() == "true"
+    options = {"options": lettered, "option": right[0]} if len(right) == 1 and all(lettered.values()) else {}
+    return [lettered[letter] for letter in right], options
 
 
 def _complaint(question: str) -> str:
