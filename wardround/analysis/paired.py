@@ -99,8 +99,11 @@ def unlike(runs: Sequence[RecordedRun]) -> list[str]:
             notes.append(f"{run.name} and {first.name}: {note}.")
         ours_scored, theirs_scored = (Counter(result.case_id for result in each.scored) for each in (first, run))
         both = ours_scored.keys() & theirs_scored.keys()
-        if failed := len(ours & theirs) - len(both):
-            notes.append(f"{run.name} and {first.name}: {counted(failed, 'case')} failed in one of them and left out.")
+        in_one = (ours_scored.keys() ^ theirs_scored.keys()) & ours & theirs
+        in_both = (ours & theirs) - both - in_one
+        failed = [(in_one, "one of them"), (in_both, "both")]
+        if listed := [f"{counted(len(cases), 'case')} that failed in {where}" for cases, where in failed if cases]:
+            notes.append(f"{run.name} and {first.name}: without {' and '.join(listed)}.")
         if partly := sum(ours_scored[case] != theirs_scored[case] for case in both):
             cases = counted(partly, "compared case")
             notes.append(f"{run.name} and {first.name} scored different numbers of epochs of {cases}.")

@@ -28,7 +28,8 @@ def build_contrasts(runs: Sequence[RecordedRun]) -> list[Table]:
     notes = [
         "Means and differences are over the cases that both runs scored; an average is the mean of the columns' means, "
         "and a paper's average has no value if the runs share no case of one of its columns. p: paired "
-        "permutation test, Holm-corrected over the columns of the pair; averages are corrected separately."
+        "permutation test, Holm-corrected over the columns of the pair; averages are corrected separately. Intervals "
+        "are not corrected."
     ]
     form = ".2f"
     for setting, first, run in pairs(runs):
@@ -227,7 +228,8 @@ def _notes(runs: Sequence[RecordedRun], rows: Sequence[Mapping[str, Any]], margi
     margins = {found for name in suite.titles if (found := margin_of(suite, name, margin)) is not None}
     notes = [
         "Differences are paired over the cases that both runs scored; an average is the mean of the columns' mean "
-        f"differences. Intervals: {'; '.join([*used, 'none where all differences are equal'])}.",
+        f"differences. Intervals: {'; '.join([*used, 'none where all differences are equal'])}; each is for its "
+        "difference alone, not corrected.",
         "p: paired permutation test of the mean difference. Holm's correction and the false discovery rate (FDR) cover "
         "the columns of all runs together; averages are corrected separately.",
         "needed: cases needed to detect a difference of this size with 80 % power (two-sided test at 5 %).",
@@ -235,7 +237,7 @@ def _notes(runs: Sequence[RecordedRun], rows: Sequence[Mapping[str, Any]], margi
     if margins:
         listed = ", ".join(f"{each:g}" for each in sorted(margins))
         notes.append(f"p (TOST): equivalence test, small if the difference lies within ± {listed} (--margin).")
-    return [*notes, *_settings(runs), *unlike(runs), *judge_notes(runs)]
+    return [*notes, *_settings(runs), *unlike(runs), *unscored_notes(runs, suite), *judge_notes(runs)]
 
 
 def _settings(runs: Sequence[RecordedRun]) -> Iterator[str]:
