@@ -48,8 +48,7 @@ def paired_difference(one: Scores, other: Scores, *, margin: float | None = None
     binary scores, :func:`matched_interval`. Cases in only one run are left out. Differences are rounded to nine digits,
     so that epochs of 0.7 and 0.1 equal two of 0.4. ``margin`` is the largest difference that counts as equivalent.
     """
-    shared = sorted(case for case in one if case in other and one[case] and other[case])
-    differences = [round(fmean(one[case]) - fmean(other[case]), _DIGITS) for case in shared]
+    differences = case_differences(one, other)
     difference = estimate(differences)
     if len(differences) > 1 and {abs(one) for one in differences if one} in ({1.0}, {100.0}):
         difference = difference.model_copy(update={"ci95": matched_interval(differences), "interval": "matched"})
@@ -63,6 +62,12 @@ def paired_difference(one: Scores, other: Scores, *, margin: float | None = None
         needed=needed_cases(differences),
         equivalence_p=None if margin is None else equivalence_p(differences, margin),
     )
+
+
+def case_differences(one: Scores, other: Scores) -> list[float]:
+    """Return the difference of the means over epochs of each case that both have, rounded to nine digits."""
+    shared = sorted(case for case in one if case in other and one[case] and other[case])
+    return [round(fmean(one[case]) - fmean(other[case]), _DIGITS) for case in shared]
 
 
 def matched_interval(differences: Sequence[float]) -> tuple[float, float]:

@@ -8,7 +8,7 @@ from typing import Any
 
 from scoring.metrics.samples import over_cases
 from scoring.metrics.statistics import INTERVALS
-from wardround.analysis.paired import Difference, differences, margin_of, paired_scores, unlike
+from wardround.analysis.paired import Difference, differences, margin_of, p_with_failures, paired_scores, unlike
 from wardround.config.experiment import ConfigurationError, flat
 from wardround.store.recorded_run import RecordedRun
 from wardround.tables.scores import AS_WRONG, judge_notes, offline_notes, score_form, unscored_notes
@@ -109,6 +109,7 @@ def _value(run: RecordedRun, setting: str) -> str:
     return str(found).lower() if isinstance(found, bool) else str(found) or "(empty)"
 
 
+_LEVEL = 0.05  # p below it is called significant
 _TESTS = {
     "p": "p",
     "p_holm": "p (Holm)",
@@ -237,7 +238,22 @@ def _notes(runs: Sequence[RecordedRun], rows: Sequence[Mapping[str, Any]], margi
     if margins:
         listed = ", ".join(f"{each:g}" for each in sorted(margins))
         notes.append(f"p (TOST): equivalence test, small if the difference lies within ± {listed} (--margin).")
+    notes += _failure_notes(runs, rows)
     return [*notes, *_settings(runs), *unlike(runs), *unscored_notes(runs, suite), *judge_notes(runs)]
+
+
+def _failure_notes(runs: Sequence[RecordedRun], rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    """Name the differences that are significant only as long as failed cases are left out."""
+    if not any(run.failed_as_wrong for run in runs):
+        return
+    p_values = [p for each in p_with_failures(runs) for p in each.values()]
+    lost = [
+        f"{row['score']} of {row['run']} ({p:.3g})"
+        for row, p in zip(rows, p_values, strict=True)
+        if p is not None and row["p_holm"] is not None and row["p_holm"] < _LEVEL <= p
+    ]
+    if lost:
+        yield f"p (Holm) is 0.05 or more if failed cases count as wrong: {', '.join(lost)}."
 
 
 def _settings(runs: Sequence[RecordedRun]) -> Iterator[str]:

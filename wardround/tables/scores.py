@@ -7,7 +7,7 @@ from scoring.case_scores import Suite
 from scoring.floors import DIALOGUE_FLOORS, answerable
 from scoring.metrics.statistics import INTERVALS, Estimate
 from wardround.analysis.floors import FILE, KINDS, OFFLINE, Floors, floors_of
-from wardround.analysis.paired import differences
+from wardround.analysis.paired import differences, p_with_failures
 from wardround.analysis.summary import (
     WHAT_FAILED,
     average_notes,
@@ -39,7 +39,11 @@ def build(runs: Sequence[RecordedRun]) -> list[Table]:
 def _suite_table(runs: Sequence[RecordedRun], suite: Suite, name: str) -> Table:
     # For each run, the p value of every score's paired difference to the first run, Holm-corrected over all.
     found = differences(runs) if len(runs) > 1 else []
-    tested = [{}, *({name: one.p_holm for name, one in each.items()} for each in found)]
+    tested: list[dict[str, float | None]] = [{}, *({name: one.p_holm for name, one in each.items()} for each in found)]
+    if found and any(run.failed_as_wrong for run in runs):
+        # What is marked must differ both over the cases that both scored and with failed cases as wrong.
+        for each, with_failures in zip(tested[1:], p_with_failures(runs), strict=True):
+            each |= {name: max(p, with_failures[name] or p) for name, p in each.items() if p is not None}
     rows: list[dict[str, Any]] = []
     bounds: dict[int, int] = {}
     for place, run in enumerate(runs):
@@ -133,7 +137,8 @@ def _notes(runs: Sequence[RecordedRun], suite: Suite) -> list[str]:
         notes.append(
             f"Bold: highest; underlined: second highest of three or more{with_bounds}{unmarked * bool(own)}. "
             f"*, **: differs from {runs[0].name} with p < 0.05, p < 0.01 "
-            "(paired permutation test over the cases that both have, Holm-corrected over the columns of all runs)."
+            "(paired permutation test over the cases that both have, Holm-corrected over the columns of all runs"
+            f"{', the larger of p without and with failed cases as wrong' * any(run.failed_as_wrong for run in runs)})."
         )
     if any(run.failed_as_wrong for run in runs):
         notes.append(f"{AS_WRONG.strip(', ').capitalize()}: {WHAT_FAILED}.")
