@@ -12,7 +12,7 @@ from wardround.analysis.paired import Difference, differences, margin_of, p_with
 from wardround.config.experiment import ConfigurationError, flat
 from wardround.store.recorded_run import RecordedRun
 from wardround.tables.scores import AS_WRONG, judge_notes, offline_notes, score_form, unscored_notes
-from wardround.tables.table import Column, Table, measured
+from wardround.tables.table import P_VALUE, Column, Table, measured
 
 # Where scores should move without one of the three characteristics: the arrows of MedChain's Table 4.
 EXPECTED = {"workflow.personalized": "down", "workflow.sequential": "up", "workflow.interactive": "up"}
@@ -59,7 +59,7 @@ def build_contrasts(runs: Sequence[RecordedRun]) -> list[Table]:
         Column("baseline", "Before", form=form, mean=True),
         Column("value", "After", form=form, mean=True),
         Column("difference", "Difference", form=f"+{form}", mean=True),
-        Column("p", "p", form=".3f"),
+        Column("p", "p", form=P_VALUE),
         Column("cases", "Cases"),
     ]
     if any("expected" in row for row in rows):
