@@ -199,9 +199,14 @@ class Suite:
         return {**published, **self.columns, **averages}
 
     @property
+    def own_metrics(self) -> list[Metric]:
+        """The metrics of plug-ins: those that no note names as ours."""
+        return [metric for metric in self.metrics.values() if f"{metric.title} (ours)" not in self.notes]
+
+    @property
     def explained(self) -> list[str]:
         """What a reader of the table must know, a text each; added columns that no note names have their own units."""
-        own = ", ".join(metric.title for metric in self.metrics.values() if f"{metric.title} (ours)" not in self.notes)
+        own = ", ".join(metric.title for metric in self.own_metrics)
         units = [f"Metrics of your own, in their own units: {own}."] if own else []
         return [self.notes, *units] if self.notes else []
 

@@ -1,18 +1,27 @@
 """Compare runs with the first of them on the same cases: differences, their uncertainty, and what is left out."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 from typing import Any
 
 from scoring.case_scores import Suite
-from scoring.metrics.comparison import PairedDifference, false_discovery, holm, paired_difference
+from scoring.metrics.comparison import (
+    PairedDifference,
+    case_differences,
+    false_discovery,
+    holm,
+    paired_difference,
+    permutation_p,
+)
+from wardround.analysis.summary import failures_as_wrong
 from wardround.commands.printing import counted
 from wardround.store.recorded_run import RecordedRun
 from wardround.store.run_directory import Result
 
 Scores = dict[str, list[float]]  # the values of each case, one per epoch
+PValues = Mapping[tuple[int, str], float | None]  # by the place of the run after the first, and the score
 _SHOWN_IDS = 5  # ids named in a note
 _MARGIN = 0.05  # default margin: the difference that does not matter, as a share of the scale
 
@@ -42,16 +51,36 @@ def differences(runs: Sequence[RecordedRun], margin: float | None = None) -> lis
         for name, (one, other) in paired_scores(run.scored, runs[0].scored, suite).items():
             found[number, name] = paired_difference(one, other, margin=margin_of(suite, name, margin))
     p_values = {key: each.permutation_p for key, each in found.items()}
-    families = [
-        {key: p for key, p in p_values.items() if (key[1] in suite.averages) is is_average}
-        for is_average in (False, True)
-    ]
-    corrected = {key: p for family in families for key, p in holm(family).items()}
-    rates = {key: p for family in families for key, p in false_discovery(family).items()}
+    corrected, rates = (_by_family(p_values, suite, correct) for correct in (holm, false_discovery))
     return [
         {name: Difference(found[number, name], corrected[number, name], rates[number, name]) for name in suite.titles}
         for number in range(len(runs) - 1)
     ]
+
+
+def p_with_failures(runs: Sequence[RecordedRun]) -> list[dict[str, float | None]]:
+    """Return the corrected p of each run's differences to the first run, with failed cases counted as wrong.
+
+    Over the cases that both runs scored, a run that fails where it would be wrong looks better than it is.
+    """
+    suite = runs[0].suite
+    first, *others = [failures_as_wrong(run.results, suite) or run.scored for run in runs]
+    p_values = {
+        (number, name): permutation_p(case_differences(one, other))
+        for number, results in enumerate(others)
+        for name, (one, other) in paired_scores(results, first, suite).items()
+    }
+    corrected = _by_family(p_values, suite, holm)
+    return [{name: corrected[number, name] for name in suite.titles} for number in range(len(others))]
+
+
+def _by_family(p_values: PValues, suite: Suite, correct: Callable[[PValues], PValues]) -> PValues:
+    """Correct the columns of all runs together, and the averages of all runs together."""
+    families = [
+        {key: p for key, p in p_values.items() if (key[1] in suite.averages) is is_average}
+        for is_average in (False, True)
+    ]
+    return {key: p for family in families for key, p in correct(family).items()}
 
 
 def margin_of(suite: Suite, name: str, margin: float | None) -> float | None:
@@ -99,8 +128,11 @@ def unlike(runs: Sequence[RecordedRun]) -> list[str]:
             notes.append(f"{run.name} and {first.name}: {note}.")
         ours_scored, theirs_scored = (Counter(result.case_id for result in each.scored) for each in (first, run))
         both = ours_scored.keys() & theirs_scored.keys()
-        if failed := len(ours & theirs) - len(both):
-            notes.append(f"{run.name} and {first.name}: {counted(failed, 'case')} failed in one of them and left out.")
+        in_one = (ours_scored.keys() ^ theirs_scored.keys()) & ours & theirs
+        in_both = (ours & theirs) - both - in_one
+        failed = [(in_one, "one of them"), (in_both, "both")]
+        if listed := [f"{counted(len(cases), 'case')} that failed in {where}" for cases, where in failed if cases]:
+            notes.append(f"{run.name} and {first.name}: without {' and '.join(listed)}.")
         if partly := sum(ours_scored[case] != theirs_scored[case] for case in both):
             cases = counted(partly, "compared case")
             notes.append(f"{run.name} and {first.name} scored different numbers of epochs of {cases}.")

@@ -14,7 +14,7 @@ from llm.specs import OFFLINE, WITHOUT_MODEL
 from scoring.case_scores import AVERAGE, JUDGE_FAILED, METRIC_FAILED, Suite
 from scoring.medchain.error_propagation import StagePassage, error_propagation
 from scoring.metrics.samples import mean
-from scoring.metrics.statistics import ColumnEstimates, Estimate, estimate_columns
+from scoring.metrics.statistics import ColumnEstimates, Ends, Estimate, estimate_columns
 from wardround.commands.printing import counted, printable
 from wardround.store.run_directory import LIMIT, Result
 
@@ -132,31 +132,48 @@ def failed_as_wrong(results: Sequence[Result], suite: Suite) -> dict[str, Estima
     """Return the means if every failed case, and every answer on which a judge failed, counts as wrong.
 
     It is the lower bound of the means over scored cases: a system gains nothing by failing where it would be wrong.
-    Columns without a worst score (lengths, plug-in metrics) have no bound. A case does not count in a column for which
-    its key has nothing, or which no case of the run has. Empty if nothing failed.
+    Columns without a worst score (lengths, plug-in metrics) have no bound, nor have those that no case of the run has.
+    Empty if nothing failed.
     """
-    results = [result for result in results if result.termination != "sex_bound"]  # refused, so never asked
-    scored = [result for result in results if result.scored]
-    if len(scored) == len(results) and not any(result.judges_failed for result in results):
+    as_wrong = failures_as_wrong(results, suite)
+    if as_wrong is None:
         return {}
+    ends = _bounded(results, suite)
+    columns = {name: [result.scores.get(name) for result in as_wrong] for name in ends}
+    bounds = estimate_columns(columns, [result.case_id for result in as_wrong], ends)
+    return {**bounds.columns, **({AVERAGE: bounds.average} if AVERAGE in suite.averages else {})}
 
-    def judge_failed(result: Result, name: str) -> bool:
-        return result.unscored.get(name, "").startswith(JUDGE_FAILED)
+
+def failures_as_wrong(results: Sequence[Result], suite: Suite) -> list[Result] | None:
+    """Return the results with the worst score wherever a case, or its judge, failed; None if that changes nothing.
+
+    A case does not count in a column for which its key has nothing.
+    """
+    ends = _bounded(results, suite)
+
+    def scores(result: Result) -> dict[str, float | None]:
+        failed = [
+            name for name in ends if _judge_failed(result, name) or not (result.scored or name in result.unscored)
+        ]
+        return {**result.scores, **{name: ends[name][0] for name in failed}}
+
+    asked = [result for result in results if result.termination != "sex_bound"]  # the others were refused
+    as_wrong = [result.model_copy(update={"scores": scores(result)}) for result in asked]
+    return None if [one.scores for one in as_wrong] == [one.scores for one in asked] else as_wrong
+
+
+def _bounded(results: Sequence[Result], suite: Suite) -> dict[str, Ends]:
+    """Return the worst and best score of the columns that have one, and that a case of the run could have."""
+    scored = [result for result in results if result.scored]
 
     def could_be_right(name: str) -> bool:
-        return not scored or any(one.scores.get(name) is not None or judge_failed(one, name) for one in scored)
+        return not scored or any(one.scores.get(name) is not None or _judge_failed(one, name) for one in scored)
 
-    ends = {name: found for name in suite.columns if (found := suite.ends_of(name)) and could_be_right(name)}
+    return {name: found for name in suite.columns if (found := suite.ends_of(name)) and could_be_right(name)}
 
-    def score(result: Result, name: str) -> float | None:
-        failed = judge_failed(result, name) or not (result.scored or name in result.unscored)
-        return ends[name][0] if failed else result.scores.get(name)
 
-    columns = {name: [score(result, name) for result in results] for name in ends}
-    if columns == {name: [result.scores.get(name) for result in results] for name in ends}:
-        return {}
-    bounds = estimate_columns(columns, [result.case_id for result in results], ends)
-    return {**bounds.columns, **({AVERAGE: bounds.average} if AVERAGE in suite.averages else {})}
+def _judge_failed(result: Result, name: str) -> bool:
+    return result.unscored.get(name, "").startswith(JUDGE_FAILED)
 
 
 def count_unscored(scored: Sequence[Result], suite: Suite) -> dict[str, dict[str, int]]:

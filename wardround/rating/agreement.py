@@ -2,7 +2,8 @@
 
 import random
 from collections import Counter, defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -16,7 +17,7 @@ from wardround.rating.marks import Mark, marks_of_runs
 from wardround.rating.scales import Name, scale_of
 from wardround.store.recorded_run import RecordedRun
 from wardround.tables.ai_hospital import ERROR_TITLES, error_type
-from wardround.tables.table import SPREAD, Column, Table, measured
+from wardround.tables.table import P_VALUE, SPREAD, Column, Table, measured
 
 _RESAMPLES, _SEED = 500, 20_240_607
 
@@ -96,13 +97,17 @@ def _means(scale: Name, votes: Mapping[str, Votes]) -> Table:
 
 
 def agreement_table(votes: Mapping[str, Answers], name: str, title: str, distance: str = "interval distance") -> Table:
-    """Return Krippendorff's alpha over items with several raters, with its interval, and how often all agreed."""
+    """Return Krippendorff's alpha over items with several raters, its interval over cases, and how often all agreed."""
     rows: list[dict[str, Any]] = []
     for question, by_item in votes.items():
         shared = [values for values in by_item.values() if len(values) > 1]
         if not shared:
             continue
-        low, high = resampled_interval(shared, alpha) or (None, None)
+        by_case: dict[str, list[Mapping[str, float | str]]] = defaultdict(list)
+        for item, values in by_item.items():
+            if len(values) > 1:
+                by_case[item[2]].append(values)
+        low, high = resampled_interval([*by_case.values()], lambda drawn: alpha([*chain(*drawn)])) or (None, None)
         unanimous = mean([float(len(set(values.values())) == 1) for values in shared])
         found = {"alpha": alpha(shared), "alpha_low": low, "alpha_high": high, "alike": unanimous}
         raters = {rater for values in shared for rater in values}
@@ -116,7 +121,7 @@ def agreement_table(votes: Mapping[str, Answers], name: str, title: str, distanc
         Column("raters", "Raters"),
         Column("items", "Items"),
     ]
-    note = f"Krippendorff's alpha ({distance}) over items with two or more raters; percentile bootstrap over items."
+    note = f"Krippendorff's alpha ({distance}) over items with two or more raters; percentile bootstrap over cases."
     return Table(name, title, columns, rows, [note])
 
 
@@ -149,11 +154,25 @@ def _beside_scores(runs: Sequence[RecordedRun], scale: Name, votes: Mapping[str,
         Column("rho", "Rho"),
         Column("low", "From", "95 % interval"),
         Column("high", "To", "95 % interval"),
-        Column("p", "p", form=".3f"),
+        Column("p", "p", form=P_VALUE),
         Column("n", "Items"),
     ]
-    note = "Spearman's correlation of people's mean rating with the score in the run, whichever judge or rule gave it."
-    return Table("beside_scores", "People's ratings compared with the runs' scores", columns, rows, [note])
+    notes = [
+        "Spearman's correlation of people's mean rating with the score in the run, whichever judge or rule gave it.",
+        *repeated_notes(item for by_item in votes.values() for item in by_item),
+    ]
+    return Table("beside_scores", "People's ratings compared with the runs' scores", columns, rows, notes)
+
+
+def repeated_notes(items: Iterable[Key]) -> list[str]:
+    """Warn of correlations over several answers to one case, from several runs or epochs."""
+    answers = {*items}
+    if len(answers) == len({case for _, _, case, _ in answers}):
+        return []
+    return [
+        "Correlations take every answer as independent, also those of one case in several runs or epochs: their "
+        "intervals are too narrow and their p too small. Compare them with those of a single run."
+    ]
 
 
 def disagreements(votes: Mapping[str, Answers]) -> Table:

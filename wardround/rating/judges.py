@@ -19,7 +19,7 @@ from scoring.metrics.statistics import Ends, estimate
 from wardround.analysis.rescoring import rescore
 from wardround.config.cast import patients_side
 from wardround.config.experiment import ConfigurationError, judging_roles
-from wardround.rating.agreement import agreement_table, left_out, people_of, votes_of
+from wardround.rating.agreement import agreement_table, left_out, people_of, repeated_notes, votes_of
 from wardround.rating.items import Key
 from wardround.rating.marks import FILE, read_marks
 from wardround.rating.scales import Name
@@ -28,7 +28,7 @@ from wardround.report.course import dialogue_of
 from wardround.store.recorded_run import RecordedRun
 from wardround.store.run_directory import Result
 from wardround.tables.scores import score_form
-from wardround.tables.table import SPREAD, Column, Table, measured
+from wardround.tables.table import P_VALUE, SPREAD, Column, Table, measured
 
 _log = logging.getLogger(__name__)
 
@@ -206,13 +206,14 @@ def _judges_table(found: Judgements, people: Marks) -> Table:
     for part, group in (("people", "Rank correlation with people"), ("length", "Rank correlation with length")):
         if part == "length" or people:
             columns += [Column(part, "rho", group), Column(f"{part}_low", "from", group)]
-            columns += [Column(f"{part}_high", "to", group), Column(f"{part}_p", "p", group, ".3f")]
+            columns += [Column(f"{part}_high", "to", group), Column(f"{part}_p", "p", group, P_VALUE)]
             columns += [Column(f"{part}_n", "n", group)]
     notes = [
         "Length: number of characters judged. Better answers may be longer, so compare a judge's correlation with that "
         "of people or of other judges.",
         f"{AS_RUN}: the judge of the run itself. {PANEL}: the mean of all judges.",
         f"{SPREAD}.",
+        *repeated_notes(one.key for one in found.answers),
     ]
     if not people:
         notes.append(
@@ -247,7 +248,7 @@ def _self_preference(found: Judgements, people: Marks) -> Table:
         Column("score", "Score", key=True),
         Column("gain", "Own family's gain", form=f"+{found.form}", mean=True),
         Column("gain_n", "Cases"),
-        Column("p", "p", form=".3f"),
+        Column("p", "p", form=P_VALUE),
     ]
     note = (
         "How much more a judge gives to doctors of its own family than people and judges of other families do, minus "

@@ -8,11 +8,11 @@ from typing import Any
 
 from scoring.metrics.samples import over_cases
 from scoring.metrics.statistics import INTERVALS
-from wardround.analysis.paired import Difference, differences, margin_of, paired_scores, unlike
+from wardround.analysis.paired import Difference, differences, margin_of, p_with_failures, paired_scores, unlike
 from wardround.config.experiment import ConfigurationError, flat
 from wardround.store.recorded_run import RecordedRun
 from wardround.tables.scores import AS_WRONG, judge_notes, offline_notes, score_form, unscored_notes
-from wardround.tables.table import Column, Table, measured
+from wardround.tables.table import P_VALUE, Column, Table, measured
 
 # Where scores should move without one of the three characteristics: the arrows of MedChain's Table 4.
 EXPECTED = {"workflow.personalized": "down", "workflow.sequential": "up", "workflow.interactive": "up"}
@@ -28,7 +28,8 @@ def build_contrasts(runs: Sequence[RecordedRun]) -> list[Table]:
     notes = [
         "Means and differences are over the cases that both runs scored; an average is the mean of the columns' means, "
         "and a paper's average has no value if the runs share no case of one of its columns. p: paired "
-        "permutation test, Holm-corrected over the columns of the pair; averages are corrected separately."
+        "permutation test, Holm-corrected over the columns of the pair; averages are corrected separately. Intervals "
+        "are not corrected."
     ]
     form = ".2f"
     for setting, first, run in pairs(runs):
@@ -58,7 +59,7 @@ def build_contrasts(runs: Sequence[RecordedRun]) -> list[Table]:
         Column("baseline", "Before", form=form, mean=True),
         Column("value", "After", form=form, mean=True),
         Column("difference", "Difference", form=f"+{form}", mean=True),
-        Column("p", "p", form=".3f"),
+        Column("p", "p", form=P_VALUE),
         Column("cases", "Cases"),
     ]
     if any("expected" in row for row in rows):
@@ -108,6 +109,7 @@ def _value(run: RecordedRun, setting: str) -> str:
     return str(found).lower() if isinstance(found, bool) else str(found) or "(empty)"
 
 
+_LEVEL = 0.05  # p below it is called significant
 _TESTS = {
     "p": "p",
     "p_holm": "p (Holm)",
@@ -227,7 +229,8 @@ def _notes(runs: Sequence[RecordedRun], rows: Sequence[Mapping[str, Any]], margi
     margins = {found for name in suite.titles if (found := margin_of(suite, name, margin)) is not None}
     notes = [
         "Differences are paired over the cases that both runs scored; an average is the mean of the columns' mean "
-        f"differences. Intervals: {'; '.join([*used, 'none where all differences are equal'])}.",
+        f"differences. Intervals: {'; '.join([*used, 'none where all differences are equal'])}; each is for its "
+        "difference alone, not corrected.",
         "p: paired permutation test of the mean difference. Holm's correction and the false discovery rate (FDR) cover "
         "the columns of all runs together; averages are corrected separately.",
         "needed: cases needed to detect a difference of this size with 80 % power (two-sided test at 5 %).",
@@ -235,7 +238,22 @@ def _notes(runs: Sequence[RecordedRun], rows: Sequence[Mapping[str, Any]], margi
     if margins:
         listed = ", ".join(f"{each:g}" for each in sorted(margins))
         notes.append(f"p (TOST): equivalence test, small if the difference lies within ± {listed} (--margin).")
-    return [*notes, *_settings(runs), *unlike(runs), *judge_notes(runs)]
+    notes += _failure_notes(runs, rows)
+    return [*notes, *_settings(runs), *unlike(runs), *unscored_notes(runs, suite), *judge_notes(runs)]
+
+
+def _failure_notes(runs: Sequence[RecordedRun], rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    """Name the differences that are significant only as long as failed cases are left out."""
+    if not any(run.failed_as_wrong for run in runs):
+        return
+    p_values = [p for each in p_with_failures(runs) for p in each.values()]
+    lost = [
+        f"{row['score']} of {row['run']} ({p:.3g})"
+        for row, p in zip(rows, p_values, strict=True)
+        if p is not None and row["p_holm"] is not None and row["p_holm"] < _LEVEL <= p
+    ]
+    if lost:
+        yield f"p (Holm) is 0.05 or more if failed cases count as wrong: {', '.join(lost)}."
 
 
 def _settings(runs: Sequence[RecordedRun]) -> Iterator[str]:

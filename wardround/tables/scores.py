@@ -8,7 +8,7 @@ from scoring.floors import DIALOGUE_FLOORS, answerable
 from scoring.metrics.statistics import INTERVALS, Estimate
 from wardround.analysis import summary
 from wardround.analysis.floors import FILE, KINDS, OFFLINE, Floors, floors_of
-from wardround.analysis.paired import differences
+from wardround.analysis.paired import differences, p_with_failures
 from wardround.config.experiment import judging_roles
 from wardround.store.recorded_run import RecordedRun
 from wardround.tables.figures import draw_scores
@@ -32,7 +32,11 @@ def build(runs: Sequence[RecordedRun]) -> list[Table]:
 def _suite_table(runs: Sequence[RecordedRun], suite: Suite, name: str) -> Table:
     # For each run, the p value of every score's paired difference to the first run, Holm-corrected over all.
     found = differences(runs) if len(runs) > 1 else []
-    tested = [{}, *({name: one.p_holm for name, one in each.items()} for each in found)]
+    tested: list[dict[str, float | None]] = [{}, *({name: one.p_holm for name, one in each.items()} for each in found)]
+    if found and any(run.failed_as_wrong for run in runs):
+        # What is marked must differ both over the cases that both scored and with failed cases as wrong.
+        for each, with_failures in zip(tested[1:], p_with_failures(runs), strict=True):
+            each |= {name: max(p, with_failures[name] or p) for name, p in each.items() if p is not None}
     rows: list[dict[str, Any]] = []
     bounds: dict[int, int] = {}
     for place, run in enumerate(runs):
@@ -61,11 +65,17 @@ def floors_table(floors: Floors, suite: Suite) -> Table:
 
 def _columns(suite: Suite) -> list[Column]:
     form = score_form(suite)
+    unranked = {*suite.neither, *_of_unknown_direction(suite)}
     scores = [
-        Column(score, title, form=form, mean=True, ranked=score not in suite.neither, ends=suite.ends_of(score))
+        Column(score, title, form=form, mean=True, ranked=score not in unranked, ends=suite.ends_of(score))
         for score, title in suite.titles.items()
     ]
     return [Column("run", "Run", key=True), *scores, Column("scored", "Scored"), Column("failed", "Failed")]
+
+
+def _of_unknown_direction(suite: Suite) -> list[str]:
+    """Return the metrics of plug-ins of which lower may be better: those that no average counts."""
+    return [metric.name for metric in suite.own_metrics if not metric.averaged]
 
 
 def _floor_rows(runs: Sequence[RecordedRun], suite: Suite) -> tuple[list[dict[str, Any]], list[str]]:
@@ -114,11 +124,14 @@ def _notes(runs: Sequence[RecordedRun], suite: Suite) -> list[str]:
         f"{SPREAD}. Intervals: {'; '.join(words for how, words in INTERVALS.items() if how in used) or 'none'}."
     )
     if len(runs) > 1:
+        own = _of_unknown_direction(suite)
         with_bounds = ", both also with failed cases as wrong" * any(run.failed_as_wrong for run in runs)
+        unmarked = f" ({', '.join(suite.metrics[name].title for name in own)}: unmarked, as lower may be better)"
         notes.append(
-            f"Bold: highest; underlined: second highest of three or more{with_bounds}. "
+            f"Bold: highest; underlined: second highest of three or more{with_bounds}{unmarked * bool(own)}. "
             f"*, **: differs from {runs[0].name} with p < 0.05, p < 0.01 "
-            "(paired permutation test over the cases that both have, Holm-corrected over the columns of all runs)."
+            "(paired permutation test over the cases that both have, Holm-corrected over the columns of all runs"
+            f"{', the larger of p without and with failed cases as wrong' * any(run.failed_as_wrong for run in runs)})."
         )
     if any(run.failed_as_wrong for run in runs):
         notes.append(f"{AS_WRONG.strip(', ').capitalize()}: {summary.WHAT_FAILED}.")

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 NOTHING = "-"
+P_VALUE = "p"  # the form of p values: three decimals, but a very small one is not shown as 0
 SPREAD = "±: half-width of the 95 % interval; an asymmetric interval is given by its ends in brackets"
 _LEVELS = ((0.01, "**"), (0.05, "*"))  # the marks of p values below a level
 _NUMBER = re.compile(r"[-+±<>≤≥$]? ?\.?\d")
@@ -182,6 +183,8 @@ def _as_text(value: Any, form: str) -> str:
 
 def _format_number(number: float, form: str) -> str:
     """Format a number; what rounds to zero has no minus sign."""
+    if form == P_VALUE:
+        return "<0.001" if number < 0.0005 else f"{number:.3f}"
     sign = form[: form.startswith("+")]
     return f"{number:{sign}z{form.removeprefix('+')}}"
 

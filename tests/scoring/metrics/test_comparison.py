@@ -88,6 +88,18 @@ def test_wilcoxon_is_that_of_scipy(differences: list[float]) -> None:
     assert wilcoxon_p([]) is None
 
 
+@pytest.mark.parametrize(("differing", "p"), [(2, 0.5), (3, 0.25), (4, 0.125), (5, 0.0625), (6, 0.03125)])
+def test_a_few_that_differ_among_many_equal_cases_are_tested_exactly(differing: int, p: float) -> None:
+    differences = [1.0] * differing + [0.0] * 40
+    assert permutation_p(differences) == pytest.approx(p) and wilcoxon_p(differences) == pytest.approx(p)
+
+
+@settings(deadline=None, max_examples=30)
+@given(st.lists(st.integers(-3, 3).map(float), min_size=2, max_size=8).filter(any), st.integers(0, 40))
+def test_equal_cases_never_change_the_permutation_test(differences: list[float], equal: int) -> None:
+    assert permutation_p(differences + [0.0] * equal) == pytest.approx(exact_permutation_p(differences))
+
+
 def test_holm_by_hand() -> None:
     assert holm({"a": 0.01, "b": 0.04, "c": 0.03, "none": None}) == pytest.approx(
         {"a": 0.03, "c": 0.06, "b": 0.06, "none": None}

@@ -81,8 +81,20 @@ def test_cases_that_only_one_run_has_or_that_failed_in_one_are_named(tmp_path: P
     one, two = runs(tmp_path, one=dict.fromkeys(["a", "b", "c"], scores), two={"a": scores, "b": None, "d": scores})
     first, second = unlike([one, two])
     assert "1 of one and 1 of two are left out" in first
-    assert "1 case failed in one of them" in second
+    assert second == "two and one: without 1 case that failed in one of them."
     assert unlike([one, one]) == []
+
+
+def test_cases_that_failed_in_both_runs_are_told_from_those_that_failed_in_one(tmp_path: Path) -> None:
+    scores: dict[str, float | None] = {COLUMNS[0]: 1.0}
+    one, two = runs(
+        tmp_path,
+        one={"a": scores, "b": None, "c": None, "d": None},
+        two={"a": scores, "b": None, "c": None, "d": scores},
+    )
+    assert unlike([one, two]) == [
+        "two and one: without 1 case that failed in one of them and 2 cases that failed in both."
+    ]
 
 
 def test_cases_of_which_an_epoch_failed_in_one_run_are_counted(tmp_path: Path) -> None:

@@ -42,6 +42,19 @@ def test_scores_mark_the_best_and_what_differs_from_the_first_run(tmp_path: Path
     assert any("low with p < 0.05" in note for note in table.notes)
 
 
+def test_a_metric_of_ones_own_is_unmarked_as_lower_may_be_better(tmp_path: Path) -> None:
+    one, other = (graded("a", grade) for grade in (1.0, 3.0))
+    for result in (one, other):
+        result.scores["needless"] = result.scores["diagnosis"]
+    runs = runs_of(tmp_path, low=[one], high=[other])
+    with suites_given_back():
+        metric("needless", suite="mvme")(lambda case, answers: None)
+        (table,) = scores.build(runs)
+        best = [shown(table, place)["needless"].best for place in (0, 1)]
+    assert best == [False, False] and shown(table, 1)["diagnosis"].best
+    assert any("Needless: unmarked, as lower may be better" in note for note in table.notes)
+
+
 def test_the_second_of_three_is_underlined_and_neither_the_lower_of_two_nor_a_bound(tmp_path: Path) -> None:
     failed = Result(case_id="b", epoch=0, termination="internal_error", scores={})
     three = {"one": [graded("a", 1.0)], "two": [graded("a", 2.0)], "three": [graded("a", 4.0), failed]}

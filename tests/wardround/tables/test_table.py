@@ -11,7 +11,7 @@ from scoring.metrics.statistics import Estimate
 from tests.support.hostile import FORMULAS, LATEX, TERMINAL, obeyed
 from wardround.report.pages import environment
 from wardround.tables.latex import as_latex, escape
-from wardround.tables.table import Column, Table, as_markdown, measured, of_numbers
+from wardround.tables.table import P_VALUE, Column, Table, as_markdown, measured, of_numbers
 from wardround.tables.terminal import print_rows, print_table
 
 MEAN = Estimate(mean=0.5, se=0.1, ci95=(0.3, 0.64), n=8)
@@ -64,6 +64,11 @@ def marked(bounds: dict[int, int], *means: float | None) -> str:
     columns = [Column("score", "Score", mean=True, ranked=True)]
     table = Table("t", "t", columns, rows, beside=[*bounds.values()], bounds=bounds)
     return "".join("b" if cell.best else "s" if cell.second else "." for (cell,) in table.lines)
+
+
+def test_a_very_small_p_is_not_shown_as_0() -> None:
+    table = Table("t", "T", [Column("p", "p", form=P_VALUE)], [{"p": 0.0001}, {"p": 0.0006}, {"p": 1.0}, {"p": None}])
+    assert [line[0].text for line in table.lines] == ["<0.001", "0.001", "1.000", "-"]
 
 
 def test_the_best_row_is_marked_only_if_it_is_best_with_failed_cases_as_wrong_too() -> None:

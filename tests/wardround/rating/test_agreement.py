@@ -1,0 +1,28 @@
+"""Agreement over several answers to one case, from several runs or epochs."""
+
+from random import Random
+
+from wardround.rating.agreement import agreement_table, repeated_notes
+from wardround.rating.items import Key
+
+CASES = range(12)
+
+
+def votes(epochs: int) -> dict[Key, dict[str, float]]:
+    """Two raters who give every epoch of a case the same marks."""
+    draw = Random(4)
+    marks = [
+        {"one": float(first), "two": float(first + draw.choice((0, 0, 1)))} for first in draw.choices(range(4), k=12)
+    ]
+    return {("run", "", f"c{case}", epoch): marks[case] for case in CASES for epoch in range(epochs)}
+
+
+def test_repeated_answers_to_a_case_do_not_make_the_agreement_look_surer() -> None:
+    once, thrice = (agreement_table({"q": votes(epochs)}, "a", "A").rows[0] for epochs in (1, 3))
+    width, repeated = (row["alpha_high"] - row["alpha_low"] for row in (once, thrice))
+    assert (once["items"], thrice["items"]) == (12, 36) and repeated > 0.9 * width > 0
+
+
+def test_correlations_over_several_answers_to_a_case_come_with_a_warning() -> None:
+    assert repeated_notes(votes(1)) == []
+    assert "too narrow" in repeated_notes(votes(2))[0]

@@ -1,0 +1,47 @@
+"""What ``wardround compare`` says about the cases behind its differences."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from tests.support.recorded_runs import write_run
+from wardround.store.recorded_run import find_runs
+from wardround.store.run_directory import Result
+from wardround.tables import scores
+from wardround.tables.differences import differences_table
+
+
+def test_a_comparison_says_why_a_column_has_fewer_cases_than_the_runs(tmp_path: Path) -> None:
+    reason = "judge failed: unparseable_answer"
+    results = [
+        Result(case_id="a", epoch=0, termination="completed", scores={"examination": 1.0}),
+        Result(case_id="b", epoch=0, termination="completed", scores={}, unscored={"examination": f"{reason}: x"}),
+    ]
+    runs = find_runs([write_run(tmp_path / name, results, graph="clinical_workflow") for name in ("one", "two")])
+    assert f"Examination: 1 of 2 not scored ({reason})." in differences_table(runs, None).notes
+
+
+def run_of(folder: Path, grades: Sequence[float | None]) -> Path:
+    """Write a run with these grades, one per case; None failed."""
+    results = [
+        Result(
+            case_id=f"c{case:02}",
+            epoch=0,
+            termination="model_error" if grade is None else "completed",
+            scores={} if grade is None else {"diagnosis": grade},
+        )
+        for case, grade in enumerate(grades)
+    ]
+    return write_run(folder, results, graph="clinical_workflow")
+
+
+def test_a_run_that_fails_where_it_would_be_wrong_does_not_look_better(tmp_path: Path) -> None:
+    steady, better = run_of(tmp_path / "steady", [0.5] * 24), run_of(tmp_path / "better", [1.0] * 24)
+    failing = run_of(tmp_path / "failing", [1.0, None] * 12)
+    runs = find_runs([steady, failing])
+    table = differences_table(runs, None)
+    diagnosis = next(row for row in table.rows if row["score"] == "Diagnosis")
+    assert diagnosis["p_holm"] < 0.001
+    said = "p (Holm) is 0.05 or more if failed cases count as wrong: Diagnosis of failing (1), Average of failing (1)."
+    assert said in table.notes
+    (marked,), (sound,) = scores.build(runs), scores.build(find_runs([steady, better]))
+    assert marked.rows[1]["diagnosis_p"] == 1 and sound.rows[1]["diagnosis_p"] < 0.001
