@@ -49,10 +49,13 @@ class Team(Strict):
     experts: Panel = Field(min_length=1, max_length=MOST_EXPERTS, description="The members, with the leader first.")
 
 
+Proposed = Annotated[list[NonEmpty], Field(description="The answer as a list, in the terms of the question.")]
+
+
 class Conclusion(Strict):
     """A proposal that sums up a text; base of analyses and reports."""
 
-    proposal: list[NonEmpty] = Field(description="The answer as a list, in the terms of the question.")
+    proposal: Proposed
 
     def proposed(self, language: Language) -> str:
         """Return the proposal as a prompt shows it."""
