@@ -189,6 +189,17 @@ def test_an_expert_who_is_recruited_again_is_asked_once() -> None:
     assert len(server.requests) == 2
 
 
+def test_of_too_many_experts_the_first_are_asked_after_one_repair() -> None:
+    """As Qwen2.5 named five for the options in place of two, twice."""
+    panel = [{"domain": domain, "focus": ""} for domain in ("A", "B", "C", "D", "E", "F", "G")]
+    with FakeServer(answer=lambda request: {"experts": panel}) as server:
+        result = run("medagents", models={"recruiter": f"openai:any@{server.base_url}"})
+    analysts = [call.id for call in calls(result, "expert") if "/analysis" in call.id]
+    assert len(analysts) == 5 + 2
+    mosts = [request.schema["properties"]["experts"]["maxItems"] for request in server.requests if request.schema]
+    assert mosts == [5, 5, 2, 2]
+
+
 @pytest.mark.parametrize("language", ["en", "zh"])
 @pytest.mark.parametrize(("strategy", "found"), [("medagents", "low"), ("mdagents", "moderate"), ("mdagents", "high")])
 def test_what_one_model_said_stands_in_anothers_prompt_only_as_marked_data(
