@@ -13,7 +13,7 @@ from langchain_core.messages import AIMessage, HumanMessage
 from llm import repetition
 from llm.cache import CachedAnswer, ResponseCache, open_cache
 from llm.chat import ChatClient, Reply, chat_client
-from llm.errors import AnswerError, ContextLengthError
+from llm.errors import LONGER, AnswerError, ContextLengthError, NoRoomError
 from llm.faults import what_is_wrong
 from llm.journal import failed_before
 from llm.limits import Account
@@ -152,6 +152,9 @@ async def _answer(
         messages = [*messages, AIMessage(shown), HumanMessage(told)]
     if accepted is not None:
         return accepted
+    if reply.full:
+        why = what_is_wrong(wrong)
+        raise NoRoomError(f"the prompt leaves too little room for an answer ({why}); {LONGER}") from wrong
     even = {0: "", 1: ", even after a repair"}.get(repairs, f", even after {repairs} repairs")
     is_short = reply.cut and not isinstance(wrong, LoopError)  # more room would not end a loop
     room = "; raise max_tokens, or the context length of the server" if is_short else ""

@@ -10,7 +10,7 @@ from cases.vocabulary import Language
 from llm.answering import Taken, answer_from_cache, answer_from_model, keep_in_cache
 from llm.asked import Asked
 from llm.context_window import RECALLED, RETRIED_AT, fitted, without_recalled
-from llm.errors import LONGER, AskError, ContextLengthError
+from llm.errors import LONGER, AskError, ContextLengthError, NoRoomError
 from llm.events import tell
 from llm.faults import what_is_wrong
 from llm.journal import is_kept, note, note_cancelled, replayed, with_earlier_tries
@@ -72,7 +72,7 @@ async def ask(
         try:
             answer = await _answered(asked, view, question, call, taken)
         except AskError as error:
-            if isinstance(error, ContextLengthError):
+            if isinstance(error, ContextLengthError | NoRoomError):
                 most = RETRIED_AT * asked.size(view)
                 if fitted(view, asked.size, most)[1]:
                     continue

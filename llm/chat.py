@@ -48,12 +48,16 @@ _INVALID_REPLY = (IndexError, KeyError, TypeError, AttributeError, UnicodeDecode
 
 @dataclass
 class Reply:
-    """A raw reply: text or tool arguments, and whether it is a refusal or cut off."""
+    """A raw reply: text or tool arguments, and whether it is a refusal or cut off.
+
+    ``full``: it was cut off before `max_tokens`, so the model's context is full.
+    """
 
     text: str
     form: str = ""  # in which it was requested
     refused: bool = False
     cut: bool = False
+    full: bool = False
     unseen: int = 0  # pictures that were left out because the server takes none
 
 
@@ -132,9 +136,20 @@ class ChatClient:
                 refusals[form], forms = "ignored", lesser
                 continue
             self.forms.remember(question.name, refusals)
-            refused, unseen = is_declined(message), question.pictures * self.forms.blind
-            return Reply(text_of(message), form, refused=refused, cut=is_cut_off(message), unseen=unseen)
+            return Reply(
+                text_of(message),
+                form,
+                refused=is_declined(message),
+                cut=is_cut_off(message),
+                full=is_cut_off(message) and self._is_full(message, settings),
+                unseen=question.pictures * self.forms.blind,
+            )
         raise AssertionError("the last form either answers or raises")
+
+    def _is_full(self, message: AIMessage, settings: ModelSettings) -> bool:
+        most = self.block.max_tokens or settings.max_tokens or 0
+        usage = message.usage_metadata
+        return usage is not None and 0 < usage["output_tokens"] < most
 
     def _refused(self, why: str, error: Exception) -> RefusedError:
         return RefusedError(f"{self.spec.server} refuses all questions: {why} ({brief(error)})")

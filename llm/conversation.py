@@ -17,6 +17,7 @@ PLAIN_TEMPLATE = """\
 {% endif %}"""
 
 _OWN_LABEL = re.compile(r"^Physician:\s*")
+_ANY_LABEL = re.compile(r"^(?:System|Patient|Physician):\s*")
 _NEXT_LABEL = re.compile(r"(?:^|\n)(?:System|Patient|Physician):(?=\s|$)")
 
 
@@ -65,11 +66,16 @@ def source_tokens(tokenizer: Any, messages: Sequence[Message], limit: int) -> So
     return None
 
 
-def own_turn(tokenizer: Any, reply: str) -> str:
-    """Return a reply up to where a model goes on as the next speaker of the plain template, as untrained ones do."""
+def own_turn(tokenizer: Any, reply: str, *, instructed: bool) -> str:
+    """Return a reply up to where a model goes on as the next speaker of the plain template, as untrained ones do.
+
+    ``instructed``: whether it answers a prompt with instructions. It may then play anybody, the patient too, so the
+    label that it begins with is its own; in a plain conversation it is the physician.
+    """
     if tokenizer.chat_template not in (None, PLAIN_TEMPLATE):
         return reply
-    return _NEXT_LABEL.split(_OWN_LABEL.sub("", reply))[0].strip()
+    own = _ANY_LABEL if instructed else _OWN_LABEL
+    return _NEXT_LABEL.split(own.sub("", reply))[0].strip()
 
 
 def _rendered(tokenizer: Any, system: Sequence[Message], turns: Sequence[Message]) -> list[int]:

@@ -36,6 +36,12 @@ class ContextLengthError(ModelError):
 LESS = "the request has more tokens than the account may use in a while; ask for a higher limit, or lower max_tokens"
 
 
+class NoRoomError(AnswerError):
+    """The model's context was full before its answer was complete, even after the repairs."""
+
+    reason = ContextLengthError.reason
+
+
 class RateError(ContextLengthError):
     """One request has more tokens than the account may use in a minute or a day: it never passes unless shortened."""
 

@@ -109,9 +109,9 @@ class LoadedModel:
                     sources.append((member, self._source(member.conversation, how)))
                 except ValueError as error:
                     member.reply = error
-            replies = self._replies([source for _, source in sources], how) if sources else []
-            for (member, _), reply in zip(sources, replies, strict=True):
-                member.reply = reply
+            written = self._written([source for _, source in sources], how) if sources else []
+            for (member, _), (read, row) in zip(sources, written, strict=True):
+                member.reply = self._result(member, read, row)
         except Exception as error:  # every caller gets the error
             for member in batch:
                 member.reply = member.reply or error
@@ -130,8 +130,8 @@ class LoadedModel:
             )
         return source.tokens
 
-    def _replies(self, sources: Sequence[list[int]], how: HfChat) -> list[ChatResult]:
-        """Return a reply to each source; with a seed, the same source always gets the same reply."""
+    def _written(self, sources: Sequence[list[int]], how: HfChat) -> list[tuple[int, list[int]]]:
+        """Return the length of each source and the tokens written; with a seed, a source always gets the same."""
         import torch
 
         longest = how.max_tokens or self.longest_reply
@@ -155,13 +155,15 @@ class LoadedModel:
                 pad_token_id=padding,
                 **sampling,
             )[:, width:]
-        return [self._result(len(source), row, longest) for source, row in zip(sources, written.tolist(), strict=True)]
+        return [(len(source), row) for source, row in zip(sources, written.tolist(), strict=True)]
 
-    def _result(self, read: int, row: list[int], longest: int) -> ChatResult:
+    def _result(self, member: _Request, read: int, row: list[int]) -> ChatResult:
+        longest = member.how.max_tokens or self.longest_reply
         written = row[: next((place + 1 for place, token in enumerate(row) if token in self.ends), len(row))]
         usage = {"input_tokens": read, "output_tokens": len(written), "total_tokens": read + len(written)}
         reply = self.tokenizer.decode(written, skip_special_tokens=True).strip()
-        own = own_turn(self.tokenizer, reply)
+        instructed = any(message.role == "system" for message in member.conversation)
+        own = own_turn(self.tokenizer, reply, instructed=instructed)
         message = AIMessage(
             own,
             usage_metadata=usage,

@@ -18,6 +18,7 @@ _IN_A_ROW = re.compile(r"(.{1,120}?)\1{5,}", re.DOTALL)  # six or more copies in
 _PART = 20  # characters; any loop longer than LONGEST_ECHO contains such a part of the text, and its next copy
 _KEYWORDS = ("additionalProperties", "minItems", "minLength", "uniqueItems")  # never words of an answer
 _TYPES = ("string", "array", "object", "integer", "number", "boolean", "null", "properties", "required", "items")
+_OF_FORMS = ("the", "description", "text", "value", "name", "field", "list", "answer")  # added to a field's name
 # The marks that fence material and schemas in our prompts, complete or begun.
 _FENCES = re.compile(r"</?data\b(?: ?name=)?(?: ?\"[^\"]*\"?)?>?|```\w*", re.IGNORECASE)
 _BRACKETS = re.compile(r"[\s\[\]{}\",:]+")  # what remains of an empty form
@@ -41,9 +42,9 @@ class EchoError(ValueError):
 def without_loops(reply: str, *, cut: bool = False) -> str:
     """Cut a reply where it only repeats itself; in a JSON object, each text separately.
 
-    ``cut``: whether the limit of tokens cut it off. If that is low, a loop is short.
+    ``cut``: whether the limit of tokens cut it off. If that is low, a loop is short, and it goes on to the end.
     """
-    return _map_reply(reply, partial(_cut, longest=_LONGEST_AT_THE_LIMIT if cut else LONGEST_ECHO))
+    return _map_reply(reply, partial(_cut, at_the_limit=cut))
 
 
 def without_fences(reply: str) -> str:
@@ -62,15 +63,26 @@ def names_in(schema: Mapping[str, Any], headings: Iterable[str]) -> frozenset[st
 def without_names(reply: str, names: Set[str], schema: Mapping[str, Any]) -> str:
     """Empty each text of a reply that is only a name of the schema or of the prompt's material.
 
-    An identifier with such a name in it ("symptoms_description") is one too, unless it is a term of a closed list.
+    An identifier that is made up of such a name and words of the form ("symptoms_description") is one too, unless it is
+    a term of a closed list; one that says something of its own is not ("type_2_diabetes").
     """
 
     def is_name(text: str) -> bool:
         words = _bare(text)
-        made_of = words.split("_") if " " not in words else []
-        return words in names or (len(made_of) > 1 and not names.isdisjoint(made_of) and words not in _terms_in(schema))
+        made_of = set(words.split("_")) if " " not in words else set()
+        if words in names or len(made_of) < 2 or names.isdisjoint(made_of) or words in _terms_in(schema):
+            return words in names
+        return made_of <= {"", *_OF_FORMS, *_words_of(schema), *" ".join(names).split()}
 
     return _map_reply(reply, lambda text: "" if is_name(text) else text)
+
+
+def _words_of(schema: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the words of the schema's descriptions."""
+    for node in nodes(schema):
+        described = node.get("description") if isinstance(node, dict) else None
+        if isinstance(described, str):
+            yield from _bare(described).split()
 
 
 def _terms_in(schema: Mapping[str, Any]) -> set[str]:
@@ -155,7 +167,8 @@ def _bare(text: str) -> str:
     return " ".join(_WORD.findall(text.casefold()))
 
 
-def _cut(text: str, longest: int) -> str:
+def _cut(text: str, at_the_limit: bool) -> str:
+    longest = _LONGEST_AT_THE_LIMIT if at_the_limit else LONGEST_ECHO
     if len(text) <= longest:
         return text
     seen, again = set[str](), list[str]()
@@ -167,22 +180,32 @@ def _cut(text: str, longest: int) -> str:
         # that was as the first but for its end ("planned for Friday") is no loop: little in it stands twice.
         loops = before - end > longest and 2 * len(set(again)) <= len(again)
         is_last = start == len(text)
-        if sentence not in seen and not (is_last and _begins_one_of(seen, sentence, _BOUNDED if loops else 1.0)):
+        known = sentence if sentence in seen else None
+        if known is None and is_last:
+            known = _begun(chain(again, seen), sentence, _BOUNDED if loops else 1.0)
+        if known is None:
             end = start
             again.clear()
         else:
-            again.append(sentence)
+            again.append(known)
         seen.add(sentence)
-    if len(text) - end > longest:
+    # Something short is said a second time by people too, also just before the limit.
+    if len(text) - end > (longest if 2 * len(set(again)) <= len(again) else LONGEST_ECHO):
         return text[:end].strip()
-    found = _IN_A_ROW.search(text) if _has_repetition(text) else None
-    return text[: found.end(1)].strip() if found and len(found[0]) > longest else text
+    rows = _IN_A_ROW.finditer(text) if _has_repetition(text) else ()
+    found = next((row for row in rows if len(row[0]) > (longest if _ends_with(text, row) else LONGEST_ECHO)), None)
+    return text[: found.end(1)].strip() if found else text
 
 
-def _begins_one_of(seen: Set[str], sentence: str, share: float) -> bool:
-    """Whether this share of a sentence, from its start, is the beginning of an earlier one."""
+def _begun(seen: Iterable[str], sentence: str, share: float) -> str | None:
+    """Return the earlier sentence that begins like this share of a sentence, from its start; None if none does."""
     begun = sentence[: ceil(share * len(sentence))]
-    return any(other.startswith(begun) for other in seen)
+    return next((other for other in seen if other.startswith(begun)), None)
+
+
+def _ends_with(text: str, row: re.Match[str]) -> bool:
+    """Whether nothing but the beginning of another copy follows copies in a row."""
+    return row[1].startswith(text[row.end() :])
 
 
 def _has_repetition(text: str) -> bool:

@@ -1,9 +1,9 @@
 """What passes between the experts of MedAgents and MDAgents: analyses, messages, reports, and counters."""
 
 from dataclasses import dataclass
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, Field
+from pydantic import AfterValidator, Field, ValidationInfo
 
 from cases.strict import NonEmpty, Strict
 from cases.vocabulary import Language
@@ -33,6 +33,17 @@ def each_once(experts: list[Expert]) -> list[Expert]:
     return list({(expert.domain.casefold(), expert.focus.casefold()): expert for expert in experts}.values())
 
 
+def at_most(most: int) -> tuple[Any, Any]:
+    """Make the annotations of a list of so many entries at most: further ones go back once, and are then left out."""
+
+    def first(entries: list[Any], info: ValidationInfo) -> list[Any]:
+        if len(entries) > most and (info.context or {}).get("closed") is not False:
+            raise ValueError(f"{len(entries)} are too many; at most {most} are allowed")
+        return entries[:most]
+
+    return AfterValidator(first), Field(json_schema_extra={"maxItems": most})
+
+
 Panel = Annotated[list[Expert], AfterValidator(each_once)]
 
 
@@ -46,13 +57,18 @@ class Team(Strict):
     """Specialists who write one report together; the first leads them."""
 
     purpose: NonEmpty = Field(description="What the team is to find out.")
-    experts: Panel = Field(min_length=1, max_length=MOST_EXPERTS, description="The members, with the leader first.")
+    experts: Annotated[Panel, *at_most(MOST_EXPERTS)] = Field(
+        min_length=1, description="The members, with the leader first."
+    )
+
+
+Proposed = Annotated[list[NonEmpty], Field(description="The answer as a list, in the terms of the question.")]
 
 
 class Conclusion(Strict):
     """A proposal that sums up a text; base of analyses and reports."""
 
-    proposal: list[NonEmpty] = Field(description="The answer as a list, in the terms of the question.")
+    proposal: Proposed
 
     def proposed(self, language: Language) -> str:
         """Return the proposal as a prompt shows it."""

@@ -9,6 +9,7 @@ from typing import Any
 from langgraph.runtime import Runtime
 from pydantic import Field
 
+from cases.strict import Strict
 from llm import Role
 from nodes.asking import ask_at_stage
 from nodes.context import Context
@@ -21,9 +22,9 @@ from nodes.state.experts import (
     MOST_WEIGHING,
     Analysis,
     CaseView,
-    Conclusion,
     Expert,
     PanelState,
+    Proposed,
     Synthesis,
     case_view,
     earlier_reports,
@@ -36,10 +37,11 @@ from prompts import mark
 SEATS = MOST_EXPERTS + MOST_WEIGHING  # each may have a model of its own: `expert1`
 
 
-class AnalysisText(Conclusion):
-    """What the expert says."""
+class AnalysisText(Strict):
+    """What the expert says, in the order in which it is written: who proposes first argues for the proposal."""
 
     analysis: str = Field(description="What the findings mean from the view of this field; comes before the proposal.")
+    proposal: Proposed
 
 
 @dataclass(frozen=True)

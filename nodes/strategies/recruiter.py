@@ -2,10 +2,11 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from functools import cache
+from typing import Annotated, Any
 
 from langgraph.runtime import Runtime
-from pydantic import Field
+from pydantic import Field, create_model
 
 from cases.strict import Strict
 from cases.vocabulary import label
@@ -23,6 +24,7 @@ from nodes.state.experts import (
     Panel,
     PanelState,
     Team,
+    at_most,
     case_view,
 )
 from nodes.state.stage import Options, StageState
@@ -33,19 +35,19 @@ from prompts import load_words, mark
 class Experts(Strict):
     """The panel."""
 
-    experts: Panel = Field(min_length=1, max_length=MOST_EXPERTS)
+    experts: Annotated[Panel, *at_most(MOST_EXPERTS)] = Field(min_length=1)
 
 
 class Group(Strict):
     """Experts who discuss, and who of them reports to whom."""
 
-    experts: list[Member] = Field(min_length=1, max_length=MOST_EXPERTS)
+    experts: Annotated[list[Member], *at_most(MOST_EXPERTS)] = Field(min_length=1)
 
 
 class Teams(Strict):
     """The teams, in the order in which they work."""
 
-    teams: list[Team] = Field(min_length=1, max_length=MOST_TEAMS)
+    teams: Annotated[list[Team], *at_most(MOST_TEAMS)] = Field(min_length=1)
 
 
 @dataclass(frozen=True)
@@ -98,15 +100,14 @@ def in_order(members: Sequence[Member]) -> list[Member]:
     return [member.model_copy(update={"reports_to": superiors[seat]}) for seat, member in enumerate(members, start=1)]
 
 
-def _too_many(view: RecruiterView, panel: Experts) -> str | None:
-    if len(panel.experts) > view.most:
-        return f"experts: {len(panel.experts)} are too many; at most {view.most} are allowed"
-    return None
+@cache
+def _panel_of(most: int) -> type[Experts]:
+    """Return the answer type of a panel of so many experts."""
+    panel: Any = Annotated[Panel, *at_most(most)]
+    return create_model("Experts", __base__=Experts, __doc__=Experts.__doc__, experts=(panel, Field(min_length=1)))
 
 
-recruiter = Role(
-    "recruiter", "", "strategies/recruit", Experts, departments_of_similar_cases, check=_too_many, stages=STAGES
-)
+recruiter = Role("recruiter", "", "strategies/recruit", Experts, departments_of_similar_cases, stages=STAGES)
 group_recruiter = Role("recruiter", "", "strategies/form_group", Group, all_independent, stages=STAGES)
 team_recruiter = Role("recruiter", "", "strategies/form_teams", Teams, offline=assessment_and_review, stages=STAGES)
 
@@ -122,7 +123,7 @@ async def recruit_group(state: StageState, runtime: Runtime[Context], stage: Sta
     """Recruit the specialists of a stage's own group for the stage's decision (MedChain, 4.1.1)."""
     context = runtime.context
     view = RecruiterView(**vars(case_view(state, stage, context)), most=context.general_agents)
-    named = await ask_at_stage(recruiter, view, state, context, "experts")
+    named = await ask_at_stage(recruiter, view, state, context, "experts", answer=_panel_of(view.most))
     colon = mark("label", view.chart.language)
     return {"specialists": [colon.join(filter(None, (expert.domain, expert.focus))) for expert in named.experts]}
 
@@ -153,4 +154,5 @@ async def form_teams(state: PanelState, runtime: Runtime[Context], stage: Stage)
 
 async def _ask(role: Role[Any], state: PanelState, context: Context, stage: Stage, what: str, **more: Any) -> Any:
     view = RecruiterView(**{**vars(case_view(state, stage, context)), "most": MOST_EXPERTS, **more})
-    return await ask_at_stage(role, view, state, context, what)
+    answer = _panel_of(view.most) if role is recruiter else None
+    return await ask_at_stage(role, view, state, context, what, answer=answer)

@@ -20,9 +20,9 @@ from nodes.state.experts import (
     MOST_EXPERTS,
     Analysis,
     CaseView,
-    Conclusion,
     Expert,
     PanelState,
+    Proposed,
     Synthesis,
     case_view,
     earlier_reports,
@@ -41,10 +41,11 @@ class Assignments(Strict):
     tasks: list[NonEmpty] = Field(min_length=1, max_length=MOST_EXPERTS)
 
 
-class ReportText(Conclusion):
-    """What the report says."""
+class ReportText(Strict):
+    """What the report says, in the order in which it is written."""
 
     report: str = Field(description="Essential knowledge, what is common, what differs; comes before the proposal.")
+    proposal: Proposed
 
 
 @dataclass(frozen=True)

@@ -45,8 +45,8 @@ _ALIAS = re.compile(
 class DiagnosisGrade(Strict):
     """How near the diagnoses given are to those of the answer key: a judge's answer."""
 
+    reason: str = Field(description="What agrees and what does not; written before the level.")
     level: Level = Field(description="1 completely wrong, 2 mostly wrong, 3 partly right, 4 mostly right, 5 right.")
-    reason: str = Field(description="What agrees and what does not.")
 
     @property
     def score(self) -> float:

@@ -16,6 +16,7 @@ from graphs import clinical_workflow
 from graphs.clinical_workflow import build_clinical_workflow, clinical_workflow_by
 from graphs.contexts import ClinicalContext
 from graphs.strategies.decision import decision_by
+from llm.role import declared_roles
 from nodes.collaboration import director, intern
 from nodes.collaboration.director import Disputes
 from nodes.node import Node
@@ -186,6 +187,17 @@ def test_an_expert_who_is_recruited_again_is_asked_once() -> None:
     analysts = [call.id for call in calls(result, "expert") if "/analysis" in call.id]
     assert len(analysts) == 3 + 2  # of four, and of three of whom two at most may weigh the options
     assert len(server.requests) == 2
+
+
+def test_of_too_many_experts_the_first_are_asked_after_one_repair() -> None:
+    """As Qwen2.5 named five for the options in place of two, twice."""
+    panel = [{"domain": domain, "focus": ""} for domain in ("A", "B", "C", "D", "E", "F", "G")]
+    with FakeServer(answer=lambda request: {"experts": panel}) as server:
+        result = run("medagents", models={"recruiter": f"openai:any@{server.base_url}"})
+    analysts = [call.id for call in calls(result, "expert") if "/analysis" in call.id]
+    assert len(analysts) == 5 + 2
+    mosts = [request.schema["properties"]["experts"]["maxItems"] for request in server.requests if request.schema]
+    assert mosts == [5, 5, 2, 2]
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])
@@ -450,6 +462,18 @@ def test_where_no_list_is_closed_what_the_analyses_propose_is_weighed(monkeypatc
     changed(monkeypatch, domain_expert, "analyst", lambda view: said)
     _, for_options = calls(run("medagents"), "recruiter")
     assert "Silicosis" in words(for_options).partition("What can be answered")[2]
+
+
+def test_what_is_written_before_something_else_stands_before_it_in_the_form() -> None:
+    """A server's grammar lets a model write the fields of a form in its order only: reasons belong first."""
+    found = 0
+    for role in declared_roles().values():
+        order = list(role.answer.model_fields)
+        for name, field in role.answer.model_fields.items():
+            if told := re.search(r"(?:comes|written) before the (\w+)", field.description or ""):
+                assert order.index(name) < order.index(told[1]), (role.prompt, name)
+                found += 1
+    assert found >= 6
 
 
 # A graph is built for its strategy.

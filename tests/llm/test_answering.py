@@ -288,7 +288,8 @@ async def test_names_of_fields_and_types_are_asked_for_anew_by_the_names_of_the_
 
 @pytest.mark.parametrize(
     ("reason", "again"),
-    [("reason_description", True), ("The_Reason", True), ("blood_count", False), ("Reason_", True)],
+    [("reason_description", True), ("The_Reason", True), ("blood_count", False), ("Reason_", True)]
+    + [(said, False) for said in ("reason_unknown", "found_on_ultrasound", "kind_2_allergy")],
 )
 async def test_an_identifier_that_is_made_of_a_name_is_asked_for_anew(reason: str, again: bool) -> None:
     """As Gemma 3 270M described the symptoms of two patients: "symptoms_description"."""

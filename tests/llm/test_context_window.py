@@ -89,6 +89,30 @@ async def test_what_cannot_be_shortened_ends_as_context_length_and_is_not_sent_w
     assert (call.error or "").startswith("context_length: ")
 
 
+@pytest.mark.slow
+def test_a_prompt_that_leaves_no_room_for_the_answer_is_shortened_like_one_that_does_not_fit() -> None:
+    """llama.cpp's server takes such a prompt, and breaks off the answer once its context is full."""
+
+    def broken_off(request: ChatRequest) -> Fault | None:
+        return "cut_json" if request.model == "doctor" and "Other patients" in raw(request) else None
+
+    with FakeServer(answer=talkative, faults=broken_off) as server:
+        context = {"models": {"doctor": seats(server)["doctor"]}, "max_tokens": 500, "max_turns": 2, "repairs": 1}
+        result = consultation.invoke({"case": builtin("surgery-01")}, context=context)
+    asked = calls(result, "doctor")
+    assert [call.error for call in asked] == [None] * len(asked)
+    assert asked[0].left_out == {RECALLED: 3} and asked[0].attempts >= 3
+
+
+@pytest.mark.parametrize("max_tokens", [500, None])
+async def test_an_answer_that_never_has_room_ends_as_context_length(max_tokens: int | None) -> None:
+    with FakeServer(faults=["cut_json"] * 9) as server:
+        settings = ModelSettings(models={"default": spec(server)}, max_tokens=max_tokens)
+        told, call = await fail(settings, Exception)
+    reason, said = ("context_length", "too little room") if max_tokens else ("unparseable_answer", "raise max_tokens")
+    assert (call.error or "").startswith(f"{reason}: ") and said in told
+
+
 def test_only_what_may_be_left_out_is() -> None:
     view = View("A long report. " * 99)
     assert fitted(view, lambda view: tokens(view.report), 10) == (view, {})

@@ -145,6 +145,16 @@ def test_a_model_without_a_template_of_its_own_does_not_go_on_as_the_patient(
     assert reply.text == said and reply.response_metadata["finish_reason"] == ended
 
 
+@pytest.mark.parametrize("label", ["Patient:\n", "Patient: ", "Physician: ", ""])
+def test_a_model_without_a_template_that_plays_the_patient_may_say_so(
+    label: str, base: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    written = f"{label}Since a week.\nPhysician:\nAnd the fever?"
+    monkeypatch.setattr(load_model(str(base)).tokenizer, "decode", lambda *args, **options: written)
+    reply = model(base, max_tokens=5).invoke([SystemMessage("You play a patient."), HumanMessage("Your answer:")])
+    assert reply.text == "Since a week."
+
+
 def test_an_adapter_speaks_otherwise_than_its_base(base: Path, adapter: Path) -> None:
     said = [model(folder, max_tokens=12).invoke(TALK).text for folder in (base, adapter, adapter)]
     assert said[0] != said[1] == said[2]

@@ -71,6 +71,20 @@ def test_a_loop_that_the_limit_of_tokens_cut_off_is_shorter(reply: str, kept: st
     assert without_loops(reply) == reply and without_loops(reply, cut=True) == kept
 
 
+@pytest.mark.parametrize(
+    "reply",
+    [
+        "I take metoprolol in the morning with my food. On Sundays too. I take metoprolol in the morning with my fo",
+        f"Findings\n{'-' * 60}\nThe liver is normal. The spleen is nor",
+        "Heart: no abnormality was found. Lungs: no abnormality was found. Heart: no abnormality was found. Lungs: no",
+        "不痛不痒，也没有流血。昨天开始的。不痛不痒，也没有流血，不痛不痒，也没有流血。昨天开始的。不痛不痒，也没",
+        "He says: no, no, no, no, no, no, no, no, no, no, no, no, no, no, no, not again. Then he lay do",
+    ],
+)
+def test_the_limit_of_tokens_makes_no_loop_of_what_is_said_twice_or_long_before_it(reply: str) -> None:
+    assert without_loops(reply, cut=True) == reply
+
+
 def test_each_text_of_a_json_object_is_cut_for_itself_and_the_object_stays_whole() -> None:
     reply = json.dumps({"symptoms": f"{PAIN} " * 9, "tests": [REPORT, "x " * 99], "urgent": True, "weight": 1.5})
     assert json.loads(without_loops(reply)) == {"symptoms": PAIN, "tests": [REPORT, "x"], "urgent": True, "weight": 1.5}

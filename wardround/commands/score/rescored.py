@@ -35,7 +35,10 @@ def rescoring_by(suite: Suite) -> Callable[..., Scores]:
         mode: ModeOption = "sound",
         models: Annotated[
             list[str] | None,
-            typer.Option(metavar="ROLE=SPEC", help="Model for a judge, such as judge=openai:gpt-4o; may be repeated."),
+            typer.Option(
+                metavar="ROLE=SPEC",
+                help="Model for a judge (diagnosis_judge=openai:gpt-4o), or for all (default=SPEC); may be repeated.",
+            ),
         ] = None,
     ) -> Scores:
         found = scores_of_run(run, suite.name, mode, parse_models(models or []))
