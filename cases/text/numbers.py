@@ -132,7 +132,7 @@ def known_numbers(text: str) -> set[float]:
     known |= {value for word, value in _OTHERS.items() if re.search(rf"\b{word}\b", text, re.IGNORECASE)}
     if "半" in text:
         known |= {0.5}
-    for number, unit in _SPAN.findall(_in_digits(text)):
+    for number, unit in _SPAN.findall(in_digits(text)):
         days = float(number) * _DAYS[unit]
         for length in set(_DAYS.values()):
             # Tolerance of a twelfth: 12 weeks are 3 months, 18 months a year and a half.
@@ -163,7 +163,7 @@ class Span:
 def spans_of_time(text: str) -> set[Span]:
     """Return the durations in a text, ages included; a vague amount is kept as its word."""
     spans = set()
-    for found in _VAGUE_SPAN.finditer(_in_digits(text)):
+    for found in _VAGUE_SPAN.finditer(in_digits(text)):
         amount = found["amount"].casefold()
         spans.add(Span(amount if amount in _VAGUE or amount[0].isdigit() else "1", found["unit"].casefold()))
     return spans
@@ -195,8 +195,8 @@ def _english(text: str) -> Iterator[tuple[float, str]]:
         yield float(value), match.group()
 
 
-def _in_digits(text: str) -> str:
-    """Replace number words by digits, to find durations."""
+def in_digits(text: str) -> str:
+    """Replace number words by digits."""
     text = _ENGLISH.sub(lambda match: f"{next(_english(match.group()))[0]:g}", text)
     return _COUNTED.sub(
         lambda match: match.group() if chinese_number(match.group()) is None else f"{chinese_number(match.group()):g}",

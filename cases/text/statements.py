@@ -63,11 +63,17 @@ def mentions(sentence: str) -> list[Mention]:
     """Return the content words of a sentence, in order.
 
     A negation extends to the end of its clause, and past a comma only in a list that continues with "or" or "nor"; "is
-    not seen", "absent" and the like extend backwards. A side applies to its clause and to later clauses without one.
+    not seen", "absent" and the like extend backwards. A side applies to its clause and to later clauses without one;
+    of two sides with words between them, each applies to its own part of the clause. A number has neither.
     """
+    return [Mention(each.word) if each.exact else each for clause in clauses(sentence) for each in clause]
+
+
+def clauses(sentence: str) -> list[list[Mention]]:
+    """Return the content words of each clause of a sentence, as :func:`mentions` does; numbers with polarity too."""
     text = _PREFIX_NON.sub("non", _POSSESSIVE.sub("", unicodedata.normalize("NFKC", sentence).replace("’", "'")))
     text = re.sub(r"\s+", " ", text)
-    return [mention for part in _CLAUSE_END.split(text) for mention in _Reader(part).read()]
+    return [clause for part in _CLAUSE_END.split(text) for clause in _Reader(part).read()]
 
 
 class _Reader:
@@ -76,14 +82,15 @@ class _Reader:
     def __init__(self, text: str) -> None:
         self._text = text
         self._last_or = max((found.start() for found in _LIST_GOES_ON.finditer(text)), default=-1)
-        self._done: list[Mention] = []
-        self._clause: list[tuple[str, bool]] = []
+        self._done: list[list[Mention]] = []
+        self._clause: list[tuple[str, bool, frozenset[str]]] = []  # sides only where an earlier one ended
         self._sides: frozenset[str] = frozenset()
         self._own_sides: frozenset[str] = frozenset()
         self._negating = False
         self._negating_next = False
+        self._side_at = self._and_at = 0  # words of the clause before its last side, and before its last "and"
 
-    def read(self) -> list[Mention]:
+    def read(self) -> list[list[Mention]]:
         for found in _TOKEN.finditer(self._text):
             self._take(found)
         self._end_clause()
@@ -94,13 +101,13 @@ class _Reader:
             case "uncertain":
                 self._add("uncertain")
             case "negates_before":
-                self._clause = [(word, True) for word, _ in self._clause]
+                self._clause = [(word, True, sides) for word, _, sides in self._clause]
             case "negates_after" | "han_negates_after":
                 self._negating = True
             case "han_negates_next":
                 self._negating_next = True
             case "han_side":
-                self._own_sides |= _SIDES[found[0][0]]
+                self._turn_to(_SIDES[found[0][0]])
             case "measure":
                 for measure in _measures(found[0]):
                     self._add(measure)
@@ -110,12 +117,24 @@ class _Reader:
             case "word":
                 word = found[0].casefold()
                 if word in _SIDES:
-                    self._own_sides |= _SIDES[word]
+                    self._turn_to(_SIDES[word])
+                elif word == "and":
+                    self._and_at = len(self._clause)
                 else:
                     self._add_unless_empty(word)
             case "comma":
                 goes_on = found[0] == "," and found.start() < self._last_or
                 self._end_clause(still_negating=self._negating and goes_on)
+
+    def _turn_to(self, sides: frozenset[str]) -> None:
+        """Take a side: of another one in the same clause, the words up to here, or up to an "and", keep the earlier."""
+        end = len(self._clause)
+        if self._own_sides and not sides <= self._own_sides and self._side_at < end:
+            before = self._and_at if self._and_at > self._side_at else end
+            earlier = [(word, negated, own or self._own_sides) for word, negated, own in self._clause[:before]]
+            self._clause[:before], self._own_sides = earlier, frozenset()
+        self._own_sides |= sides
+        self._side_at = end
 
     def _add_unless_empty(self, word: str) -> None:
         if word not in _EMPTY:
@@ -123,15 +142,17 @@ class _Reader:
             self._add(stem(opposite or _WRITTEN["same"].get(word, word)), flipped=opposite is not None)
 
     def _add(self, word: str, *, flipped: bool = False) -> None:
-        self._clause.append((word, (self._negating or self._negating_next) != flipped))
+        self._clause.append((word, (self._negating or self._negating_next) != flipped, frozenset()))
         self._negating_next = False
 
     def _end_clause(self, *, still_negating: bool = False) -> None:
         self._sides = self._own_sides or self._sides
-        for word, negated in self._clause:
-            mention = Mention(word)
-            self._done.append(mention if mention.exact else Mention(word, negated, self._sides))
-        self._clause, self._own_sides = [], frozenset()
+        if self._own_sides and self._clause and all(own for *_, own in self._clause):  # "more on the left than right"
+            last = self._clause[-1][-1]
+            more = last | self._own_sides
+            self._clause = [(word, negated, more if own == last else own) for word, negated, own in self._clause]
+        self._done.append([Mention(word, negated, sides or self._sides) for word, negated, sides in self._clause])
+        self._clause, self._own_sides, self._side_at, self._and_at = [], frozenset(), 0, 0
         self._negating, self._negating_next = still_negating, False
 
 

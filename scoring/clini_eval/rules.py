@@ -45,7 +45,7 @@ class Turn(NamedTuple):
     """A turn of the physician as the rules read it."""
 
     text: str
-    questions: list[str]  # sentences that ask, except those that only say "go on"
+    questions: list[str]  # sentences that ask, except those that only say "go on" or decline to ask
     told: list[str]  # the other sentences
     before: str  # the patient's previous words
     after: str  # the patient's next words
@@ -79,10 +79,10 @@ def read_interview(dialogue: Dialogue) -> Interview:
 def _turn(text: str, language: Language, before: str, after: str) -> Turn:
     parts = sentences(text)
     asking = [sentence for sentence in parts if _asks(sentence, language)]
-    more = _word("go_on", language)
+    more, refuses = _word("go_on", language), _word("refuses", language)
     return Turn(
         text,
-        [sentence for sentence in asking if not more.fullmatch(sentence)],
+        [sentence for sentence in asking if not (more.fullmatch(sentence) or refuses.search(sentence))],
         [sentence for sentence in parts if sentence not in asking],
         before,
         after,

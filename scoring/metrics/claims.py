@@ -3,15 +3,16 @@
 import re
 from collections.abc import Collection, Iterable, Sequence
 from functools import cache, lru_cache
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import Self
 
 from pydantic import Field
 
 from cases.strict import Strict
-from cases.text.statements import Mention, mentions, statements
+from cases.text.numbers import in_digits
+from cases.text.statements import Mention, clauses, statements
 from cases.text.words import stem
-from cases.vocabulary import normalise, word_list
+from cases.vocabulary import EXAMINATION_ITEMS, normalise, word_list
 from scoring.metrics.samples import mean, share
 
 MAX_CLAIMS = 30
@@ -24,7 +25,12 @@ _CLAUSE = re.compile(
     "|伴(?!随)|(?=[无未])",
     re.IGNORECASE,
 )
+_COMMA = re.compile("[,，、；;]")
 _NORMAL, _ROOT = "normal", 5  # letters shared by forms of one English word
+_NOT_CONTENT = frozenset(
+    map(stem, " ".join(word_list("function_words")[name] for name in ("between_phrases", "spoken")).split())
+)
+_LABEL = re.compile(f"^(?:{'|'.join(re.escape(name) for term in EXAMINATION_ITEMS.terms for name in term.names)})[:：]")
 _CONTINUES = re.compile(r"(?:it|its|they|their|these|this)\b|其|该|此", re.IGNORECASE)  # the sentence before
 
 
@@ -118,40 +124,68 @@ def entailed(claims: Iterable[str], report: str) -> list[bool]:
 
     def says(claim: str) -> bool:
         read = _read(claim)
-        return any(_states(window, read, whole) for window in windows) and not any(
-            _contradicts(window, read) for window in windows
-        )
+        return any(_states(window, read, whole) for window in windows) and not contradicted(claim)
 
-    return [
-        has(claim)
-        or says(claim)
-        or (len(parts := [part for part in _CLAUSE.split(claim) if _read(part)]) > 1 and all(map(says, parts)))
-        for claim in claims
-    ]
+    def contradicted(claim: str) -> bool:
+        return any(_contradicts(window, _read(claim)) for window in windows)
+
+    def says_each(claim: str) -> bool:
+        """Whether each part is stated, and none with its place, which may stand in another part, is contradicted."""
+        parts = [part for part in _CLAUSE.split(claim) if _read(part)]
+        return len(parts) > 1 and all(map(says, parts)) and not any(map(contradicted, _COMMA.split(claim)))
+
+    return [has(claim) or says(claim) or says_each(claim) for claim in claims]
 
 
-def _is_stated(mention: Mention, told: Collection[Mention], wanted: Collection[Mention]) -> bool:
-    polarities = {each.negated for each in _agreeing(mention, told)}
+def _is_stated(mention: Mention, told: Collection[Mention], denied: Collection[Mention]) -> bool:
+    """Whether a word is told, and nowhere the opposite of it."""
+    agreeing = _agreeing(mention, told)
     if mention.exact:
-        return bool(polarities)
-    return mention.negated in polarities and polarities <= {each.negated for each in _agreeing(mention, wanted)}
+        return bool(agreeing)
+    return any(each.negated == mention.negated for each in agreeing) and not _agreeing(mention, denied)
 
 
 def stated_share(report: str, reference: str, beside: str = "") -> float:
     """Return how much of a reference a report states: the share of its content words, in [0, 1]; 0 if it has none.
 
     Each word counts once, with polarity and side, and synonyms as one, as in :func:`entailed`; numbers count too. A
-    word that the report both asserts and denies is not stated, unless the reference or the further truth in ``beside``
-    does so too.
+    clause that states the opposite of the truth, which is the reference and the further texts in ``beside``, states
+    nothing: "the lungs are not clear" does not speak of the lungs. A word that the report both asserts and denies is
+    not stated, unless the truth does so too.
     """
-    found, wanted = dict.fromkeys(stated(report)), dict.fromkeys(stated(reference))
-    true = dict.fromkeys([*wanted, *stated(beside)])
-    return share(_is_stated(mention, found, true) for mention in wanted)
+    read = [clause for sentence in statements(report) for clause in _content(sentence)]
+    true = dict.fromkeys(each for text in (reference, beside) for each in _told(text))
+    opposed = {each for each in dict.fromkeys(chain(*read)) if _is_opposite(each, true)}
+    found = dict.fromkeys(_plain(each) for clause in read if opposed.isdisjoint(clause) for each in clause)
+    denied = dict.fromkeys(each for each in opposed if not each.exact)
+    return share(_is_stated(mention, found, denied) for mention in dict.fromkeys(stated(reference)))
+
+
+def _is_opposite(mention: Mention, true: Collection[Mention]) -> bool:
+    """Whether the truth has a word with the other polarity alone."""
+    polarities = {other.negated for other in _agreeing(mention, true)}
+    return bool(polarities) and mention.negated not in polarities
 
 
 def stated(text: str) -> list[Mention]:
-    """Return the content words of a text in order, with synonyms mapped to one name, with polarity and side."""
-    return [mention for sentence in statements(text) for mention in _read(sentence)]
+    """Return the content words of a text in order, with synonyms mapped to one name, with polarity and side.
+
+    Speakers and function words are no content, and numbers count the same in words and in digits.
+    """
+    return list(map(_plain, _told(text)))
+
+
+def _told(text: str) -> list[Mention]:
+    return [each for sentence in statements(text) for clause in _content(sentence) for each in clause]
+
+
+def _content(sentence: str) -> list[list[Mention]]:
+    read = _clauses(in_digits(sentence))
+    return [[mention for mention in clause if mention.word not in _NOT_CONTENT] for clause in read]
+
+
+def _plain(mention: Mention) -> Mention:
+    return Mention(mention.word) if mention.exact else mention
 
 
 @cache
@@ -166,12 +200,17 @@ def _terms() -> tuple[re.Pattern[str], re.Pattern[str], list[str], frozenset[str
     return *patterns, [name for name, _ in terms], frozenset(map(stem, lists["findings"]))
 
 
-@lru_cache(maxsize=4096)
 def _read(sentence: str) -> list[Mention]:
-    """Return the words of a sentence, with synonyms mapped to one name."""
+    """Return the words of a sentence, with synonyms mapped to one name, and without the label of an examination."""
+    return [_plain(mention) for clause in _clauses(sentence) for mention in clause]
+
+
+@lru_cache(maxsize=4096)
+def _clauses(sentence: str) -> list[list[Mention]]:
+    sentence = _LABEL.sub("", sentence)
     either, latin, names, _ = _terms()
     pattern = latin if sentence.isascii() else either  # takes a fifth of the time
-    return mentions(pattern.sub(lambda found: f" {names[(found.lastindex or 1) - 1]} ", sentence))
+    return clauses(pattern.sub(lambda found: f" {names[(found.lastindex or 1) - 1]} ", sentence))
 
 
 def _states(window: list[Mention], claim: list[Mention], whole: list[Mention]) -> bool:

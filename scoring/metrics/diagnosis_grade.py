@@ -8,6 +8,7 @@ from pydantic import BeforeValidator, Field
 
 from cases.strict import Strict
 from cases.text.statements import mentions
+from cases.text.words import HAN
 from cases.vocabulary import normalise, spelled, word_list
 
 
@@ -30,8 +31,12 @@ _ABBREVIATION_BEHIND = re.compile(
     r"\s*[(（](?:[A-Za-z0-9-]{0,3}[A-Z][A-Za-z0-9-]{0,2}[A-Z][A-Za-z0-9-]{0,3}"  # (COPD)
     r"|(?:ICD-10(?:-CM)?[:：]? ?)?[A-Z]\d[0-9A-Z]\.[0-9A-Z]{1,4})[)）]"  # (J44.9), but not (T12): that is a vertebra
 )
+# What joins the words of a Chinese name and means nothing by itself: 缺铁性贫血 is 缺铁引起的贫血.
+_JOINTS = re.compile(rf"(?<=[{HAN}])(?:性(?!别|病|功能)|症(?!状|候)|(?:引起|所致|导致)的?)")
 # Stems that do not distinguish diseases.
-_QUALIFIERS = frozenset({"suspect", "probabl", "possibl", "like", "unspecifi", "no", "diseas", "due", "疑似", "可疑"})
+_QUALIFIERS = frozenset(
+    ("suspect", "probabl", "possibl", "like", "unspecifi", "no", "diseas", "due", "type", "疑似", "可疑")
+)
 
 ALIASES: dict[str, str] = word_list("diagnoses")["same_as"]  # other names of common diagnoses
 
@@ -116,10 +121,11 @@ def name_agreement(one: str, other: str) -> float:
     """Return how far two names mean one diagnosis: 1 the same, 0.5 related, 0 different; symmetric.
 
     Same: their words pair off one to one, in any order, after folding case, width, British spelling, aliases,
-    possessives and empty qualifiers ("suspected", "disease"). Two words pair if they have the same stem, or the same
-    first four letters and a RapidFuzz ratio of at least 90 (so *hyperthyroidism* and *hypothyroidism* don't). Numbers,
-    grades, sides and negations must be equal. Related: all words of the shorter name are in the longer one, which is
-    more specific or another disease: "diabetes" and "diabetes insipidus" are related, never the same.
+    possessives, empty qualifiers ("suspected", "disease") and Chinese joints (性, 症). Two words pair if they have the
+    same stem, or the same first four letters and a RapidFuzz ratio of at least 90 (so *hyperthyroidism* and
+    *hypothyroidism* don't). Numbers, grades, sides and negations must be equal. Related: all words of
+    the shorter name are in the longer one, which is more specific or another disease: "diabetes" and "diabetes
+    insipidus" are related, never the same.
     """
     return _agreement(name_words(one), name_words(other))
 
@@ -186,7 +192,7 @@ def _one_spelling(one: str, other: str) -> bool:
 
 def name_words(name: str) -> list[str]:
     """Return the words of a name: stems, with sides and negations as words of their own."""
-    text = normalise(_ABBREVIATION_BEHIND.sub("", name).replace("’", "'"))
+    text = _JOINTS.sub("", normalise(_ABBREVIATION_BEHIND.sub("", name).replace("’", "'")))
     text = _ALIAS.sub(lambda found: ALIASES.get(found[0], found[0]), _BRITISH.sub("e", text))
     read = mentions(text)
     words = [

@@ -1,7 +1,7 @@
 """The offline judges put answers in the order in which a person would: the same said in other words above half of it.
 
-Copied, paraphrased, partial, fluent but wrong, another patient's, one answer to all, and none. Clini-Eval has its
-findings from the doctor, the simulator's judges their facts and results, Med-PMC its report.
+Copied, paraphrased, partial, fluent but wrong, denied, another patient's, one answer to all, and none. Clini-Eval has
+its findings from the doctor, the simulator's judges their facts and results, Med-PMC its report.
 """
 
 import tomllib
@@ -22,6 +22,7 @@ from scoring.clini_eval.rules import count_points
 from scoring.medpmc.judges import judge_consultation_offline, judge_patient_offline, judge_persona_offline, view
 from scoring.medpmc.transcripts import MedPmcTranscript
 from scoring.metrics.claims import entailed
+from scoring.mvme.judges import GradingView, ReportParts, director
 from scoring.mvme.reply_judges import judge_consistency_offline, judge_examination_offline, judge_relevance_offline
 
 Answer = dict[str, str]
@@ -56,6 +57,7 @@ def answers(case: dict[str, Any], other: dict[str, Any]) -> dict[str, Answer]:
         "paraphrase": {**case["paraphrase"]},
         "partial": {**last, "diagnosis": ""},
         "wrong": {**case["wrong"]},
+        "negated": {**case["negated"]},
         "shuffled": {field: other[field] for field in FIELDS},
         "constant": dict(zip(FIELDS, CONSTANT[case["language"]], strict=True)),
         "empty": dict.fromkeys(FIELDS, ""),
@@ -99,6 +101,22 @@ def findings_that_came_up(case: dict[str, Any], answer: Answer) -> float:
     return mean(entailed(sentences(case["found"]), answer["found"]))
 
 
+DECLINED = {
+    "en": (
+        "I will not ask what brought you here or how long it has lasted, okay?",
+        "There is no need to say where it hurts or how bad it is, is there?",
+        "We can skip your past illnesses, operations, medicines and allergies, can't we?",
+        "Let us not talk about smoking, alcohol, your family or your work, shall we?",
+    ),
+    "zh": (
+        "我不问您哪里不舒服、多久了，可以吗？",
+        "疼的部位和程度不必讲了，好吗？",
+        "以前的病、手术、用药和过敏就不用说了吧？",
+        "抽烟喝酒、家里人和工作我们就不谈了，行吗？",
+    ),
+}
+
+
 def interview(kind: str, case: dict[str, Any], answer: Answer) -> float:
     """All that Clini-Eval counts: whoever knows all asks for all, whoever knows a part for half of it, others once."""
     language = case["language"]
@@ -106,7 +124,12 @@ def interview(kind: str, case: dict[str, Any], answer: Answer) -> float:
         load_words(name, language)[who]["questions"]
         for name, who in (("medchain/words", "doctor"), ("clini_eval/words", "physician"))
     )
-    asked = {"copied": stock, "paraphrase": other, "partial": stock[: len(stock) // 2]}.get(kind, stock[:1])
+    asked = {
+        "copied": stock,
+        "paraphrase": other,
+        "partial": stock[: len(stock) // 2],
+        "negated": DECLINED[language],
+    }.get(kind, stock[:1])
     messages = [Message(role=PHYSICIAN, content=words) for words in (*asked, answer["found"])]
     note = NOTE[language].format(case["found"])
     return sum(count_points(Dialogue(id="1", messages=messages, note=note, language=language)).counted.values())
@@ -138,7 +161,17 @@ def relevance(case: dict[str, Any], answer: Answer) -> float:
     return mean(judge_relevance_offline(each).relevant for each in seen)
 
 
-JUDGES = (consultation_judge, completeness, kept_meaning, findings_that_came_up, relevance, accuracy)
+def director_of_parts(case: dict[str, Any], answer: Answer) -> float:
+    """Of AI Hospital: A to D as 4 to 1, without the diagnosis, which has no part."""
+    told, expected = (
+        ReportParts(symptoms=each["told"], examinations=each["found"], treatment=each["treatment"])
+        for each in (answer, case)
+    )
+    graded = director.offline(GradingView(told, expected, ("symptoms", "examinations", "treatment")))
+    return mean("DCBA".index(option) + 1 for option in graded.options.values() if option)
+
+
+JUDGES = (director_of_parts, consultation_judge, completeness, kept_meaning, findings_that_came_up, relevance, accuracy)
 
 
 def means(judge: Callable[[dict[str, Any], Answer], float], part: str, language: str) -> dict[str, float]:
@@ -153,7 +186,7 @@ def means(judge: Callable[[dict[str, Any], Answer], float], part: str, language:
 def test_a_judge_by_rule_keeps_the_order_of_answers(judge: Any, part: str, language: str) -> None:
     given = means(judge, part, language)
     assert given["empty"] == min(given.values()) and given["copied"] == max(given.values())
-    others = max(given[kind] for kind in ("wrong", "shuffled", "constant"))
+    others = max(given[kind] for kind in ("wrong", "negated", "shuffled", "constant"))
     assert given["paraphrase"] > given["partial"] > others
 
 
@@ -163,7 +196,7 @@ def test_a_whole_interview_has_more_points_the_more_of_it_is_asked_and_told(part
     group = [case for case in CASES if (case["part"], case["language"]) == (part, language)]
     for place, case in enumerate(group):
         given = {kind: interview(kind, case, each) for kind, each in answers(case, group[place - 1]).items()}
-        others = max(given[kind] for kind in ("wrong", "shuffled", "constant", "empty"))
+        others = max(given[kind] for kind in ("wrong", "negated", "shuffled", "constant", "empty"))
         assert min(given["copied"], given["paraphrase"]) > given["partial"] > others, given
 
 
@@ -183,7 +216,7 @@ def test_what_is_on_record_is_consistent_in_other_words_and_in_part_more_than_wh
 ) -> None:
     given = means(consistency, part, language)
     assert given["copied"] == given["partial"] == given["empty"] == 1
-    assert given["paraphrase"] > max(given[kind] for kind in ("wrong", "shuffled", "constant"))
+    assert given["paraphrase"] > max(given[kind] for kind in ("wrong", "negated", "shuffled", "constant"))
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])
@@ -198,7 +231,9 @@ def test_the_better_consultation_is_preferred_as_a_doctor_sees_it(part: str, lan
             return str(doctor_rule(PairView(record, case["diagnosis"], given[one], given[other]))["total"])
 
         for better in ("copied", "paraphrase"):
-            assert {total(better, worse) for worse in ("wrong", "shuffled", "constant", "empty")} == {"first"}, case
+            assert {total(better, worse) for worse in ("wrong", "negated", "shuffled", "constant", "empty")} == {
+                "first"
+            }, case
         assert total("copied", "paraphrase") == total("copied", "partial") == "first"
         if part == "development":
             assert total("paraphrase", "partial") != "second"

@@ -59,6 +59,7 @@ def test_sentences_are_cut_at_their_ends_and_not_at_decimals_or_abbreviations(te
         ("无发热、咳嗽，伴头晕", {"发热", "咳嗽"}, {"头晕"}),
         ("边界不清，形态规则", {"清"}, {"边界", "形态", "规则"}),
         ("骨折不能排除", set(), {"骨折", "uncertain"}),
+        ("没转到右下腹，用没药", {"转", "到", "下腹"}, {"用", "没药"}),
     ],
 )
 def test_a_negation_reaches_over_its_clause_and_no_further(sentence: str, negated: set[str], stated: set[str]) -> None:
@@ -81,6 +82,11 @@ def test_a_side_holds_for_its_clause_and_for_the_next_that_names_none() -> None:
         "肺": (False, "l"),
         "清晰": (False, "l"),
     }
+    two = read("No effusion of the left knee and a fracture of the right hip")
+    assert (two["knee"][1], two["fractur"][1], two["hip"][1]) == ("l", "r", "r")
+    kidneys = read("左肾重复肾、右肾上腺肿物")
+    assert (kidneys["重复"][1], kidneys["肿物"][1]) == ("l", "r")
+    assert read("It hurts more on the left than right")["hurt"] == (False, "lr")
     assert read("bilateral nodules, both small")["nodul"] == (False, "lr")
     assert read("双肺纹理增多")["纹理"] == (False, "lr")
     assert read("双相障碍")["障碍"] == (False, "")

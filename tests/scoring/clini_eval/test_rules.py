@@ -69,6 +69,24 @@ def test_what_the_patient_says_is_not_the_physicians_question() -> None:
     assert points.counted["personal_history"] == points.counted["medication_and_allergies"] == 0
 
 
+@pytest.mark.parametrize(
+    ("words", "language", "asks"),
+    [
+        ("We need not talk about smoking or your medicines, all right?", "en", False),
+        ("I will not ask whether you smoke or take medicines, okay?", "en", False),
+        ("No need to go through your medicines, is there?", "en", False),
+        ("I don't know if you told me: do you smoke, and which medicines do you take?", "en", True),
+        ("Don't you have to take medicines when you smoke?", "en", True),
+        ("抽烟和用药就不用说了吧？", "zh", False),
+        ("抽烟、用药的事我不想知道，行吗？", "zh", False),
+        ("有没有不想说话、心跳过快？抽烟吗？用药吗？", "zh", True),
+    ],
+)
+def test_who_declines_to_ask_has_not_asked(words: str, language: str, asks: bool) -> None:
+    counted = count_points(talk((words, "-"), language=language)).counted
+    assert all((counted[leaf] > 0) == asks for leaf in ("personal_history", "medication_and_allergies"))
+
+
 def test_a_request_without_a_question_mark_asks() -> None:
     assert count_points(talk(("Please tell me about your family.", "Well."))).counted["family_history"] == 2
 

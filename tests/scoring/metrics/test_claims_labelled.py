@@ -67,3 +67,34 @@ def test_the_share_that_is_stated_knows_polarity_and_other_words_for_one_thing()
     assert stated_share("Two days febrile, no vomiting, swelling of the left ankle.", reference) >= 0.8
     assert stated_share("No fever. Vomiting. The right ankle is swollen.", reference) <= 0.2
     assert stated_share("", reference) == stated_share("Fever.", "") == 0.0
+
+
+@pytest.mark.parametrize(
+    ("said", "reference"),
+    [
+        ("The lungs are not clear.", "The lungs are clear."),
+        ("The white cell count is not 15.2.", "The white cell count is 15.2."),
+        ("Do not take doxycycline 100 mg for seven days.", "Take doxycycline 100 mg for seven days."),
+        ("白细胞不是15.2。", "白细胞15.2。"),
+        ("后来没转到右下腹。", "后来转到右下腹。"),
+    ],
+)
+def test_a_clause_that_denies_the_truth_does_not_state_its_subject_and_numbers(said: str, reference: str) -> None:
+    assert stated_share(said, reference) == 0 and stated_share(reference, reference) == 1
+
+
+@pytest.mark.parametrize(
+    ("said", "reference"),
+    [
+        ("I have had pain for 6 days.", "The pain has lasted six days."),
+        ("他六天来一直头痛。", "患者头痛6天。"),
+        ("The pupils are narrow.", "Head, Eyes, Ears, Nose and Throat Examination: The pupils are narrow."),
+    ],
+)
+def test_numbers_in_words_labels_and_speakers_make_no_difference(said: str, reference: str) -> None:
+    assert stated_share(said, reference) >= 0.75
+
+
+def test_a_normal_size_does_not_deny_what_follows() -> None:
+    assert stated_share("The kidney has a cyst.", "The kidney is of normal size with a cyst.") >= 0.6
+    assert not any(entailed(["右侧肾上腺未见结节"], "左侧肾上腺未见结节。右侧肾上腺见结节。"))

@@ -50,6 +50,10 @@ def test_a_level_out_of_range_is_an_error_and_never_clipped(level: int) -> None:
         ("甲亢", "甲状腺功能亢进症"),
         ("左侧股骨颈骨折", "股骨颈骨折（左）"),
         ("急性阑尾炎？", "急性阑尾炎"),
+        ("缺铁引起的贫血", "缺铁性贫血"),
+        ("厌食症，神经性", "神经性厌食"),
+        ("高血压病", "高血压"),
+        ("Lack of vitamin D", "Vitamin D deficiency"),
         ("Acute appendicitis (K35.8)", "Acute appendicitis"),
         ("急性阑尾炎（ICD-10 K35.80）", "急性阑尾炎"),
         ("肺炎（ICD-10：J18.9）", "肺炎"),
@@ -80,6 +84,7 @@ def test_spellings_of_one_diagnosis_are_the_same(one: str, other: str) -> None:
         ("ST elevation myocardial infarction", "Non-ST elevation myocardial infarction", DIFFERENT),
         ("左侧肾结石", "右侧肾结石", DIFFERENT),
         ("糖尿病", "尿崩症", DIFFERENT),
+        ("良性前列腺肿瘤", "恶性前列腺肿瘤", DIFFERENT),
         ("甲状腺功能亢进症", "甲状腺功能减退症", DIFFERENT),
     ],
 )
