@@ -23,7 +23,11 @@ class RunIndex:
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def read_on(self) -> bool:
-        """Read the lines written since the last call; return whether anything changed."""
+        """Read the lines written since the last call; return whether anything changed.
+
+        Raises:
+            OSError: the file cannot be read.
+        """
         with self._lock:
             file = self.directory.results_file
             if not file.is_file():

@@ -87,7 +87,11 @@ def make_tables(runs: Sequence[RecordedRun], names: Sequence[str] = USUAL) -> li
 
 
 def write_tables(tables: Iterable[Table], folder: Path) -> None:
-    """Write each table as NAME.csv and NAME.tex, and its figures as NAME.svg and NAME.png."""
+    """Write each table as NAME.csv and NAME.tex, and its figures as NAME.svg and NAME.png.
+
+    Raises:
+        OSError: the folder cannot be written.
+    """
     for table in tables:
         write_whole(folder / f"{table.name}.csv", table.csv)
         write_whole(folder / f"{table.name}.tex", as_latex(table))

@@ -69,7 +69,11 @@ def print_rows(
 
 
 def tell(tables: Sequence[Table], csv: Path | None = None, json_file: Path | None = None) -> None:
-    """Print tables, only the first rows of long ones, and optionally write them in full."""
+    """Print tables, only the first rows of long ones, and optionally write them in full.
+
+    Raises:
+        OSError: they cannot be written.
+    """
     for table in tables:
         more = len(table.rows) - _MAX_ROWS
         notes = [f"{more} further rows: write them with --csv or --json."] if more > 0 else []

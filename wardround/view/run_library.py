@@ -52,7 +52,11 @@ class ViewedRun:
 
     @property
     def run(self) -> RecordedRun:
-        """The run with its results so far."""
+        """The run with its results so far.
+
+        Raises:
+            OSError: they cannot be read.
+        """
         with self._lock:
             if self._index.read_on():
                 self._so_far = replace(self._so_far, found=tuple(self._index.results.values()))
