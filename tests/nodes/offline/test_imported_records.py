@@ -1,0 +1,86 @@
+"""Everyday questions before imported records: what is told of what they hold, and of what they don't hold.
+
+docs/simulators.md tells the shares. The floors are just below them, so that a loss is seen.
+"""
+
+import hashlib
+import tomllib
+from collections import Counter
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from cases.case import ExaminationRecord, PatientRecord
+from cases.importers.agentclinic import import_agentclinic
+from cases.importers.ai_hospital import import_ai_hospital
+from cases.importers.source import Source
+from cases.note_files import read_notes
+from cases.text.record_sentences import record_sentences
+from cases.vocabulary import Language
+from nodes.offline.record_answers import denial, facts_for
+from wardround.training.answers import places
+
+DATASETS = Path(__file__).resolve().parents[4] / "shared" / "datasets"
+SET = tomllib.loads(Path(__file__).with_name("questions_before_imported.toml").read_text("utf-8"))
+
+
+@cache
+def records() -> dict[str, PatientRecord]:
+    """The imported patients by id; of a note of MTS-Dialog the first sentence is the complaint."""
+    agentclinic, ai_hospital = DATASETS / "agentclinic", DATASETS / "ai_hospital" / "evaluation_iiyi_gpt4_onestep.jsonl"
+    cases = [case for path in sorted(agentclinic.glob("*.jsonl")) for case in import_agentclinic(Source(path))]
+    cases += import_ai_hospital(Source(ai_hospital))
+    patients = {case.id: case.patient for case in cases}
+    for note in read_notes(DATASETS / "mts_dialog" / "MTS-Dialog-TestSet-1.csv"):
+        if story := note.sections.get("present_illness", ()):
+            complaint, *rest = story
+            patients[note.id] = PatientRecord(chief_complaint=complaint, present_illness=" ".join(rest))
+    return patients
+
+
+def is_kept_apart(question: str) -> bool:
+    return int(hashlib.sha256(question.encode()).hexdigest(), 16) % 2 == 0
+
+
+def asked(part: str, language: Language) -> Iterator[tuple[str, str, set[str], set[str]]]:
+    """Each question before each record: the record's id, the words, what answers, and what may be told."""
+    questions = [words for words in SET["questions"][language].splitlines() if words]
+    for record, lines in SET[part][language].items():
+        labels = dict(each.split(":") for each in lines.split())
+        for number, words in enumerate(questions, 1):
+            if part == "second" or is_kept_apart(words):
+                due, _, tolerable = labels.get(str(number), "").partition("~")
+                yield record, words, {*filter(None, due.split(","))}, {*filter(None, tolerable.split(","))}
+
+
+def outcomes(part: str, language: Language) -> Counter[str]:
+    counted: Counter[str] = Counter()
+    for record, words, due, tolerable in asked(part, language):
+        facts = record_sentences(records()[record], ExaminationRecord(), language)
+        place = dict(zip(facts, places(facts), strict=True))
+        told = {place[fact].replace("None", "X") for fact in facts_for(words, facts, language)}
+        if due:
+            denied = not told and denial(words, language, facts) == "nothing"
+            counted["told" if told & due else "another" if told - tolerable else "denied" if denied else "silent"] += 1
+        elif told - tolerable or not tolerable:
+            counted["told of nothing" if told else "nothing"] += 1
+    return counted
+
+
+@pytest.mark.slow  # the embedding model reads what it has not seen
+@pytest.mark.skipif(not DATASETS.is_dir(), reason=f"no data sets at {DATASETS}")
+@pytest.mark.parametrize(
+    ("part", "language", "least_told", "most_of_nothing"),
+    [("first", "en", 70, 23), ("first", "zh", 77, 12), ("second", "en", 79, 31), ("second", "zh", 60, 13)],
+)
+def test_of_what_imported_records_hold_most_is_told_and_of_what_they_do_not_hold_little(
+    part: str, language: Language, least_told: int, most_of_nothing: int
+) -> None:
+    counted = outcomes(part, language)
+    recorded = sum(counted[name] for name in ("told", "another", "denied", "silent"))
+    assert 100 * counted["told"] >= least_told * recorded, counted
+    unrecorded = counted["told of nothing"] + counted["nothing"]
+    assert 100 * counted["told of nothing"] <= most_of_nothing * unrecorded, counted
+    assert counted["denied"] <= 2, counted
