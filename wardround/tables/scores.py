@@ -12,6 +12,7 @@ from wardround.analysis.summary import (
     WHAT_FAILED,
     average_notes,
     count_unscored,
+    few_cases_notes,
     languages_of,
     roles_by_rule,
     said_by_rules,
@@ -144,6 +145,10 @@ def _notes(runs: Sequence[RecordedRun], suite: Suite) -> list[str]:
         notes.append(f"{AS_WRONG.strip(', ').capitalize()}: {WHAT_FAILED}.")
     notes += unscored_notes(runs, suite)
     notes += average_notes(suite, [{name: found.n for name, found in run.estimates.items()} for run in runs])
+    for run in runs:
+        counts = {name: found.n for name, found in run.estimates.items()}
+        methods = {name: found.interval for name, found in run.estimates.items()}
+        notes += few_cases_notes(suite.titles, counts, methods, f" in {run.name}" * (len(runs) > 1))
     return [*notes, *epoch_notes(runs), *unfinished_notes(runs), *offline_notes(runs)]
 
 
