@@ -223,6 +223,15 @@ def average_notes(suite: Suite, counts: Sequence[Mapping[str, int]]) -> list[str
     return notes
 
 
+def few_cases_notes(
+    titles: Mapping[str, str], counts: Mapping[str, int], methods: Mapping[str, str | None], where: str = ""
+) -> list[str]:
+    """Warn of scores of which too few cases have a value for the bootstrap, however many cases the run has."""
+    few = [titles[name] for name, count in counts.items() if 1 < count < _FEW_CASES and methods.get(name) == "bca"]
+    too_few = f"with fewer than {_FEW_CASES} cases, the 95 % interval is too narrow"
+    return [f"{', '.join(few)}{where}: {too_few}."] if few else []
+
+
 def uncounted_notes(calls: int) -> list[str]:
     """Warn if the servers of so many calls reported no tokens."""
     return [f"No token usage was reported for {counted(calls, 'call')}: tokens and cost are too low."] * (calls > 0)
@@ -278,6 +287,9 @@ def summary_table(summary: dict[str, Any], suite: Suite) -> Group:
     notes.append(f"{attempted} attempted{epochs}: {summary['scored']} scored, {summary['failed']} failed.")
     if 1 < cases < _FEW_CASES:
         notes.append(f"With fewer than {_FEW_CASES} cases, the 95 % intervals are too narrow; run more cases.")
+    else:
+        methods = summary.get("intervals", {})
+        notes += few_cases_notes(titles, {name: score["n"] for name, score in summary["scores"].items()}, methods)
     if summary["limited"]:
         notes.append(f"{counted(summary['limited'], 'case')} stopped at a limit; the scores use what they had reached.")
     notes += [

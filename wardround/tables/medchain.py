@@ -86,8 +86,8 @@ def build_learning_curve(runs: Sequence[RecordedRun]) -> list[Table]:
         Column("gain", f"Above {runs[0].name}", form="+.3f", mean=True),
     ]
     notes = [
-        f"Blocks: fifths of the cases, in the order of the run. Gain: over {runs[0].name}, on the same cases and "
-        "columns."
+        "Blocks: fifths of the cases with an average, in the order of the run; failed cases are left out. Gain: over "
+        f"{runs[0].name}, on the same cases and columns."
     ]
     caption = "Average score over the course of a run, and its gain over the first run on the same cases."
     pictures = {"learning_curve": draw_learning_curve}

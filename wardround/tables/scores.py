@@ -137,6 +137,10 @@ def _notes(runs: Sequence[RecordedRun], suite: Suite) -> list[str]:
         notes.append(f"{AS_WRONG.strip(', ').capitalize()}: {summary.WHAT_FAILED}.")
     notes += unscored_notes(runs, suite)
     notes += summary.average_notes(suite, [{name: found.n for name, found in run.estimates.items()} for run in runs])
+    for run in runs:
+        counts = {name: found.n for name, found in run.estimates.items()}
+        methods = {name: found.interval for name, found in run.estimates.items()}
+        notes += summary.few_cases_notes(suite.titles, counts, methods, f" in {run.name}" * (len(runs) > 1))
     return [*notes, *epoch_notes(runs), *unfinished_notes(runs), *offline_notes(runs)]
 
 

@@ -103,6 +103,13 @@ def test_that_an_interval_of_few_cases_is_too_narrow_is_said() -> None:
     assert "too narrow" not in printed(summarise_results(enough, SUITE))
 
 
+def test_that_a_score_of_few_among_many_cases_has_too_narrow_an_interval_is_said() -> None:
+    without = {"examination": "no reference in the answer key"}
+    results = [scored(name, number / 7, missing=without if number > 2 else {}) for number, name in enumerate("abcdefg")]
+    told = printed(summarise_results(results, SUITE))
+    assert "Examination: with fewer than 5 cases, the 95 % interval is too narrow." in told
+
+
 def test_missing_scores_are_counted_by_stage_and_reason() -> None:
     results = [
         scored("a", missing={"examination": "no reference in the answer key"}),
