@@ -20,7 +20,7 @@ from cases.user_cache import cache_folder
 Half = NDArray[np.float16]
 
 _FOLDER = Path(str(files("retrieval") / "embeddings"))
-SHIPPED, HEARD = _FOLDER / "builtin.npz", _FOLDER / "heard.npz"
+SHIPPED, COMPARED, HEARD = (_FOLDER / f"{name}.npz" for name in ("builtin", "compared", "heard"))
 _log = logging.getLogger(__name__)
 
 
@@ -34,7 +34,7 @@ class ShippedVectors:
     """The read-only embedding files of the package (arrays ``digests`` and ``vectors``)."""
 
     def __init__(self, *paths: Path) -> None:
-        self._paths = paths or (SHIPPED, HEARD)
+        self._paths = paths or (SHIPPED, COMPARED, HEARD)
 
     @cached_property
     def _rows(self) -> dict[bytes, Half]:

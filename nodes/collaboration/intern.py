@@ -17,6 +17,7 @@ from nodes.collaboration.topic import (
     SUBJECTS,
     Subject,
     SubjectView,
+    differing,
     held_by,
     objections,
     on_agreed_facts,
@@ -61,7 +62,8 @@ def give_way(view: InternView) -> Revision[Any]:
 
     On a disputed diagnosis, the agreed facts come before the majority: diagnoses that they name are preferred, else
     those that they do not deny. On a disputed part, claims need a majority at first, half of the interns in the next
-    round, and any intern after that. Before the first round, each seat weighs the similar cases in its own way.
+    round, and any intern after that. Without named disputes, an intern takes up only the first part in which the
+    reports differ. Before the first round, each seat weighs the similar cases in its own way.
     """
     subject = view.subject
     if view.own is None:
@@ -74,14 +76,15 @@ def give_way(view: InternView) -> Revision[Any]:
     answers = [subject.answer.model_validate(statement.report) for statement in statements]
     disputed = {dispute.part for dispute in view.disputes}
     share = (most, half, some)[min(view.own.round, 2)]
-    for part, claims in subject.claims.items():
+    taken_up = [*subject.claims] if disputed else differing(subject, answers)[:1]
+    for part in taken_up:
         adopted = held_by(subject, answers, part, share if part in disputed else most)
         if part == "diagnosis" and part in disputed and view.facts is not None:
             named = held_by(subject, answers, part, some)
             possible = _by_facts(view.facts, named, view.chart)
             adopted = [claim for claim in adopted if claim in possible] or (possible if possible != named else [])
         if adopted:
-            answer = claims.set(answer, adopted)
+            answer = subject.claims[part].set(answer, adopted)
     return Revision(reasoning=reason("others_hold_it", view.chart), report=answer)
 
 

@@ -17,7 +17,7 @@ from nodes.context import Context
 from nodes.node import node
 from nodes.offline.chart_signs import reason
 from nodes.offline.votes import majority
-from nodes.offline.whole_picture import sorted_replies, with_findings
+from nodes.offline.whole_picture import results_told, sorted_replies, with_findings, with_results_told
 from nodes.patients.systems import PATIENTS
 from nodes.state.chart import Chart, Findings, labelled_results, of_the_dialogue
 from nodes.state.decisions import Diagnosis, Treatment
@@ -78,12 +78,11 @@ def report_by_neighbours(view: ReportView) -> FinalReport:
     """
     chart = view.chart
     language = chart.presentation.language
-    talk, replies = sorted_replies(chart)
-    found = _result_lines(replies, language)
+    talk, _ = sorted_replies(chart)
+    found = results_told(chart)
     entry = chart.presentation
     complaint = mark("space", language).join(_statements([entry.chief_complaint], language)) or entry.chief_complaint
-    known = {**chart.results, **{f"reply {number}": text for number, text in enumerate(found)}}
-    full_chart = replace(chart, presentation=entry.model_copy(update={"chief_complaint": complaint}), results=known)
+    full_chart = replace(with_results_told(chart), presentation=entry.model_copy(update={"chief_complaint": complaint}))
     similar = with_findings(view.neighbours, full_chart)
     diagnosis = majority(DIAGNOSIS, full_chart, similar, (), None, view.seat)
     treatment = majority(TREATMENT, full_chart, similar, TREATMENT.options(chart, Context()), None, view.seat)
@@ -114,15 +113,6 @@ def _statements(texts: Iterable[str], language: Language) -> list[str]:
     for sentence in (sentence for text in texts for sentence in sentences(text)):
         unique.setdefault(sentence.rstrip(".。"), sentence)
     return [sentence for sentence in unique.values() if sentence not in omitted and not sentence.endswith(("?", "？"))]
-
-
-def _result_lines(replies: Iterable[str], language: Language) -> list[str]:
-    """Return the lines of results, each once, without questions and the stock phrases around results."""
-    introduction = load_words("ai_hospital/words", language)["patient"]["told"].format("").strip()
-    phrases = [load_words(f"{system}/words", language)["patient"].values() for system in ("consultation", "clini_eval")]
-    omitted = {introduction, *load_words("saps/words", language).values(), *chain.from_iterable(phrases)}
-    lines = dict.fromkeys(line for text in replies for line in text.splitlines())
-    return [line for line in lines if line and line not in omitted and not line.endswith(("?", "？"))]
 
 
 def stage_of_doctor(context: Context, consultation: bool) -> str:

@@ -13,6 +13,7 @@ from prompts import load_words
 from retrieval import RememberedCase
 
 _CHILD_FROM, _ADULT_FROM = 0.25, 14.0  # years
+_PAEDIATRIC_UNTIL = 18.0
 _SIDES = {"left": re.compile(r"\bleft\b|左", re.IGNORECASE), "right": re.compile(r"\bright\b|右", re.IGNORECASE)}
 _CLAUSE = re.compile(r"[,，]|\band (?=(?:the|there|no|left|right)\b)|\b(?:but|while)\b", re.IGNORECASE)
 _NORMAL = ("normal", "正常")
@@ -47,13 +48,30 @@ def usual_pictures(chart: Chart) -> list[str]:
 
 def named_in_findings(chart: Chart) -> list[str]:
     """Return up to two diseases that a result or report names outright ("consistent with ..."), in order."""
+    return _names(chart, "named")
+
+
+def shown_in_findings(chart: Chart) -> list[str]:
+    """Return up to two diseases that a Chinese report shows, in order: they may be the patient's lesser ones."""
+    return _names(chart, "shown")
+
+
+def _names(chart: Chart, pattern: str) -> list[str]:
     names: dict[str, str] = {}
     for text in [*chart.results.values(), *chart.reports.values()]:
-        for match in _PATTERNS["named"].finditer(text):
+        for match in _PATTERNS[pattern].finditer(text):
             name = match["name"].strip()
             if not (_PATTERNS["negated"].search(text[: match.start()][-50:]) or _PATTERNS["no_name"].search(name)):
                 names.setdefault(normalise(name), name)
     return list(names.values())[:2]
+
+
+def admits(department: str | None, chart: Chart) -> bool:
+    """Whether the patient's age and sex fit the department; so do those that are not known."""
+    patient = chart.presentation
+    if department == "Pediatrics":
+        return patient.age_years is None or patient.age_years < _PAEDIATRIC_UNTIL
+    return department != "Obstetrics and Gynecology" or patient.sex != "male"
 
 
 def contradicts(case: RememberedCase, chart: Chart) -> bool:

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from cases.vocabulary import Language, label
 from nodes.offline.chart_signs import named_in_findings
 from nodes.offline.votes import weights
+from nodes.offline.whole_picture import with_findings, with_results_told
 from nodes.state.chart import Chart, said_by
 from nodes.workflow.stages import AUXILIARY, DIAGNOSIS
 from prompts import load_words, mark
@@ -20,7 +21,9 @@ def interview_to_the_plan(chart: Chart, neighbours: Sequence[Neighbour], turns_l
     language = chart.presentation.language
     words = load_words("clini_eval/words", language)["physician"]
     spoken = said_by("doctor", chart.dialogue)
-    suspected = list(dict.fromkeys([*named_in_findings(chart), *weights(DIAGNOSIS, chart, neighbours)]))
+    known = with_results_told(chart)
+    similar = with_findings(neighbours, known)
+    suspected = list(dict.fromkeys([*named_in_findings(known), *weights(DIAGNOSIS, known, similar)]))
     closing = [words["results"], *_diagnosis_steps(suspected, chart, neighbours, language)]
     asked = sum(text in words["questions"] for text in spoken)
     statements = len(spoken) - asked

@@ -9,18 +9,22 @@ from dataclasses import dataclass
 from pydantic import ValidationError
 
 from cases.registry import GivenError
+from cases.text.words import rules_of
 from cases.validation import in_a_line
 from cases.vocabulary import PHYSICAL_ITEMS, normalise
-from nodes.offline.chart_signs import contradicts, sites, usual_pictures
+from nodes.offline.chart_signs import admits, contradicts, sites, usual_pictures
 from nodes.offline.whole_picture import FOUND
 from nodes.state.chart import Chart
-from nodes.state.decisions import AuxiliaryOrders, Decision, Diagnosis, PhysicalOrders, Report
+from nodes.state.decisions import AuxiliaryOrders, Decision, Diagnosis, PhysicalOrders, Report, Triage
 from nodes.workflow.stages import Stage
 from retrieval import Neighbour
 
 NEAREST = 5  # number of cases that vote
 MAJORITY_SHARE = 0.4  # minimum weight of a choice, where several may be made
 SITE_WEIGHT = 0.2  # added for imaging of the complaint's site, twice for its examination; subtracted for other sites
+# A diagnosis is taken of a case that is among the first by words and by findings, and has this mean similarity of both.
+AMONG = 5
+NEAR = {"en": 0.2, "zh": 0.18}
 REFERRAL = 0.1  # similarity of findings, before there are any, to a case of the same department
 
 
@@ -60,10 +64,31 @@ def eye_of(seat: int) -> Eye:
 
 
 def _ranked(stage: Stage, chart: Chart, neighbours: Sequence[Neighbour], eye: Eye) -> list[tuple[float, Neighbour]]:
-    """Return the neighbours by descending similarity; for a diagnosis, without those that the chart contradicts."""
-    contradicted = contradicts if stage.decision is Diagnosis else lambda case, chart: False
-    ranked = [(_similarity(each, chart, eye), each) for each in neighbours if not contradicted(each.case, chart)]
-    return sorted(ranked, key=lambda pair: -pair[0])
+    """Return the neighbours by descending similarity, without departments and diagnoses that cannot be the patient's.
+
+    Diagnoses in other languages count only if there are none in the patient's; distant ones do not count.
+    """
+    if stage.decision is Triage:
+        neighbours = [each for each in neighbours if admits(each.case.department, chart)]
+    if stage.decision is Diagnosis:
+        fitting = [each for each in neighbours if not contradicts(each.case, chart)]
+        own = [each for each in fitting if each.case.language == chart.presentation.language]
+        neighbours = _near(own or fitting, chart, eye)
+    return sorted(((_similarity(each, chart, eye), each) for each in neighbours), key=lambda pair: -pair[0])
+
+
+def _near(neighbours: Sequence[Neighbour], chart: Chart, eye: Eye) -> list[Neighbour]:
+    """Return the cases that are near as a whole, and among the nearest both by words and by findings, if there are any.
+
+    Those without such similarities are all returned.
+    """
+    is_examined = any(each.found for each in neighbours)  # else they were recalled before the examinations
+    least = NEAR[rules_of(chart.presentation.language)] * (eye.told + eye.found * is_examined)
+    compared = [each for each in neighbours if each.told is not None]
+    by_words = sorted(compared, key=lambda each: -(each.told or 0.0))[:AMONG]
+    by_findings = sorted(compared, key=lambda each: -each.found)[:AMONG] if is_examined else compared
+    near = [each for each in by_words if each in by_findings and _similarity(each, chart, eye) >= least]
+    return [each for each in neighbours if each.told is None or each in near]
 
 
 def _similarity(neighbour: Neighbour, chart: Chart, eye: Eye) -> float:

@@ -17,8 +17,9 @@ from cases.vocabulary import DEPARTMENTS, SECOND_LEVEL, Language, label
 from nodes.offline.chart_signs import contradicts
 from nodes.offline.record_answers import tells_diagnosis, wants_examination
 from nodes.state.chart import Chart
+from prompts import load_words
 from retrieval import Neighbour, RememberedCase
-from retrieval.embedding import embed, unfit_languages
+from retrieval.embedding import MULTILINGUAL_MODEL, embed, unfit_languages
 from retrieval.likeness import likeness
 
 CANDIDATES = 200  # cases found by symptoms
@@ -32,7 +33,8 @@ def seen_whole(
     recalled: Sequence[Neighbour],
     search: Callable[..., list[Neighbour]],
     embedding: str,
-    complaint: str = "",
+    symptoms: str = "",
+    with_clinics: bool = False,
 ) -> list[Neighbour]:
     """Return the recalled cases with their similarities, then the `KEPT` most similar further ones, then clinics.
 
@@ -40,15 +42,19 @@ def seen_whole(
         chart: the present patient's.
         recalled: the cases that prompts show.
         search: finds cases in the memory, by department and number, without those that the patient must not meet.
-        embedding: the embedding model; used only for languages that it supports.
-        complaint: the symptoms, if a department is sought, so that clinics are compared too; else empty.
+        embedding: the memory's embedding model; used only for languages that it supports.
+        symptoms: the description by which the memory is searched, if one case decides, as of a department or diagnosis.
+            In a language that the memory's model does not support, it is then compared by the multilingual model. Where
+            several vote, that would level their votes, since by that model all cases are rather similar.
+        with_clinics: whether a department is sought, so that the symptoms are compared with the clinics' names too.
     """
     language = chart.presentation.language
     read = not unfit_languages(embedding, [language])
     shown = {each.case.id for each in recalled}
     further = [each for each in search(None, k=CANDIDATES) if each.case.id not in shown]
     by_id = sorted([*recalled, *further], key=lambda each: each.case.id)  # always the same order, to be cached
-    similarities = dict(zip((each.case.id for each in by_id), _similarities(chart, by_id, read), strict=True))
+    meaning = [each.similarity for each in by_id] if read else _meaning(symptoms, by_id) if symptoms else None
+    similarities = dict(zip((each.case.id for each in by_id), _similarities(chart, by_id, meaning), strict=True))
 
     def with_similarities(each: Neighbour, aside: Literal["", "case"] = "") -> Neighbour:
         return Neighbour(each.case, each.similarity, *similarities[each.case.id], aside)
@@ -61,21 +67,28 @@ def seen_whole(
     fitting = (each for each in further if not contradicts(each.case, chart))
     others = (each for each in further if contradicts(each.case, chart))  # lazy: only reached if too few fit
     nearest = islice(chain(fitting, others), KEPT)
-    named_clinics = clinics(complaint, language, embedding, read) if complaint else ()
+    named_clinics = clinics(symptoms, language, embedding if read else MULTILINGUAL_MODEL) if with_clinics else ()
     return [*map(with_similarities, recalled), *(with_similarities(each, "case") for each in nearest), *named_clinics]
 
 
-def _similarities(chart: Chart, neighbours: Sequence[Neighbour], read: bool) -> list[tuple[float, float]]:
+def _meaning(symptoms: str, neighbours: Sequence[Neighbour]) -> list[float]:
+    """Return the similarity of the symptoms to those of each case, by the multilingual model."""
+    remembered = tuple(each.case.symptoms for each in neighbours)
+    return _similar(symptoms, remembered, MULTILINGUAL_MODEL) if remembered else []
+
+
+def _similarities(
+    chart: Chart, neighbours: Sequence[Neighbour], meaning: Sequence[float] | None
+) -> list[tuple[float, float]]:
     """Return the similarity of each case in what the patient tells, and in the findings.
 
-    The first is of character n-grams, averaged with that of the embeddings if the model supports the language
-    (``read``).
+    The first is of character n-grams, averaged with that of the embeddings (``meaning``) if there are any.
     """
     presentation, (talk, _) = chart.presentation, sorted_replies(chart)
     words = " ".join([presentation.chief_complaint, presentation.present_illness, *talk])
     told = likeness(words, [f"{each.case.chief_complaint} {each.case.symptoms}" for each in neighbours])
-    if read:
-        told = [(letters + each.similarity) / 2 for each, letters in zip(neighbours, told, strict=True)]
+    if meaning is not None:
+        told = [(letters + sense) / 2 for letters, sense in zip(told, meaning, strict=True)]
     return list(zip(told, _finding_similarities(neighbours, chart), strict=True))
 
 
@@ -88,7 +101,9 @@ def with_findings(neighbours: Sequence[Neighbour], chart: Chart) -> list[Neighbo
 
 
 def _finding_similarities(neighbours: Sequence[Neighbour], chart: Chart) -> list[float]:
-    findings = dict.fromkeys([*chart.results.values(), *chart.reports.values(), *sorted_replies(chart)[1]])
+    nothing = tuple(load_words("ai_hospital/words", chart.presentation.language)["examiner"].values())
+    known = dict.fromkeys([*chart.results.values(), *chart.reports.values(), *results_told(chart)])
+    findings = [text for text in known if not text.endswith(nothing)]  # what is not on record tells nothing
     return (
         likeness(" ".join(findings), [_findings(each.case) for each in neighbours])
         if findings
@@ -114,6 +129,22 @@ def sorted_replies(chart: Chart) -> tuple[list[str], list[str]]:
     return talk, found
 
 
+def with_results_told(chart: Chart) -> Chart:
+    """Return the chart with the results that were told in the dialogue."""
+    told = {f"reply {number}": line for number, line in enumerate(results_told(chart))}
+    return replace(chart, results={**chart.results, **told})
+
+
+def results_told(chart: Chart) -> list[str]:
+    """Return the lines of results in the dialogue, each once, without questions and the stock phrases around them."""
+    language = chart.presentation.language
+    introduction = load_words("ai_hospital/words", language)["patient"]["told"].format("").strip()
+    phrases = [load_words(f"{system}/words", language)["patient"].values() for system in ("consultation", "clini_eval")]
+    omitted = {introduction, *load_words("saps/words", language).values(), *chain.from_iterable(phrases)}
+    lines = dict.fromkeys(line for text in sorted_replies(chart)[1] for line in text.splitlines())
+    return [line for line in lines if line and line not in omitted and not line.endswith(("?", "？"))]
+
+
 def _findings(case: RememberedCase) -> str:
     kinds = (case.physical_examination, case.auxiliary_examination, case.imaging_report)
     return " ".join(text for results in kinds for text in results.values())
@@ -124,22 +155,23 @@ def clinic_names(language: Language) -> list[str]:
     return [label(name, language) for department in DEPARTMENTS.names for name in SECOND_LEVEL[department].names]
 
 
-def clinics(complaint: str, language: Language, embedding: str, read: bool) -> list[Neighbour]:
+def clinics(complaint: str, language: Language, model: str) -> list[Neighbour]:
     """Return the clinics as neighbours, by the similarity of the complaint to their names."""
-    names = clinic_names(language)
-    if read:
-        similarities = (_embeddings(tuple(names), embedding) @ embed([complaint], embedding)[0]).tolist()
-    else:
-        similarities = likeness(complaint, names)
+    similarities = _similar(complaint, tuple(clinic_names(language)), model)
     return [
         Neighbour(clinic, similarity, 0.0, CLINIC * similarity, "clinic")
         for clinic, similarity in zip(_clinics(), similarities, strict=True)
     ]
 
 
-@lru_cache(maxsize=8)
-def _embeddings(names: tuple[str, ...], embedding: str) -> NDArray[np.float32]:
-    return embed(names, embedding)
+def _similar(text: str, others: tuple[str, ...], model: str) -> list[float]:
+    similarities: list[float] = (_embeddings(others, model) @ embed([text], model)[0]).tolist()
+    return similarities
+
+
+@lru_cache(maxsize=64)  # hundreds of remembered cases are compared with each chart
+def _embeddings(texts: tuple[str, ...], embedding: str) -> NDArray[np.float32]:
+    return embed(texts, embedding)
 
 
 @cache

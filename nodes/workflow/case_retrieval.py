@@ -122,8 +122,8 @@ def _search_memory(findings: Findings, stage: Stage, context: Context) -> list[N
     if searched and len(found) < context.neighbours:
         found += search("", k=context.neighbours - len(found))
     if OFFLINE in context.models.values() or "default" not in context.models:
-        complaint = findings["symptoms"] if stage is LEVEL1 else ""
-        return seen_whole(chart, found, search, context.embedding, complaint)
+        symptoms = findings["symptoms"] if stage.single else ""
+        return seen_whole(chart, found, search, context.embedding, symptoms, with_clinics=stage is LEVEL1)
     return found
 
 

@@ -32,9 +32,7 @@ def accept_unless_neighbours_disagree(view: JudgeView) -> Verdict:
     Accept a diagnosis that a result names outright, and any report, since similar cases have other pictures.
     """
     stage, decision = view.stage, view.decision
-    if isinstance(decision, Report) or not any(
-        stage.precedent(neighbour.case, view.image_class) for neighbour in view.neighbours
-    ):
+    if isinstance(decision, Report) or not votes.weights(stage, view.chart, view.neighbours, view.image_class):
         return Verdict(accepted=True, reason="")
     if isinstance(decision, Diagnosis) and set(decision.names) & set(named_in_findings(view.chart)):
         return Verdict(accepted=True, reason="")

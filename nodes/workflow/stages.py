@@ -14,7 +14,7 @@ from typing_extensions import TypedDict, get_type_hints
 
 from cases.registry import RegistryError, check_function, nearest
 from cases.vocabulary import AUXILIARY_ITEMS, DEPARTMENTS, PHYSICAL_ITEMS, SECOND_LEVEL, TREATMENT_ITEMS, Language
-from nodes.offline.chart_signs import named_in_findings, reason, urgency
+from nodes.offline.chart_signs import named_in_findings, reason, shown_in_findings, urgency
 from nodes.state.chart import Chart, Findings, Progress, heard_by, merge_decided, merge_reports
 from nodes.state.decisions import (
     AuxiliaryOrders,
@@ -134,7 +134,7 @@ def _referral(stage: Stage, decision: SubDepartments, findings: Findings) -> dic
 
 
 def _offline_diagnosis(chosen: Sequence[str], chart: Chart, options: Sequence[str]) -> dict[str, Any]:
-    names = named_in_findings(chart) or list(chosen)
+    names = named_in_findings(chart) or list(chosen) or shown_in_findings(chart)
     entry = chart.presentation
     texts = [entry.chief_complaint, *chart.reports.values(), *chart.results.values()]
     findings = mark("space", entry.language).join(with_full_stop(text, entry.language) for text in texts if text)

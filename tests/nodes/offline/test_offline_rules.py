@@ -121,6 +121,26 @@ def test_the_basis_of_a_diagnosis_is_the_complaint_then_the_reports_then_results
     assert basis.startswith("My knee hurts. A torn meniscus. Pulse 72/min.") and len(basis) <= 500
 
 
+@pytest.mark.parametrize(
+    ("result", "similar", "diagnosed"),
+    [
+        ("Consistent with lobar pneumonia.", ["Gout"], "lobar pneumonia"),
+        ("Suggestive of a brain tumor.", ["Gout"], "brain tumor"),
+        ("Hyperkeratosis, consistent with the clinical diagnosis.", ["Gout"], "Gout"),
+        ("Suggestive of local infection or inflammation.", ["Gout"], "Gout"),
+        ("X线片显示左胫骨远端骨折，断端移位。", [], "左胫骨远端骨折"),
+        ("X线片显示左胫骨远端骨折，断端移位。", ["Gout"], "Gout"),
+        ("CT显示胆囊结石，考虑为慢性胆囊炎。", [], "慢性胆囊炎"),
+        ("B超未显示结石，血常规显示白细胞计数升高。", [], "Undetermined"),
+    ],
+)
+def test_a_disease_that_a_result_concludes_comes_before_similar_cases_and_one_that_it_shows_after_them(
+    result: str, similar: list[str], diagnosed: str
+) -> None:
+    chart = replace(CHART["diagnosis"], results={"CT": result})
+    assert STAGES["diagnosis"].without_model(similar, chart, ())["names"][0].startswith(diagnosed)
+
+
 @pytest.mark.parametrize("complaint", ["My lower tooth came out.", "右下两颗牙拔掉了。"])
 def test_of_a_tooth_a_film_is_usual_and_no_mri(complaint: str) -> None:
     told = {"chief_complaint": complaint, "language": "zh" if "牙" in complaint else "en"}

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from cases.vocabulary import AUXILIARY_ITEMS, PHYSICAL_ITEMS, SECOND_LEVEL, label
-from nodes.offline.votes import majority, orders, weights
+from nodes.offline.votes import AMONG, majority, orders, weights
 from nodes.offline.whole_picture import KEPT, clinics, seen_whole, with_findings
 from nodes.state.chart import Chart, Turn
 from nodes.state.stage import Recalled
@@ -37,6 +37,7 @@ def diagnosed(chart: Chart, *cases: RememberedCase) -> str:
         (chart_of(sex="male"), case("Uterine leiomyoma", sex="female")),
         (chart_of(sex="female"), case("Benign prostatic hyperplasia", sex="male")),
         (chart_of(sex="male"), case("左乳腺癌", sex="female", language="zh")),
+        (chart_of(sex="male"), case("Severe pre-eclampsia", sex="female")),
         (chart_of(age_years=40), case("Neonatal jaundice", age_years=0.02)),
         (chart_of(age_years=0.01), case("Intussusception", age_years=0.8)),
         (chart_of({"X-ray": "The lungs are clear. No pneumothorax."}), case("Pneumothorax")),
@@ -53,9 +54,11 @@ def diagnosed(chart: Chart, *cases: RememberedCase) -> str:
 def test_a_diagnosis_never_contradicts_sex_age_or_a_result_that_was_read_out(
     chart: Chart, contradicted: RememberedCase
 ) -> None:
-    assert diagnosed(OPEN, contradicted, case("Gout")) == contradicted.id
-    assert diagnosed(chart, contradicted, case("Gout")) == "Gout"
-    assert diagnosed(chart, contradicted).startswith("Undetermined"), "nothing else is known"
+    spoken, gout = {"language": contradicted.language}, case("Gout", language=contradicted.language)
+    here = replace(chart, presentation=chart.presentation.model_copy(update=spoken))
+    assert diagnosed(chart_of(**spoken), contradicted, gout) == contradicted.id
+    assert diagnosed(here, contradicted, gout) == "Gout"
+    assert diagnosed(here, contradicted).startswith("Undetermined"), "nothing else is known"
 
 
 def test_a_result_that_affirms_a_disease_elsewhere_does_not_deny_it() -> None:
@@ -78,6 +81,62 @@ def test_results_speak_for_a_case_that_the_complaint_did_not_find() -> None:
     assert [each.aside for each in seen] == ["", "case"], "what prompts show comes first, each case once"
     assert majority(DIAGNOSIS, chart, seen, (), None).listed() == ["Ketoacidosis"]
     assert majority(DIAGNOSIS, chart, recalled, (), None).listed() == ["Social anxiety disorder"]
+
+
+def test_the_diagnosis_of_a_distant_case_is_not_taken() -> None:
+    chart = chart_of({"X-ray": "A fracture."})
+    near, distant = Neighbour(case("Gout"), 0.5, 0.3, 0.3), Neighbour(case("Gout"), 0.5, 0.15, 0.15)
+    assert majority(DIAGNOSIS, chart, [near], (), None).listed() == ["Gout"]
+    assert majority(DIAGNOSIS, chart, [distant], (), None).listed()[0].startswith("Undetermined")
+    assert majority(STAGES["treatment"], chart, [distant], (), None).listed(), "what is done for all is done"
+
+
+def test_a_diagnosis_is_in_the_patients_language_if_a_similar_case_is() -> None:
+    english, chinese = case("Gout"), case("痛风", language="zh")
+    assert diagnosed(chart_of(language="zh"), english, chinese) == "痛风"
+    assert diagnosed(OPEN, chinese, english) == "Gout"
+    assert diagnosed(OPEN, chinese) == "痛风", "where there is no other"
+
+
+@pytest.mark.parametrize(
+    ("department", "person", "other"),
+    [("Pediatrics", {"age_years": 79}, {"age_years": 8}), ("Obstetrics and Gynecology", {"sex": "male"}, {})],
+)
+def test_nobody_is_referred_to_a_department_for_another_age_or_sex(
+    department: str, person: dict[str, Any], other: dict[str, Any]
+) -> None:
+    near = [Neighbour(case("near", department=department), 0.9), Neighbour(case("far", department="Surgery"), 0.1)]
+    referred = {
+        key: next(iter(weights(STAGES["referral.level1"], chart_of(**who), near)))
+        for key, who in (("person", person), ("other", other))
+    }
+    assert referred == {"person": "Surgery", "other": department}
+
+
+def test_what_was_not_examined_is_no_finding_that_cases_share() -> None:
+    """Of nothing but normal results, obsessive-compulsive disorder was diagnosed after a fall."""
+    healthy = case(
+        "强迫症",
+        language="zh",
+        physical_examination={"General Examination": "无异常。", "Skin Examination": "无异常。"},
+    )
+    dialogue = [
+        Turn(speaker="doctor", text="请做一般检查。"),
+        Turn(speaker="patient", text="检查员告诉我：\n一般检查：骨擦感。\n皮肤检查：无异常。"),
+    ]
+    (seen,) = with_findings([Neighbour(healthy, 0.3, told=0.1)], replace(chart_of(language="zh"), dialogue=dialogue))
+    assert seen.found < 0.1
+
+
+def test_a_chinese_complaint_finds_its_department_among_cases_of_any_language() -> None:
+    """The default model of a memory reads English only."""
+    recalled = [
+        Neighbour(case("skin", department="Dermatology and Venereology", symptoms="A red rash on the face."), 0.8),
+        Neighbour(case("back", department="Rehabilitation", symptoms="Stiff lower back for twenty years."), 0.2),
+    ]
+    chart = chart_of(chief_complaint="腰背部僵硬二十年。", language="zh")
+    seen = seen_whole(chart, recalled, lambda department, k: recalled, "all-MiniLM-L6-v2", "腰背部僵硬二十年")
+    assert next(iter(weights(STAGES["referral.level1"], chart, seen))) == "Rehabilitation"
 
 
 def test_a_case_that_the_patient_contradicts_is_kept_only_where_too_few_others_are() -> None:
@@ -103,7 +162,7 @@ def test_no_prompt_shows_what_only_rules_look_at() -> None:
 @pytest.mark.parametrize("department", ["Dentistry", "Ophthalmology", "Psychiatry"])
 def test_a_clinic_that_is_called_after_the_complaint_speaks_for_its_department(department: str) -> None:
     name = SECOND_LEVEL[department].names[0]
-    named = clinics(label(name, "zh"), "zh", "all-MiniLM-L6-v2", read=False)
+    named = clinics(label(name, "zh"), "zh", "use-multilingual-v3")
     assert next(iter(weights(STAGES["referral.level1"], OPEN, named))) == department
 
 
@@ -157,3 +216,10 @@ def test_results_that_the_patient_passes_on_are_findings_and_no_complaint() -> N
     diabetic = case("Ketoacidosis", auxiliary_examination={"Blood Test": "Glucose 28 mmol/L, ketones positive."})
     (seen,) = with_findings([Neighbour(diabetic, 0.3, told=0.1)], replace(OPEN, dialogue=dialogue))
     assert seen.found > 0.3
+
+
+def test_a_diagnosis_is_of_a_case_like_the_patient_in_words_and_in_findings() -> None:
+    """The findings of an arthrosis of the knee were most like those of a sciatica, and its words least."""
+    knee, sciatica = Neighbour(case("Arthrosis"), 0.5, 0.25, 0.5), Neighbour(case("Sciatica"), 0.5, 0.4, 0.3)
+    others = [Neighbour(case(str(number), diagnosis=[]), 0.5, 0.3, 0.2) for number in range(AMONG)]
+    assert majority(DIAGNOSIS, chart_of({"CT": "."}), [knee, sciatica, *others], (), None).listed() == ["Sciatica"]
