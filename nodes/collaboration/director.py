@@ -1,7 +1,7 @@
 """The medical director in the discussion: names the disputes, and writes the final report when none are left."""
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
 from langgraph.runtime import Runtime
 from pydantic import BaseModel, Field
@@ -30,16 +30,16 @@ from nodes.state.collaboration import (
     last_statements,
     pictures_shown,
 )
+from nodes.state.lists import at_most, each_once
 from prompts import mark
 
 
 class Disputes(Strict):
     """The points that remain to be settled."""
 
-    disputes: list[Dispute] = Field(
-        max_length=MOST_DISPUTES,
-        description="The disputes, most important first; empty if the reports agree in substance.",
-    )
+    disputes: Annotated[
+        list[Dispute], each_once(lambda dispute: (dispute.part, dispute.point.casefold())), *at_most(MOST_DISPUTES)
+    ] = Field(description="The disputes, most important first; empty if the reports agree in substance.")
 
 
 class Agreement(Strict):

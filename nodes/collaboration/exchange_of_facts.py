@@ -1,7 +1,7 @@
 """The medical director in the exchange of facts: merges the interns' findings, and has their conflicts settled."""
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
 from langgraph.runtime import Runtime
 from pydantic import Field
@@ -26,14 +26,17 @@ from nodes.state.collaboration import (
     last_statements,
     pictures_shown,
 )
+from nodes.state.lists import at_most, each_once
 from prompts import mark
+
+_EACH_QUESTION = each_once(lambda conflict: (conflict.ask, conflict.question.casefold()))
 
 
 class MergedFacts(Facts):
     """The interns' facts combined, and the points on which they contradict each other."""
 
-    conflicts: list[Conflict] = Field(
-        max_length=MOST_CONFLICTS, description="The contradictions; empty if everything fits together."
+    conflicts: Annotated[list[Conflict], _EACH_QUESTION, *at_most(MOST_CONFLICTS)] = Field(
+        description="The contradictions; empty if everything fits together."
     )
 
 

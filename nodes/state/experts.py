@@ -1,15 +1,16 @@
 """What passes between the experts of MedAgents and MDAgents: analyses, messages, reports, and counters."""
 
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
-from pydantic import AfterValidator, Field, ValidationInfo
+from pydantic import Field
 
 from cases.strict import NonEmpty, Strict
 from cases.vocabulary import Language
 from nodes.asking import StageView, stage_view
 from nodes.context import Context
 from nodes.state.decisions import in_words
+from nodes.state.lists import at_most, each_once
 from nodes.state.reducers import union_by
 from nodes.state.stage import StageState
 from nodes.workflow.stages import Stage
@@ -28,23 +29,7 @@ class Expert(Strict):
     focus: str = Field(description="What this expert should attend to.")
 
 
-def each_once(experts: list[Expert]) -> list[Expert]:
-    """Leave out an expert who is named again: the same question would be asked and paid twice."""
-    return list({(expert.domain.casefold(), expert.focus.casefold()): expert for expert in experts}.values())
-
-
-def at_most(most: int) -> tuple[Any, Any]:
-    """Make the annotations of a list of so many entries at most: further ones go back once, and are then left out."""
-
-    def first(entries: list[Any], info: ValidationInfo) -> list[Any]:
-        if len(entries) > most and (info.context or {}).get("closed") is not False:
-            raise ValueError(f"{len(entries)} are too many; at most {most} are allowed")
-        return entries[:most]
-
-    return AfterValidator(first), Field(json_schema_extra={"maxItems": most})
-
-
-Panel = Annotated[list[Expert], AfterValidator(each_once)]
+Panel = Annotated[list[Expert], each_once(lambda expert: (expert.domain.casefold(), expert.focus.casefold()))]
 
 
 class Member(Expert):

@@ -24,9 +24,9 @@ from nodes.state.experts import (
     Panel,
     PanelState,
     Team,
-    at_most,
     case_view,
 )
+from nodes.state.lists import at_most
 from nodes.state.stage import Options, StageState
 from nodes.workflow.stages import STAGES, Stage
 from prompts import load_words, mark

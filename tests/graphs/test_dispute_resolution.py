@@ -283,6 +283,21 @@ def test_patient_and_examiner_are_asked_about_the_conflicts_and_their_replies_go
     assert all(second.reply in words(call) for call in calls(result, "director", place="final"))
 
 
+def test_a_question_that_stands_twice_is_asked_once_and_further_entries_than_allowed_lose_no_case() -> None:
+    """As Qwen2.5 listed one question with five conflicts of the same facts."""
+    asked = ["Since when?", "Since when?", "since When?", *(f"Since day {day}?" for day in range(9))]
+    conflicts = [{"point": f"Point {place}.", "ask": "patient", "question": text} for place, text in enumerate(asked)]
+    disputes = [{"part": "treatment", "point": point} for point in ("Rest.", "Rest.", "Pills.", "Surgery.", "CT.")]
+    listed = {"MergedFacts": {"symptoms": "", "examinations": "", "conflicts": conflicts}}
+    listed |= {"Disputes": {"disputes": disputes}}
+    with FakeServer(answer=lambda request: listed.get(request.name)) as server:
+        result = run(interns=2, max_rounds=0, models={"director": spec(server, "director")})
+    questions = [confirmation.conflict.question for confirmation in result["confirmations"]]
+    assert questions == ["Since when?", "Since day 0?", "Since day 1?", "Since day 2?", "Since day 3?"]
+    disputes_left = result["collaboration"].discussion[-1].disputes
+    assert [dispute.point for dispute in disputes_left] == ["Rest.", "Pills.", "Surgery."]
+
+
 def test_without_a_conflict_nobody_is_asked_and_the_merged_facts_stand() -> None:
     result = run()
     assert result["collaboration"].confirmations == []
