@@ -152,11 +152,11 @@ async def _answer(
         messages = [*messages, AIMessage(shown), HumanMessage(told)]
     if accepted is not None:
         return accepted
-    if reply.full:
+    is_short = reply.cut and not isinstance(wrong, LoopError)  # more room would not end a loop
+    if is_short and reply.full:
         why = what_is_wrong(wrong)
         raise NoRoomError(f"the prompt leaves too little room for an answer ({why}); {LONGER}") from wrong
     even = {0: "", 1: ", even after a repair"}.get(repairs, f", even after {repairs} repairs")
-    is_short = reply.cut and not isinstance(wrong, LoopError)  # more room would not end a loop
     room = "; raise max_tokens, or the context length of the server" if is_short else ""
     raise AnswerError(f"not a valid {question.kind.__name__}{even}: {what_is_wrong(wrong)}{room}") from wrong
 

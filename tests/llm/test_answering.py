@@ -101,16 +101,20 @@ async def test_a_short_loop_at_a_low_limit_of_tokens_is_asked_for_again_within_b
     assert "over and over" in again.messages[-1]["content"] and "-de-de-de" not in again.messages[-2]["content"]
 
 
-async def test_a_loop_that_never_ends_is_not_said_to_need_more_tokens() -> None:
-    """As SmolLM2's list of diseases for Clini-Eval's demonstration, which named one until its tokens were used up."""
+@pytest.mark.parametrize("max_tokens", [None, 500])
+async def test_a_loop_that_never_ends_is_not_said_to_need_more_tokens(max_tokens: int | None) -> None:
+    """As SmolLM2's list of diseases for Clini-Eval's demonstration, which named one until its tokens were used up.
+
+    Nor is it said to need a shorter prompt, if what it used up was the model's context.
+    """
     loop = {**GIVEN.model_dump(), "found": ["Chronic apical periodontitis"] * 40}
     with (
         FakeServer(answer=lambda request: loop, faults=["cut_json"] * 9) as server,
         pytest.raises(AnswerError, match="over and over") as told,
     ):
-        settings = ModelSettings(models={"default": f"openai:any@{server.base_url}"})
+        settings = ModelSettings(models={"default": f"openai:any@{server.base_url}"}, max_tokens=max_tokens)
         await ask(JUDGE, View(), settings, language="en")
-    assert "max_tokens" not in str(told.value)
+    assert "max_tokens" not in str(told.value) and told.value.reason == "unparseable_answer"
 
 
 async def test_plain_words_that_go_round_in_circles_are_cut_at_once() -> None:
