@@ -79,7 +79,14 @@ def test_what_the_patient_says_is_not_the_physicians_question() -> None:
         ("Don't you have to take medicines when you smoke?", "en", True),
         ("抽烟和用药就不用说了吧？", "zh", False),
         ("抽烟、用药的事我不想知道，行吗？", "zh", False),
+        ("You needn't go into your smoking or your medicines, all right?", "en", False),
+        ("Have you noticed that you don't talk or go out since you smoke or take medicines?", "en", True),
         ("有没有不想说话、心跳过快？抽烟吗？用药吗？", "zh", True),
+        ("我对抽烟、用药没兴趣，好吗？", "zh", False),
+        ("对抽烟、用药没有兴趣了吗？", "zh", True),
+        ("请分别说说抽烟和用药的情况？", "zh", True),
+        ("您跳过早餐、抽烟、用药吗？", "zh", True),
+        ("家人不关心您抽烟和用药吗？", "zh", True),
     ],
 )
 def test_who_declines_to_ask_has_not_asked(words: str, language: str, asks: bool) -> None:
