@@ -147,7 +147,7 @@ def differences_table(runs: Sequence[RecordedRun], margin: float | None = None) 
         Column("baseline", first.name, form=form, mean=True),
         Column("value", "Run", form=form, mean=True),
         Column("difference", "Difference", form=form, mean=True),
-        *(Column(name, title, form=".3f") for name, title in _TESTS.items()),
+        *(Column(name, title, form=P_VALUE) for name, title in _TESTS.items()),
         Column("needed", "Cases needed"),
     ]
     rows = [

@@ -18,6 +18,16 @@ def test_the_differences_are_also_written_as_csv_and_latex(tmp_path: Path) -> No
     assert r"\toprule" in (tmp_path / "c.tex").read_text("utf-8")
 
 
+def test_no_p_is_written_as_zero(tmp_path: Path) -> None:
+    one, two = (
+        write_run(tmp_path / name, [graded(f"{n}", 1.0 + by) for n in range(13)])
+        for name, by in (("one", 0), ("two", 2))
+    )
+    wardround("compare", one, two, "--latex", tmp_path / "c.tex")
+    written = (tmp_path / "c.tex").read_text("utf-8")
+    assert r"\textless{}0.001" in written and " 0.000 &" not in written
+
+
 def test_the_note_names_the_intervals_that_the_differences_have(tmp_path: Path) -> None:
     one, two = (
         write_run(
