@@ -57,7 +57,7 @@ Judgements = Annotated[
     typer.Option(
         "--marks",
         metavar="FILE",
-        help="File of people's judgements (`wardround rate`).",
+        help="File in which `wardround rate` keeps people's judgements.",
         show_default="ratings.jsonl of the first run",
     ),
 ]

@@ -37,7 +37,8 @@ def rescoring_by(suite: Suite) -> Callable[..., Scores]:
             list[str] | None,
             typer.Option(
                 metavar="ROLE=SPEC",
-                help="Model for a judge (diagnosis_judge=openai:gpt-4o), or for all (default=SPEC); may be repeated.",
+                help="Model for a judge (of medchain: diagnosis_judge=openai:gpt-4o), or for all (default=SPEC); "
+                "may be repeated.",
             ),
         ] = None,
     ) -> Scores:

@@ -202,3 +202,9 @@ def test_a_setting_that_no_judge_heeds_is_refused(tmp_path: Path, setting: str, 
     result = wardround("score", "clini-eval", tmp_path, "--judge", "openai:x", "--set", setting)
     assert result.exit_code == 2 and said in result.stderr and "Traceback" not in result.output
     assert "No such option" in wardround("score", "consensus", tmp_path, "--set", "timeout=5").stderr
+
+
+@pytest.mark.parametrize("suite", ["medpmc-judged", "clini-eval-paper", "gates"])
+def test_the_help_of_a_suite_does_not_give_it_the_judge_of_another(suite: str) -> None:
+    told = " ".join(wardround("score", suite, "--help").stdout.split())
+    assert "of medchain: diagnosis_judge=" in told
