@@ -63,7 +63,8 @@ def give_way(view: InternView) -> Revision[Any]:
     On a disputed diagnosis, the agreed facts come before the majority: diagnoses that they name are preferred, else
     those that they do not deny. On a disputed part, claims need a majority at first, half of the interns in the next
     round, and any intern after that. Without named disputes, an intern takes up only the first part in which the
-    reports differ. Before the first round, each seat weighs the similar cases in its own way.
+    reports differ and most of them hold something. Before the first round, each seat weighs the similar cases in its
+    own way.
     """
     subject = view.subject
     if view.own is None:
@@ -76,7 +77,8 @@ def give_way(view: InternView) -> Revision[Any]:
     answers = [subject.answer.model_validate(statement.report) for statement in statements]
     disputed = {dispute.part for dispute in view.disputes}
     share = (most, half, some)[min(view.own.round, 2)]
-    taken_up = [*subject.claims] if disputed else differing(subject, answers)[:1]
+    settled = [part for part in differing(subject, answers) if held_by(subject, answers, part, most)]
+    taken_up = [*subject.claims] if disputed else settled[:1]
     for part in taken_up:
         adopted = held_by(subject, answers, part, share if part in disputed else most)
         if part == "diagnosis" and part in disputed and view.facts is not None:

@@ -151,6 +151,13 @@ def test_where_no_dispute_is_named_interns_settle_one_part_after_the_other() -> 
     assert give_way(intern(1, unnamed, *reports[1:])).report.treatment == "Surgery", "in the next round"
 
 
+def test_where_no_dispute_is_named_a_part_without_a_majority_does_not_hold_up_the_others() -> None:
+    plans = ("Rest", "Surgery", "Surgery")
+    reports = [report(name, treatment=plan) for name, plan in zip(("Gout", "Asthma", "Angina"), plans, strict=True)]
+    unnamed = give_way(intern(1, *reports)).report
+    assert (unnamed.diagnosis, unnamed.treatment) == (["Gout"], "Surgery")
+
+
 def test_a_disputed_diagnosis_is_held_against_the_agreed_facts() -> None:
     facts = Facts(symptoms="Pain.", examinations="CT: no pneumothorax.")
     reports = [report("Pneumothorax"), report("Asthma")]
