@@ -190,7 +190,7 @@ def test_an_expert_who_is_recruited_again_is_asked_once() -> None:
 
 
 def test_of_too_many_experts_the_first_are_asked_after_one_repair() -> None:
-    """As Qwen2.5 named five for the options in place of two, twice."""
+    """As Qwen2.5 needed a third request before it named but two for the options."""
     panel = [{"domain": domain, "focus": ""} for domain in ("A", "B", "C", "D", "E", "F", "G")]
     with FakeServer(answer=lambda request: {"experts": panel}) as server:
         result = run("medagents", models={"recruiter": f"openai:any@{server.base_url}"})
