@@ -188,6 +188,37 @@ def concluded_at_once(told: Told) -> Iterator[Finding]:
                 yield f"{sentence!r}: the physician concludes before any history is taken", number
 
 
+def other_closing(told: Told) -> Iterator[Finding]:
+    """Report what the physician states in the second half without doubt, and the note denies or nobody knows of.
+
+    That is a complaint or illness that the note denies and the patient never affirms; or a diagnosis that is not in the
+    note, among the dialogue's diseases or in the patient's words (English).
+    """
+    dialogue, (affirmed, _) = told.dialogue, told.of_patient
+    of_patient = [message.content for message in dialogue.spoken if message.role == PATIENT]
+    known = "\n".join([told.note, *dialogue.diseases, dialogue.inferred, *of_patient])
+    known_words = content_words(known, told.language)
+    known_terms = {name for name, _ in terms_in(known, told.language)}
+    denied = (told.of_note[2] - affirmed.keys()) & {*complaints(), *illnesses(vague=True), "smoking", "alcohol"}
+    for number, role, sentence in told.statements:
+        if role != PHYSICIAN or 2 * number <= len(dialogue.spoken) or _PATTERNS["doubts"].search(sentence):
+            continue
+        stated = {name for name, negated in terms_in(sentence, told.language) if not negated}
+        of_somebody = any(_PATTERNS[name].search(sentence) for name in ("of_you", "third_female", "third_male"))
+        if of_somebody and not _PATTERNS["denies"].search(sentence) and (against := stated & denied):
+            yield f"{sentence!r}: the note denies {', '.join(sorted(against))}", number
+        elif _PATTERNS["concludes"].search(sentence):
+            terms, others = _illnesses_in(sentence, told.language)
+            new = (terms - known_terms) | {
+                found
+                for found in others
+                if not content_words(found, told.language) & known_words
+                and not {name for name, _ in terms_in(found, told.language)} & known_terms
+            }
+            if new:
+                yield f"{sentence!r}: neither note nor patient mentions {', '.join(sorted(new))}", number
+
+
 def turned_round(told: Told) -> Iterator[Finding]:
     """Report what the patient affirms in the note's own words although the note denies it."""
     parts = [part for sentence in sentences(told.note) for part in _PATTERNS["says_too"].split(sentence)]
@@ -238,5 +269,6 @@ RULES: Mapping[str, Rule] = {
     "one_history": all_at_once,
     "history_first": concluded_at_once,
     "denials_kept": turned_round,
+    "closing_of_the_note": other_closing,
     "address_of_the_note": only_where(is_english, other_address),
 }

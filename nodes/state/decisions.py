@@ -110,7 +110,9 @@ class Report(Decision):
 class Diagnosis(Decision):
     """The diagnoses, the principal one first, and what they rest on."""
 
-    names: list[NonEmpty] = Field(min_length=1, description="Diagnoses, the principal one first.")
+    names: Annotated[list[NonEmpty], UniqueItems] = Field(
+        min_length=1, description="Diagnoses, the principal one first."
+    )
     basis: str = Field(description="The findings that the diagnoses rest on.")
     compared = ("names",)
 

@@ -5,6 +5,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
+from cases.case import UniqueItems
 from cases.strict import NonEmpty, Strict
 from cases.vocabulary import Language
 from nodes.asking import StageView, stage_view
@@ -47,7 +48,9 @@ class Team(Strict):
     )
 
 
-Proposed = Annotated[list[NonEmpty], Field(description="The answer as a list, in the terms of the question.")]
+Proposed = Annotated[
+    list[NonEmpty], UniqueItems, Field(description="The answer as a list, in the terms of the question.")
+]
 
 
 class Conclusion(Strict):

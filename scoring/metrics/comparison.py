@@ -127,9 +127,9 @@ def _permuted_p(
 def wilcoxon_p(differences: Sequence[float]) -> float | None:
     """Return the two-sided p of Wilcoxon's signed-rank test (Pratt's treatment of zeros); None if no case differs.
 
-    If at most 13 cases differ, all signs are enumerated: where most cases are equal, the normal approximation finds
-    differences that are none (0.025 instead of 0.0625 if 5 of 22 cases differ, all in one direction). SciPy does so up
-    to 13 cases in all, one by one, taking fifty times as long.
+    If at most 13 cases differ, all signs are enumerated, as in the permutation test: where most cases are equal, the
+    normal approximation is far from the exact p (0.025 instead of 0.0625 if 5 of 22 cases differ, all in one
+    direction). SciPy does so up to 13 cases in all, one by one, taking fifty times as long.
     """
     if not any(differences):
         return None

@@ -20,7 +20,7 @@ from llm.role import declared_roles
 from nodes.collaboration import director, intern
 from nodes.collaboration.director import Disputes
 from nodes.node import Node
-from nodes.state.decisions import StageRecord, Verdict
+from nodes.state.decisions import Diagnosis, StageRecord, Verdict
 from nodes.state.experts import Expert, Member, Team
 from nodes.strategies import decision_maker, domain_expert, group_member, moderator, recruiter
 from nodes.strategies.group_member import within_reach
@@ -190,7 +190,7 @@ def test_an_expert_who_is_recruited_again_is_asked_once() -> None:
 
 
 def test_of_too_many_experts_the_first_are_asked_after_one_repair() -> None:
-    """As Qwen2.5 named five for the options in place of two, twice."""
+    """As Qwen2.5 needed a third request before it named but two for the options."""
     panel = [{"domain": domain, "focus": ""} for domain in ("A", "B", "C", "D", "E", "F", "G")]
     with FakeServer(answer=lambda request: {"experts": panel}) as server:
         result = run("medagents", models={"recruiter": f"openai:any@{server.base_url}"})
@@ -462,6 +462,12 @@ def test_where_no_list_is_closed_what_the_analyses_propose_is_weighed(monkeypatc
     changed(monkeypatch, domain_expert, "analyst", lambda view: said)
     _, for_options = calls(run("medagents"), "recruiter")
     assert "Silicosis" in words(for_options).partition("What can be answered")[2]
+
+
+def test_what_a_list_says_twice_stands_in_it_once() -> None:
+    """As SmolLM2 gave one sentence as eight diagnoses."""
+    assert Diagnosis(names=["Gout", "Gout", "Asthma"], basis="").names == ["Gout", "Asthma"]
+    assert domain_expert.AnalysisText(analysis="", proposal=["Gout", "Gout"]).proposal == ["Gout"]
 
 
 def test_what_is_written_before_something_else_stands_before_it_in_the_form() -> None:

@@ -185,3 +185,28 @@ def test_spans_of_time_agree_over_their_units() -> None:
     assert days.lasts_as(weeks) and not days.lasts_as(Span("14", "week"))
     assert spans_of_time("for a few days, 咳嗽3天") == {Span("few", "day"), Span("3", "天")}
     assert not Span("few", "day").lasts_as(Span("few", "year"))
+
+
+@pytest.mark.parametrize(
+    ("closing", "passes"),
+    [
+        ("So you have had a cough and a fever.", False),
+        ("I think that it is tuberculosis.", False),
+        ("You have carpal tunnel syndrome.", False),
+        ("So you have had a cough, and no fever.", True),
+        ("If you get a fever, come back.", True),
+        ("It could be bronchitis, and I am concerned about pneumonia.", True),
+        ("Your mother had gout, so I will keep that in mind.", True),
+        ("Your temperature is 37 degrees now.", True),
+    ],
+)
+def test_what_the_physician_states_at_the_end_is_held_against_the_note(closing: str, passes: bool) -> None:
+    found = [problem for problem in check_dialogue(dialogue(turn_16=closing)) if problem.gate == "closing_of_the_note"]
+    assert [problem.turn for problem in found] == ([] if passes else [16])
+
+
+def test_a_disease_of_the_dialogue_may_be_concluded_and_the_beginning_is_not_read() -> None:
+    inferred = dialogue(turn_16="I think that it is tuberculosis.").model_copy(update={"inferred": "Tuberculosis"})
+    early = dialogue(turn_2="Hello, you have had a fever, the nurse wrote. What brings you here?")
+    for sound in (inferred, early):
+        assert not any(problem.gate == "closing_of_the_note" for problem in check_dialogue(sound))
