@@ -19,4 +19,11 @@ def at_most(most: int) -> tuple[Any, Any]:
 
 def each_once(by: Callable[[Any], Hashable]) -> Any:
     """Make the annotation of a list without repetitions: what stands there again would be asked and paid again."""
-    return AfterValidator(lambda entries: list({by(entry): entry for entry in reversed(entries)}.values())[::-1])
+
+    def first(entries: list[Any]) -> list[Any]:
+        found: dict[Hashable, Any] = {}
+        for entry in entries:
+            found.setdefault(by(entry), entry)
+        return list(found.values())
+
+    return AfterValidator(first)
