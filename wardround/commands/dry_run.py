@@ -26,7 +26,11 @@ def check_like(dry_run: bool, like: Path | None) -> None:
 
 
 def tell_projection(experiment: "Experiment", out: Path, like: Path | None, name: str = "") -> None:
-    """Print the expected calls, tokens and cost of a run."""
+    """Print the expected calls, tokens and cost of a run.
+
+    Raises:
+        ConfigurationError: bad configuration or data.
+    """
     import asyncio
     from datetime import timedelta
 

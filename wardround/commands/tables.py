@@ -60,7 +60,11 @@ def tables_of_sweep(directories: Sequence[Path], names: Sequence[str], out: Path
 
 
 def show_tables(made: "Sequence[Made]", out: Path | None) -> None:
-    """Print tables, and write them if a folder is given."""
+    """Print tables, and write them if a folder is given.
+
+    Raises:
+        OSError: they cannot be written.
+    """
     from wardround.tables.making import write_tables
     from wardround.tables.terminal import print_table
 

@@ -34,7 +34,11 @@ Kind = TypeVar("Kind", bound=Line)
 
 
 def write_checklist(path: Path, kind: type[Line], lines: Sequence[Line]) -> None:
-    """Write a checklist; the column ``keep`` comes last, and is empty where nobody has decided."""
+    """Write a checklist; the column ``keep`` comes last, and is empty where nobody has decided.
+
+    Raises:
+        OSError: it cannot be written.
+    """
     names = [*(name for name in kind.model_fields if name != "keep"), "keep"]
     rows = [{**line.model_dump(), "keep": {True: "yes", False: "no", None: ""}[line.keep]} for line in lines]
     table = Table(path.stem, "", [], [{name: row[name] for name in names} for row in rows])

@@ -41,6 +41,9 @@ def write_report(run: RecordedRun, shown: int = 20) -> Path:
     """Write the page of a run, finished or not, into its directory.
 
     The first ``shown`` cases, and as many of the failed ones, get a section of their own.
+
+    Raises:
+        OSError: the directory cannot be written.
     """
     sections, key_problem = _case_sections(run, shown)
     findings = TraceFindings()
@@ -72,7 +75,11 @@ def write_report(run: RecordedRun, shown: int = 20) -> Path:
 
 
 def write_overview(runs: Sequence[RecordedRun], file: Path) -> Path:
-    """Write a page that compares runs side by side."""
+    """Write a page that compares runs side by side.
+
+    Raises:
+        OSError: the file cannot be written.
+    """
     results = make_tables(runs)
     reports = {run.name: os.path.relpath((run.path / REPORT).resolve(), file.parent.resolve()) for run in runs}
     text = environment().get_template("overview.html.jinja").render(

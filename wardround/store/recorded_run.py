@@ -176,7 +176,11 @@ def find_run(path: Path) -> RecordedRun:
 
 
 def open_run(path: Path) -> RecordedRun:
-    """Return the run of a run directory, see :func:`find_run`; a sweep's directory is refused."""
+    """Return the run of a run directory, see :func:`find_run`.
+
+    Raises:
+        ConfigurationError: it is none (as a sweep's directory), its manifest cannot be read, or it has no result yet.
+    """
     if not is_run(path):
         raise ConfigurationError(f"{path}: is not a run directory: it has no {MANIFEST}")
     return find_run(path)

@@ -223,7 +223,11 @@ def _cells(found: Estimate) -> tuple[str, str, str, str, str]:
 
 
 def writable(folder: Path | None) -> None:
-    """Create the folder of ``--out`` before any model is asked for what goes there."""
+    """Create the folder of ``--out`` before any model is asked for what goes there.
+
+    Raises:
+        OSError: it cannot be created.
+    """
     if folder is not None:
         folder.mkdir(parents=True, exist_ok=True)
 
@@ -242,7 +246,11 @@ def asked_of_rules(*asked: tuple[str, str | None]) -> list[str]:
 
 
 def write_drawn(tables: Iterable[Table], folder: Path, by_rules: Sequence[str] = ()) -> None:
-    """Write tables with their figures, each with the notes on what was answered by rules."""
+    """Write tables with their figures, each with the notes on what was answered by rules.
+
+    Raises:
+        OSError: they cannot be written.
+    """
     from wardround.tables.making import write_tables
 
     write_tables([replace(each, notes=[*each.notes, *by_rules], by_rules=by_rules) for each in tables], folder)
