@@ -78,15 +78,17 @@ def _ranked(stage: Stage, chart: Chart, neighbours: Sequence[Neighbour], eye: Ey
 
 
 def _near(neighbours: Sequence[Neighbour], chart: Chart, eye: Eye) -> list[Neighbour]:
-    """Return the cases that are near as a whole, and among the nearest both by words and by findings, if there are any.
+    """Return the cases that are near enough in what this eye looks at.
 
-    Those without such similarities are all returned.
+    They are among the nearest by words, if words count for the eye, and among those by findings, if there are any and
+    they count no less. Those without such similarities are all returned.
     """
     is_examined = any(each.found for each in neighbours)  # else they were recalled before the examinations
     least = NEAR[rules_of(chart.presentation.language)] * (eye.told + eye.found * is_examined)
     compared = [each for each in neighbours if each.told is not None]
-    by_words = sorted(compared, key=lambda each: -(each.told or 0.0))[:AMONG]
-    by_findings = sorted(compared, key=lambda each: -each.found)[:AMONG] if is_examined else compared
+    by_words = sorted(compared, key=lambda each: -(each.told or 0.0))[: AMONG if eye.told else None]
+    looks_at_findings = is_examined and eye.found >= eye.told
+    by_findings = sorted(compared, key=lambda each: -each.found)[: AMONG if looks_at_findings else None]
     near = [each for each in by_words if each in by_findings and _similarity(each, chart, eye) >= least]
     return [each for each in neighbours if each.told is None or each in near]
 
