@@ -223,3 +223,12 @@ def test_a_diagnosis_is_of_a_case_like_the_patient_in_words_and_in_findings() ->
     knee, sciatica = Neighbour(case("Arthrosis"), 0.5, 0.25, 0.5), Neighbour(case("Sciatica"), 0.5, 0.4, 0.3)
     others = [Neighbour(case(str(number), diagnosis=[]), 0.5, 0.3, 0.2) for number in range(AMONG)]
     assert majority(DIAGNOSIS, chart_of({"CT": "."}), [knee, sciatica, *others], (), None).listed() == ["Sciatica"]
+
+
+def test_doctors_who_look_at_one_side_more_name_the_diagnosis_of_a_case_that_is_near_there() -> None:
+    flu, asthma = Neighbour(case("Influenza"), 0.5, 0.6, 0.1), Neighbour(case("Asthma"), 0.5, 0.1, 0.6)
+    others = [Neighbour(case(str(number), diagnosis=[]), 0.5, 0.3, 0.3) for number in range(AMONG)]
+    neighbours, chart = [flu, asthma, *others], chart_of({"CT": "."})
+    named = [majority(DIAGNOSIS, chart, neighbours, (), None, seat).listed() for seat in range(1, 6)]
+    assert (named[1], named[3], named[4]) == (["Influenza"], ["Asthma"], ["Influenza"])
+    assert not {"Influenza", "Asthma"} & {*named[0], *named[2]}
