@@ -27,9 +27,6 @@ _CLAUSE = re.compile(
 )
 _COMMA = re.compile("[,，、；;]")
 _NORMAL, _ROOT = "normal", 5  # letters shared by forms of one English word
-_NOT_CONTENT = frozenset(
-    map(stem, " ".join(word_list("function_words")[name] for name in ("between_phrases", "spoken")).split())
-)
 _LABEL = re.compile(f"^(?:{'|'.join(re.escape(name) for term in EXAMINATION_ITEMS.terms for name in term.names)})[:：]")
 _CONTINUES = re.compile(r"(?:it|its|they|their|these|this)\b|其|该|此", re.IGNORECASE)  # the sentence before
 
@@ -181,7 +178,13 @@ def _told(text: str) -> list[Mention]:
 
 def _content(sentence: str) -> list[list[Mention]]:
     read = _clauses(in_digits(sentence))
-    return [[mention for mention in clause if mention.word not in _NOT_CONTENT] for clause in read]
+    return [[mention for mention in clause if mention.word not in _not_content()] for clause in read]
+
+
+@cache
+def _not_content() -> frozenset[str]:
+    lists = word_list("function_words")
+    return frozenset(map(stem, f"{lists['between_phrases']} {lists['spoken']}".split()))
 
 
 def _plain(mention: Mention) -> Mention:
