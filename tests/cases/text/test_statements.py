@@ -61,6 +61,7 @@ def test_sentences_are_cut_at_their_ends_and_not_at_decimals_or_abbreviations(te
         ("骨折不能排除", set(), {"骨折", "uncertain"}),
         ("Not only fever but also chills", set(), {"fever", "chill"}),
         ("没想到突然胸痛，没过多久就发热", set(), {"没想到", "突然", "胸痛", "没过多久", "就", "发热"}),
+        ("没少喝酒", set(), {"喝酒"}),
         ("没几天就咳嗽，没过敏", {"过敏"}, {"没", "几天", "就", "咳嗽"}),
         ("没转到右下腹，用没药", {"转", "到", "下腹"}, {"用", "没药"}),
     ],
