@@ -4,6 +4,7 @@ As in MedChain, the memory is searched by symptoms alone. The offline rules look
 all departments, each compared as a whole, and for the first referral at the names of the clinics.
 """
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cache, lru_cache
@@ -101,9 +102,12 @@ def with_findings(neighbours: Sequence[Neighbour], chart: Chart) -> list[Neighbo
 
 
 def _finding_similarities(neighbours: Sequence[Neighbour], chart: Chart) -> list[float]:
-    nothing = tuple(load_words("ai_hospital/words", chart.presentation.language)["examiner"].values())
+    nothing = "|".join(
+        map(re.escape, load_words("ai_hospital/words", chart.presentation.language)["examiner"].values())
+    )
+    says_nothing = re.compile(rf"(?:[^.;，。；:：]*[:：] ?)?(?:{nothing})")  # after the name of the examination
     known = dict.fromkeys([*chart.results.values(), *chart.reports.values(), *results_told(chart)])
-    findings = [text for text in known if not text.endswith(nothing)]  # what is not on record tells nothing
+    findings = [text for text in known if not says_nothing.fullmatch(text)]  # what is not on record tells nothing
     return (
         likeness(" ".join(findings), [_findings(each.case) for each in neighbours])
         if findings

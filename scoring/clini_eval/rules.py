@@ -45,7 +45,7 @@ class Turn(NamedTuple):
     """A turn of the physician as the rules read it."""
 
     text: str
-    questions: list[str]  # sentences that ask, except those that only say "go on" or decline to ask
+    questions: list[str]  # sentences that ask, except those that only say "go on", or what they decline to ask
     told: list[str]  # the other sentences
     before: str  # the patient's previous words
     after: str  # the patient's next words
@@ -79,14 +79,24 @@ def read_interview(dialogue: Dialogue) -> Interview:
 def _turn(text: str, language: Language, before: str, after: str) -> Turn:
     parts = sentences(text)
     asking = [sentence for sentence in parts if _asks(sentence, language)]
-    more, refuses = _word("go_on", language), _word("refuses", language)
+    more = _word("go_on", language)
     return Turn(
         text,
-        [sentence for sentence in asking if not (more.fullmatch(sentence) or refuses.search(sentence))],
+        [asked for sentence in asking if not more.fullmatch(sentence) and (asked := _not_declined(sentence, language))],
         [sentence for sentence in parts if sentence not in asking],
         before,
         after,
     )
+
+
+def _not_declined(sentence: str, language: Language) -> str:
+    """Return what a sentence asks: if it declines to ask something, the question behind that, or nothing."""
+    declined = [*_word("refuses", language).finditer(sentence)]
+    if not declined:
+        return sentence
+    _, *others = map(str.strip, _word("instead", language).split(sentence[declined[-1].end() :]))
+    asks, may_one = _word("part_asks", language), _word("may_one", language)
+    return ", ".join(others) if others and asks.search(others[-1]) and not may_one.search(others[-1]) else ""
 
 
 def count_points(dialogue: Dialogue) -> CountedPoints:

@@ -1,7 +1,7 @@
 """Claim recall of imaging reports: how much of the reference the generated report states (MedChain, after DocLens)."""
 
 import re
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence, Set
 from functools import cache, lru_cache
 from itertools import chain, pairwise
 from typing import Self
@@ -153,7 +153,8 @@ def stated_share(report: str, reference: str, beside: str = "") -> float:
     read = [clause for sentence in statements(report) for clause in _content(sentence)]
     true = dict.fromkeys(each for text in (reference, beside) for each in _told(text))
     opposed = {each for each in dict.fromkeys(chain(*read)) if _is_opposite(each, true)}
-    found = dict.fromkeys(_plain(each) for clause in read if opposed.isdisjoint(clause) for each in clause)
+    kept = (clause for clause in read if opposed.isdisjoint(clause) or _is_true_denial(clause, opposed, true))
+    found = dict.fromkeys(_plain(each) for clause in kept for each in clause)
     denied = dict.fromkeys(each for each in opposed if not each.exact)
     return share(_is_stated(mention, found, denied) for mention in dict.fromkeys(stated(reference)))
 
@@ -162,6 +163,15 @@ def _is_opposite(mention: Mention, true: Collection[Mention]) -> bool:
     """Whether the truth has a word with the other polarity alone."""
     polarities = {other.negated for other in _agreeing(mention, true)}
     return bool(polarities) and mention.negated not in polarities
+
+
+def _is_true_denial(clause: Collection[Mention], opposed: Set[Mention], true: Collection[Mention]) -> bool:
+    """Whether a clause denies what the truth denies, and only what it denies that of is told otherwise.
+
+    "My head does not ache" is "no headache".
+    """
+    denied = [each for each in clause if each.negated]
+    return opposed.isdisjoint(denied) and any(other.negated for each in denied for other in _agreeing(each, true))
 
 
 def stated(text: str) -> list[Mention]:

@@ -131,6 +131,10 @@ def test_the_basis_of_a_diagnosis_is_the_complaint_then_the_reports_then_results
         ("X线片显示左胫骨远端骨折，断端移位。", [], "左胫骨远端骨折"),
         ("X线片显示左胫骨远端骨折，断端移位。", ["Gout"], "Gout"),
         ("CT显示胆囊结石，考虑为慢性胆囊炎。", [], "慢性胆囊炎"),
+        ("病理示：胃腺癌。", [], "胃腺癌"),
+        ("提示：急性胰腺炎", ["Gout"], "急性胰腺炎"),
+        ("考虑感染。", ["Gout"], "Gout"),
+        ("患者表示担心癌，已指示病人做胃镜排除癌。", [], "Undetermined"),
         ("B超未显示结石，血常规显示白细胞计数升高。", [], "Undetermined"),
     ],
 )

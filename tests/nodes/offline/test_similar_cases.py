@@ -128,6 +128,20 @@ def test_what_was_not_examined_is_no_finding_that_cases_share() -> None:
     assert seen.found < 0.1
 
 
+@pytest.mark.parametrize(
+    ("language", "found"),
+    [
+        ("zh", "Phalen征阳性，Tinel征阳性，DR检查骨质无异常。"),
+        ("en", "Phalen's and Tinel's signs positive. No abnormality."),
+    ],
+)
+def test_a_result_that_ends_with_what_is_normal_is_a_finding(language: str, found: str) -> None:
+    same = case("Carpal tunnel syndrome", language=language, physical_examination={"General Examination": found})
+    chart = chart_of({"General Examination": found}, language=language)
+    (seen,) = with_findings([Neighbour(same, 0.3, told=0.1)], chart)
+    assert seen.found > 0.5
+
+
 def test_a_chinese_complaint_finds_its_department_among_cases_of_any_language() -> None:
     """The default model of a memory reads English only."""
     recalled = [

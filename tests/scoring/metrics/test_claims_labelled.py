@@ -95,6 +95,11 @@ def test_numbers_in_words_labels_and_speakers_make_no_difference(said: str, refe
     assert stated_share(said, reference) >= 0.75
 
 
+@pytest.mark.parametrize(("said", "denied"), [("My throat isn't sore.", "No sore throat."), ("肚子不痛。", "无腹痛。")])
+def test_what_is_denied_of_a_place_is_the_denial_of_the_truth(said: str, denied: str) -> None:
+    assert stated_share(said, denied) >= 0.5 and stated_share(said, denied.removeprefix("No ").removeprefix("无")) == 0
+
+
 def test_a_normal_size_does_not_deny_what_follows() -> None:
     assert stated_share("The kidney has a cyst.", "The kidney is of normal size with a cyst.") >= 0.6
     assert not any(entailed(["右侧肾上腺未见结节"], "左侧肾上腺未见结节。右侧肾上腺见结节。"))
