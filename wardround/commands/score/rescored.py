@@ -81,8 +81,12 @@ def scores_of_run(run: Path, suite: str, mode: Definition, models: Mapping[str, 
     ]
     if failed := summary["failed"]:
         notes.insert(0, f"{failed} of {len(results)} results have no scores: their cases failed.")
-    if rules := roles_by_rule({role: summary["models"].get(role, ()) for role in judging_roles()}):
+    judges = {role: summary["models"][role] for role in judging_roles() if role in summary["models"]}
+    if rules := roles_by_rule(judges):
         notes.append(said_by_rules("Judged", rules, languages=summary["languages"]))
+    for role in models or {}:
+        if role != "default" and role.rpartition(".")[2] not in judges:
+            notes.append(f"--models {role}: asked nothing. Asked: {', '.join(judges) or 'no judge'}.")
     cases = len({result.case_id for result in results})
     more = [f"{len(results)} results over all epochs"] if len(results) != cases else []
     unjudged = [

@@ -208,3 +208,13 @@ def test_a_setting_that_no_judge_heeds_is_refused(tmp_path: Path, setting: str, 
 def test_the_help_of_a_suite_does_not_give_it_the_judge_of_another(suite: str) -> None:
     told = " ".join(wardround("score", suite, "--help").stdout.split())
     assert "of medchain: diagnosis_judge=" in told
+
+
+def test_a_judge_whom_the_suite_asks_nothing_is_named(tmp_path: Path) -> None:
+    run, _ = consulted(tmp_path / "run")
+    scored = wardround(
+        "score", "medpmc-judged", run, "--models", "diagnosis_judge=offline", "--models", "default=offline"
+    )
+    assert scored.exit_code == 0, scored.stderr
+    assert "--models diagnosis_judge: asked nothing. Asked: consultation_judge." in " ".join(scored.stdout.split())
+    assert "--models default" not in scored.stdout
