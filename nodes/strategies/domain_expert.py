@@ -38,8 +38,9 @@ SEATS = MOST_EXPERTS + MOST_WEIGHING  # each may have a model of its own: `exper
 
 
 class AnalysisText(Strict):
-    """What the expert says, in the order in which it is written: who proposes first argues for the proposal."""
+    """What the expert says."""
 
+    # The analysis first, since a grammar keeps the order: who proposes first argues for the proposal.
     analysis: str = Field(description="What the findings mean from the view of this field; comes before the proposal.")
     proposal: Proposed
 

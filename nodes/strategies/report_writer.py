@@ -42,7 +42,7 @@ class Assignments(Strict):
 
 
 class ReportText(Strict):
-    """What the report says, in the order in which it is written."""
+    """What the report says."""
 
     report: str = Field(description="Essential knowledge, what is common, what differs; comes before the proposal.")
     proposal: Proposed
