@@ -136,12 +136,13 @@ class ChatClient:
                 refusals[form], forms = "ignored", lesser
                 continue
             self.forms.remember(question.name, refusals)
+            cut = is_cut_off(message)
             return Reply(
                 text_of(message),
                 form,
                 refused=is_declined(message),
-                cut=is_cut_off(message),
-                full=is_cut_off(message) and self._is_full(message, settings),
+                cut=cut,
+                full=cut and self._is_full(message, settings),
                 unseen=question.pictures * self.forms.blind,
             )
         raise AssertionError("the last form either answers or raises")

@@ -3,7 +3,7 @@
 Each rule reads the chart and the recalled cases, including those that no prompt shows (`whole_picture.py`).
 """
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from pydantic import ValidationError
@@ -152,7 +152,11 @@ def majority(
     seat: int = 0,
 ) -> Decision:
     """Return the choices whose weight is at least `MAJORITY_SHARE`, or else the strongest one, as a decision."""
-    shares = weights(stage, chart, neighbours, image_class, seat)
+    return strongest(stage, chart, weights(stage, chart, neighbours, image_class, seat), options)
+
+
+def strongest(stage: Stage, chart: Chart, shares: Mapping[str, float], options: Sequence[str]) -> Decision:
+    """Return the `majority` of a vote that is counted."""
     most = [] if stage.single else [choice for choice, weight in shares.items() if weight >= MAJORITY_SHARE]
     described = list(chart.results.values()) if stage.decision is Report else []  # which a report repeats
     return decision_of(stage, described or most or list(shares)[:1], chart, options)

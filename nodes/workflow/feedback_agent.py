@@ -32,11 +32,14 @@ def accept_unless_neighbours_disagree(view: JudgeView) -> Verdict:
     Accept a diagnosis that a result names outright, and any report, since similar cases have other pictures.
     """
     stage, decision = view.stage, view.decision
-    if isinstance(decision, Report) or not votes.weights(stage, view.chart, view.neighbours, view.image_class):
+    if isinstance(decision, Report):
+        return Verdict(accepted=True, reason="")
+    shares = votes.weights(stage, view.chart, view.neighbours, view.image_class)
+    if not shares:
         return Verdict(accepted=True, reason="")
     if isinstance(decision, Diagnosis) and set(decision.names) & set(named_in_findings(view.chart)):
         return Verdict(accepted=True, reason="")
-    expected = votes.majority(stage, view.chart, view.neighbours, view.options.names, view.image_class)
+    expected = votes.strongest(stage, view.chart, shares, view.options.names)
     if votes.agreement(decision, expected) >= 0.5:
         return Verdict(accepted=True, reason="")
     names = mark("listed", view.chart.language).join(sorted(expected.choices()))

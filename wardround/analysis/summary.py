@@ -149,6 +149,9 @@ def failures_as_wrong(results: Sequence[Result], suite: Suite) -> list[Result] |
 
     A case does not count in a column for which its key has nothing.
     """
+    asked = [result for result in results if result.termination != "sex_bound"]  # the others were refused
+    if all(result.scored and not result.judges_failed for result in asked):
+        return None
     ends = _bounded(results, suite)
 
     def scores(result: Result) -> dict[str, float | None]:
@@ -157,7 +160,6 @@ def failures_as_wrong(results: Sequence[Result], suite: Suite) -> list[Result] |
         ]
         return {**result.scores, **{name: ends[name][0] for name in failed}}
 
-    asked = [result for result in results if result.termination != "sex_bound"]  # the others were refused
     as_wrong = [result.model_copy(update={"scores": scores(result)}) for result in asked]
     return None if [one.scores for one in as_wrong] == [one.scores for one in asked] else as_wrong
 

@@ -6,7 +6,9 @@ too; and, by that model, of what the offline doctors say in every case and what 
 this again when built-in cases, or the rules that describe them, change (a test says when).
 """
 
-from cases import Case, load_cases
+from functools import cache
+
+from cases import load_cases
 from cases.case import ExaminationRecord
 from cases.text.record_sentences import HISTORIES, record_sentences
 from cases.text.sentences import sentences
@@ -54,22 +56,23 @@ def tellable_sentences() -> list[str]:
 
 def remembered_texts() -> list[str]:
     """Return every text that the memory embeds in an offline run of the built-in cases."""
-    texts = {*clinic_names("en")}
-    for case in load_cases():
-        texts |= {remember(case).symptoms, *queries(case)}
-    return sorted(texts)
+    return sorted({*clinic_names("en"), *(remember(case).symptoms for case in load_cases())}.union(*queries().values()))
 
 
 def compared_texts() -> list[str]:
     """Return every text that is embedded by the multilingual model to compare a Chinese case with others."""
     texts = {*clinic_names("zh"), *(remember(case).symptoms for case in load_cases())}
-    return sorted(texts.union(*(queries(case) for case in load_cases() if case.language == "zh")))
+    return sorted(texts.union(*(queries()[case.id] for case in load_cases() if case.language == "zh")))
 
 
-def queries(case: Case) -> set[str]:
-    """Return the symptom descriptions by which the offline workflow searches the memory."""
-    calls = clinical_workflow.invoke({"case": case}, context={"feedback": "off"})["trace"].calls
-    return {call.answer["symptoms"] for call in calls if call.role == "refiner"}
+@cache
+def queries() -> dict[str, set[str]]:
+    """Return the symptom descriptions by which the offline workflow searches the memory for each built-in case."""
+    found: dict[str, set[str]] = {}
+    for case in load_cases():
+        calls = clinical_workflow.invoke({"case": case}, context={"feedback": "off"})["trace"].calls
+        found[case.id] = {call.answer["symptoms"] for call in calls if call.role == "refiner"}
+    return found
 
 
 if __name__ == "__main__":
