@@ -26,6 +26,11 @@ class Mention(NamedTuple):
         """Whether the word has a digit: a measure, grade or level, which must match exactly."""
         return any(character in "0123456789" for character in self.word)
 
+    @property
+    def plain(self) -> "Mention":
+        """The word without polarity and side, if it must match exactly."""
+        return Mention(self.word) if self.exact else self
+
 
 _WRITTEN = word_list("statements")
 _SIDES = {word: frozenset(sides) for word, sides in _WRITTEN["sides"].items()}
@@ -66,7 +71,7 @@ def mentions(sentence: str) -> list[Mention]:
     not seen", "absent" and the like extend backwards. A side applies to its clause and to later clauses without one;
     of two sides with words between them, each applies to its own part of the clause. A number has neither.
     """
-    return [Mention(each.word) if each.exact else each for clause in clauses(sentence) for each in clause]
+    return [each.plain for clause in clauses(sentence) for each in clause]
 
 
 def clauses(sentence: str) -> list[list[Mention]]:

@@ -124,7 +124,8 @@ def entailed(claims: Iterable[str], report: str) -> list[bool]:
         return any(_states(window, read, whole) for window in windows) and not contradicted(claim)
 
     def contradicted(claim: str) -> bool:
-        return any(_contradicts(window, _read(claim)) for window in windows)
+        read = _read(claim)
+        return any(_contradicts(window, read) for window in windows)
 
     def says_each(claim: str) -> bool:
         """Whether each part is stated, and none with its place, which may stand in another part, is contradicted."""
@@ -154,7 +155,7 @@ def stated_share(report: str, reference: str, beside: str = "") -> float:
     true = dict.fromkeys(each for text in (reference, beside) for each in _told(text))
     opposed = {each for each in dict.fromkeys(chain(*read)) if _is_opposite(each, true)}
     kept = (clause for clause in read if opposed.isdisjoint(clause) or _is_true_denial(clause, opposed, true))
-    found = dict.fromkeys(_plain(each) for clause in kept for each in clause)
+    found = dict.fromkeys(each.plain for clause in kept for each in clause)
     denied = dict.fromkeys(each for each in opposed if not each.exact)
     return share(_is_stated(mention, found, denied) for mention in dict.fromkeys(stated(reference)))
 
@@ -179,13 +180,14 @@ def stated(text: str) -> list[Mention]:
 
     Speakers and function words are no content, and numbers count the same in words and in digits.
     """
-    return list(map(_plain, _told(text)))
+    return [each.plain for each in _told(text)]
 
 
 def _told(text: str) -> list[Mention]:
     return [each for sentence in statements(text) for clause in _content(sentence) for each in clause]
 
 
+@lru_cache(maxsize=4096)
 def _content(sentence: str) -> list[list[Mention]]:
     read = _clauses(in_digits(sentence))
     return [[mention for mention in clause if mention.word not in _without_content()] for clause in read]
@@ -196,10 +198,6 @@ def _without_content() -> frozenset[str]:
     """Return the stems of words that say nothing; on first use, since the stemmer is loaded for it."""
     groups = word_list("function_words")
     return frozenset(map(stem, f"{groups['between_phrases']} {groups['spoken']}".split()))
-
-
-def _plain(mention: Mention) -> Mention:
-    return Mention(mention.word) if mention.exact else mention
 
 
 @cache
@@ -214,9 +212,10 @@ def _terms() -> tuple[re.Pattern[str], re.Pattern[str], list[str], frozenset[str
     return *patterns, [name for name, _ in terms], frozenset(map(stem, lists["findings"]))
 
 
+@lru_cache(maxsize=4096)
 def _read(sentence: str) -> list[Mention]:
     """Return the words of a sentence, with synonyms mapped to one name, and without the label of an examination."""
-    return [_plain(mention) for clause in _clauses(sentence) for mention in clause]
+    return [mention.plain for clause in _clauses(sentence) for mention in clause]
 
 
 @lru_cache(maxsize=4096)
