@@ -20,7 +20,7 @@ from pydantic import BaseModel, ValidationError
 from cases.case import Case, Split
 from cases.pictures import picture_fault, picture_faults
 from cases.registry import nearest
-from cases.validation import faults, unpiped, unreadable
+from cases.validation import InputError, faults, unpiped, unreadable
 
 BUILTIN = "builtin"
 Model = TypeVar("Model", bound=BaseModel)
@@ -79,7 +79,7 @@ class WithProblems:
         return [problem for problem in self.problems if problem.severity == "warning"]
 
 
-class CaseFileError(ValueError):
+class CaseFileError(InputError):
     """A case file cannot be used; ``problems`` lists every fault found in it."""
 
     def __init__(self, problems: list[Problem]) -> None:

@@ -10,11 +10,13 @@ from typing import Any, Generic, TypeVar
 from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler
 from pydantic_core import CoreSchema, core_schema
 
+from cases.validation import InputError
+
 Entry = TypeVar("Entry")
 _NAME = re.compile(r"[a-z][a-z0-9_]*")
 
 
-class RegistryError(ValueError):
+class RegistryError(InputError):
     """A name is not registered, or something cannot be registered under it."""
 
 

@@ -1,4 +1,4 @@
-"""Describe validation errors, and errors of other people's functions, for messages."""
+"""Bad input: the base class of its errors, and descriptions of faults, also in other people's code, for messages."""
 
 import errno
 import inspect
@@ -14,6 +14,10 @@ if TYPE_CHECKING:
     from pydantic_core import ErrorDetails
 
 _BEFORE = "Value error, "  # Pydantic's prefix to our own messages
+
+
+class InputError(ValueError):
+    """What was given cannot be used; the message says what is wrong. Commands print it, and exit with code 2."""
 
 
 def faults(error: ValidationError) -> "list[ErrorDetails]":

@@ -1,5 +1,6 @@
 """The errors of a question that got no answer. A recorded failure is never turned into a score."""
 
+from cases.validation import InputError
 from llm.masking import masked
 
 
@@ -71,7 +72,7 @@ class LimitError(AskError):
         self.reason = reason
 
 
-class ModelSpecError(ValueError):
+class ModelSpecError(InputError):
     """The model map names an unknown provider, model spelling or role; raised before the first call."""
 
     def __init__(self, message: str) -> None:

@@ -22,6 +22,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from cases.user_cache import cache_folder
+from cases.validation import InputError
 from retrieval.vector_cache import SHIPPED, Half, ShippedVectors, StoredVectors
 
 DEFAULT_MODEL = "all-MiniLM-L6-v2"
@@ -42,7 +43,7 @@ _log = logging.getLogger(__name__)
 _model_lock = threading.RLock()  # tokenizers and torch modules are not thread-safe
 
 
-class EmbeddingModelError(ValueError):
+class EmbeddingModelError(InputError):
     """An embedding model cannot be loaded; the message names the model and the remedy."""
 
 

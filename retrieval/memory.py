@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from pydantic import ValidationError
 
-from cases.validation import in_a_line
+from cases.validation import InputError, in_a_line
 from cases.vocabulary import DEPARTMENTS, Language
 from retrieval.chroma_collections import ALL_DEPARTMENTS, Shelves
 from retrieval.embedding import embed, fingerprint, unit_rows
@@ -30,7 +30,7 @@ Progress = Callable[[int, int], None]
 _BATCH = 1_000  # cases; Chroma accepts at most 5,461 at once
 
 
-class CaseMemoryError(ValueError):
+class CaseMemoryError(InputError):
     """A case memory cannot be used; the message names its location and the remedy."""
 
 

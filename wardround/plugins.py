@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any
 
 from cases.registry import RegistryError, nearest, registering
 from cases.user_cache import state_folder
-from cases.validation import in_a_line, line_in
+from cases.validation import InputError, in_a_line, line_in
 from prompts import prompt_folders
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ _ALIKE, _DIGITS = 0.8, re.compile(r"\d")  # how alike a misspelt stage and the o
 VARIABLE = "WARDROUND_PLUGINS"  # plug-ins for a process that we start, separated by os.pathsep
 
 
-class PluginError(ValueError):
+class PluginError(InputError):
     """A plug-in that cannot be used; the message names it and the reason."""
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from cases.sheets import SheetError, sheet_rows
+from cases.validation import InputError
 
 if TYPE_CHECKING:
     import numpy as np
@@ -23,7 +24,7 @@ _CODE = re.compile(r"[A-Z]\d[\dA-Z]")
 _AT_ONCE = 256  # terms compared in the first block; each further block is twice as large
 
 
-class TermListError(ValueError):
+class TermListError(InputError):
     """A list of terms cannot be read; the message names file, row and what was expected."""
 
 

@@ -3,12 +3,13 @@
 from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from typing import Literal, NamedTuple
 
+from cases.validation import InputError
 from scoring.metrics.statistics import Ends, Estimate, estimate
 
 Definition = Literal["sound", "paper"]
 
 
-class MissingBackendError(RuntimeError):
+class MissingBackendError(InputError):
     """A metric needs a package or a model that is missing; says how to get it."""
 
 

@@ -99,28 +99,18 @@ def _errors_in_one_line() -> Iterator[None]:
         if isinstance(error, _TYPER_ERRORS):
             raise
         # Imported only now, so that `--help` need not wait for them.
-        from cases.registry import RegistryError
+        from cases.files import CaseFileError, shortened
+        from cases.validation import InputError
         from prompts import PromptError
-
-        if isinstance(error, (RegistryError, PromptError)):  # before the imports below, which may have raised it
-            refuse(str(error))
-        from cases import CaseFileError
-        from cases.files import shortened
-        from llm import ModelSpecError, RefusedError
-        from llm.masking import masked
-        from retrieval import CaseMemoryError, EmbeddingModelError
-        from scoring.metrics.icd10_terms import TermListError
-        from scoring.metrics.samples import MissingBackendError
-        from wardround.config.experiment import ConfigurationError
-        from wardround.plugins import PluginError
-        from wardround.store.durable_lines import RunStoppedError
-        from wardround.tuning.configuration import TuningError
 
         if isinstance(error, CaseFileError):
             refuse(*map(str, shortened(error.problems)))
-        input_errors = (ConfigurationError, ModelSpecError, CaseMemoryError, EmbeddingModelError)
-        if isinstance(error, (*input_errors, PluginError, MissingBackendError, TermListError, TuningError)):
+        if isinstance(error, InputError | PromptError):  # before the imports below, which may have raised it
             refuse(str(error))
+        from llm.errors import RefusedError
+        from llm.masking import masked
+        from wardround.store.durable_lines import RunStoppedError
+
         if not isinstance(error, RunStoppedError | RefusedError):
             raise
         echo(f"error: {masked(str(error))}", err=True)

@@ -12,6 +12,7 @@ from cases.case import Split
 from cases.files import BUILTIN
 from cases.registry import NameIn
 from cases.strict import Strict
+from cases.validation import InputError
 from graphs.contexts import CONTEXTS, is_judging
 from llm.blocks import ModelBlocks
 from llm.limits import Limits
@@ -56,7 +57,7 @@ NOT_OF_THE_WORKFLOW = {
 }
 
 
-class ConfigurationError(ValueError):
+class ConfigurationError(InputError):
     """An experiment that cannot be run as written; the message says where, and the remedy."""
 
 

@@ -6,14 +6,14 @@ from typing import Any, Literal
 from pydantic import Field, ValidationError, field_validator, model_validator
 
 from cases.strict import Strict
-from cases.validation import faults
+from cases.validation import InputError, faults
 
 Method = Literal["prefix", "lora"]
 Unit = Literal["turn", "dialogue"]
 LEARNING_RATES: dict[Method, float] = {"prefix": 1e-2, "lora": 2e-4}  # the second is not from the paper
 
 
-class TuningError(ValueError):
+class TuningError(InputError):
     """Settings that cannot be used; nothing was trained."""
 
 
