@@ -46,7 +46,9 @@ def tune(
     prefix: Annotated[
         int | None, typer.Option(help="Number of virtual tokens of the prefix.", show_default="128")
     ] = None,
-    rank: Annotated[int | None, typer.Option(help="Rank of the LoRA matrices.", show_default="8")] = None,
+    rank: Annotated[
+        int | None, typer.Option(help="Rank of the LoRA matrices; alpha is twice that.", show_default="8")
+    ] = None,
     source: Annotated[
         int | None, typer.Option(help="Maximum number of tokens of the dialogue so far.", show_default="2048")
     ] = None,

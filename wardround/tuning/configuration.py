@@ -22,32 +22,22 @@ class TrainingStoppedError(RuntimeError):
 
 
 class Tuning(Strict):
-    """Everything that decides what comes out of a training."""
+    """Everything that decides what comes out of a training; ``wardround tune --help`` says what each setting is."""
 
-    base: str = Field(min_length=1, description="Model to adapt: a folder, or a model name on the Hugging Face Hub.")
-    method: Method = Field(
-        "prefix", description="`prefix`: P-Tuning v2 (a trained prefix in every layer); `lora`: LoRA."
-    )
-    example: Unit = Field(
-        "turn", description="`turn`: a turn of the physician with everything said before; `dialogue`: a dialogue."
-    )
+    base: str = Field(min_length=1)
+    method: Method = "prefix"
+    example: Unit = "turn"
     epochs: int = Field(1, ge=1)
-    batch: int = Field(48, ge=1, description="Number of examples per step, over all parts of a batch.")
-    accumulate: int = Field(1, ge=1, description="Number of parts in which a batch goes through the model.")
-    prefix: int = Field(128, ge=1, description="Number of virtual tokens of the prefix.")
-    rank: int = Field(8, ge=1, description="Rank of LoRA's matrices; their alpha is twice that.")
-    source: int = Field(2048, ge=1, description="Maximum number of dialogue tokens that are read.")
-    target: int = Field(128, ge=1, description="Maximum number of tokens of the physician's words.")
-    learning_rate: float = Field(
-        LEARNING_RATES["prefix"], gt=0, description="Initial learning rate; it falls linearly to 0."
-    )
-    precision: Literal["float32", "bfloat16"] = Field("float32", description="Precision of the frozen base.")
-    checkpointing: bool = Field(
-        False, description="Recompute activations in the backward pass to save memory (LoRA only)."
-    )
-    packing: bool = Field(
-        False, description="Fill each sequence with whole examples, attended to separately (LoRA only)."
-    )
+    batch: int = Field(48, ge=1)
+    accumulate: int = Field(1, ge=1)
+    prefix: int = Field(128, ge=1)
+    rank: int = Field(8, ge=1)
+    source: int = Field(2048, ge=1)
+    target: int = Field(128, ge=1)
+    learning_rate: float = Field(LEARNING_RATES["prefix"], gt=0)
+    precision: Literal["float32", "bfloat16"] = "float32"
+    checkpointing: bool = False
+    packing: bool = False
     seed: int = 0
 
     @property
@@ -66,9 +56,8 @@ class Tuning(Strict):
     @classmethod
     def _rate_of_the_method(cls, values: Any) -> Any:
         if isinstance(values, dict) and values.get("learning_rate") is None:
-            rate = LEARNING_RATES.get(values.get("method", "prefix"))
-            values = {key: value for key, value in values.items() if key != "learning_rate"}
-            values |= {} if rate is None else {"learning_rate": rate}
+            rate = LEARNING_RATES.get(values.get("method", "prefix"), LEARNING_RATES["prefix"])
+            return {**values, "learning_rate": rate}
         return values
 
     @model_validator(mode="after")

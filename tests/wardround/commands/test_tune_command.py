@@ -11,7 +11,7 @@ import sys
 from inspect import signature
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 from typer.testing import CliRunner, Result
@@ -20,6 +20,7 @@ from wardround.cli import app
 from wardround.commands import tune as tune_module
 from wardround.commands.tune import tune as tune_command
 from wardround.tuning import examples
+from wardround.tuning.configuration import LEARNING_RATES, Tuning
 from wardround.tuning.curve import Step, read_table
 from wardround.tuning.examples import Example
 from wardround.tuning.smoke import make_base, smoke, smoke_dialogues
@@ -291,6 +292,14 @@ def test_the_guide_names_every_option() -> None:
     parameters = signature(tune_command).parameters.keys() - {"context", "dialogues"}
     options = {f"--{name.replace('_', '-')}" for name in parameters}
     assert {option for option in options if f"`{option}" not in guide and f" {option} " not in guide} == set()
+
+
+def test_the_help_tells_the_defaults_that_hold() -> None:
+    parameters = signature(tune_command).parameters
+    for name, field in Tuning.model_fields.items():
+        default = f"{field.default}; LoRA {LEARNING_RATES['lora']}" if name == "learning_rate" else str(field.default)
+        flag_or_required = field.default is False or field.is_required()
+        assert flag_or_required or get_args(parameters[name].annotation)[1].show_default == default, name
 
 
 def test_the_help_imports_nothing_heavy() -> None:
