@@ -59,6 +59,7 @@ from wardround.commands.score.transcripts import (
     without,
 )
 from wardround.config.experiment_file import parse_models
+from wardround.store.recorded_run import RecordedRun
 from wardround.tables.aie import actions_table, formats_table, language_of_all, paper_table, rounds_row, rounds_table
 from wardround.tables.scores import offline_notes
 from wardround.tables.table import Table
@@ -188,21 +189,11 @@ def aie(
         refuse("--each-round: needs a model that chooses; name one with --diagnose")
     writable(out)
     doctors, transcripts, runs = each_doctor(transcripts)
-    if untracked := [run.path for run in runs if not run.experiment.tracks_actions]:
-        refuse(
-            f"{untracked[0]}: these metrics need tracked actions, but its patient tracks none; run it again with "
-            "patient = 'saps'"
-        )
-    notes = [
-        f"{run.name}: {failed} of {len(run.results)} cases failed, and are not scored."
-        for run in runs
-        if (failed := len(run.results) - len(run.scored))
-    ]
+    notes = _not_scored(runs)
     by_rules = [*offline_notes(runs), *asked_of_rules(("--diagnose", diagnose), ("--mcq", mcq))]
 
     def scored(paths: Sequence[Path]) -> Scored[AieTranscript]:
-        read = read_played(paths, "aie", played=mcq is None)  # a choice from the record needs no dialogue
-        files = without(read, leave_out, lambda one: one.case, by_either_name(read))
+        files = read_kept(paths, leave_out, played=mcq is None)  # a choice from the record needs no dialogue
         if diagnose:
             files = [diagnosed(records, diagnose, notes) for records in files]
         parts = [score_aie(records, mode, language) for records in files]
@@ -211,29 +202,28 @@ def aie(
         return Scored(files, parts)
 
     own = scored(transcripts)
-    samples = own.samples
+    dialogues, samples = own.dialogues, own.samples
     by_doctor = dict(zip(doctors, own.files, strict=True))
     samples_by_doctor = dict(zip(doctors, own.parts, strict=True))
-    tables = _tables(own.dialogues, mode)
-    drawn = [paper_table(samples_by_doctor, language or language_of_all(by_doctor), mode)]
-    if (actions := actions_table(by_doctor)).rows:  # not if only records were asked and no dialogue was played
-        drawn.append(actions)
+    tables = _by_length_and_language(dialogues, mode)
     if against:
         tables.append(own.minus(scored(against), notes))
     if human:
         tables.append(correlated(samples, human, by_either_name(own.files)))
-    if each_round and diagnose:
-        drawn.append(by_round(by_doctor, diagnose, mode))
     if "DIAGNOSIS" in samples:
         tables.append(coverage_and_diagnosis(samples_by_doctor))
     if mode == "sound":
-        tables.append(_distinct_by_length_table(own.dialogues))
+        tables.append(_distinct_by_length_table(dialogues))
+    drawn = [paper_table(samples_by_doctor, language or language_of_all(by_doctor), mode)]
+    if (actions := actions_table(by_doctor)).rows:  # not if only records were asked and no dialogue was played
+        drawn.append(actions)
+    if each_round and diagnose:
+        drawn.append(by_round(by_doctor, diagnose, mode))
     estimate_all = partial(estimates, clustered=mode == "sound", ends=PERCENT, neither=suite.neither)
     metrics, files = estimate_all(samples), of_each(samples_by_doctor, estimate_all)
-    notes += by_rules
-    n, more = counts(own.dialogues)
-    failed = diagnose is not None and bool(unanswered(own.dialogues))
-    found = Scores("aie", mode, n, metrics, tables, notes, failed, drawn=drawn, files=files, more=more)
+    n, more = counts(dialogues)
+    failed = diagnose is not None and bool(unanswered(dialogues))
+    found = Scores("aie", mode, n, metrics, tables, [*notes, *by_rules], failed, drawn=drawn, files=files, more=more)
     if mcq:
         found = _with_mcq(found, own, mcq)
     if out is not None:
@@ -241,6 +231,29 @@ def aie(
     if len(doctors) == 1:
         found = replace(found, drawn=found.drawn[1:])
     return _with_silent_notes(found, own) if "DIAGNOSIS" in samples else found
+
+
+def read_kept(
+    paths: Sequence[Path], leave_out: Sequence[str] | None, *, played: bool = True
+) -> list[list[AieTranscript]]:
+    """Read the dialogues of each file or run without the cases left out, which may be named by either name."""
+    read = read_played(paths, "aie", played=played)
+    return without(read, leave_out, lambda one: one.case, by_either_name(read))
+
+
+def _not_scored(runs: Sequence[RecordedRun]) -> list[str]:
+    """Note how many cases of each run failed; exits if a run's patient tracks no actions."""
+    if untracked := [run.path for run in runs if not run.experiment.tracks_actions]:
+        refuse(
+            f"{untracked[0]}: these metrics need tracked actions, but its patient tracks none; run it again with "
+            "patient = 'saps'"
+        )
+    failed_cases = [(run, len(run.results) - len(run.scored)) for run in runs]
+    return [
+        f"{run.name}: {failed} of {len(run.results)} cases failed, and are not scored."
+        for run, failed in failed_cases
+        if failed
+    ]
 
 
 def _with_mcq(found: Scores, own: Scored[AieTranscript], spec: str) -> Scores:
@@ -289,7 +302,7 @@ def _distinct_by_length_table(transcripts: list[AieTranscript]) -> ExtraTable:
     return ExtraTable(title, ["metric", "mean", "from", "to", "n"], [row])
 
 
-def _tables(transcripts: list[AieTranscript], definition: Definition) -> list[ExtraTable]:
+def _by_length_and_language(transcripts: list[AieTranscript], definition: Definition) -> list[ExtraTable]:
     lengths = by_length(transcripts, definition)
     chosen = any(row.diagnosis is not None for row in lengths)
     return [

@@ -22,7 +22,7 @@ from scoring.metrics.samples import PERCENT, Samples, estimates
 from scoring.panel import ask_each
 from wardround.commands.exit_codes import refuse
 from wardround.commands.options import separated
-from wardround.commands.score.aie import diagnosed
+from wardround.commands.score.aie import diagnosed, read_kept
 from wardround.commands.score.output import ExtraTable, Scores, asked_of_rules, refuse_records, writable, write_drawn
 from wardround.commands.score.transcripts import (
     Diagnose,
@@ -33,13 +33,11 @@ from wardround.commands.score.transcripts import (
     each_doctor,
     p_cell,
     pairing,
-    read_played,
-    without,
 )
 from wardround.rating.agreement import agreement_table
 from wardround.rating.items import Key
 from wardround.rating.marks import read_marks
-from wardround.tables.aie import Columns, agreement, matrix, win_rates
+from wardround.tables.aie import agreement, matrix, win_rates
 from wardround.tables.table import Table
 
 _VIEWS: Mapping[str, tuple[View, ...]] = {"doctor": ("doctor",), "patient": ("patient",), "both": ("doctor", "patient")}
@@ -109,66 +107,57 @@ def aie_pairwise(
     if judge == "none" and not people:
         refuse("--judge none: needs people's choices; add --people FILE")
     writable(out)
+    read = _read_doctors(doctors, leave_out)
+    names = list(read)
+    closed_models = separated([closed or ""])
+    if strangers := [name for name in closed_models if name not in names]:
+        refuse(f"--closed {strangers[0]}: no such doctor; expected some of {', '.join(names)}")
+    notes = pairing(read)
+    judges = {each: asking({ROLES[each]: judge}) for each in (_VIEWS[view] if judge != "none" else ())}
+    by_rules = asked_of_rules(("--judge", judge), ("--diagnose", diagnose))
+    choices = list(_choices(people or (), names, by_either_name(read.values())))
+    if diagnose:  # only now, after everything that may be refused, so that no answer is paid for in vain
+        read = {name: diagnosed(records, diagnose, notes) for name, records in read.items()}
+    by_case = {name: {one.case: one for one in records} for name, records in read.items()}
+    duels_by_view = {
+        each: _duels(by_case, each, settings, sees == "record", orders == "one") for each, settings in judges.items()
+    }
+    notes += [*_not_played(choices, by_case), *by_rules]
+    verdicts = _verdicts(duels_by_view, choices, tuple(judges) or _VIEWS["both"])
+    figures = [win_rates(_with_majority(given), each, names) for each, given in verdicts.items()]
+    among_people = [_agreement_among_people(given, each) for each, given in verdicts.items()]
+    figures, among_people = ([table for table in tables if table.rows] for tables in (figures, among_people))
+    with_people = list(_agreement_with_people(verdicts, _metrics(read, notes), closed_models)) if people else []
+    if out is not None:
+        write_drawn([*figures, *among_people, *with_people], out, by_rules)
+    drawn = [
+        *(figures if len(names) > 2 or people else []),
+        *among_people,
+        *(one for one in with_people if "5b" in one.name),
+    ]
+    notes += _failures(duels_by_view, several=len(names) > 2)
+    cases = {case for duels in duels_by_view.values() for case, _, _ in duels} | {one.case for one in choices}
+    metrics = estimates(_samples(verdicts, names), clustered=True, ends=PERCENT)
+    tables = [_outcomes(duels, each, len(duels_by_view) > 1) for each, duels in duels_by_view.items()]
+    return Scores("aie-pairwise", "sound", len(cases), metrics, tables, notes, drawn=drawn, listed=not drawn)
+
+
+def _read_doctors(doctors: Sequence[Path], leave_out: Sequence[str] | None) -> dict[str, list[AieTranscript]]:
+    """Read the transcripts of each doctor by name; exits if there are not two different doctors."""
     names, paths, _ = each_doctor(doctors)
     if len(paths) < 2:
         refuse(f"{paths[0]}: only one doctor; give two or more, or a sweep directory")
     if repeated := [path for path, count in Counter(path.resolve() for path in paths).items() if count > 1]:
         refuse(f"{repeated[0]}: is given twice; give each doctor once")
-    read = read_played(paths, "aie")
-    read = without(read, leave_out, lambda one: one.case, by_either_name(read))
-    closed_models = separated([closed or ""])
-    if strangers := [name for name in closed_models if name not in names]:
-        refuse(f"--closed {strangers[0]}: no such doctor; expected some of {', '.join(names)}")
-    notes = pairing(dict(zip(names, read, strict=True)))
-    judges = {each: asking({ROLES[each]: judge}) for each in (_VIEWS[view] if judge != "none" else ())}
-    by_rules = asked_of_rules(("--judge", judge), ("--diagnose", diagnose))
-    known = by_either_name(read)
-    choices = [replace(one, case=known.get(one.case, one.case)) for one in _choices(people or (), names)]
-    if diagnose:  # only now, after everything that may be refused, so that no answer is paid for in vain
-        read = [diagnosed(records, diagnose, notes) for records in read]
-    by_case = {name: {one.case: one for one in records} for name, records in zip(names, read, strict=True)}
-    duels_by_view = {
-        each: _duels(by_case, each, settings, sees == "record", orders == "one") for each, settings in judges.items()
-    }
-    notes += [*_not_played(choices, by_case), *by_rules]
-    found_verdicts = _verdicts(duels_by_view, choices, tuple(judges) or _VIEWS["both"])
-    figures = [win_rates(_with_majority(given), each, names) for each, given in found_verdicts.items()]
-    raters = [
-        agreement_table(
-            tournament.votes(given["people"]), f"aie-raters-{each}", f"Agreement among people, the {each}'s view"
-        )
-        for each, given in found_verdicts.items()
-        if "people" in given
-    ]
-    figures, raters = ([table for table in tables if table.rows] for tables in (figures, raters))
-    agreement_tables: list[Table] = []
-    if people:
-        metrics_by_doctor = _metrics(dict(zip(names, read, strict=True)), notes)
-        sources: tuple[Rater, ...] = ("people", "judge")
-        columns = {  # of Figure 5: people's outcomes, the judge's, and differences of the automatic metrics
-            name: column
-            for source in sources
-            for each, given in found_verdicts.items()
-            for name, column in tournament.outcome_columns(given.get(source, ()), source, each).items()
-        }
-        agreement_tables += _agreement(columns | tournament.difference_columns(metrics_by_doctor), closed_models)
-    if out is not None:
-        write_drawn([*figures, *raters, *agreement_tables], out, by_rules)
-    metrics = estimates(_samples(found_verdicts, names), clustered=True, ends=PERCENT)
-    tables = [_outcomes(duels, each, len(duels_by_view) > 1) for each, duels in duels_by_view.items()]
-    cases = {case for duels in duels_by_view.values() for case, _, _ in duels} | {one.case for one in choices}
-    drawn = [
-        *(figures if len(names) > 2 or people else []),
-        *raters,
-        *(one for one in agreement_tables if "5b" in one.name),
-    ]
-    notes += [
-        f"Case {case}{f', {one} and {other}' if len(names) > 2 else ''}: {duel.failure}"
-        for duels in duels_by_view.values()
-        for (case, one, other), duel in duels.items()
-        if duel.failure
-    ]
-    return Scores("aie-pairwise", "sound", len(cases), metrics, tables, notes, drawn=drawn, listed=not drawn)
+    return dict(zip(names, read_kept(paths, leave_out), strict=True))
+
+
+def _failures(duels_by_view: Mapping[View, Duels], *, several: bool) -> Iterator[str]:
+    """Yield which pairs have no judgement, and why; the doctors are named if there are several pairs."""
+    for duels in duels_by_view.values():
+        for (case, one, other), duel in duels.items():
+            if duel.failure:
+                yield f"Case {case}{f', {one} and {other}' * several}: {duel.failure}"
 
 
 def _not_played(choices: Sequence[Verdict], by_case: Mapping[str, Collection[str]]) -> Iterator[str]:
@@ -221,8 +210,8 @@ def _duels(
     return dict(anyio.run(ask_each, pairs, compare_pair).answers)
 
 
-def _choices(files: Sequence[Path], names: Sequence[str]) -> Iterator[Verdict]:
-    """Yield people's choices, with the names of the doctors here."""
+def _choices(files: Sequence[Path], names: Sequence[str], case_of: Mapping[str, str]) -> Iterator[Verdict]:
+    """Yield people's choices, with the names of the doctors and cases here."""
     for file in files:
         if file.suffix == ".jsonl":
             outcomes: dict[tuple[str, Key], dict[str, int]] = {}
@@ -249,7 +238,7 @@ def _choices(files: Sequence[Path], names: Sequence[str]) -> Iterator[Verdict]:
             seen.update(asked)
             times = max(seen[each] for each in asked)
             repeat = f" ({times})" if times > 1 else ""
-            yield replace(one, rater=f"{one.rater or file.stem}{repeat}")
+            yield replace(one, case=case_of.get(one.case, one.case), rater=f"{one.rater or file.stem}{repeat}")
 
 
 def _with_majority(given: Mapping[Rater, list[Verdict]]) -> dict[Rater, list[Verdict]]:
@@ -279,7 +268,23 @@ def _verdicts(judged: Mapping[View, Duels], choices: Sequence[Verdict], views: C
     return found
 
 
-def _agreement(columns: Columns, closed: Collection[str]) -> Iterator[Table]:
+def _agreement_among_people(given: Mapping[Rater, list[Verdict]], view: View) -> Table:
+    votes = tournament.votes(given.get("people", []))
+    return agreement_table(votes, f"aie-raters-{view}", f"Agreement among people, the {view}'s view")
+
+
+def _agreement_with_people(
+    verdicts: Verdicts, metrics: Mapping[str, Samples], closed: Collection[str]
+) -> Iterator[Table]:
+    """Yield Figure 5: how people's outcomes, the judge's, and differences of the automatic metrics agree."""
+    sources: tuple[Rater, ...] = ("people", "judge")
+    columns = tournament.difference_columns(metrics)
+    columns = {
+        name: column
+        for source in sources
+        for view, given in verdicts.items()
+        for name, column in tournament.outcome_columns(given.get(source, ()), source, view).items()
+    } | columns
     methods: tuple[Literal["spearman"], Literal["pearson"]] = ("spearman", "pearson")
     for kind, closed_count in _PAIRS.items():
         if closed_count is not None and not closed:
