@@ -3,9 +3,9 @@
 from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import AfterValidator, Field, StringConstraints, model_validator
+from pydantic import Field, StringConstraints, model_validator
 
-from cases.strict import Strict
+from cases.strict import Strict, UniqueItems
 from cases.vocabulary import (
     IMAGE_CLASSES,
     AuxiliaryItem,
@@ -22,9 +22,6 @@ Text = Annotated[str, StringConstraints(strip_whitespace=True, max_length=LONGES
 RequiredText = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=LONGEST)]
 Split = Literal["train", "validation", "test"]
 Sex = Literal["female", "male"]
-
-
-UniqueItems = AfterValidator(lambda items: list(dict.fromkeys(items)))
 
 
 def is_none(value: object) -> bool:

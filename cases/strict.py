@@ -1,11 +1,12 @@
-"""The base class and the text type of values read from files and models.
+"""The base class, the text type and lists without repetitions, for values read from files and models.
 
 Unknown fields are errors, so that typos are found.
 """
 
-from typing import Annotated
+from collections.abc import Callable, Hashable
+from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, StringConstraints
+from pydantic import AfterValidator, BaseModel, ConfigDict, StringConstraints
 
 NonEmpty = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
 
@@ -15,3 +16,18 @@ class Strict(BaseModel):
 
     # Deferred, so that a command does not build the hundred types that it does not use.
     model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
+
+
+def each_once(by: Callable[[Any], Hashable] = lambda entry: entry) -> Any:
+    """Make the annotation of a list without repetitions: what stands there again would be asked and paid again."""
+
+    def first(entries: list[Any]) -> list[Any]:
+        found: dict[Hashable, Any] = {}
+        for entry in entries:
+            found.setdefault(by(entry), entry)
+        return list(found.values())
+
+    return AfterValidator(first)
+
+
+UniqueItems = each_once()

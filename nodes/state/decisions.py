@@ -6,8 +6,7 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import Field, ModelWrapValidatorHandler, ValidationInfo, model_validator
 
-from cases.case import UniqueItems
-from cases.strict import NonEmpty, Strict
+from cases.strict import NonEmpty, Strict, UniqueItems
 from cases.vocabulary import (
     GivenAuxiliaryItem,
     GivenDepartment,

@@ -1,6 +1,5 @@
-"""Lists in answers: of so many entries at most, and each entry once."""
+"""Lists in answers: of so many entries at most."""
 
-from collections.abc import Callable, Hashable
 from typing import Any
 
 from pydantic import AfterValidator, Field, ValidationInfo
@@ -15,15 +14,3 @@ def at_most(most: int) -> tuple[Any, Any]:
         return entries[:most]
 
     return AfterValidator(first), Field(json_schema_extra={"maxItems": most})
-
-
-def each_once(by: Callable[[Any], Hashable]) -> Any:
-    """Make the annotation of a list without repetitions: what stands there again would be asked and paid again."""
-
-    def first(entries: list[Any]) -> list[Any]:
-        found: dict[Hashable, Any] = {}
-        for entry in entries:
-            found.setdefault(by(entry), entry)
-        return list(found.values())
-
-    return AfterValidator(first)

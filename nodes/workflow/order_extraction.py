@@ -5,8 +5,7 @@ from typing import Annotated, Any
 
 from langgraph.runtime import Runtime
 
-from cases.case import UniqueItems
-from cases.strict import Strict
+from cases.strict import Strict, UniqueItems
 from cases.vocabulary import AUXILIARY_ITEMS, PHYSICAL_ITEMS, GivenAuxiliaryItem, GivenPhysicalItem
 from llm import Role, ask
 from nodes.context import Context

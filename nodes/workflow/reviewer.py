@@ -7,8 +7,7 @@ from typing import Annotated, Any
 from langgraph.runtime import Runtime
 from pydantic import Field
 
-from cases.case import UniqueItems
-from cases.strict import Strict
+from cases.strict import Strict, UniqueItems
 from cases.vocabulary import EXAMINATION_ITEMS, GivenExaminationItem
 from llm import Role, ask
 from nodes.context import Context

@@ -4,7 +4,8 @@ from typing import Annotated
 
 from pydantic import TypeAdapter
 
-from nodes.state.lists import at_most, each_once
+from cases.strict import each_once
+from nodes.state.lists import at_most
 
 Wishes = TypeAdapter(Annotated[list[str], each_once(str.casefold), *at_most(2)])
 
