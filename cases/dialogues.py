@@ -65,6 +65,8 @@ def read_dialogues(path: str | Path) -> tuple[list[Dialogue], list[Problem]]:
             problems.extend(found)
         else:
             dialogues.append(found)
-    if not (dialogues or problems):
-        problems.append(Problem(str(path), "", "", "contains no dialogues; expected one JSON object per line"))
+    without_messages = {problem.record for problem in problems if problem.field == "messages"}
+    if not dialogues and without_messages == {problem.record for problem in problems}:  # also of an empty file
+        expected = "expected JSON lines with an id and messages, as `wardround reconstruct` writes them"
+        problems = [Problem(str(path), "", "", f"contains no dialogues; {expected}")]
     return dialogues, problems

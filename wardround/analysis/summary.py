@@ -311,8 +311,7 @@ def summary_table(summary: dict[str, Any], suite: Suite) -> Group:
     if offline := roles_by_rule(summary["models"]):
         notes.append(said_by_rules("Answered", offline, languages=summary.get("languages", ())))
     cost = "" if not summary["cost"] else f", {summary['cost']:.4f} US dollars"
-    calls = f"{summary['calls']:,} call{'s' * (summary['calls'] != 1)}"
-    notes.append(f"{calls}, {summary['tokens']:,} tokens{cost}.")
+    notes.append(f"{counted(summary['calls'], 'call')}, {counted(summary['tokens'], 'token')}{cost}.")
     models_asked = {name for names in summary["models"].values() for name in names} - {*WITHOUT_MODEL}
     if models_asked and summary["scored"] and not summary["tokens"]:
         notes.append("No model reported its token usage, so limits on tokens and cost were not enforced.")

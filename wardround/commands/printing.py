@@ -16,8 +16,8 @@ def echo(text: str = "", *, err: bool = False, nl: bool = True) -> None:
 
 
 def counted(number: int, thing: str) -> str:
-    """Return a number with its noun."""
-    return f"{number} {thing}{'' if number == 1 else 's'}"
+    """Return a number with its noun, and with separators of thousands."""
+    return f"{number:,} {thing}{'' if number == 1 else 's'}"
 
 
 def reason(error: Exception) -> str:

@@ -12,7 +12,7 @@ from wardround.analysis.paired import Difference, differences, margin_of, p_with
 from wardround.config.experiment import ConfigurationError, flat
 from wardround.store.recorded_run import RecordedRun
 from wardround.tables.scores import AS_WRONG, judge_notes, offline_notes, score_form, unscored_notes
-from wardround.tables.table import P_VALUE, Column, Table, measured
+from wardround.tables.table import P_VALUE, Column, Table, as_text, measured
 
 # Where scores should move without one of the three characteristics: the arrows of MedChain's Table 4.
 EXPECTED = {"workflow.personalized": "down", "workflow.sequential": "up", "workflow.interactive": "up"}
@@ -185,7 +185,7 @@ def brief_tables(runs: Sequence[RecordedRun], differences: Table, margin: float 
         Column("difference_low", "from", "95 % interval", "+.3f"),
         Column("difference_high", "to", "95 % interval", "+.3f"),
         Column("difference_n", "cases"),
-        *(Column(name, title, form=".3g") for name, title in _TESTS.items()),
+        *(Column(name, title, form=P_VALUE) for name, title in _TESTS.items()),
         Column("needed", "needed"),
     ]
     for number, run in enumerate(runs[1:]):
@@ -248,7 +248,7 @@ def _failure_notes(runs: Sequence[RecordedRun], rows: Sequence[Mapping[str, Any]
         return
     p_values = [p for each in p_with_failures(runs) for p in each.values()]
     lost = [
-        f"{row['score']} of {row['run']} ({p:.3g})"
+        f"{row['score']} of {row['run']} ({as_text(p, P_VALUE)})"
         for row, p in zip(rows, p_values, strict=True)
         if p is not None and row["p_holm"] is not None and row["p_holm"] < _LEVEL <= p
     ]

@@ -134,7 +134,7 @@ class Table:
 
     def _shown(self, column: Column) -> list[Shown]:
         if not column.mean:
-            return [Shown(_as_text(value, column.form)) for value in self.frame[column.name]]
+            return [Shown(as_text(value, column.form)) for value in self.frame[column.name]]
         means = self.frame[f"{column.name}_mean"]
         ends = zip(self.frame[f"{column.name}_low"], self.frame[f"{column.name}_high"], strict=True)
         ranks = self._ranks(means)
@@ -146,7 +146,7 @@ class Table:
         p_values = self.frame.get(f"{column.name}_p", [None] * len(means))
         return [
             Shown(
-                _as_text(mean, column.form),
+                as_text(mean, column.form),
                 _interval(mean, low, high, column.form),
                 stars(p),
                 n_ranks > 1 and ranks.get(place) == 1,
@@ -174,8 +174,8 @@ def as_markdown(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     return "\n".join(f"| {' | '.join(line)} |" for line in (headings, rule, *escaped))
 
 
-def _as_text(value: Any, form: str) -> str:
-    """Format a value for people."""
+def as_text(value: Any, form: str) -> str:
+    """Format a value for people: a dash if it is missing, and integers and text as they are."""
     if pd.isna(value):
         return NOTHING
     return _format_number(value, form) if isinstance(value, float) else str(value)

@@ -18,6 +18,15 @@ def test_the_differences_are_also_written_as_csv_and_latex(tmp_path: Path) -> No
     assert r"\toprule" in (tmp_path / "c.tex").read_text("utf-8")
 
 
+def test_a_p_on_the_terminal_has_three_decimals_as_in_tables(tmp_path: Path) -> None:
+    one, two = (
+        write_run(tmp_path / name, [graded("a", first), graded("b", 5.0 - first)])
+        for name, first in (("one", 2.0), ("two", 3.0))
+    )
+    row = next(line for line in wardround("compare", one, two).stdout.splitlines() if "0.0000" in line)
+    assert row.count(" 1.000 ") == 4 and " 1 " not in row
+
+
 def test_no_p_is_written_as_zero(tmp_path: Path) -> None:
     one, two = (
         write_run(tmp_path / name, [graded(f"{n}", 1.0 + by) for n in range(13)])

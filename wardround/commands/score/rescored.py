@@ -63,16 +63,16 @@ def scores_of_run(run: Path, suite: str, mode: Definition, models: Mapping[str, 
         for name, score in summary["scores"].items()
     }
     rows = [
-        (each["stage"], str(each["entered"]), str(each["still_right"]), cell(each["accuracy"]["mean"]) or "-")
+        (each["stage"], str(each["entered"]), str(each["still_right"]), cell(each["accuracy"]["mean"]))
         for each in summary["error_propagation"]
     ]
     header = ("stage", "entered", "still right", "accuracy")
     tables = [ExtraTable("Error propagation (threshold 0.5)", header, rows)] if rows else []
     if mode == "sound" and "examination" in metrics and (found := _claim_precision(run, results)) is not None:
-        claims = f"{cell(metrics['examination'].mean) or '-'}", cell(found.mean) or "-", str(found.n)
+        claims = cell(metrics["examination"].mean), cell(found.mean), str(found.n)
         tables.append(ExtraTable("Claims of reports (precision is our addition, by rules)", _CLAIMS, [claims]))
     if wrong := summary["failed_as_wrong"]:
-        bounds = [(name, cell(each["mean"]) or "-", str(each["n"])) for name, each in wrong.items()]
+        bounds = [(name, cell(each["mean"]), str(each["n"])) for name, each in wrong.items()]
         tables.append(ExtraTable("Failed as wrong (a lower bound)", ("metric", "mean", "n"), bounds))
     notes = [
         f"{name}: {count} not scored ({reason})"

@@ -25,6 +25,7 @@ from wardround.commands.options import separated
 from wardround.commands.printing import echo
 from wardround.commands.score.output import ExtraTable, refuse_records
 from wardround.store.recorded_run import RecordedRun, find_runs
+from wardround.tables.table import P_VALUE, as_text
 
 _WARNINGS_SHOWN = 20
 _SAME_PATIENT = 0.7  # share of the words of the shorter record
@@ -265,7 +266,7 @@ def correlated(samples: Samples, human: Path, names: Mapping[str, str]) -> Extra
 
 def cell(value: float | None) -> str:
     """Format a number, or a dash."""
-    return "-" if value is None else f"{value:.3f}"
+    return as_text(value, ".3f")
 
 
 def interval_cell(interval: tuple[float, float] | None) -> str:
@@ -274,8 +275,8 @@ def interval_cell(interval: tuple[float, float] | None) -> str:
 
 
 def p_cell(p: float | None) -> str:
-    """Format a p value, or a dash; a very small one is not shown as 0."""
-    return "<0.001" if p is not None and p < 0.0005 else cell(p)
+    """Format a p value, or a dash."""
+    return as_text(p, P_VALUE)
 
 
 def names_of(files: Sequence[Path]) -> list[str]:

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner, Result
 
+from cases import load_cases, save_cases
 from scoring.clini_eval.points import LEAVES, MAINS, TOTAL
 from tests.scoring.clini_eval_dialogues import dialogue_file, interview
 from tests.support.fake_server import ChatRequest, FakeServer
@@ -46,6 +47,16 @@ def test_offline_the_total_is_missing_and_the_assessed_points_stand_beside_their
     assert metrics["Medical Exam"]["n"] == metrics["Family History"]["n"] == 4
     assert 0 < metrics["Assessed Points"]["mean"] < metrics["Assessed Maximum"]["mean"] == 50
     assert "Mean points of what was assessed" in result.stdout and "missing, not 0" in result.stdout
+
+
+def test_of_a_file_of_cases_one_sentence_says_that_dialogues_are_expected(tmp_path: Path) -> None:
+    save_cases(load_cases()[:3], tmp_path / "cases.jsonl")
+    result = run(tmp_path / "cases.jsonl")
+    expected = (
+        "contains no dialogues; expected JSON lines with an id and messages, as `wardround reconstruct` writes them"
+    )
+    assert result.exit_code == 2
+    assert result.stderr == f"error: {tmp_path}/cases.jsonl: {expected}\nerror: nothing was scored: 1 problem\n"
 
 
 def test_by_department_the_good_interviews_stand_above_the_bad(file: Path) -> None:
