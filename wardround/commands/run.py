@@ -131,21 +131,35 @@ def _run(sweep: "Sweep", out: Path | None, console: "Console", progress: str) ->
     """Run every run of the file, one after the other; return how many cases and judgements failed."""
     import asyncio
 
-    from rich.console import Console
-
-    from llm.build import without_seed
-    from llm.prices import unpriced
-    from scoring.suite import SUITES
-    from wardround.analysis.summary import scores_without_judgement, summary_table
     from wardround.commands.tables import tables_of_sweep
-    from wardround.config.preflight import check_keys, check_servers
-    from wardround.config.selection import select
     from wardround.run.live_view import live_view
     from wardround.run.runner import run_experiment
-    from wardround.run.sweep import default_directory, write_order
+    from wardround.run.sweep import default_directory
     from wardround.store.durable_lines import writing
 
+    _warn_of_models(sweep)
+    root = out or default_directory(sweep)
+    _check_all(sweep, root)
     failed = 0
+    directories = {name: root / name for name in sweep.runs}  # a single run has no name
+    with _shared_cluster([*sweep.runs.values()]):
+        for name, experiment in sweep.runs.items():
+            with live_view(console, f"{name}: " if name else "", progress):
+                summary = asyncio.run(run_experiment(experiment, directories[name]))
+            if name:
+                echo(f"\n{name}")
+            failed += _tell_end(summary, experiment, directories[name])
+    if names := sweep.tables or (() if sweep.single else ("scores",)):
+        with writing(root / "tables"):
+            tables_of_sweep([*directories.values()], names, root / "tables")
+    return failed
+
+
+def _warn_of_models(sweep: "Sweep") -> None:
+    """Say which prices are unknown, which models take no seed, and which seeds runs share."""
+    from llm.build import without_seed
+    from llm.prices import unpriced
+
     for spec in sorted({spec for one in sweep.runs.values() for spec in unpriced(one.context.models, one.context)}):
         echo(f"no price is known for {spec}, so its cost will be missing; set it in [workflow.prices]", err=True)
     for spec in sorted({spec for one in sweep.runs.values() for spec in without_seed(one.context.models, one.context)}):
@@ -158,37 +172,42 @@ def _run(sweep: "Sweep", out: Path | None, console: "Console", progress: str) ->
             f"that heeds its seed repeats itself there; choose seeds at least {apart} apart",
             err=True,
         )
-    root = out or default_directory(sweep)
-    runs = [(name, one, root / name) for name, one in sweep.runs.items()]  # a single run has no name
+
+
+def _check_all(sweep: "Sweep", root: Path) -> None:
+    """Check keys, cases and servers of all runs of a sweep before the first is run, and record their order."""
+    import asyncio
+
+    from wardround.config.preflight import check_keys, check_servers
+    from wardround.config.selection import select
+    from wardround.run.sweep import write_order
+
     check_keys([experiment.context for experiment in sweep.runs.values()])
-    if not sweep.single:
-        for _, experiment, _ in runs:  # check all of them before the first is run
-            select(experiment.data)
-            asyncio.run(check_servers(experiment.context))
-        try:
-            write_order(sweep, root)
-        except OSError as error:
-            refuse(f"--out {root}: cannot be written: {reason(error)}")
-    with _shared_cluster([experiment for _, experiment, _ in runs]):
-        for name, experiment, directory in runs:
-            with live_view(console, f"{name}: " if name else "", progress):
-                summary = asyncio.run(run_experiment(experiment, directory))
-            if name:
-                echo(f"\n{name}")
-            Console().print(summary_table(summary, SUITES[experiment.scored_by]))
-            echo(f"Run directory: {directory}")
-            failed += summary["failed"]
-            if summary["not_attempted"]:
-                left = summary["not_attempted"]
-                echo(f"{counted(left, 'case')} not attempted: the run reached its limits; raise them and run it again")
-                failed += left
-            if unjudged := scores_without_judgement(summary):
-                echo(f"{counted(unjudged, 'score')} missing because a judge failed; --retry-failed asks it again")
-                failed += unjudged
-    if names := sweep.tables or (() if sweep.single else ("scores",)):
-        with writing(root / "tables"):
-            tables_of_sweep([directory for _, _, directory in runs], names, root / "tables")
-    return failed
+    if sweep.single:
+        return
+    for experiment in sweep.runs.values():
+        select(experiment.data)
+        asyncio.run(check_servers(experiment.context))
+    try:
+        write_order(sweep, root)
+    except OSError as error:
+        refuse(f"--out {root}: cannot be written: {reason(error)}")
+
+
+def _tell_end(summary: dict[str, Any], experiment: "Experiment", directory: Path) -> int:
+    """Print the scores of a run and what it lacks; return how many cases and judgements failed."""
+    from rich.console import Console
+
+    from scoring.suite import SUITES
+    from wardround.analysis.summary import scores_without_judgement, summary_table
+
+    Console().print(summary_table(summary, SUITES[experiment.scored_by]))
+    echo(f"Run directory: {directory}")
+    if left := summary["not_attempted"]:
+        echo(f"{counted(left, 'case')} not attempted: the run reached its limits; raise them and run it again")
+    if unjudged := scores_without_judgement(summary):
+        echo(f"{counted(unjudged, 'score')} missing because a judge failed; --retry-failed asks it again")
+    return int(summary["failed"] + left + unjudged)
 
 
 def _shared_cluster(runs: "Sequence[Experiment]") -> "AbstractContextManager[object]":

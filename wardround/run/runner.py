@@ -52,6 +52,36 @@ async def run_experiment(experiment: Experiment, out: Path, on_result: OnResult 
 
 
 async def _run(experiment: Experiment, out: Path, on_result: OnResult | None) -> dict[str, Any]:
+    items, context = await _checked(experiment)
+    memory, remembered = await _memory_of(context, items)
+    if not is_run(out):  # on resume, opening the directory refuses plug-ins or prompts other than those tried out
+        await try_out(experiment, context, items)
+    async with _engine(experiment, context, items) as run_cases:
+        with RunDirectory(out).opened(experiment, items, remembered) as directory:
+            finished = directory.resume(growing=context.grow != "off", retry_failed=experiment.run.retry_failed)
+            context = context.model_copy(update={"run": directory.run})
+            if memory and context.grow != "off":
+                await asyncio.to_thread(_restore, memory.for_run(directory.run), directory, finished)
+            left = [attempt for attempt in _attempts(experiment, items) if attempt.key not in finished]
+            recorder = _Recorder(directory, len(finished), len(finished) + len(left), on_result)
+            tell("run_started", directory=str(out), done=recorder.done, total=recorder.total)
+            stopped: RunStoppedError | None = None
+            try:
+                await run_cases(directory, context, left, partial(recorder.record, stop=experiment.run.fail_on_error))
+            except RunStoppedError as error:
+                stopped = error  # summarise what was done, if it can still be written
+            summary = summarise_results(directory.results(), SUITES[experiment.scored_by])
+            summary["not_attempted"] = recorder.total - summary["attempted"]
+            directory.write_summary(summary)
+            counts = ("attempted", "scored", "failed", "not_attempted")
+            tell("run_ended", directory=str(out), **{count: summary[count] for count in counts})
+            if stopped is not None:
+                raise stopped
+    return summary
+
+
+async def _checked(experiment: Experiment) -> tuple[Sequence[Held], Context]:
+    """Return the selected cases and the context of the graph, if nothing stands against running them."""
     selected = select(experiment.data)
     context = experiment.context
     if context.sub_departments is None:
@@ -66,58 +96,7 @@ async def _run(experiment: Experiment, out: Path, on_result: OnResult | None) ->
             f"limits: the cost is limited, but no price is known for {', '.join(unknown)}; set it in [workflow.prices]"
         )
     await check_checkpoints(experiment.run.checkpoints)
-    memory = await _memory_of(context)
-    if memory and not context.memory.startswith(BUILTIN):  # the built-in memory documents its languages
-        warn_of_languages(context.embedding, languages)
-    remembered = await asyncio.to_thread(_verified_counts, memory, selected.items) if memory else None
-    if remembered == {} and context.grow == "off":
-        raise ConfigurationError(
-            f"workflow.memory: {context.memory} contains no remembered cases; build it (`wardround memory build`), or "
-            "set retrieval = false"
-        )
-    if not is_run(out):  # on resume, opening the directory refuses plug-ins or prompts other than those tried out
-        await try_out(experiment, context, selected.items)
-    async with _engine(experiment, context, selected.items) as run_cases:
-        with RunDirectory(out).opened(experiment, selected.items, remembered) as directory:
-            finished = directory.resume(growing=context.grow != "off", retry_failed=experiment.run.retry_failed)
-            context = context.model_copy(update={"run": directory.run})
-            if memory and context.grow != "off":
-                await asyncio.to_thread(_restore, memory.for_run(directory.run), directory, finished)
-            left = [attempt for attempt in _attempts(experiment, selected.items) if attempt.key not in finished]
-            total = len(finished) + len(left)
-            done = len(finished)
-            reporter = _Reporter()
-            tell("run_started", directory=str(out), done=done, total=total)
-
-            def finish(outcome: Outcome) -> None:
-                nonlocal done
-                if outcome.course is not None:
-                    directory.remember(outcome.course)
-                directory.add(outcome.result)
-                done += 1
-                reporter.case(outcome.result, done, total)
-                if on_result:
-                    on_result(outcome.result, done, total)
-                if experiment.run.fail_on_error and not outcome.result.scored:
-                    failed = outcome.result
-                    raise RunStoppedError(
-                        f"{failed.case_id} failed ({failed.termination}: {failed.error}), and run.fail_on_error is "
-                        "set; fix this, then run the same command again to resume"
-                    )
-
-            stopped: RunStoppedError | None = None
-            try:
-                await run_cases(directory, context, left, finish)
-            except RunStoppedError as error:
-                stopped = error  # summarise what was done, if it can still be written
-            summary = summarise_results(directory.results(), SUITES[experiment.scored_by])
-            summary["not_attempted"] = total - summary["attempted"]
-            directory.write_summary(summary)
-            counts = ("attempted", "scored", "failed", "not_attempted")
-            tell("run_ended", directory=str(out), **{count: summary[count] for count in counts})
-            if stopped is not None:
-                raise stopped
-    return summary
+    return selected.items, context
 
 
 @contextmanager
@@ -133,20 +112,38 @@ def _less_garbage_collection() -> Iterator[None]:
         gc.unfreeze()
 
 
-class _Reporter:
-    """Emits an event for each case that ends, with the mean of each score so far over the cases that have it."""
+class _Recorder:
+    """Records each case that ends, and tells of it with the mean of each score so far over the cases that have it."""
 
-    def __init__(self) -> None:
+    def __init__(self, directory: RunDirectory, done: int, total: int, on_result: OnResult | None) -> None:
+        self.done, self.total = done, total
+        self._directory, self._on_result = directory, on_result
         self._scores: dict[str, list[float]] = defaultdict(list)
 
-    def case(self, result: Result, done: int, total: int) -> None:
+    def record(self, outcome: Outcome, *, stop: bool) -> None:
+        """Record how a case ended; if ``stop``, stop the run at one that failed."""
+        result = outcome.result
+        if outcome.course is not None:
+            self._directory.remember(outcome.course)
+        self._directory.add(result)
+        self.done += 1
+        self._tell(result)
+        if self._on_result:
+            self._on_result(result, self.done, self.total)
+        if stop and not result.scored:
+            raise RunStoppedError(
+                f"{result.case_id} failed ({result.termination}: {result.error}), and run.fail_on_error is set; fix "
+                "this, then run the same command again to resume"
+            )
+
+    def _tell(self, result: Result) -> None:
         for name, value in result.scores.items():
             if value is not None:
                 self._scores[name].append(value)
         reported = ("case_id", "epoch", "termination", "error", "scores", "seconds", "tokens", "cost", "calls")
         means = {name: sum(values) / len(values) for name, values in self._scores.items()}
         facts = result.model_dump(include=set(reported)) | {"scored": result.scored}
-        tell("case_ended", **facts, done=done, total=total, scores_so_far=means)
+        tell("case_ended", **facts, done=self.done, total=self.total, scores_so_far=means)
 
 
 def _engine(experiment: Experiment, context: Context, items: Sequence[Held]) -> AbstractAsyncContextManager[RunCases]:
@@ -164,11 +161,20 @@ def _attempts(experiment: Experiment, items: Sequence[Held]) -> Iterator[Attempt
             yield Attempt(position, item, epoch)
 
 
-async def _memory_of(context: Context) -> Memory | None:
-    """Open the case memory before anything is written; None if the workflow uses none."""
+async def _memory_of(context: Context, items: Sequence[Held]) -> tuple[Memory | None, dict[str, int] | None]:
+    """Open the case memory before anything is written, and count its verified cases; None if the run uses none."""
     if not context.retrieval and context.grow == "off":
-        return None
-    return await asyncio.to_thread(open_memory, context.memory, context.embedding)
+        return None, None
+    memory = await asyncio.to_thread(open_memory, context.memory, context.embedding)
+    if not context.memory.startswith(BUILTIN):  # the built-in memory documents its languages
+        warn_of_languages(context.embedding, {item.language for item in items})
+    remembered = await asyncio.to_thread(_verified_counts, memory, items)
+    if not remembered and context.grow == "off":
+        raise ConfigurationError(
+            f"workflow.memory: {context.memory} contains no remembered cases; build it (`wardround memory build`), or "
+            "set retrieval = false"
+        )
+    return memory, remembered
 
 
 def _verified_counts(memory: Memory, items: Sequence[Held]) -> dict[str, int]:
