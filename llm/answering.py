@@ -130,8 +130,6 @@ async def _answer(
             return answer
         assert fault is not None
         wrong = fault
-        if reply.cut and not isinstance(fault, LoopError | EchoError):
-            wrong = ValueError(f"it is too long and was cut off: answer in fewer words ({what_is_wrong(fault)})")
         before, accepted = accepted, answer or accepted
         if repair is None or not left or (before and accepted is not before):
             break
@@ -152,13 +150,18 @@ async def _answer(
         messages = [*messages, AIMessage(shown), HumanMessage(told)]
     if accepted is not None:
         return accepted
+    raise _no_answer(question, reply, wrong, repairs) from wrong
+
+
+def _no_answer(question: Question[Answer], reply: Reply, wrong: ValueError, repairs: int) -> AnswerError:
+    """Return the error of a question whose last reply could not be accepted, with the remedy if it was cut off."""
+    why = what_is_wrong(wrong)
     is_short = reply.cut and not isinstance(wrong, LoopError)  # more room would not end a loop
     if is_short and reply.full:
-        why = what_is_wrong(wrong)
-        raise NoRoomError(f"the prompt leaves too little room for an answer ({why}); {LONGER}") from wrong
+        return NoRoomError(f"the prompt leaves too little room for an answer ({why}); {LONGER}")
     even = {0: "", 1: ", even after a repair"}.get(repairs, f", even after {repairs} repairs")
     room = "; raise max_tokens, or the context length of the server" if is_short else ""
-    raise AnswerError(f"not a valid {question.kind.__name__}{even}: {what_is_wrong(wrong)}{room}") from wrong
+    return AnswerError(f"not a valid {question.kind.__name__}{even}: {why}{room}")
 
 
 def _reading(question: Question[Answer], reply: Reply, taken: Taken) -> tuple[Answer | None, ValueError | None]:
@@ -166,9 +169,12 @@ def _reading(question: Question[Answer], reply: Reply, taken: Taken) -> tuple[An
     try:
         return _read(question, reply, taken), None
     except ValueError as error:  # includes ValidationError
+        wrong = error
+        if reply.cut and not isinstance(error, LoopError | EchoError):
+            wrong = ValueError(f"it is too long and was cut off: answer in fewer words ({what_is_wrong(error)})")
         with suppress(ValueError):
-            return _read(question, reply, taken, strictly=False), error
-        return None, error
+            return _read(question, reply, taken, strictly=False), wrong
+        return None, wrong
 
 
 def _bare(form: Question[Answer]) -> Question[Answer]:
