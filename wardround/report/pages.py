@@ -67,7 +67,7 @@ def write_report(run: RecordedRun, shown: int = 20) -> Path:
         titles=run.suite.titles,
         anchors=anchors,
         sections=sections,
-        failed=len(run.results) - len(run.scored),
+        failed=run.failed,
         key_problem=key_problem,
     )  # fmt: skip
     write_whole(run.path / REPORT, text)

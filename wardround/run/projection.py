@@ -15,7 +15,7 @@ from wardround.config.experiment import AllLimits, ConfigurationError, Experimen
 from wardround.config.selection import select
 from wardround.run.runner import run_experiment
 from wardround.store.manifest import is_run
-from wardround.store.recorded_run import RecordedRun, open_run
+from wardround.store.recorded_run import RecordedRun, find_runs, open_run
 from wardround.tables.table import Column, Table
 
 SAMPLE = 20  # cases rehearsed
@@ -44,8 +44,9 @@ async def project(experiment: Experiment, out: Path, like: Path | None = None) -
     """
     items = select(experiment.data).items
     cases = len(items) * experiment.epochs
-    finished = len(open_run(out).results) if is_run(out) and (out / "results.jsonl").is_file() else 0
-    run = open_run(like) if like is not None else open_run(out) if finished else None
+    so_far = find_runs([out])[0] if is_run(out) else None
+    finished = len(so_far.results) if so_far else 0
+    run = open_run(like) if like is not None else so_far if finished else None
     left = max(0, cases - finished)
     taken = [result for result in run.results if result.calls] if run is not None else []
     if like is not None and not taken:

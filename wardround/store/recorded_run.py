@@ -76,6 +76,11 @@ class RecordedRun:
         """The results whose answers could be scored."""
         return [result for result in self.results if result.scored]
 
+    @property
+    def failed(self) -> int:
+        """Number of results without scores: their cases failed."""
+        return len(self.results) - len(self.scored)
+
     @cached_property
     def estimates(self) -> dict[str, Estimate]:
         """The mean of every score, as in the summary."""

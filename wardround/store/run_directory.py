@@ -126,12 +126,12 @@ class Result(BaseModel):
         """What identifies it in the run: case id and epoch."""
         return self.case_id, self.epoch
 
+    def without_answers(self) -> "Result":
+        """Return it without its answers, which make up most of it."""
+        return self.model_copy(update={"answers": None})
+
 
 _RESULT = TypeAdapter(Result)
-
-
-def _without_answers(result: Result) -> Result:
-    return result.model_copy(update={"answers": None})
 
 
 def read_result(line: str) -> Result:
@@ -212,7 +212,7 @@ class RunDirectory:
         """Return the results so far without their answers, which make up most of them."""
         if self._recorded is not None:
             return list(self._recorded.values())
-        return [_without_answers(one) for one in self.each_result()]
+        return [one.without_answers() for one in self.each_result()]
 
     def resume(self, *, growing: bool = False, retry_failed: bool = False) -> set[tuple[str, int]]:
         """Return the finished cases (id, epoch), and remove the results of the others, which are tried again.
@@ -289,7 +289,7 @@ class RunDirectory:
             if planned is not None and key not in planned:
                 raise ValueError(f"is for {key[0]}, epoch {key[1]}, which is not part of this run")
             if self._recorded is not None:
-                self._recorded.setdefault(key, _without_answers(result))
+                self._recorded.setdefault(key, result.without_answers())
             return key
 
         return {self.results_file: result_key, self._pseudo_cases: _read_json, self._options: _read_json}
@@ -316,7 +316,7 @@ class RunDirectory:
         with writing(self.path):
             append_sealed(self.results_file, result.model_copy(update={"run": self.run}))
             if self._recorded is not None:
-                self._recorded[result.key] = _without_answers(result)
+                self._recorded[result.key] = result.without_answers()
             if result.final:
                 pack(self.trace_file(*result.key))
 

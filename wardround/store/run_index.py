@@ -78,7 +78,7 @@ class RunIndex:
         except ValueError as error:
             self.faults.append(f"line {self._lines} {error}")
             return
-        self.results[result.key] = result.model_copy(update={"answers": None})
+        self.results[result.key] = result.without_answers()
         self._offsets[result.key] = offset, len(line)
 
 

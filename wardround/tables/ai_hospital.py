@@ -189,6 +189,7 @@ def error_type(run: RecordedRun, result: Result) -> str | None:
 
 
 RULE_TITLES: Mapping[Rule, str] = {"published": "Published", "code": "Full code", "category": "Category"}
+_PARTS = ("R", "P", "F1")
 _SPLITTERS = {
     "rule": "split by rule",
     "standard": "split by rule and renamed to the nearest term",
@@ -209,22 +210,21 @@ def build_icd10(runs: Sequence[RecordedRun]) -> list[Table]:
     left_out: dict[str, int] = {}
     for run in reporting:
         for language in sorted({case.language for case in run.cases.values()}):
-            name, cases = language_name(language), {each.id for each in run.cases.values() if each.language == language}
-            terms = terms_for(run, language)
-            if cases and terms is None:
+            cases = {each.id for each in run.cases.values() if each.language == language}
+            name, terms = language_name(language), terms_for(run, language)
+            if terms is None:
                 reason = f"{name} cases are left out: no {name} list of terms is included (set data.terms = FILE)"
                 left_out[reason] = max(left_out.get(reason, 0), len(cases))
-            elif cases and terms is not None:
-                diseases, unsplit = diseases_of(run, terms, cases)
-                rows.append({"run": run.name, "language": name, "cases": len(diseases), **_agreements(diseases, terms)})
-                if unsplit:
-                    left_out[f"cases of {run.name} are left out: the splitter gave no answer"] = unsplit
+                continue
+            diseases, unsplit = diseases_of(run, terms, cases)
+            rows.append({"run": run.name, "language": name, "cases": len(diseases), **_agreements(diseases, terms)})
+            if unsplit:
+                left_out[f"cases of {run.name} are left out: the splitter gave no answer"] = unsplit
     if not rows:
         names = sorted({language_name(case.language) for run in reporting for case in run.cases.values()})
         raise DoesNotFitError(
             f"all cases are {' or '.join(names)}, and no {' or '.join(names)} list of terms is included; "
-            "name one with --set data.terms=FILE, "
-            "or use `wardround score icd10 RUN --terms FILE`"
+            "name one with --set data.terms=FILE, or use `wardround score icd10 RUN --terms FILE`"
         )
     has_languages = len({row["language"] for row in rows}) > 1
     columns = [
@@ -232,11 +232,7 @@ def build_icd10(runs: Sequence[RecordedRun]) -> list[Table]:
         *([Column("language", "Cases in", key=True)] if has_languages else []),
         Column("cases", "Cases"),
         Column("entities", "#", mean=True),
-        *(
-            Column(f"{rule}_{part}", part, RULE_TITLES[rule], mean=True)
-            for rule in RULE_TITLES
-            for part in ("R", "P", "F1")
-        ),
+        *(Column(f"{rule}_{part}", part, title, mean=True) for rule, title in RULE_TITLES.items() for part in _PARTS),
     ]
     lists = sorted({run.experiment.data.terms or "ICD-10-CM" for run in reporting})
     splitters = sorted({_SPLITTERS[run.experiment.data.splitter] for run in reporting})

@@ -197,8 +197,7 @@ def brief_tables(runs: Sequence[RecordedRun], differences: Table, margin: float 
 def counts(run: RecordedRun) -> str:
     """Describe how many cases of a run were attempted, scored, stopped at a limit, and failed."""
     limited = sum(result.limited for result in run.results)
-    failed = len(run.results) - len(run.scored)
-    return f"{len(run.results)} attempted, {len(run.scored)} scored ({limited} stopped at a limit), {failed} failed"
+    return f"{len(run.results)} attempted, {len(run.scored)} scored ({limited} stopped at a limit), {run.failed} failed"
 
 
 def _rows(

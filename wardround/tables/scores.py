@@ -40,7 +40,7 @@ def _suite_table(runs: Sequence[RecordedRun], suite: Suite, name: str) -> Table:
     rows: list[dict[str, Any]] = []
     bounds: dict[int, int] = {}
     for place, run in enumerate(runs):
-        counts = {"scored": len(run.scored), "failed": len(run.results) - len(run.scored)}
+        counts = {"scored": len(run.scored), "failed": run.failed}
         p_values = {"p": tested[place]} if found else {}
         rows.append({"run": run.name, **measured(run.estimates, **p_values), **counts})
         if bound := run.failed_as_wrong:

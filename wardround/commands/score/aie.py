@@ -248,11 +248,10 @@ def _not_scored(runs: Sequence[RecordedRun]) -> list[str]:
             f"{untracked[0]}: these metrics need tracked actions, but its patient tracks none; run it again with "
             "patient = 'saps'"
         )
-    failed_cases = [(run, len(run.results) - len(run.scored)) for run in runs]
     return [
-        f"{run.name}: {failed} of {len(run.results)} cases failed, and are not scored."
-        for run, failed in failed_cases
-        if failed
+        f"{run.name}: {run.failed} of {len(run.results)} cases failed, and are not scored."
+        for run in runs
+        if run.failed
     ]
 
 
