@@ -44,26 +44,14 @@ def import_medpmc(source: Source) -> Iterator[Case]:
 
 
 def _data(record: Record, value: Mapping[str, Any]) -> dict[str, Any] | None:
-    text = value.get("Text")
+    text, images = value.get("Text"), value.get("Image") or {}
     if not isinstance(text, Mapping):
         record.expected("Text", f"an object with {', '.join(_TEXTS)}", text)
         return None
-    for name in _TEXTS:
-        record.check_text(f"Text.{name}", text.get(name))
     texts = {name: _plain(text.get(name)) for name in _TEXTS}
-    for name in ("Chief Complaint", "Diagnosis"):
-        if not texts[name]:
-            record.expected(f"Text.{name}", "text", text.get(name))
-    images = value.get("Image") or {}
-    if not isinstance(images, Mapping):
-        record.expected("Image", "an object: report by file name", images)
-    for name, report in images.items() if isinstance(images, Mapping) else ():
-        record.check_text(f"Image.{name}", report)
+    _check_types(record, text, texts, images)
     if not record.sound:
         return None
-    for name in text:
-        if name not in _TEXTS and str(name).isascii():
-            record.warn(f"Text.{name}", "unknown part, left out")
     findings = Findings()
     seen, illness = _condition(texts["Physical Condition"])
     for line in seen:
@@ -77,20 +65,13 @@ def _data(record: Record, value: Mapping[str, Any]) -> dict[str, Any] | None:
         record.warn("Text.Examinations", f"marks the picture {name!r}, which Image does not contain; left out")
     shown, classes = _pictures(record, {name: lead or before.get(name, "") for name, lead in leads.items()}, images)
     _sort(findings, rest)
-    reports: dict[str, list[str]] = {}
-    led: set[tuple[str, str]] = set()
     unpictured = {item: [*lines] for item, lines in findings.by_item.items()}
     pictured = {Path(image["file"]).name for image in shown} | {image["file"] for image in shown}
-    for file, report in images.items():
-        item, line = classes.get(str(file), ("", ""))[0], _plain(report)
-        if item and line:
-            reports.setdefault(item, []).append(line)
-            lead = _WRITTEN["leads"].sub("", leads.get(str(file), ""))
-            if lead and (item, lead) not in led and not line.lower().startswith(lead.lower()):
-                line = f"{lead}: {line}"
-            led.add((item, lead))
-            for filed in (findings.by_item, *([unpictured] if str(file) not in pictured else [])):
-                filed[item] = list(dict.fromkeys([*filed.get(item, []), line]))
+    reports: dict[str, list[str]] = {}
+    for name, item, report, line in _reports(images, classes, leads):
+        reports.setdefault(item, []).append(report)
+        for filed in (findings.by_item, *([unpictured] if name not in pictured else [])):
+            filed[item] = list(dict.fromkeys([*filed.get(item, []), line]))
     about, names = texts["Patient Information"], text.get("Diagnosis")
     person, illness_tells = demographics(about, brief=True), demographics(texts["Present Illness"])
     occupation, history = _person(about)
@@ -129,6 +110,37 @@ def _data(record: Record, value: Mapping[str, Any]) -> dict[str, Any] | None:
         },
         "provenance": {"source": f"Med-PMC ({record.source.path.name})", "note": findings.note},
     }
+
+
+def _check_types(record: Record, text: Mapping[str, Any], texts: Mapping[str, str], images: object) -> None:
+    """Report parts and pictures of another type, and parts that are missing or unknown."""
+    for name in _TEXTS:
+        record.check_text(f"Text.{name}", text.get(name))
+    for name in ("Chief Complaint", "Diagnosis"):
+        if not texts[name]:
+            record.expected(f"Text.{name}", "text", text.get(name))
+    if isinstance(images, Mapping):
+        for name, report in images.items():
+            record.check_text(f"Image.{name}", report)
+    else:
+        record.expected("Image", "an object: report by file name", images)
+    for name in text if record.sound else ():
+        if name not in _TEXTS and str(name).isascii():
+            record.warn(f"Text.{name}", "unknown part, left out")
+
+
+def _reports(
+    images: Mapping[str, object], classes: Mapping[str, tuple[str, str]], leads: Mapping[str, str]
+) -> Iterator[tuple[str, str, str, str]]:
+    """Yield each picture's name, item and report, and the report as a line: with its introduction if that is new."""
+    led: set[tuple[str, str]] = set()
+    for name, report in ((str(file), _plain(report)) for file, report in images.items()):
+        item = classes.get(name, ("", ""))[0]
+        if item and report:
+            lead = _WRITTEN["leads"].sub("", leads.get(name, ""))
+            is_said = not lead or (item, lead) in led or report.lower().startswith(lead.lower())
+            yield name, item, report, report if is_said else f"{lead}: {report}"
+            led.add((item, lead))
 
 
 def _leads(examinations: str, reports: Mapping[str, str]) -> tuple[str, dict[str, str], dict[str, str]]:
