@@ -124,11 +124,7 @@ def _is_clear(turn: AieTurn) -> bool:
 Outcome = Literal["one", "other", "tie"]
 
 
-class Preferences(Strict):
-    """Which of two consultations is better, aspect by aspect."""
-
-
-class DoctorPreferences(Preferences):
+class DoctorPreferences(Strict):
     """As a doctor sees it."""
 
     inquiry: Preference
@@ -138,7 +134,7 @@ class DoctorPreferences(Preferences):
     total: Preference
 
 
-class PatientPreferences(Preferences):
+class PatientPreferences(Strict):
     """As a patient sees it."""
 
     effective: Preference

@@ -61,7 +61,7 @@ def claim_recall(reports: Iterable[ReportClaims]) -> float | None:
     Micro average: each claim has the same weight, whichever report it is from. None (unscored) if there is no claim; 0
     if the generated reports are empty. A missing report counts with all its claims. Source: MedChain, appendix A.2
     (task 3), after DocLens. For the published numbers, an LLM extracts and judges the claims; only
-    :func:`judge_offline` differs from that, not this average.
+    :func:`entailed` differs from that, not this average.
     """
     return mean([verdict.entailed for report in reports for verdict in report.verdicts])
 
@@ -86,12 +86,6 @@ def split_claims(report: str) -> list[str]:
     """
     distinct = {normalise(sentence): sentence for sentence in reversed(statements(report))}
     return list(distinct.values())[::-1][:MAX_CLAIMS]
-
-
-def judge_offline(report: str, reference: str, generated: str) -> ReportClaims:
-    """Judge the claims of a reference report against the generated one by rules. See :func:`entailed`."""
-    claims = split_claims(reference)
-    return ReportClaims.pair(report, claims, entailed(claims, generated))
 
 
 def entailed(claims: Iterable[str], report: str) -> list[bool]:

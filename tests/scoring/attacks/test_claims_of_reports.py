@@ -2,7 +2,8 @@
 
 import pytest
 
-from scoring.metrics.claims import claim_precision, claim_recall, judge_offline
+from scoring.metrics.claims import claim_precision, claim_recall
+from tests.support.claims import judge_offline
 
 REFERENCE = (
     "Consolidation in the right lower lobe. No pleural effusion. The heart is not enlarged. "

@@ -9,8 +9,9 @@ import pytest
 from llm import AnswerError, Call, ModelError, ModelSettings
 from llm.trace import collecting_calls
 from scoring.medchain.judges import claim_extractor, claim_judge, diagnosis_judge, judge_diagnosis, judge_report
-from scoring.metrics.claims import ReportClaims, judge_offline
+from scoring.metrics.claims import ReportClaims
 from scoring.metrics.diagnosis_grade import DiagnosisGrade, grade_offline
+from tests.support.claims import judge_offline
 from tests.support.fake_server import ChatRequest, FakeServer
 
 OFFLINE = ModelSettings()

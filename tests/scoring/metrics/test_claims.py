@@ -8,7 +8,8 @@ from pydantic import ValidationError
 from cases import load_cases
 from cases.text.statements import statements
 from scoring.metrics import claims
-from scoring.metrics.claims import MAX_CLAIMS, ReportClaims, claim_recall, entailed, judge_offline, split_claims
+from scoring.metrics.claims import MAX_CLAIMS, ReportClaims, claim_recall, entailed, split_claims
+from tests.support.claims import judge_offline
 
 REPORT_EN = (
     "The heart is not enlarged. There is a small left pleural effusion. "
