@@ -88,6 +88,13 @@ def test_what_is_done_already_is_not_priced_again(tmp_path: Path) -> None:
     assert "Projected use of 2 cases" in told.stdout and "1 of 3 cases are already done" in told.stdout
 
 
+def test_a_run_whose_every_result_was_taken_back_is_priced_as_a_new_one(tmp_path: Path) -> None:
+    run = write_run(tmp_path / "run", [])
+    (run / "results.jsonl").touch()
+    told = invoke("run", "--dry-run", "--limit", 1, "--out", run)
+    assert told.exit_code == 0 and "Projected use of 1 case" in told.stdout, told.output
+
+
 def test_a_run_to_project_from_is_refused_where_nothing_is_projected(tmp_path: Path) -> None:
     refused = invoke("run", "--like", tmp_path, "--out", tmp_path / "r")
     assert refused.exit_code == 2 and "--dry-run" in refused.stderr and not (tmp_path / "r").exists()
