@@ -1,4 +1,4 @@
-"""The base class, the text type and lists without repetitions, for values read from files and models.
+"""The base class, the text type and the kinds of lists of values read from files and models.
 
 Unknown fields are errors, so that typos are found.
 """
@@ -6,7 +6,7 @@ Unknown fields are errors, so that typos are found.
 from collections.abc import Callable, Hashable
 from typing import Annotated, Any
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, StringConstraints
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints, ValidationInfo
 
 NonEmpty = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
 
@@ -31,3 +31,14 @@ def each_once(by: Callable[[Any], Hashable] = lambda entry: entry) -> Any:
 
 
 UniqueItems = each_once()
+
+
+def at_most(most: int) -> tuple[Any, Any]:
+    """Make the annotations of a list of so many entries at most: further ones go back once, and are then left out."""
+
+    def first(entries: list[Any], info: ValidationInfo) -> list[Any]:
+        if len(entries) > most and (info.context or {}).get("closed") is not False:
+            raise ValueError(f"{len(entries)} are too many; at most {most} are allowed")
+        return entries[:most]
+
+    return AfterValidator(first), Field(json_schema_extra={"maxItems": most})

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 from langgraph.runtime import Runtime
 from pydantic import BaseModel, Field
 
-from cases.strict import Strict, each_once
+from cases.strict import Strict, at_most, each_once
 from llm import Role, ask
 from nodes.asking import place
 from nodes.collaboration.topic import (
@@ -30,7 +30,6 @@ from nodes.state.collaboration import (
     last_statements,
     pictures_shown,
 )
-from nodes.state.lists import at_most
 from prompts import mark
 
 

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 from langgraph.runtime import Runtime
 from pydantic import Field
 
-from cases.strict import each_once
+from cases.strict import at_most, each_once
 from cases.text.named_tests import named_tests
 from llm import Role, ask
 from nodes.collaboration.topic import REPORT, held_by
@@ -27,7 +27,6 @@ from nodes.state.collaboration import (
     last_statements,
     pictures_shown,
 )
-from nodes.state.lists import at_most
 from prompts import mark
 
 _EACH_QUESTION = each_once(lambda conflict: (conflict.ask, conflict.question.casefold()))

@@ -5,12 +5,11 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from cases.strict import NonEmpty, Strict, UniqueItems, each_once
+from cases.strict import NonEmpty, Strict, UniqueItems, at_most, each_once
 from cases.vocabulary import Language
 from nodes.asking import StageView, stage_view
 from nodes.context import Context
 from nodes.state.decisions import in_words
-from nodes.state.lists import at_most
 from nodes.state.reducers import union_by
 from nodes.state.stage import StageState
 from nodes.workflow.stages import Stage

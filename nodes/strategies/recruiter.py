@@ -8,7 +8,7 @@ from typing import Annotated, Any
 from langgraph.runtime import Runtime
 from pydantic import Field, create_model
 
-from cases.strict import Strict
+from cases.strict import Strict, at_most
 from cases.vocabulary import label
 from llm import Role
 from nodes.asking import ask_at_stage
@@ -26,7 +26,6 @@ from nodes.state.experts import (
     Team,
     case_view,
 )
-from nodes.state.lists import at_most
 from nodes.state.stage import Options, StageState
 from nodes.workflow.stages import STAGES, Stage
 from prompts import load_words, mark

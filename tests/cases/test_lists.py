@@ -4,8 +4,7 @@ from typing import Annotated
 
 from pydantic import TypeAdapter
 
-from cases.strict import each_once
-from nodes.state.lists import at_most
+from cases.strict import at_most, each_once
 
 Wishes = TypeAdapter(Annotated[list[str], each_once(str.casefold), *at_most(2)])
 
