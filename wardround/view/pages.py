@@ -1,5 +1,6 @@
 """The viewer: a server for people at this machine, and its pages, by the query of their address."""
 
+import math
 import re
 import traceback
 from collections.abc import Mapping, Sequence
@@ -10,11 +11,9 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
-from cases import CaseFileError
 from cases.notes import note_of
 from llm.trace import Call
 from wardround.analysis.summary import most_frequent_failures
-from wardround.config.experiment import ConfigurationError
 from wardround.report.case_sections import CaseSection
 from wardround.report.pages import environment, one_run_tables, policy, roles_of, scores_table, unscored_table
 from wardround.report.sankey import error_flows
@@ -235,9 +234,8 @@ def _pick_cases(viewed: ViewedRun, run: RecordedRun, query: Query) -> Picked:
     if name in ("case", "end"):
         fitting.sort(key=lambda result: result.case_id if name == "case" else result.termination, reverse=reverse)
     elif name:
-        known = [result for result in fitting if _value(result, name) is not None]
-        known.sort(key=lambda result: _value(result, name) or 0.0, reverse=reverse)
-        fitting = [*known, *(result for result in fitting if _value(result, name) is None)]
+        sign = -1.0 if reverse else 1.0  # what has no value is last in both orders
+        fitting.sort(key=lambda result: math.inf if (value := _value(result, name)) is None else sign * value)
     pages = max(1, -(-len(fitting) // _PAGE_SIZE))
     page = min(max(1, int(_number(query.get("page", "")) or 1)), pages)
     return Picked(fitting[(page - 1) * _PAGE_SIZE : page * _PAGE_SIZE], len(fitting), page, pages, unsearched)
@@ -335,7 +333,7 @@ class _Handler(GuardedHandler):
             status, page = HTTPStatus.OK, viewer.page(query)
         except NoSuchPageError as error:
             status, page = HTTPStatus.NOT_FOUND, viewer.trouble(str(error))
-        except (ConfigurationError, CaseFileError, OSError, ValueError) as error:
+        except (OSError, ValueError) as error:
             status, page = HTTPStatus.INTERNAL_SERVER_ERROR, viewer.trouble(str(error))
         except Exception as error:  # a bug of ours is reported on the page, with its traceback on the terminal
             traceback.print_exc()
