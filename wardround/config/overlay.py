@@ -40,14 +40,20 @@ def check_overlay(folder: str | Path) -> str:
             )
         if name not in names:
             raise PromptError(f"prompts {folder}: {place} matches no prompt: {nearest(name, names)}")
+    changed = {place.partition("/")[0] for place in found}
     with laid_over(path):
         in_use = prompts_in_use()
-        for language in {place.partition("/")[0] for place in found}:
-            for place, file in in_use.items():
-                if place.startswith(f"{language}/") and place.endswith(".toml"):
-                    _check_words(f"prompts {folder}", place, language)
-                elif place.startswith(f"{language}/") and "/stages/" not in place:
-                    _check(f"prompts {folder}", place, file, sorted(in_use), builtin)
+        for place, file in in_use.items():
+            language, _, name = place.partition("/")
+            if language not in changed:
+                continue
+            try:
+                if name.endswith(".toml"):
+                    load_words(name.removesuffix(".toml"), language)
+                elif "/stages/" not in place:
+                    _check(place, file, sorted(in_use), builtin)
+            except PromptError as error:
+                raise PromptError(f"prompts {folder}: {error}") from error
     return str(path)
 
 
@@ -56,7 +62,7 @@ def prompts_in_use() -> dict[str, Path]:
     return {place: file for under in reversed(prompt_folders()) for place, file in prompt_files(under).items()}
 
 
-def _check(where: str, place: str, file: Path, in_use: list[str], builtin: dict[str, Path]) -> None:
+def _check(place: str, file: Path, in_use: list[str], builtin: dict[str, Path]) -> None:
     """Load a prompt, at each stage where it is used, and compare its variables with those of the overridden prompt."""
     language: Any
     language, _, name = place.removesuffix(".md").partition("/")
@@ -64,21 +70,11 @@ def _check(where: str, place: str, file: Path, in_use: list[str], builtin: dict[
     has_stages = "\nstage_texts:" in file.read_text("utf-8-sig", "replace").partition("\n---\n")[0]
     stages = [text.removeprefix(stage_folder).removesuffix(".md") for text in in_use if text.startswith(stage_folder)]
     for stage in stages if has_stages else [None]:
-        try:
-            prompt = load_prompt(name, language, stage)
-            if unknown := prompt.variables - _given_to(prompt, stage, language if place in builtin else _REFERENCE):
-                raise PromptError(
-                    f"prompt {name} ({language}) uses variables that it is not given: {', '.join(sorted(unknown))}"
-                )
-        except PromptError as error:
-            raise PromptError(f"{where}: {error}") from error
-
-
-def _check_words(where: str, place: str, language: str) -> None:
-    try:
-        load_words(place.removeprefix(f"{language}/").removesuffix(".toml"), language)
-    except PromptError as error:
-        raise PromptError(f"{where}: {error}") from error
+        prompt = load_prompt(name, language, stage)
+        if unknown := prompt.variables - _given_to(prompt, stage, language if place in builtin else _REFERENCE):
+            raise PromptError(
+                f"prompt {name} ({language}) uses variables that it is not given: {', '.join(sorted(unknown))}"
+            )
 
 
 def _given_to(prompt: Prompt, stage: str | None, language: Any) -> frozenset[str]:

@@ -176,6 +176,10 @@ def _lengths(run: RecordedRun, result: Result, names: Mapping[str, str]) -> dict
     return {name: len(parts[name][0]) if name in parts else dialogue_length for name in names}
 
 
+# of a rank correlation: endings of the columns' names, titles and number formats
+_RHO = (("", "rho", ".2f"), ("_low", "from", ".2f"), ("_high", "to", ".2f"), ("_p", "p", P_VALUE), ("_n", "n", ".2f"))
+
+
 def _judges_table(found: Judgements, people: Marks) -> Table:
     rows: list[dict[str, Any]] = []
     for name, title in found.titles.items():
@@ -196,18 +200,17 @@ def _judges_table(found: Judgements, people: Marks) -> Table:
             for part, others in (("people", human if judge != PEOPLE else {}), ("length", lengths)):
                 one = spearman([(scores[key], others[key]) for key in scores if key in others])
                 low, high = one.ci95 or (None, None)
-                rows[-1] |= {part: one.rho, f"{part}_low": low, f"{part}_high": high, f"{part}_p": one.p}
-                rows[-1] |= {f"{part}_n": one.n}
+                rows[-1] |= zip(
+                    (f"{part}{ending}" for ending, *_ in _RHO), (one.rho, low, high, one.p, one.n), strict=True
+                )
     columns = [
         Column("score", "Score", key=True),
         Column("judge", "Judge", key=True),
         Column("mean", "Mean", form=found.form, mean=True),
     ]
-    for part, group in (("people", "Rank correlation with people"), ("length", "Rank correlation with length")):
-        if part == "length" or people:
-            columns += [Column(part, "rho", group), Column(f"{part}_low", "from", group)]
-            columns += [Column(f"{part}_high", "to", group), Column(f"{part}_p", "p", group, P_VALUE)]
-            columns += [Column(f"{part}_n", "n", group)]
+    for part in ("people", "length") if people else ("length",):
+        group = f"Rank correlation with {part}"
+        columns += [Column(f"{part}{ending}", title, group, form) for ending, title, form in _RHO]
     notes = [
         "Length: number of characters judged. Better answers may be longer, so compare a judge's correlation with that "
         "of people or of other judges.",

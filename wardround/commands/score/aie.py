@@ -54,7 +54,6 @@ from wardround.commands.score.transcripts import (
     counts,
     each_doctor,
     interval_cell,
-    p_cell,
     read_played,
     without,
 )
@@ -62,7 +61,7 @@ from wardround.config.experiment_file import parse_models
 from wardround.store.recorded_run import RecordedRun
 from wardround.tables.aie import actions_table, formats_table, language_of_all, paper_table, rounds_row, rounds_table
 from wardround.tables.scores import offline_notes
-from wardround.tables.table import Table
+from wardround.tables.table import P_VALUE, Table, as_text
 
 
 def mcq(
@@ -151,7 +150,7 @@ def coverage_and_diagnosis(parts: Mapping[str, Samples]) -> ExtraTable:
     for doctor, samples in parts.items():
         covered, correct = (case_means(samples[name]) for name in ("COVERAGE", "DIAGNOSIS"))
         one = spearman([(covered[case], correct[case]) for case in covered if case in correct])
-        rows.append([doctor, cell(one.rho), interval_cell(one.ci95), p_cell(one.p), str(one.n)])
+        rows.append([doctor, cell(one.rho), interval_cell(one.ci95), as_text(one.p, P_VALUE), str(one.n)])
     title = "Correlation of coverage and diagnosis over dialogues (Spearman)"
     return ExtraTable(title, ["doctor", "rho", "95 % interval", "p", "n"], rows)
 
@@ -226,8 +225,7 @@ def aie(
     found = Scores("aie", mode, n, metrics, tables, [*notes, *by_rules], failed, drawn=drawn, files=files, more=more)
     if mcq:
         found = _with_mcq(found, own, mcq)
-    if out is not None:
-        write_drawn(found.drawn, out, by_rules)
+    write_drawn(found.drawn, out, by_rules)
     if len(doctors) == 1:
         found = replace(found, drawn=found.drawn[1:])
     return _with_silent_notes(found, own) if "DIAGNOSIS" in samples else found

@@ -194,11 +194,14 @@ def _means_by(
         base = means.get(tuple((factors | {"strategy": over}).values()), {}) if over is not None else {}
         row = {**factors, "n": str(sum(scores[index] is not None for index in groups[group]))}
         row |= {name: cell(group_means.get(name)) for name in columns}
-        for name in gains:  # the difference to the base, in percent of it
-            value, base_value = group_means.get(name), base.get(name)
-            row[f"{name}, gain"] = "" if value is None or not base_value else f"{100 * (value / base_value - 1):+.1f} %"
+        row |= {f"{name}, gain": _gain(group_means.get(name), base.get(name)) for name in gains}
         rows.append(row)
     shown = dict.fromkeys(name for row in rows for name, cell_text in row.items() if cell_text)
     header = [name for name in rows[0] if name in shown] if rows else []
     title = f"Means by {' and '.join(by)} (n: dialogues judged)"
     return ExtraTable(title, header, [[row[name] for name in header] for row in rows])
+
+
+def _gain(value: float | None, base: float | None) -> str:
+    """Format the difference to a base in percent of it; empty if there is none."""
+    return "" if value is None or not base else f"{100 * (value / base - 1):+.1f} %"

@@ -245,12 +245,13 @@ def asked_of_rules(*asked: tuple[str, str | None]) -> list[str]:
     return [said_by_rules("Answered", options)] if options else []
 
 
-def write_drawn(tables: Iterable[Table], folder: Path, by_rules: Sequence[str] = ()) -> None:
-    """Write tables with their figures, each with the notes on what was answered by rules.
+def write_drawn(tables: Iterable[Table], folder: Path | None, by_rules: Sequence[str] = ()) -> None:
+    """Write tables with their figures to the folder of ``--out``, each with the notes on what was answered by rules.
 
     Raises:
         OSError: they cannot be written.
     """
-    from wardround.tables.making import write_tables
+    if folder is not None:
+        from wardround.tables.making import write_tables
 
-    write_tables([replace(each, notes=[*each.notes, *by_rules], by_rules=by_rules) for each in tables], folder)
+        write_tables([replace(each, notes=[*each.notes, *by_rules], by_rules=by_rules) for each in tables], folder)

@@ -31,14 +31,13 @@ from wardround.commands.score.transcripts import (
     by_either_name,
     cell,
     each_doctor,
-    p_cell,
     pairing,
 )
 from wardround.rating.agreement import agreement_table
 from wardround.rating.items import Key
 from wardround.rating.marks import read_marks
 from wardround.tables.aie import agreement, matrix, win_rates
-from wardround.tables.table import Table
+from wardround.tables.table import P_VALUE, Table, as_text
 
 _VIEWS: Mapping[str, tuple[View, ...]] = {"doctor": ("doctor",), "patient": ("patient",), "both": ("doctor", "patient")}
 _PAIRS = {"all": None, "closed": 2, "mixed": 1, "open": 0}  # number of closed-model doctors in a pair
@@ -128,8 +127,7 @@ def aie_pairwise(
     among_people = [_agreement_among_people(given, each) for each, given in verdicts.items()]
     figures, among_people = ([table for table in tables if table.rows] for tables in (figures, among_people))
     with_people = list(_agreement_with_people(verdicts, _metrics(read, notes), closed_models)) if people else []
-    if out is not None:
-        write_drawn([*figures, *among_people, *with_people], out, by_rules)
+    write_drawn([*figures, *among_people, *with_people], out, by_rules)
     drawn = [
         *(figures if len(names) > 2 or people else []),
         *among_people,
@@ -313,7 +311,7 @@ def _outcomes(duels: Duels, view: View, several: bool) -> ExtraTable:
     rows = []
     for aspect in ASPECTS[view]:
         counted, position, length = tally(found, aspect), position_bias(found, aspect), length_bias(found, aspect)
-        biases = [cell(position.share), p_cell(position.p), cell(length.share), p_cell(length.p)]
+        biases = [each for bias in (position, length) for each in (cell(bias.share), as_text(bias.p, P_VALUE))]
         rows.append([aspect, *map(str, counted), *biases])
     header = ["aspect", "won", "lost", "tied", "missing", "first shown wins", "p", "longer wins", "p"]
     title = "Outcomes for the first doctor of each pair, and biases by position and length (0.5 is unbiased)"

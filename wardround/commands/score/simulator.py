@@ -44,11 +44,11 @@ from wardround.commands.score.output import (
     writable,
     write_drawn,
 )
-from wardround.commands.score.transcripts import LeaveOut, cell, names_of, p_cell, read_files, without
+from wardround.commands.score.transcripts import LeaveOut, cell, names_of, read_files, without
 from wardround.config.experiment_file import parse_models
 from wardround.store.recorded_run import find_runs
 from wardround.tables.aie import ALL, confusion_tables, simulators_table, tracking_table
-from wardround.tables.table import Table
+from wardround.tables.table import P_VALUE, Table, as_text
 
 ByTurn = Annotated[Literal["turn"] | None, typer.Option("--by", help="Also print a row for each round (turn).")]
 OutFolder = Annotated[
@@ -206,8 +206,7 @@ def _simulator_scores(
         )
     figure = simulators_table(tests_by_name, mode, beside=beside)
     tracked = [table for table in (tracking_table(tests_by_name), *confusion_tables(tests_by_name)) if table]
-    if options.out is not None:
-        write_drawn([figure, *tracked], options.out)
+    write_drawn([figure, *tracked], options.out)
     printed = figure if options.by else _over_rounds(figure)
     n = len({test.id for test in tests})
     drawn = [printed, *tracked]
@@ -232,7 +231,7 @@ def _human_correlations(
         for name, pairs in beside_people(tests, mode, human_tests).items():
             one = spearman(pairs)
             pearson = None if one.rho is None else correlation(*zip(*pairs, strict=True))
-            cells = [name, cell(one.rho), p_cell(one.p), cell(pearson), str(one.n)]
+            cells = [name, cell(one.rho), as_text(one.p, P_VALUE), cell(pearson), str(one.n)]
             rows.append([simulator, *cells] if len(tests_by_name) > 1 else cells)
     if rows:
         header = [*(["simulator"] if len(tests_by_name) > 1 else []), "", "Spearman's rho", "p", "Pearson's r", "n"]
@@ -321,15 +320,15 @@ def simulator(
         refuse(f"--models: {in_a_line(error)}")
     context = context.model_copy(update={"tracker": tracker})
     options = TestOptions(by, leave_out, replies, out, cases)
-    kinds = {kind_of_source(file) for file in files or []} or {"items"}
-    if len(kinds) > 1:
+    kind, *other_kinds = {kind_of_source(file) for file in files or []} or {"items"}
+    if other_kinds:
         refuse("SRC: give files of items, AIE's test files or runs, not several kinds at once")
-    if files and kinds != {"items"}:
+    if files and kind != "items":
         if judged is not None:
             refuse("--judged needs files of items; for runs, use `score replies` or `score medpmc`")
-        if replies is not None and (kinds == {"runs"} or len(files) > 1):
+        if replies is not None and (kind == "runs" or len(files) > 1):
             refuse("-o: needs exactly one of AIE's test files")
-        return (played_tests if kinds == {"tests"} else played_runs)(files, patient, context, mode, options)
+        return (played_tests if kind == "tests" else played_runs)(files, patient, context, mode, options)
     if by or leave_out or replies or out:
         complaint = f"; {files[0]} has no patient_test" if files else ""
         refuse(f"--by, --leave-out, -o and --out need AIE's test files or runs{complaint}")

@@ -234,7 +234,7 @@ def compared(
     rows = []
     for name, found in differences.items():
         one = found.difference
-        p_values = map(p_cell, (found.permutation_p, corrected[name], found.wilcoxon_p))
+        p_values = [as_text(p, P_VALUE) for p in (found.permutation_p, corrected[name], found.wilcoxon_p)]
         rows.append([name, cell(one.mean), interval_cell(one.ci95), *p_values, str(one.n)])
     header = ["metric", "difference", "95 % interval", "permutation p", "after Holm", "Wilcoxon p", "cases"]
     return ExtraTable(title, header, rows)
@@ -272,11 +272,6 @@ def cell(value: float | None) -> str:
 def interval_cell(interval: tuple[float, float] | None) -> str:
     """Format an interval, or nothing."""
     return "" if interval is None else f"{interval[0]:.3f} to {interval[1]:.3f}"
-
-
-def p_cell(p: float | None) -> str:
-    """Format a p value, or a dash."""
-    return as_text(p, P_VALUE)
 
 
 def names_of(files: Sequence[Path]) -> list[str]:
