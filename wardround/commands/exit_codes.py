@@ -41,13 +41,13 @@ def _interrupt(_: int, frame: FrameType | None) -> None:
     (control_c if callable(control_c) else signal.default_int_handler)(signal.SIGINT, frame)
 
 
-def refuse(*messages: str) -> NoReturn:
-    """Exit with code 2, printing each message as a line on standard error."""
+def refuse(*messages: str, code: int = BAD_INPUT) -> NoReturn:
+    """Exit with code 2 (or another), printing each message as a line on standard error."""
     from llm.masking import masked
 
     for message in messages:
         echo(f"error: {masked(message)}", err=True)
-    raise typer.Exit(BAD_INPUT)
+    raise typer.Exit(code)
 
 
 class Commands(WithPlugins, TyperGroup):
@@ -108,10 +108,8 @@ def _errors_in_one_line() -> Iterator[None]:
         if isinstance(error, InputError | PromptError):  # before the imports below, which may have raised it
             refuse(str(error))
         from llm.errors import RefusedError
-        from llm.masking import masked
         from wardround.store.durable_lines import RunStoppedError
 
         if not isinstance(error, RunStoppedError | RefusedError):
             raise
-        echo(f"error: {masked(str(error))}", err=True)
-        raise typer.Exit(SOME_FAILED) from None
+        refuse(str(error), code=SOME_FAILED)

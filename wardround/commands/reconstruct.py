@@ -1,7 +1,7 @@
 """``wardround reconstruct``: turn clinical notes into interview dialogues (CliniChat's Clini-Recon)."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -135,10 +135,8 @@ def _run(experiment: "Experiment", files: "DialogueFiles", progress: str) -> int
 
 
 def _print_sheet(sheet: "DataSheet") -> None:
+    from wardround.tables.table import as_text
     from wardround.tables.terminal import print_rows
-
-    def as_text(value: Any) -> str:
-        return "-" if value is None else f"{value:.1f}" if isinstance(value, float) else str(value)
 
     rows = {
         "Dialogues": sheet.dialogues,
@@ -155,7 +153,7 @@ def _print_sheet(sheet: "DataSheet") -> None:
     for model, use in sheet.models.items() if len(sheet.models) > 1 else ():
         used = use.calls, use.input_tokens + use.output_tokens, "-" if use.cost is None else f"{use.cost:.2f}"
         rows[f"Calls, tokens, US dollars of {model}"] = ", ".join(map(str, used))
-    print_rows("Dialogues", ["", "value"], [[name, as_text(value)] for name, value in rows.items()])
+    print_rows("Dialogues", ["", "value"], [[name, as_text(value, ".1f")] for name, value in rows.items()])
     for title, counts in (("Departments", sheet.departments), ("Notes without a dialogue", sheet.failed)):
         if counts:
             unit = max(counts.values()) / 30

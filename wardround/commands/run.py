@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from wardround.commands.dry_run import DryRun, Like, check_like
+from wardround.commands.dry_run import DryRun, Like, check_like, tell_projection
 from wardround.commands.exit_codes import SOME_FAILED, refuse
 from wardround.commands.options import Address, Concurrency, Engine, Models, Progress, Settings
 from wardround.commands.plugin_options import PluginOption, PromptsOption
@@ -15,8 +15,6 @@ from wardround.commands.printing import counted, echo, reason
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from contextlib import AbstractContextManager
-
-    from rich.console import Console
 
     from wardround.config.experiment import Experiment
     from wardround.config.experiment_file import Sweep
@@ -77,29 +75,22 @@ def run(
         "epochs": epochs,
         "prompts": prompts,
     }
-    from rich.console import Console
-
     from wardround.config.experiment_file import parse_models, parse_settings, read_sweep
     from wardround.library import find_file
+    from wardround.run.sweep import default_directory
 
     overrides = {key: value for key, value in options.items() if value is not None} | parse_settings(set_ or [])
     sweep = read_sweep(find_file(experiment), overrides, parse_models(models or []), plugin or [])
+    root = out or default_directory(sweep)
     check_like(dry_run, like)
     if dry_run:
-        _project(sweep, out, like)
+        for name, one in sweep.runs.items():
+            tell_projection(one, root / name, like, name)
         return
     with _tracing(sweep) if tracing else nullcontext():
-        failed = _run(sweep, out, Console(stderr=True), progress)
+        failed = _run(sweep, root, progress)
     if failed:
         raise typer.Exit(SOME_FAILED)
-
-
-def _project(sweep: "Sweep", out: Path | None, like: Path | None) -> None:
-    from wardround.commands.dry_run import tell_projection
-    from wardround.run.sweep import default_directory
-
-    for name, experiment in sweep.runs.items():
-        tell_projection(experiment, (out or default_directory(sweep)) / name, like, name)
 
 
 @contextmanager
@@ -127,24 +118,24 @@ def _tracing(sweep: "Sweep") -> "Iterator[None]":
     wait_for_all_tracers()
 
 
-def _run(sweep: "Sweep", out: Path | None, console: "Console", progress: str) -> int:
+def _run(sweep: "Sweep", root: Path, progress: str) -> int:
     """Run every run of the file, one after the other; return how many cases and judgements failed."""
     import asyncio
+
+    from rich.console import Console
 
     from wardround.commands.tables import tables_of_sweep
     from wardround.run.live_view import live_view
     from wardround.run.runner import run_experiment
-    from wardround.run.sweep import default_directory
     from wardround.store.durable_lines import writing
 
     _warn_of_models(sweep)
-    root = out or default_directory(sweep)
     _check_all(sweep, root)
     failed = 0
     directories = {name: root / name for name in sweep.runs}  # a single run has no name
     with _shared_cluster([*sweep.runs.values()]):
         for name, experiment in sweep.runs.items():
-            with live_view(console, f"{name}: " if name else "", progress):
+            with live_view(Console(stderr=True), f"{name}: " if name else "", progress):
                 summary = asyncio.run(run_experiment(experiment, directories[name]))
             if name:
                 echo(f"\n{name}")

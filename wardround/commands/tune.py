@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from wardround.commands.exit_codes import INTERRUPTED, SOME_FAILED
+from wardround.commands.exit_codes import INTERRUPTED, SOME_FAILED, refuse
 from wardround.commands.printing import echo
 
 if TYPE_CHECKING:
@@ -109,8 +109,7 @@ def tune(
 
         outcome = train(tuning, read, out, _report, save_every, keep, evaluate, partial(echo, err=True))
     except TrainingStoppedError as error:
-        echo(f"error: {error}", err=True)
-        raise typer.Exit(SOME_FAILED) from None
+        refuse(str(error), code=SOME_FAILED)
     except KeyboardInterrupt:
         echo("interrupted; run the same command again to resume from the last checkpoint", err=True)
         raise typer.Exit(INTERRUPTED) from None

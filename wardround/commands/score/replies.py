@@ -33,7 +33,7 @@ from wardround.commands.score.output import ExtraTable, Scores, refuse_records, 
 from wardround.config.experiment_file import parse_models
 from wardround.store.provenance import write_whole
 from wardround.store.recorded_run import RecordedRun, find_runs
-from wardround.tables.table import Table
+from wardround.tables.table import Table, as_text
 
 Rounds = Mapping[Key, Exchange]
 
@@ -137,7 +137,7 @@ def _marked(rounds_by_run: Mapping[str, Rounds], files: Sequence[Path]) -> Score
     table = ExtraTable(
         "Agreement of the first two annotators, percent",
         ["question", "agreed", "rounds"],
-        [[name, _percent(one), str(one.n)] for name, one in agreed.items()],
+        [[name, as_text(one.mean, ".1f"), str(one.n)] for name, one in agreed.items()],
     )
     by_run = {name: human_scores({key: one for key, one in final.items() if key[0] == name}) for name in rounds_by_run}
     metrics = {f"agreement: {name}": one for name, one in agreed.items()}
@@ -154,17 +154,14 @@ def _scores(
     for name, of_run in samples.items():
         found = estimates(of_run, clustered=True)
         metrics |= {f"{name}: {metric}" if len(samples) > 1 else metric: one for metric, one in found.items()}
-        relevant, consistent, accurate = (_percent(found.get(metric)) for metric in ("Rel", "Con", "Acc"))
+        means = [found.get(metric, Estimate(n=0)).mean for metric in ("Rel", "Con", "Acc")]
+        relevant, consistent, accurate = (as_text(mean, ".1f") for mean in means)
         rounds = rounds_by_run[name]
         counts = [_dialogues({name: rounds}), len(rounds)]
         tests = sum(one.examined for one in rounds.values())
         rows.append([name, *map(str, counts), relevant, consistent, str(tests), accurate])
     table = ExtraTable("AI Hospital, Table 4", ["run", "dialogues", "#QA", "Rel", "Con", "#Test", "Acc"], rows)
     return Scores("replies", "sound", _dialogues(rounds_by_run), metrics, [table], notes, failed)
-
-
-def _percent(found: Estimate | None) -> str:
-    return "-" if found is None or found.mean is None else f"{found.mean:.1f}"
 
 
 def _dialogues(rounds_by_run: Mapping[str, Rounds]) -> int:
