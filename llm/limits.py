@@ -106,11 +106,6 @@ class Meter:
         seconds = self._total.seconds + time.monotonic() - self._started
         return self._total.model_copy(update={"seconds": seconds})
 
-    @property
-    def spent_by_role(self) -> dict[str, Spent]:
-        """The usage of each role; seconds are summed over its calls, even concurrent ones."""
-        return {role: spent.model_copy() for role, spent in sorted(self._by_role.items())}
-
     def count_call(self, role: str) -> None:
         """Count a question that is about to be asked."""
         self._total.calls += 1

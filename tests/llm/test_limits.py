@@ -130,7 +130,7 @@ async def test_what_the_models_took_is_counted_in_all_and_by_role() -> None:
     assert meter.spent.calls == 2
     assert meter.spent.tokens == traced(record, other).tokens
     assert meter.spent.cost == pytest.approx(traced(record, other).cost)
-    by_role = meter.spent_by_role
+    by_role = meter._by_role
     assert [by_role[role].tokens for role in ("examinee", "other")] == [traced(record).tokens, traced(other).tokens]
     assert by_role["examinee"].seconds == pytest.approx(record.seconds, abs=0.2) and record.seconds > 0.6
 
@@ -169,7 +169,7 @@ async def test_a_meter_without_its_limits_charges_the_same_account() -> None:
             await put(served(server))
         with metering(run), pytest.raises(LimitError, match="2 used"):
             await put(served(server))
-    assert run.spent.calls == 2 and run.spent_by_role["examinee"].calls == 2
+    assert run.spent.calls == 2 and run._by_role["examinee"].calls == 2
 
 
 # Side by side
@@ -214,7 +214,7 @@ def test_a_meter_goes_on_from_the_calls_of_a_trace() -> None:
     failed = paid("e", role="other", error="model_error: gone")
     meter = Meter.of([traced(paid("a"), paid("b"), cached, offline, failed)], "case", Limits(calls=3))
     assert (meter.spent.calls, meter.spent.tokens, meter.spent.cost) == (3, 300, 0.75)
-    assert meter.spent_by_role["other"].calls == 1
+    assert meter._by_role["other"].calls == 1
     with pytest.raises(LimitError) as caught:
         meter.check("examinee", new_call=True, priced=lambda: True)
     assert caught.value.reason == "case_calls_limit"
@@ -224,7 +224,7 @@ def test_the_time_of_earlier_sittings_is_that_in_which_a_call_was_under_way() ->
     calls = [paid("a", started=10.0), paid("b", started=11.0), paid("c", started=11.5), paid("d", started=100.0)]
     meter = Meter.of([traced(*calls)], "case")
     assert meter.spent.seconds == pytest.approx(3.5 + 2.0, abs=0.1)
-    assert meter.spent_by_role["examinee"].seconds == pytest.approx(8.0)
+    assert meter._by_role["examinee"].seconds == pytest.approx(8.0)
 
 
 def test_a_run_goes_on_from_the_traces_of_all_its_cases() -> None:

@@ -98,9 +98,7 @@ def aie_simulator(
     for file, records in zip(files, tests, strict=True):
         if not any(replies(records)):
             refuse(f"{file}: has no replies (prediction); to add them, run `wardround score simulator {file} -o FILE`")
-    human_tests = (
-        [test for records in read_files(read_simulator_tests, [people]) for test in records] if people else None
-    )
+    human_tests = read_files(read_simulator_tests, [people])[0] if people else None
     tests_by_name = dict(zip(names_of(files), tests, strict=True))
     found = _simulator_scores("aie-simulator", tests_by_name, mode, TestOptions(by, leave_out, None, out), beside=True)
     return replace(found, tables=list(_human_correlations(tests_by_name, mode, human_tests)))
@@ -207,9 +205,8 @@ def _simulator_scores(
     figure = simulators_table(tests_by_name, mode, beside=beside)
     tracked = [table for table in (tracking_table(tests_by_name), *confusion_tables(tests_by_name)) if table]
     write_drawn([figure, *tracked], options.out)
-    printed = figure if options.by else _over_rounds(figure)
     n = len({test.id for test in tests})
-    drawn = [printed, *tracked]
+    drawn = [figure if options.by else _over_rounds(figure), *tracked]
     return Scores(suite, mode, n, metrics, notes=all_notes, failed=failed, drawn=drawn, files=files)
 
 
