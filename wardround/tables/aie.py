@@ -385,6 +385,6 @@ def agreement(columns: Columns, method: Method, pairs: str) -> Table:
         Column("r", f"Mean {method.capitalize()}", mean=True),
         Column("n", "Pairs by case"),
     ]
-    notes = ["Interval: 95 %, percentile bootstrap over cases. -: no correlation, because all values are equal."]
+    notes = ["Interval: 95 %, percentile bootstrap over cases. -: no correlation: equal values, or under three."]
     name, title = f"aie-figure-5b-{pairs}-{method}", f"Agreement with people, {pairs} pairs (AIE, Figure 5b)"
     return Table(name, title, table_columns, rows, notes, pictures={name: figures.draw_agreement})
