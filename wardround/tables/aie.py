@@ -85,7 +85,8 @@ def paper_table(scores: Mapping[str, Samples], language: Language, definition: D
     notes = [
         "Mean ± standard error; percent, except turns and length. Over "
         f"{_cases(scores)}{_DENOMINATOR_NOTES[definition]}.",
-        f"AIE, Table {number}: printed values of the paper's doctors on {cases}.",
+        f"AIE, Table {number}: printed values of the paper's doctors on {cases}. Chinese records are compared "
+        "with Table 2, others with Table 3.",
         *([] if any(metrics["DIAGNOSIS"].n for metrics in found.values() if "DIAGNOSIS" in metrics) else [UNCHOSEN]),
         *([STARS.format(next(iter(scores)))] if len(scores) > 1 else []),
     ]
