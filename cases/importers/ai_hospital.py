@@ -177,6 +177,7 @@ def _sorted(physical: str, tests: str) -> dict[str, dict[str, str]]:
 
 
 def _names(text: str) -> list[str]:
-    """Return the diagnoses of a text, separated by lines or commas, without their numbers."""
-    parts = re.split(r"[\n,，;；]|(?<=\S)\s+(?=\d{1,2}[.、)）．])|\s\s+", text)
+    """Return the diagnoses of a text, separated by lines or commas outside of brackets, without their numbers."""
+    items = re.findall(r"(?:[(（][^()（）\n]*[)）]|[^\n,，;；])+", text)
+    parts = [part for item in items for part in re.split(r"(?<=\S)\s+(?=\d{1,2}[.、)）．])|\s\s+", item)]
     return [name for part in parts if (name := _PATTERNS["number"].sub("", part).strip(" 。.:：\t"))]

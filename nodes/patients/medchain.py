@@ -9,7 +9,7 @@ from pydantic import Field
 
 from cases.case import PatientRecord
 from cases.strict import Strict
-from cases.vocabulary import EXAMINATION_ITEMS, Language
+from cases.vocabulary import EXAMINATION_ITEMS, Language, label
 from llm import Role, Speech
 from nodes.asking import ask_in_turn
 from nodes.context import Context
@@ -48,7 +48,7 @@ class PatientView:
 def quote_the_record(view: PatientView) -> PatientReply:
     """Offline: give the results that the patient was told and is asked for, else quote the record."""
     examined = {*EXAMINATION_ITEMS.mentioned_in(view.question), *heard_items(view.question)} if view.results else ()
-    if found := [result for item, result in view.results.items() if item in examined]:
+    if found := [result for item, result in view.results.items() if EXAMINATION_ITEMS.canonical(item) in examined]:
         return PatientReply(text=mark("space", view.language).join(found))
     return PatientReply(text=answer_from_record(view.question, view.record, view.dialogue, view.language))
 
@@ -68,6 +68,7 @@ async def answer(state: PatientState, runtime: Runtime[Context]) -> dict[str, An
     """Ask for the patient's reply to the doctor's last turn."""
     dialogue = state["dialogue"]
     language = state["presentation"].language
+    shown = runtime.context.language or language
     reply = await ask_in_turn(
         patient,
         PatientView(
@@ -75,7 +76,7 @@ async def answer(state: PatientState, runtime: Runtime[Context]) -> dict[str, An
             dialogue=Told(dialogue[:-1]),
             question=dialogue[-1].text,
             language=language,
-            results=state.get("told_results", {}),
+            results={label(item, shown): text for item, text in state.get("told_results", {}).items()},
         ),
         state,
         runtime.context,

@@ -98,7 +98,8 @@ async def recall(state: Findings, runtime: Runtime[Context], stage: Stage) -> di
 async def neighbours_for(findings: Findings, stage: Stage, context: Context) -> list[Neighbour]:
     """Return the nearest remembered cases: of the department in charge, or of all before there is one.
 
-    Where the department has too few, cases whose source names no department (AgentClinic's, MedQA's) fill up.
+    Where the department has too few, cases whose source names no department (AgentClinic's, MedQA's) fill up, and
+    pseudo-cases only where there are too few verified ones of both.
 
     If some role has no model, further cases from all departments follow, for its offline rule.
     """
@@ -118,9 +119,12 @@ def _search_memory(findings: Findings, stage: Stage, context: Context) -> list[N
         before={"off": 0, "in_order": context.position or 0, "as_finished": None}[context.grow],
     )
     searched = department if department in DEPARTMENTS.names else None  # a free-text name has no memory
-    found = search(searched, k=context.neighbours)
-    if searched and len(found) < context.neighbours:
-        found += search("", k=context.neighbours - len(found))
+    found: list[Neighbour] = []
+    for before in dict.fromkeys((0, search.keywords["before"])):  # verified cases, then pseudo-cases
+        for shelf in (searched, "") if searched else (None,):
+            if (missing := context.neighbours - len(found)) > 0:
+                known = (findings["case_id"], *(near.case.id for near in found))
+                found += search(shelf, before=before, exclude=known, k=missing)
     if OFFLINE in context.models.values() or "default" not in context.models:
         symptoms = findings["symptoms"] if stage.single else ""
         return seen_whole(chart, found, search, context.embedding, symptoms, with_clinics=stage is LEVEL1)

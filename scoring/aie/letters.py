@@ -12,10 +12,10 @@ _PATTERNS = patterns("scoring.aie", "letters")
 def chosen_letter(text: str | None, options: Mapping[str, str | None]) -> str | None:
     """Return the letter of the option that a text chooses; None if it chooses none or is ambiguous.
 
-    Recognised are ``B``, ``b``, ``(B)``, ``B. name``, ``Answer: B``, ``**B**``, ``答案是B``, ``选B项`` and the full
-    name of one option. Not recognised are ``B or C``, ``A cold``, ``B`` with the name of another option, a letter that
-    is retracted (``Answer: B is excluded``) or followed by another answer, and a letter that is not an option; without
-    options, any letter counts.
+    Recognised are ``B``, ``b``, ``(B)``, ``B. name``, ``name (B)``, ``Answer: B``, ``**B**``, ``答案是B``, ``选B项``
+    and the full name of one option. Not recognised are ``B or C``, ``A cold``, ``B`` with the name of another option, a
+    letter that is retracted (``Answer: B is excluded``) or followed by another answer, and a letter that is not an
+    option; without options, any letter counts.
     """
     folded = unicodedata.normalize("NFKC", text or "")
     folded = "".join(sign for sign in folded if unicodedata.category(sign) != "Cf")  # zero-width characters
@@ -24,11 +24,18 @@ def chosen_letter(text: str | None, options: Mapping[str, str | None]) -> str | 
     rest = folded[lead.end() :] if lead else folded
     letter = _opening(rest, options, led=lead is not None)
     if letter is None:
-        named = [key for key, name in options.items() if name and normalise(name) == normalise(rest)]
+        named = [key for key, name in options.items() if name and _alike(rest, name, key)]
         letter = named[0] if len(named) == 1 else None
     stated = _stated_letters(folded) | ({letter} if letter else set())
     letter = stated.pop() if len(stated) == 1 else None
     return letter if letter is not None and (not options or letter in options) else None
+
+
+def _alike(text: str, name: str, letter: str) -> bool:
+    """Whether a text is the name of an option, alone or with the option's letter in brackets after it."""
+    beside = _PATTERNS["letter_last"].fullmatch(text)
+    before = beside[1] if beside and beside[2].upper() == letter else text
+    return normalise(name) in (normalise(text), normalise(before))
 
 
 def _stated_letters(text: str) -> set[str]:

@@ -87,6 +87,16 @@ def view(case: MedPmcTranscript, language: Language) -> MedPmcView:
     return MedPmcView(case.model_copy(update={"images": {}}) if case.withheld else case, "\n".join(lines), replies)
 
 
+def with_images_only(seen: MedPmcView, given: ConsultationScores) -> ConsultationScores:
+    """Return the scores without one for images that the case lacks or that were withheld, whatever the judge says."""
+    return given if seen.case.images else given.model_copy(update={"multimodal_analysis": None})
+
+
+def _scores_the_images(seen: MedPmcView, given: ConsultationScores) -> str | None:
+    unscored = seen.case.images and given.multimodal_analysis is None
+    return "multimodal_analysis is null, but the case has images" if unscored else None
+
+
 def judge_consultation_offline(seen: MedPmcView) -> ConsultationScores:
     """Score each aspect as ``1 + 4 x`` a share.
 
@@ -137,7 +147,12 @@ def judge_persona_offline(seen: MedPmcView) -> PersonaScores:
 
 
 consultation_judge = Role(
-    "consultation_judge", "evaluation", "judges/consultation", ConsultationScores, offline=judge_consultation_offline
+    "consultation_judge",
+    "evaluation",
+    "judges/consultation",
+    ConsultationScores,
+    offline=judge_consultation_offline,
+    check=_scores_the_images,
 )
 patient_judge = Role("patient_judge", "evaluation", "judges/patient", PatientScores, offline=judge_patient_offline)
 persona_judge = Role("persona_judge", "evaluation", "judges/persona", PersonaScores, offline=judge_persona_offline)

@@ -8,7 +8,7 @@ from nodes.context import Context
 from scoring.case_scores import CaseScores, Metric, Suite, judge_failed
 from scoring.consultation import ConsultationAnswers
 from scoring.medpmc.export import medpmc_transcript, pictures_withheld
-from scoring.medpmc.judges import consultation_judge, patient_judge, persona_judge, view
+from scoring.medpmc.judges import consultation_judge, patient_judge, persona_judge, view, with_images_only
 from scoring.medpmc.metrics import AVERAGES, METRICS, SUPPORT, score_medpmc, support
 from scoring.medpmc.patient_judgements import ASPECTS
 from scoring.medpmc.transcripts import MedPmcTranscript
@@ -84,9 +84,8 @@ async def score_judged(case: Case, answers: ConsultationAnswers, settings: Model
         given = await ask(consultation_judge, seen, settings, language=case.language)
     except UNANSWERED as error:
         return CaseScores.none_of(judged_suite.published, error)
+    given = with_images_only(seen, given)
     values = {column: getattr(given, aspect) for column, aspect in DOCTOR_ASPECTS.items()}
-    if not seen.case.images:  # whatever the judge says
-        values["MMA"] = None
     return CaseScores(values, {"MMA": _NO_PICTURE} if values["MMA"] is None else {})
 
 

@@ -69,6 +69,13 @@ def test_every_section_of_a_record_has_its_field(tmp_path: Path) -> None:
     assert "invented" not in case.model_dump_json()
 
 
+def test_a_comma_in_brackets_does_not_split_a_diagnosis(tmp_path: Path) -> None:
+    diagnosis = "1、高血压病（2级，很高危）；胃癌(cT4aN3M1，IV期)，3）贫血"
+    reference = {**REFERENCE, "diagnosis": diagnosis}
+    case = one(tmp_path, {"patient_id": 7, "reference_diagnosis": reference}, lines=True)
+    assert case.key.diagnosis == ["高血压病（2级，很高危）", "胃癌(cT4aN3M1，IV期)", "贫血"]
+
+
 def test_a_record_without_a_complaint_or_a_final_diagnosis_is_read_as_far_as_it_goes(tmp_path: Path) -> None:
     record = {name: text for name, text in RECORD.items() if name not in ("主诉", "诊断结果", "辅助检查")}
     result = read(tmp_path, {"id": 1, "medical_record": record})

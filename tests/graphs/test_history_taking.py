@@ -100,6 +100,17 @@ def test_the_patient_is_asked_the_last_question_and_shown_no_finding(monkeypatch
         assert not any(result in words(call) for result in EXAMINATIONS.results.values())
 
 
+def test_results_that_the_patient_was_told_have_their_names_in_the_language_of_the_prompt(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    script(monkeypatch, "doctor", finishing_at(2, "How is your blood test?"))
+    context: Any = {"retrieval": False, "general_agents": 1, "feedback": "off", "language": "zh"}
+    result: dict[str, Any] = GRAPH.invoke({**start(), "told_results": {"Blood Test": "CRP 60 mg/L."}}, context=context)
+    (asked,) = calls(result, "patient")
+    assert "血液学检查" in words(asked) and "Blood Test" not in words(asked)
+    assert result["dialogue"][1].text == "CRP 60 mg/L."
+
+
 def test_without_interaction_neither_doctor_nor_patient_is_asked() -> None:
     result = run(interactive=False)
     assert calls(result, "doctor") == calls(result, "patient") == []

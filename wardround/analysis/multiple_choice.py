@@ -189,7 +189,8 @@ def kept_options(directory: RunDirectory) -> dict[str, KeptOptions]:
 async def _write(case: Case, settings: ModelSettings) -> KeptOptions:
     candidates = await asyncio.to_thread(other_diagnoses, case)
     principal, *others = case.key.diagnosis
-    view = DistractorView(whole_record(case), principal, case.key.department, candidates)
+    department = case.key.department and label(case.key.department, case.language)
+    view = DistractorView(whole_record(case), principal, department, candidates)
     names = (await write_distractors(view, settings, case.language)).names
     for name in names:
         if any(name_agreement(name, other) == SAME for other in others):

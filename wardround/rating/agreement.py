@@ -128,8 +128,11 @@ def agreement_table(votes: Mapping[str, Answers], name: str, title: str, distanc
 def resampled_interval(
     shared: Sequence[Rated], measure: Callable[[Sequence[Rated]], float | None]
 ) -> tuple[float, float] | None:
-    """Return a measure's 95 % interval by resampling items; None if over a tenth of the resamples give no value."""
-    if not shared:
+    """Return a measure's 95 % interval by resampling items.
+
+    None for a single item, and if over a tenth of the resamples give no value.
+    """
+    if len(shared) < 2:
         return None
     draw = random.Random(_SEED)
     resampled = (measure(draw.choices(shared, k=len(shared))) for _ in range(_RESAMPLES))

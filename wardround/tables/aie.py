@@ -85,7 +85,8 @@ def paper_table(scores: Mapping[str, Samples], language: Language, definition: D
     notes = [
         "Mean ± standard error; percent, except turns and length. Over "
         f"{_cases(scores)}{_DENOMINATOR_NOTES[definition]}.",
-        f"AIE, Table {number}: printed values of the paper's doctors on {cases}.",
+        f"AIE, Table {number}: printed values of the paper's doctors on {cases}. Chinese records are compared "
+        "with Table 2, others with Table 3.",
         *([] if any(metrics["DIAGNOSIS"].n for metrics in found.values() if "DIAGNOSIS" in metrics) else [UNCHOSEN]),
         *([STARS.format(next(iter(scores)))] if len(scores) > 1 else []),
     ]
@@ -385,6 +386,6 @@ def agreement(columns: Columns, method: Method, pairs: str) -> Table:
         Column("r", f"Mean {method.capitalize()}", mean=True),
         Column("n", "Pairs by case"),
     ]
-    notes = ["Interval: 95 %, percentile bootstrap over cases. -: no correlation, because all values are equal."]
+    notes = ["Interval: 95 %, percentile bootstrap over cases. -: no correlation: equal values, or under three."]
     name, title = f"aie-figure-5b-{pairs}-{method}", f"Agreement with people, {pairs} pairs (AIE, Figure 5b)"
     return Table(name, title, table_columns, rows, notes, pictures={name: figures.draw_agreement})

@@ -6,9 +6,9 @@ from itertools import groupby
 from statistics import fmean
 from typing import Any
 
-from scoring.metrics.samples import over_cases
-from scoring.metrics.statistics import INTERVALS
-from wardround.analysis.paired import Difference, differences, margin_of, p_with_failures, paired_scores, unlike
+from scoring.case_scores import Suite
+from scoring.metrics.statistics import INTERVALS, Estimate, estimate_columns
+from wardround.analysis.paired import Difference, Scores, differences, margin_of, p_with_failures, paired_scores, unlike
 from wardround.config.experiment import ConfigurationError, flat
 from wardround.store.recorded_run import RecordedRun
 from wardround.tables.scores import AS_WRONG, judge_notes, offline_notes, score_form, unscored_notes
@@ -38,14 +38,11 @@ def build_contrasts(runs: Sequence[RecordedRun]) -> list[Table]:
         scores = paired_scores(run.scored, first.scored, run.suite)
         for name, title in run.suite.titles.items():
             ours, theirs = scores[name]
-            common, ends = sorted(ours.keys() & theirs.keys()), run.suite.ends_of(name)
-            sides = {
-                side: over_cases([(case, fmean(values[case])) for case in common], ends)
-                for side, values in (("baseline", theirs), ("value", ours))
-            }
-            found = {**sides, "difference": tested[name].found.difference}
+            found = {**_sides(name, scores, run.suite), "difference": tested[name].found.difference}
             labels = {"setting": changed(setting, first, run), "baseline": first.name, "run": run.name, "score": title}
-            rows.append({**labels, **measured(found), "p": tested[name].p_holm, "cases": len(common)})
+            rows.append(
+                {**labels, **measured(found), "p": tested[name].p_holm, "cases": len(ours.keys() & theirs.keys())}
+            )
             if setting in EXPECTED:
                 rows[-1]["expected"] = _as_expected(EXPECTED[setting], found["difference"].mean)
         notes += [each for each in unlike([first, run]) if each not in notes]
@@ -69,6 +66,24 @@ def build_contrasts(runs: Sequence[RecordedRun]) -> list[Table]:
             "characteristic (Table 4)."
         )
     return [Table("contrasts", "Effect of single settings", columns, rows, notes, "Paired differences by setting.")]
+
+
+def _sides(name: str, scores: Mapping[str, tuple[Scores, Scores]], suite: Suite) -> dict[str, Estimate]:
+    """Estimate a score of both runs over the cases that both scored; an average as in the table of scores."""
+    columns = suite.averages[name][1] if name in suite.averages else [name]
+    common = {
+        column: scores[column][0].keys() & scores[column][1].keys() if scores[name][0] else set() for column in columns
+    }
+    cases = sorted(set().union(*common.values()))
+
+    def side(place: int) -> Estimate:
+        known = {
+            column: [fmean(scores[column][place][case]) if case in shared else None for case in cases]
+            for column, shared in common.items()
+        }
+        return estimate_columns(known, ends={column: suite.ends_of(column) for column in columns}).average
+
+    return {"value": side(0), "baseline": side(1)}
 
 
 def pairs(runs: Sequence[RecordedRun]) -> Iterator[tuple[str, RecordedRun, RecordedRun]]:

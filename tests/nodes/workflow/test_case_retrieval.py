@@ -6,6 +6,7 @@ import pytest
 from cases import load_cases
 from cases.vocabulary import Language
 from graphs import clinical_workflow, one_step
+from llm.trace import RECALLED
 from nodes.workflow.case_retrieval import WordsView, cut_to_symptoms
 from prompts import load_words
 from retrieval import Neighbour
@@ -64,6 +65,30 @@ def test_where_a_department_has_too_few_cases_those_without_a_department_fill_up
     department = state["referral"].department
     searches = [pair for pair in asked if pair[0] is not None]
     assert searches and searches == [(department, 3), ("", 2)] * (len(searches) // 2)
+
+
+def test_verified_cases_without_a_department_come_before_pseudo_cases_of_the_department(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    verified, *others = map(remember, load_cases()[:5])
+    pseudo = [other.model_copy(update={"verified": False}) for other in others]
+
+    class Mixed:
+        def recall(self, _: Any, department: str | None, *, before: int | None, k: int, **given: Any) -> list[Any]:
+            shelf = [verified] if department == "" else pseudo if before != 0 else []
+            return [Neighbour(case, 0.5) for case in shelf if case.id not in given["exclude"]][:k]
+
+        def add(self, *_: Any) -> None:
+            pass
+
+    monkeypatch.setattr("nodes.workflow.case_retrieval.memory_of", lambda context: Mixed())
+    case = next(case for case in load_cases() if case.split == "test")
+    context: Any = {"models": {"default": "offline"}, "grow": "as_finished"}
+    trace = clinical_workflow.invoke({"case": case}, context=context)["trace"]
+    recalled = [event.content["cases"] for event in trace.events if event.event == RECALLED]
+    assert len(recalled) > 3
+    for cases in recalled[1:]:
+        assert [each["verified"] for each in cases] == [True, False, False]
 
 
 @pytest.mark.parametrize(("language", "complaint"), [("en", "Painless ulcer for 2 weeks"), ("zh", "停经48天，下腹痛")])

@@ -42,6 +42,14 @@ async def test_the_five_aspects_are_the_judges_and_no_reading_is_scored_where_no
     assert set(found.unscored) == (set() if mma else {"MMA"})
 
 
+async def test_a_judge_that_leaves_out_the_reading_of_a_picture_is_asked_again() -> None:
+    given = iter([{**GIVEN, "multimodal_analysis": None}, GIVEN])
+    with FakeServer(answer=lambda request: next(given)) as server:
+        settings = Context(models={"default": f"openai:any@{server.base_url}"}, patient="medpmc")
+        found = await suite.score(PICTURED, answers(PICTURED), settings)
+    assert found.values["MMA"] == 3 and len(server.requests) == 2
+
+
 async def test_a_judge_that_fails_leaves_all_five_unscored_with_the_reason() -> None:
     def beyond(request: ChatRequest) -> dict[str, Any]:
         return {**GIVEN, "inquiry": 7}

@@ -23,6 +23,13 @@ def test_repeated_answers_to_a_case_do_not_make_the_agreement_look_surer() -> No
     assert (once["items"], thrice["items"]) == (12, 36) and repeated > 0.9 * width > 0
 
 
+def test_a_single_case_gives_an_agreement_without_an_interval() -> None:
+    (row,) = agreement_table(
+        {"q": {("run", "", "c1", epoch): {"one": 1.0 + epoch, "two": 2.0} for epoch in range(3)}}, "a", "A"
+    ).rows
+    assert row["alpha"] is not None and (row["alpha_low"], row["alpha_high"]) == (None, None)
+
+
 def test_correlations_over_several_answers_to_a_case_come_with_a_warning() -> None:
     assert repeated_notes(votes(1)) == []
     assert "too narrow" in repeated_notes(votes(2))[0]

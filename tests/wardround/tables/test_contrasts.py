@@ -5,8 +5,11 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.recorded_runs import write_run
 from tests.support.runs import run, short
 from wardround.store.recorded_run import find_runs
+from wardround.store.run_directory import Result
+from wardround.tables import scores
 from wardround.tables.differences import build_contrasts
 
 
@@ -28,3 +31,20 @@ def test_a_setting_of_which_the_paper_expects_nothing_has_no_such_column(tmp_pat
     run(short(max_turns=1), tmp_path / "b")
     [table] = build_contrasts(find_runs([tmp_path / "a", tmp_path / "b"]))
     assert "expected" not in {column.name for column in table.columns}
+
+
+def test_an_average_over_cases_without_some_columns_has_the_interval_of_the_table_of_scores(tmp_path: Path) -> None:
+    whole = {"referral_level1": 1.0, "history_taking": 0.9, "diagnosis": 0.75, "treatment": 0.5}
+    given = [whole, {**whole, "diagnosis": 1.0}, {"treatment": 0.9}, {"treatment": 0.6}]
+    results = [
+        Result(case_id=f"c{number}", epoch=0, termination="completed", scores=found)
+        for number, found in enumerate(given)
+    ]
+    for name, setting in (("one", {}), ("two", {"workflow": {"interactive": False}})):
+        write_run(tmp_path / name, results, graph="clinical_workflow", **setting)
+    runs = find_runs([tmp_path / "one", tmp_path / "two"])
+    [contrasts], [table] = build_contrasts(runs), scores.build(runs)
+    average = next(row for row in contrasts.rows if row["score"] == "Average")
+    for side in ("baseline", "value"):
+        for part in ("mean", "low", "high"):
+            assert average[f"{side}_{part}"] == pytest.approx(table.rows[0][f"average_{part}"])

@@ -12,7 +12,7 @@ import typer
 
 from cases.text.words import language_of
 from llm import Role
-from scoring.medpmc.judges import consultation_judge, patient_judge, persona_judge, view
+from scoring.medpmc.judges import consultation_judge, patient_judge, persona_judge, view, with_images_only
 from scoring.medpmc.metrics import AVERAGES, SUPPORT, EntityRule, Window, information_by_round, score_medpmc, support
 from scoring.medpmc.suite import suite
 from scoring.medpmc.transcripts import MedPmcTranscript
@@ -155,7 +155,10 @@ def _judge(
 
     async def ask_about_case(item: tuple[MedPmcTranscript, Any, Any]) -> Verdict[Any]:
         case, language, seen = item
-        return await ask_panel(role, seen, judges, settings, language=language, place=case.case)
+        verdict = await ask_panel(role, seen, judges, settings, language=language, place=case.case)
+        if role is not consultation_judge:
+            return verdict
+        return replace(verdict, answers={seat: with_images_only(seen, one) for seat, one in verdict.answers.items()})
 
     judged = [item for item in views if role is not persona_judge or item[2].replies]
     return [(case, verdict) for (case, _, _), verdict in anyio.run(ask_each, judged, ask_about_case).answers]

@@ -133,6 +133,10 @@ def _marked(rounds_by_run: Mapping[str, Rounds], files: Sequence[Path]) -> Score
             f"--marks: the first two sheets differ on {counted(len(undecided), 'round')} ({'/'.join(undecided[0])}); "
             "add a third sheet, which decides"
         )
+    marked = {key[:3] for key in sheets[0]}  # dialogues: a larger sample may have others
+    rounds_by_run = {
+        name: {key: one for key, one in of_run.items() if key[:3] in marked} for name, of_run in rounds_by_run.items()
+    }
     agreed = estimates(agreement(sheets[0], sheets[1]), clustered=True)
     table = ExtraTable(
         "Agreement of the first two annotators, percent",

@@ -91,6 +91,9 @@ def test_the_options_are_written_once_and_not_even_opened_for_writing_again(run:
     with FakeServer(answer=played()) as server:
         assert score("mcq", run, *models(server, "distractor_writer")).exit_code == 0
         assert len(server.requests) == 3
+        for request in server.requests:  # departments have their names in the language of the case
+            assert ('<data name="科室">' in request.text) == ("病例" in request.text)
+            assert not re.search(r'<data name="科室">\n[A-Z]', request.text)
         kept = (run / "options.jsonl").read_bytes()
         assert score("mcq", run).exit_code == 0
         assert score("mcq", run, *models(server, "default")).exit_code == 0

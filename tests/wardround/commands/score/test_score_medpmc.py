@@ -11,6 +11,7 @@ from scoring.medpmc.metrics import METRICS
 from scoring.metrics import recall
 from scoring.metrics.samples import MissingBackendError
 from tests.scoring.transcripts_of_ours import MEDPMC_HISTORY, medpmc_data, write
+from tests.support.fake_server import FakeServer
 from wardround.commands.score import score_app
 from wardround.commands.score.medpmc import _cut
 
@@ -62,6 +63,19 @@ def test_judges_are_asked_and_their_agreement_reported(file: Path, tmp_path: Pat
     assert json.loads(out.read_text("utf-8"))["metrics"]["Judge: character_features"]["n"] == 1
     misspelt = run(file, "--judge", "gpt")
     assert misspelt.exit_code == 2 and "not a model" in misspelt.stderr
+
+
+def test_a_judge_cannot_score_the_reading_of_images_that_a_case_does_not_have(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "x")
+    aspects = ("inquiry", "examination", "multimodal_analysis", "diagnosis", "treatment")
+    file = write(tmp_path / "t.json", [medpmc_data(*MEDPMC_HISTORY, id=1), medpmc_data(id=2, Image={})])
+    with FakeServer(answer=lambda request: dict.fromkeys(aspects, 3)) as server:
+        judge = f"openai:fake-model@{server.base_url}"
+        assert run(file, "--judge", judge, "--json", tmp_path / "out.json").exit_code == 0
+    metrics = json.loads((tmp_path / "out.json").read_text("utf-8"))["metrics"]
+    assert (metrics["Judge: inquiry"]["n"], metrics["Judge: multimodal_analysis"]["n"]) == (2, 1)
 
 
 def test_what_has_no_value_says_why_and_each_file_has_its_own_rounds(tmp_path: Path) -> None:

@@ -116,6 +116,23 @@ def test_replies_are_judged_or_put_on_a_sheet_and_marked_sheets_are_read_back(tm
     assert scores["agreement: relevant"]["mean"] == 100.0 and scores["Rel"]["n"] == 2
 
 
+def test_the_counts_beside_peoples_marks_are_those_of_the_dialogues_that_they_marked(tmp_path: Path) -> None:
+    ids = [case.id for case in load_cases("builtin")][:3]
+    dialogue = [
+        {"speaker": "doctor", "text": "Do you smoke?"},
+        {"speaker": "patient", "text": "No.", "addressee": "doctor"},
+    ]
+    results = [graded(each, answers={"dialogue": dialogue}) for each in ids]
+    run = write_run(tmp_path / "run", results, data={"case_ids": ids})
+    sheet, out = tmp_path / "sheet.csv", tmp_path / "out.json"
+    assert wardround("score", "replies", run, "--sample", "1", "--sheet", sheet).exit_code == 0
+    frame = pd.read_csv(sheet, dtype=str)
+    frame[["relevant", "consistent", "recommended", "performed"]] = "no"
+    frame.to_csv(sheet, index=False)
+    marked = wardround("score", "replies", run, "--marks", sheet, "--marks", sheet, "--json", out)
+    assert marked.exit_code == 0 and json.loads(out.read_text("utf-8"))["n"] == 1
+
+
 def test_a_judge_that_nobody_would_ask_is_refused_and_grades_by_rules_are_called_so(tmp_path: Path) -> None:
     ids = [case.id for case in load_cases("builtin")][:1]
     run = write_run(
