@@ -24,8 +24,8 @@ class Objection(Strict):
     """An objection of a reader to a turn of a dialogue."""
 
     turn: int = Field(description="Number of the spoken turn; the first is 1.")
-    kind: Literal["contradicted", "invented"] = Field(
-        description="Whether the note contradicts it, or does not contain it."
+    kind: Literal["contradicted", "invented", "unread"] = Field(
+        description="Whether the note contradicts it, does not contain it, or the reader gave no answer from it on."
     )
     reason: str = Field(min_length=1, description="What the turn says, and what the note says.")
 

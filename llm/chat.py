@@ -109,10 +109,11 @@ class ChatClient:
         while forms:
             form, *lesser = forms
             without = frozenset(self.forms.left_out)
+            pictures = 0 if self.forms.blind else question.pictures  # another question may find out meanwhile
             try:
                 runnable, sent = self._prepare(form, question, without)
                 async for attempt in retrying(patience):
-                    with attempt, self.forms.refusing(form, without, faults, question.pictures):
+                    with attempt, self.forms.refusing(form, without, faults, pictures):
                         message = await self._send(runnable, sent, settings, patience)
             except ParameterRefusedError:
                 continue
@@ -143,7 +144,7 @@ class ChatClient:
                 refused=is_declined(message),
                 cut=cut,
                 full=cut and self._is_full(message, settings),
-                unseen=question.pictures * self.forms.blind,
+                unseen=question.pictures - pictures,
             )
         raise AssertionError("the last form either answers or raises")
 

@@ -81,7 +81,7 @@ class Forms:
             form: the form of the request.
             without: the parameters that were left out.
             faults: the 500s to this question so far; extended here.
-            pictures: the number of pictures in the question.
+            pictures: the number of pictures that were sent.
 
         Raises:
             FormRefusedError: the server does not accept the form.
@@ -96,8 +96,9 @@ class Forms:
                     _log.warning("%s %s", self.model, told)
                 self.left_out.add(parameter)
                 raise ParameterRefusedError(parameter) from error
-            if pictures and not self.blind and _refuses_pictures(error):
-                _log.warning("%s does not accept pictures; they are no longer sent: %s", self.model, brief(error))
+            if pictures and _refuses_pictures(error):
+                if not self.blind:
+                    _log.warning("%s does not accept pictures; they are no longer sent: %s", self.model, brief(error))
                 self.blind = True
                 raise ParameterRefusedError("pictures") from error
             if form != PLAIN and self._is_refusal(form, error, faults):

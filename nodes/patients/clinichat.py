@@ -14,6 +14,7 @@ from pydantic import Field
 from cases.case import ExaminationRecord, PatientRecord
 from cases.strict import Strict
 from cases.text.named_tests import named_tests
+from cases.text.sentences import sentences
 from cases.vocabulary import Language, label, patterns
 from llm import Role, Speech
 from nodes.asking import ask_in_turn
@@ -76,9 +77,10 @@ def reply_by_rule(view: ClinichatPatientView) -> ClinichatReply:
     if last in DIAGNOSING and not asks:
         occasion = DIAGNOSING[min(DIAGNOSING.index(last) + 1, len(DIAGNOSING) - 1)]
         return ClinichatReply(occasion=occasion, suspected_disease="named before", text=words[occasion])
-    if not asks and _PATTERNS["suspects"].search(view.question):
+    suspicion = next(filter(_PATTERNS["suspects"].search, sentences(view.question)), "")
+    if suspicion and not asks:
         return ClinichatReply(
-            occasion="suspected_disease", suspected_disease=view.question, text=words["suspected_disease"]
+            occasion="suspected_disease", suspected_disease=suspicion, text=words["suspected_disease"]
         )
     named = named_tests(view.question)
     asks_for_all = asks and not named and _PATTERNS["asks_for_results"].search(view.question)

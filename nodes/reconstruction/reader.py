@@ -3,6 +3,7 @@
 Gates compare words, the reader compares meaning. Offline, it uses the gates' content rules.
 """
 
+import asyncio
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -15,11 +16,12 @@ from cases.notes import Note
 from cases.strict import Strict
 from cases.text.sentences import sentences
 from cases.vocabulary import Language
-from llm import Role, ask
+from llm import AnswerError, Role, ask
 from nodes.context import Context
 from nodes.node import node
 from nodes.reconstruction import content
 
+_AT_ONCE = 10  # turns of a question: the answers on a whole dialogue exceed what small models are let write
 _BY_RULE: dict[str, Literal["contradicted", "invented"]] = {
     "agrees_with_the_note": "contradicted",
     "side_of_the_note": "contradicted",
@@ -62,10 +64,11 @@ class Reading(Strict):
 
 @dataclass(frozen=True)
 class ReadingView:
-    """What the reader sees: the note and every turn, but no answer key."""
+    """What the reader sees: the note and every turn, but no answer key; and of which turns it is asked."""
 
     note: str
     turns: list[tuple[str, str, bool]]  # role, words, whether they are only questions
+    asked: list[int]  # numbers of turns; those that are only questions have none
     dialogue: Dialogue
     language: Language
 
@@ -77,14 +80,15 @@ def objections_by_rule(view: ReadingView) -> Reading:
         TurnReading(turn=turn, says=view.turns[turn - 1][1], note=message, kind=kind)
         for name, kind in _BY_RULE.items()
         for message, turn in content.RULES[name](told)
-        if turn is not None
+        if turn in view.asked
     ]
     return Reading(turns=found)
 
 
 def _check_turns(view: ReadingView, reading: Reading) -> str | None:
-    invalid = [one.turn for one in reading.turns if not 1 <= one.turn <= len(view.turns)]
-    return f"turn {invalid[0]}: the turns are numbered 1 to {len(view.turns)}" if invalid else None
+    first, last = view.asked[0], view.asked[-1]
+    invalid = [one.turn for one in reading.turns if not first <= one.turn <= last]
+    return f"turn {invalid[0]}: the turns asked about are {first} to {last}" if invalid else None
 
 
 reader = Role(
@@ -100,7 +104,10 @@ reader = Role(
 
 @node
 async def read_dialogue(state: ReadingState, runtime: Runtime[Context]) -> dict[str, Any]:
-    """Compare the finished dialogue with its note, turn by turn, and record the objections."""
+    """Compare the finished dialogue with its note, turn by turn, and record the objections.
+
+    Turns for which the reader has no readable answer are objected to as unread: the dialogue is kept, but not accepted.
+    """
     note, dialogue = state["note"], state["dialogue"]
     turns = [
         ("physician", one.content, all(said.endswith(("?", "？")) for said in sentences(one.content)))
@@ -108,7 +115,17 @@ async def read_dialogue(state: ReadingState, runtime: Runtime[Context]) -> dict[
         else ("patient", one.content, False)
         for one in dialogue.spoken
     ]
-    view = ReadingView(note.text, turns, dialogue, note.language)
-    reading = await ask(reader, view, runtime.context, language=note.language, place="reading")
-    objections = [one for one in reading.objections if not turns[one.turn - 1][2]]
+    numbered = [number for number, (_, _, asks) in enumerate(turns, 1) if not asks]
+
+    async def read(asked: list[int]) -> list[Objection]:
+        view = ReadingView(note.text, turns, asked, dialogue, note.language)
+        place = f"reading{asked[0]}"
+        try:
+            reading = await ask(reader, view, runtime.context, language=note.language, place=place)
+        except AnswerError as error:
+            return [Objection(turn=asked[0], kind="unread", reason=f"turns {asked[0]} to {asked[-1]}: {error}")]
+        return [one for one in reading.objections if one.turn in asked]
+
+    parts = [numbered[first : first + _AT_ONCE] for first in range(0, len(numbered), _AT_ONCE)]
+    objections = [one for part in await asyncio.gather(*map(read, parts)) for one in part]
     return {"dialogue": dialogue.model_copy(update={"objections": objections})}

@@ -174,23 +174,48 @@ def test_a_section_that_the_gates_object_to_is_written_again_with_the_objections
         assert {part.exchanges[0].patient for part in result["sections"]} == {said}
 
 
+def asked_of(request: ChatRequest) -> tuple[int, int]:
+    first, last = re.findall(r"Of turns (\d+) to (\d+) alone", request.text)[-1]
+    return int(first), int(last)
+
+
 @pytest.mark.slow
 def test_a_reader_sees_note_and_turns_and_what_it_objects_to_fails_the_dialogue() -> None:
     def answer(request: ChatRequest) -> Any:
         if request.name != "Reading":
             return None
-        beyond = "the turns are numbered" not in request.messages[-1]["content"]
-        turn = {"turn": 99 if beyond else 2, "says": "A rash.", "note": "", "kind": "invented"}
-        return {"turns": [{"turn": 1, "says": "Pain.", "note": "Chest pain.", "kind": "supported"}, turn]}
+        first, last = asked_of(request)
+        beyond = first == 1 and "the turns asked about are" not in request.messages[-1]["content"]
+        supported = {"turn": last, "says": "Pain.", "note": "Chest pain.", "kind": "supported"}
+        invented = {"turn": 99 if beyond else 3, "says": "A rash.", "note": "", "kind": "invented"}
+        return {"turns": [supported, invented] if first == 1 else [supported]}
 
     with FakeServer(answer=answer) as server:
         models = {"dialogue_reader": spec(server)["default"]}
         dialogue: Dialogue = run(models=models, entailment=True)["dialogue"]
         asked = server.requests
-    assert [request.name for request in asked] == ["Reading", "Reading"], "a turn that there is not is asked about"
-    assert NOTE.text[:40] in asked[0].text and dialogue.spoken[2].content in asked[0].text
+    parts = [asked_of(request) for request in asked]
+    assert len(parts) == len(set(parts)) + 1, "a turn that there is not is asked about"
+    assert len(set(parts)) > 1 and all(NOTE.text[:40] in request.text for request in asked)
+    assert all(one.content in request.text for one in dialogue.spoken for request in asked)
     (problem,) = check_dialogue(dialogue)
-    assert str(problem) == "entailed_by_the_note (turn 2): invented: 'A rash.': the note says nothing of it"
+    assert str(problem) == "entailed_by_the_note (turn 3): invented: 'A rash.': the note says nothing of it"
+
+
+@pytest.mark.slow
+def test_turns_for_which_the_reader_gives_no_readable_answer_fail_the_dialogue_and_do_not_lose_it() -> None:
+    def answer(request: ChatRequest) -> Any:
+        if request.name != "Reading":
+            return None
+        return {"turns": []} if asked_of(request)[0] == 1 else {"turns": "all fine"}
+
+    with FakeServer(answer=answer) as server:
+        models = {"dialogue_reader": spec(server)["default"]}
+        dialogue: Dialogue = run(models=models, entailment=True)["dialogue"]
+    unread = dialogue.objections or []
+    assert {one.kind for one in unread} == {"unread"} and dialogue.spoken
+    assert all(problem.gate == "entailed_by_the_note" for problem in check_dialogue(dialogue))
+    assert unread[0].reason.startswith(f"turns {unread[0].turn} to ") and "not a valid Reading" in unread[0].reason
 
 
 @pytest.mark.slow
@@ -200,7 +225,11 @@ def test_offline_the_reader_goes_by_the_rules_and_unasked_nobody_reads() -> None
     assert dialogue.objections == [] and check_dialogue(dialogue) == []
     worse = [*dialogue.messages, Message(role="user", content="I have had a cough for 77 weeks.")]
     view = ReadingView(
-        dialogue.note, [("patient", "", False)] * 99, dialogue.model_copy(update={"messages": worse}), "en"
+        dialogue.note,
+        [("patient", "", False)] * 99,
+        list(range(1, 100)),
+        dialogue.model_copy(update={"messages": worse}),
+        "en",
     )
     assert [(one.turn, one.kind) for one in objections_by_rule(view).objections] == [(len(worse), "contradicted")]
 

@@ -617,6 +617,16 @@ async def test_a_server_that_takes_no_pictures_is_sent_them_once_and_every_recor
     assert [request.status for request in server.requests] == [status, 200, 200, 200]
 
 
+async def test_of_several_questions_under_way_when_pictures_are_refused_none_is_lost() -> None:
+    def blind(request: ChatRequest) -> Fault | None:
+        return "no_mmproj" if "image_url" in str(request.messages) else None
+
+    with FakeServer(answer=good, faults=blind, latency=0.1) as server:
+        answers = await asyncio.gather(*(put(served(server), pictures=[str(PICTURE)]) for _ in range(3)))
+    assert [(opinion, call.left_out) for opinion, call in answers] == [(OPINION, {"pictures": 1})] * 3
+    assert [request.status for request in server.requests] == [500, 500, 500, 200, 200, 200]
+
+
 @pytest.mark.parametrize("said", ["image too large", "cannot decode the image", "at most 1 image may exceed"])
 def test_a_picture_that_is_refused_for_itself_is_no_sign_of_a_blind_model(said: str) -> None:
     error = RuntimeError(said)

@@ -43,6 +43,8 @@ OURS = {
     'parts | join(", ")',
     'parts | join("、")',
     "loop.index",
+    "asked[0]",  # numbers of turns
+    "asked[-1]",
     "ways[step.technique]",
     "section.name",
     "section.title",

@@ -94,6 +94,8 @@ def read_sweep(
     grid = laid_out(sweeping.grid)
     variants = {name: laid_out(settings) for name, settings in sweeping.variants.items()}
     swept = {*grid, *(place for settings in variants.values() for place in settings)}
+    if "judges" in (models or {}):
+        raise ConfigurationError(f"{COMMAND_LINE}: judges are set by `--set judges.default=SPEC`, not by `--models`")
     given = _given(overrides, models or {})
     if plugins and isinstance(listed := base.get(("plugins",), ([], COMMAND_LINE))[0], list):
         base[("plugins",)] = ([*listed, *plugins], COMMAND_LINE)

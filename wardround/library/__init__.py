@@ -11,7 +11,7 @@ def library_files() -> dict[str, Path]:
 
 
 def find_file(file: Path | None) -> Path | None:
-    """Return the built-in file of this name, unless a file with that path exists."""
-    if file is None or file.exists():
+    """Return the built-in file of this name, unless a file with that path exists; a run directory may have the name."""
+    if file is None or (file.exists() and not file.is_dir()):
         return file
     return library_files().get(str(file).removesuffix(".toml"), file)

@@ -1,9 +1,11 @@
 """Train an adapter on dialogues; an interrupted training resumes at its last checkpoint."""
 
+import asyncio
 import json
 import math
 import time
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -21,6 +23,8 @@ from llm import ModelSpecError, RefusedError
 from llm.local_weights import in_seat
 from wardround.config.experiment import ConfigurationError
 from wardround.config.experiment_file import read_experiment
+from wardround.config.preflight import check_servers
+from wardround.config.selection import select
 from wardround.library import find_file
 from wardround.run.from_python import run_experiment
 from wardround.store.durable_lines import RunStoppedError
@@ -194,8 +198,12 @@ def check_interviews(experiment: Path) -> None:
         TuningError: names the file and the fault.
     """
     try:
-        read_experiment(find_file(experiment), {}, {SEAT: "offline"})
-    except (ConfigurationError, ModelSpecError) as error:
+        read = read_experiment(find_file(experiment), {}, {SEAT: "hf:."})  # a model, as a checkpoint will be
+        select(read.data)
+        others = {role: spec for role, spec in read.context.models.items() if role != SEAT}
+        with ThreadPoolExecutor(1) as executor:  # the caller's own event loop may be running
+            executor.submit(asyncio.run, check_servers(read.context.model_copy(update={"models": others}))).result()
+    except (CaseFileError, ConfigurationError, ModelSpecError) as error:
         raise TuningError(f"--evaluate {experiment}: {error}") from error
 
 

@@ -87,6 +87,22 @@ def test_a_question_during_the_diagnosis_is_answered_and_the_steps_go_on() -> No
     assert heard("It is not dangerous.", "surgery-01", suspected).occasion == "disease_explained"
 
 
+@pytest.mark.parametrize(
+    ("said", "suspicion"),
+    [
+        ("I see. It may be gallstones. We will look.", "It may be gallstones."),
+        ("You probably have a viral infection.", "You probably have a viral infection."),
+        ("谢谢。考虑您可能有胆结石。", "考虑您可能有胆结石。"),
+        ("I am sorry. It may be helpful to see a doctor at once.", ""),
+        ("You may be able to go home, and you might have to come back. It might be best to rest.", ""),
+        ("我会考虑您的情况。请放心。", ""),
+    ],
+)
+def test_a_suspicion_is_the_sentence_that_has_it_and_consolation_is_none(said: str, suspicion: str) -> None:
+    reply = heard(said, "surgery-01", Turn(speaker="patient", text="My belly aches.", action="opening"))
+    assert (reply.occasion == "suspected_disease", reply.suspected_disease) == (bool(suspicion), suspicion)
+
+
 def test_no_doctor_is_shown_what_the_patient_made_of_the_words() -> None:
     result = consult("surgery-01")
     assert any("dialogue" in words(call) or call for call in calls(result, "doctor"))

@@ -229,6 +229,13 @@ def test_an_experiment_in_which_no_checkpoint_can_sit_is_refused_before_the_trai
     said = refused(tune(work, tmp_path / "out", evaluate=tmp_path / "stage.toml"))
     assert said.startswith(f"error: --evaluate {tmp_path / 'stage.toml'}: ") and "limits" in said
     assert "--evaluate " in refused(tune(work, tmp_path / "out", evaluate=tmp_path / "none.toml"))
+    for fault, named in (
+        ('extends = "clinichat_table_4"\n[fixed]\npatient = "offline"\njudges = "offline"\n', "mixed = true"),
+        (f'{INTERVIEW}\n[judges]\ndefault = "openai:gpt-4o"\n', "needs a key"),
+        (INTERVIEW.replace("[data]", '[data]\ncases = "none.jsonl"'), "none.jsonl"),
+    ):
+        (tmp_path / "interview.toml").write_text(fault)
+        assert named in refused(tune(work, tmp_path / "out", evaluate=tmp_path / "interview.toml"))
     assert not (tmp_path / "out").exists()
 
 

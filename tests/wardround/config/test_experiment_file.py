@@ -667,3 +667,16 @@ def test_the_schema_takes_what_is_read_and_refuses_an_unknown_key() -> None:
 def test_every_file_that_comes_along_can_be_read(name: str) -> None:
     found = read_sweep(find_file(Path(name)), {})
     assert found.runs and found.name
+
+
+def test_judges_in_the_model_map_are_told_where_they_belong() -> None:
+    with pytest.raises(ConfigurationError, match=r"^command line: judges are set by `--set judges\.default=SPEC`"):
+        read_experiment(None, {}, {"default": "offline", "judges": "openai:gpt-4o"})
+
+
+def test_a_run_directory_named_like_a_built_in_experiment_is_not_taken_for_its_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "aie_table_2").mkdir()
+    assert find_file(Path("aie_table_2")) != Path("aie_table_2")
