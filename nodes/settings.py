@@ -434,8 +434,8 @@ class ReconstructionSettings(Settings):
     )
     plan: Literal["ours", "paper"] = _shown_at("plan_interview")(
         "ours",
-        description="Clini-Recon: interview plan. `ours`: always ask about occupation, usual habits and nine organ "
-        "systems; `paper`: ask only about what the prepared knowledge names, as in the paper.",
+        description="Clini-Recon: interview plan. `ours`: always ask about occupation, usual habits, nine organ "
+        "systems and anything else; `paper`: ask only the paper's questions and what the prepared knowledge names.",
     )
     section_revisions: int = _shown_at("write_section")(
         1, ge=0, le=5, description="Clini-Recon: maximum number of times that a section is rewritten after objections."
