@@ -60,6 +60,7 @@ class ClinichatPatientView:
     dialogue: list[Turn]
     question: str
     language: Language
+    words_alone: bool = False  # whether a model sees the doctor's last words alone
 
 
 _PATTERNS = patterns("nodes.patients", "patterns")
@@ -132,11 +133,15 @@ async def converse(state: ClinichatPatientState, runtime: Runtime[Context]) -> d
             dialogue=Told(dialogue[:-1]),
             question=question,
             language=shown,
+            words_alone=context.patient_context == "words",
         ),
         state,
         context,
     )
     said = Turn(speaker="patient", text=reply.text, pictures=pictures if reply.occasion == "results" else [])
-    ended = "patient_ended" if reply.occasion == "confirmatory_tests" and reply.suspected_disease.strip() else ""
+    # Who hears the last words alone cannot know what was named before.
+    told = context.patient_context == "words" and any(turn.action == "suspected_disease" for turn in dialogue)
+    named = told or reply.suspected_disease.strip()
+    ended = "patient_ended" if reply.occasion == "confirmatory_tests" and named else ""
     answered = dialogue[-1].model_copy(update={"action": reply.occasion})
     return {"dialogue": [*dialogue[:-1], answered, said], "dialogue_ended": ended}

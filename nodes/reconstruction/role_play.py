@@ -66,6 +66,7 @@ class PatientView:
     exchanges: list[Exchange]
     spoken: str
     language: Language
+    words_alone: bool = False  # whether a model sees these words alone
 
 
 def next_of_the_script(view: PhysicianView) -> PhysicianTurn:
@@ -127,6 +128,7 @@ async def patient_replies(state: PlayState, runtime: Runtime[Context]) -> dict[s
     """Take the patient's reply."""
     context, note, exchanges = runtime.context, state["note"], state["exchanges"]
     roles = state.get("roles") or roles_of(note)
-    view = PatientView(note, roles, exchanges, state["spoken"], context.language or note.language)
+    words_alone = context.reply_context == "words"
+    view = PatientView(note, roles, exchanges, state["spoken"], context.language or note.language, words_alone)
     turn = await ask(patient, view, context, language=note.language, place=f"turn{len(exchanges)}")
     return {"exchanges": [*exchanges, Exchange(physician=state["spoken"], patient=turn.text)]}

@@ -163,6 +163,22 @@ def test_in_role_play_nobody_ends_a_dialogue_in_which_the_patient_has_said_nothi
     assert "It hurts at night." in [message.content for message in dialogue.spoken]
 
 
+def test_in_role_play_the_patient_may_hear_the_physicians_last_words_alone() -> None:
+    def answer(request: ChatRequest) -> dict[str, Any]:
+        number = len(server.requests)
+        physician = {"text": f"Question number {number}?", "finished": False}
+        return physician if request.name == "PhysicianTurn" else {"text": f"Reply number {number}."}
+
+    seen = {}
+    for context in ("dialogue", "words"):
+        with FakeServer(answer=answer) as server:
+            run(models=spec(server), reconstruction="interactive", max_turns=3, reply_context=context)
+            seen[context] = [request.text for request in server.requests]
+    assert "Question number 1?" in seen["dialogue"][3] and "Reply number 2." in seen["dialogue"][3]
+    assert not re.search("number [12]", seen["words"][3]) and "Question number 3?" in seen["words"][3]
+    assert "Reply number 2." in seen["words"][2], "the physician sees everything"
+
+
 @pytest.mark.slow
 def test_a_section_that_the_gates_object_to_is_written_again_with_the_objections_in_the_prompt() -> None:
     def answer(request: ChatRequest) -> Any:
