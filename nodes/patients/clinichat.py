@@ -14,6 +14,7 @@ from pydantic import Field
 from cases.case import ExaminationRecord, PatientRecord
 from cases.strict import Strict
 from cases.text.named_tests import named_tests
+from cases.text.record_sentences import record_sentences
 from cases.vocabulary import Language, label, patterns
 from llm import Role, Speech
 from nodes.asking import ask_in_turn
@@ -21,6 +22,7 @@ from nodes.context import Context
 from nodes.node import node
 from nodes.offline.record_answers import answer_from_record, wants_examination
 from nodes.patients.filed_results import look_up
+from nodes.patients.own_words import said_of
 from nodes.state.chart import Told, Turn
 from nodes.state.patient_side import HeardState
 from nodes.workflow.examiner import release
@@ -72,7 +74,9 @@ def reply_by_rule(view: ClinichatPatientView) -> ClinichatReply:
     occasions = [turn.action for turn in view.dialogue if turn.action]
     asks = "?" in view.question or "？" in view.question
     if not view.dialogue and not wants_examination(view.question):
-        return ClinichatReply(occasion="opening", text=view.record.chief_complaint)
+        told = said_of(record_sentences(view.record, ExaminationRecord(), view.language), view.record, view.language)
+        complaint = [words for section, words in told if section == "chief_complaint"]
+        return ClinichatReply(occasion="opening", text=mark("space", view.language).join(complaint))
     last = next((occasion for occasion in reversed(occasions) if occasion in DIAGNOSING), None)
     if last in DIAGNOSING and not asks:
         occasion = DIAGNOSING[min(DIAGNOSING.index(last) + 1, len(DIAGNOSING) - 1)]

@@ -48,6 +48,14 @@ def test_a_greeting_is_answered_with_the_complaint_alone() -> None:
     assert (reply.occasion, reply.text) == ("opening", builtin("surgery-01").patient.chief_complaint)
 
 
+def test_a_complaint_that_is_written_of_the_patient_is_told_by_the_patient() -> None:
+    written = "A 61-year-old bus driver comes to the physician because of pain in his left foot for 3 months."
+    record = builtin("surgery-01").patient.model_copy(update={"chief_complaint": written, "sex": "male"})
+    view = ClinichatPatientView(record, {}, [], [], "Hello, what brings you here?", "en")
+    told = "I am a bus driver and I have come because of pain in my left foot for 3 months."
+    assert reply_by_rule(view).text == told
+
+
 def test_asked_for_the_results_the_patient_tells_all_of_them_and_asks_what_they_mean() -> None:
     reply = heard("Could you give me the results of your tests?", "surgery-01", SAID)
     assert reply.occasion == "results" and reply.text.endswith("?")
