@@ -276,6 +276,12 @@ class PatientSettings(Settings):
         "the reply that it is unavailable (`none`), or the reference report (`report`).",
     )
 
+    patient_context: Literal["dialogue", "words"] = _of_dialogue(
+        "dialogue",
+        description="CliniChat: what a model as the patient sees besides the note: the `dialogue`, or only the "
+        "doctor's last `words`, as published.",
+    )
+
     @model_validator(mode="after")
     def _reject_settings_of_other_patients(self) -> Self:
         for name in self.model_fields_set:
@@ -295,6 +301,10 @@ class DialogueSettings(TurnSettings, PatientSettings):
         description="SAPS, Med-PMC and CliniChat: what the doctor knows before the first question. `nothing`: only the "
         "dialogue counts, also for the report, as in the three papers. `complaint`: age, sex, occupation and chief "
         "complaint. Default: `nothing` with CliniChat's patient, else `complaint`.",
+    )
+    greeting: Literal["own", "fixed"] = _of_dialogue(
+        "own",
+        description="CliniChat: the doctor's `own` words open the dialogue, or a `fixed` greeting does, as published.",
     )
     doctor_mode: Literal["direct", "zero_shot_cot", "one_shot_cot"] = _of_dialogue(
         "direct",
@@ -434,8 +444,13 @@ class ReconstructionSettings(Settings):
     )
     plan: Literal["ours", "paper"] = _shown_at("plan_interview")(
         "ours",
-        description="Clini-Recon: interview plan. `ours`: always ask about occupation, usual habits and nine organ "
-        "systems; `paper`: ask only about what the prepared knowledge names, as in the paper.",
+        description="Clini-Recon: interview plan. `ours`: always ask about occupation, usual habits, nine organ "
+        "systems and anything else; `paper`: ask only the paper's questions and what the prepared knowledge names.",
+    )
+    reply_context: Literal["dialogue", "words"] = _shown_at("patient_replies")(
+        "dialogue",
+        description="Interactive role-play: what a model as the patient sees besides the note: the `dialogue`, or only "
+        "the physician's last `words`, as published.",
     )
     section_revisions: int = _shown_at("write_section")(
         1, ge=0, le=5, description="Clini-Recon: maximum number of times that a section is rewritten after objections."

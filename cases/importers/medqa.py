@@ -5,7 +5,6 @@ or the next step. Questions without a patient are left out, and a warning counts
 right letter go to the answer key.
 """
 
-import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -100,8 +99,9 @@ def _study(record: Record, value: Mapping[str, Any]) -> CaseStudy | None:
     if not record.sound:
         return None
     narrative = sentences(" ".join(value["question"].split()))
-    closes = len(narrative) > 1 and (narrative[-1].endswith("?") or re.match(r"which|what|how", narrative[-1], re.I))
-    asked = narrative.pop() if closes else ""
+    asked = narrative.pop() if len(narrative) > 1 and _PATTERNS["closes_question"].search(narrative[-1]) else ""
+    if asked and "?" not in asked and len(narrative) > 1 and narrative[-1].endswith("?"):  # "What is it? Choose one."
+        asked = f"{narrative.pop()} {asked}"
     options = lettered(value.get("options")) or {}
     answer = phrase(value["answer"])
     stated = letter(value.get("answer_idx") or "")

@@ -10,7 +10,9 @@ from nodes.patients.systems import PATIENTS
 from nodes.state.patient_side import PatientSideOutput, PatientSideState
 
 
-@patient("clinichat", examines=True, told=True, doctor="clinichat", settings=("doctor_knows",))
+@patient(
+    "clinichat", examines=True, told=True, doctor="clinichat", settings=("doctor_knows", "greeting", "patient_context")
+)
 def build_clinichat() -> StateGraph[PatientSideState, Context, PatientSideState, PatientSideOutput]:
     """Build one reply of the patient."""
     builder = StateGraph(PatientSideState, context_schema=Context, output_schema=PatientSideOutput)

@@ -220,6 +220,9 @@ async def question(state: DoctorState, runtime: Runtime[Context], consultation: 
     context = runtime.context
     chart = read_chart(state, PHYSICAL.name, context.language)
     dialogue = state.get("dialogue", [])
+    if not dialogue and context.greeting == "fixed" and context.max_turns > 1:
+        opening = load_words("clini_eval/words", chart.language)["opening"]
+        return {"dialogue": [Turn(speaker="doctor", text=opening)], "dialogue_ended": ""}
     asked = turn_number(dialogue)
     suggests = context.orders == "dialogue" or consultation
     listed = suggests and context.list_examinations

@@ -19,13 +19,13 @@ def interview_to_the_plan(chart: Chart, neighbours: Sequence[Neighbour], turns_l
     are skipped if ``turns_left`` does not suffice for the rest.
     """
     language = chart.presentation.language
-    words = load_words("clini_eval/words", language)["physician"]
+    words, opening = (load_words("clini_eval/words", language)[name] for name in ("physician", "opening"))
     spoken = said_by("doctor", chart.dialogue)
     known = with_results_told(chart)
     similar = with_findings(neighbours, known)
     suspected = list(dict.fromkeys([*named_in_findings(known), *weights(DIAGNOSIS, known, similar)]))
     closing = [words["results"], *_diagnosis_steps(suspected, chart, neighbours, language)]
-    asked = sum(text in words["questions"] for text in spoken)
+    asked = sum(text in (opening, *words["questions"]) for text in spoken)  # a fixed greeting takes the first's place
     statements = len(spoken) - asked
     if (
         not statements and asked < len(words["questions"]) and turns_left > len(closing) + 1

@@ -14,6 +14,7 @@ from pydantic import Field
 from cases.case import ExaminationRecord, PatientRecord
 from cases.strict import Strict
 from cases.text.named_tests import named_tests
+from cases.text.record_sentences import record_sentences
 from cases.text.sentences import sentences
 from cases.vocabulary import Language, label, patterns
 from llm import Role, Speech
@@ -22,6 +23,7 @@ from nodes.context import Context
 from nodes.node import node
 from nodes.offline.record_answers import answer_from_record, wants_examination
 from nodes.patients.filed_results import look_up
+from nodes.patients.own_words import said_of
 from nodes.state.chart import Told, Turn
 from nodes.state.patient_side import HeardState
 from nodes.workflow.examiner import release
@@ -61,6 +63,7 @@ class ClinichatPatientView:
     dialogue: list[Turn]
     question: str
     language: Language
+    words_alone: bool = False  # whether a model sees the doctor's last words alone
 
 
 _PATTERNS = patterns("nodes.patients", "patterns")
@@ -72,7 +75,9 @@ def reply_by_rule(view: ClinichatPatientView) -> ClinichatReply:
     occasions = [turn.action for turn in view.dialogue if turn.action]
     asks = "?" in view.question or "？" in view.question
     if not view.dialogue and not wants_examination(view.question):
-        return ClinichatReply(occasion="opening", text=view.record.chief_complaint)
+        told = said_of(record_sentences(view.record, ExaminationRecord(), view.language), view.record, view.language)
+        complaint = [words for section, words in told if section == "chief_complaint"]
+        return ClinichatReply(occasion="opening", text=mark("space", view.language).join(complaint))
     last = next((occasion for occasion in reversed(occasions) if occasion in DIAGNOSING), None)
     if last in DIAGNOSING and not asks:
         occasion = DIAGNOSING[min(DIAGNOSING.index(last) + 1, len(DIAGNOSING) - 1)]
@@ -134,11 +139,15 @@ async def converse(state: ClinichatPatientState, runtime: Runtime[Context]) -> d
             dialogue=Told(dialogue[:-1]),
             question=question,
             language=shown,
+            words_alone=context.patient_context == "words",
         ),
         state,
         context,
     )
     said = Turn(speaker="patient", text=reply.text, pictures=pictures if reply.occasion == "results" else [])
-    ended = "patient_ended" if reply.occasion == "confirmatory_tests" and reply.suspected_disease.strip() else ""
+    # Who hears the last words alone cannot know what was named before.
+    told = context.patient_context == "words" and any(turn.action == "suspected_disease" for turn in dialogue)
+    named = told or reply.suspected_disease.strip()
+    ended = "patient_ended" if reply.occasion == "confirmatory_tests" and named else ""
     answered = dialogue[-1].model_copy(update={"action": reply.occasion})
     return {"dialogue": [*dialogue[:-1], answered, said], "dialogue_ended": ended}

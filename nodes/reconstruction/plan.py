@@ -151,6 +151,10 @@ def _values(
     sections, diagnostic, disease = note.sections, knowledge.diagnostic, knowledge.disease
     risks = disease.risk_factors
     described = ((phrase(sign.name), phrase(sign.description)) for sign in disease.signs_and_symptoms)
+    systems = (
+        (phrase(check.system), _enumerated(_meaningful(check.symptoms), language))
+        for check in disease.review_of_systems
+    )
     signs = _meaningful(mark("clause", language).join(filter(None, parts)) for parts in described)
     names = _meaningful(sign.name for sign in disease.signs_and_symptoms)
     complaint = normalise("\n".join(sections.get("chief_complaint", ())))
@@ -177,7 +181,7 @@ def _values(
         "other_factors": _meaningful(
             [*risks.lifestyle, *risks.living_environment, *risks.exposure, *risks.mental_health]
         ),
-        "systems": _meaningful(check.system for check in disease.review_of_systems),
+        "systems": _meaningful(mark("clause", language).join(filter(None, parts)) for parts in systems),
         "findings": _grouped(examined, language),
         "results": _grouped(tested, language),
     }

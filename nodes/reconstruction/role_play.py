@@ -18,18 +18,20 @@ from nodes.reconstruction.exchanges import Exchange, PhysicianUtterance, Utteran
 from nodes.reconstruction.plan import farewell_words
 from nodes.reconstruction.role_setting import RoleSetting, roles_of
 from nodes.reconstruction.script import answer_to
+from nodes.state.chart import Ended
 
 _CLOSING = 6  # last exchanges kept when turns are few: they tell diagnosis and tests
 
 
 class PlayState(TypedDict, total=False):
-    """The note and the exchanges so far; ``last_words`` is set once the physician has ended the dialogue."""
+    """The note and the exchanges so far; the last two are set with the last turn of the physician."""
 
     note: Note
     roles: RoleSetting
     exchanges: list[Exchange]
     spoken: str
     last_words: str
+    dialogue_ended: Ended
 
 
 class PhysicianTurn(Strict):
@@ -64,6 +66,7 @@ class PatientView:
     exchanges: list[Exchange]
     spoken: str
     language: Language
+    words_alone: bool = False  # whether a model sees these words alone
 
 
 def next_of_the_script(view: PhysicianView) -> PhysicianTurn:
@@ -115,8 +118,9 @@ async def physician_speaks(state: PlayState, runtime: Runtime[Context]) -> dict[
     left = context.max_turns - len(exchanges)
     view = PhysicianView(note, exchanges, left, context.language or note.language)
     turn = await ask(physician, view, context, language=note.language, place=f"turn{len(exchanges)}")
-    ended = left == 1 or (turn.finished and bool(exchanges))  # the patient must have replied
-    return {"spoken": turn.text, "last_words": turn.text if ended else ""}
+    concluded = turn.finished and bool(exchanges)  # the patient must have replied
+    ended: Ended = "concluded" if concluded else "turn_limit" if left == 1 else ""
+    return {"spoken": turn.text, "last_words": turn.text if ended else "", "dialogue_ended": ended}
 
 
 @node
@@ -124,6 +128,7 @@ async def patient_replies(state: PlayState, runtime: Runtime[Context]) -> dict[s
     """Take the patient's reply."""
     context, note, exchanges = runtime.context, state["note"], state["exchanges"]
     roles = state.get("roles") or roles_of(note)
-    view = PatientView(note, roles, exchanges, state["spoken"], context.language or note.language)
+    words_alone = context.reply_context == "words"
+    view = PatientView(note, roles, exchanges, state["spoken"], context.language or note.language, words_alone)
     turn = await ask(patient, view, context, language=note.language, place=f"turn{len(exchanges)}")
     return {"exchanges": [*exchanges, Exchange(physician=state["spoken"], patient=turn.text)]}

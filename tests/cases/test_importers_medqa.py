@@ -48,6 +48,32 @@ def test_a_case_study_becomes_history_findings_and_the_diagnosis_as_key(tmp_path
     assert "insipidus" not in patient.model_dump_json() and case.key.options["B"] == "Polydipsia"
 
 
+@pytest.mark.parametrize(
+    ("asked", "of_diagnosis"),
+    [
+        ("The most likely diagnosis is:", True),
+        ("This patient most likely has", True),
+        ("What is the most likely diagnosis? Choose one.", True),
+        ("Select the most likely diagnosis.", True),
+        ("The best next step in management is to", False),
+    ],
+)
+def test_the_closing_question_is_no_part_of_the_note_in_whatever_form_it_asks(
+    tmp_path: Path, asked: str, of_diagnosis: bool
+) -> None:
+    told = QUESTION["question"].removesuffix("Which of the following is the most likely diagnosis?").strip()
+    (tmp_path / "q.jsonl").write_text(json.dumps({**QUESTION, "question": f"{told} {asked}"}) + "\n", "utf-8")
+    (note,) = read_notes(tmp_path / "q.jsonl")
+    assert note.text == told and note.diseases == ["Diabetes insipidus"] * of_diagnosis
+
+
+def test_words_that_the_patient_asks_stay_in_the_note(tmp_path: Path) -> None:
+    told = "A 34-year-old woman comes to the physician because of thirst. She asks, “Is it serious?”"
+    question = f"{told} Which of the following is the best response?"
+    (tmp_path / "q.jsonl").write_text(json.dumps({**QUESTION, "question": question}) + "\n", "utf-8")
+    assert read_notes(tmp_path / "q.jsonl")[0].text == told
+
+
 def test_choices_in_a_list_are_read_as_those_in_an_object(tmp_path: Path) -> None:
     listed = [{"key": letter, "value": text} for letter, text in QUESTION["options"].items()]
     assert only(imported(tmp_path, {**QUESTION, "options": listed})) == only(imported(tmp_path, QUESTION))

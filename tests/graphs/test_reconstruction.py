@@ -20,6 +20,7 @@ from nodes.reconstruction.reader import ReadingView, objections_by_rule
 from tests.support.fake_server import ChatRequest, FakeServer
 from tests.support.schema_sampler import sample
 from wardround.run.checkpoints import serializer
+from wardround.run.tasks import TASKS
 
 GRAPH: Any = graph
 CASES = {case.id: case for case in load_cases()}
@@ -137,8 +138,10 @@ def test_in_role_play_both_speak_in_turns_until_the_physician_ends_it_or_the_tur
         return {**words, "finished": False} if request.name == "PhysicianTurn" else words
 
     with FakeServer(answer=answer) as server:
-        dialogue = run(models=spec(server), reconstruction="interactive", max_turns=3)["dialogue"]
+        result = run(models=spec(server), reconstruction="interactive", max_turns=3)
         asked = [request.name for request in server.requests]
+    dialogue: Dialogue = result["dialogue"]
+    assert TASKS["reconstruction"].ends(result) == ({"dialogue": "turn_limit"}, {"dialogue": 3}), "named in the record"
     assert asked == ["PhysicianTurn", "PatientTurn", "PhysicianTurn", "PatientTurn", "PhysicianTurn"]
     assert [message.role for message in dialogue.spoken] == ["user", "assistant"] * 3
     first, second, last = (request.text for request in server.requests if request.name == "PhysicianTurn")
@@ -152,10 +155,28 @@ def test_in_role_play_nobody_ends_a_dialogue_in_which_the_patient_has_said_nothi
         return physician if request.name == "PhysicianTurn" else {"text": "It hurts at night."}
 
     with FakeServer(answer=answer) as server:
-        dialogue = run(models=spec(server), reconstruction="interactive", max_turns=4)["dialogue"]
+        result = run(models=spec(server), reconstruction="interactive", max_turns=4)
         asked = [request.name for request in server.requests]
+    dialogue: Dialogue = result["dialogue"]
+    assert TASKS["reconstruction"].ends(result) == ({"dialogue": "concluded"}, {"dialogue": 2})
     assert asked == ["PhysicianTurn", "PatientTurn", "PhysicianTurn"]
     assert "It hurts at night." in [message.content for message in dialogue.spoken]
+
+
+def test_in_role_play_the_patient_may_hear_the_physicians_last_words_alone() -> None:
+    def answer(request: ChatRequest) -> dict[str, Any]:
+        number = len(server.requests)
+        physician = {"text": f"Question number {number}?", "finished": False}
+        return physician if request.name == "PhysicianTurn" else {"text": f"Reply number {number}."}
+
+    seen = {}
+    for context in ("dialogue", "words"):
+        with FakeServer(answer=answer) as server:
+            run(models=spec(server), reconstruction="interactive", max_turns=3, reply_context=context)
+            seen[context] = [request.text for request in server.requests]
+    assert "Question number 1?" in seen["dialogue"][3] and "Reply number 2." in seen["dialogue"][3]
+    assert not re.search("number [12]", seen["words"][3]) and "Question number 3?" in seen["words"][3]
+    assert "Reply number 2." in seen["words"][2], "the physician sees everything"
 
 
 @pytest.mark.slow

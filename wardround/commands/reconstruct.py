@@ -1,5 +1,6 @@
 """``wardround reconstruct``: turn clinical notes into interview dialogues (CliniChat's Clini-Recon)."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -84,11 +85,12 @@ def reconstruct(
     not_over(out, *sources)
     warnings: list[Problem] = []
     read_notes(source, warnings)
-    files = DialogueFiles(out, [warning.message for warning in warnings])
+    left_out = [str(replace(warning, file=Path(warning.file).name)) for warning in warnings]
+    files = DialogueFiles(out, left_out)
     check_like(dry_run, like)
     if dry_run:
-        for warning in warnings:
-            echo(warning.message)
+        for reason in left_out:
+            echo(reason)
         tell_projection(experiment, files.directory.path, like)
         return
     earlier = files.kept_of_another_version()

@@ -68,9 +68,14 @@ def held_cases(data: Data) -> Sequence[Held]:
     Raises:
         ConfigurationError: as there, or the experiment is run on notes.
     """
+    refuse_notes(data)
+    return select(data).items
+
+
+def refuse_notes(data: Data) -> None:
+    """Raise ConfigurationError if the experiment is run on notes."""
     if data.notes is not None:
         raise ConfigurationError(f"data.notes: {data.notes} has notes, but cases are needed; set data.cases instead")
-    return select(data).items
 
 
 def select(data: Data) -> Selection:

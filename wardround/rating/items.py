@@ -4,8 +4,12 @@ import hashlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations
+from pathlib import Path
 
 from cases import Case
+from cases.notes import Note, note_of
+from cases.vocabulary import label
+from scoring.consultation import reference_parts
 from scoring.mvme.grades import LOWEST, SCORES
 from wardround.config.experiment import ConfigurationError
 from wardround.rating.scales import Name
@@ -29,9 +33,30 @@ class Item:
     """What is rated at once."""
 
     key: Key  # its identity; never shown
-    case: Case  # its case
+    case: Case | Note  # its case, or the note that its dialogue was written from
     consultations: tuple[Shown, ...]  # one, or both of a pair in the order of the key
     run_ids: tuple[str, ...] = ()  # of the runs in the key, whatever their directories are called; never shown
+
+    @property
+    def note(self) -> Note:
+        """What is known of the patient."""
+        return note_of(self.case) if isinstance(self.case, Case) else self.case
+
+    @property
+    def key_parts(self) -> dict[str, str]:
+        """The answer key, by part."""
+        if isinstance(self.case, Note):
+            return {"diagnosis": "\n".join(self.case.diseases)}
+        parts = reference_parts(self.case)
+        listed = "\n".join(label(name, self.case.language) for name in self.case.key.treatment_items)
+        return {"diagnosis": parts.diagnosis, "basis": parts.basis, "treatment": parts.treatment or listed}
+
+    @property
+    def pictures(self) -> list[tuple[str, Path]]:
+        """The case's pictures: the examination and the file of each."""
+        if isinstance(self.case, Note):
+            return []
+        return [(image.item, Path(self.case.folder) / image.file) for image in self.case.examinations.images]
 
     def stands_turned(self, rater: str) -> bool:
         """Whether a rater sees the second of a pair first: a fair coin, fixed by rater and item."""
@@ -54,11 +79,11 @@ def items_of(runs: Sequence[RecordedRun], scale: Name) -> list[Item]:
             for place in by_run[one].keys() & by_run[other].keys():
                 key = (runs[one].name, runs[other].name, *place)
                 shown_pair = (by_run[one][place], by_run[other][place])
-                items.append(Item(key, runs[one].cases[place[0]], shown_pair, (runs[one].id, runs[other].id)))
+                items.append(Item(key, runs[one].items[place[0]], shown_pair, (runs[one].id, runs[other].id)))
     else:
         for run, shown in zip(runs, by_run, strict=True):
             items += [
-                Item((run.name, "", *place), run.cases[place[0]], (one,), (run.id,)) for place, one in shown.items()
+                Item((run.name, "", *place), run.items[place[0]], (one,), (run.id,)) for place, one in shown.items()
             ]
     if not items:
         lacking = {"misdiagnosis": "diagnosis graded D (suite mvme)"}.get(scale, "dialogue or report to judge")
@@ -77,7 +102,8 @@ def _shown_results(run: RecordedRun, scale: Name) -> Iterator[tuple[tuple[str, i
     for result in run.each_answered():
         is_misdiagnosis = run.suite.name == "mvme" and result.scores.get("diagnosis") == SCORES[LOWEST]
         if result.answers is not None and result.scored and (is_misdiagnosis or scale != "misdiagnosis"):
-            parts = pairs_of(result.answers, run.cases[result.case_id])
+            case = run.items[result.case_id]
+            parts = pairs_of(result.answers, case if isinstance(case, Case) else None)
             shown = Shown(
                 [(utterance.speaker, utterance.text) for utterance in dialogue_of(run, result)],
                 {part: given for part, (given, _) in parts.items()},

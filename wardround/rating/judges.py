@@ -75,7 +75,7 @@ async def judged(runs: Sequence[RecordedRun], judges: Sequence[str]) -> Judgemen
             "only runs scored by the same suite can be compared: "
             f"{', '.join(f'{run.name}: {run.suite.name}' for run in runs)}"
         )
-    titles = {name: suite.titles[name] for name in suite.judged}
+    titles = {name: suite.titles.get(name, name) for name in dict.fromkeys((*suite.judged, *suite.parts))}
     if not titles:
         raise ConfigurationError(f"suite {suite.name!r} asks no judge, because its scores are computed")
     answers: dict[Key, JudgedAnswer] = {}
@@ -129,10 +129,11 @@ def marks_of(runs: Sequence[RecordedRun], file: Path | None) -> Marks:
     """
     if file and not file.exists():
         raise ConfigurationError(f"--marks {file}: file not found; `wardround rate` writes it")
-    scale = next((name for name in get_args(Name) if name == runs[0].suite.name), None)
+    suite = runs[0].suite.name
+    scale = next((name for name in get_args(Name) if suite in (name, f"{name}_paper")), None)
     if file and scale is None:
         raise ConfigurationError(
-            f"--marks {file}: suite {runs[0].suite.name} has no scale for people; name their scores with --human CSV"
+            f"--marks {file}: suite {suite} has no scale for people; name their scores with --human CSV"
         )
     marks_file = file or runs[0].path / FILE
     marks = read_marks(marks_file)

@@ -3,18 +3,14 @@
 import secrets
 from functools import partial
 from http import HTTPStatus
-from pathlib import Path
 from typing import Annotated
 from urllib.parse import parse_qs, quote, urlsplit
 
 from pydantic import AfterValidator, Field, ValidationError
 
-from cases.notes import note_of
 from cases.strict import Strict
 from cases.validation import in_a_line
-from cases.vocabulary import label
 from prompts import load_words
-from scoring.consultation import reference_parts
 from wardround.rating.items import Item, order_for
 from wardround.rating.marks import Mark, Marks
 from wardround.rating.scales import Name, scale_of
@@ -77,8 +73,7 @@ class Rating(LoopbackServer):
         item = order[place]
         swapped = item.stands_turned(rater)
         given = self.marks.of(rater, self.scale, item.key)
-        scale, key = self._scales[item.case.language], reference_parts(item.case)
-        listed = "\n".join(label(name, item.case.language) for name in item.case.key.treatment_items)
+        scale = self._scales[item.case.language]
         return template.render(
             **shared,
             language=item.case.language,
@@ -87,12 +82,9 @@ class Rating(LoopbackServer):
             consultations=item.consultations[::-1] if swapped else item.consultations,
             scale=scale,
             given={key: -value if swapped else value for key, value in given.items()},
-            note=note_of(item.case),
-            pictures=[
-                (image.item, "".join(as_data(Path(item.case.folder) / image.file)))  # or why it is missing
-                for image in item.case.examinations.images
-            ],
-            key={"diagnosis": key.diagnosis, "basis": key.basis, "treatment": key.treatment or listed},
+            note=item.note,
+            pictures=[(name, "".join(as_data(file))) for name, file in item.pictures],  # or why it is missing
+            key=item.key_parts,
             speakers=load_words("judges/words", item.case.language),
             names=load_words("rating/words", item.case.language)["scales"]["mvme"]["questions"],
         )
@@ -114,7 +106,7 @@ class Rating(LoopbackServer):
 
     def _is_judged(self, rater: str, item: Item) -> bool:
         needed = {question.key for question in self._scales[item.case.language].questions}
-        if not item.case.examinations.images:
+        if not item.pictures:
             needed -= {"MMA"}  # there are no pictures to interpret
         return needed <= self.marks.of(rater, self.scale, item.key).keys()
 

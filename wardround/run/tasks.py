@@ -59,10 +59,12 @@ def _consultation_ends(state: State) -> tuple[dict[str, str], dict[str, int]]:
 
 
 def _dialogue_ends(state: State) -> tuple[dict[str, str], dict[str, int]]:
-    """Return the reconstructed dialogue, in turns of the physician."""
+    """Return the reconstructed dialogue, in turns of the physician; a role-play also says how it ended."""
     if (dialogue := state.get("dialogue")) is None:
         return {}, {}
-    return {"dialogue": "written"}, {"dialogue": sum(turn.role == PHYSICIAN for turn in dialogue.spoken)}
+    return {"dialogue": state.get("dialogue_ended") or "written"}, {
+        "dialogue": sum(turn.role == PHYSICIAN for turn in dialogue.spoken)
+    }
 
 
 TASKS: Mapping[GraphName, Task] = {

@@ -18,7 +18,7 @@ from scoring.metrics.statistics import Estimate
 from scoring.suite import SUITES, Suite
 from wardround.analysis.summary import estimate_scores, failed_as_wrong, models_of
 from wardround.config.experiment import ConfigurationError, Experiment
-from wardround.config.selection import held_cases
+from wardround.config.selection import Item, refuse_notes, select
 from wardround.plugins import is_own, record_plugins
 from wardround.run.sweep import run_order
 from wardround.store.manifest import MANIFEST, is_run, manifest_of, planned, read_manifest
@@ -125,17 +125,28 @@ class RecordedRun:
         return read_trace(self.trace_file(*result.key))
 
     @cached_property
+    def items(self) -> dict[str, Item]:
+        """The cases or notes by id.
+
+        Raises:
+            ConfigurationError: they have changed since the run.
+            CaseFileError: their file cannot be read.
+        """
+        items = select(self.experiment.data).items
+        if manifest_of(self.experiment, items)["data"] != self.manifest["data"]:
+            raise ConfigurationError(f"{self.path}: the cases have changed since the run")
+        return {held.id: held.item for held in items}
+
+    @cached_property
     def cases(self) -> dict[str, Case]:
         """The cases by id.
 
         Raises:
-            ConfigurationError: they have changed since the run.
+            ConfigurationError: they have changed since the run, or it is of notes.
             CaseFileError: the case file cannot be read.
         """
-        items = held_cases(self.experiment.data)
-        if manifest_of(self.experiment, items)["data"] != self.manifest["data"]:
-            raise ConfigurationError(f"{self.path}: the cases have changed since the run")
-        return {item.id: item for held in items if isinstance(item := held.item, Case)}
+        refuse_notes(self.experiment.data)
+        return {name: item for name, item in self.items.items() if isinstance(item, Case)}
 
     def in_its_words(self) -> AbstractContextManager[None]:
         """Lay the run's own folder of prompts over ours, as it may hold a language, unless another one was named."""

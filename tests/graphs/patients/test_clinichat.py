@@ -48,6 +48,14 @@ def test_a_greeting_is_answered_with_the_complaint_alone() -> None:
     assert (reply.occasion, reply.text) == ("opening", builtin("surgery-01").patient.chief_complaint)
 
 
+def test_a_complaint_that_is_written_of_the_patient_is_told_by_the_patient() -> None:
+    written = "A 61-year-old bus driver comes to the physician because of pain in his left foot for 3 months."
+    record = builtin("surgery-01").patient.model_copy(update={"chief_complaint": written, "sex": "male"})
+    view = ClinichatPatientView(record, {}, [], [], "Hello, what brings you here?", "en")
+    told = "I am a bus driver and I have come because of pain in my left foot for 3 months."
+    assert reply_by_rule(view).text == told
+
+
 def test_asked_for_the_results_the_patient_tells_all_of_them_and_asks_what_they_mean() -> None:
     reply = heard("Could you give me the results of your tests?", "surgery-01", SAID)
     assert reply.occasion == "results" and reply.text.endswith("?")
@@ -101,6 +109,38 @@ def test_a_question_during_the_diagnosis_is_answered_and_the_steps_go_on() -> No
 def test_a_suspicion_is_the_sentence_that_has_it_and_consolation_is_none(said: str, suspicion: str) -> None:
     reply = heard(said, "surgery-01", Turn(speaker="patient", text="My belly aches.", action="opening"))
     assert (reply.occasion == "suspected_disease", reply.suspected_disease) == (bool(suspicion), suspicion)
+
+
+@pytest.mark.parametrize("case_id", ["surgery-01", "emergency-medicine-03"])  # English, Chinese
+def test_a_fixed_greeting_opens_in_the_doctors_name_and_is_answered_by_the_complaint(case_id: str) -> None:
+    own, fixed = consult(case_id), consult(case_id, greeting="fixed")
+    first, reply, *rest = fixed["dialogue"]
+    assert "AI" in first.text and reply.text == builtin(case_id).patient.chief_complaint
+    assert [turn.text for turn in rest] == [turn.text for turn in own["dialogue"][2:]], "then it goes on as otherwise"
+    assert {call.id.rpartition("/")[2] for call in calls(fixed, "doctor")}.isdisjoint({"turn1"}), "it is no call"
+
+
+def test_a_patient_who_hears_the_last_words_alone_leaves_once_the_tests_of_a_named_disease_are_told() -> None:
+    said = ["Hello, what is it?", "I suspect Zorblax.", "It is harmless.", "We need a test to be sure.", "Goodbye."]
+
+    def answer(request: ChatRequest) -> dict[str, Any]:
+        if request.name == "DoctorTurn":
+            return {"text": next(words for words in said if words not in request.text), "finished": False}
+        _, _, spoken = request.text.rpartition("The physician says:")
+        occasion = "suspected_disease" if said[1] in spoken else "confirmatory_tests" if said[3] in spoken else "other"
+        return {"occasion": occasion, "suspected_disease": "", "text": f"{occasion}: I see."}
+
+    seen = {}
+    for context in ("dialogue", "words"):
+        with FakeServer(answer=answer) as server:
+            spec = f"openai:fake-model@{server.base_url}"
+            models = {"clinichat.doctor": spec, "patient": spec}
+            result = consult("surgery-01", patient_context=context, models=models, max_turns=5)
+            seen[context] = [request.text for request in server.requests if request.name == "ClinichatReply"]
+    assert all(said[1] in text for text in seen["dialogue"][1:])
+    assert [said[1] in text for text in seen["words"]] == [False, True, False, False], "as published"
+    assert all("gall" in text.lower() for text in seen["words"]), "the note is shown every time"
+    assert result["dialogue_ended"] == "patient_ended" and len(seen["words"]) == 4
 
 
 def test_no_doctor_is_shown_what_the_patient_made_of_the_words() -> None:

@@ -16,6 +16,7 @@ from nodes.state.chart import Turn
         ("zh", "患者女，45岁，发现颈部包块2月。", "我发现颈部包块2月。"),
         ("zh", "以腹痛伴发热入院", "是因为腹痛伴发热来的。"),
         ("en", "A 61-year-old man presents with chest pain for 3 days.", "I have come in with chest pain for 3 days."),
+        ("en", "An otherwise healthy 52-year-old man presents with a lump.", "I have come in with a lump."),
         ("en", "The patient was admitted for chest pain.", "I was admitted for chest pain."),
         ("en", "Chest pain for 3 days", "Chest pain for 3 days."),
         ("en", "I saw blood on the patient chair.", "I saw blood on the patient chair."),

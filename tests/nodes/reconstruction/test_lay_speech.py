@@ -112,6 +112,8 @@ SON, MOTHER = Voice("en", "son", "male"), Voice("en", "relative", "female")
         ("present_illness", "The patient comes back to see me today.", SHE, "I come back to see you today."),
         ("present_illness", "She is a 77-year-old female who had seen Dr. X with leg pain.", SHE,
          "I had seen Dr. X with leg pain."),
+        ("present_illness", "A previously healthy 19-year-old student comes to the clinic with a fever.", SHE,
+         "I am a student and I have come with a fever."),
         ("present_illness", "The hip injection helped her briefly with her pain.", SHE,
          "The hip injection helped me with my pain."),
         ("present_illness", "Other symptoms: Tingling; Absent reflexes.", SHE, "I have also had tingling."),

@@ -102,6 +102,19 @@ def test_who_declines_to_ask_has_not_asked(words: str, language: str, asks: bool
     assert all((counted[leaf] > 0) == asks for leaf in ("personal_history", "medication_and_allergies"))
 
 
+@pytest.mark.parametrize(
+    ("leaf", "language", "words"),
+    [
+        ("chief_complaint", "en", "What made you come in today?"),
+        ("cardinal_symptom_characteristics", "en", "Whereabouts is it?"),
+        ("cardinal_symptom_characteristics", "zh", "有什么能让它轻一点，或者更重？"),
+    ],
+)
+def test_a_subject_counts_as_asked_for_in_everyday_words(leaf: str, language: Language, words: str) -> None:
+    asked = Dialogue(id="d", note="x", language=language, messages=[Message(role="assistant", content=words)])
+    assert count_points(asked).counted[leaf] > 0
+
+
 def test_a_request_without_a_question_mark_asks() -> None:
     assert count_points(talk(("Please tell me about your family.", "Well."))).counted["family_history"] == 2
 

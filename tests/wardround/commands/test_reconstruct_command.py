@@ -52,6 +52,21 @@ def test_dialogues_and_the_data_sheet_are_written_and_printed(source: Path, tmp_
     assert not failures(tmp_path / "dialogs.failed.jsonl")
 
 
+def test_what_is_no_note_is_counted_by_file_in_the_output_and_in_the_data_sheet(tmp_path: Path) -> None:
+    case = {"question": "A 40-year-old man comes because of a cough. What is it?", "options": {"A": "Flu"}}
+    for name, more in (("train", 2), ("dev", 1)):
+        other = {"question": "Which enzyme is it?", "answer": "Flu", "options": {"A": "Flu"}}
+        lines = [{**case, "answer": "Flu"}, *[other] * more]
+        (tmp_path / f"{name}.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines), "utf-8")
+    result = run(tmp_path / "train.jsonl", tmp_path / "dev.jsonl", "-o", tmp_path / "d.jsonl")
+    left_out = [
+        "train.jsonl: 2 questions left out: no patient is described",
+        "dev.jsonl: 1 question left out: no patient is described",
+    ]
+    assert all(reason in result.stdout for reason in left_out)
+    assert json.loads((tmp_path / "d.jsonl.sheet.json").read_text("utf-8"))["left_out"] == left_out
+
+
 @pytest.mark.slow
 def test_the_messages_are_what_trainers_read(source: Path, tmp_path: Path) -> None:
     run(source, "-o", tmp_path / "d.jsonl")

@@ -73,6 +73,18 @@ def test_a_ready_file_goes_by_rules_alone_where_no_model_is_named(name: str) -> 
         assert {*run.models.values(), *run.judges.values()} == {OFFLINE}
 
 
+def test_a_row_for_each_interviewer_of_clinichats_table_4_leaves_patient_judges_and_report_as_they_are(
+    tmp_path: Path,
+) -> None:
+    one = ready("clinichat_table_4", {"clinichat.doctor": DOCTOR}).runs
+    grid = f'extends = "clinichat_table_4"\n[grid]\n"models.clinichat.doctor" = ["{DOCTOR}", "{OTHER}"]\n'
+    rows = {**one, **written(tmp_path, grid).runs}
+    assert [model_of("doctor", "clinichat", run.models) for run in rows.values()] == [DOCTOR, DOCTOR, OTHER]
+    for run in rows.values():
+        assert model_of("patient", "clinichat", run.models) == run.judges["default"] == "openai:gpt-4o"
+        assert model_of("doctor", "consultation", run.models) == OFFLINE
+
+
 def test_the_eight_rows_of_medchain_stand_in_its_order_and_each_strategy_decides_every_column() -> None:
     runs = ready("medchain_table_2_models").runs
     single = ["gpt_4o_mini", "claude_3_5_sonnet", "llava", "qwen2", "internvl2"]

@@ -6,11 +6,15 @@ from pathlib import Path
 
 import pytest
 
+from tests.support import runs
 from tests.support.commands import wardround
 from tests.support.recorded_runs import ENGLISH, graded, write_run
 from tests.wardround.rating.test_rating import consulted, mark
+from wardround.config.experiment import Experiment
+from wardround.rating.items import items_of
 from wardround.rating.judges import AS_RUN, JudgedAnswer, Judgements, family, tables_of
 from wardround.rating.marks import FILE, Marks
+from wardround.store.recorded_run import find_runs
 from wardround.tables.table import Table
 
 
@@ -109,6 +113,30 @@ def test_the_command_judges_runs_again_and_reads_what_people_judged(tmp_path: Pa
     assert (of_diagnosis[AS_RUN]["mean_mean"], of_diagnosis["offline"]["mean_mean"]) == (4.0, 1.0)
     assert of_diagnosis["people"]["mean_mean"] == 2.0 and of_diagnosis["offline"]["people_n"] == 2
     assert (tmp_path / "judges.csv").exists() and "Rank correlation with people" in told.stdout
+
+
+@pytest.mark.slow
+def test_interviews_written_from_notes_are_judged_again_item_by_item_and_rated_by_people(tmp_path: Path) -> None:
+    file = tmp_path / "notes.jsonl"
+    texts = ("A 30-year-old man has had a cough for 2 days. Lungs are clear.", "A 9-year-old girl has an itchy rash.")
+    file.write_text(
+        "".join(json.dumps({"id": f"n{at}", "note": text}) + "\n" for at, text in enumerate(texts)), "utf-8"
+    )
+    data = {"notes": str(file)}
+    runs.run(Experiment(graph="reconstruction", suite="clini_eval_paper", data=data), tmp_path / "one")  # type: ignore[arg-type]
+    (recorded,) = find_runs([tmp_path / "one"])
+    (first, _) = items_of([recorded], "clini_eval")
+    assert first.note.text == texts[0] and first.consultations[0].dialogue and first.pictures == []
+    kept = Marks(recorded.path / FILE)
+    for note in ("n0", "n1"):
+        kept.add(mark("a", "examination_consistency", 3, note, "clini_eval"))
+    told = wardround("judges", recorded.path, "--judge", "offline", "--json", tmp_path / "j.json")
+    assert told.exit_code == 0, told.output
+    rows = json.loads((tmp_path / "j.json").read_text("utf-8"))["judges"]
+    of_family = {row["judge"]: row["mean_n"] for row in rows if row["score"] == "Family History"}
+    assert of_family == {AS_RUN: 2, "offline": 2, "panel": 2}
+    (people,) = (row for row in rows if (row["score"], row["judge"]) == ("Medical Exam", "people"))
+    assert people["mean_mean"] == 3.0
 
 
 def test_scores_of_people_from_elsewhere_stand_by_the_names_of_the_scores(tmp_path: Path) -> None:

@@ -130,7 +130,13 @@ def _read(sources: Sequence[Path]) -> list[Dialogue]:
         problems += [*faults, *(Problem(str(source), f"dialogue {one.id}", "", why) for one, why in checked if why)]
         dialogues += read
     refuse_records(problems)
-    return dialogues
+    return _filed(dialogues)
+
+
+def _filed(dialogues: Sequence[Dialogue]) -> list[Dialogue]:
+    """File each dialogue under the department of another one of its note, if it has none, as the role-plays have."""
+    departments = {dialogue.note: dialogue.department for dialogue in dialogues if dialogue.department}
+    return [one.model_copy(update={"department": one.department or departments.get(one.note)}) for one in dialogues]
 
 
 def _read_runs(directory: Path) -> list[Dialogue]:

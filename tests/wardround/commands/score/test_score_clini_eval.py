@@ -69,6 +69,21 @@ def test_by_department_the_good_interviews_stand_above_the_bad(file: Path) -> No
     assert float(rows["Cardiology"][-3]) > float(rows["Neurology"][-3])
 
 
+def test_a_department_that_one_strategy_has_inferred_counts_for_all_dialogues_of_that_note(tmp_path: Path) -> None:
+    recon = interview("en", True, strategy="clini_recon", department="Cardiology")
+    direct = interview("en", False, strategy="direct", department=None)
+    other = interview("zh", False, strategy="direct", department=None)
+    file = dialogue_file(tmp_path / "dialogues.jsonl", direct, recon, other)
+    table = run(file, "--by", "strategy", "--by", "department", "--over", "direct").stdout
+    rows = [line.split("│") for line in table[table.index("Means by") :].splitlines() if line.startswith("│")]
+    assert [[cell.strip() for cell in row[1:4]] for row in rows] == [
+        ["clini_recon", "Cardiology", "1"],
+        ["direct", "(no department)", "1"],
+        ["direct", "Cardiology", "1"],
+    ]
+    assert rows[0][-2].strip().startswith("+"), "its gain is over the other dialogue of the note"
+
+
 def test_a_gain_that_cannot_be_told_is_said(tmp_path: Path) -> None:
     talks = [interview("en", True).model_copy(update={"strategy": name}) for name in ("direct", "clini_recon")]
     result = run(dialogue_file(tmp_path / "dialogues.jsonl", *talks), "--by", "strategy", "--over", "direct")
