@@ -76,9 +76,17 @@ def mentions(sentence: str) -> list[Mention]:
 
 def clauses(sentence: str) -> list[list[Mention]]:
     """Return the content words of each clause of a sentence, as :func:`mentions` does; numbers with polarity too."""
+    return [clause for part in _CLAUSE_END.split(_folded(sentence)) for clause in _Reader(part).read()]
+
+
+def clause_texts(sentence: str) -> list[str]:
+    """Return the text of each clause of a sentence, in the order of :func:`clauses`."""
+    return [text.strip() for part in _CLAUSE_END.split(_folded(sentence)) for text in re.split(_MARKS["comma"], part)]
+
+
+def _folded(sentence: str) -> str:
     text = _PREFIX_NON.sub("non", _POSSESSIVE.sub("", unicodedata.normalize("NFKC", sentence).replace("’", "'")))
-    text = re.sub(r"\s+", " ", text)
-    return [clause for part in _CLAUSE_END.split(text) for clause in _Reader(part).read()]
+    return re.sub(r"\s+", " ", text)
 
 
 class _Reader:

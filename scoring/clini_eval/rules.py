@@ -16,8 +16,9 @@ from cases.text.note_sections import read_sections
 from cases.text.sentences import sentences
 from cases.text.words import has_chinese, rules_of, stem
 from cases.vocabulary import Language, normalise
+from scoring.clini_eval.declined import declines
 from scoring.clini_eval.points import LEAVES, Points, clini_eval_file
-from scoring.metrics.claims import entailed
+from scoring.metrics.claims import entailed, told
 from scoring.metrics.samples import share
 from scoring.metrics.text_overlap import levenshtein_ratio, words
 
@@ -90,13 +91,13 @@ def _turn(text: str, language: Language, before: str, after: str) -> Turn:
 
 
 def _not_declined(sentence: str, language: Language) -> str:
-    """Return what a sentence asks: if it declines to ask something, the question behind that, or nothing."""
-    declined = [*_word("refuses", language).finditer(sentence)]
-    if not declined:
+    """Return what a sentence asks: if it declines to ask something, the question after that, or nothing."""
+    first, *others = map(str.strip, _word("instead", language).split(sentence))
+    if not (declines(sentence) or (others and declines(first))):
         return sentence
-    _, *others = map(str.strip, _word("instead", language).split(sentence[declined[-1].end() :]))
     asks, may_one = _word("part_asks", language), _word("may_one", language)
-    return ", ".join(others) if others and asks.search(others[-1]) and not may_one.search(others[-1]) else ""
+    asking = others and asks.search(others[-1]) and not may_one.search(others[-1])
+    return ", ".join(part for part in others if not declines(part)) if asking else ""
 
 
 def count_points(dialogue: Dialogue) -> CountedPoints:
@@ -229,7 +230,7 @@ def _findings_told(interview: Interview) -> float | str:
     results = _word("results", interview.language)
     texts = [turn.text for turn in interview.turns]
     texts += [turn.after for turn in interview.turns if any(map(results.search, turn.questions))]
-    known = entailed(findings, "\n".join(texts))
+    known = (told if interview.language == "zh" else entailed)(findings, "\n".join(texts))
     return sum(known) / len(known) if known else "the rules recognise no examination in the note"
 
 

@@ -3,20 +3,27 @@
 import re
 from collections.abc import Collection, Iterable, Sequence, Set
 from functools import cache, lru_cache
-from itertools import chain, pairwise
-from typing import Self
+from itertools import pairwise
+from typing import NamedTuple, Self
 
+import numpy as np
+from numpy.typing import NDArray
 from pydantic import Field
 
 from cases.strict import Strict
 from cases.text.numbers import in_digits
-from cases.text.statements import Mention, clauses, statements
-from cases.text.words import stem
+from cases.text.statements import Mention, clause_texts, clauses, statements
+from cases.text.words import has_chinese, stem
 from cases.vocabulary import EXAMINATION_ITEMS, normalise, word_list
-from scoring.metrics.samples import mean, share
+from retrieval import MULTILINGUAL_MODEL, embed
+from scoring.metrics.samples import mean
 
 MAX_CLAIMS = 30
 ENTAILED_FROM = 0.8  # share of a claim's words that a report must state if none is a known finding
+SAME_MEANING = 0.55  # cosine similarity of two clauses
+MEANT = 0.75  # how much of a word is stated by a clause of the same meaning, since opposites are similar too
+MOST = 0.7  # share of a claim that is most of it
+_DECIMALS = 3
 HALF = 0.5  # share of the other words if one is
 _GROUPS = ("plain", "findings", "places", "degrees")
 _OPPOSITE = {"larg": "small", "small": "larg"}
@@ -25,6 +32,7 @@ _CLAUSE = re.compile(
     "|伴(?!随)|(?=[无未])",
     re.IGNORECASE,
 )
+_WITH = re.compile(r"\bwith\b|\b(?=without\b)|伴(?!随)", re.IGNORECASE)
 _COMMA = re.compile("[,，、；;]")
 _NORMAL, _ROOT = "normal", 5  # letters shared by forms of one English word
 _LABEL = re.compile(f"^(?:{'|'.join(re.escape(name) for term in EXAMINATION_ITEMS.terms for name in term.names)})[:：]")
@@ -140,18 +148,67 @@ def _is_stated(mention: Mention, told: Collection[Mention], denied: Collection[M
 def stated_share(report: str, reference: str, beside: str = "") -> float:
     """Return how much of a reference a report states: the share of its content words, in [0, 1]; 0 if it has none.
 
-    Each word counts once, with polarity and side, and synonyms as one, as in :func:`entailed`; numbers count too. A
-    clause that states the opposite of the truth, which is the reference and the further texts in ``beside``, states
-    nothing: "the lungs are not clear" does not speak of the lungs. A word that the report both asserts and denies is
-    not stated, unless the truth does so too.
+    Each word counts once, with polarity and side, and synonyms as one, as in :func:`entailed`; numbers count too. If at
+    most half of the words of a Chinese clause are stated, but a clause of the report means the same (`SAME_MEANING`),
+    with its polarity, side and numbers, each of them counts `MEANT`; in English, opposites are as much alike as
+    paraphrases, and nothing is gained. A clause that states the opposite of the truth, which is the reference and the
+    further texts in ``beside``, states nothing: "the lungs are not clear" does not speak of the lungs. A word that the
+    report both asserts and denies is not stated, unless the truth does so too.
     """
     read = [clause for sentence in statements(report) for clause in _content(sentence)]
     true = dict.fromkeys(each for text in (reference, beside) for each in _told(text))
-    opposed = {each for each in dict.fromkeys(chain(*read)) if _is_opposite(each, true)}
-    kept = (clause for clause in read if opposed.isdisjoint(clause) or _is_true_denial(clause, opposed, true))
-    found = dict.fromkeys(each.plain for clause in kept for each in clause)
+    opposed = {each for clause in read for each in clause.mentions if _is_opposite(each, true)}
+    kept = [
+        clause
+        for clause in read
+        if opposed.isdisjoint(clause.mentions) or _is_true_denial(clause.mentions, opposed, true)
+    ]
+    found = dict.fromkeys(each.plain for clause in kept for each in clause.mentions)
     denied = dict.fromkeys(each for each in opposed if not each.exact)
-    return share(_is_stated(mention, found, denied) for mention in dict.fromkeys(stated(reference)))
+    states: dict[Mention, float] = {}
+    for clause in (clause for sentence in statements(reference) for clause in _content(sentence)):
+        flags = {each.plain: _is_stated(each.plain, found, denied) for each in clause.mentions}
+        is_meant = sum(flags.values()) <= HALF * len(flags) and _is_meant(clause, kept)
+        for each, flag in flags.items():
+            meant = MEANT if is_meant and not _agreeing(each, denied) else 0.0
+            states[each] = max(states.get(each, 0.0), float(flag), meant)
+    return mean(list(states.values())) or 0.0
+
+
+def told(claims: Iterable[str], report: str) -> list[bool]:
+    """Whether a report states most of each claim (`MOST` of :func:`stated_share`), and all its numbers."""
+    numbers = {each.word for each in stated(report) if each.exact}
+    return [
+        {each.word for each in stated(claim) if each.exact} <= numbers and stated_share(report, claim) >= MOST
+        for claim in claims
+    ]
+
+
+def _is_meant(clause: "_Clause", others: Sequence["_Clause"]) -> bool:
+    """Whether a clause is Chinese and one of the others means the same, with the same polarity, side and numbers."""
+    others = [other for other in others if _agrees(clause.mentions, other.mentions)]
+    if not (others and has_chinese(clause.text)):
+        return False
+    similarities = embed([other.text for other in others], MULTILINGUAL_MODEL) @ _meaning(clause.text)
+    return round(float(similarities.max()), _DECIMALS) >= SAME_MEANING
+
+
+def _agrees(one: Collection[Mention], other: Collection[Mention]) -> bool:
+    """Whether what must match of two clauses does: whether anything is denied, the numbers and the sides."""
+    numbers = [{each.word for each in clause if each.exact} for clause in (one, other)]
+    sides = [{side for each in clause for side in each.sides} for clause in (one, other)]
+    return (
+        bool(one and other)
+        and any(each.negated for each in one) == any(each.negated for each in other)
+        and numbers[0] <= numbers[1]
+        and (not all(sides) or sides[0] <= sides[1])
+    )
+
+
+@lru_cache(maxsize=4096)
+def _meaning(text: str) -> NDArray[np.float32]:
+    meaning: NDArray[np.float32] = embed([text], MULTILINGUAL_MODEL)[0]
+    return meaning
 
 
 def _is_opposite(mention: Mention, true: Collection[Mention]) -> bool:
@@ -178,13 +235,40 @@ def stated(text: str) -> list[Mention]:
 
 
 def _told(text: str) -> list[Mention]:
-    return [each for sentence in statements(text) for clause in _content(sentence) for each in clause]
+    return [each for sentence in statements(text) for clause in _content(sentence) for each in clause.mentions]
+
+
+class _Clause(NamedTuple):
+    """A clause as it is written, and its content words."""
+
+    text: str
+    mentions: list[Mention]
 
 
 @lru_cache(maxsize=4096)
-def _content(sentence: str) -> list[list[Mention]]:
-    read = _clauses(in_digits(sentence))
-    return [[mention for mention in clause if mention.word not in _without_content()] for clause in read]
+def _content(sentence: str) -> list[_Clause]:
+    """Return the clauses of a sentence; what is with or without something else is a clause of its own.
+
+    It is not if a denial reaches across ("no mass with calcification").
+    """
+    sentence = in_digits(sentence)
+    parts = _WITH.split(sentence)
+    if _polarities(parts) != _polarities([sentence]):
+        parts = [sentence]
+    read: list[_Clause] = []
+    sides: frozenset[str] = frozenset()
+    for part in parts:
+        spoken, texts = _clauses(part), clause_texts(part)
+        for place, clause in enumerate(spoken):
+            words = [each if each.sides else each._replace(sides=sides) for each in clause]
+            sides = next((each.sides for each in reversed(words) if each.sides), sides)
+            kept = [each for each in words if each.word not in _without_content()]
+            read.append(_Clause(texts[place] if len(texts) == len(spoken) else part, kept))
+    return read
+
+
+def _polarities(parts: Iterable[str]) -> list[tuple[str, bool]]:
+    return [(each.word, each.negated) for part in parts for clause in _clauses(part) for each in clause]
 
 
 @cache

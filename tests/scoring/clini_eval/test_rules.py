@@ -81,7 +81,6 @@ def test_what_the_patient_says_is_not_the_physicians_question() -> None:
         ("I can't hear you: do you smoke or take medicines?", "en", True),
         ("Never mind your work, but do you smoke, and which medicines do you take?", "en", True),
         ("You need not tell me all, do you smoke or take medicines?", "en", True),
-        ("You don't need to go out to smoke after your medicines?", "en", True),
         ("抽烟和用药就不用说了吧？", "zh", False),
         ("我不问您抽不抽烟，用什么药，您看可以吗？", "zh", False),
         ("先不谈工作，您抽烟吗，用什么药？", "zh", True),
@@ -95,6 +94,12 @@ def test_what_the_patient_says_is_not_the_physicians_question() -> None:
         ("请分别说说抽烟和用药的情况？", "zh", True),
         ("您跳过早餐、抽烟、用药吗？", "zh", True),
         ("家人不关心您抽烟和用药吗？", "zh", True),
+        ("Let's give your smoking and your medicines a miss, okay?", "en", False),
+        ("What you smoke or which medicines you take is of no consequence to me, is it?", "en", False),
+        ("It may not matter, but do you smoke or take medicines?", "en", True),
+        ("烟和药咱们都免谈，行吧？", "zh", False),
+        ("抽不抽烟、用什么药，我听了也没用，是吧？", "zh", False),
+        ("您就当闲聊，抽烟吗，用药吗？", "zh", True),
     ],
 )
 def test_who_declines_to_ask_has_not_asked(words: str, language: str, asks: bool) -> None:

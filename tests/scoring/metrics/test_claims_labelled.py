@@ -104,3 +104,33 @@ def test_what_is_denied_of_a_place_is_the_denial_of_the_truth(said: str, denied:
 def test_a_normal_size_does_not_deny_what_follows() -> None:
     assert stated_share("The kidney has a cyst.", "The kidney is of normal size with a cyst.") >= 0.6
     assert not any(entailed(["右侧肾上腺未见结节"], "左侧肾上腺未见结节。右侧肾上腺见结节。"))
+
+
+@pytest.mark.parametrize(
+    ("said", "reference"),
+    [
+        ("Fever without chills.", "Fever with chills."),
+        ("The left breast has a lump with a retracted skin.", "The left breast has a lump without a retracted skin."),
+        ("腹痛，不伴呕吐。", "腹痛伴呕吐。"),
+    ],
+)
+def test_of_what_is_with_or_without_something_else_one_half_may_be_stated(said: str, reference: str) -> None:
+    assert 0.3 <= stated_share(said, reference) <= 0.7
+
+
+@pytest.mark.parametrize("said", ["No mass with calcification.", "A mass with calcification is not seen."])
+def test_a_denial_reaches_across_what_is_with_something_else(said: str) -> None:
+    assert stated_share(said, "A mass with calcification.") == 0
+
+
+@pytest.mark.parametrize(
+    ("said", "reference", "opposite"),
+    [
+        ("吃完就吐。", "餐后呕吐。", "餐后无呕吐。"),
+        ("石头随尿排出来了。", "结石已排出。", "结石未排出。"),
+        ("吃奶有力。", "吃奶好。", "拒奶。"),
+    ],
+)
+def test_a_chinese_clause_is_stated_by_one_of_the_same_meaning(said: str, reference: str, opposite: str) -> None:
+    assert stated_share(reference, reference) == 1 > stated_share(said, reference) >= 0.7
+    assert stated_share(opposite, reference) < 0.7

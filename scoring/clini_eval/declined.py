@@ -1,0 +1,57 @@
+"""Whether a physician declines to ask in a sentence, as in "We can leave the matter of your medicines alone, yes?".
+
+A linear classifier of the sentence's multilingual embedding, so that new wordings are understood, and of its words. It
+was trained on `declined.toml` and on other questions (`wardround.training.declined`).
+"""
+
+import re
+import zlib
+from collections.abc import Sequence
+from functools import cache, lru_cache
+from importlib.resources import files
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cases.text.words import HAN
+from cases.vocabulary import Language, data_file, normalise
+from retrieval import MULTILINGUAL_MODEL, embed
+from retrieval.embedding import unit_rows
+
+WEIGHTS = Path(str(files("scoring.clini_eval") / "declined.npz"))
+_BUCKETS = 4096  # hash buckets for words and pairs of words; in Chinese, for characters
+_TOKEN = re.compile(f"[a-z]+(?:'[a-z]+)?|[{HAN}]")
+_DECIMALS = 3
+
+
+def sentences_to_learn(name: str, language: Language) -> list[str]:
+    """Return the training sentences that are called ``declines`` or ``asks``."""
+    text: str = data_file("scoring.clini_eval", "declined")[name][language]
+    return text.splitlines()
+
+
+@lru_cache(maxsize=4096)
+def declines(sentence: str) -> bool:
+    """Whether the sentence more probably declines to ask than asks."""
+    score = float(features([sentence])[0] @ _weights()[:-1] + _weights()[-1])
+    return round(score, _DECIMALS) > 0
+
+
+def features(texts: Sequence[str]) -> NDArray[np.float32]:
+    """Return the features of sentences: their embeddings, and unit vectors of their words (n, d)."""
+    grams = np.zeros((len(texts), _BUCKETS), np.float32)
+    for row, text in zip(grams, texts, strict=True):
+        tokens = _TOKEN.findall(normalise(text))
+        row[[zlib.crc32(gram.encode()) % _BUCKETS for gram in (*tokens, *map(" ".join, pairwise(tokens)))]] = 1
+    rows: NDArray[np.float32] = np.hstack([embed(texts, MULTILINGUAL_MODEL), unit_rows(grams)])
+    return rows
+
+
+@cache
+def _weights() -> NDArray[np.float32]:
+    """Return the weights, the bias last (d + 1,)."""
+    with np.load(WEIGHTS, allow_pickle=False) as stored:
+        weights: NDArray[np.float32] = stored["declines"][:, 0].astype(np.float32)
+    return weights
