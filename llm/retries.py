@@ -12,7 +12,7 @@ from contextlib import closing
 from email.utils import parsedate_to_datetime
 from urllib.parse import urlsplit
 
-from tenacity import AsyncRetrying, RetryCallState, retry_if_exception, wait_exponential
+from tenacity import AsyncRetrying, RetryCallState, retry_if_exception
 
 from cases.vocabulary import patterns
 from llm.masking import masked
@@ -61,6 +61,7 @@ class Patience:
 
     def __init__(self, attempts: int) -> None:
         self.sent = self.input_tokens = self.output_tokens = 0  # of all requests, failed ones included
+        self._failed = 0  # without those that a server's absence failed
         self._times_out = 0
         self._failures_left = attempts
         self._refusals_left = attempts * BUSY_PER_ATTEMPT
@@ -76,8 +77,10 @@ class Patience:
         A refused form is not a failure: the next form is tried.
         """
         if passing or is_too_many(error):
+            self._failed += 1
             self._refusals_left -= 1
         elif is_transient(error):
+            self._failed += 1
             self._failures_left -= self.patient if is_time_out(error) else 1
             self._times_out += is_time_out(error)
 
@@ -86,6 +89,16 @@ class Patience:
         """The factor on the next request's time-out."""
         return max(1, min(self._times_out + 1, self._failures_left))
 
+    def wait(self, state: RetryCallState) -> float:
+        """Return the seconds until the next request (tenacity's ``wait``): as asked, or exponential with jitter."""
+        error = state.outcome.exception() if state.outcome else None
+        if isinstance(error, ServerAwayError) or (error and status_of(error) == 400):
+            return 0.0  # the throttle makes the pauses; an answer that was filtered needs none
+        if (asked := retry_after(error)) is not None:
+            return asked
+        own = _FIRST_WAIT * 2.0 ** min(self._failed - 1, 10)  # not by the attempts: an outage takes dozens of them
+        return min(own, _LONGEST_OWN_WAIT) * random.uniform(0.75, 1.25)
+
     def is_used_up(self, state: RetryCallState) -> bool:
         """Whether to give up (tenacity's ``stop``)."""
         return self._failures_left <= 0 or self._refusals_left <= 0
@@ -93,7 +106,9 @@ class Patience:
 
 def retrying(patience: Patience) -> AsyncRetrying:
     """Return tenacity's loop over the requests for one answer in one form."""
-    return AsyncRetrying(retry=retry_if_exception(is_transient), stop=patience.is_used_up, wait=wait, reraise=True)
+    return AsyncRetrying(
+        retry=retry_if_exception(is_transient), stop=patience.is_used_up, wait=patience.wait, reraise=True
+    )
 
 
 def is_transient(error: BaseException) -> bool:
@@ -218,16 +233,6 @@ def _rate(error: BaseException) -> tuple[int, int] | None:
         return None
     limit, requested = (int(number.replace(",", "")) for number in said.groups())
     return limit, requested
-
-
-def wait(state: RetryCallState) -> float:
-    """Return the seconds until the next attempt: as the server asked, or exponential with jitter."""
-    error = state.outcome.exception() if state.outcome else None
-    if isinstance(error, ServerAwayError) or (error and status_of(error) == 400):
-        return 0.0  # the throttle makes the pauses; an answer that was filtered needs none
-    if (asked := retry_after(error)) is not None:
-        return asked
-    return wait_exponential(_FIRST_WAIT, _LONGEST_OWN_WAIT)(state) * random.uniform(0.75, 1.25)
 
 
 def retry_after(error: BaseException | None) -> float | None:

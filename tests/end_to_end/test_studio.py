@@ -5,6 +5,7 @@ import json
 import os
 import signal
 import socket
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -142,12 +143,15 @@ def test_runs_of_several_threads_are_played_side_by_side(client: Any, model: Fak
     said = {"case_id": "surgery-03", "words": "Where does it hurt?"}
     context = {"models": {"response_generator": "lively"}}
     threads = [str(client.threads.create()["thread_id"]) for _ in range(2)]
-    model.latency, model.max_in_flight = 3.0, 0
+    model.hold_answers(0)
     begun = [client.runs.create(one, "patient_medpmc", input=said, context=context) for one in threads]
+    deadline = time.monotonic() + 60
+    while model.in_flight < 2:
+        assert time.monotonic() < deadline, "the second run waits for the first"
+        time.sleep(0.01)
+    model.release()
     for one, run in zip(threads, begun, strict=True):
         client.runs.join(one, run["run_id"])
-    model.latency = 0.0
-    assert model.max_in_flight == 2
 
 
 def test_a_patient_by_itself_keeps_the_dialogue_of_its_thread(client: Any, thread: str) -> None:

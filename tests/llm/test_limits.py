@@ -91,14 +91,15 @@ async def test_a_call_under_way_is_cut_off_when_the_time_is_over() -> None:
     assert record.attempts == 1 and (record.error or "").startswith("case_seconds_limit")
 
 
-@pytest.mark.slow
 async def test_a_call_that_waits_for_a_slot_is_cut_off_too_and_sends_nothing() -> None:
-    with FakeServer(latency=1.5) as server:
+    with FakeServer() as server:
+        server.hold_answers(0)
         asked = asyncio.create_task(put(served(server, max_connections=1)))
         while not server.requests:  # noqa: ASYNC110 - they are added by another thread
             await asyncio.sleep(0.01)
         with metering(Meter("case", roles={"examinee": Limits(seconds=0.2)})):
             _, record = await fail(served(server, max_connections=1), LimitError)
+        server.release()
         await asked
     assert record.attempts == 0 and len(server.requests) == 1
 

@@ -242,6 +242,16 @@ async def test_a_proxy_without_its_server_is_waited_for_too(status: int, said: s
     assert call.attempts == 6
 
 
+async def test_a_fault_after_an_outage_is_waited_for_as_a_first_one() -> None:
+    """And not as if each look whether the server was back had been a fault of the question."""
+    with FakeServer(faults=[None, *["503"] * 12, "500"]) as server:
+        for _ in range(2):
+            await put(served(server))
+    fault, after = server.requests[-2:]
+    assert (fault.status, after.status) == (500, 200)
+    assert after.time_in - (fault.time_out or 0.0) < 8
+
+
 async def test_a_tunnel_that_stays_open_without_its_server_is_waited_for_too() -> None:
     """As `ssh -L` does: the local port goes on taking connections, and closes each at once."""
     closed = asyncio.Event()

@@ -1,15 +1,16 @@
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
 from llm import retries
-from llm.retries import brief, is_loading, is_transient, refusal, retry_after, wait, words_of
+from llm.retries import Patience, brief, is_loading, is_transient, refusal, retry_after, words_of
 
 
 def test_no_wait_is_longer_than_allowed_whatever_the_attempt() -> None:
-    for attempt in (1, 2, 10, 100, 5000):
-        state: Any = type("State", (), {"outcome": None, "attempt_number": attempt})
-        assert 0 < wait(state) <= 1.25 * retries._LONGEST_OWN_WAIT
+    patience, state = Patience(5000), cast(Any, type("State", (), {"outcome": None}))
+    for _ in range(5000):
+        patience.failed(ConnectionError())
+        assert 0 < patience.wait(state) <= 1.25 * retries._LONGEST_OWN_WAIT
 
 
 @pytest.mark.parametrize("text", ["Fri, 20 Nov 2020 16:00:00 GMT", "soon", ""])
@@ -17,8 +18,8 @@ def test_a_retry_after_that_is_no_time_to_come_falls_back_to_our_own_wait(text: 
     response = type("Response", (), {"headers": {"retry-after": text}})
     error = type("Busy", (Exception,), {"response": response})()
     outcome = type("Outcome", (), {"exception": lambda self: error})()
-    state: Any = type("State", (), {"outcome": outcome, "attempt_number": 1})
-    assert 0 < wait(state) < 1
+    state: Any = type("State", (), {"outcome": outcome})
+    assert 0 < Patience(9).wait(state) < 1
 
 
 def test_a_form_that_is_not_implemented_is_not_asked_for_again_and_again() -> None:

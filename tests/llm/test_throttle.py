@@ -225,14 +225,15 @@ async def test_a_slot_that_is_given_in_the_moment_of_cancelling_is_not_lost() ->
     assert await asyncio.wait_for(one(), 1) == "in"
 
 
-@pytest.mark.slow
 async def test_the_snapshot_tells_what_is_allowed_under_way_and_waiting() -> None:
-    with FakeServer(latency=0.5) as server:
+    with FakeServer() as server:
+        server.hold_answers(0)
         name = f"openai@{server.base_url}"
         asked = asyncio.create_task(_several(served(server, max_connections=2), 5))
         while len(server.requests) < 2:  # noqa: ASYNC110 - they are added by another thread
             await asyncio.sleep(0.01)
         assert throttles()[name] == Snapshot(allowance=2, in_flight=2, waiting=3)
+        server.release()
         await asked
         assert throttles()[name] == Snapshot(allowance=2, in_flight=0, waiting=0)
 

@@ -24,6 +24,14 @@ def test_diagnoses_between_which_there_is_nothing_to_choose_are_graded_without_s
     assert _printed(program) == "False\n"
 
 
+def test_the_writer_of_a_run_on_ray_starts_without_the_program() -> None:
+    program = (
+        "import sys; from wardround.run.engines.writer import Writer;"
+        "print({'cases', 'graphs', 'langgraph', 'llm', 'pydantic', 'scoring'} & {*sys.modules})"
+    )
+    assert _printed(program) == "set()\n"
+
+
 @pytest.mark.slow
 def test_nothing_is_searched_for_garbage_while_graphs_are_imported() -> None:
     # Searching the path allocates too.

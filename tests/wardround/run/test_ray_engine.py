@@ -124,7 +124,7 @@ def wait_for(moment: Callable[[], bool]) -> None:
     deadline = time.monotonic() + SECONDS
     while not moment():
         assert time.monotonic() < deadline
-        time.sleep(0.005)
+        time.sleep(0.02)
 
 
 def command(server: FakeServer, out: Path, *more: object) -> list[str]:
@@ -276,7 +276,8 @@ def test_a_worker_that_cannot_import_what_it_needs_is_an_error_before_anything_i
         "import jinja2\n"
     )
     with FakeServer() as server:
-        ended = to_its_end(command(server, tmp_path / "out"), {**os.environ, "PYTHONPATH": str(broken)})
+        alone = command(server, tmp_path / "out", "--concurrency=1")
+        ended = to_its_end(alone, {**os.environ, "PYTHONPATH": str(broken)})
     assert ended.returncode == 2
     assert "Traceback" not in ended.stderr
     said = ended.stderr.strip().splitlines()[-1]

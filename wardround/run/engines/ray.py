@@ -10,12 +10,14 @@ from contextlib import asynccontextmanager, contextmanager, nullcontext, suppres
 from typing import Any
 
 from llm.egress import is_closed
+from llm.limits import Limits
 from nodes.context import Context
 from wardround.config.experiment import ConfigurationError, Experiment
 from wardround.config.selection import Held
 from wardround.run.checkpoints import forget_thread, forget_threads, serializer
 from wardround.run.engines.work import Finish, RunCases, work_through
-from wardround.run.engines.worker import Worker, Writer, environment
+from wardround.run.engines.worker import Worker, environment
+from wardround.run.engines.writer import Writer
 from wardround.run.one_case import Attempt, Outcome, failure, result_of, thread_of
 from wardround.run.postgres import open_postgres
 from wardround.store.durable_lines import RunStoppedError
@@ -110,7 +112,9 @@ class _Crew:
 
     async def run(self, directory: RunDirectory, run: str, left: Sequence[Attempt], finish: Finish) -> None:
         """Run what is left of the experiment; results are recorded as they arrive."""
-        await _check_written(self.writer.open.remote(directory.traces.resolve(), self.experiment.limits.run))
+        limits = self.experiment.limits.run
+        opened = self.writer.open.remote(directory.traces.resolve(), None if limits == Limits() else limits)
+        await _check_written(opened)
         url = self.experiment.run.checkpoints
         async with open_postgres(url, serializer()) if url else nullcontext() as checkpointer:
             if checkpointer is not None:

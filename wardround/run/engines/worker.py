@@ -1,4 +1,4 @@
-"""The actors of a run on Ray: workers that each run several cases on one event loop, and the writer that they share."""
+"""The workers of a run on Ray: actors that each run several cases on one event loop."""
 
 import asyncio
 import tempfile
@@ -10,10 +10,9 @@ from pathlib import Path
 from typing import Any, Self
 
 import jinja2  # noqa: F401  imported here so that a missing package shows at once
-from filelock import FileLock
 from langgraph.checkpoint.memory import InMemorySaver
 
-from llm.limits import Limits, Meter, Spent
+from llm.limits import Limits, Meter
 from nodes.context import Context
 from prompts import add_prompts
 from retrieval import open_memory
@@ -26,7 +25,6 @@ from wardround.run.postgres import open_postgres
 from wardround.run.tasks import TASKS
 from wardround.store.manifest import prompt_hashes
 from wardround.store.provenance import versions
-from wardround.store.traces import run_meter
 
 _PACKAGES = ("wardround", "langgraph", "langchain-core", "pydantic")
 _PAUSE = 0.2  # seconds between two looks at a trace file
@@ -176,53 +174,6 @@ async def _repeat(do: Callable[[], Awaitable[None]]) -> None:
     while True:
         await asyncio.sleep(_PAUSE)
         await do()
-
-
-_SECONDS = 60  # to wait for the writer of a killed driver to end
-
-
-class Writer:
-    """A Ray actor beside the driver. Workers write nothing into the run directory; they send it here.
-
-    It locks the trace files, so that no two processes write them, not even while the workers of a killed driver are
-    still being stopped.
-    """
-
-    def __init__(self) -> None:
-        self._holders: dict[str, str] = {}
-
-    def open(self, traces: Path, limits: Limits) -> None:
-        """Lock the trace files, and start the run's meter from what the traces show."""
-        self._traces = traces
-        self._lock = FileLock(str(traces / ".lock"))
-        self._lock.acquire(timeout=_SECONDS)
-        self._meter = run_meter(limits, traces)
-
-    def begin(self, name: str, ticket: str) -> bytes:
-        """Assign a case to a worker and return its trace so far; earlier tickets for the case become invalid."""
-        self._holders[name] = ticket
-        file = self._traces / name
-        text = file.read_bytes() if file.exists() else b""
-        return text[: text.rfind(b"\n") + 1]
-
-    def append(self, name: str, ticket: str, lines: bytes) -> None:
-        """Append whole lines to the trace of a case."""
-        if self._holders.get(name) != ticket:
-            raise PermissionError(f"{name}: another worker has taken over this case")
-        with (self._traces / name).open("ab") as out:
-            out.write(lines)
-
-    def spent(self) -> Spent:
-        """Return what the run has used."""
-        return self._meter.spent
-
-    def count_call(self, role: str) -> None:
-        """Count a question that a worker is about to ask."""
-        self._meter.count_call(role)
-
-    def add(self, role: str, tokens: int, cost: float, seconds: float) -> None:
-        """Add what an answer used."""
-        self._meter.add(role, tokens, cost, seconds)
 
 
 class SharedMeter(Meter):
