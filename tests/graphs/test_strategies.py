@@ -181,7 +181,7 @@ def test_an_expert_who_is_recruited_again_is_asked_once() -> None:
     field = {"domain": "Surgery", "focus": "The lump"}
     panel = [{"domain": "Oncology", "focus": ""}, field, {**field, "domain": "surgery"}, {**field, "focus": "The skin"}]
     with FakeServer(
-        answer=lambda request: {"experts": panel[1:] if "these answers" in request.text else panel}
+        answer=lambda request: {"experts": panel[1:] if "possible answers" in request.text else panel}
     ) as server:
         result = run("medagents", models={"recruiter": f"openai:any@{server.base_url}"})
     analysts = [call.id for call in calls(result, "expert") if "/analysis" in call.id]
@@ -470,7 +470,12 @@ def test_those_who_weigh_the_options_read_the_analyses_of_the_question_and_all_v
         f"vote{seat}" for seat in range(1, 6)
     }
     _, for_options = calls(result, "recruiter")
-    assert "Radiation Therapy" in words(for_options).partition("What can be answered")[2]
+    assert words(for_options).count("Radiation Therapy") == 1, "the closed list is shown once"
+
+
+def test_what_a_report_proposes_is_named_before_the_vote() -> None:
+    (first, *_) = calls(run("medagents", "treatment"), "expert", place="round0")
+    assert "\nProposed: " in words(first).partition("The report:")[2]
 
 
 def test_where_no_list_is_closed_what_the_analyses_propose_is_weighed(monkeypatch: pytest.MonkeyPatch) -> None:
