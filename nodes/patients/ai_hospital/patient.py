@@ -93,7 +93,7 @@ patient = Role(
 )
 
 
-# Its form has no addressee: a model of 1.5 billion parameters named the examiner again in 141 of 141 cases.
+# Its form has no addressee: a model of 1.5 billion parameters named the examiner again, 141 times of 141.
 messenger: Role[Any] = patient.at(
     patient.stage, WordsToDoctor, speech=Speech.of_text(WordsToDoctor, lambda view: view.question)
 )
