@@ -146,7 +146,9 @@ async def _answer(
         last_shown = reply.text
         shown = without_loops(last_shown, cut=reply.cut)[:_SHOWN] or "{}"
         told = repair(wrong)
-        question = replace(question, remarks=question.remarks | repetition.remarks_in(told, shown))
+        # What is said of an answer's fields may be the answer, unless the role only speaks.
+        general = told if question.directions or isinstance(wrong, LoopError | EchoError) else repair(ValueError())
+        question = replace(question, remarks=question.remarks | repetition.remarks_in(general, shown))
         messages = [*messages, AIMessage(shown), HumanMessage(told)]
     if accepted is not None:
         return accepted
@@ -191,8 +193,7 @@ def _read(question: Question[Answer], reply: Reply, taken: Taken, *, strictly: b
         raise LoopError("it says the same over and over, and was cut off; say everything once, in a few sentences")
     if repetition.echoes(text, question.schema):
         raise EchoError("it repeats the description of a field instead of filling it in")
-    # Of roles that only speak: another's answer may be what the repair names.
-    if question.directions and repetition.says_remarks(text, question.remarks):
+    if repetition.says_remarks(text, question.remarks):
         raise EchoError(_DIRECTED)
     text = repetition.without_fences(text)
     unnamed = repetition.without_names(text, question.names, question.schema)

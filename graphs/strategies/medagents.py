@@ -30,8 +30,10 @@ def each_weighing_expert(state: PanelState) -> list[Send]:
     return [send("weigh_options", state, expert=expert, seat=seat) for seat, expert in weighing]
 
 
-def each_voter(state: PanelState) -> list[Send]:
-    """Send the report to all experts for a vote, in parallel."""
+def each_voter(state: PanelState) -> list[Send] | str:
+    """Send the report to all experts for a vote, in parallel; a report left as it was is not put to another."""
+    if state.get("ended"):
+        return "nothing revised"
     panel = enumerate([*state["experts"], *state["weighing"]], start=1)
     return [send("vote", state, expert=expert, seat=seat) for seat, expert in panel]
 
@@ -61,7 +63,9 @@ def build_medagents(stage: Stage) -> StateGraph[PanelState, Context, StageInput,
     builder.add_edge("analyse", "recruit_for_options")
     builder.add_conditional_edges("recruit_for_options", each_weighing_expert, {"each expert": "weigh_options"})
     builder.add_edge("weigh_options", "synthesise")
-    builder.add_conditional_edges("synthesise", each_voter, {"each expert": "vote"})
+    builder.add_conditional_edges(
+        "synthesise", each_voter, {"each expert": "vote", "nothing revised": "decide_by_reports"}
+    )
     builder.add_edge("vote", "count_votes")
     builder.add_conditional_edges(
         "count_votes",

@@ -135,8 +135,9 @@ class Referral(Strict):
 class Verdict(Strict):
     """Whether the decision can be built on, and if not, why."""
 
-    accepted: bool
+    # The reason comes first: a small model that had to say `accepted` first refused 624 of 632 decisions.
     reason: str = Field(description="Required if not accepted: what is wrong, and what would correct it.")
+    accepted: bool
 
     @model_validator(mode="wrap")
     @classmethod

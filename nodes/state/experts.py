@@ -13,7 +13,7 @@ from nodes.state.decisions import in_words
 from nodes.state.reducers import union_by
 from nodes.state.stage import StageState
 from nodes.workflow.stages import Stage
-from prompts import load_prompt
+from prompts import load_prompt, load_words, mark
 
 MOST_EXPERTS = 5  # MedAgents' experts for the question, and MDAgents' group
 MOST_WEIGHING = 2  # MedAgents' experts for the options
@@ -60,6 +60,11 @@ class Conclusion(Strict):
         """Return the proposal as a prompt shows it."""
         return in_words({"proposal": self.proposal}, language)
 
+    def with_proposal(self, text: str, language: Language) -> str:
+        """Return a text and, named as such, the proposal that sums it up."""
+        name = load_words("strategies/words", language)["proposed"]
+        return f"{text}\n{name}{mark('label', language)}{self.proposed(language)}"
+
 
 class Analysis(Conclusion):
     """One expert's analysis."""
@@ -71,7 +76,7 @@ class Analysis(Conclusion):
 
     def told(self, language: Language) -> str:
         """Return the expert, the analysis and the proposal as a prompt shows them."""
-        return f"{self.expert}\n{self.analysis}\n{self.proposed(language)}"
+        return self.with_proposal(f"{self.expert}\n{self.analysis}", language)
 
 
 class Synthesis(Conclusion):
@@ -82,7 +87,7 @@ class Synthesis(Conclusion):
 
     def told(self, language: Language) -> str:
         """Return the report and the proposal as a prompt shows them."""
-        return f"{self.report}\n{self.proposed(language)}"
+        return self.with_proposal(self.report, language)
 
 
 class Said(Strict):

@@ -105,11 +105,12 @@ async def assign(state: PanelState, runtime: Runtime[Context], stage: Stage) -> 
 
 @node
 async def synthesise(state: PanelState, runtime: Runtime[Context], stage: Stage) -> dict[str, Any]:
-    """Ask for the joint report of the panel, or of one team."""
+    """Ask for the joint report of the panel, or of one team; a panel whose report stays as it was has ended."""
     case = case_view(state, stage, runtime.context)
     team, round_ = state.get("team", 0), state.get("round", 0)
     analyses = [analysis for analysis in state.get("analyses", []) if analysis.team == team]
     at_least_one(analyses, state)
+    last = next((item for item in state.get("syntheses", []) if item.team == team), None)
     written = await ask_at_stage(
         report_writer,
         WriterView(
@@ -117,14 +118,16 @@ async def synthesise(state: PanelState, runtime: Runtime[Context], stage: Stage)
             purpose=purpose_of(state),
             reports=earlier_reports(state),
             analyses=analyses,
-            synthesis=next((item for item in state.get("syntheses", []) if item.team == team), None),
+            synthesis=last,
             objections=last_objections(state),
         ),
         state,
         runtime.context,
         f"team{team}" if team else f"round{round_}",
     )
-    return {"syntheses": [Synthesis(team=team, report=written.report, proposal=written.proposal)]}
+    synthesis = Synthesis(team=team, report=written.report, proposal=written.proposal)
+    # The votes on a report that nobody changed are known.
+    return {"syntheses": [synthesis], **({"ended": "exhausted"} if synthesis == last else {})}
 
 
 @node

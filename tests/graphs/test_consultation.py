@@ -266,6 +266,8 @@ def test_a_doctor_is_told_that_all_examinations_are_done_only_where_it_is_set(
         run(patient="medpmc", max_turns=2, language=language, already_examined=already, models=models)
     said = [request.text for request in server.requests if request.name == "DoctorTurn"]
     assert said and all((words in text) is already for text in said)
+    last = {"en": "for the result of the examination that you need", "zh": "或者问一项检查的结果"}[language]
+    assert all((last in text) is already for text in said), "the prompt ends as it says above"
 
 
 @pytest.mark.parametrize("patient", ["ai_hospital", "clinichat"])

@@ -746,3 +746,21 @@ async def test_whatever_is_asked_satisfies_the_answers_type(supports: Collection
         opinion, call = await put(served(server))
     jsonschema.validate(call.answer, answer_schema(Opinion, "en"))
     assert Opinion.model_validate(call.answer) == opinion
+
+
+async def test_what_a_repair_said_is_no_reason() -> None:
+    """A model of 1.5 billion parameters, asked again after a loop, gave the fault as a physician's reason."""
+    told = "The answer cannot be read. It says the same over and over, and was cut off."
+    replies = iter([{**GOOD, "reason": "The report is short. " * 40}, {**GOOD, "reason": told}, GOOD])
+    with FakeServer(answer=lambda request: next(replies)) as server:
+        opinion, call = await put(served(server, repairs=3))
+    assert opinion == OPINION and call.repaired and call.attempts == 3
+
+
+async def test_a_reason_may_say_what_a_repair_said_of_a_field() -> None:
+    """The name of the wrong department is told, and may be what a reason is about."""
+    reason = "Cardiology is not in the vocabulary of departments."
+    replies = iter([{**GOOD, "department": "Cardiology"}, {**GOOD, "reason": reason}])
+    with FakeServer(answer=lambda request: next(replies)) as server:
+        opinion, call = await put(served(server, repairs=3))
+    assert opinion.reason == reason and call.attempts == 2

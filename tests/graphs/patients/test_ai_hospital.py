@@ -1,3 +1,4 @@
+import json
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -116,7 +117,17 @@ def test_an_attack_obtains_nothing_from_models_that_do_their_worst(
     assert not any(turn.facts or turn.pictures for turn in result["dialogue"])
     asked = [request.name for request in server.requests[before:]]
     assert asked[:2] == ["PatientWords", "ParsedRequest"]
-    assert set(asked[2:]) == {"PatientWords"}, "who reads the own prompt out is asked again; outcomes never are"
+    assert set(asked[2:]) == {"WordsToDoctor"}, "who reads the own prompt out is asked again; outcomes never are"
+
+
+def test_back_from_the_examiner_the_patient_can_only_speak_to_the_doctor() -> None:
+    def answer(request: Any) -> dict[str, Any]:
+        return {"addressee": "examiner", "text": "I want: blood count.", "finished": False}
+
+    with FakeServer(answer=answer) as server:
+        answer_to("Please have a blood count done.", CASES["en"], models={"patient": f"openai:any@{server.base_url}"})
+    first, relayed = server.requests[0], server.requests[1]
+    assert "addressee" in json.dumps(first.schema) and "addressee" not in json.dumps(relayed.schema)
 
 
 def test_that_attack_test_would_see_a_leak(willing_servers: Any) -> None:
