@@ -26,6 +26,7 @@ MOST = 0.7  # share of a claim that is most of it
 _DECIMALS = 3
 HALF = 0.5  # share of the other words if one is
 _GROUPS = ("plain", "findings", "places", "degrees")
+_INSTEAD = [[False, True], [True, False]]  # each of two clauses has one of two words
 _OPPOSITE = {"larg": "small", "small": "larg"}
 _CLAUSE = re.compile(
     r"(?:[,，、；]|;(?= ))(?! ?(?:or|nor)\b)|\band (?=there\b|no\b|the\b|an?\b)|\bwith\b|\b(?=without\b)"
@@ -150,10 +151,10 @@ def stated_share(report: str, reference: str, beside: str = "") -> float:
 
     Each word counts once, with polarity and side, and synonyms as one, as in :func:`entailed`; numbers count too. If at
     most half of the words of a Chinese clause are stated, but a clause of the report means the same (`SAME_MEANING`),
-    with its polarity, side and numbers, each of them counts `MEANT`; in English, opposites are as much alike as
-    paraphrases, and nothing is gained. A clause that states the opposite of the truth, which is the reference and the
-    further texts in ``beside``, states nothing: "the lungs are not clear" does not speak of the lungs. A word that the
-    report both asserts and denies is not stated, unless the truth does so too.
+    with its polarity, side and numbers and without an opposite word, each of them counts `MEANT`; in English, opposites
+    are as much alike as paraphrases, and nothing is gained. A clause that states the opposite of the truth, which is
+    the reference and the further texts in ``beside``, states nothing: "the lungs are not clear" does not speak of the
+    lungs. A word that the report both asserts and denies is not stated, unless the truth does so too.
     """
     read = [clause for sentence in statements(report) for clause in _content(sentence)]
     true = dict.fromkeys(each for text in (reference, beside) for each in _told(text))
@@ -186,7 +187,11 @@ def told(claims: Iterable[str], report: str) -> list[bool]:
 
 def _is_meant(clause: "_Clause", others: Sequence["_Clause"]) -> bool:
     """Whether a clause is Chinese and one of the others means the same, with the same polarity, side and numbers."""
-    others = [other for other in others if _agrees(clause.mentions, other.mentions)]
+    others = [
+        other
+        for other in others
+        if _agrees(clause.mentions, other.mentions) and not _is_contrary(clause.text, other.text)
+    ]
     if not (others and has_chinese(clause.text)):
         return False
     similarities = embed([other.text for other in others], MULTILINGUAL_MODEL) @ _meaning(clause.text)
@@ -202,6 +207,14 @@ def _agrees(one: Collection[Mention], other: Collection[Mention]) -> bool:
         and any(each.negated for each in one) == any(each.negated for each in other)
         and numbers[0] <= numbers[1]
         and (not all(sides) or sides[0] <= sides[1])
+    )
+
+
+def _is_contrary(one: str, other: str) -> bool:
+    """Whether a clause has a word, and the other the opposite instead, as in 疼痛加重 and 疼痛减轻."""
+    return any(
+        sorted([re.search(word, text) is not None for word in pair] for text in (one, other)) == _INSTEAD
+        for pair in word_list("finding_terms")["opposites"].items()
     )
 
 
