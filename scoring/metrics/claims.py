@@ -156,7 +156,7 @@ def stated_share(report: str, reference: str, beside: str = "") -> float:
     the reference and the further texts in ``beside``, states nothing: "the lungs are not clear" does not speak of the
     lungs. A word that the report both asserts and denies is not stated, unless the truth does so too.
     """
-    read = [clause for sentence in statements(report) for clause in _content(sentence)]
+    read = _clauses_of(report)
     true = dict.fromkeys(each for text in (reference, beside) for each in _told(text))
     opposed = {each for clause in read for each in clause.mentions if _is_opposite(each, true)}
     kept = [
@@ -167,7 +167,7 @@ def stated_share(report: str, reference: str, beside: str = "") -> float:
     found = dict.fromkeys(each.plain for clause in kept for each in clause.mentions)
     denied = dict.fromkeys(each for each in opposed if not each.exact)
     states: dict[Mention, float] = {}
-    for clause in (clause for sentence in statements(reference) for clause in _content(sentence)):
+    for clause in _clauses_of(reference):
         flags = {each.plain: _is_stated(each.plain, found, denied) for each in clause.mentions}
         is_meant = sum(flags.values()) <= HALF * len(flags) and _is_meant(clause, kept)
         for each, flag in flags.items():
@@ -177,12 +177,23 @@ def stated_share(report: str, reference: str, beside: str = "") -> float:
 
 
 def told(claims: Iterable[str], report: str) -> list[bool]:
-    """Whether a report states most of each claim (`MOST` of :func:`stated_share`), and all its numbers."""
+    """Whether a report states most of each claim (`MOST` of :func:`stated_share`), all its numbers, and no opposite."""
+    read = _clauses_of(report)
     numbers = {each.word for each in stated(report) if each.exact}
     return [
-        {each.word for each in stated(claim) if each.exact} <= numbers and stated_share(report, claim) >= MOST
+        {each.word for each in stated(claim) if each.exact} <= numbers
+        and stated_share(report, claim) >= MOST
+        and not any(_has_opposite(clause, read) for clause in _clauses_of(claim))
         for claim in claims
     ]
+
+
+def _has_opposite(clause: "_Clause", others: Sequence["_Clause"]) -> bool:
+    """Whether, of the other clauses, the one with the most words of a clause has a word for the opposite."""
+    words = {each.word for each in clause.mentions}
+    shared = [len(words & {each.word for each in other.mentions}) for other in others]
+    most = max(shared, default=0)
+    return most > 0 and _is_contrary(clause.text, others[shared.index(most)].text)
 
 
 def _is_meant(clause: "_Clause", others: Sequence["_Clause"]) -> bool:
@@ -248,7 +259,11 @@ def stated(text: str) -> list[Mention]:
 
 
 def _told(text: str) -> list[Mention]:
-    return [each for sentence in statements(text) for clause in _content(sentence) for each in clause.mentions]
+    return [each for clause in _clauses_of(text) for each in clause.mentions]
+
+
+def _clauses_of(text: str) -> list["_Clause"]:
+    return [clause for sentence in statements(text) for clause in _content(sentence)]
 
 
 class _Clause(NamedTuple):

@@ -144,7 +144,14 @@ def test_a_chinese_clause_is_stated_by_one_of_the_same_meaning(said: str, refere
         ("食欲好。", "食欲差。"),
         ("意识模糊。", "意识清楚。"),
         ("饭前疼。", "饭后疼。"),
+        ("间歇性疼痛。", "持续性疼痛。"),
     ],
 )
 def test_a_chinese_clause_with_the_opposite_word_states_no_more_than_they_share(said: str, reference: str) -> None:
     assert stated_share(said, reference) <= 0.5 and not any(told([reference], said))
+
+
+def test_a_finding_is_not_told_by_its_opposite_of_which_it_has_most_words() -> None:
+    findings = ["肾功能受损。", "疝可回纳。"]
+    assert told(findings, "肾功能正常。疝不能回纳。") == [False, False]
+    assert told(findings, "血压正常。肾功能受损。疝可回纳。") == [True, True]
