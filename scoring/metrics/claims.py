@@ -26,6 +26,7 @@ MOST = 0.7  # share of a claim that is most of it
 _DECIMALS = 3
 HALF = 0.5  # share of the other words if one is
 _GROUPS = ("plain", "findings", "places", "degrees")
+_INSTEAD = [[False, True], [True, False]]  # each of two clauses has one of two words
 _OPPOSITE = {"larg": "small", "small": "larg"}
 _CLAUSE = re.compile(
     r"(?:[,，、；]|;(?= ))(?! ?(?:or|nor)\b)|\band (?=there\b|no\b|the\b|an?\b)|\bwith\b|\b(?=without\b)"
@@ -150,12 +151,12 @@ def stated_share(report: str, reference: str, beside: str = "") -> float:
 
     Each word counts once, with polarity and side, and synonyms as one, as in :func:`entailed`; numbers count too. If at
     most half of the words of a Chinese clause are stated, but a clause of the report means the same (`SAME_MEANING`),
-    with its polarity, side and numbers, each of them counts `MEANT`; in English, opposites are as much alike as
-    paraphrases, and nothing is gained. A clause that states the opposite of the truth, which is the reference and the
-    further texts in ``beside``, states nothing: "the lungs are not clear" does not speak of the lungs. A word that the
-    report both asserts and denies is not stated, unless the truth does so too.
+    with its polarity, side and numbers and without an opposite word, each of them counts `MEANT`; in English, opposites
+    are as much alike as paraphrases, and nothing is gained. A clause that states the opposite of the truth, which is
+    the reference and the further texts in ``beside``, states nothing: "the lungs are not clear" does not speak of the
+    lungs. A word that the report both asserts and denies is not stated, unless the truth does so too.
     """
-    read = [clause for sentence in statements(report) for clause in _content(sentence)]
+    read = _clauses_of(report)
     true = dict.fromkeys(each for text in (reference, beside) for each in _told(text))
     opposed = {each for clause in read for each in clause.mentions if _is_opposite(each, true)}
     kept = [
@@ -166,7 +167,7 @@ def stated_share(report: str, reference: str, beside: str = "") -> float:
     found = dict.fromkeys(each.plain for clause in kept for each in clause.mentions)
     denied = dict.fromkeys(each for each in opposed if not each.exact)
     states: dict[Mention, float] = {}
-    for clause in (clause for sentence in statements(reference) for clause in _content(sentence)):
+    for clause in _clauses_of(reference):
         flags = {each.plain: _is_stated(each.plain, found, denied) for each in clause.mentions}
         is_meant = sum(flags.values()) <= HALF * len(flags) and _is_meant(clause, kept)
         for each, flag in flags.items():
@@ -176,17 +177,32 @@ def stated_share(report: str, reference: str, beside: str = "") -> float:
 
 
 def told(claims: Iterable[str], report: str) -> list[bool]:
-    """Whether a report states most of each claim (`MOST` of :func:`stated_share`), and all its numbers."""
+    """Whether a report states most of each claim (`MOST` of :func:`stated_share`), all its numbers, and no opposite."""
+    read = _clauses_of(report)
     numbers = {each.word for each in stated(report) if each.exact}
     return [
-        {each.word for each in stated(claim) if each.exact} <= numbers and stated_share(report, claim) >= MOST
+        {each.word for each in stated(claim) if each.exact} <= numbers
+        and stated_share(report, claim) >= MOST
+        and not any(_has_opposite(clause, read) for clause in _clauses_of(claim))
         for claim in claims
     ]
 
 
+def _has_opposite(clause: "_Clause", others: Sequence["_Clause"]) -> bool:
+    """Whether, of the other clauses, the one with the most words of a clause has a word for the opposite."""
+    words = {each.word for each in clause.mentions}
+    shared = [len(words & {each.word for each in other.mentions}) for other in others]
+    most = max(shared, default=0)
+    return most > 0 and _is_contrary(clause.text, others[shared.index(most)].text)
+
+
 def _is_meant(clause: "_Clause", others: Sequence["_Clause"]) -> bool:
     """Whether a clause is Chinese and one of the others means the same, with the same polarity, side and numbers."""
-    others = [other for other in others if _agrees(clause.mentions, other.mentions)]
+    others = [
+        other
+        for other in others
+        if _agrees(clause.mentions, other.mentions) and not _is_contrary(clause.text, other.text)
+    ]
     if not (others and has_chinese(clause.text)):
         return False
     similarities = embed([other.text for other in others], MULTILINGUAL_MODEL) @ _meaning(clause.text)
@@ -202,6 +218,14 @@ def _agrees(one: Collection[Mention], other: Collection[Mention]) -> bool:
         and any(each.negated for each in one) == any(each.negated for each in other)
         and numbers[0] <= numbers[1]
         and (not all(sides) or sides[0] <= sides[1])
+    )
+
+
+def _is_contrary(one: str, other: str) -> bool:
+    """Whether a clause has a word, and the other the opposite instead, as in 疼痛加重 and 疼痛减轻."""
+    return any(
+        sorted([re.search(word, text) is not None for word in pair] for text in (one, other)) == _INSTEAD
+        for pair in word_list("finding_terms")["opposites"].items()
     )
 
 
@@ -235,7 +259,11 @@ def stated(text: str) -> list[Mention]:
 
 
 def _told(text: str) -> list[Mention]:
-    return [each for sentence in statements(text) for clause in _content(sentence) for each in clause.mentions]
+    return [each for clause in _clauses_of(text) for each in clause.mentions]
+
+
+def _clauses_of(text: str) -> list["_Clause"]:
+    return [clause for sentence in statements(text) for clause in _content(sentence)]
 
 
 class _Clause(NamedTuple):

@@ -83,7 +83,7 @@ def _sides(name: str, scores: Mapping[str, tuple[Scores, Scores]], suite: Suite)
         }
         return estimate_columns(known, ends={column: suite.ends_of(column) for column in columns}).average
 
-    return {"value": side(0), "baseline": side(1)}
+    return {"baseline": side(1), "value": side(0)}
 
 
 def pairs(runs: Sequence[RecordedRun]) -> Iterator[tuple[str, RecordedRun, RecordedRun]]:

@@ -22,7 +22,8 @@ def test_a_letter_is_read_however_it_is_written(text: str) -> None:
     ["", None, "unsure",
      "A cold front brings it", "B or C", "B/C", "B, C", "A and B", "Z", "The answer is Z", "Pneumonia",
      "I think so", "a difficult case", "The answer is not B", "Answer: a rare disease",
-     "Not sure. Option B or option C", "Bacterial pneumonia (C)"],
+     "Not sure. Option B or option C", "Bacterial pneumonia (C)",
+     "最可能是B族维生素缺乏", "最可能是A型流感", "我不认为最可能是B选项"],
 )  # fmt: skip
 def test_what_chooses_no_option_or_several_is_no_answer(text: str | None) -> None:
     assert chosen_letter(text, OPTIONS) is None

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from cases import load_cases
-from scoring.metrics.claims import entailed, stated_share
+from scoring.metrics.claims import entailed, stated_share, told
 from tests.support.claims import judge_offline
 
 REPORTS: list[dict[str, Any]] = tomllib.loads(Path(__file__).with_name("claims_labelled.toml").read_text("utf-8"))[
@@ -134,3 +134,24 @@ def test_a_denial_reaches_across_what_is_with_something_else(said: str) -> None:
 def test_a_chinese_clause_is_stated_by_one_of_the_same_meaning(said: str, reference: str, opposite: str) -> None:
     assert stated_share(reference, reference) == 1 > stated_share(said, reference) >= 0.7
     assert stated_share(opposite, reference) < 0.7
+
+
+@pytest.mark.parametrize(
+    ("said", "reference"),
+    [
+        ("疼痛加重。", "疼痛减轻。"),
+        ("体温下降。", "体温升高。"),
+        ("食欲好。", "食欲差。"),
+        ("意识模糊。", "意识清楚。"),
+        ("饭前疼。", "饭后疼。"),
+        ("间歇性疼痛。", "持续性疼痛。"),
+    ],
+)
+def test_a_chinese_clause_with_the_opposite_word_states_no_more_than_they_share(said: str, reference: str) -> None:
+    assert stated_share(said, reference) <= 0.5 and not any(told([reference], said))
+
+
+def test_a_finding_is_not_told_by_its_opposite_of_which_it_has_most_words() -> None:
+    findings = ["肾功能受损。", "疝可回纳。"]
+    assert told(findings, "肾功能正常。疝不能回纳。") == [False, False]
+    assert told(findings, "血压正常。肾功能受损。疝可回纳。") == [True, True]

@@ -45,6 +45,7 @@ def test_an_average_over_cases_without_some_columns_has_the_interval_of_the_tabl
     runs = find_runs([tmp_path / "one", tmp_path / "two"])
     [contrasts], [table] = build_contrasts(runs), scores.build(runs)
     average = next(row for row in contrasts.rows if row["score"] == "Average")
+    assert [name for name in average if name.endswith("_mean")] == ["baseline_mean", "value_mean", "difference_mean"]
     for side in ("baseline", "value"):
         for part in ("mean", "low", "high"):
             assert average[f"{side}_{part}"] == pytest.approx(table.rows[0][f"average_{part}"])
