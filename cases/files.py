@@ -193,6 +193,8 @@ def replacing(path: Path) -> Iterator[IO[bytes]]:
     """
     if path.is_dir():
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
+    if path.exists() and not path.is_file():  # who may write anywhere would leave a file where /dev/null was
+        raise OSError(errno.EINVAL, "is a device or a pipe; name a file", str(path))
     draft = path.with_name(f".{path.name}.part")
     out = open(draft, "wb", opener=unless_linked)  # noqa: SIM115 - closing it may fail too, on a full disk
     try:

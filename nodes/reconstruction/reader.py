@@ -121,11 +121,16 @@ async def read_dialogue(state: ReadingState, runtime: Runtime[Context]) -> dict[
         view = ReadingView(note.text, turns, asked, dialogue, note.language)
         place = f"reading{asked[0]}"
         try:
-            reading = await ask(reader, view, runtime.context, language=note.language, place=place)
+            answer = await ask(reader, view, runtime.context, language=note.language, place=place)
         except AnswerError as error:
             return [Objection(turn=asked[0], kind="unread", reason=f"turns {asked[0]} to {asked[-1]}: {error}")]
-        return [one for one in reading.objections if one.turn in asked]
+        return [one for one in answer.objections if one.turn in asked]
 
     parts = [numbered[first : first + _AT_ONCE] for first in range(0, len(numbered), _AT_ONCE)]
-    objections = [one for part in await asyncio.gather(*map(read, parts)) for one in part]
+    reading = [asyncio.create_task(read(part)) for part in parts]
+    try:
+        objections = [one for part in await asyncio.gather(*reading) for one in part]
+    finally:  # once one part fails the case, the others would be paid for nothing
+        for task in reading:
+            task.cancel()
     return {"dialogue": dialogue.model_copy(update={"objections": objections})}

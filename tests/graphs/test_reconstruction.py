@@ -1,5 +1,6 @@
 """Clini-Recon as a graph: section by section, at once, or by role-play; offline and over the wire."""
 
+import asyncio
 import json
 import random
 import re
@@ -13,7 +14,7 @@ from cases import load_cases
 from cases.dialogues import Dialogue, Message
 from cases.notes import Note, note_of
 from graphs.reconstruction import builder, graph
-from llm.errors import AnswerError
+from llm.errors import AnswerError, RefusedError
 from nodes.reconstruction.gates import check_dialogue
 from nodes.reconstruction.plan import plan_sections
 from nodes.reconstruction.reader import ReadingView, objections_by_rule
@@ -237,6 +238,28 @@ def test_turns_for_which_the_reader_gives_no_readable_answer_fail_the_dialogue_a
     assert {one.kind for one in unread} == {"unread"} and dialogue.spoken
     assert all(problem.gate == "entailed_by_the_note" for problem in check_dialogue(dialogue))
     assert unread[0].reason.startswith(f"turns {unread[0].turn} to ") and "not a valid Reading" in unread[0].reason
+
+
+@pytest.mark.slow
+def test_once_a_server_refuses_the_reader_nothing_more_is_asked_about_other_turns() -> None:
+    def first(request: ChatRequest) -> bool:
+        return asked_of(request)[0] == 1
+
+    async def read(server: FakeServer) -> tuple[int, int]:
+        context = {"models": {"dialogue_reader": spec(server)["default"]}, "entailment": True}
+        with pytest.raises(RefusedError):
+            await GRAPH.ainvoke({"note": NOTE}, context=context)
+        at_once = len(server.requests)
+        await asyncio.sleep(1)
+        return at_once, len(server.requests)
+
+    with FakeServer(
+        answer=lambda request: {"turns": "unreadable"},
+        faults=lambda request: "401" if first(request) else None,
+        latency=lambda request: 0.1 if first(request) else 0.4,
+    ) as server:
+        at_once, later = asyncio.run(read(server))
+    assert at_once == later > 1
 
 
 @pytest.mark.slow

@@ -101,6 +101,8 @@ def test_a_question_during_the_diagnosis_is_answered_and_the_steps_go_on() -> No
         ("I see. It may be gallstones. We will look.", "It may be gallstones."),
         ("You probably have a viral infection.", "You probably have a viral infection."),
         ("谢谢。考虑您可能有胆结石。", "考虑您可能有胆结石。"),
+        ("Thank you. You may have unstable angina.", "You may have unstable angina."),
+        ("考虑您的症状是胆囊炎引起的。", "考虑您的症状是胆囊炎引起的。"),
         ("I am sorry. It may be helpful to see a doctor at once.", ""),
         ("You may be able to go home, and you might have to come back. It might be best to rest.", ""),
         ("我会考虑您的情况。请放心。", ""),

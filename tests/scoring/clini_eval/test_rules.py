@@ -100,6 +100,12 @@ def test_what_the_patient_says_is_not_the_physicians_question() -> None:
         ("烟和药咱们都免谈，行吧？", "zh", False),
         ("抽不抽烟、用什么药，我听了也没用，是吧？", "zh", False),
         ("您就当闲聊，抽烟吗，用药吗？", "zh", True),
+        ("Shall we move on to your smoking and your medicines?", "en", True),
+        ("Now let's talk about your smoking and your medicines, okay?", "en", True),
+        ("Are you okay with telling me about your smoking and your medicines?", "en", True),
+        ("接下来我们聊聊您抽烟和用药，好吗？", "zh", True),
+        ("现在说说您抽烟和用药的情况，好吗？", "zh", True),
+        ("我们再回到抽烟和用药上来，好吗？", "zh", True),
     ],
 )
 def test_who_declines_to_ask_has_not_asked(words: str, language: str, asks: bool) -> None:

@@ -1,6 +1,7 @@
 """``wardround reconstruct``: what it writes, what it refuses, and how it goes on."""
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -8,6 +9,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from cases.dialogues import read_dialogues
+from cases.files import replacing
 from tests.support.fake_server import ChatRequest, FakeServer
 from wardround.cli import app
 from wardround.store import dialogue_files
@@ -50,6 +52,17 @@ def test_dialogues_and_the_data_sheet_are_written_and_printed(source: Path, tmp_
     assert sheet["dialogues"] == 3 and sheet["departments"] == {"not recorded": 2, "Surgery": 1}
     assert sheet["languages"] == {"en": 2, "zh": 1} and "Mean turns" in result.stdout
     assert not failures(tmp_path / "dialogs.failed.jsonl")
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no named pipes")
+def test_a_device_or_a_pipe_is_no_output_and_is_left_as_it_is(source: Path, tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    result = run(source, "-o", pipe)
+    assert result.exit_code == 2 and "name a file" in result.stderr
+    with pytest.raises(OSError, match="name a file"), replacing(pipe):
+        pass
+    assert [pipe] == [file for file in tmp_path.iterdir() if file != source] and pipe.is_fifo()
 
 
 def test_what_is_no_note_is_counted_by_file_in_the_output_and_in_the_data_sheet(tmp_path: Path) -> None:
