@@ -6,7 +6,6 @@ from functools import cache, lru_cache
 from itertools import pairwise
 from typing import NamedTuple, Self
 
-import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
@@ -231,6 +230,8 @@ def _is_contrary(one: str, other: str) -> bool:
 
 @lru_cache(maxsize=4096)
 def _meaning(text: str) -> NDArray[np.float32]:
+    import numpy as np
+
     meaning: NDArray[np.float32] = embed([text], MULTILINGUAL_MODEL)[0]
     return meaning
 

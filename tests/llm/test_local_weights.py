@@ -67,15 +67,10 @@ def model(folder: Path, **options: Any) -> HfChat:
 # Found or refused
 
 
-@pytest.mark.parametrize("folder", ["no/such/folder", "Qwen/Qwen3-8B"])
-def test_a_folder_that_is_not_there_is_refused_before_it_is_loaded(folder: str) -> None:
-    with pytest.raises(ModelSpecError, match=f"hf:{folder} is not a folder on this machine; models are not downloaded"):
-        model(Path(folder))
-
-
-def test_a_spec_without_a_folder_is_refused_with_the_model_map() -> None:
-    with pytest.raises(ModelSpecError, match=r"models\.default: 'hf:' names no folder"):
-        check_models({"default": "hf:"})
+@pytest.mark.parametrize("spec", ["hf:", "hf:no/such/folder", "hf:Qwen/Qwen3-8B"])
+def test_a_folder_that_is_not_there_is_refused_with_the_model_map(spec: str) -> None:
+    with pytest.raises(ModelSpecError, match=r"models\.default: .* is not a folder on this machine"):
+        check_models({"default": spec})
 
 
 def test_a_folder_without_a_model_is_refused_before_it_is_loaded(tmp_path: Path) -> None:

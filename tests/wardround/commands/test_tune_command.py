@@ -223,8 +223,9 @@ def test_each_checkpoint_interviews_while_the_training_goes_on_and_nothing_else_
 
 
 def test_an_experiment_in_which_no_checkpoint_can_sit_is_refused_before_the_training(
-    work: Path, tmp_path: Path
+    work: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     (tmp_path / "stage.toml").write_text('graph = "clinical_workflow"\n[data]\nlimits = 1\n')
     said = refused(tune(work, tmp_path / "out", evaluate=tmp_path / "stage.toml"))
     assert said.startswith(f"error: --evaluate {tmp_path / 'stage.toml'}: ") and "limits" in said
