@@ -4,9 +4,8 @@ import re
 from collections.abc import Collection, Iterable, Sequence, Set
 from functools import cache, lru_cache
 from itertools import pairwise
-from typing import NamedTuple, Self
+from typing import TYPE_CHECKING, NamedTuple, Self
 
-from numpy.typing import NDArray
 from pydantic import Field
 
 from cases.strict import Strict
@@ -16,6 +15,10 @@ from cases.text.words import has_chinese, stem
 from cases.vocabulary import EXAMINATION_ITEMS, normalise, word_list
 from retrieval import MULTILINGUAL_MODEL, embed
 from scoring.metrics.samples import mean
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 MAX_CLAIMS = 30
 ENTAILED_FROM = 0.8  # share of a claim's words that a report must state if none is a known finding
@@ -229,9 +232,7 @@ def _is_contrary(one: str, other: str) -> bool:
 
 
 @lru_cache(maxsize=4096)
-def _meaning(text: str) -> NDArray[np.float32]:
-    import numpy as np
-
+def _meaning(text: str) -> "NDArray[np.float32]":
     meaning: NDArray[np.float32] = embed([text], MULTILINGUAL_MODEL)[0]
     return meaning
 
