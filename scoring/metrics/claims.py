@@ -4,7 +4,7 @@ import re
 from collections.abc import Collection, Iterable, Sequence, Set
 from functools import cache, lru_cache
 from itertools import pairwise
-from typing import TYPE_CHECKING, NamedTuple, Self
+from typing import NamedTuple, Self
 
 from pydantic import Field
 
@@ -13,12 +13,7 @@ from cases.text.numbers import in_digits
 from cases.text.statements import Mention, clause_texts, clauses, statements
 from cases.text.words import has_chinese, stem
 from cases.vocabulary import EXAMINATION_ITEMS, normalise, word_list
-from retrieval import MULTILINGUAL_MODEL, embed
 from scoring.metrics.samples import mean
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
 
 MAX_CLAIMS = 30
 ENTAILED_FROM = 0.8  # share of a claim's words that a report must state if none is a known finding
@@ -207,8 +202,10 @@ def _is_meant(clause: "_Clause", others: Sequence["_Clause"]) -> bool:
     ]
     if not (others and has_chinese(clause.text)):
         return False
-    similarities = embed([other.text for other in others], MULTILINGUAL_MODEL) @ _meaning(clause.text)
-    return round(float(similarities.max()), _DECIMALS) >= SAME_MEANING
+    from retrieval import MULTILINGUAL_MODEL, embed
+
+    meant, *meanings = embed([clause.text, *(other.text for other in others)], MULTILINGUAL_MODEL)
+    return round(max(float(meaning @ meant) for meaning in meanings), _DECIMALS) >= SAME_MEANING
 
 
 def _agrees(one: Collection[Mention], other: Collection[Mention]) -> bool:
@@ -229,12 +226,6 @@ def _is_contrary(one: str, other: str) -> bool:
         sorted([re.search(word, text) is not None for word in pair] for text in (one, other)) == _INSTEAD
         for pair in word_list("finding_terms")["opposites"].items()
     )
-
-
-@lru_cache(maxsize=4096)
-def _meaning(text: str) -> "NDArray[np.float32]":
-    meaning: NDArray[np.float32] = embed([text], MULTILINGUAL_MODEL)[0]
-    return meaning
 
 
 def _is_opposite(mention: Mention, true: Collection[Mention]) -> bool:

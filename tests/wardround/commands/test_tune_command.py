@@ -231,7 +231,7 @@ def test_an_experiment_in_which_no_checkpoint_can_sit_is_refused_before_the_trai
     assert said.startswith(f"error: --evaluate {tmp_path / 'stage.toml'}: ") and "limits" in said
     assert "--evaluate " in refused(tune(work, tmp_path / "out", evaluate=tmp_path / "none.toml"))
     for fault, named in (
-        ('extends = "clinichat_table_4"\n[fixed]\npatient = "offline"\njudges = "offline"\n', "mixed = true"),
+        (f'tables = ["scores"]\n{INTERVIEW}', "mixed = true"),
         (f'{INTERVIEW}\n[judges]\ndefault = "openai:gpt-4o"\n', "needs a key"),
         (INTERVIEW.replace("[data]", '[data]\ncases = "none.jsonl"'), "none.jsonl"),
     ):
