@@ -98,7 +98,7 @@ def test_what_is_known_is_asked_entry_by_entry_and_what_says_nothing_is_not() ->
     assert "associated_conditions" not in found
     assert [text for text in found["other_factor"] if "smoking" in text or "birds" in text] == found["other_factor"]
     assert "cystic fibrosis" in found["family_factor"][0]
-    assert "the skin, rash." in found["named_system"][0], "with the symptoms that the expert named"
+    assert "the skin, rash: " in found["named_system"][0], "with the symptoms that the expert named"
     assert "Do you manage at home." in found["customized"][0], "not with two marks at its end"
     assert "Bronchitis and Asthma" in found["differentials"][0] and "Chest X-ray" in found["tests"][0]
 
