@@ -11,7 +11,7 @@ from array import array
 from collections import Counter
 from collections.abc import Sequence
 from functools import lru_cache
-from itertools import chain, count
+from itertools import chain, count, pairwise
 from threading import Lock
 from typing import NamedTuple
 
@@ -19,8 +19,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cases.text.words import HAN
+from retrieval.embedding import unit_rows
 
 _WORD = re.compile(f"(?P<han>[{HAN}]+)|[^\\W_{HAN}]+")
+GRAMS = 4096  # hash buckets for the words and pairs of words of `gram_rows`
 _WIDTH = 1 << 20
 _NUMBERS = array("i", bytes(4 * _WIDTH))  # of each hash, from 1 in the order of first use, so that vectors stay short
 _NUMBERING, _NEXT = Lock(), count(1)
@@ -36,6 +38,14 @@ class _Corpus(NamedTuple):
     text: NDArray[np.int64]  # the text of each entry
     piece: NDArray[np.int64]
     weight: NDArray[np.float64]
+
+
+def gram_rows(texts: Sequence[Sequence[str]]) -> NDArray[np.float32]:
+    """Return unit vectors of texts, each given as its words: one for each word and pair of words, hashed (n, GRAMS)."""
+    rows = np.zeros((len(texts), GRAMS), np.float32)
+    for row, words in zip(rows, texts, strict=True):
+        row[[zlib.crc32(gram.encode()) % GRAMS for gram in (*words, *map(" ".join, pairwise(words)))]] = 1
+    return unit_rows(rows)
 
 
 def likeness(text: str, others: Sequence[str]) -> list[float]:

@@ -8,7 +8,6 @@ languages, and dialogues written by the offline rules, which `verbatim` checks s
 """
 
 import re
-import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache, wraps
 from importlib.resources import files
@@ -41,9 +40,9 @@ from nodes.reconstruction.content import (
     only_where,
 )
 from retrieval import MULTILINGUAL_MODEL, embed
+from retrieval.likeness import gram_rows
 
 WEIGHTS = Path(str(files("nodes.reconstruction") / "learned.npz"))
-GRAMS = 4096  # hash buckets for words and pairs of words
 DOUBT = 0.3  # score below which a turn does not count as the other speaker's
 TELLS, SHORTEST = 3, 3  # minimum words of an answer, and of a sentence, to be scored
 NO_GREETING = 8  # minimum words of question and answer together
@@ -111,13 +110,8 @@ def speaker_rows(texts: Sequence[str]) -> Rows:
         ["?" in text, *(_PATTERNS[name].search(text) is not None for name in _SIGNS), min(len(text.split()), 30) / 30]
         for text in texts
     ]
-    grams = np.zeros((len(texts), GRAMS), np.float32)
-    for row, text in zip(grams, texts, strict=True):
-        tokens = re.findall(r"\w+(?:'\w+)?|[?!]", re.sub(r"\d+", "0", text.casefold()))
-        for gram in (*tokens, *map(" ".join, pairwise(tokens))):
-            row[zlib.crc32(gram.encode()) % GRAMS] = 1
-    grams /= np.linalg.norm(grams, axis=1, keepdims=True).clip(1)
-    return np.hstack([_embedded(texts), 0.5 * np.array(signs, np.float32), grams])
+    tokens = [re.findall(r"\w+(?:'\w+)?|[?!]", re.sub(r"\d+", "0", text.casefold())) for text in texts]
+    return np.hstack([_embedded(texts), 0.5 * np.array(signs, np.float32), gram_rows(tokens)])
 
 
 def fit_rows(asked: Sequence[str], answers: Sequence[str]) -> Rows:

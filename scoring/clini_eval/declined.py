@@ -5,11 +5,9 @@ was trained on `declined.toml` and on other questions (`wardround.training.decli
 """
 
 import re
-import zlib
 from collections.abc import Sequence
 from functools import cache, lru_cache
 from importlib.resources import files
-from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -18,10 +16,9 @@ from numpy.typing import NDArray
 from cases.text.words import HAN
 from cases.vocabulary import Language, data_file, normalise
 from retrieval import MULTILINGUAL_MODEL, embed
-from retrieval.embedding import unit_rows
+from retrieval.likeness import gram_rows
 
 WEIGHTS = Path(str(files("scoring.clini_eval") / "declined.npz"))
-_BUCKETS = 4096  # hash buckets for words and pairs of words; in Chinese, for characters
 _TOKEN = re.compile(f"[a-z]+(?:'[a-z]+)?|[{HAN}]")
 _DECIMALS = 3
 
@@ -40,12 +37,9 @@ def declines(sentence: str) -> bool:
 
 
 def features(texts: Sequence[str]) -> NDArray[np.float32]:
-    """Return the features of sentences: their embeddings, and unit vectors of their words (n, d)."""
-    grams = np.zeros((len(texts), _BUCKETS), np.float32)
-    for row, text in zip(grams, texts, strict=True):
-        tokens = _TOKEN.findall(normalise(text))
-        row[[zlib.crc32(gram.encode()) % _BUCKETS for gram in (*tokens, *map(" ".join, pairwise(tokens)))]] = 1
-    rows: NDArray[np.float32] = np.hstack([embed(texts, MULTILINGUAL_MODEL), unit_rows(grams)])
+    """Return the features of sentences: their embeddings, and their words, in Chinese their characters (n, d)."""
+    tokens = [_TOKEN.findall(normalise(text)) for text in texts]
+    rows: NDArray[np.float32] = np.hstack([embed(texts, MULTILINGUAL_MODEL), gram_rows(tokens)])
     return rows
 
 
