@@ -195,12 +195,14 @@ def _has_opposite(clause: "_Clause", others: Sequence["_Clause"]) -> bool:
 
 def _is_meant(clause: "_Clause", others: Sequence["_Clause"]) -> bool:
     """Whether a clause is Chinese and one of the others means the same, with the same polarity, side and numbers."""
+    if not has_chinese(clause.text):
+        return False
     others = [
         other
         for other in others
         if _agrees(clause.mentions, other.mentions) and not _is_contrary(clause.text, other.text)
     ]
-    if not (others and has_chinese(clause.text)):
+    if not others:
         return False
     from retrieval import MULTILINGUAL_MODEL, embed
 
