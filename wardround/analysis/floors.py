@@ -1,9 +1,6 @@
 """Floor and ceiling scores for the cases of a run: from answers made from the keys, and from the offline baseline."""
 
-import asyncio
-import contextvars
 from collections.abc import Hashable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +19,7 @@ from scoring.suite import SUITES
 from wardround.analysis.summary import estimate_scores
 from wardround.config.experiment import GRAPHS, ConfigurationError, Experiment, suites_of
 from wardround.config.experiment_file import check_experiment
+from wardround.run.own_loop import in_own_loop
 from wardround.store.provenance import write_json
 from wardround.store.recorded_run import RecordedRun
 from wardround.store.run_directory import Result
@@ -137,6 +135,4 @@ def _scored(suite: Suite, cases: Sequence[Case], answers: Sequence[object]) -> d
             for case, scores in zip(cases, judged, strict=True)
         ]
 
-    with ThreadPoolExecutor(1) as executor:  # the caller's own event loop may be running
-        results = executor.submit(contextvars.copy_context().run, asyncio.run, score_all()).result()
-    return estimate_scores(results, suite)
+    return estimate_scores(in_own_loop(score_all()), suite)

@@ -1,15 +1,13 @@
 """Run an experiment from Python, inside or outside a running event loop."""
 
-import asyncio
-import contextvars
 from collections.abc import Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 from wardround.config.experiment import ConfigurationError, Experiment
 from wardround.config.experiment_file import Sweep, check_experiment, read_experiment
 from wardround.library import find_file
+from wardround.run.own_loop import in_own_loop
 from wardround.run.runner import run_experiment as run_it
 from wardround.run.sweep import default_directory
 
@@ -46,5 +44,4 @@ def run_experiment(
     elif settings or models or plugins:
         raise ConfigurationError("settings, models and plugins override an experiment file; set them in the experiment")
     directory = Path(out) if out is not None else default_directory(Sweep(experiment.name, {"": experiment}))
-    with ThreadPoolExecutor(1) as executor:  # the caller's own event loop may be running
-        return executor.submit(contextvars.copy_context().run, asyncio.run, run_it(experiment, directory)).result()
+    return in_own_loop(run_it(experiment, directory))

@@ -1,11 +1,9 @@
 """Train an adapter on dialogues; an interrupted training resumes at its last checkpoint."""
 
-import asyncio
 import json
 import math
 import time
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -27,6 +25,7 @@ from wardround.config.preflight import check_servers
 from wardround.config.selection import select
 from wardround.library import find_file
 from wardround.run.from_python import run_experiment
+from wardround.run.own_loop import in_own_loop
 from wardround.store.durable_lines import RunStoppedError
 from wardround.tuning.base import load_adapted, load_tokenizer
 from wardround.tuning.configuration import TrainingStoppedError, Tuning, TuningError
@@ -201,8 +200,7 @@ def check_interviews(experiment: Path) -> None:
         read = read_experiment(find_file(experiment), {}, {SEAT: "hf:."})  # a model, as a checkpoint will be
         select(read.data)
         others = {role: spec for role, spec in read.context.models.items() if role != SEAT}
-        with ThreadPoolExecutor(1) as executor:  # the caller's own event loop may be running
-            executor.submit(asyncio.run, check_servers(read.context.model_copy(update={"models": others}))).result()
+        in_own_loop(check_servers(read.context.model_copy(update={"models": others})))
     except (CaseFileError, ConfigurationError, ModelSpecError) as error:
         raise TuningError(f"--evaluate {experiment}: {error}") from error
 
