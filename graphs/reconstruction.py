@@ -48,7 +48,7 @@ def next_section(state: ReconstructionState) -> Literal["next section, or object
 
 def ended_or_reply(state: ReconstructionState) -> Literal["ended, or turns used up", "goes on"]:
     """End the role-play if the physician ends it or the turns are used up."""
-    return "ended, or turns used up" if state["last_words"] else "goes on"
+    return "ended, or turns used up" if state["dialogue_ended"] else "goes on"
 
 
 def read_or_done(state: ReconstructionState, runtime: Runtime[Context]) -> Literal["to be read", "done"]:

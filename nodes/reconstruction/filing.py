@@ -37,7 +37,7 @@ class FilingState(TypedDict, total=False):
     knowledge: ClinicalKnowledge
     sections: list[WrittenSection]
     exchanges: list[FreeExchange]
-    last_words: str
+    spoken: str  # in a role-play, the physician's last words
     diseases: list[str]  # from the answer key; hidden from the writers
 
 
@@ -73,7 +73,7 @@ async def file_dialogue(state: FilingState, runtime: Runtime[Context]) -> dict[s
         sections or [(None, state.get("exchanges", []))],
         inferred,
         context.language or note.language,
-        last_words=state.get("last_words", ""),
+        last_words=state.get("spoken", ""),
     ).model_copy(update={"diseases": state.get("diseases") or note.diseases})
     department = note.department or (knowledge.diagnostic.department if knowledge else None)
     return {"dialogue": dialogue.model_copy(update={"strategy": strategy, "department": department})}

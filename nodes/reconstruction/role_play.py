@@ -24,13 +24,12 @@ _CLOSING = 6  # last exchanges kept when turns are few: they tell diagnosis and 
 
 
 class PlayState(TypedDict, total=False):
-    """The note and the exchanges so far; the last two are set with the last turn of the physician."""
+    """The note and the exchanges so far; ``dialogue_ended`` is set with the last turn of the physician, ``spoken``."""
 
     note: Note
     roles: RoleSetting
     exchanges: list[Exchange]
     spoken: str
-    last_words: str
     dialogue_ended: Ended
 
 
@@ -120,7 +119,7 @@ async def physician_speaks(state: PlayState, runtime: Runtime[Context]) -> dict[
     turn = await ask(physician, view, context, language=note.language, place=f"turn{len(exchanges)}")
     concluded = turn.finished and bool(exchanges)  # the patient must have replied
     ended: Ended = "concluded" if concluded else "turn_limit" if left == 1 else ""
-    return {"spoken": turn.text, "last_words": turn.text if ended else "", "dialogue_ended": ended}
+    return {"spoken": turn.text, "dialogue_ended": ended}
 
 
 @node
