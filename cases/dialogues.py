@@ -65,7 +65,7 @@ def read_dialogues(path: str | Path) -> tuple[list[Dialogue], list[Problem]]:
             problems.extend(found)
         else:
             dialogues.append(found)
-    without_messages = {problem.record for problem in problems if problem.field == "messages"}
+    without_messages = {problem.record for problem in problems if "messages" in problem.lacking}
     if not dialogues and without_messages == {problem.record for problem in problems}:  # also of an empty file
         expected = "expected JSON lines with an id and messages, as `wardround reconstruct` writes them"
         problems = [Problem(str(path), "", "", f"contains no dialogues; {expected}")]

@@ -26,6 +26,7 @@ BUILTIN = "builtin"
 Model = TypeVar("Model", bound=BaseModel)
 
 Severity = Literal["error", "warning"]
+_LACKING = ("Field required", "Fields required")
 _NAMED = 3  # records listed individually for an error that many share
 
 
@@ -45,6 +46,11 @@ class Problem:
     def __str__(self) -> str:
         where = ", ".join(part for part in (self.file, self.record, self.field) if part)
         return f"{where}: {self.message}"
+
+    @property
+    def lacking(self) -> list[str]:
+        """The required fields that the record lacks, if that is the fault."""
+        return self.field.split(", ") if self.message in _LACKING else []
 
 
 def shortened(problems: Iterable[Problem]) -> list[Problem]:
@@ -175,8 +181,7 @@ def _checked(source: str | Path, problems: list[Problem], *, whole_pictures: boo
 
 def _is_foreign(problem: Problem) -> bool:
     """Whether a record is not in our format at all: not an object, or without a patient."""
-    lacking = problem.field.split(", ") if problem.message in ("Field required", "Fields required") else []
-    return bool(problem.record) and (not problem.field or "patient" in lacking)
+    return bool(problem.record) and (not problem.field or "patient" in problem.lacking)
 
 
 def unless_linked(path: str, flags: int) -> int:

@@ -49,8 +49,11 @@ def test_offline_the_total_is_missing_and_the_assessed_points_stand_beside_their
     assert "Mean points of what was assessed" in result.stdout and "missing, not 0" in result.stdout
 
 
-def test_of_a_file_of_cases_one_sentence_says_that_dialogues_are_expected(tmp_path: Path) -> None:
+@pytest.mark.parametrize("foreign", [False, True])
+def test_of_a_file_of_cases_one_sentence_says_that_dialogues_are_expected(tmp_path: Path, foreign: bool) -> None:
     save_cases(load_cases()[:3], tmp_path / "cases.jsonl")
+    if foreign:  # records without an id
+        (tmp_path / "cases.jsonl").write_text('{"OSCE_Examination": {}}\n' * 3)
     result = run(tmp_path / "cases.jsonl")
     expected = (
         "contains no dialogues; expected JSON lines with an id and messages, as `wardround reconstruct` writes them"
