@@ -17,11 +17,13 @@ def in_lay_words(text: str, language: Language) -> str:
     """Replace jargon by everyday words; an explanation in brackets that repeats a term is removed."""
     if language != "zh":
         text = re.sub(r"\s*\(([^()]*)\)", lambda match: "" if jargon_in(match[1], language) else match[0], text)
-    return _pattern(language).sub(lambda match: _match_case(_lay(match.group(), language), match.group()), text)
+    return _pattern(language).sub(lambda match: _match_case(_lay(match.group(), language), match), text)
 
 
-def _match_case(lay: str, term: str) -> str:
-    return lay[0].upper() + lay[1:] if term[0].isupper() and not term.isupper() else lay
+def _match_case(lay: str, term: re.Match[str]) -> str:
+    """Keep the capital that begins a sentence; a list of illnesses often has one at each."""
+    begins = not re.search(r"[\w,;/-]\s*$", term.string[: term.start()])
+    return lay[0].upper() + lay[1:] if begins and term[0][0].isupper() and not term[0].isupper() else lay
 
 
 def _lay(term: str, language: Language) -> str:

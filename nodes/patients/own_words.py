@@ -2,16 +2,20 @@
 
 import re
 from collections.abc import Sequence
+from functools import lru_cache
 
 from cases.case import PatientRecord
 from cases.text.record_sentences import RecordSentence
+from cases.text.statements import Mention, mentions
 from cases.vocabulary import Language, patterns
 from nodes.reconstruction.lay_speech import article_of, spoken
 from nodes.reconstruction.voice import Voice, whose
 from nodes.state.chart import Turn, said_by
 from prompts import load_words, with_full_stop
 
-_OF_A_RECORD = patterns("nodes.patients", "patterns")["of_a_record"]
+_PATTERNS = patterns("nodes.patients", "patterns")
+_OF_A_RECORD, _OF_RELATIVES = _PATTERNS["of_a_record"], _PATTERNS["of_relatives"]
+_TELLING = frozenset(("i", "我", "我们", "有", "以前", "曾", "得", "过", "患"))  # how something is told, not what
 _ANSWERS_FROM = 14.0  # years; a parent speaks for a younger child, unless the complaint says "I"
 
 
@@ -33,13 +37,34 @@ def said_of(facts: Sequence[RecordSentence], person: PatientRecord, language: La
 
 
 def unsaid(told: Sequence[str], dialogue: Sequence[Turn]) -> list[str]:
-    """Return those texts that the patient has not said before, each once."""
+    """Return those texts that the patient has not said before, each once, without those that a longer one contains."""
     patients_words = "\n".join(said_by("patient", dialogue))
-    return [
+    fresh = [
         words
         for words in dict.fromkeys(told)
         if not re.search(rf"(?<!\w){re.escape(words.rstrip('.。'))}(?!\w)", patients_words)
     ]
+    return [
+        words
+        for place, words in enumerate(fresh)
+        if not any(
+            _says(other, words) and (other_place < place or not _says(words, other))
+            for other_place, other in enumerate(fresh)
+            if other_place != place
+        )
+    ]
+
+
+def _says(longer: str, shorter: str) -> bool:
+    """Whether a sentence of the speaker says what a shorter one does, word for word in the same order."""
+    wanted, given = _told_in(shorter), _told_in(longer)
+    starts = range(len(given) - len(wanted) + 1) if wanted else ()
+    return not _OF_RELATIVES.search(longer) and any(given[at : at + len(wanted)] == wanted for at in starts)
+
+
+@lru_cache(maxsize=4096)
+def _told_in(sentence: str) -> list[Mention]:
+    return [each for each in mentions(sentence) if each.word not in _TELLING]
 
 
 def _phrase(fact: RecordSentence, voice: Voice) -> str:

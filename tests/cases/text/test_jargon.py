@@ -18,6 +18,6 @@ def test_every_term_is_found_and_its_everyday_words_hold_no_term_of_the_list(lan
 
 def test_terms_are_replaced_as_whole_words_and_an_explanation_in_brackets_is_dropped() -> None:
     assert in_lay_words("Double vision (diplopia) and Dyspnea, not MIchael.", "en") == (
-        "Double vision and Shortness of breath, not MIchael."
+        "Double vision and shortness of breath, not MIchael."
     )
     assert in_lay_words("没有心悸和呼吸困难。", "zh") == "没有心慌和喘不上气。"

@@ -32,3 +32,20 @@ def test_a_complaint_that_is_written_of_the_patient_is_told_by_the_patient(
 def test_what_a_record_has_twice_is_told_once_and_what_was_said_not_again() -> None:
     dialogue = [Turn(speaker="patient", text="I cough.")]
     assert unsaid(["I smoke.", "I cough.", "I smoke."], dialogue) == ["I smoke."]
+
+
+@pytest.mark.parametrize(
+    ("told", "unsaid_of_it"),
+    [
+        (["I have type 2 diabetes, treated with metformin.", "I have had type 2 diabetes."], [0]),
+        (["I have had high blood pressure.", "I take pills for high blood pressure."], [1]),
+        (["我有高血压，一直吃氨氯地平。", "我以前得过高血压。"], [0]),
+        (["I have had a cough.", "I have a cough."], [0]),
+        (["I have no fever, but a cough.", "I have had a fever."], [0, 1]),
+        (["I have asthma and my mother has diabetes.", "I have had diabetes."], [0, 1]),
+        (["I have pain in the left knee.", "I have pain in the right knee."], [0, 1]),
+        (["No.", "Yes."], [0, 1]),
+    ],
+)
+def test_what_a_longer_sentence_says_is_not_told_again_beside_it(told: list[str], unsaid_of_it: list[int]) -> None:
+    assert unsaid(told, []) == [told[place] for place in unsaid_of_it]
