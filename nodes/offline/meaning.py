@@ -206,14 +206,23 @@ def subjects_heard(words: str, language: Language) -> tuple[str, ...]:
 
 @lru_cache(maxsize=4096)
 def is_surely_heard(words: str, language: Language) -> bool:
-    """Whether the subject is certain enough for a denial: named, nearly certain, or beside a clinical word."""
+    """Whether the subject is certain enough for a denial: named, nearly certain, or beside a clinical word.
+
+    A subject of the same part of the record may be named in its place: "How do you live, what work do you do?" is of two.
+    """
     heard_as = subjects_heard(words, language)
     is_clinical = pattern("clinical", language).search(words) is not None
     return bool(heard_as) and (
         is_clinical
-        or _is_named(heard_as[0], words, language)
+        or any(_is_named(each, words, language) for each in _of_the_part_of(heard_as[0]))
         or _top_probability(_logits("subject", words, language)[1]) >= _MIN_SURE
     )
+
+
+def _of_the_part_of(subject: str) -> list[str]:
+    """Return the subjects that the record has in the same sections, the subject among them."""
+    sections = subjects()[subject].sections
+    return [each for each, about in subjects().items() if each == subject or (sections and about.sections == sections)]
 
 
 def is_silent(texts: Sequence[str], names: Sequence[str], language: Language) -> bool:

@@ -84,6 +84,14 @@ def test_no_stock_question_for_a_part_of_the_record_is_denied_and_few_have_anoth
     assert of_another <= 0.05 * asked, (of_another, asked)
 
 
+@LANGUAGES
+@pytest.mark.parametrize("doctor", ["medchain/words doctor", "clini_eval/words physician"])
+def test_every_stock_question_is_understood_where_nothing_is_recorded(language: Language, doctor: str) -> None:
+    file, role = doctor.split()
+    for question in load_words(file, language)[role]["questions"]:
+        assert denial(question, language, []) != "unclear", question
+
+
 @pytest.mark.slow
 @LANGUAGES
 def test_an_interview_tells_every_fact_as_i_and_none_of_it_twice(language: Language) -> None:
