@@ -118,8 +118,9 @@ def _finding_similarities(neighbours: Sequence[Neighbour], chart: Chart) -> list
 def sorted_replies(chart: Chart) -> tuple[list[str], list[str]]:
     """Return the replies to questions, and the findings: the examiner's turns and replies to requested examinations.
 
-    Replies after the doctor has told the diagnosis are left out.
+    Replies after the doctor has told the diagnosis are left out, and so are stock phrases ("I do not know").
     """
+    said_by_all = stock_phrases(chart.presentation.language)
     talk: list[str] = []
     found: list[str] = []
     replies = talk
@@ -128,7 +129,7 @@ def sorted_replies(chart: Chart) -> tuple[list[str], list[str]]:
             if tells_diagnosis(turn.text):
                 break
             replies = found if wants_examination(turn.text) else talk
-        else:
+        elif turn.text not in said_by_all:
             (found if turn.speaker == "examiner" else replies).append(turn.text)
     return talk, found
 
@@ -141,12 +142,17 @@ def with_results_told(chart: Chart) -> Chart:
 
 def results_told(chart: Chart) -> list[str]:
     """Return the lines of results in the dialogue, each once, without questions and the stock phrases around them."""
-    language = chart.presentation.language
-    introduction = load_words("ai_hospital/words", language)["patient"]["told"].format("").strip()
-    phrases = [load_words(f"{system}/words", language)["patient"].values() for system in ("consultation", "clini_eval")]
-    omitted = {introduction, *load_words("saps/words", language).values(), *chain.from_iterable(phrases)}
+    omitted = stock_phrases(chart.presentation.language)
     lines = dict.fromkeys(line for text in sorted_replies(chart)[1] for line in text.splitlines())
     return [line for line in lines if line and line not in omitted and not line.endswith(("?", "？"))]
+
+
+@cache
+def stock_phrases(language: Language) -> frozenset[str]:
+    """Return what any patient says, whatever the record holds, and what introduces results."""
+    introduction = load_words("ai_hospital/words", language)["patient"]["told"].format("").strip()
+    phrases = [load_words(f"{system}/words", language)["patient"].values() for system in ("consultation", "clini_eval")]
+    return frozenset((introduction, *load_words("saps/words", language).values(), *chain.from_iterable(phrases)))
 
 
 def _findings(case: RememberedCase) -> str:

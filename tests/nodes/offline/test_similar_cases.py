@@ -6,11 +6,13 @@ from typing import Any
 import pytest
 
 from cases.vocabulary import AUXILIARY_ITEMS, PHYSICAL_ITEMS, SECOND_LEVEL, label
+from nodes.offline.chart_signs import sites
 from nodes.offline.votes import AMONG, majority, orders, weights
-from nodes.offline.whole_picture import KEPT, clinics, seen_whole, with_findings
+from nodes.offline.whole_picture import KEPT, clinics, seen_whole, sorted_replies, with_findings
 from nodes.state.chart import Chart, Turn
 from nodes.state.stage import Recalled
 from nodes.workflow.stages import STAGES, read_chart
+from prompts import load_words
 from retrieval import Neighbour, RememberedCase
 from tests.graphs.scripting import findings
 
@@ -81,6 +83,22 @@ def test_results_speak_for_a_case_that_the_complaint_did_not_find() -> None:
     assert [each.aside for each in seen] == ["", "case"], "what prompts show comes first, each case once"
     assert majority(DIAGNOSIS, chart, seen, (), None).listed() == ["Ketoacidosis"]
     assert majority(DIAGNOSIS, chart, recalled, (), None).listed() == ["Social anxiety disorder"]
+
+
+@pytest.mark.parametrize("complaint", ["突发性头颈部剧烈疼痛，伴恶心", "头疼两天", "头昏沉感持续1月", "头痛"])
+def test_a_pain_in_the_head_is_examined_there(complaint: str) -> None:
+    assert sites(chart_of(language="zh", chief_complaint=complaint))[0]["examination"] == "Neurological Examination"
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_stock_phrases_of_a_patient_are_no_part_of_the_picture(language: Any) -> None:
+    words = load_words("consultation/words", language)["patient"]
+    question = Turn(speaker="doctor", text={"en": "Do you smoke?", "zh": "您抽烟吗？"}[language])
+    told = Turn(speaker="patient", text={"en": "I smoke.", "zh": "我抽烟。"}[language])
+    silent = [Turn(speaker="patient", text=words[phrase]) for phrase in ("nothing", "untold", "unclear", "all_said")]
+    asked = [question, told, *(turn for phrase in silent for turn in (question, phrase))]
+    chart = replace(chart_of(language=language), dialogue=asked)
+    assert sorted_replies(chart) == ([told.text], [])
 
 
 def test_the_diagnosis_of_a_distant_case_is_not_taken() -> None:
