@@ -208,7 +208,7 @@ def subjects_heard(words: str, language: Language) -> tuple[str, ...]:
 def is_surely_heard(words: str, language: Language) -> bool:
     """Whether the subject is certain enough for a denial: named, nearly certain, or beside a clinical word.
 
-    A subject of the same part of the record may be named in its place: "How do you live, what work do you do?" is of two.
+    A subject of the same part of the record may be named in its place: "How do you live and work?" is of two.
     """
     heard_as = subjects_heard(words, language)
     is_clinical = pattern("clinical", language).search(words) is not None
