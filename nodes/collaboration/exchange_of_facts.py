@@ -8,6 +8,7 @@ from pydantic import Field
 
 from cases.strict import at_most, each_once
 from cases.text.named_tests import named_tests
+from cases.vocabulary import Language
 from llm import Role, ask
 from nodes.collaboration.topic import REPORT, held_by
 from nodes.consultation.final_report import FinalReport
@@ -61,7 +62,8 @@ def merge_by_majority(view: FactsView) -> MergedFacts:
     for part, person in _WHO_KNOWS.items():
         merged = REPORT.claims[part].set(merged, held_by(REPORT, reports, part, most))
         for claim in held_by(REPORT, reports, part, lambda count, of: not most(count, of)):
-            conflicts.append(Conflict(point=claim, ask=person, question=_question(claim, person)))
+            question = _tests_of(claim, view.chart.language) if person == "examiner" else claim
+            conflicts.append(Conflict(point=claim, ask=person, question=question))
     return MergedFacts(symptoms=merged.symptoms, examinations=merged.examinations, conflicts=conflicts[:MOST_CONFLICTS])
 
 
@@ -78,10 +80,13 @@ def add_the_replies(view: FactsView) -> Facts:
     )
 
 
-def _question(claim: str, person: Person) -> str:
-    """Return what to ask: for the examiner the names of the tests, which is all it goes by, else the claim itself."""
-    names = [test.spelling for test in named_tests(claim)] if person == "examiner" else []
-    return ", ".join(names) or claim
+def _tests_of(claim: str, language: Language) -> str:
+    """Return the names of the tests that a claim is about, which is all the examiner goes by; else the claim itself.
+
+    The name before its colon is written as the intern has it; other words of the result may sound like tests.
+    """
+    heading = claim.partition(mark("label", language).strip())[0]
+    return heading if named_tests(heading) else ", ".join(test.spelling for test in named_tests(claim)) or claim
 
 
 merging_director = Role("director", "dispute_resolution", "collaboration/facts", MergedFacts, offline=merge_by_majority)

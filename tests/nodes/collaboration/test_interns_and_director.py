@@ -188,7 +188,15 @@ def test_facts_of_most_interns_stand_and_those_of_fewer_are_asked_about_where_th
         ("examiner", "CT: a shadow."),
         ("patient", "Fever."),
     ]
-    assert merged.conflicts[0].question.upper() == "CT", "the examiner goes by the name alone, and is told no result"
+    assert merged.conflicts[0].question == "CT", "the examiner goes by the name alone, and is told no result"
+
+
+def test_the_examiner_is_asked_for_the_examination_and_not_for_what_its_result_sounds_like() -> None:
+    heart = "Chest Examination: Regular heart rate, no murmurs."
+    merged = merge_by_majority(
+        facts_view(report("A", examinations=f"Blood Test: normal.\n{heart}"), report("B"), report("C"))
+    )
+    assert [conflict.question for conflict in merged.conflicts if conflict.point == heart] == ["Chest Examination"]
 
 
 def test_equal_facts_are_no_conflict() -> None:
