@@ -9,7 +9,7 @@ from cases.vocabulary import Language, word_list
 
 def jargon_in(text: str, language: Language) -> list[str]:
     """Return the jargon terms in a text, in order."""
-    return [match.group() for match in _pattern(language).finditer(text)]
+    return [match["term"] for match in _pattern(language).finditer(text)]
 
 
 @lru_cache(maxsize=1024)
@@ -17,13 +17,17 @@ def in_lay_words(text: str, language: Language) -> str:
     """Replace jargon by everyday words; an explanation in brackets that repeats a term is removed."""
     if language != "zh":
         text = re.sub(r"\s*\(([^()]*)\)", lambda match: "" if jargon_in(match[1], language) else match[0], text)
-    return _pattern(language).sub(lambda match: _match_case(_lay(match.group(), language), match), text)
+    return _pattern(language).sub(lambda match: _said(_lay(match["term"], language), match), text)
 
 
-def _match_case(lay: str, term: re.Match[str]) -> str:
-    """Keep the capital that begins a sentence; a list of illnesses often has one at each."""
-    begins = not re.search(r"[\w,;/-]\s*$", term.string[: term.start()])
-    return lay[0].upper() + lay[1:] if begins and term[0][0].isupper() and not term[0].isupper() else lay
+def _said(lay: str, match: re.Match[str]) -> str:
+    """Return the everyday words with the article, if the term had one, and with the capital that begins a sentence."""
+    term, article = match["term"], match["article"] or ""
+    if article:
+        noun = re.sub("^an? ", "", lay)
+        return f"{article[0]}{'n' if noun[0] in 'aeiou' else ''} {noun}"
+    within = re.search(r"[\w,;/-]\s*$", match.string[: match.start()])  # a list often has a capital at each illness
+    return lay if within or not term[0].isupper() or term.isupper() else lay[0].upper() + lay[1:]
 
 
 def _lay(term: str, language: Language) -> str:
@@ -40,6 +44,7 @@ def _terms(language: Language) -> dict[str, str]:
 @cache
 def _pattern(language: Language) -> re.Pattern[str]:
     longest_first = "|".join(re.escape(term) for term in sorted(_terms(language), key=len, reverse=True))
-    return re.compile(
-        longest_first if language == "zh" else rf"(?<![\w-])(?:{longest_first})s?(?![\w-])", re.IGNORECASE
-    )
+    if language == "zh":
+        return re.compile(f"(?P<article>)(?P<term>{longest_first})")
+    term = rf"(?P<term>(?<![\w-])(?:{longest_first})s?(?![\w-]))"
+    return re.compile(rf"(?:\b(?P<article>an?)\s+)?{term}", re.IGNORECASE)

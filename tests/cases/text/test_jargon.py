@@ -20,4 +20,8 @@ def test_terms_are_replaced_as_whole_words_and_an_explanation_in_brackets_is_dro
     assert in_lay_words("Double vision (diplopia) and Dyspnea, not MIchael.", "en") == (
         "Double vision and shortness of breath, not MIchael."
     )
+    assert in_lay_words("An antipyretic, an analgesic and a tachycardia.", "en") == (
+        "A fever medicine, a painkiller and a fast heartbeat."
+    )
+    assert in_lay_words("Analgesics helped.", "en") == "Painkillers helped."
     assert in_lay_words("没有心悸和呼吸困难。", "zh") == "没有心慌和喘不上气。"
