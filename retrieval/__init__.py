@@ -5,7 +5,7 @@ from retrieval.embedding import DEFAULT_MODEL, MULTILINGUAL_MODEL, EmbeddingMode
 from retrieval.features import RememberedCase, feature_line, feature_text, remember
 from retrieval.kinship import Kin, kin_of
 from retrieval.memory import CaseMemoryError, Count, Memory, Neighbour
-from retrieval.opening import BUILTIN, build_memory, open_memory
+from retrieval.opening import BUILTIN, build_memory, builtin_counts, open_memory
 
 __all__ = [
     "BUILTIN",
@@ -19,6 +19,7 @@ __all__ = [
     "Neighbour",
     "RememberedCase",
     "build_memory",
+    "builtin_counts",
     "describe_symptoms",
     "embed",
     "feature_line",

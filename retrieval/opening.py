@@ -3,6 +3,7 @@
 import re
 import threading
 import uuid
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from contextlib import ExitStack
 from pathlib import Path
@@ -39,6 +40,14 @@ def open_memory(location: str | Path = BUILTIN, embedding: str = DEFAULT_MODEL) 
         EmbeddingModelError: the embedding model cannot be loaded (built-in memory only).
     """
     return _opened(str(location), embedding, create=False)
+
+
+def builtin_counts(location: str) -> dict[str, int] | None:
+    """Count the cases of a built-in memory by department (``""``: none) without opening it; None if it is another."""
+    if location not in _BUILTIN_SPLITS:
+        return None
+    departments = (case.key.department or "" for case in load_cases() if case.split in _BUILTIN_SPLITS[location])
+    return dict(sorted(Counter(departments).items()))
 
 
 def build_memory(

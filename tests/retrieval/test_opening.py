@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from retrieval import CaseMemoryError, Count, build_memory, open_memory, remember
+from retrieval import CaseMemoryError, Count, build_memory, builtin_counts, open_memory, remember
 from retrieval import opening as module
 from tests.retrieval.examples import appendicitis, pseudo, verified
 from tests.support.servers import chroma
@@ -192,3 +192,10 @@ def test_a_server_that_goes_away_is_an_error_that_names_it(server: str, tmp_path
     memory._client._server._api_url = "http://127.0.0.1:1/api/v2"  # type: ignore[attr-defined]
     with pytest.raises(CaseMemoryError, match=f"{server}.*cannot be read"):
         memory.recall("pain", "Surgery")
+
+
+@pytest.mark.parametrize("location", ["builtin", "builtin:validation"])
+def test_the_cases_of_a_built_in_memory_are_counted_without_it(location: str) -> None:
+    stats = open_memory(location, "cheap").stats()
+    assert builtin_counts(location) == {department: count.verified for department, count in stats.items()}
+    assert builtin_counts("a-directory") is None

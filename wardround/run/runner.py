@@ -13,7 +13,7 @@ from llm.events import tell
 from llm.prices import unpriced
 from nodes.context import Context
 from prompts import laid_over
-from retrieval import BUILTIN, Memory, RememberedCase, open_memory, warn_of_languages
+from retrieval import Memory, RememberedCase, builtin_counts, open_memory, warn_of_languages
 from scoring.suite import SUITES
 from wardround.analysis.summary import summarise_results
 from wardround.config.experiment import ConfigurationError, Experiment
@@ -53,16 +53,17 @@ async def run_experiment(experiment: Experiment, out: Path, on_result: OnResult 
 
 async def _run(experiment: Experiment, out: Path, on_result: OnResult | None) -> dict[str, Any]:
     items, context = await _checked(experiment)
-    memory, remembered = await _memory_of(context, items)
-    if not is_run(out):  # on resume, opening the directory refuses plug-ins or prompts other than those tried out
+    is_new = not is_run(out)
+    remembered = await _remembered(context, items, opened=is_new)
+    if is_new:  # on resume, opening the directory refuses plug-ins or prompts other than those tried out
         await try_out(experiment, context, items)
     async with _engine(experiment, context, items) as run_cases:
         with RunDirectory(out).opened(experiment, items, remembered) as directory:
             finished = directory.resume(growing=context.grow != "off", retry_failed=experiment.run.retry_failed)
             context = context.model_copy(update={"run": directory.run})
-            if memory and context.grow != "off":
-                await asyncio.to_thread(_restore, memory.for_run(directory.run), directory, finished)
             left = [attempt for attempt in _attempts(experiment, items) if attempt.key not in finished]
+            if remembered is not None and left:
+                await asyncio.to_thread(_restore, context, directory, finished)
             recorder = _Recorder(directory, len(finished), len(finished) + len(left), on_result)
             tell("run_started", directory=str(out), done=recorder.done, total=recorder.total)
             stopped: RunStoppedError | None = None
@@ -161,20 +162,28 @@ def _attempts(experiment: Experiment, items: Sequence[Held]) -> Iterator[Attempt
             yield Attempt(position, item, epoch)
 
 
-async def _memory_of(context: Context, items: Sequence[Held]) -> tuple[Memory | None, dict[str, int] | None]:
-    """Open the case memory before anything is written, and count its verified cases; None if the run uses none."""
+async def _remembered(context: Context, items: Sequence[Held], *, opened: bool) -> dict[str, int] | None:
+    """Count the verified cases of the case memory by department; None if the run uses none.
+
+    The memory is opened for it, before anything is written; the built-in one only if ``opened``, as a finished run
+    needs none.
+    """
     if not context.retrieval and context.grow == "off":
-        return None, None
+        return None
+    counts = builtin_counts(context.memory)
+    if counts is not None and not opened:
+        return counts
     memory = await asyncio.to_thread(open_memory, context.memory, context.embedding)
-    if not context.memory.startswith(BUILTIN):  # the built-in memory documents its languages
-        warn_of_languages(context.embedding, {item.language for item in items})
+    if counts is not None:  # it documents its languages, and holds no case of a test split
+        return counts
+    warn_of_languages(context.embedding, {item.language for item in items})
     remembered = await asyncio.to_thread(_verified_counts, memory, items)
     if not remembered and context.grow == "off":
         raise ConfigurationError(
             f"workflow.memory: {context.memory} contains no remembered cases; build it (`wardround memory build`), or "
             "set retrieval = false"
         )
-    return memory, remembered
+    return remembered
 
 
 def _verified_counts(memory: Memory, items: Sequence[Held]) -> dict[str, int]:
@@ -184,7 +193,7 @@ def _verified_counts(memory: Memory, items: Sequence[Held]) -> dict[str, int]:
         ConfigurationError: the memory holds cases of the run's test split (or of no split) with their answer keys.
     """
     tested = [item.id for item in items if not item.of_note and item.split in (None, "test")]
-    if not memory.location.startswith(BUILTIN) and (known := sorted(memory.holds(tested))):
+    if known := sorted(memory.holds(tested)):
         raise ConfigurationError(
             f"workflow.memory: {memory.location} contains {len(known)} of the cases of this run ({known[0]}, ...) with "
             "their answer keys; build it from the train split (`wardround cases split`, `wardround memory build`)"
@@ -192,8 +201,10 @@ def _verified_counts(memory: Memory, items: Sequence[Held]) -> dict[str, int]:
     return {department: count.verified for department, count in sorted(memory.stats().items()) if count.verified}
 
 
-def _restore(memory: Memory, directory: RunDirectory, finished: set[tuple[str, int]]) -> None:
-    """Restore a resumed run's pseudo-cases to the memory."""
-    ids = {case_id for case_id, _ in finished}
-    courses = [RememberedCase.model_validate_json(line) for line in directory.remembered()]
-    memory.add(course for course in courses if course.id in ids)
+def _restore(context: Context, directory: RunDirectory, finished: set[tuple[str, int]]) -> None:
+    """Open the memory, and restore a resumed run's pseudo-cases to it."""
+    memory = open_memory(context.memory, context.embedding)
+    if context.grow != "off":
+        ids = {case_id for case_id, _ in finished}
+        courses = [RememberedCase.model_validate_json(line) for line in directory.remembered()]
+        memory.for_run(directory.run).add(course for course in courses if course.id in ids)

@@ -297,7 +297,7 @@ def test_a_worker_that_cannot_import_what_it_needs_is_an_error_before_anything_i
 def test_what_workers_cannot_share_is_refused_with_what_to_do(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, workflow: dict[str, Any], told: str
 ) -> None:
-    monkeypatch.setattr("wardround.run.runner._memory_of", AsyncMock(return_value=(None, None)))
+    monkeypatch.setattr("wardround.run.runner._remembered", AsyncMock(return_value=None))
     with pytest.raises(ConfigurationError, match=told):
         run(on_ray(short(**workflow)), tmp_path / "out")
     assert not (tmp_path / "out").exists()

@@ -404,6 +404,12 @@ def test_switched_off_retrieval_opens_no_memory(tmp_path: Path, monkeypatch: pyt
     assert run(short(limit=1), tmp_path)["scored"] == 1
 
 
+def test_a_finished_run_opens_no_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    first = run(short(limit=1, retrieval=True), tmp_path)
+    monkeypatch.setattr("wardround.run.runner.open_memory", lambda *_: pytest.fail("the memory was opened"))
+    assert run(short(limit=1, retrieval=True), tmp_path)["scores"] == first["scores"]
+
+
 def test_a_memory_that_is_not_there_is_refused_before_anything_is_written(tmp_path: Path) -> None:
     with pytest.raises(CaseMemoryError, match="does not exist"):
         run(short(retrieval=True, memory=str(tmp_path / "absent")), tmp_path / "out")
