@@ -85,8 +85,10 @@ def test_results_speak_for_a_case_that_the_complaint_did_not_find() -> None:
     assert majority(DIAGNOSIS, chart, recalled, (), None).listed() == ["Social anxiety disorder"]
 
 
-@pytest.mark.parametrize("complaint", ["突发性头颈部剧烈疼痛，伴恶心", "头疼两天", "头昏沉感持续1月", "头痛"])
-def test_a_pain_in_the_head_is_examined_there(complaint: str) -> None:
+@pytest.mark.parametrize(
+    "complaint", ["突发性头颈部剧烈疼痛，伴恶心", "头疼两天", "头昏沉感持续1月", "头痛", "反复左侧肢体抽动"]
+)
+def test_what_comes_from_the_head_is_examined_there(complaint: str) -> None:
     assert sites(chart_of(language="zh", chief_complaint=complaint))[0]["examination"] == "Neurological Examination"
 
 
