@@ -151,9 +151,13 @@ def _kind(clause: str, diagnoses: list[str], before: str) -> str:
         return "opinion"
     if _PATTERNS["history"].search(clause):
         return "told"
-    if _PATTERNS["seen"].search(clause):
+    tests = named_tests(clause)
+    by_hand = [test.item in PHYSICAL_ITEMS.names for test in tests]
+    if _PATTERNS["seen"].search(clause) or any(
+        one and test.spelling.endswith("检查") and not test.apart for one, test in zip(by_hand, tests, strict=True)
+    ):
         return "physical"
-    if _PATTERNS["tested"].search(clause) or any(test.item not in PHYSICAL_ITEMS.names for test in named_tests(clause)):
+    if _PATTERNS["tested"].search(clause) or not all(by_hand):
         return "auxiliary"
     is_sign = _PATTERNS["sign"].search(clause) and not _PATTERNS["complained"].search(clause)
     if before in ("physical", "auxiliary"):

@@ -137,6 +137,7 @@ def test_a_complaint_is_told_without_who_has_it(tmp_path: Path, basis: str, comp
             "四肢麻木4日。",
             {"General Examination": "传导速度显示神经损伤。"},
         ),
+        ("眼黄1周，腹部检查未见异常。", "眼黄1周", {"General Examination": "腹部检查未见异常。"}),
         ("左侧肢体无力，头颅CT排除出血。", "左侧肢体无力", {"CT": "头颅CT排除出血。"}),
         ("便血一周。结肠镜检查提示直肠CA？", "便血一周。", {"Endoscopy": "结肠镜检查提示直肠CA？"}),
         ("出现吸烟等危险因素，胸痛，冠心病不能排除。", "吸烟等危险因素，胸痛", {}),
