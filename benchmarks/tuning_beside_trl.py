@@ -12,6 +12,7 @@ import json
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
@@ -22,9 +23,9 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks.tuning_speed import GPU, Clock
 from cases.dialogues import PHYSICIAN, Dialogue, read_dialogues
 
+GPU = torch.cuda.is_available()
 PRECISION = "bfloat16" if GPU else "float32"
 RANK, TARGET = 8, 128
 # The name of a way, with the options that make it; the first ones are TRL's, the others `wardround tune`'s.
@@ -41,6 +42,19 @@ OURS: dict[str, dict[str, Any]] = {
     "prefix, dialogues": {"method": "prefix", "example": "dialogue"},
     "prefix, turns": {"method": "prefix", "example": "turn"},
 }
+
+
+class Clock(transformers.TrainerCallback):
+    """Records when each step ended."""
+
+    def __init__(self) -> None:
+        self.ends: list[float] = []
+
+    def on_step_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
+        """Wait for the device and record the time."""
+        if GPU:
+            torch.cuda.synchronize()
+        self.ends.append(time.perf_counter())
 
 
 def train_by_trl(way: str, base: str, dialogues: Sequence[Dialogue], batch: int, longest: int, folder: Path) -> None:

@@ -7,7 +7,7 @@ from typing import Any, cast
 
 from langgraph.graph.state import CompiledStateGraph
 
-from graphs.subgraphs import Chosen, Seated
+from graphs.subgraphs import Subgraph
 from llm import Role
 from nodes.consultation.final_report import stage_of_doctor
 from nodes.context import Context
@@ -34,9 +34,7 @@ def roles_asked(graph: CompiledStateGraph[Any, Any, Any, Any], context: Context)
         runnable: Any = specification.runnable
         if isinstance(runnable, CompiledStateGraph):
             yield from roles_asked(runnable, context)
-        elif isinstance(runnable, Seated):
-            yield from roles_asked(runnable.graph, context)
-        elif isinstance(runnable, Chosen):
+        elif isinstance(runnable, Subgraph):
             yield from roles_asked(runnable.graph_of(context), context)
         elif isinstance(runnable, Node):
             yield from _roles_of(runnable, context)

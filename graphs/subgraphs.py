@@ -12,6 +12,8 @@ from llm import AnswerError
 from nodes.context import Context, context_of
 from nodes.node import file_dropped_seat
 
+Graph = CompiledStateGraph[Any, Any, Any, Any]
+
 # A member gets the case and the discussion, but not the records kept so far.
 _NOT_SENT = ("trace", "decisions", "discussion", "case")
 # Our graphs count their rounds and end long before this; a plug-in's endless one is to end before it has cost much.
@@ -24,13 +26,21 @@ def send(node: str, state: Mapping[str, Any], **seat: Any) -> Send:
     return Send(node, {**{key: value for key, value in state.items() if key not in _NOT_SENT}, **seat})
 
 
+class Subgraph(RunnableLambda[Any, dict[str, Any]]):
+    """A node that runs the graph that ``graph_of`` returns for the run's context."""
+
+    def __init__(self, run: Any, arun: Any, graph_of: Callable[[Context], Graph]) -> None:
+        super().__init__(run, arun)
+        self.graph_of = graph_of
+
+
 def seated(
-    graph: CompiledStateGraph[Any, Any, Any, Any],
+    graph: Graph,
     context: Callable[[Context, Any], Context],
     update: Callable[[Any, dict[str, Any]], dict[str, Any]],
     *,
     seat: bool = False,
-) -> "Seated":
+) -> Subgraph:
     """Return a node that runs a whole graph for one member of a group, in the member's own context.
 
     Args:
@@ -59,51 +69,35 @@ def seated(
         except AnswerError as error:
             return dropped(own, error)
 
-    return Seated(run, arun, graph)
+    return Subgraph(run, arun, lambda _: graph)
 
 
 def chosen(
-    graph: Callable[[Context], CompiledStateGraph[Any, Any, Any, Any]],
+    graph_of: Callable[[Context], Graph],
     check: Callable[[Context, Mapping[str, Any], Mapping[str, Any]], None] = lambda context, state, output: None,
-) -> "Chosen":
+) -> Subgraph:
     """Return a node that runs the graph chosen by the run's context, which may be a plug-in's.
 
     Args:
-        graph: returns the graph; its output is written to the state unchanged.
+        graph_of: returns the graph; its output is written to the state unchanged.
         check: raises an error if the output is not valid for the state.
     """
 
     def run(state: Any) -> dict[str, Any]:
         context = context_of(get_runtime(Context))
-        output = graph(context).invoke(_without_trace(state), STEP_LIMIT)
+        output = graph_of(context).invoke(_without_trace(state), STEP_LIMIT)
         check(context, state, output)
         return output
 
     async def arun(state: Any) -> dict[str, Any]:
         context = context_of(get_runtime(Context))
-        output = await graph(context).ainvoke(_without_trace(state), STEP_LIMIT)
+        output = await graph_of(context).ainvoke(_without_trace(state), STEP_LIMIT)
         check(context, state, output)
         return output
 
-    return Chosen(run, arun, graph)
+    return Subgraph(run, arun, graph_of)
 
 
 def _without_trace(state: Mapping[str, Any]) -> dict[str, Any]:
     """Return the state without its trace, so that the output holds only the chosen graph's calls."""
     return {key: value for key, value in state.items() if key != "trace"}
-
-
-class Seated(RunnableLambda[Any, dict[str, Any]]):
-    """A node that runs a whole graph, kept in ``graph``."""
-
-    def __init__(self, run: Any, arun: Any, graph: CompiledStateGraph[Any, Any, Any, Any]) -> None:
-        super().__init__(run, arun)
-        self.graph = graph
-
-
-class Chosen(RunnableLambda[Any, dict[str, Any]]):
-    """A node that runs the graph that ``graph_of`` returns for a context."""
-
-    def __init__(self, run: Any, arun: Any, graph_of: Callable[[Context], Any]) -> None:
-        super().__init__(run, arun)
-        self.graph_of = graph_of
