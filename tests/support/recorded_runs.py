@@ -7,7 +7,7 @@ from typing import Any
 
 from llm.trace import Call
 from wardround.config.experiment import Experiment
-from wardround.config.selection import held_cases
+from wardround.config.selection import select
 from wardround.store.manifest import manifest_of
 from wardround.store.run_directory import Result, RunDirectory
 
@@ -25,7 +25,7 @@ def write_run(
     configuration = Experiment.model_validate({"graph": "dispute_resolution", **experiment})
     directory = RunDirectory(path)
     directory.traces.mkdir(parents=True)
-    manifest = {**manifest_of(configuration, held_cases(configuration.data)), "run": "r"}
+    manifest = {**manifest_of(configuration, select(configuration.data).items), "run": "r"}
     (path / "manifest.json").write_text(json.dumps(manifest), "utf-8")
     for result in results:
         directory.add(result)

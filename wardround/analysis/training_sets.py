@@ -11,6 +11,7 @@ from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
+from cases import CaseFileError
 from cases.dialogues import PATIENT, PHYSICIAN, Dialogue, Message, read_dialogues
 from llm.trace import Call
 from scoring.clini_eval.dialogue import dialogue_of_consultation
@@ -29,7 +30,8 @@ def dialogues_in(sources: Sequence[Path]) -> list[Dialogue]:
     """Return the dialogues in files and runs, without those that failed a gate.
 
     Raises:
-        ConfigurationError: a line is not a dialogue, or there is none.
+        CaseFileError: a line is not a dialogue.
+        ConfigurationError: there is none.
     """
     found: list[Dialogue] = []
     for source in sources:
@@ -38,7 +40,7 @@ def dialogues_in(sources: Sequence[Path]) -> list[Dialogue]:
             continue
         read, problems = read_dialogues(source)
         if problems:
-            raise ConfigurationError("\n".join(map(str, problems)))
+            raise CaseFileError(problems)
         found += read
     if not found:
         graphs = ", ".join(graph for graph, parts in GIVES.items() if "dialogue" in parts)

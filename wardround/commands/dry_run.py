@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from wardround.commands.exit_codes import refuse
-from wardround.commands.printing import counted, echo
+from wardround.commands.printing import echo
 
 if TYPE_CHECKING:
     from wardround.config.experiment import Experiment
@@ -32,27 +32,11 @@ def tell_projection(experiment: "Experiment", out: Path, like: Path | None, name
         ConfigurationError: bad configuration or data.
     """
     import asyncio
-    from datetime import timedelta
 
     from wardround.run.projection import project
     from wardround.tables.terminal import print_table
 
-    found = asyncio.run(project(experiment, out, like))
+    projected = asyncio.run(project(experiment, out, like))
     if name:
         echo(f"\n{name}")
-    print_table(found.table)
-    if found.left < found.cases:
-        echo(f"{found.cases - found.left} of {found.cases} cases are already done.")
-    if found.measured is None:
-        echo(
-            f"Estimated from an offline rehearsal of {counted(found.sample, 'case')}, at four bytes per token. The "
-            "output tokens are a lower bound: models use more words than rules do, and repairs and revisions are not "
-            "counted. For a better estimate, run a few cases and pass that run with --like."
-        )
-    else:
-        echo(
-            f"Estimated from {counted(found.sample, 'case')} of {found.measured}, at list prices or those of "
-            "[workflow.prices]."
-        )
-    if found.seconds is not None:
-        echo(f"Time left: {timedelta(seconds=round(found.seconds))} at a concurrency of {experiment.run.concurrency}.")
+    print_table(projected)

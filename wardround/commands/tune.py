@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from wardround.commands.exit_codes import INTERRUPTED, SOME_FAILED, refuse
+from wardround.commands.exit_codes import SOME_FAILED, refuse
 from wardround.commands.printing import echo
 
 if TYPE_CHECKING:
-    from cases.dialogues import Dialogue
     from wardround.tuning.curve import Step
 
 
@@ -87,32 +86,29 @@ def tune(
     The model learns the physician's next turn from the dialogue so far. The defaults are those of CliniChat's Table 5.
     Run the same command again to resume from the last checkpoint.
     """
-    from wardround.tuning.configuration import TrainingStoppedError, Tuning, TuningError, read_tuning
+    from cases import CaseFileError
+    from cases.dialogues import read_dialogues
+    from wardround.tuning.base import require_extra
+    from wardround.tuning.configuration import Tuning, read_tuning
 
     given = {name: value for name, value in context.params.items() if name in Tuning.model_fields and value is not None}
-    try:
-        from wardround.tuning.base import require_extra
+    require_extra()
+    _silence_libraries()
+    if smoke:
+        if given or dialogues is not None or out is not None or evaluate is not None:
+            refuse("--smoke takes no other options; leave them out")
+        _smoke()
+        return
+    if dialogues is None or base is None or out is None:
+        refuse("DIALOGS, --base and --out are required, unless --smoke is given")
+    tuning = read_tuning(given)
+    read, problems = read_dialogues(dialogues)
+    if problems:
+        raise CaseFileError(problems)
 
-        require_extra()
-        _silence_libraries()
-        if smoke:
-            if given or dialogues is not None or out is not None or evaluate is not None:
-                raise TuningError("--smoke takes no other options; leave them out")
-            _smoke()
-            return
-        if dialogues is None or base is None or out is None:
-            raise TuningError("DIALOGS, --base and --out are required, unless --smoke is given")
-        tuning = read_tuning(given)
-        read = _read(dialogues)
+    from wardround.tuning.train import train
 
-        from wardround.tuning.train import train
-
-        outcome = train(tuning, read, out, _report, save_every, keep, evaluate, partial(echo, err=True))
-    except TrainingStoppedError as error:
-        refuse(str(error), code=SOME_FAILED)
-    except KeyboardInterrupt:
-        echo("interrupted; run the same command again to resume from the last checkpoint", err=True)
-        raise typer.Exit(INTERRUPTED) from None
+    outcome = train(tuning, read, out, _report, save_every, keep, evaluate, partial(echo, err=True))
     counts = outcome.counts
     echo(
         f"{counts.dialogues} dialogues, {counts.turns} turns of the physician in {counts.examples} examples; "
@@ -125,16 +121,6 @@ def tune(
         echo("already trained")
     echo(f"{len(outcome.steps)} steps, loss {outcome.steps[0].loss:.3f} to {outcome.steps[-1].loss:.3f}")
     echo(f"Model: hf:{out}")
-
-
-def _read(path: Path) -> "list[Dialogue]":
-    from cases.dialogues import read_dialogues
-    from wardround.tuning.configuration import TuningError
-
-    read, problems = read_dialogues(path)
-    if problems:
-        raise TuningError("\n".join(str(problem) for problem in problems))
-    return read
 
 
 def _report(step: "Step", steps: int) -> None:

@@ -12,10 +12,10 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from cases.validation import unreadable
 from graphs.contexts import CONTEXTS
 from llm import ModelSettings, ModelSpecError
 from llm.specs import OFFLINE, check_models
-from wardround.commands.printing import reason
 from wardround.config.cast import JUDGES, PATIENT, check_rows, keys_of, patients_side
 from wardround.config.experiment import NAME, ConfigurationError, Experiment, Sweeping, judging_roles
 from wardround.config.refusals import known_keys, refusal
@@ -232,7 +232,8 @@ def _read(file: Path | None, seen: tuple[Path, ...]) -> Settings:
             raise ConfigurationError(
                 f"{file}: file not found, and no built-in experiment has this name{known}"
             ) from error
-        raise ConfigurationError(f"{file}: {_unreadable(error)}") from error
+        why = f"invalid TOML: {error}" if isinstance(error, tomllib.TOMLDecodeError) else unreadable(error)
+        raise ConfigurationError(f"{file}: {why}") from error
     _resolve_beside(values, file)
     own: Settings = {whole(place): (value, str(file)) for place, value in leaves(values)}
     extended = values.get("extends")
@@ -441,13 +442,6 @@ def _with_patient_roles(settings: Settings, patient_roles: Collection[str]) -> S
         return settings
     rest = {at: setting for at, setting in settings.items() if at != ("models", PATIENT)}
     return {**{("models", role): settings["models", PATIENT] for role in sorted(patient_roles)}, **rest}
-
-
-def _unreadable(error: Exception) -> str:
-    """Say why a file cannot be read as TOML, without an error number."""
-    if isinstance(error, tomllib.TOMLDecodeError):
-        return f"invalid TOML: {error}"
-    return f"cannot be read ({error.strerror})" if isinstance(error, OSError) else reason(error)
 
 
 def _toml_value(text: str) -> Any:

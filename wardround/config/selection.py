@@ -58,18 +58,13 @@ class Selection:
 
 
 def select_cases(data: Data) -> list[Case]:
-    """Return the cases of an experiment; see :func:`held_cases`."""
-    return [item for held in held_cases(data) if isinstance(item := held.item, Case)]
-
-
-def held_cases(data: Data) -> Sequence[Held]:
-    """Return the cases of an experiment, held as JSON; see :func:`select`.
+    """Return the cases of an experiment; see :func:`select`.
 
     Raises:
         ConfigurationError: as there, or the experiment is run on notes.
     """
     refuse_notes(data)
-    return select(data).items
+    return [item for held in select(data).items if isinstance(item := held.item, Case)]
 
 
 def refuse_notes(data: Data) -> None:

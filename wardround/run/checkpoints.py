@@ -25,7 +25,6 @@ from llm.tracing import tracers
 from nodes.context import Context
 from wardround.plugins import record_plugins
 from wardround.run.outages import outlasting
-from wardround.run.postgres import check_postgres, open_postgres
 from wardround.store.durable_lines import DAMAGED, RunStoppedError, writing
 
 _OURS = ("cases", "llm", "nodes", "retrieval", "scoring")
@@ -104,23 +103,6 @@ def serializer() -> JsonPlusSerializer:
         if issubclass(kind, BaseModel) or is_dataclass(kind)
     }
     return _Sealing(allowed_msgpack_modules=sorted(known))
-
-
-async def check_checkpoints(url: str | None) -> None:
-    """Check, before anything is written, that checkpoints can be saved; None means SQLite, which needs no check.
-
-    Raises:
-        ConfigurationError: the database cannot be used.
-    """
-    if url is not None:
-        await check_postgres(url)
-
-
-@asynccontextmanager
-async def open_checkpoints(url: str | None, path: Path) -> AsyncIterator[BaseCheckpointSaver[Any]]:
-    """Open the checkpointer of a run: a Postgres database if ``url`` is given, else a SQLite file."""
-    async with open_sqlite(path) if url is None else open_postgres(url, serializer()) as checkpointer:
-        yield checkpointer
 
 
 @asynccontextmanager

@@ -19,10 +19,10 @@ from wardround.analysis.summary import summarise_results
 from wardround.config.experiment import ConfigurationError, Experiment
 from wardround.config.preflight import check_languages, check_lengths, check_own_prompts, check_servers
 from wardround.config.selection import Held, select
-from wardround.run.checkpoints import check_checkpoints
 from wardround.run.engines.local import run_here
 from wardround.run.engines.work import RunCases
 from wardround.run.one_case import Attempt, Outcome
+from wardround.run.postgres import check_postgres
 from wardround.run.tasks import TASKS
 from wardround.run.trial import try_out
 from wardround.store.durable_lines import RunStoppedError
@@ -96,7 +96,8 @@ async def _checked(experiment: Experiment) -> tuple[Sequence[Held], Context]:
         raise ConfigurationError(
             f"limits: the cost is limited, but no price is known for {', '.join(unknown)}; set it in [workflow.prices]"
         )
-    await check_checkpoints(experiment.run.checkpoints)
+    if experiment.run.checkpoints is not None:
+        await check_postgres(experiment.run.checkpoints)
     return selected.items, context
 
 

@@ -7,6 +7,7 @@ from pydantic import Field, ValidationError, field_validator, model_validator
 
 from cases.strict import Strict
 from cases.validation import InputError, faults
+from wardround.store.durable_lines import RunStoppedError
 
 Method = Literal["prefix", "lora"]
 Unit = Literal["turn", "dialogue"]
@@ -17,7 +18,7 @@ class TuningError(InputError):
     """Settings that cannot be used; nothing was trained."""
 
 
-class TrainingStoppedError(RuntimeError):
+class TrainingStoppedError(RunStoppedError):
     """The training could not continue; the last checkpoint is kept."""
 
 

@@ -22,7 +22,8 @@ from tests.support.fake_server import FakeServer
 from tests.support.runs import IDS, calls, outcomes, run, short
 from wardround.cli import app
 from wardround.config.experiment import ConfigurationError, Experiment
-from wardround.run.checkpoints import check_checkpoints, open_sqlite
+from wardround.run.checkpoints import open_sqlite
+from wardround.run.postgres import check_postgres
 from wardround.run.runner import run_experiment
 
 
@@ -146,7 +147,7 @@ def test_two_runs_in_one_database_at_once_do_not_mix_and_both_make_its_tables(tm
 @pytest.mark.slow
 def test_many_at_once_make_the_tables_of_a_new_database(database: str) -> None:
     async def many() -> None:
-        await asyncio.gather(*(check_checkpoints(database) for _ in range(6)))
+        await asyncio.gather(*(check_postgres(database) for _ in range(6)))
 
     asyncio.run(asyncio.wait_for(many(), 60))
     assert servers.rows(database) == {"checkpoints": 0, "checkpoint_blobs": 0, "checkpoint_writes": 0}

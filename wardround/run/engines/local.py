@@ -5,9 +5,10 @@ from collections.abc import Sequence
 
 from nodes.context import Context
 from wardround.config.experiment import Experiment
-from wardround.run.checkpoints import forget_thread, forget_threads, open_checkpoints
+from wardround.run.checkpoints import forget_thread, forget_threads, open_sqlite, serializer
 from wardround.run.engines.work import Finish, work_through
 from wardround.run.one_case import Attempt, Outcome, run_case, thread_of
+from wardround.run.postgres import open_postgres
 from wardround.run.tasks import TASKS
 from wardround.store.run_directory import RunDirectory
 from wardround.store.traces import run_meter
@@ -18,7 +19,8 @@ async def run_here(
 ) -> None:
     """Run what is left of an experiment."""
     meter = await asyncio.to_thread(run_meter, experiment.limits.run, directory.traces)
-    async with open_checkpoints(experiment.run.checkpoints, directory.checkpoints) as checkpointer:
+    url = experiment.run.checkpoints
+    async with open_postgres(url, serializer()) if url else open_sqlite(directory.checkpoints) as checkpointer:
         graph = TASKS[experiment.graph].compiled(checkpointer, context)
         await forget_threads(checkpointer, context.run, {thread_of(attempt, context.run) for attempt in left})
 

@@ -5,7 +5,7 @@ import tempfile
 import time
 import uuid
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, nullcontext
 from pathlib import Path
 from typing import Any, Self
 
@@ -133,8 +133,10 @@ class Worker:
         async with self._opening:
             if self._graph is None:
                 url = self._experiment.run.checkpoints
-                opened = open_postgres(url, serializer()) if url else _in_memory()
-                checkpointer = await self._open.enter_async_context(opened)
+                # Without a database they end with the process: a lost case runs again, with the answers in its trace.
+                in_memory = InMemorySaver(serde=serializer())
+                opened = open_postgres(url, serializer()) if url else nullcontext(in_memory)
+                checkpointer: Any = await self._open.enter_async_context(opened)
                 _send_before_saving(checkpointer, self._couriers)
                 self._graph = TASKS[self._experiment.graph].compiled(checkpointer, self._experiment.context)
 
@@ -162,12 +164,6 @@ def _send_before_saving(checkpointer: Any, couriers: dict[str, Courier]) -> None
 
     checkpointer.aput = after_the_calls(checkpointer.aput)
     checkpointer.aput_writes = after_the_calls(checkpointer.aput_writes)
-
-
-@asynccontextmanager
-async def _in_memory() -> AsyncIterator[InMemorySaver]:
-    """Open checkpoints that end with the process: a lost case is run again, with the answers in its trace."""
-    yield InMemorySaver(serde=serializer())
 
 
 async def _repeat(do: Callable[[], Awaitable[None]]) -> None:
