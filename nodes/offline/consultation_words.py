@@ -57,6 +57,13 @@ def pattern(group: str, language: Language) -> re.Pattern[str]:
     return _compiled(_words()[group][rules_of(language)], language)
 
 
+def in_known_words(text: str, language: Language) -> str:
+    """Return a text with words that the classifiers have not learned replaced by learned words of the same meaning."""
+    for word, known in _words()["known"].get(rules_of(language), {}).items():
+        text = text.replace(word, known)
+    return text
+
+
 def matters_in(words: str, language: Language) -> list[str]:
     """Return the content words of a text: no function words, politeness or vague words."""
     return _content_words(words, language, _stopwords(language))

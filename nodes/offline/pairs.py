@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from cases.text.jargon import in_lay_words
 from cases.text.record_sentences import HISTORIES, RecordSentence
 from cases.vocabulary import Language
-from nodes.offline.consultation_words import Concept, pattern
+from nodes.offline.consultation_words import Concept, in_known_words, pattern
 from nodes.offline.meaning import heard, matters_told, shares, subjects, told_shares, words_of
 from nodes.offline.topics import Topic, topic_of, words_in
 from retrieval import MULTILINGUAL_MODEL, embed
@@ -36,7 +36,12 @@ def answer_scores(question: str, facts: Sequence[RecordSentence], language: Lang
 
     A score is the logarithm of how much more probable this fact is as the answer than that nothing recorded answers.
     """
-    return _scores(question, tuple(facts), language)
+    return _scores(in_known_words(question, language), tuple(with_known_words(facts, language)), language)
+
+
+def with_known_words(facts: Sequence[RecordSentence], language: Language) -> list[RecordSentence]:
+    """Return the facts with words that no training data have replaced by learned words of the same meaning."""
+    return [RecordSentence(fact.section, in_known_words(fact.text, language)) for fact in facts]
 
 
 @lru_cache(maxsize=1024)  # the tracker, the memory bank and the denial need the same

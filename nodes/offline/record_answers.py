@@ -9,6 +9,7 @@ from cases.case import ExaminationRecord, PatientRecord
 from cases.text.record_sentences import HISTORIES, RecordSentence, record_sentences
 from cases.text.sentences import sentences
 from cases.vocabulary import Language, patterns
+from nodes.offline.consultation_words import in_known_words
 from nodes.offline.doctor_actions import is_vague
 from nodes.offline.hearing import heard_tests
 from nodes.offline.meaning import (
@@ -20,7 +21,7 @@ from nodes.offline.meaning import (
     subject_of,
     subjects,
 )
-from nodes.offline.pairs import answer_scores, has
+from nodes.offline.pairs import answer_scores, has, with_known_words
 from nodes.offline.relevance import answering
 from nodes.offline.topics import topic_of, words_in
 from nodes.patients.own_words import said_of, unsaid
@@ -81,9 +82,10 @@ def denial(question: str, language: Language, recorded: Sequence[RecordSentence]
     """
     if not is_surely_heard(question, language):
         return "unclear"
+    question = in_known_words(question, language)
     subject, topic = subject_of(question, language), topic_of(question, language)
     about = subjects()[subject]
-    histories = [fact for fact in recorded if fact.section in HISTORIES]
+    histories = with_known_words([fact for fact in recorded if fact.section in HISTORIES], language)
     named = (*topic.matters, *topic.places)
     is_mentioned = any(has(each, fact) for each in named for fact in histories) or any(
         words_in(fact.text, topic.words) for fact in histories

@@ -6,7 +6,7 @@ from cases.text.record_sentences import RecordSentence, record_sentences
 from cases.text.sentences import sentences
 from cases.vocabulary import Language
 from nodes.offline.meaning import subjects_heard
-from nodes.offline.record_answers import answer_from_record, facts_for, wants_examination
+from nodes.offline.record_answers import answer_from_record, denial, facts_for, wants_examination
 from nodes.patients.own_words import in_own_words, voice_of
 from nodes.state.chart import Turn
 from prompts import load_words
@@ -225,3 +225,20 @@ def test_what_the_record_says_without_naming_it_is_not_denied(
 def test_of_two_subjects_that_are_near_each_other_in_one_part_both_are_told() -> None:
     assert set(subjects_heard("Where is it and what sort of pain?", "en")) == {"site", "character"}
     assert subjects_heard("What makes it worse?", "en") == ("worse",)
+
+
+@pytest.mark.slow  # the embedding model reads what it has not seen
+def test_a_lump_is_told_or_not_denied_where_the_record_or_the_doctor_calls_it_by_its_other_name() -> None:
+    [other, named, palpable, stomach] = [
+        RecordSentence("present_illness", text)
+        for text in (
+            "发现右颈部肿物3个月。",
+            "发现右颈部肿块3个月。",
+            "左手掌中可扪及肿物，质软，压叩痛。",
+            "腹痛3天。",
+        )
+    ]
+    assert facts_for("有没有摸到肿块？", [other], "zh") == [other]
+    assert facts_for("身上有没有肿物？", [named], "zh") == [named]
+    assert denial("身上有没有长什么包块?", "zh", [palpable]) == "untold"
+    assert denial("身上有没有肿物？", "zh", [stomach]) == "nothing"
