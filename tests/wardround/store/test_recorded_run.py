@@ -4,6 +4,7 @@ import json
 import re
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -59,6 +60,14 @@ def test_of_a_call_that_was_asked_again_the_last_record_counts(tmp_path: Path) -
     (run,) = find_runs([write_run(tmp_path / "run", [], {("a", 0): calls})])
     ((_, found),) = run.each_trace()
     assert [one.error for one in found] == [None]
+
+
+@pytest.mark.parametrize("block", [{}, {"model": {"mine": {"spec": "hf:gone/model", "together": 4}}}])
+def test_a_run_of_a_model_whose_folder_is_elsewhere_is_read(tmp_path: Path, block: dict[str, Any]) -> None:
+    name = next(iter(block.get("model", {})), "hf:gone/model")
+    write_run(tmp_path / "run", [graded("a")], models={"doctor": name}, **block)
+    (run,) = find_runs([tmp_path / "run"])
+    assert run.experiment.context.block(name).parsed.name == "gone/model"
 
 
 def test_cases_that_have_changed_since_are_refused(tmp_path: Path) -> None:
