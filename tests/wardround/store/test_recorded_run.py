@@ -55,6 +55,15 @@ def test_a_result_that_a_kill_has_cut_off_is_left_out(tmp_path: Path) -> None:
     assert [result.case_id for result in run.each_answered()] == ["a"]
 
 
+def test_a_line_of_results_in_another_encoding_is_told_in_words(tmp_path: Path) -> None:
+    path = write_run(tmp_path / "run", [graded("a")])
+    with (path / "results.jsonl").open("ab") as out:
+        out.write(b"\xff\xff\n")
+    (run,) = find_runs([path])
+    with pytest.raises(ConfigurationError, match=r"results\.jsonl: line 2 is not UTF-8: "):
+        list(run.each_answered())
+
+
 def test_of_a_call_that_was_asked_again_the_last_record_counts(tmp_path: Path) -> None:
     calls = [call(error="model_error: no"), call(started=1.0, answer={"text": "yes"})]
     (run,) = find_runs([write_run(tmp_path / "run", [], {("a", 0): calls})])
