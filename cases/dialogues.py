@@ -68,5 +68,6 @@ def read_dialogues(path: str | Path) -> tuple[list[Dialogue], list[Problem]]:
     without_messages = {problem.record for problem in problems if "messages" in problem.lacking}
     if not dialogues and without_messages == {problem.record for problem in problems}:  # also of an empty file
         expected = "expected JSON lines with an id and messages, as `wardround reconstruct` writes them"
-        problems = [Problem(str(path), "", "", f"contains no dialogues; {expected}")]
+        lacking = " (no record has messages)" if problems else ""
+        problems = [Problem(str(path), "", "", f"contains no dialogues{lacking}; {expected}")]
     return dialogues, problems

@@ -189,6 +189,11 @@ def unless_linked(path: str, flags: int) -> int:
     return os.open(path, flags | getattr(os, "O_NOFOLLOW", 0), 0o666)
 
 
+def is_device(path: Path) -> bool:
+    """Whether a path is a device or a pipe, in whose place no file is written."""
+    return path.exists() and not (path.is_file() or path.is_dir())
+
+
 @contextmanager
 def replacing(path: Path) -> Iterator[IO[bytes]]:
     """Write to a temporary file that replaces ``path`` at the end of the block; the file is whole or unchanged.
@@ -198,7 +203,7 @@ def replacing(path: Path) -> Iterator[IO[bytes]]:
     """
     if path.is_dir():
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
-    if path.exists() and not path.is_file():  # who may write anywhere would leave a file where /dev/null was
+    if is_device(path):  # who may write anywhere would leave a file where /dev/null was
         raise OSError(errno.EINVAL, "is a device or a pipe; name a file", str(path))
     draft = path.with_name(f".{path.name}.part")
     out = open(draft, "wb", opener=unless_linked)  # noqa: SIM115 - closing it may fail too, on a full disk

@@ -14,6 +14,7 @@ from langgraph.runtime import Runtime
 from langgraph.types import Command
 from pydantic import BaseModel
 
+from llm import ModelSettings
 from llm.tracing import outside_tracers
 from nodes.context import GraphContext
 from nodes.patients.address import AddressState
@@ -96,6 +97,8 @@ class CaseGraph(CompiledStateGraph[Any, Any, Any, Any]):
         context = schema(**context) if named is not None else context
         if not isinstance(context, BaseModel):
             raise ValueError(f"context: expected settings, such as {{'retrieval': False}}, not {context!r:.60}")
+        if isinstance(context, ModelSettings):
+            context.check_folders()
         if isinstance(self.checkpointer, BaseCheckpointSaver):
             settings = json.dumps(context.model_dump(mode="json", include=named, exclude_unset=True))
             config = {**(config or {}), "metadata": {**(config or {}).get("metadata", {}), _SETTINGS: settings}}

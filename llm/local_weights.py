@@ -207,6 +207,8 @@ def check_folder(folder: str) -> None:
         ModelSpecError: it is no model, brings code, or a package or the adapter's base is missing.
     """
     path = Path(folder)
+    if not path.is_dir():
+        raise ModelSpecError(f"hf:{folder} is not a folder on this machine; models are not downloaded")
     only_data(path)
     _training(path)
     if not (path / ADAPTER_FILE).is_file():

@@ -8,9 +8,10 @@ from pydantic.json_schema import SkipJsonSchema
 
 from cases.vocabulary import one_tag
 from llm.blocks import ModelBlock, ModelBlocks, Temperature, block_of
+from llm.errors import ModelSpecError
 from llm.keys import key_of
 from llm.model_objects import with_specs
-from llm.specs import check_models
+from llm.specs import WITHOUT_MODEL, check_models
 from prompts import SpokenLanguage
 
 
@@ -105,6 +106,21 @@ class ModelSettings(BaseModel):
         if "model" in info.data:  # otherwise its own error is reported
             check_models(models, info.data["model"])
         return models
+
+    def check_folders(self) -> None:
+        """Check the models of this process before anyone is asked; a recorded run is read without them.
+
+        Raises:
+            ModelSpecError: a folder is not on this machine, or holds no model that can be used.
+        """
+        for role, name in self.models.items():
+            if name not in WITHOUT_MODEL and (block := self.block(name)).in_process:
+                from llm.local_weights import check_folder
+
+                try:
+                    check_folder(block.parsed.name)
+                except ModelSpecError as error:
+                    raise ModelSpecError(f"models.{role}: {error}") from error
 
     def block(self, name: str) -> ModelBlock:
         """Return the block of that name, or else a block with the name as its spec."""

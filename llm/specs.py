@@ -44,7 +44,7 @@ class ModelSpec:
         """Parse a spec; `offline` and `human` are providers without a model name.
 
         Raises:
-            ModelSpecError: the spelling is invalid, or the provider or folder is unknown.
+            ModelSpecError: the spelling is invalid, or the provider is unknown.
         """
         if text in WITHOUT_MODEL:
             return cls(text, "")
@@ -113,8 +113,8 @@ def _places(role: str, stage: str) -> list[str]:
 
 def _folder(text: str) -> str:
     folder = text.removeprefix(f"{IN_PROCESS}:")
-    if not folder or not Path(folder).expanduser().is_dir():
-        raise ModelSpecError(f"{text!r}: {folder!r} is not a folder on this machine; models are not downloaded")
+    if not folder:
+        raise ModelSpecError(f"{text!r} names no folder: expected {_FORMS}")
     return str(Path(folder).expanduser())
 
 

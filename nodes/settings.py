@@ -327,6 +327,12 @@ class DialogueSettings(TurnSettings, PatientSettings):
         "unaided.",
     )
 
+    @model_validator(mode="after")
+    def _greeting_leaves_a_turn(self) -> Self:
+        if self.greeting == "fixed" and self.max_turns == 1:
+            raise ValueError("greeting = 'fixed' needs max_turns of at least 2: the greeting counts as a turn")
+        return self
+
     @field_validator("example")
     @classmethod
     def _check_example(cls, example: str) -> str:
@@ -460,3 +466,11 @@ class ReconstructionSettings(Settings):
         description="Let a reader compare the finished dialogue with its note; a dialogue that contradicts the note or "
         "goes beyond it fails.",
     )
+
+    @model_validator(mode="after")
+    def _replies_need_a_role_play(self) -> Self:
+        if self.reply_context != "dialogue" and self.reconstruction != "interactive":
+            raise ValueError(
+                f"reply_context = {self.reply_context!r} needs reconstruction = 'interactive': elsewhere nobody replies"
+            )
+        return self

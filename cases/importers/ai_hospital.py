@@ -182,6 +182,6 @@ def _sorted(physical: str, tests: str) -> dict[str, dict[str, str]]:
 
 def _names(text: str) -> list[str]:
     """Return the diagnoses of a text, separated by lines or commas outside of brackets, without their numbers."""
-    items = re.findall(r"(?:[(（][^()（）\n]*[)）]|[^\n,，;；])+", text)
+    items = re.findall(r"(?:[(（](?:[^()（）\n]|[(（][^()（）\n]*[)）])*[)）]|[^\n,，;；])+", text)
     parts = [part for item in items for part in re.split(r"(?<=\S)\s+(?=\d{1,2}[.、)）．])|\s\s+", item)]
     return [name for part in parts if (name := _PATTERNS["number"].sub("", part).strip(" 。.:：\t"))]

@@ -3,9 +3,10 @@
 from dataclasses import dataclass
 
 from cases.case import Case, ExaminationRecord, PatientRecord
+from cases.text.note_sections import heading
 from cases.text.sentences import sentences
 from cases.text.words import rules_of
-from cases.vocabulary import EXAMINATION_ITEMS, Language
+from cases.vocabulary import EXAMINATION_ITEMS, Language, label
 
 HISTORIES = ("chief_complaint", "present_illness", "past_history", "personal_history", "family_history")
 _PERSON = {
@@ -26,6 +27,10 @@ class RecordSentence:
     def is_result(self) -> bool:
         """Whether it is an examination result."""
         return self.section in EXAMINATION_ITEMS.names
+
+    def heading(self, language: Language) -> str:
+        """Return the name of its section in a language."""
+        return label(self.section, language) if self.is_result else heading(self.section, language)
 
 
 def facts_of(case: Case) -> list[RecordSentence]:

@@ -220,7 +220,7 @@ async def question(state: DoctorState, runtime: Runtime[Context], consultation: 
     context = runtime.context
     chart = read_chart(state, PHYSICAL.name, context.language)
     dialogue = state.get("dialogue", [])
-    if not dialogue and context.greeting == "fixed" and context.max_turns > 1:
+    if not dialogue and context.greeting == "fixed":
         opening = load_words("clini_eval/words", chart.language)["opening"]
         return {"dialogue": [Turn(speaker="doctor", text=opening)], "dialogue_ended": ""}
     asked = turn_number(dialogue)

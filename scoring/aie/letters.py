@@ -12,7 +12,7 @@ _PATTERNS = patterns("scoring.aie", "letters")
 def chosen_letter(text: str | None, options: Mapping[str, str | None]) -> str | None:
     """Return the letter of the option that a text chooses; None if it chooses none or is ambiguous.
 
-    Recognised are ``B``, ``b``, ``(B)``, ``B. name``, ``name (B)``, ``Answer: B``, ``**B**``, ``答案是B``, ``选B项``
+    Recognised are ``B``, ``b``, ``(B)``, ``B. name``, ``name (B)``, ``name - B``, ``Answer: B``, ``**B**``, ``选B项``
     and the full name of one option. Not recognised are ``B or C``, ``A cold``, ``B`` with the name of another option, a
     letter that is retracted (``Answer: B is excluded``) or followed by another answer, and a letter that is not an
     option; without options, any letter counts.
@@ -32,10 +32,13 @@ def chosen_letter(text: str | None, options: Mapping[str, str | None]) -> str | 
 
 
 def _alike(text: str, name: str, letter: str) -> bool:
-    """Whether a text is the name of an option, alone or with the option's letter in brackets after it."""
-    beside = _PATTERNS["letter_last"].fullmatch(text)
-    before = beside[1] if beside and beside[2].upper() == letter else text
-    return normalise(name) in (normalise(text), normalise(before))
+    """Whether a text is the name of an option, alone or with the option's letter after it, set off by a sign."""
+    forms = {normalise(text)}
+    if beside := _PATTERNS["letter_last"].fullmatch(text):
+        forms.add(normalise(f"{beside[1]} {beside[2]}"))
+        if beside[2].upper() == letter:
+            forms.add(normalise(beside[1]))
+    return normalise(name) in forms
 
 
 def _stated_letters(text: str) -> set[str]:

@@ -70,10 +70,15 @@ def test_every_section_of_a_record_has_its_field(tmp_path: Path) -> None:
 
 
 def test_a_comma_in_brackets_does_not_split_a_diagnosis(tmp_path: Path) -> None:
-    diagnosis = "1、高血压病（2级，很高危）；胃癌(cT4aN3M1，IV期)，3）贫血"
+    diagnosis = "1、高血压病（2级，很高危）；胃癌(cT4aN3M1，IV期)，贫血（缺铁性（轻度），慢性），3）痛风"
     reference = {**REFERENCE, "diagnosis": diagnosis}
     case = one(tmp_path, {"patient_id": 7, "reference_diagnosis": reference}, lines=True)
-    assert case.key.diagnosis == ["高血压病（2级，很高危）", "胃癌(cT4aN3M1，IV期)", "贫血"]
+    assert case.key.diagnosis == [
+        "高血压病（2级，很高危）",
+        "胃癌(cT4aN3M1，IV期)",
+        "贫血（缺铁性（轻度），慢性）",
+        "痛风",
+    ]
 
 
 def test_a_record_without_a_complaint_or_a_final_diagnosis_is_read_as_far_as_it_goes(tmp_path: Path) -> None:

@@ -132,3 +132,18 @@ def test_without_a_context_every_setting_has_its_default() -> None:
         "patient": Context().patient,
         "max_turns": Context().max_turns,
     }
+
+
+@pytest.mark.parametrize(
+    ("graph", "settings", "needed"),
+    [
+        ("consultation", {"patient": "clinichat", "greeting": "fixed", "max_turns": 1}, "max_turns of at least 2"),
+        ("reconstruction", {"reply_context": "words"}, "reconstruction = 'interactive'"),
+        ("reconstruction", {"reply_context": "words", "reconstruction": "direct"}, "reconstruction = 'interactive'"),
+    ],
+)
+def test_a_setting_without_effect_under_the_others_is_refused(
+    graph: str, settings: dict[str, Any], needed: str
+) -> None:
+    with pytest.raises(ValidationError, match=needed):
+        CONTEXTS[graph].model_validate(settings)

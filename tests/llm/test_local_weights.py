@@ -67,10 +67,16 @@ def model(folder: Path, **options: Any) -> HfChat:
 # Found or refused
 
 
-@pytest.mark.parametrize("spec", ["hf:", "hf:no/such/folder", "hf:Qwen/Qwen3-8B"])
-def test_a_folder_that_is_not_there_is_refused_with_the_model_map(spec: str) -> None:
-    with pytest.raises(ModelSpecError, match=r"models\.default: .* is not a folder on this machine"):
-        check_models({"default": spec})
+def test_a_model_map_without_a_folder_is_refused() -> None:
+    with pytest.raises(ModelSpecError, match=r"models\.default: 'hf:' names no folder"):
+        check_models({"default": "hf:"})
+
+
+@pytest.mark.parametrize("folder", ["no/such/folder", "Qwen/Qwen3-8B"])
+def test_a_folder_that_is_not_there_is_refused_when_a_graph_begins_not_when_its_settings_are_read(folder: str) -> None:
+    chosen = settings(Path(folder))
+    with pytest.raises(ModelSpecError, match=rf"models\.default: hf:{folder} is not a folder on this machine"):
+        chosen.check_folders()
 
 
 def test_a_folder_without_a_model_is_refused_before_it_is_loaded(tmp_path: Path) -> None:

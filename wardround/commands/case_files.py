@@ -37,7 +37,9 @@ def save(cases: "Iterable[Case]", out: Path, *sources: Path | None) -> None:
 
 def not_over(out: Path, *sources: str | Path) -> None:
     """Exit if the output would overwrite an input, or is a device or a pipe."""
-    if out.exists() and not (out.is_file() or out.is_dir()):
+    from cases.files import is_device
+
+    if is_device(out):
         refuse(f"-o {out}: is a device or a pipe; name a file")
     if out.resolve() in [Path(source).resolve() for source in sources]:
         refuse(f"-o {out}: is an input file and would be overwritten; name another file")

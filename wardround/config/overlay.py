@@ -1,5 +1,6 @@
 """Check a folder of prompts that overrides ours (``--prompts``) before any model is asked."""
 
+import logging
 from pathlib import Path
 from typing import Any
 
@@ -8,12 +9,16 @@ from llm.role import prompts_of_roles
 from prompts import Prompt, PromptError, laid_over, load_prompt, load_words
 from prompts.folders import is_language, prompt_files, prompt_folders
 
+_log = logging.getLogger(__name__)
+
 _REFERENCE = "en"
 _LONGEST = 2**20  # bytes; no prompt of ours has more than 11,000
 
 
 def check_overlay(folder: str | Path) -> str:
     """Check that each prompt of a folder has a valid path and sections, and uses only variables that its role gives.
+
+    A prompt that leaves out a variable of ours, as an older copy may, is told as a warning.
 
     Returns:
         The absolute path of the folder.
@@ -71,10 +76,13 @@ def _check(place: str, file: Path, in_use: list[str], builtin: dict[str, Path]) 
     stages = [text.removeprefix(stage_folder).removesuffix(".md") for text in in_use if text.startswith(stage_folder)]
     for stage in stages if has_stages else [None]:
         prompt = load_prompt(name, language, stage)
-        if unknown := prompt.variables - _given_to(prompt, stage, language if place in builtin else _REFERENCE):
+        given = _given_to(prompt, stage, language if place in builtin else _REFERENCE)
+        if unknown := prompt.variables - given:
             raise PromptError(
                 f"prompt {name} ({language}) uses variables that it is not given: {', '.join(sorted(unknown))}"
             )
+        if unused := given - prompt.variables:
+            _log.warning("prompt %s (%s) does not use what ours does: %s", name, language, ", ".join(sorted(unused)))
 
 
 def _given_to(prompt: Prompt, stage: str | None, language: Any) -> frozenset[str]:

@@ -56,7 +56,8 @@ class Item:
         """The case's pictures: the examination and the file of each."""
         if isinstance(self.case, Note):
             return []
-        return [(image.item, Path(self.case.folder) / image.file) for image in self.case.examinations.images]
+        case = self.case
+        return [(label(one.item, case.language), Path(case.folder) / one.file) for one in case.examinations.images]
 
     def stands_turned(self, rater: str) -> bool:
         """Whether a rater sees the second of a pair first: a fair coin, fixed by rater and item."""

@@ -300,7 +300,10 @@ class RunDirectory:
         Raises:
             ValueError: it cannot be read, its key is in ``seen``, or it is of another run.
         """
-        result = read_result(line.decode())
+        try:
+            result = read_result(line.decode())
+        except UnicodeDecodeError:
+            raise ValueError("is not UTF-8") from None
         if result.key in seen:
             raise ValueError("repeats an earlier line")
         if self.run and result.run not in ("", self.run):

@@ -14,6 +14,7 @@ from nodes.state.chart import Turn
     [
         ("zh", "男，61岁，因反复咳嗽、咳痰3年，加重1周入院。", "是因为反复咳嗽、咳痰3年，加重1周来的。"),
         ("zh", "患者女，45岁，发现颈部包块2月。", "我发现颈部包块2月。"),
+        ("zh", "患者，女，30岁。", "我30岁。"),
         ("zh", "以腹痛伴发热入院", "是因为腹痛伴发热来的。"),
         ("en", "A 61-year-old man presents with chest pain for 3 days.", "I have come in with chest pain for 3 days."),
         ("en", "An otherwise healthy 52-year-old man presents with a lump.", "I have come in with a lump."),

@@ -11,7 +11,8 @@ OPTIONS = {"A": "Cold", "B": "Bacterial pneumonia", "C": "Asthma", "D": "胃炎"
      "The answer is B.", "**B**", "My final answer is (B), bacterial pneumonia.", "Option B", "Bacterial pneumonia",
      "Diagnosis: bacterial pneumonia.", "I am not sure, but the answer is B", "B: it fits best", "答案是B", "选B项",
      "正确答案：Ｂ", "B、细菌性肺炎", "B项", "`B`", "B - Bacterial pneumonia",
-     "Bacterial pneumonia (B)", "Answer: bacterial pneumonia（b）。", "最可能是B选项"],
+     "Bacterial pneumonia (B)", "Bacterial pneumonia - B", "Bacterial pneumonia: B.",
+     "Answer: bacterial pneumonia（b）。", "最可能是B选项"],
 )  # fmt: skip
 def test_a_letter_is_read_however_it_is_written(text: str) -> None:
     assert chosen_letter(text, OPTIONS) == "B"
@@ -22,7 +23,8 @@ def test_a_letter_is_read_however_it_is_written(text: str) -> None:
     ["", None, "unsure",
      "A cold front brings it", "B or C", "B/C", "B, C", "A and B", "Z", "The answer is Z", "Pneumonia",
      "I think so", "a difficult case", "The answer is not B", "Answer: a rare disease",
-     "Not sure. Option B or option C", "Bacterial pneumonia (C)",
+     "Not sure. Option B or option C", "Bacterial pneumonia (C)", "Bacterial pneumonia - C",
+     "Bacterial pneumonia, B or C",
      "最可能是B族维生素缺乏", "最可能是A型流感", "我不认为最可能是B选项"],
 )  # fmt: skip
 def test_what_chooses_no_option_or_several_is_no_answer(text: str | None) -> None:
@@ -33,4 +35,5 @@ def test_chinese_names_and_letters_without_options_are_read() -> None:
     assert chosen_letter("胃炎。", OPTIONS) == "D" and chosen_letter("A cold", OPTIONS) == "A"
     assert chosen_letter("Hepatitis (B)", {"A": "Hepatitis (B)", "B": "Hepatitis"}) is None
     assert chosen_letter("Hepatitis (B)", {"A": "Hepatitis (B)", "B": "Hepatitis (C)"}) == "A"
+    assert chosen_letter("Hepatitis - A", {"A": "Hepatitis", "B": "Hepatitis A"}) is None
     assert chosen_letter("E", {}) == "E" and chosen_letter("unsure", {}) is None

@@ -59,6 +59,17 @@ def test_a_prompt_that_uses_what_its_role_does_not_give_is_refused(tmp_path: Pat
         check_overlay(tmp_path)
 
 
+def test_a_prompt_that_lacks_a_variable_of_ours_is_told_and_taken(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    check_overlay(lay(tmp_path / "same", "en/judges/claims.md"))
+    assert not caplog.messages
+    copy = lay(tmp_path / "older", "en/judges/claims.md")
+    (copy / "en/judges/claims.md").write_text("---\nvariables: []\n---\n# system\n# user\nJudge.\n", "utf-8")
+    check_overlay(copy)
+    assert caplog.messages and caplog.messages[0].startswith("prompt judges/claims (en) does not use what ours does: ")
+
+
 def test_a_misplaced_prompt_is_refused_with_the_nearest_right_place(tmp_path: Path) -> None:
     file = tmp_path / "en/medchain/genral.md"
     file.parent.mkdir(parents=True)

@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
+from cases import load_cases
 from nodes.consultation.final_report import FinalReport
 from nodes.state.chart import Turn
 from scoring.consultation import ConsultationAnswers
@@ -23,7 +24,7 @@ from tests.support.serving import serving
 from wardround.cli import app
 from wardround.config.experiment import ConfigurationError
 from wardround.rating.agreement import left_out, tables_of, votes_of
-from wardround.rating.items import items_of, order_for
+from wardround.rating.items import Item, items_of, order_for
 from wardround.rating.marks import FILE, Mark, Marks, read_marks
 from wardround.rating.scales import Name, scale_of
 from wardround.rating.server import Rating
@@ -94,6 +95,15 @@ def test_the_page_shows_dialogue_report_and_case_and_tells_nothing_of_the_run(tm
         assert all(page.count('name="diagnosis"') == wanted for page in pages)
         if scale == "pairwise":
             assert all("Where does it hurt?" in page and "How long has it hurt?" in page for page in pages)
+
+
+def test_the_pictures_of_a_chinese_case_have_chinese_titles() -> None:
+    image = next(found for case in load_cases() for found in case.examinations.images)
+    image = image.model_copy(update={"item": "Ultrasound", "file": "a.png"})
+    chinese = next(case for case in load_cases() if case.language == "zh").model_copy(update={"folder": "/ward"})
+    examinations = chinese.examinations.model_copy(update={"images": [image]})
+    item = Item(("one", "", "a", 0), chinese.model_copy(update={"examinations": examinations}), ())
+    assert [(name, str(file)) for name, file in item.pictures] == [("超声", "/ward/a.png")]
 
 
 def test_words_of_a_model_are_text_on_the_page_and_scripts_need_its_nonce(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ import json
 import re
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -54,11 +55,28 @@ def test_a_result_that_a_kill_has_cut_off_is_left_out(tmp_path: Path) -> None:
     assert [result.case_id for result in run.each_answered()] == ["a"]
 
 
+def test_a_line_of_results_in_another_encoding_is_told_in_words(tmp_path: Path) -> None:
+    path = write_run(tmp_path / "run", [graded("a")])
+    with (path / "results.jsonl").open("ab") as out:
+        out.write(b"\xff\xff\n")
+    (run,) = find_runs([path])
+    with pytest.raises(ConfigurationError, match=r"results\.jsonl: line 2 is not UTF-8: "):
+        list(run.each_answered())
+
+
 def test_of_a_call_that_was_asked_again_the_last_record_counts(tmp_path: Path) -> None:
     calls = [call(error="model_error: no"), call(started=1.0, answer={"text": "yes"})]
     (run,) = find_runs([write_run(tmp_path / "run", [], {("a", 0): calls})])
     ((_, found),) = run.each_trace()
     assert [one.error for one in found] == [None]
+
+
+@pytest.mark.parametrize("block", [{}, {"model": {"mine": {"spec": "hf:gone/model", "together": 4}}}])
+def test_a_run_of_a_model_whose_folder_is_elsewhere_is_read(tmp_path: Path, block: dict[str, Any]) -> None:
+    name = next(iter(block.get("model", {})), "hf:gone/model")
+    write_run(tmp_path / "run", [graded("a")], models={"doctor": name}, **block)
+    (run,) = find_runs([tmp_path / "run"])
+    assert run.experiment.context.block(name).parsed.name == "gone/model"
 
 
 def test_cases_that_have_changed_since_are_refused(tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ from scoring.metrics.samples import Definition
 from scoring.metrics.statistics import INTERVALS, Estimate
 from wardround.commands.exit_codes import INTERRUPTED, SOME_FAILED, refuse
 from wardround.commands.options import JsonNumbers
-from wardround.commands.printing import counted, echo, printable
+from wardround.commands.printing import counted, echo, printable, reason
 from wardround.store.durable_lines import RunStoppedError
 from wardround.store.provenance import write_json
 from wardround.tables.table import Table
@@ -222,14 +222,13 @@ def _cells(found: Estimate) -> tuple[str, str, str, str, str]:
     return mean, half_width, interval, "" if found.se is None else f"{found.se:z.3f}", str(found.n)
 
 
-def writable(folder: Path | None) -> None:
-    """Create the folder of ``--out`` before any model is asked for what goes there.
-
-    Raises:
-        OSError: it cannot be created.
-    """
+def writable(folder: Path | None, option: str = "--out") -> None:
+    """Create the folder of an option before any model is asked for what goes there; exits if it cannot be created."""
     if folder is not None:
-        folder.mkdir(parents=True, exist_ok=True)
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            refuse(f"{option} {folder}: cannot be created ({reason(error)})")
 
 
 def unanswered(reasons: Sequence[str]) -> list[str]:

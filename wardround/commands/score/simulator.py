@@ -121,6 +121,7 @@ def played_tests(
     writable(options.out)
     if options.replies is not None:
         not_over(options.replies, *files, options.cases)
+        writable(options.replies.parent, "-o")
     read = without(read_files(read_simulator_tests, files), options.leave_out, lambda one: one.id)
     tests = [test for records in read for test in records]
     cases: dict[str, Case] = {}

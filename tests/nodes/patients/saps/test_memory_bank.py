@@ -1,3 +1,4 @@
+import re
 from typing import get_args
 
 import pytest
@@ -5,11 +6,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cases import Case, load_cases
-from cases.text.record_sentences import record_sentences
+from cases.text.record_sentences import RecordSentence, record_sentences
 from cases.vocabulary import Language
 from nodes.offline.orders import open_results
 from nodes.patients.saps.memory_bank import LongTermView, open_to, release_by_rule
 from nodes.patients.saps.state_tracker import Action
+from prompts import load_prompt
 from tests.graphs.scripting import builtin
 
 CASE = builtin("surgery-01")
@@ -73,3 +75,11 @@ def test_what_is_open_is_of_the_record_and_what_is_chosen_is_open(case: Case, wo
     kind = "advice" if "Advice" in action else "inquiry"
     numbers = release_by_rule(LongTermView(words, kind, opened, language)).numbers  # type: ignore[arg-type]
     assert all(1 <= number <= len(opened) for number in numbers)
+
+
+@pytest.mark.parametrize(("language", "headings"), [("en", ["chief_complaint", "CT"]), ("zh", ["主诉", "血液学检查"])])
+def test_the_sections_of_the_memory_are_named_in_the_prompts_language(language: str, headings: list[str]) -> None:
+    item = {"en": "CT", "zh": "Blood Test"}[language]
+    facts = [RecordSentence("chief_complaint", "咳嗽3天。"), RecordSentence(item, "白细胞升高。")]
+    prompt = load_prompt("saps/memory_bank", language).render({"words": "?", "facts": facts})[1]
+    assert re.findall('<data name="(.+?)">', prompt)[:2] == headings

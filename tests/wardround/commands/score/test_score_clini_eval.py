@@ -49,14 +49,15 @@ def test_offline_the_total_is_missing_and_the_assessed_points_stand_beside_their
     assert "Mean points of what was assessed" in result.stdout and "missing, not 0" in result.stdout
 
 
-@pytest.mark.parametrize("foreign", [False, True])
-def test_of_a_file_of_cases_one_sentence_says_that_dialogues_are_expected(tmp_path: Path, foreign: bool) -> None:
+@pytest.mark.parametrize("foreign", ["", '{"OSCE_Examination": {}}\n' * 3, '{"id": 1}', '{"id": "1"}'])
+def test_of_a_file_of_cases_one_sentence_says_that_dialogues_are_expected(tmp_path: Path, foreign: str) -> None:
     save_cases(load_cases()[:3], tmp_path / "cases.jsonl")
-    if foreign:  # records without an id
-        (tmp_path / "cases.jsonl").write_text('{"OSCE_Examination": {}}\n' * 3)
+    if foreign:
+        (tmp_path / "cases.jsonl").write_text(foreign)
     result = run(tmp_path / "cases.jsonl")
     expected = (
-        "contains no dialogues; expected JSON lines with an id and messages, as `wardround reconstruct` writes them"
+        "contains no dialogues (no record has messages); expected JSON lines with an id and messages, as "
+        "`wardround reconstruct` writes them"
     )
     assert result.exit_code == 2
     assert result.stderr == f"error: {tmp_path}/cases.jsonl: {expected}\nerror: nothing was scored: 1 problem\n"

@@ -42,6 +42,17 @@ def form(tmp_path: Path) -> Path:
     return file
 
 
+def test_a_folder_that_cannot_be_made_is_refused_by_its_option_before_anyone_is_asked(
+    form: Path, tmp_path: Path
+) -> None:
+    with FakeServer() as server:
+        for option, given in (("--out", form / "figure"), ("-o", form / "x.json")):
+            told = run(form, "--models", f"openai:any@{server.base_url}", option, given)
+            folder = given if option == "--out" else form
+            assert (told.exit_code, told.stderr.startswith(f"error: {option} {folder}: cannot be created")) == (2, True)
+        assert server.requests == []
+
+
 @pytest.mark.slow
 def test_each_question_is_put_after_the_exchanges_of_its_round_and_the_replies_are_filed(
     form: Path, tmp_path: Path
