@@ -10,7 +10,7 @@ from cases.text.named_tests import NamedTest, is_other, is_whole, labelled_test,
 from cases.text.record_sentences import RecordSentence
 from cases.text.sentences import sentences
 from cases.text.words import language_of
-from cases.vocabulary import IMAGE_CLASSES, PHYSICAL_ITEMS, label, normalise, patterns
+from cases.vocabulary import EXAMINATION_ITEMS, IMAGE_CLASSES, PHYSICAL_ITEMS, label, normalise, patterns
 from nodes.offline.hearing import heard_tests
 from nodes.offline.orders import of_the_part, regions_of, results_of
 from nodes.state.chart import Picture
@@ -91,7 +91,7 @@ def told_once(filed: Mapping[str, Filed]) -> list[str]:
 
 
 def as_spoken(name: str, words: str) -> str:
-    """Return a case-folded name as it is spelt in the words that contain it: "mri" becomes "MRI".
+    """Return a case-folded name as the words that contain it spell it, or else the vocabulary: "mri" becomes "MRI".
 
     Chinese words that ask for a test without naming it (张嘴我看看, 抽点血) become its name, if there is one.
     """
@@ -100,7 +100,8 @@ def as_spoken(name: str, words: str) -> str:
         formal = [one for one in tests[0].spellings or (whole,) if one == whole or one.endswith("检查")]
         name = next(iter(formal), name)
     spoken = re.search(re.escape(name), words, re.IGNORECASE)
-    return spoken.group() if spoken else name
+    item = EXAMINATION_ITEMS.canonical(name) or name
+    return spoken.group() if spoken else item if normalise(item) == name else name
 
 
 def is_asked_for(name: str, words: str) -> bool:

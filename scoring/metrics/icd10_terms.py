@@ -195,6 +195,8 @@ def _terms(source: str, state: tuple[int, int] | None) -> TermList:
     readers = {".xls": _xls_rows, ".csv": _csv_rows}
     if path.suffix.lower() not in readers:
         raise TermListError(f"{path}: expected {ICD10CM!r}, an .xls or a .csv file of codes and names")
+    if not path.is_file():
+        raise TermListError(f"{path}: file not found; expected an .xls or .csv file of ICD-10 names")
     cells = ((number, [cell.strip() for cell in row]) for number, row in readers[path.suffix.lower()](path))
     rows = [(number, row) for number, row in cells if any(row)]
     if rows and not _CODE.match(rows[0][1][0]):

@@ -231,6 +231,8 @@ def test_an_order_for_an_x_ray_hands_over_no_angiogram_though_it_is_the_only_pic
         ("b超", "做个B超。", "B超"),
         ("跟着我手指", "眼睛跟着我手指。", "跟着我手指"),  # it has no other name of its own
         ("mri", "An MRI, please.", "MRI"),
+        ("mri", "请做个核磁共振。", "MRI"),
+        ("x-ray", "A radiograph of the chest, please.", "X-ray"),
     ],
 )
 def test_a_result_stands_under_the_doctors_name_or_the_tests_own_where_the_doctor_names_none(

@@ -175,9 +175,11 @@ def test_a_faulty_list_is_refused(tmp_path: Path, text: str) -> None:
         load_terms(file)
 
 
-@pytest.mark.parametrize("name", ["absent.csv", "absent.xls", "terms.txt"])
-def test_a_list_that_cannot_be_read_is_refused_by_name(tmp_path: Path, name: str) -> None:
-    with pytest.raises(TermListError, match=name):
+@pytest.mark.parametrize(
+    ("name", "remedy"), [("absent.csv", "file not found"), ("absent.xls", "file not found"), ("terms.txt", "expected")]
+)
+def test_a_list_that_cannot_be_read_is_refused_by_name(tmp_path: Path, name: str, remedy: str) -> None:
+    with pytest.raises(TermListError, match=f"{name}: {remedy}"):
         load_terms(tmp_path / name)
 
 

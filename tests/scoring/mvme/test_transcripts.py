@@ -74,6 +74,7 @@ def test_an_english_report_has_the_same_parts() -> None:
     [
         "**诊断结果**\n肺炎，**重症**\n**诊断依据：** 胸片\n**治疗方案**：\n**药物**\n抗生素",
         "### **诊断结果**\n肺炎，**重症**\n1. **诊断依据**\n胸片\n- **治疗方案**\n**药物**\n抗生素",
+        "**1. 诊断结果**\n肺炎，**重症**\n## 二、诊断依据\n胸片\n**3、治疗方案：**\n**药物**\n抗生素",
     ],
 )
 def test_bold_headings_are_headings_and_bold_words_within_a_part_are_not(report: str) -> None:

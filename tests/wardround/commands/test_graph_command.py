@@ -56,6 +56,17 @@ def test_depth_opens_the_stages() -> None:
     assert all(f"subgraph {inner}\n" in opened for inner in ("level1", "level2", "interview", "physical", "auxiliary"))
 
 
+@pytest.mark.parametrize("strategy", ("group", "single", "medagents", "mdagents", "dispute_resolution"))
+@pytest.mark.parametrize("depth", [1, 2, 3, 4])
+def test_every_strategy_is_drawn_at_every_depth_with_each_subgraph_once(strategy: str, depth: int) -> None:
+    drawn = draw("--strategy", strategy, "--depth", str(depth))
+    assert drawn.exit_code == 0, drawn.output
+    opened = re.findall(r"subgraph (\S+)\n", drawn.stdout)
+    assert len(set(opened)) == len(opened)
+    if strategy == "single" and depth > 1:
+        assert {"diagnosis", "diagnosis_single", "treatment", "treatment_single"} <= set(opened)
+
+
 @pytest.mark.parametrize("stage", ["diagnosis", "treatment"])
 def test_a_stage_shows_its_discussion_and_both_ends_of_the_feedback(stage: str) -> None:
     drawn = draw(stage).stdout

@@ -126,6 +126,10 @@ def played_tests(
     tests = [test for records in read for test in records]
     cases: dict[str, Case] = {}
     known = {case.id: case for case in load_cases(options.cases)}
+    if options.cases != "builtin" and tests and not known.keys() & {test.id for test in tests}:
+        refuse(
+            f"--cases {options.cases}: has no case of {files[0]} ({tests[0].id}, ...); name the file that it is about"
+        )
     for file, records in zip(files, read, strict=True):
         found, problems = simulators.cases_of(file, records, known)
         refuse_records(problems)

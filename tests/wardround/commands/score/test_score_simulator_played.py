@@ -30,6 +30,9 @@ ASKED = {
 }
 
 
+SURGERY = "cases/builtin/surgery.jsonl"
+
+
 def run(*arguments: object) -> Result:
     return CliRunner().invoke(score_app, ["simulator", *map(str, arguments)], env={"COLUMNS": "300"})
 
@@ -105,6 +108,7 @@ def test_any_patient_plays_the_form_and_one_that_tracks_nothing_has_no_tracking(
         (None, ["FORM"], "patient 7 occurs twice"),
         (None, ["FORM", "-o", "x.json"], "-o: needs exactly one of AIE's test files"),
         (None, ["-o", "FORM"], "is an input file and would be overwritten"),
+        (None, ["--cases", SURGERY], f"--cases {SURGERY}: has no case of "),
         *(
             (
                 [{"id": 1, "raw_data": {"question": "x"}, "patient_test": {turn: {}}}],
