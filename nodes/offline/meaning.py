@@ -208,13 +208,14 @@ def subjects_heard(words: str, language: Language) -> tuple[str, ...]:
 def is_surely_heard(words: str, language: Language) -> bool:
     """Whether the subject is certain enough for a denial: named, nearly certain, or beside a clinical word.
 
-    A subject of the same part of the record may be named in its place: "How do you live and work?" is of two.
+    In a question, a subject of the same part of the record may be named in its place ("How do you live and work?").
     """
     heard_as = subjects_heard(words, language)
+    may_name = _of_the_part_of(heard_as[0]) if heard_as and ASKS.search(words) else heard_as[:1]
     is_clinical = pattern("clinical", language).search(words) is not None
     return bool(heard_as) and (
         is_clinical
-        or any(_is_named(each, words, language) for each in _of_the_part_of(heard_as[0]))
+        or any(_is_named(each, words, language) for each in may_name)
         or _top_probability(_logits("subject", words, language)[1]) >= _MIN_SURE
     )
 
