@@ -26,8 +26,11 @@ def _said(lay: str, match: re.Match[str]) -> str:
     if article:
         noun = re.sub("^an? ", "", lay)
         return f"{article[0]}{'n' if noun[0] in 'aeiou' else ''} {noun}"
-    within = re.search(r"[\w,;/-]\s*$", match.string[: match.start()])  # a list often has a capital at each illness
-    return lay if within or not term[0].isupper() or term.isupper() else lay[0].upper() + lay[1:]
+    if not term[0].isupper() or term.isupper():
+        return lay
+    before = match.string[: match.start()].rstrip(" ")[-1:]
+    is_within = re.match(r"[\w,;/-]", before)  # a list often has a capital at each illness
+    return lay if is_within else lay[0].upper() + lay[1:]
 
 
 def _lay(term: str, language: Language) -> str:

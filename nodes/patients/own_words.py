@@ -14,7 +14,7 @@ from nodes.state.chart import Turn, said_by
 from prompts import load_words, with_full_stop
 
 _PATTERNS = patterns("nodes.patients", "patterns")
-_OF_A_RECORD, _OF_RELATIVES = _PATTERNS["of_a_record"], _PATTERNS["of_relatives"]
+_OF_A_RECORD, _OF_SOMETHING_ELSE = _PATTERNS["of_a_record"], _PATTERNS["of_something_else"]
 _TELLING = frozenset(("i", "我", "我们", "有", "以前", "曾", "得", "过", "患"))  # how something is told, not what
 _ANSWERS_FROM = 14.0  # years; a parent speaks for a younger child, unless the complaint says "I"
 
@@ -59,7 +59,7 @@ def _says(longer: str, shorter: str) -> bool:
     """Whether a sentence of the speaker says what a shorter one does, word for word in the same order."""
     wanted, given = _told_in(shorter), _told_in(longer)
     starts = range(len(given) - len(wanted) + 1) if wanted else ()
-    return not _OF_RELATIVES.search(longer) and any(given[at : at + len(wanted)] == wanted for at in starts)
+    return not _OF_SOMETHING_ELSE.search(longer) and any(given[at : at + len(wanted)] == wanted for at in starts)
 
 
 @lru_cache(maxsize=4096)

@@ -74,6 +74,7 @@ def ask_about(
         refuse(f"{option} {HUMAN}: a person cannot answer here; name a model")
     check_models({role: spec})
     settings = ModelSettings(models={role: spec}, cache=str(cache) if cache else None)
+    settings.check_folders()
     return anyio.run(ask_each, cases, lambda case: question(case, settings))
 
 

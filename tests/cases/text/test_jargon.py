@@ -1,5 +1,7 @@
 """Jargon is found and put into everyday words, which are none themselves."""
 
+import time
+
 import pytest
 
 from cases.text.jargon import in_lay_words, jargon_in
@@ -25,3 +27,10 @@ def test_terms_are_replaced_as_whole_words_and_an_explanation_in_brackets_is_dro
     )
     assert in_lay_words("Analgesics helped.", "en") == "Painkillers helped."
     assert in_lay_words("没有心悸和呼吸困难。", "zh") == "没有心慌和喘不上气。"
+
+
+def test_a_long_record_is_read_once_and_a_line_of_its_own_keeps_its_capital() -> None:
+    began = time.process_time()
+    in_lay_words("The patient has hypertension. " * 6000, "en")
+    assert time.process_time() - began < 2
+    assert in_lay_words("Fever\nHypertension, Dyspnea", "en") == "Fever\nHigh blood pressure, shortness of breath"

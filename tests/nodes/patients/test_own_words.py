@@ -50,3 +50,8 @@ def test_what_a_record_has_twice_is_told_once_and_what_was_said_not_again() -> N
 )
 def test_what_a_longer_sentence_says_is_not_told_again_beside_it(told: list[str], unsaid_of_it: list[int]) -> None:
     assert unsaid(told, []) == [told[place] for place in unsaid_of_it]
+
+
+@pytest.mark.parametrize("other", ["Diabetes runs in the family.", "I was tested for diabetes.", "I fear diabetes."])
+def test_what_was_feared_looked_for_or_is_a_relatives_does_not_say_that_the_patient_has_it(other: str) -> None:
+    assert unsaid(["I have diabetes.", other], []) == ["I have diabetes.", other]

@@ -129,9 +129,11 @@ def asking(models: Mapping[str, str], option: str = "--judge") -> ModelSettings:
     given = settings_of_judges(models)
     try:
         check_models(models, given.get("model", ()))
+        settings = ModelSettings.model_validate(given)
+        settings.check_folders()
     except ModelSpecError as error:
         refuse(f"{option}: {error}")
-    return ModelSettings.model_validate(given)
+    return settings
 
 
 def read_files(read: Callable[[Path], Reading[Any]], paths: Sequence[Path]) -> list[list[Any]]:

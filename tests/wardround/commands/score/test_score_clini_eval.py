@@ -157,3 +157,15 @@ def test_every_bad_line_is_named_and_nothing_is_scored(file: Path) -> None:
 def test_a_misspelt_judge_is_refused_before_a_call(file: Path) -> None:
     result = run(file, "--judge", "gpt")
     assert result.exit_code == 2 and "--judge" in result.stderr
+
+
+def test_a_judge_whose_folder_is_missing_is_refused_before_the_others_are_asked(file: Path) -> None:
+    result = run(
+        file,
+        "--judge",
+        "openai:m@http://127.0.0.1:9/v1",
+        "--judge",
+        "clini_eval.summary.clinical_instructor=hf:/nowhere",
+    )
+    assert result.exit_code == 2
+    assert "--judge: models." in result.stderr and "hf:/nowhere is not a folder on this machine" in result.stderr
