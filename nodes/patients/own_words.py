@@ -15,6 +15,7 @@ from prompts import load_words, with_full_stop
 
 _PATTERNS = patterns("nodes.patients", "patterns")
 _OF_A_RECORD, _OF_SOMETHING_ELSE = _PATTERNS["of_a_record"], _PATTERNS["of_something_else"]
+_OF_THE_PAST = _PATTERNS["of_the_past"]
 _TELLING = frozenset(("i", "我", "我们", "有", "以前", "曾", "得", "过", "患"))  # how something is told, not what
 _ANSWERS_FROM = 14.0  # years; a parent speaks for a younger child, unless the complaint says "I"
 
@@ -37,7 +38,10 @@ def said_of(facts: Sequence[RecordSentence], person: PatientRecord, language: La
 
 
 def unsaid(told: Sequence[str], dialogue: Sequence[Turn]) -> list[str]:
-    """Return those texts that the patient has not said before, each once, without those that a longer one contains."""
+    """Return those texts that the patient has not said before, each once.
+
+    Left out is a past illness ("I have had asthma") that a longer text names too: records have many of them twice.
+    """
     patients_words = "\n".join(said_by("patient", dialogue))
     fresh = [
         words
@@ -47,7 +51,8 @@ def unsaid(told: Sequence[str], dialogue: Sequence[Turn]) -> list[str]:
     return [
         words
         for place, words in enumerate(fresh)
-        if not any(
+        if not _OF_THE_PAST.match(words)
+        or not any(
             _says(other, words) and (other_place < place or not _says(words, other))
             for other_place, other in enumerate(fresh)
             if other_place != place
