@@ -206,8 +206,9 @@ class ChatClient:
         if not retries.seems_away(error):
             return False
         if (url := self.spec.base_url) and status_of(error) is None:
-            if await retries.is_there(url):
-                return False  # the server is up; it dropped only this connection
+            # A server that is up dropped only this connection, unless it is just back.
+            if await retries.is_there(url) and not (throttle.is_away and retries.is_never_connected(error)):
+                return False
             sent = math.inf
         return throttle.lost(sent, longest, retries.is_loading(error))
 

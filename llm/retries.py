@@ -212,6 +212,14 @@ async def is_there(base_url: str) -> bool:
         return False
 
 
+def is_never_connected(error: BaseException) -> bool:
+    """Whether a request found nobody who takes connections, so that it cannot be what brought the server down."""
+    causes = [error]
+    while (cause := causes[-1].__cause__) is not None:
+        causes.append(cause)
+    return any(type(each).__name__ == "ConnectError" for each in causes)  # HTTPX's, of whichever version
+
+
 class ServerAwayError(ConnectionError):
     """A server that has answered before is away; the question is sent again when it is back."""
 

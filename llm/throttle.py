@@ -58,6 +58,11 @@ class Throttle:
         return sum(not place.done() for place in self._queue)
 
     @property
+    def is_away(self) -> bool:
+        """Whether the server is waited for."""
+        return self._away is not None
+
+    @property
     def has_answered(self) -> bool:
         """Whether the server has ever answered."""
         return self._last_answer is not None

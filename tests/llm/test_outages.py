@@ -300,6 +300,28 @@ async def test_a_server_that_has_only_refused_a_form_so_far_is_waited_for(status
         await asked
 
 
+async def test_requests_that_find_a_server_down_that_is_up_a_moment_later_are_no_failures_of_the_question(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    looks = [False, True, True, True]
+    server = FakeServer(supports=["json_object"], refuses_with=400, latency=30.0)
+    server.start()
+    asked = asyncio.create_task(put(served(server, max_attempts=2, timeout=40)))
+    while len(server.requests) < 2:  # noqa: ASYNC110 - they are added by another thread
+        await asyncio.sleep(0.01)
+
+    async def is_there(url: str) -> bool:
+        return looks.pop(0) if looks else False
+
+    monkeypatch.setattr("llm.retries.is_there", is_there)
+    await asyncio.to_thread(server.stop)
+    while looks and not asked.done():  # noqa: ASYNC110 - the requests take them
+        await asyncio.sleep(0.05)
+    assert not asked.done()
+    with FakeServer(supports=["json_object"], refuses_with=400, port=server.port):
+        await asked
+
+
 async def test_a_proxy_that_refuses_a_form_while_the_server_behind_it_is_down_is_not_waited_for() -> None:
     def refused(request: ChatRequest) -> tuple[int, str]:
         return (503, "no healthy upstream") if request.mode == "text" else (400, f"unsupported: {request.mode}")
