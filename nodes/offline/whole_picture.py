@@ -147,7 +147,6 @@ def results_told(chart: Chart) -> list[str]:
     return [line for line in lines if line and line not in omitted and not line.endswith(("?", "？"))]
 
 
-@cache
 def stock_phrases(language: Language) -> frozenset[str]:
     """Return what any patient says, whatever the record holds, and what introduces results."""
     introduction = load_words("ai_hospital/words", language)["patient"]["told"].format("").strip()

@@ -1,6 +1,8 @@
 """What an offline doctor makes of similar cases: by the whole picture, and never against what is known."""
 
 from dataclasses import replace
+from importlib.resources import files
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,7 +14,7 @@ from nodes.offline.whole_picture import KEPT, clinics, seen_whole, sorted_replie
 from nodes.state.chart import Chart, Turn
 from nodes.state.stage import Recalled
 from nodes.workflow.stages import STAGES, read_chart
-from prompts import load_words
+from prompts import laid_over, load_words
 from retrieval import Neighbour, RememberedCase
 from tests.graphs.scripting import findings
 
@@ -101,6 +103,18 @@ def test_stock_phrases_of_a_patient_are_no_part_of_the_picture(language: Any) ->
     asked = [question, told, *(turn for phrase in silent for turn in (question, phrase))]
     chart = replace(chart_of(language=language), dialogue=asked)
     assert sorted_replies(chart) == ([told.text], [])
+
+
+def test_stock_phrases_are_those_of_the_prompts_in_use(tmp_path: Path) -> None:
+    ours = Path(str(files("prompts"))) / "en" / "consultation" / "words.toml"
+    said = load_words("consultation/words", "en")["patient"]["untold"]
+    (own := tmp_path / "en" / "consultation").mkdir(parents=True)
+    (own / "words.toml").write_text(ours.read_text("utf-8").replace(said, "Search me."), "utf-8")
+    asked = [Turn(speaker="doctor", text="Do you smoke?"), Turn(speaker="patient", text="Search me.")]
+    chart = replace(chart_of(language="en"), dialogue=asked)
+    assert sorted_replies(chart) == (["Search me."], [])
+    with laid_over(tmp_path):
+        assert sorted_replies(chart) == ([], [])
 
 
 def test_the_diagnosis_of_a_distant_case_is_not_taken() -> None:
