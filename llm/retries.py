@@ -7,7 +7,7 @@ import os
 import random
 import re
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from contextlib import closing
 from email.utils import parsedate_to_datetime
 from urllib.parse import urlsplit
@@ -214,10 +214,7 @@ async def is_there(base_url: str) -> bool:
 
 def is_never_connected(error: BaseException) -> bool:
     """Whether a request found nobody who takes connections, so that it cannot be what brought the server down."""
-    causes = [error]
-    while (cause := causes[-1].__cause__) is not None:
-        causes.append(cause)
-    return any(type(each).__name__ == "ConnectError" for each in causes)  # HTTPX's, of whichever version
+    return any(type(each).__name__ == "ConnectError" for each in _causes(error))  # HTTPX's, of whichever version
 
 
 class ServerAwayError(ConnectionError):
@@ -305,4 +302,11 @@ def brief(error: BaseException) -> str:
 
 def root_cause(error: BaseException) -> BaseException:
     """Return what first went wrong."""
-    return error if error.__cause__ is None else root_cause(error.__cause__)
+    *_, first = _causes(error)
+    return first
+
+
+def _causes(error: BaseException | None) -> Iterator[BaseException]:
+    while error is not None:
+        yield error
+        error = error.__cause__

@@ -152,12 +152,11 @@ def _kind(clause: str, diagnoses: list[str], before: str) -> str:
     if _PATTERNS["history"].search(clause):
         return "told"
     tests = named_tests(clause)
-    by_hand = [test.item in PHYSICAL_ITEMS.names for test in tests]
-    if _PATTERNS["seen"].search(clause) or any(
-        one and test.spelling.endswith("检查") and not test.apart for one, test in zip(by_hand, tests, strict=True)
-    ):
+    by_hand = [test for test in tests if test.item in PHYSICAL_ITEMS.names]
+    is_examined = any(test.spelling.endswith("检查") and not test.apart for test in by_hand)
+    if is_examined or _PATTERNS["seen"].search(clause):
         return "physical"
-    if _PATTERNS["tested"].search(clause) or not all(by_hand):
+    if len(by_hand) < len(tests) or _PATTERNS["tested"].search(clause):
         return "auxiliary"
     is_sign = _PATTERNS["sign"].search(clause) and not _PATTERNS["complained"].search(clause)
     if before in ("physical", "auxiliary"):

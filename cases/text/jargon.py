@@ -47,7 +47,5 @@ def _terms(language: Language) -> dict[str, str]:
 @cache
 def _pattern(language: Language) -> re.Pattern[str]:
     longest_first = "|".join(re.escape(term) for term in sorted(_terms(language), key=len, reverse=True))
-    if language == "zh":
-        return re.compile(f"(?P<article>)(?P<term>{longest_first})")
-    term = rf"(?P<term>(?<![\w-])(?:{longest_first})s?(?![\w-]))"
-    return re.compile(rf"(?:\b(?P<article>an?)\s+)?{term}", re.IGNORECASE)
+    english = rf"(?:\b(?P<article>an?)\s+)?(?P<term>(?<![\w-])(?:{longest_first})s?(?![\w-]))"
+    return re.compile(f"(?P<article>)(?P<term>{longest_first})" if language == "zh" else english, re.IGNORECASE)

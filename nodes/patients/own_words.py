@@ -14,9 +14,6 @@ from nodes.state.chart import Turn, said_by
 from prompts import load_words, with_full_stop
 
 _PATTERNS = patterns("nodes.patients", "patterns")
-_OF_A_RECORD, _OF_SOMETHING_ELSE = _PATTERNS["of_a_record"], _PATTERNS["of_something_else"]
-_OF_THE_PAST = _PATTERNS["of_the_past"]
-_TELLING = frozenset(("i", "我", "我们", "有", "以前", "曾", "得", "过", "患"))  # how something is told, not what
 _ANSWERS_FROM = 14.0  # years; a parent speaks for a younger child, unless the complaint says "I"
 
 
@@ -51,7 +48,7 @@ def unsaid(told: Sequence[str], dialogue: Sequence[Turn]) -> list[str]:
     return [
         words
         for place, words in enumerate(fresh)
-        if not _OF_THE_PAST.match(words)
+        if not _PATTERNS["of_the_past"].match(words)
         or not any(
             _says(other, words) and (other_place < place or not _says(words, other))
             for other_place, other in enumerate(fresh)
@@ -62,21 +59,23 @@ def unsaid(told: Sequence[str], dialogue: Sequence[Turn]) -> list[str]:
 
 def _says(longer: str, shorter: str) -> bool:
     """Whether a sentence of the speaker says what a shorter one does, word for word in the same order."""
+    if _PATTERNS["of_something_else"].search(longer):
+        return False
     wanted, given = _told_in(shorter), _told_in(longer)
     starts = range(len(given) - len(wanted) + 1) if wanted else ()
-    return not _OF_SOMETHING_ELSE.search(longer) and any(given[at : at + len(wanted)] == wanted for at in starts)
+    return any(given[at : at + len(wanted)] == wanted for at in starts)
 
 
 @lru_cache(maxsize=4096)
 def _told_in(sentence: str) -> list[Mention]:
-    return [each for each in mentions(sentence) if each.word not in _TELLING]
+    return [each for each in mentions(sentence) if not _PATTERNS["telling"].fullmatch(each.word)]
 
 
 def _phrase(fact: RecordSentence, voice: Voice) -> str:
     if fact.is_result:
         return fact.text
     if fact.section == "chief_complaint":
-        own = spoken(fact.text, "present_illness", voice) if _OF_A_RECORD.search(fact.text) else ""
+        own = spoken(fact.text, "present_illness", voice) if _PATTERNS["of_a_record"].search(fact.text) else ""
         return with_full_stop(own or fact.text, voice.language)
     if fact.section != "person":
         return spoken(fact.text, fact.section, voice) or fact.text

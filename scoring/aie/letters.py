@@ -12,10 +12,10 @@ _PATTERNS = patterns("scoring.aie", "letters")
 def chosen_letter(text: str | None, options: Mapping[str, str | None]) -> str | None:
     """Return the letter of the option that a text chooses; None if it chooses none or is ambiguous.
 
-    Recognised are ``B``, ``b``, ``(B)``, ``B. name``, ``name (B)``, ``name - B``, ``Answer: B``, ``**B**``, ``选B项``
-    and the full name of one option. Not recognised are ``B or C``, ``A cold``, ``B`` with the name of another option, a
-    letter that is retracted (``Answer: B is excluded``) or followed by another answer, and a letter that is not an
-    option; without options, any letter counts.
+    Recognised are ``B``, ``b``, ``(B)``, ``B. name``, ``name (B)``, ``name - B``, ``Answer: B``, ``**B**``,
+    ``答案是B``, ``选B项`` and the full name of one option. Not recognised are ``B or C``, ``A cold``, ``B`` with the
+    name of another option, a letter that is retracted (``Answer: B is excluded``) or followed by another answer, and a
+    letter that is not an option; without options, any letter counts.
     """
     folded = unicodedata.normalize("NFKC", text or "")
     folded = "".join(sign for sign in folded if unicodedata.category(sign) != "Cf")  # zero-width characters
