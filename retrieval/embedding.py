@@ -12,8 +12,8 @@ import json
 import logging
 import re
 import threading
-from collections.abc import Callable, Collection, Iterable, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -40,7 +40,7 @@ _SAVE_EVERY = 256  # texts; a long build that is killed can resume
 
 _shipped = ShippedVectors()
 _log = logging.getLogger(__name__)
-_model_lock = threading.RLock()  # tokenizers and torch modules are not thread-safe
+model_lock = threading.RLock()  # tokenizers and torch modules are not thread-safe
 
 
 class EmbeddingModelError(InputError):
@@ -166,7 +166,7 @@ def _compute(texts: dict[bytes, str], model: str) -> dict[bytes, Half]:
     digests = list(texts)
     for start in range(0, len(digests), _SAVE_EVERY):
         batch = digests[start : start + _SAVE_EVERY]
-        with _model_lock:
+        with model_lock:
             rows = _load(model)([texts[digest] for digest in batch])
         fresh = dict(zip(batch, np.asarray(rows).astype(np.float16), strict=True))
         _user_cache(cache_folder()).put(fresh)
@@ -201,20 +201,28 @@ def _load(model: str) -> Callable[[list[str]], Any]:
     if model == MULTILINGUAL_MODEL:
         encode = _multilingual()
         return lambda texts: [encode(text) for text in texts]
-    transformer = _transformer(model)
-    from torch import get_num_threads, set_num_threads
+    transformer = loaded_transformer(model)
 
     def by_one_thread(texts: list[str]) -> Any:
-        threads = get_num_threads()
-        set_num_threads(1)  # for one text, several threads would mostly busy-wait for each other
-        try:
+        with one_thread():
             return transformer.encode(
                 texts, batch_size=1, normalize_embeddings=True, show_progress_bar=False, convert_to_numpy=True
             )
-        finally:
-            set_num_threads(threads)
 
     return by_one_thread
+
+
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """Let torch use one thread: for one text, several threads would mostly busy-wait for each other."""
+    from torch import get_num_threads, set_num_threads
+
+    threads = get_num_threads()
+    set_num_threads(1)
+    try:
+        yield
+    finally:
+        set_num_threads(threads)
 
 
 def _multilingual() -> Callable[[str], Any]:
@@ -229,8 +237,9 @@ def _multilingual() -> Callable[[str], Any]:
     return encode
 
 
-def _transformer(model: str) -> Any:
-    """Load the sentence-transformers model of this name or folder."""
+@lru_cache(maxsize=2)
+def loaded_transformer(model: str) -> Any:
+    """Load the sentence-transformers model of this name or folder; use it under `model_lock`."""
     folder = _package_folder() if _is_default(model) else Path(model).expanduser()
     if not folder.is_dir() and (model.startswith((".", "~")) or folder.is_absolute()):
         raise EmbeddingModelError(f"embedding model {model!r}: folder not found; expected the folder of a model")

@@ -1,10 +1,11 @@
-"""Five small linear classifiers for what rules of words cannot decide about a freely worded dialogue.
+"""Five small classifiers for what rules of words cannot decide about a freely worded dialogue.
 
 They judge who says a turn, whether it answers, whether an exchange is unrelated to everything else, whether a statement
-is founded on the note, and whether too much of the note is missing. Their inputs are multilingual embeddings and a few
-counts. Their weights were learned (`python -m wardround.training.gates`) from real English dialogues and corrupted
-copies of them, and each classifier rejects only what scores beyond nearly all the real ones. They therefore skip other
-languages, and dialogues written by the offline rules, which `verbatim` checks sentence by sentence.
+is founded on the note, and whether too much of the note is missing. They are linear; their inputs are multilingual
+embeddings and a few counts. To that of statements a small network is added (`alignment`). Their weights were learned
+(`python -m wardround.training.gates`) from real English dialogues and corrupted copies of them, and each classifier
+rejects only what scores beyond nearly all the real ones. They therefore skip other languages, and dialogues written by
+the offline rules, which `verbatim` checks sentence by sentence.
 """
 
 import re
@@ -27,15 +28,13 @@ from cases.text.sentences import sentences
 from cases.text.words import stem, words
 from cases.vocabulary import data_file, patterns
 from llm.specs import OFFLINE
+from nodes.reconstruction import alignment
 from nodes.reconstruction.content import (
-    REASON_TOLD,
     Finding,
     Rule,
     Told,
     affirms,
-    complaints,
     content_words,
-    courtesies,
     denies,
     only_where,
 )
@@ -49,7 +48,6 @@ NO_GREETING = 8  # minimum words of question and answer together
 ASKED = 200  # last characters of a question that are embedded with the answer
 LONG_NOTE = 20  # minimum words of a note to be checked for missing parts
 TOLD_AT_ALL = 2  # minimum of informative words in a note
-ILLNESS = 2.5  # added to the score of a complaint or finding, which people rarely add to a note
 UNLIKE = 0.45  # similarity below which a part of the note counts as unsaid
 _PATTERNS = patterns("nodes.reconstruction", "learned")
 _DENIAL = patterns("nodes.reconstruction", "content")["denial"]
@@ -305,28 +303,20 @@ def of_nobody_else(told: Told, weights: Rows) -> Iterator[Weighed]:
 
 
 def unfounded(told: Told, weights: Rows) -> Iterator[Weighed]:
-    """Score how little each statement is founded on the note; none if the note says too little."""
-    found = claims(told)
-    for one, score in zip(found, _scores(claim_rows(told, found), weights) if found else (), strict=False):
-        yield score + ILLNESS * _tells_of_illness(told, one), f"{one.text!r}: the note does not say this", one.number
+    """Score how little each statement is founded on the note; none if the note says too little.
 
-
-def _tells_of_illness(told: Told, one: Claim) -> bool:
-    """Return whether a claim adds a complaint, or a finding that nobody asked for.
-
-    It must share no content word and no term with the note.
+    The score adds the log-odds by `claim_rows` and those by `alignment`, of which the second, which take far longer,
+    are asked for only where the first doubt a statement.
     """
-    content, terms = content_words(one.text, "en") - courtesies(), terms_in(one.text, "en")
-    if content & content_words(told.note, "en") or {name for name, _ in terms} & told.of_note[0]:
-        return False
-    if one.role == PHYSICIAN:
-        asked_for = affirms(one.text) or told.dialogue.spoken[max(0, one.number - 2)].content.rstrip().endswith("?")
-        found = _PATTERNS["observes"].search(one.text) and not _PATTERNS["no_finding"].search(one.text)
-        return bool(found) and not asked_for
-    if any(name in complaints() for name, denied in terms if not denied):
-        return not _PATTERNS["no_complaint"].search(one.text)
-    of_a_part = one.number > REASON_TOLD and _PATTERNS["of_a_part"].search(one.text) is not None
-    return of_a_part and not _DENIAL.search(one.text)
+    found = claims(told)
+    linear, network = np.split(weights, [-alignment.SIZE])
+    scores = np.array(_scores(claim_rows(told, found), linear) if found else [])
+    doubted = [place for place, score in enumerate(scores) if score > 0]
+    if doubted:
+        said = alignment.tokens_said([(found[place].asked, found[place].text) for place in doubted])
+        scores[doubted] += alignment.unborne(network, said, alignment.tokens_noted(told.dialogue.note))
+    for one, score in zip(found, scores, strict=True):
+        yield round(float(score), 3), f"{one.text!r}: the note does not say this", one.number
 
 
 def left_out(told: Told, weights: Rows) -> Iterator[Weighed]:

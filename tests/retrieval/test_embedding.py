@@ -208,7 +208,7 @@ class TellsItsThreads:
 def test_a_text_is_embedded_by_one_thread_and_who_else_computes_keeps_theirs(monkeypatch: pytest.MonkeyPatch) -> None:
     import torch
 
-    monkeypatch.setattr(module, "_transformer", lambda model: TellsItsThreads())
+    monkeypatch.setattr(module, "loaded_transformer", lambda model: TellsItsThreads())
     before = torch.get_num_threads()
     torch.set_num_threads(3)
     try:

@@ -21,7 +21,8 @@ from cases.note_files import read_notes
 from cases.text.sentences import sentences
 from cases.text.words import words
 from cases.vocabulary import data_file
-from nodes.reconstruction.content import Told, content_words, denies
+from nodes.reconstruction.alignment import tokens_noted, tokens_said
+from nodes.reconstruction.content import Told, content_words
 from nodes.reconstruction.gates import GATES
 from nodes.reconstruction.learned import (
     HEADS,
@@ -42,6 +43,7 @@ from nodes.reconstruction.learned import (
     strange_rows,
     whole_rows,
 )
+from wardround.training import alignment
 from wardround.training.fitting import fitted as logistic
 from wardround.training.fitting import keep
 
@@ -57,8 +59,9 @@ FOLDS, COPIES = 5, 3
 _STRENGTH = {"speaker": 3.0, "fits": 0.5, "strange": 0.1, "unfounded": 0.3, "whole": 0.1}
 # How many real dialogues each head may reject in cross-validation.
 _MAX_REJECTED = {"speaker": 1, "exchanged": 1, "fits": 0, "strange": 1, "unfounded": 1, "whole": 1}
-MIN_CONTENT_WORDS, MIN_TURNS_TO_CUT = 2, 6  # minimum words of a foreign claim, and turns of a dialogue to be cut
-MARGIN = 0.1  # added to the highest score that passes
+MIN_TURNS_TO_CUT = 6
+INVENTED = {"complaints": 30, "findings": 15, "past": 55}  # kinds of invented claims, in percent
+MARGIN = {"unfounded": 0.3}  # added to the highest score that passes; 0.1 for the others
 
 
 Labelled = tuple[Rows, list[bool]]
@@ -128,39 +131,43 @@ def strangers(dialogues: Sequence[Dialogue]) -> Labelled:
     return np.vstack([real, *inserted]), [False] * len(real) + [True] * len(inserted)
 
 
-def unfounded(dialogues: Sequence[Dialogue]) -> Labelled:
-    """Return the rows of every claim, of added general advice, and of false claims.
+def founded_and_not(dialogues: Sequence[Dialogue]) -> Iterator[tuple[Told, list[Claim], list[bool]]]:
+    """Yield for each dialogue its claims, added general advice, and invented claims, and whether each is invented.
 
-    False claims are invented or from another dialogue, and share at most one content word with the note; `COPIES` times
-    as many are drawn as there are true ones. The label is whether the claim is false.
+    `COPIES` times as many are invented as there are true ones.
     """
-    rng, rows, labels = random.Random(0), list[Rows](), list[bool]()
-    dialogues_with_claims = [one for one in map(Told, dialogues) if claims(one)]
-    foreign = [(one.dialogue.id, each) for one in dialogues_with_claims for each in claims(one)]
-    for one in dialogues_with_claims:
-        own, known, last = claims(one), content_words(one.note, "en"), max(2, len(one.dialogue.spoken))
-        advice = [
-            Claim(rng.randint(2, last), PHYSICIAN, "", rng.choice(_lines(_invented()["advice"])))
-            for _ in range(max(1, len(own) // 6))
-        ]
-        drawn = [_false_claim(rng, rng.randint(2, last), one, foreign) for _ in range(COPIES * max(4, len(own)))]
-        false_claims = [each for each in drawn if each and len(content_words(each.text, "en") & known) <= 1]
-        rows.append(claim_rows(one, [*own, *advice, *false_claims]))
-        labels += [False] * (len(own) + len(advice)) + [True] * len(false_claims)
-    return np.vstack(rows), labels
+    rng = random.Random(0)
+    for told in map(Told, dialogues):
+        if own := claims(told):
+            last = max(2, len(told.dialogue.spoken))
+            advice = [
+                Claim(rng.randint(2, last), PHYSICIAN, "", rng.choice(_lines(_invented()["advice"])))
+                for _ in range(max(1, len(own) // 6))
+            ]
+            drawn = [_invented_claim(rng, rng.randint(2, last), told, own) for _ in range(COPIES * max(4, len(own)))]
+            false = [each for each in drawn if each]
+            yield told, [*own, *advice, *false], [False] * (len(own) + len(advice)) + [True] * len(false)
 
 
-def _false_claim(rng: random.Random, number: int, told: Told, foreign: Sequence[tuple[str, Claim]]) -> Claim | None:
-    kind = rng.choices(["complaints", "findings", "unheard", "foreign"], [30, 30, 8, 32])[0]
-    if kind == "foreign":
-        source, claim = rng.choice(foreign)
-        tells = len(content_words(claim.text, "en")) >= MIN_CONTENT_WORDS and not denies(claim.text)
-        return claim._replace(number=number) if tells and source != told.dialogue.id else None
-    if kind == "unheard":
-        unheard = [line for lines in _invented()[kind].values() for line in _lines(lines)]
-        return Claim(number, rng.choice((PATIENT, PHYSICIAN)), "", rng.choice(unheard))
-    role, asked = (PATIENT, rng.choice(("", "Anything else?", "Okay."))) if kind == "complaints" else (PHYSICIAN, "")
-    return Claim(number, role, asked, rng.choice(_lines(_invented()[kind])))
+def unfounded(dialogues: Sequence[Dialogue]) -> Labelled:
+    """Return the rows of the claims of `founded_and_not`, labelled by whether they are invented."""
+    made = list(founded_and_not(dialogues))
+    return np.vstack([claim_rows(told, said) for told, said, _ in made]), [one for *_, false in made for one in false]
+
+
+def _invented_claim(rng: random.Random, number: int, told: Told, own: Sequence[Claim]) -> Claim | None:
+    """Return a complaint, finding, illness, medicine, operation or test result; None if the note has it."""
+    kind = rng.choices(list(INVENTED), list(INVENTED.values()))[0]
+    role, text = (PHYSICIAN if kind == "findings" else PATIENT), ""
+    if kind == "past":
+        past, speaker = rng.choice(_invented()[kind]), rng.choice(("patient", "patient", "physician"))
+        what = rng.choice(past["of"].split(", "))
+        if content_words(what, "en") <= content_words(told.note, "en"):
+            return None
+        text = rng.choice(_lines(past[speaker])).format(what)
+        role, text = (PATIENT, text) if speaker == "patient" else (PHYSICIAN, text.replace(" my ", " your "))
+    asked = rng.choice(("", "Anything else?", "Okay.", *(one.asked for one in own))) if role == PATIENT else ""
+    return Claim(number, role, asked, text or rng.choice(_lines(_invented()[kind])))
 
 
 def cut(dialogues: Sequence[Dialogue]) -> Labelled:
@@ -215,15 +222,22 @@ _TRAINING_DATA: dict[str, Callable[[Sequence[Dialogue]], Labelled]] = {
 
 
 def fitted(head: str, dialogues: Sequence[Dialogue]) -> NDArray[np.float32]:
-    """Return the weights of a head by a logistic regression, the bias last."""
+    """Return the weights of a head by a logistic regression, the bias last; of claims, those of the network follow."""
     from sklearn.preprocessing import StandardScaler  # comes with sentence-transformers
 
     rows, labels = _TRAINING_DATA[head](dialogues)
     scale = StandardScaler().fit(rows).scale_ if head in ("strange", "whole") else np.ones(rows.shape[1])
     balanced = head in ("fits", "whole")
     weights = logistic(rows / scale, labels, [False, True], balanced=balanced, strength=_STRENGTH[head])[:, 0]
-    unscaled: NDArray[np.float32] = (weights / np.append(scale, 1)).astype(np.float32)
-    return unscaled
+    weights = weights / np.append(scale, 1)
+    if head == "unfounded":
+        weights = np.append(weights, alignment.fitted([_aligned(*each) for each in founded_and_not(dialogues)]))
+    return weights.astype(np.float32)
+
+
+def _aligned(told: Told, said: Sequence[Claim], false: Sequence[bool]) -> alignment.Aligned:
+    tokens = tokens_said([(one.asked, one.text) for one in said])
+    return alignment.Aligned(tokens_noted(told.dialogue.note), tokens, false)
 
 
 def strangest(head: str, dialogue: Dialogue, weights: NDArray[np.float32]) -> float:
@@ -251,7 +265,8 @@ def train(dialogues: Sequence[Dialogue]) -> dict[str, NDArray[np.generic]]:
             for each in dialogues[fold::FOLDS]
             if _passes(each)
         ]
-        stored[f"{head}_limit"] = np.array(sorted(scores)[-most_rejected - 1][0] + MARGIN, np.float32)
+        limit = sorted(scores)[-most_rejected - 1][0] + MARGIN.get(head, 0.1)
+        stored[f"{head}_limit"] = np.array(limit, np.float32)
         print(f"{head}: refuses beyond {stored[f'{head}_limit']:.2f}; the strangest are {sorted(scores)[-5:]}")
     return stored
 

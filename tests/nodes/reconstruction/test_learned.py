@@ -44,9 +44,21 @@ def test_what_people_say_of_the_note_passes() -> None:
 
 
 def test_an_exchange_with_somebody_else_is_named_with_what_of_the_note_is_nearest() -> None:
-    stranger, invented = refusals(between=STRANGE)
+    (stranger,) = refusals(between=STRANGE)
     assert stranger.startswith("connected_to_the_note (turn 10)") and "nothing closer than" in stranger
-    assert invented.startswith("founded_on_the_note (turn 11)") and STRANGE[1] in invented
+
+
+@pytest.mark.parametrize(
+    ("turn", "text"),
+    [
+        (7, f"{SPOKEN[6]} I had my gallbladder taken out two years ago."),
+        (9, f"{SPOKEN[8]} My bone scan was clean."),
+        (10, f"Your colonoscopy was fine. {SPOKEN[9]}"),
+    ],
+)
+def test_an_operation_or_a_result_that_nobody_made_is_named(turn: int, text: str) -> None:
+    (refused,) = refusals({turn: text})
+    assert refused.startswith(f"founded_on_the_note (turn {turn})")
 
 
 def test_answers_that_changed_places_are_named_with_the_question_that_they_fit() -> None:

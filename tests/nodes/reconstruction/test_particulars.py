@@ -78,7 +78,7 @@ def test_a_sound_dialogue_passes_every_gate() -> None:
         (9, "I take lisinopril, forty milligrams. And Lipitor at bedtime.", "medicines_of_the_note"),
         (13, "My mother had gout. My urine has been dark like tea.", "founded_on_the_note"),
         (13, "My mother had gout. My heart pounds and I get palpitations.", "founded_on_the_note"),
-        (14, "Thank you. Your eardrum is perforated, by the way.", "founded_on_the_note"),
+        (14, "Thank you. Your eardrum is perforated.", "founded_on_the_note"),
         (2, "Hello, it looks like you have pneumonia. What brings you here?", "history_first"),
         (8, "Which medicines do you take? No, none at all.", "answers_fit"),
         (8, "Do you take any medicines? Lisinopril, forty milligrams.", "answers_fit"),
