@@ -50,6 +50,7 @@ def concluded_or_answer(state: SapsState) -> Literal["concluded", "to be answere
     opens=True,
     greets=True,
     tracks=True,
+    shows=False,
     speaker="response_generator",
     settings=("result_gate", "tracker", "tracker_context", "extraction", "history_sentences", "doctor_knows"),
 )

@@ -27,6 +27,7 @@ def patient(
     doctor: str = "consultation",
     speaker: str = "patient",
     settings: tuple[str, ...] = (),
+    shows: bool = True,
 ) -> Callable[[Build], Build]:
     """Register a patient system; the arguments are those of `PatientSystem`.
 
@@ -36,7 +37,14 @@ def patient(
         RegistryError: the name is taken, an argument is invalid, or the function does not return a valid `StateGraph`.
     """
     check_named("patient", name)
-    capabilities = {"examines": examines, "opens": opens, "greets": greets, "tracks": tracks, "told": told}
+    capabilities = {
+        "examines": examines,
+        "opens": opens,
+        "greets": greets,
+        "tracks": tracks,
+        "told": told,
+        "shows": shows,
+    }
     for capability, value in capabilities.items():
         if not isinstance(value, bool):
             raise RegistryError(f"patient {name!r}: {capability} = {value!r}; expected True or False")
@@ -61,7 +69,9 @@ def patient(
                 f"patient {name!r}: its graph returns {', '.join(extra)}, but only the dialogue is kept after a reply: "
                 "derive it from the dialogue; output_schema=wr.PatientSideOutput drops what only one reply needs"
             )
-        PATIENTS.add(name, PatientSystem(name, graph, examines, opens, greets, tracks, told, doctor, speaker, settings))
+        PATIENTS.add(
+            name, PatientSystem(name, graph, **capabilities, doctor=doctor, speaker=speaker, settings=settings)
+        )
         return build
 
     return register

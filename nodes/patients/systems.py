@@ -24,6 +24,7 @@ class PatientSystem:
         greets: whether the opening includes a greeting, which counts as the doctor's first turn.
         tracks: whether the doctor's actions are tracked turn by turn; the last turn allowed is then answered too.
         told: whether the doctor tells this patient diagnosis, reasons and plan in a consultation.
+        shows: whether pictures are handed over; if not, what they show is told in words, if at all.
         doctor: the stage of the doctor's role in a consultation with this patient.
         speaker: the role that speaks for the patient.
         settings: the dialogue settings that only some systems obey and this one does.
@@ -39,6 +40,7 @@ class PatientSystem:
     doctor: str = "consultation"
     speaker: str = "patient"
     settings: tuple[str, ...] = ()
+    shows: bool = True
 
 
 PATIENTS: Registry[PatientSystem] = Registry("patient")

@@ -10,6 +10,7 @@ from cases.text.record_sentences import facts_of
 from cases.vocabulary import Language, label
 from nodes.consultation.final_report import FinalReport
 from nodes.context import Context
+from nodes.patients.systems import PATIENTS
 from nodes.state.chart import Turn
 from nodes.workflow.examiner import release
 from prompts import load_words
@@ -22,8 +23,13 @@ CODES = {**aie.CODES, "Initialization": "0", "Demand": "B-B", "Other Topic": "C"
 
 
 def pictures_withheld(context: Context) -> bool:
-    """Whether the settings withhold all pictures, so that there are none to analyse."""
-    return not context.send_pictures or context.pictures_in_dialogue != "consultation"
+    """Whether the dialogue cannot show a picture, so that there is none to analyse.
+
+    Without the tracker, and by patients that show none, results are told in words.
+    """
+    patient = PATIENTS[context.patient]
+    shows = patient.examines and patient.shows and context.tracker
+    return not (shows and context.send_pictures and context.pictures_in_dialogue == "consultation")
 
 
 def medpmc_transcript(

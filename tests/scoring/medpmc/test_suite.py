@@ -19,10 +19,14 @@ SAID = ConsultationAnswers(dialogue=[Turn(speaker="doctor", text="An X-ray, plea
 @pytest.mark.parametrize(
     ("settings", "mma"),
     [
-        ({}, 0.0),
+        ({"patient": "medpmc"}, 0.0),
+        ({"patient": "ai_hospital"}, 0.0),
+        ({"patient": "medpmc", "tracker": False}, None),
+        ({"patient": "saps"}, None),
+        ({"patient": "medchain"}, None),
         ({"patient": "medpmc", "pictures_in_dialogue": "none"}, None),
         ({"patient": "medpmc", "pictures_in_dialogue": "report"}, None),
-        ({"send_pictures": False}, None),
+        ({"patient": "medpmc", "send_pictures": False}, None),
     ],
 )
 async def test_the_analysis_of_pictures_is_unscored_where_none_may_be_shown(
