@@ -298,9 +298,9 @@ class DialogueSettings(TurnSettings, PatientSettings):
 
     doctor_knows: Literal["nothing", "complaint"] | None = _of_dialogue(
         None,
-        description="SAPS, Med-PMC and CliniChat: what the doctor knows before the first question. `nothing`: only the "
-        "dialogue counts, also for the report, as in the three papers. `complaint`: age, sex, occupation and chief "
-        "complaint. Default: `nothing` with CliniChat's patient, else `complaint`.",
+        description="SAPS, Med-PMC, CliniChat and AI Hospital: what the doctor knows before the first question. "
+        "`nothing`: only the dialogue counts, also for the report, as in the papers. `complaint`: age, sex, occupation "
+        "and chief complaint. Default: `nothing` with CliniChat's patient, else `complaint`.",
     )
     greeting: Literal["own", "fixed"] = _of_dialogue(
         "own",

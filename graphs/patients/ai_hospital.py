@@ -28,7 +28,7 @@ def opened(state: AiHospitalState) -> Literal["not yet", "spoken to"]:
     return "spoken to" if state.get("dialogue") else "not yet"
 
 
-@patient("ai_hospital", examines=True, opens=True, told=True)
+@patient("ai_hospital", examines=True, opens=True, told=True, settings=("doctor_knows",))
 def build_ai_hospital() -> StateGraph[AiHospitalState, Context, PatientSideState, PatientSideOutput]:
     """Build one reply of AI Hospital's patient, or its opening of the dialogue."""
     builder = StateGraph(

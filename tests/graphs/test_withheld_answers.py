@@ -84,7 +84,11 @@ KNOWN = ("nothing", "complaint")
     ("system", "knows", "told"),
     [
         ("clinichat", None, False),  # as the paper has it, and Table 4's file, without a word
-        *((system, knows, knows == "complaint") for system in ("clinichat", "saps", "medpmc") for knows in KNOWN),
+        *(
+            (system, knows, knows == "complaint")
+            for system in ("clinichat", "saps", "medpmc", "ai_hospital")
+            for knows in KNOWN
+        ),
     ],
 )
 def test_neither_the_first_request_of_the_interviewing_doctor_nor_the_report_holds_a_fact_of_the_patient(
