@@ -19,11 +19,11 @@ MAX_CLAIMS = 30
 ENTAILED_FROM = 0.8  # share of a claim's words that a report must state if none is a known finding
 SAME_MEANING = 0.55  # cosine similarity of two clauses
 MEANT = 0.75  # how much of a word is stated by a clause of the same meaning, since opposites are similar too
+SAME_THING = 0.3  # share of two clauses' words in both, from which they speak of one thing
 MOST = 0.7  # share of a claim that is most of it
 _DECIMALS = 3
 HALF = 0.5  # share of the other words if one is
 _GROUPS = ("plain", "findings", "places", "degrees")
-_INSTEAD = [[False, True], [True, False]]  # each of two clauses has one of two words
 _OPPOSITE = {"larg": "small", "small": "larg"}
 _CLAUSE = re.compile(
     r"(?:[,，、；]|;(?= ))(?! ?(?:or|nor)\b)|\band (?=there\b|no\b|the\b|an?\b)|\bwith\b|\b(?=without\b)"
@@ -150,16 +150,19 @@ def stated_share(report: str, reference: str, beside: str = "") -> float:
     most half of the words of a Chinese clause are stated, but a clause of the report means the same (`SAME_MEANING`),
     with its polarity, side and numbers and without an opposite word, each of them counts `MEANT`; in English, opposites
     are as much alike as paraphrases, and nothing is gained. A clause that states the opposite of the truth, which is
-    the reference and the further texts in ``beside``, states nothing: "the lungs are not clear" does not speak of the
-    lungs. A word that the report both asserts and denies is not stated, unless the truth does so too.
+    the reference and the further texts in ``beside``, by its polarity or by a word for the opposite, states nothing:
+    neither "the lungs are not clear" nor "the skin is moist" speaks of clear lungs and dry skin. A word that the report
+    both asserts and denies is not stated, unless the truth does so too.
     """
     read = _clauses_of(report)
-    true = dict.fromkeys(each for text in (reference, beside) for each in _told(text))
+    truth = [clause for text in (reference, beside) for clause in _clauses_of(text)]
+    true = dict.fromkeys(each for clause in truth for each in clause.mentions)
     opposed = {each for clause in read for each in clause.mentions if _is_opposite(each, true)}
     kept = [
         clause
         for clause in read
-        if opposed.isdisjoint(clause.mentions) or _is_true_denial(clause.mentions, opposed, true)
+        if (opposed.isdisjoint(clause.mentions) or _is_true_denial(clause.mentions, opposed, true))
+        and not _has_opposite(clause, truth)
     ]
     found = dict.fromkeys(each.plain for clause in kept for each in clause.mentions)
     denied = dict.fromkeys(each for each in opposed if not each.exact)
@@ -186,22 +189,24 @@ def told(claims: Iterable[str], report: str) -> list[bool]:
 
 
 def _has_opposite(clause: "_Clause", others: Sequence["_Clause"]) -> bool:
-    """Whether, of the other clauses, the one with the most words of a clause has a word for the opposite."""
+    """Whether the other clauses that share most with a clause, and much of it, all have a word for the opposite."""
     words = {each.word for each in clause.mentions}
-    shared = [len(words & {each.word for each in other.mentions}) for other in others]
-    most = max(shared, default=0)
-    return most > 0 and _is_contrary(clause.text, others[shared.index(most)].text)
+    shared = [_shared(words, {each.word for each in other.mentions}) for other in others]
+    most = max(shared, default=0.0)
+    nearest = [other for other, share in zip(others, shared, strict=True) if share == most >= SAME_THING]
+    return bool(nearest) and all(_is_contrary(clause, other) for other in nearest)
+
+
+def _shared(one: Set[str], other: Set[str]) -> float:
+    """Return how much of the longer of two clauses, as sets of words, is in the other."""
+    return len(one & other) / max(len(one), len(other), 1)
 
 
 def _is_meant(clause: "_Clause", others: Sequence["_Clause"]) -> bool:
     """Whether a clause is Chinese and one of the others means the same, with the same polarity, side and numbers."""
     if not has_chinese(clause.text):
         return False
-    others = [
-        other
-        for other in others
-        if _agrees(clause.mentions, other.mentions) and not _is_contrary(clause.text, other.text)
-    ]
+    others = [other for other in others if _agrees(clause.mentions, other.mentions) and not _is_contrary(clause, other)]
     if not others:
         return False
     from retrieval import MULTILINGUAL_MODEL, embed
@@ -222,12 +227,37 @@ def _agrees(one: Collection[Mention], other: Collection[Mention]) -> bool:
     )
 
 
-def _is_contrary(one: str, other: str) -> bool:
-    """Whether a clause has a word, and the other the opposite instead, as in 疼痛加重 and 疼痛减轻."""
-    return any(
-        sorted([re.search(word, text) is not None for word in pair] for text in (one, other)) == _INSTEAD
-        for pair in word_list("finding_terms")["opposites"].items()
+def _is_contrary(one: "_Clause", other: "_Clause") -> bool:
+    """Whether one clause has a word and the other its opposite, as in 疼痛加重 and 疼痛减轻, with the same polarity."""
+    if any(each.negated for each in one.mentions) != any(each.negated for each in other.mentions):
+        return False
+    poles = _poles(one.text), _poles(other.text)
+    return any(not poles[here][0].isdisjoint(poles[1 - here][1]) for here in (0, 1))
+
+
+@lru_cache(maxsize=4096)
+def _poles(text: str) -> tuple[frozenset[str], frozenset[str]]:
+    """Return of which pairs of opposites a text has the first word, and of which the second, but not both."""
+    found = [
+        (pair, one.search(text) is not None, other.search(text) is not None)
+        for pair, one, other in _opposites(has_chinese(text))
+    ]
+    return (
+        frozenset(pair for pair, one, other in found if one and not other),
+        frozenset(pair for pair, one, other in found if other and not one),
     )
+
+
+@cache
+def _opposites(chinese: bool) -> list[tuple[str, re.Pattern[str], re.Pattern[str]]]:
+    """Return the pairs of opposites of a language: the first pattern as a name, and both."""
+    pairs, whole = (
+        word_list("finding_terms")["opposites"]["zh" if chinese else "en"],
+        "{}" if chinese else r"\b(?:{})\b",
+    )
+    return [
+        (one, *(re.compile(whole.format(word), re.IGNORECASE) for word in (one, other))) for one, other in pairs.items()
+    ]
 
 
 def _is_opposite(mention: Mention, true: Collection[Mention]) -> bool:

@@ -13,6 +13,9 @@ from tests.support.claims import judge_offline
 REPORTS: list[dict[str, Any]] = tomllib.loads(Path(__file__).with_name("claims_labelled.toml").read_text("utf-8"))[
     "report"
 ]
+TOPICS: list[dict[str, Any]] = tomllib.loads(Path(__file__).with_name("clauses_labelled.toml").read_text("utf-8"))[
+    "topic"
+]
 
 
 def agreement(part: str, language: str, label: str) -> float:
@@ -155,3 +158,47 @@ def test_a_finding_is_not_told_by_its_opposite_of_which_it_has_most_words() -> N
     findings = ["肾功能受损。", "疝可回纳。"]
     assert told(findings, "肾功能正常。疝不能回纳。") == [False, False]
     assert told(findings, "血压正常。肾功能受损。疝可回纳。") == [True, True]
+
+
+@pytest.mark.parametrize(
+    ("said", "reference", "denied"),
+    [
+        ("The skin is moist.", "The skin is dry.", "The skin is not moist."),
+        ("The knee pain is worse on walking.", "The knee pain is better on walking.", "The knee pain is not worse."),
+        ("The wound is infected.", "The wound is clean.", "The wound is not infected."),
+        ("The joint was stiff and swollen.", "The joint was supple.", "The joint was not stiff."),
+        ("皮肤潮湿，食欲差。", "食欲好。", "食欲不差。"),
+    ],
+)
+def test_a_clause_with_the_opposite_word_states_nothing_unless_it_denies_that(
+    said: str, reference: str, denied: str
+) -> None:
+    assert stated_share(said, reference) == 0 < stated_share(denied, reference)
+    assert stated_share(f"{said} {reference}", reference) == 1
+
+
+@pytest.mark.parametrize(
+    ("said", "reference"),
+    [
+        (
+            "The spells are under a minute long.",
+            "Short spinning attacks of less than a minute on lying down and turning.",
+        ),
+        ("肿块边界模糊。", "肿块边界不清。"),
+    ],
+)
+def test_a_word_for_the_opposite_of_something_else_takes_nothing_away(said: str, reference: str) -> None:
+    assert stated_share(said, reference) > 0
+
+
+@pytest.mark.parametrize(("language", "opposite", "paraphrase"), [("en", 0.28, 0.18), ("zh", 0.42, 0.5)])
+@pytest.mark.parametrize("part", ["development", "check"])
+def test_of_labelled_clauses_the_opposite_states_little(
+    part: str, language: str, opposite: float, paraphrase: float
+) -> None:
+    clauses = [
+        each for topic in TOPICS if (topic["part"], topic["language"]) == (part, language) for each in topic["clauses"]
+    ]
+    shares = [[stated_share(said, clause) for said in others] for clause, *others in clauses]
+    means = [sum(column) / len(column) for column in zip(*shares, strict=True)]
+    assert means[0] >= paraphrase and means[1] <= opposite
