@@ -251,10 +251,8 @@ def _poles(text: str) -> tuple[frozenset[str], frozenset[str]]:
 @cache
 def _opposites(chinese: bool) -> list[tuple[str, re.Pattern[str], re.Pattern[str]]]:
     """Return the pairs of opposites of a language: the first pattern as a name, and both."""
-    pairs, whole = (
-        word_list("finding_terms")["opposites"]["zh" if chinese else "en"],
-        "{}" if chinese else r"\b(?:{})\b",
-    )
+    pairs = word_list("finding_terms")["opposites"]["zh" if chinese else "en"]
+    whole = "{}" if chinese else r"\b(?:{})\b"
     return [
         (one, *(re.compile(whole.format(word), re.IGNORECASE) for word in (one, other))) for one, other in pairs.items()
     ]
