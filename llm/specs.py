@@ -36,7 +36,9 @@ class ModelSpec:
 
     @property
     def server(self) -> str:
-        """The server: `provider` or `provider@base_url`."""
+        """The server: `provider` or `provider@base_url`; each model object is one of its own, as it may ask another."""
+        if self.provider == OBJECT:
+            return f"{OBJECT}:{self.name}"
         return self.provider if self.base_url is None else f"{self.provider}@{self.base_url}"
 
     @classmethod

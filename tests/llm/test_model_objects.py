@@ -9,7 +9,7 @@ from pydantic import ValidationError
 
 from cases import load_cases
 from graphs import clinical_workflow, one_step
-from llm import ModelSettings, ModelSpecError
+from llm import ModelError, ModelSettings, ModelSpecError
 from llm.build import build_model
 
 SHORT = {"retrieval": False, "general_agents": 1, "discussion_rounds": 1, "feedback": "off", "max_turns": 2}
@@ -97,3 +97,18 @@ def test_what_is_neither_a_spec_nor_a_chat_model_object_is_refused_with_what_is_
 ) -> None:
     with pytest.raises(ValidationError, match=f"models.doctor: expected a spec, .* object, found {found}"):
         ModelSettings.model_validate({"models": {"doctor": model}})
+
+
+class Down(FakeListChatModel):
+    """A model whose server is away."""
+
+    def _generate(self, *args: Any, **kwargs: Any) -> Any:
+        raise ConnectionError("nothing listens there")
+
+
+def test_an_object_whose_server_was_never_there_fails_at_once_although_another_object_has_answered() -> None:
+    context = {"retrieval": False, "models": {"doctor": FakeListChatModel(responses=[REPORT])}}
+    one_step.invoke({"case": load_cases()[0]}, context=context)
+    away = {**context, "max_outage": 5, "max_attempts": 1, "models": {"doctor": Down(responses=["never"])}}
+    with pytest.raises(ModelError, match="after 1 request"):
+        one_step.invoke({"case": load_cases()[0]}, context=away)
