@@ -1,9 +1,10 @@
 """AI Hospital: its medical records or, without them, the references inside its released evaluations.
 
-A record keeps its sections; results in running text are filed under the items that they name. A released evaluation
-holds only an expert's diagnosis, basis and treatment: patient record and results are then extracted from the basis,
-sentence by sentence, and the provenance says so. Profiles and the doctors' answers are not imported. No closed item,
-department or report is stated, so these stages stay unscored.
+A record keeps its sections, also under the keys of its English translation; results in running text are filed under
+the items that they name. Its departments are those of its web page ("内科病例 神经内科病例"). A released evaluation
+holds an expert's diagnosis, basis and treatment: patient record and results are then extracted from the basis, sentence
+by sentence, unless the evaluation states them (``symptom``, ``medical_test``), and the provenance says so. Profiles and
+the doctors' answers are not imported. No closed item or report is stated, so these stages stay unscored.
 """
 
 import re
@@ -22,15 +23,35 @@ from cases.text.demographics import demographics
 from cases.text.lexicon import GENERAL
 from cases.text.named_tests import named_tests
 from cases.text.prose import paragraph, prose
-from cases.text.sentences import clauses, sentences
-from cases.text.words import language_of
-from cases.vocabulary import PHYSICAL_ITEMS, normalise, patterns
+from cases.text.sentences import clauses, first_sentence, sentences
+from cases.text.words import has_chinese, language_of
+from cases.vocabulary import DEPARTMENTS, PHYSICAL_ITEMS, normalise, patterns
 
 _PATTERNS = patterns("cases", "vocabularies/ai_hospital")
 
 _EXAMINED = {"physical": ("查体", "体格检查"), "auxiliary": ("辅助检查",)}
 _CONTENTS = {"medical_record", "reference_diagnosis"}
 _COMPLAINTS = ("主诉", "症状", "主要症状", "临床症状")
+_TRANSLATED = {
+    "general_info": "一般资料",
+    "chief_complaint": "主诉",
+    "current_medical_history": "现病史",
+    "past_medical_history": "既往史",
+    "personal_history": "个人史",
+    "family_history": "家族史",
+    "physical_examination": "查体",
+    "auxiliary_examinations": "辅助检查",
+    "preliminary_diagnosis": "初步诊断",
+    "diagnostic_basis": "诊断依据",
+    "differential_diagnosis": "鉴别诊断",
+    "diagnosis_and_treatment_process": "诊治经过",
+    "diagnostic_results": "诊断结果",
+    "analysis_and_summary": "分析总结",
+}
+_BULLET = re.compile(r"^\s*[-•*](?:\s+|(?=[^\s\d]))")  # not a minus
+_STATED = "Illness and results are those that the reference states: there was no record."
+_READ_OUT = "Patient and examinations are read out of the reference's basis: there was no record."
+_OF_A_PAGE = re.compile(r"病例|\bcases\b", re.IGNORECASE)  # after each department of a breadcrumb
 
 
 @importer("ai_hospital")
@@ -62,15 +83,14 @@ def import_ai_hospital(source: Source) -> Iterator[Case]:
 
 
 def _record(record: Record, value: Mapping[str, Any]) -> dict[str, Any]:
-    medical = value["medical_record"]
+    medical = {_TRANSLATED.get(key, key): content for key, content in value["medical_record"].items()}
     findings = {
-        kind: paragraph(*(prose(medical[key]) for key in keys if key in medical)) for kind, keys in _EXAMINED.items()
+        kind: paragraph(*(entry for key in keys for entry in _entries(medical.get(key))))
+        for kind, keys in _EXAMINED.items()
     }
     examined = {key for keys in _EXAMINED.values() for key in keys}
     for key in examined & medical.keys():
         record.check_text(f"medical_record.{key}", medical[key])
-    record.check_text("department", value.get("department"))
-    department = value["department"] if isinstance(value.get("department"), str) else ""
     other = {key: text for key, text in medical.items() if key not in {*examined, "诊断结果"}}
     if "诊断结果" in medical:  # the final diagnosis takes precedence
         other = {key: text for key, text in other.items() if key != "初步诊断"} | {"初步诊断": medical["诊断结果"]}
@@ -81,7 +101,7 @@ def _record(record: Record, value: Mapping[str, Any]) -> dict[str, Any]:
         "patient": patient,
         "examinations": _sorted(findings["physical"], findings["auxiliary"]),
         "key": {
-            **assign_departments([*sections.listed("department"), *filter(None, [department])], record, None),
+            **assign_departments([*sections.listed("department"), *_departments(record, value)], record, None),
             "diagnosis": _names("\n".join(sections.listed("diagnosis"))),
             "diagnosis_basis": sections.text("diagnosis_basis"),
             "treatment_course": sections.text("treatment_course"),
@@ -89,9 +109,43 @@ def _record(record: Record, value: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
+def _entries(value: object) -> list[str]:
+    """Return the entries of a list in lines, each with the heading above it if it is the first below it."""
+    if not isinstance(value, str):
+        return [prose(value)]
+    lines = [line for line in value.split("\n") if line.strip()]
+    if not any(_BULLET.match(line) for line in lines):
+        return [prose(value)]
+    entries, heading = [], ""
+    for place, line in enumerate(lines):
+        text = heading + _BULLET.sub("", line).strip()
+        below = lines[place + 1] if place + 1 < len(lines) else ""
+        holds = _BULLET.match(below) and (text.endswith((":", "：")) or _indent(below) > _indent(line))
+        heading = f"{text.rstrip(':：')}{'：' if has_chinese(text) else ': '}" if holds else ""
+        entries += [] if holds else [prose(text)]
+    return entries
+
+
+def _indent(line: str) -> int:
+    return len(line) - len(line.lstrip())
+
+
+def _departments(record: Record, value: Mapping[str, Any]) -> list[str]:
+    """Return the departments of a record; those of a web page that we do not have are left out, with a warning."""
+    record.check_text("department", value.get("department"))
+    stated = value["department"] if isinstance(value.get("department"), str) else ""
+    if not _OF_A_PAGE.search(stated):
+        return [stated] if stated else []
+    first, *others = [name for part in _OF_A_PAGE.split(stated) if (name := part.strip())] or [""]
+    if DEPARTMENTS.canonical(first):
+        return [first, *others]
+    record.warn("department", f"left out: {first!r} is no first-level department; expected {DEPARTMENTS.choices}")
+    return []
+
+
 def _reference(record: Record, value: Mapping[str, Any]) -> dict[str, Any] | None:
-    """Build a case from an expert's reference alone; None, with a warning, if its basis states no complaint."""
-    reference = dict.fromkeys(("diagnosis", "basis", "treatment"), "")
+    """Build a case from an expert's reference alone; None, with a warning, if it states no complaint."""
+    reference = dict.fromkeys(("diagnosis", "basis", "treatment", "symptom", "medical_test"), "")
     for name in reference:
         if isinstance(text := value["reference_diagnosis"].get(name), str):
             reference[name] = text
@@ -100,6 +154,34 @@ def _reference(record: Record, value: Mapping[str, Any]) -> dict[str, Any] | Non
     if not record.sound:
         return None
     raw, names = reference["basis"], _names(reference["diagnosis"])
+    illness, tests = prose(reference["symptom"]), paragraph(*_entries(reference["medical_test"]))
+    chinese = language_of(raw) == "zh"
+    complaint, told, physical, found = _read_basis(raw, names) if chinese else ("", [], "", "")
+    if not complaint:
+        complaint, told = first_sentence(illness), []
+    if not complaint:
+        reason = "contains no complaint, and there is no medical record"
+        if raw and not chinese:
+            reason = "is not Chinese, and neither a symptom nor a medical record is stated"
+        record.warn("reference_diagnosis.basis", f"{reason}; the case is left out")
+        return None
+    stated = demographics(illness, raw)
+    return {
+        "language": language_of(raw, illness),
+        "patient": {
+            "age_years": stated.age_years,
+            "sex": stated.sex,
+            "chief_complaint": complaint,
+            "present_illness": illness or paragraph(*told),
+        },
+        "examinations": _sorted(physical, tests or found),
+        "key": {"diagnosis": names, "diagnosis_basis": prose(raw), "treatment_course": prose(reference["treatment"])},
+        "provenance": {"note": _STATED if illness or tests else _READ_OUT},
+    }
+
+
+def _read_basis(raw: str, names: list[str]) -> tuple[str, list[str], str, str]:
+    """Return what a Chinese basis tells: complaint (empty if there is none), illness, signs and results."""
     collected: dict[str, list[str]] = {"told": [], "physical": [], "auxiliary": [], "opinion": []}
     complaint = ""
     for opened, sentence in _sentences(raw):
@@ -116,24 +198,7 @@ def _reference(record: Record, value: Mapping[str, Any]) -> dict[str, Any] | Non
     is_complaint = [not _PATTERNS["no_complaint"].search(text.rstrip("。")) for text in told]
     complaint = complaint or next(compress(told, is_complaint), "")
     illness = [text for text in told if text != complaint and re.search(r"\w", text)]
-    if not complaint:
-        record.warn(
-            "reference_diagnosis.basis", "contains no complaint, and there is no medical record; the case is left out"
-        )
-        return None
-    stated = demographics(raw)
-    return {
-        "language": language_of(raw),
-        "patient": {
-            "age_years": stated.age_years,
-            "sex": stated.sex,
-            "chief_complaint": complaint,
-            "present_illness": paragraph(*illness),
-        },
-        "examinations": _sorted(paragraph(*collected["physical"]), paragraph(*collected["auxiliary"])),
-        "key": {"diagnosis": names, "diagnosis_basis": prose(raw), "treatment_course": prose(reference["treatment"])},
-        "provenance": {"note": "Patient and examinations are read out of the reference's basis: there was no record."},
-    }
+    return complaint, illness, paragraph(*collected["physical"]), paragraph(*collected["auxiliary"])
 
 
 def _sentences(text: str) -> Iterator[tuple[str, str]]:

@@ -68,13 +68,38 @@ class Collaboration(OneStep):
 
 
 class Reference(ForeignModel):
-    """The expert's parts of the record."""
+    """The expert's parts of the record, under the keys of records, of their English translation or of evaluations."""
 
-    symptoms: str | None = Field(None, validation_alias=AliasChoices("symptom", "symptoms", "现病史"))
-    examinations: str | None = Field(None, validation_alias=AliasChoices("medical_test", "examinations", "辅助检查"))
-    diagnosis: str | None = Field(None, validation_alias=AliasChoices("诊断结果", "初步诊断", "diagnosis"))
-    basis: str | None = Field(None, validation_alias=AliasChoices("诊断依据", "basis"))
-    treatment: str | None = Field(None, validation_alias=AliasChoices("诊治经过", "treatment"))
+    symptoms: str | None = Field(
+        None, validation_alias=AliasChoices("symptom", "symptoms", "现病史", "current_medical_history")
+    )
+    examinations: str | None = Field(
+        None, validation_alias=AliasChoices("medical_test", "examinations", "辅助检查", "auxiliary_examinations")
+    )
+    diagnosis: str | None = Field(
+        None,
+        validation_alias=AliasChoices(
+            "诊断结果", "初步诊断", "diagnostic_results", "preliminary_diagnosis", "diagnosis"
+        ),
+    )
+    basis: str | None = Field(None, validation_alias=AliasChoices("诊断依据", "diagnostic_basis", "basis"))
+    treatment: str | None = Field(
+        None, validation_alias=AliasChoices("诊治经过", "diagnosis_and_treatment_process", "treatment")
+    )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _has_a_part(cls, value: Any) -> Any:
+        """Refuse an object without any of our keys: reports would be compared with nothing."""
+        if isinstance(value, dict) and value and not _REFERENCE_KEYS & value.keys():
+            found = ", ".join(map(repr, list(value)[:5]))
+            raise ValueError(f"has none of the expert's parts (诊断结果 or diagnosis, and others); it has {found}")
+        return value
+
+
+_REFERENCE_KEYS = {
+    str(name) for field in Reference.model_fields.values() for name in getattr(field.validation_alias, "choices", ())
+}
 
 
 class PatientRecord(ForeignModel):

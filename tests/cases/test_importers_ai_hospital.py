@@ -194,3 +194,74 @@ def test_the_released_evaluations_become_cases_of_which_none_tells_its_diagnosis
     for case in result.cases:
         told = f"{case.patient.chief_complaint} {case.patient.present_illness}"
         assert not any(name in told for name in case.key.diagnosis), case.id
+
+
+@pytest.mark.parametrize(
+    ("department", "first", "second"),
+    [
+        ("内科病例 老年病科病例 ", "Internal Medicine", ["Geriatrics"]),
+        ("儿科病例 ", "Pediatrics", []),
+        ("Internal Medicine Cases Neurology Cases", "Internal Medicine", ["Neurology"]),
+    ],
+)
+def test_a_record_is_of_the_departments_of_its_web_page(
+    tmp_path: Path, department: str, first: str, second: list[str]
+) -> None:
+    case = one(tmp_path, {"id": 1026, "department": department, "medical_record": RECORD})
+    assert (case.key.department, case.key.sub_departments) == (first, second)
+
+
+def test_a_web_pages_department_that_we_do_not_have_is_left_out_and_the_record_read(tmp_path: Path) -> None:
+    result = read(tmp_path, {"id": 1, "department": "传染病科病例 肝病科病例 ", "medical_record": RECORD})
+    assert [case.key.department for case in result.cases] == [None] and not result.errors
+    assert ["传染病科" in problem.message for problem in result.warnings] == [True]
+
+
+def test_a_record_in_english_has_its_sections(tmp_path: Path) -> None:
+    record = {
+        "general_info": "\nGender: Male\nAge: 73 years\nOccupation: Farmer\n",
+        "chief_complaint": "\nLeft limb weakness for 1 day.\n",
+        "current_medical_history": "Weak since the morning.",
+        "past_medical_history": "Hypertension for 5 years.",
+        "physical_examination": "- Blood pressure: 177/107 mmHg\n- Left limb strength grade 4.\n",
+        "auxiliary_examinations": "- Blood tests:\n  - Glucose: 8.4 mmol/L\n- Imaging:\n  - Head CT: dense shadow",
+        "preliminary_diagnosis": "Stroke",
+        "diagnostic_basis": "Weakness, CT.",
+        "diagnosis_and_treatment_process": "Antiplatelets.",
+        "diagnostic_results": "\nCerebral infarction; hypertension\n",
+        "analysis_and_summary": "From artery to artery.",
+    }
+    result = read(tmp_path, {"id": 1001, "medical_record": record})
+    [case] = result.cases
+    assert (case.language, case.patient.sex, case.patient.age_years) == ("en", "male", 73) and not result.problems
+    assert case.patient.present_illness == "Weak since the morning."
+    assert case.patient.past_history == "Hypertension for 5 years."
+    assert case.examinations.auxiliary == {
+        "Blood Test": "Blood tests: Glucose: 8.4 mmol/L.",
+        "CT": "Imaging: Head CT: dense shadow.",
+    }
+    assert case.key.diagnosis == ["Cerebral infarction", "hypertension"]
+    assert (case.key.diagnosis_basis, case.key.treatment_course) == ("Weakness, CT.", "Antiplatelets.")
+
+
+def test_results_in_lines_are_filed_each_under_its_own_test(tmp_path: Path) -> None:
+    tests = "\n- 影像学检查\n  - 头颅CT平扫：右枕叶低密度影\n- 实验室检查：\n  - 血糖：17.6mmol/L\n  - 血常规：Hb 92g/L"
+    case = one(tmp_path, {"id": 1, "medical_record": {**RECORD, "辅助检查": tests}})
+    assert case.examinations.auxiliary == {
+        "CT": "影像学检查：头颅CT平扫：右枕叶低密度影。",
+        "Blood Test": "实验室检查：血糖：17.6mmol/L。血常规：Hb 92g/L。",
+    }
+
+
+def test_an_english_reference_is_read_from_what_it_states_and_never_by_the_rules_for_chinese(tmp_path: Path) -> None:
+    basis = "1. Medical history: diabetes, irregular medication.\n2. Physical signs: Babinski positive."
+    english = {**REFERENCE, "diagnosis": "Cerebral infarction; diabetes", "basis": basis, "treatment": "Aspirin."}
+    stated = {"symptom": "Right weakness for 1 year. Left weakness for 1 day.", "medical_test": "- Head CT: a shadow"}
+    case = one(tmp_path, {"patient_id": 7, "reference_diagnosis": {**english, **stated}}, lines=True)
+    assert (case.language, case.patient.chief_complaint) == ("en", "Right weakness for 1 year.")
+    assert case.patient.present_illness == stated["symptom"]
+    assert case.examinations.results == {"CT": "Head CT: a shadow."}
+    assert "basis" not in (case.provenance.note or "")
+
+    result = read(tmp_path, {"patient_id": 7, "reference_diagnosis": english}, lines=True)
+    assert not result.cases and ["is not Chinese" in problem.message for problem in result.warnings] == [True]

@@ -153,3 +153,25 @@ def test_the_released_files_are_read_without_a_fault() -> None:
         assert len(reading.records) == 506 and not reading.problems
     assert all(sections(record.report).get("diagnosis") for record in collaborations.records)
     assert sum("diagnosis" not in sections(record.report) for record in dialogues.records) == 1
+
+
+def test_a_reference_without_any_part_that_we_know_is_refused_with_the_fields_it_has(tmp_path: Path) -> None:
+    record = {"id": 7, "medical_record": {"complaint": "cough", "final_dx": "pneumonia"}}
+    references, problems = read_references(write(tmp_path, record))
+    assert not references
+    assert [(problem.field, "'complaint', 'final_dx'" in problem.message) for problem in problems] == [
+        ("medical_record", True)
+    ]
+
+
+def test_references_are_read_from_the_english_translation_of_the_records(tmp_path: Path) -> None:
+    record = {
+        "current_medical_history": "cough",
+        "auxiliary_examinations": "CT",
+        "diagnostic_results": "pneumonia",
+        "diagnostic_basis": "CT",
+        "diagnosis_and_treatment_process": "antibiotics",
+    }
+    references, problems = read_references(write(tmp_path, {"id": 7, "medical_record": record}))
+    assert not problems
+    assert list(references["7"].model_dump().values()) == ["cough", "CT", "pneumonia", "CT", "antibiotics"]
