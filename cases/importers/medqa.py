@@ -17,7 +17,7 @@ from cases.importers.vignettes import read_vignette
 from cases.notes import Note
 from cases.text.demographics import demographics
 from cases.text.note_sections import heading
-from cases.text.prose import phrase
+from cases.text.prose import paragraph, phrase, texts
 from cases.text.sentences import sentences
 from cases.text.words import language_of
 from cases.vocabulary import patterns
@@ -98,7 +98,8 @@ def _study(record: Record, value: Mapping[str, Any]) -> CaseStudy | None:
         record.error("question", "is not English; expected a question of MedQA-USMLE")
     if not record.sound:
         return None
-    narrative = sentences(" ".join(value["question"].split()))
+    before = paragraph(*texts(value.get("context")))  # MediQ keeps the narrative apart from the question
+    narrative = sentences(" ".join(f"{before} {value['question']}".split()))
     asked = narrative.pop() if len(narrative) > 1 and _PATTERNS["closes_question"].search(narrative[-1]) else ""
     if asked and "?" not in asked and len(narrative) > 1 and narrative[-1].endswith("?"):  # "What is it? Choose one."
         asked = f"{narrative.pop()} {asked}"

@@ -22,6 +22,7 @@ _KINDS = {  # kinds of files that are not UTF-8 text, by their first bytes
     b"\xff\xfe": "UTF-16: save it as UTF-8",
     b"\xfe\xff": "UTF-16: save it as UTF-8",
 }
+_ANOTHER = "GB18030 or Windows-1252, perhaps: save it as UTF-8"
 IsRecord = Callable[[Mapping[str, Any]], bool]
 _DEEPEST = 40  # levels of nesting; no clinical record has more, and Python's recursion is limited
 
@@ -45,7 +46,7 @@ class Source:
     reading: str = ""  # the name of the current record
 
     def records(self, is_record: IsRecord | None = None) -> Iterator["Record"]:
-        """Yield the file's records: JSON lines, the entries of its list, or its single object.
+        """Yield the file's records: JSON lines, the entries of its list, its single object, or objects in a row.
 
         Args:
             is_record: tells a record by its fields. With it, a file's only object that is none is opened where it
@@ -86,7 +87,7 @@ class Source:
         except OSError as error:
             self.error(unreadable(error), file=path)
         except UnicodeDecodeError as error:
-            kind = next((kind for begins, kind in _KINDS.items() if error.object.startswith(begins)), error.reason)
+            kind = next((kind for begins, kind in _KINDS.items() if error.object.startswith(begins)), _ANOTHER)
             self.error(f"is not UTF-8 at byte {error.start} ({kind}); expected UTF-8 text", file=path)
         except ValueError as error:  # an invalid path
             self.error(f"cannot be read ({error})", file=path)
@@ -123,6 +124,11 @@ class Source:
         try:
             value: object = json.loads(text, object_pairs_hook=unique)
         except json.JSONDecodeError as error:
+            if not name and (objects := _objects_in(text)):
+                for number, each in enumerate(objects, 1):
+                    place = f"object {number}"
+                    yield from ((place, key, value) for _, key, value in self._parsed(place, each, None))
+                return
             place = f"column {error.colno}" if name else f"line {error.lineno}, column {error.colno}"
             expected = "one JSON object" if name else "a JSON list or object, or JSON lines"
             self.error(f"is not JSON ({error.msg.removesuffix(' at')} at {place}); expected {expected}", name)
@@ -232,6 +238,20 @@ def describe(value: object) -> str:
         return "a list"
     shown = repr(value)
     return f"{'text' if isinstance(value, str) else 'a value'} {shown if len(shown) <= 40 else shown[:37] + '...'}"
+
+
+def _objects_in(text: str) -> list[str]:
+    """Return the objects of a text that holds one after the other, over several lines each; empty if it does not."""
+    found: list[str] = []
+    rest = text.strip()
+    while rest.startswith("{"):
+        try:
+            end = json.JSONDecoder().raw_decode(rest)[1]
+        except (ValueError, RecursionError):
+            return []
+        found.append(rest[:end])
+        rest = rest[end:].lstrip().removeprefix(",").lstrip()
+    return [] if rest else found
 
 
 def _could_be_a_record(line: str) -> bool:

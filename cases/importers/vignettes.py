@@ -20,9 +20,9 @@ _HISTORIES = {
     "family_history": ("family_history",),
     "present_illness": ("present_illness", "review_of_systems"),
 }
-# "... 2.1 mg/dL, and a renal biopsy shows ...": a new finding begins.
+# "... 2.1 mg/dL, and a renal biopsy shows ...": a new finding begins; not within brackets, nor at "left and right".
 _NEXT_FINDING = re.compile(
-    r"[;；]\s*|,?\s+(?:and|while|whereas|but)\s+(?=[^,.;]{0,60}?\b(?:shows?|showed|reveals?|revealed|demonstrate[sd]?)\b)"
+    r"[;；]\s*(?![^()]*\))|(?<!\bleft)(?<!\bright),?\s+(?:and|while|whereas|but)\s+(?=[^,.;]{0,60}?\b(?:shows?|showed|reveals?|revealed|demonstrate[sd]?)\b)"
 )
 # Laboratory lines: "2021-03-02 09:10：WBC ...", "FT3 18.2 pmol/L，↑；"
 _LABORATORY_LINE = re.compile(

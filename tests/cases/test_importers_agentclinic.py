@@ -171,8 +171,13 @@ def test_without_a_primary_symptom_the_history_opens_the_complaint(tmp_path: Pat
         (osce(Patient_Actor=[]), "Patient_Actor", "found a list"),
         (osce(Patient_Actor={}), "Symptoms", "a Primary_Symptom, or a History"),
         (osce(Correct_Diagnosis=None), "Correct_Diagnosis", "expected the diagnosis"),
+        (
+            osce(Correct_Diagnosis={"Primary": "Gout"}),
+            "Correct_Diagnosis",
+            "or a list, found an object",
+        ),
         ({"OSCE_Examination": "x"}, "OSCE_Examination", "expected an object"),
-        ({"other": 1}, "", "has neither OSCE_Examination nor question and answers"),
+        ({"other": 1}, "", "expected OSCE_Examination, or question and answers, found nothing; the record has 'other'"),
         ([1], "", "expected an object with OSCE_Examination, found a value 1"),
         ({**NEJM, "answers": "B"}, "answers", "a list of {text, correct}"),
         ({**NEJM, "answers": NEJM["answers"][:1]}, "answers", "no answer is marked as correct"),
@@ -345,3 +350,43 @@ def test_every_released_case_imports_without_an_error(name: str, count: int) -> 
         assert case.patient.age_years is not None and case.examinations.results and len(case.key.diagnosis) == 1
         # Nothing of the source's notation is left in what people read.
         assert not any(mark in text for text in case.examinations.results.values() for mark in ("_", "{", "..", ": ;"))
+
+
+def test_objects_that_stand_one_after_the_other_are_a_record_each_and_named_so(tmp_path: Path) -> None:
+    path = tmp_path / "forked.jsonl"
+    path.write_text(",\n".join(json.dumps(record, indent=4) for record in (osce(), osce(), {"other": 1})), "utf-8")
+    result = import_cases("agentclinic", path)
+    assert [case.id for case in result.cases] == ["forked-001", "forked-002"]
+    assert [problem.record for problem in result.errors] == ["object 3"]
+
+
+def test_of_a_broken_row_of_objects_nothing_is_read(tmp_path: Path) -> None:
+    path = tmp_path / "broken.jsonl"
+    path.write_text(json.dumps(osce(), indent=4) + "\n" + json.dumps(osce(), indent=4)[:-3], "utf-8")
+    result = import_cases("agentclinic", path)
+    assert not result.cases and ["is not JSON" in problem.message for problem in result.errors] == [True]
+
+
+def test_a_file_in_another_encoding_is_refused_with_the_remedy(tmp_path: Path) -> None:
+    path = tmp_path / "gb.jsonl"
+    path.write_bytes(json.dumps(osce(Correct_Diagnosis="肺炎"), ensure_ascii=False).encode("gb18030"))
+    [problem] = import_cases("agentclinic", path).errors
+    assert "(GB18030 or Windows-1252, perhaps: save it as UTF-8)" in problem.message
+
+
+def test_age_and_sex_beside_the_demographics_are_read_and_are_no_past_history(tmp_path: Path) -> None:
+    actor = {**osce()["OSCE_Examination"]["Patient_Actor"], "Demographics": "A nurse", "Age": 35, "Gender": "female"}
+    result = read(tmp_path, osce(Patient_Actor=actor))
+    [patient] = [case.patient for case in result.cases]
+    assert (patient.age_years, patient.sex) == (35, "female") and not result.errors
+    assert "35" not in patient.past_history
+
+
+def test_a_finding_is_filed_whole_under_its_test(tmp_path: Path) -> None:
+    ct = "Computed tomographic angiography of the abdomen revealed an embolus."
+    catheter = "Left and right heart catheterization showed discordance (right, solid; left, dotted)."
+    told = f"A 40-year-old man presented with dyspnea. On physical examination, he was pale. {ct} {catheter}"
+    question = f"{told} What is the diagnosis?"
+    [case] = read(tmp_path, {**NEJM, "question": question, "physical_exams": ""}).cases
+    assert case.examinations.auxiliary["CT"] == ct
+    assert any(catheter in text for text in case.examinations.results.values())

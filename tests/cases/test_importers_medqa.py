@@ -145,3 +145,15 @@ def test_as_notes_questions_keep_their_words_and_the_answer_apart_and_no_other_c
     assert note.answer == "Diagnosis: Diabetes insipidus." and note.source == "us_qbank.jsonl"
     assert not any(choice in note.model_dump_json() for choice in ("Polydipsia", "Hypercalcemia"))
     assert note.diseases == ["Diabetes insipidus"]
+
+
+def test_a_narrative_that_stands_apart_from_its_question_is_the_patient(tmp_path: Path) -> None:
+    file = tmp_path / "mediq.jsonl"
+    context = ["A 20-year-old woman comes with cough for 3 months.", "She wheezes at night", "Her temperature is 37 C."]
+    question = "Which of the following is the most likely diagnosis?"
+    options = {"A": "Pneumonia", "B": "Asthma"}
+    record = {"id": 0, "question": question, "context": context, "answer": "Asthma", "options": options}
+    file.write_text(json.dumps(record), "utf-8")
+    [case] = import_cases("medqa", file).cases
+    assert (case.patient.age_years, case.patient.present_illness) == (20, "She wheezes at night.")
+    assert (case.key.question, case.key.diagnosis) == (question, ["Asthma"])
