@@ -47,14 +47,17 @@ def published_option(text: str | None) -> Option | None:
     return next((letter for letter in SCORES if letter in (text or "")), None)
 
 
-def option_of_part(answer: str, part: Part) -> Option | None:
-    """Return the option in a part's section of the director's whole answer; None if unclear."""
+def option_of_part(answer: str, part: Part, choice: str | None = None) -> Option | None:
+    """Return the option in a part's section of the director's whole answer; None if unclear.
+
+    ``choice`` is what the record states for the part; it counts where the answer has no such section, being cut off.
+    """
     title = re.compile(rf"^[ \t]*#[ \t]*(?:{_TITLES[part]})[ \t]*$", re.IGNORECASE | re.MULTILINE)
     if (start := title.search(answer)) is None:
-        return None
+        return parse_option(choice)
     section = re.split(r"^[ \t]*#(?!#)", answer[start.end() :], maxsplit=1, flags=re.MULTILINE)[0]
     options = re.split(
-        r"^[ \t]*##[ \t]*(?:选项|options?|choice)", section, maxsplit=1, flags=re.IGNORECASE | re.MULTILINE
+        r"^[ \t]*(?:##|\*\*)[ \t]*(?:选项|options?|choice)", section, maxsplit=1, flags=re.IGNORECASE | re.MULTILINE
     )
     return parse_option(options[1]) if len(options) == 2 else None
 
@@ -68,7 +71,7 @@ def released_grades(evaluation: Evaluation, published: bool = False) -> dict[Par
     if published:
         return {part: published_option(choice) for part, choice in evaluation.choices.items()}
     if answer := evaluation.evaluation_result:
-        options = {part: option_of_part(answer, part) for part in PARTS}
+        options = {part: option_of_part(answer, part, evaluation.choices.get(part)) for part in PARTS}
         return {part: option for part, option in options.items() if option or part in evaluation.choices}
     return {part: parse_option(choice) for part, choice in evaluation.choices.items()}
 

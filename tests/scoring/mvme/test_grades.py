@@ -80,6 +80,18 @@ C
 
 def test_an_option_is_taken_from_the_section_of_its_part() -> None:
     assert [option_of_part(ANSWER, part) for part in PARTS] == [None, None, "B", "C", None]
+    bold = ANSWER.replace("## 选项\n", "**选项**: ")
+    assert [option_of_part(bold, part) for part in PARTS] == [None, None, "B", "C", None]
+
+
+def test_a_choice_counts_where_the_kept_answer_lacks_the_parts_section_and_only_there() -> None:
+    report = {"patient_id": "1", "diagnosis": ""}
+    choices = {"symptom_choice": "B", "diagnosis_choice": "A", "treatment_choice": "A"}
+    record = Evaluation.model_validate(
+        {"patient_id": "1", "reference_diagnosis": {}, "doctor_diagnosis": report, "evaluation_result": ANSWER}
+        | choices
+    )
+    assert released_grades(record) == {"symptoms": "B", "diagnosis": "B", "basis": "C", "treatment": None}
 
 
 @given(st.text(), st.sampled_from(PARTS))

@@ -196,6 +196,7 @@ def mvme(
         notes = list(dict.fromkeys([*judge_notes([run]), *notes]))
     else:
         graded, metrics = _released_grades(source, mode)
+        notes += _unclear([options for _, options in graded], mode)
     if error_types:
         lowest = [case for case, options in graded if options.get("diagnosis") == "D"]
         found, failed = anyio.run(ask_each, lowest, ask_why)
@@ -216,6 +217,14 @@ def _released_grades(source: Path, mode: Definition) -> tuple[list[tuple[ReportC
         grades.append(released_grades(record, published=mode == "paper"))
         by_doctor.setdefault(record.doctor_name, []).append(grades[-1])
     return list(zip(read_report_cases(source, None), grades, strict=True)), _means_by_part(by_doctor, mode)
+
+
+def _unclear(grades: list[Grades], mode: Definition) -> list[str]:
+    """Return a note of how many grades of each part are missing or no single option, if any."""
+    count = Counter(part for options in grades for part, option in options.items() if option is None)
+    parts = ", ".join(f"{part} {count[part]}" for part in PARTS if count[part])
+    how = "Left out" if mode == "sound" else f"Counted as {SCORES[LOWEST]}"
+    return [f"{how}, as the file gives no one option: {parts}."] if parts else []
 
 
 def _recorded_grades(run: RecordedRun, mode: Definition) -> tuple[list[tuple[ReportCase, Grades]], dict[str, Estimate]]:

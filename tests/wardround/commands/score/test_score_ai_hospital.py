@@ -67,6 +67,13 @@ def test_several_doctors_are_not_pooled(write: Any) -> None:
     assert "x: diagnosis" in shown and "y: diagnosis" in shown
 
 
+def test_grades_that_cannot_be_read_are_counted_beside_the_scores(write: Any) -> None:
+    file = write(evaluation(1), evaluation(2, choice=None), evaluation(3, choice="A or B"))
+    assert "Left out, as the file gives no one option: diagnosis 2." in " ".join(run("mvme", file).stdout.split())
+    paper = " ".join(run("mvme", file, "--mode", "paper").stdout.split())
+    assert "Counted as 1, as the file gives no one option: diagnosis 1." in paper
+
+
 def test_every_faulty_record_is_named_and_nothing_is_written(write: Any, tmp_path: Path) -> None:
     out = tmp_path / "scores.json"
     file = write(evaluation(1), {"patient_id": 2}, evaluation(3, choice=4))
