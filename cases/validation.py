@@ -62,7 +62,7 @@ def unreadable(error: Exception, expected: str = "") -> str:
         return "file not found"
     reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
     if isinstance(error, UnicodeDecodeError):
-        reason = f"not UTF-8 at byte {error.start}: {error.reason}"
+        reason = f"not UTF-8 at byte {error.start}: {error.reason}; save it as UTF-8"
     return f"cannot be read ({reason[:1].lower()}{reason[1:]})" + (f"; expected {expected}" if expected else "")
 
 

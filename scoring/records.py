@@ -1,13 +1,13 @@
 """Read files of foreign records and CSV sheets; problems name file, record and field."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import zip_longest
 from pathlib import Path
 from typing import Annotated, Any, Generic, TypeVar
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError
+from pydantic import AliasChoices, AliasPath, BaseModel, BeforeValidator, ConfigDict, ValidationError
 
 from cases import Problem
 from cases.files import WithProblems, validation_problems
@@ -45,13 +45,18 @@ class Reading(WithProblems, Generic[Model]):
 
 
 def read_records(path: str | Path, model: type[Model]) -> Reading[Model]:
-    """Read a JSON list or JSON lines of records of one type.
+    """Read a JSON list or JSON lines of records of one type, or what holds such a list or records by id.
 
     An invalid record is an error and left out. A file without any record is an error.
     """
     source = Source(Path(path))
+    needed = _needed(model)
+
+    def is_record(value: Mapping[str, Any]) -> bool:
+        return all(names & value.keys() for names in needed)
+
     records, refused = [], []
-    for record in source.records():
+    for record in source.records(is_record if needed else None):
         try:
             records.append(model.model_validate(record.value))
         except ValidationError as error:
@@ -60,6 +65,18 @@ def read_records(path: str | Path, model: type[Model]) -> Reading[Model]:
     if not (records or problems):
         problems.append(Problem(str(path), "", "", "contains no records; expected a JSON list of objects"))
     return Reading(path=Path(path), records=records, problems=problems)
+
+
+def _needed(model: type[ForeignModel]) -> list[set[str]]:
+    """Return the keys under which a record holds each of its required fields."""
+    needed = []
+    for name, field in model.model_fields.items():
+        if field.is_required():
+            alias = field.validation_alias or name
+            choices = alias.choices if isinstance(alias, AliasChoices) else [alias]
+            keys = {str(choice.path[0]) if isinstance(choice, AliasPath) else choice for choice in choices}
+            needed.append({name, *keys})
+    return needed
 
 
 def repeated(cases: Iterable[str]) -> Iterator[Oddity]:

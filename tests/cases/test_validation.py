@@ -56,7 +56,7 @@ def test_a_file_that_cannot_be_read_is_told_without_codes_of_the_system() -> Non
     assert unreadable(refused, "text") == "cannot be read (permission denied); expected text"
     with pytest.raises(UnicodeDecodeError) as cut:
         b"\xff".decode()
-    assert unreadable(cut.value) == "cannot be read (not UTF-8 at byte 0: invalid start byte)"
+    assert unreadable(cut.value) == "cannot be read (not UTF-8 at byte 0: invalid start byte; save it as UTF-8)"
 
 
 def test_a_file_that_is_not_text_to_its_end_is_refused_as_a_whole(tmp_path: Path) -> None:
@@ -66,7 +66,8 @@ def test_a_file_that_is_not_text_to_its_end_is_refused_as_a_whole(tmp_path: Path
         with pytest.raises(CaseFileError) as refused:
             read(file)
         assert str(refused.value) == (
-            f"{file}: cannot be read (not UTF-8 at byte 30000: invalid start byte); expected UTF-8 JSON lines"
+            f"{file}: cannot be read (not UTF-8 at byte 30000: invalid start byte; save it as UTF-8); "
+            "expected UTF-8 JSON lines"
         )
 
 

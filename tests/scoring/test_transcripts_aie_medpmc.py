@@ -52,6 +52,13 @@ def test_faulty_records_are_named_by_file_record_and_field_and_the_others_read(t
     assert named == [(str(tmp_path / "a.json"), "entry 1", lacking), (str(tmp_path / "a.json"), "entry 2", "")]
 
 
+def test_transcripts_are_read_from_a_field_beside_others_and_by_their_ids(tmp_path: Path) -> None:
+    data = aie_data("Cough.", turn("O", "Hi"))
+    for number, held in enumerate(({"model": "gpt4", "results": [data]}, {"12": data})):
+        reading = read_aie(write(tmp_path / f"{number}.json", held))
+        assert len(reading.records) == 1 and not reading.problems
+
+
 def test_odd_actions_and_answers_are_warnings(tmp_path: Path) -> None:
     reading = read_aie(write(tmp_path / "a.json", [aie_data("Cough.", turn("Z", "Hi"), answer_idx="Q")]))
     assert len(reading.records) == 1 and reading.errors == []
