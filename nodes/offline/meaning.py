@@ -36,6 +36,8 @@ _BOUNDARY = {
     ),
     "zh": re.compile("(?<=[？?。！])|[，,；]|(?<=[^、，,；]{5})、(?=[^、，,；]{5})"),
 }
+# 眼睛红不红，痒不痒: what it asks of, and the parts that ask the same of it.
+_ASKED_OF_THE_SAME = re.compile(r"(?<!\w)(\w{1,4})(\w)不\2((?:[，,；](\w)不\4(?!\w))+)")
 _LOGIT_MARGIN = 1.4  # of a subject of the story over open questions, to be preferred to them
 _MIN_ODDS = 3  # of all inquiries to open questions, to be preferred to them
 _MIN_PROBABILITY = 0.4  # of a subject that is more than a guess
@@ -325,8 +327,14 @@ def _is_of_history(words: str, language: Language) -> bool:
 
 
 def split(told: Sequence[str], language: Language) -> list[str]:
-    """Return the parts of sentences, each of which may be a question."""
-    return [part.strip() for sentence in told for part in _BOUNDARY[rules_of(language)].split(sentence)]
+    """Return the parts of sentences, each of which may be a question; 眼睛红不红，痒不痒 asks both of the eyes."""
+    whole = [_ASKED_OF_THE_SAME.sub(_with_what_is_asked_of, sentence) for sentence in told]
+    return [part.strip() for sentence in whole for part in _BOUNDARY[rules_of(language)].split(sentence)]
+
+
+def _with_what_is_asked_of(found: re.Match[str]) -> str:
+    asked_of, first, others = found[1], found[2], found[3]
+    return f"{asked_of}{first}不{first}" + re.sub("([，,；])", rf"\1{asked_of}", others)
 
 
 def features(texts: Sequence[str], language: Language) -> NDArray[np.float32]:

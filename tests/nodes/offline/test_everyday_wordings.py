@@ -16,7 +16,7 @@ from cases.case import ExaminationRecord
 from cases.text.record_sentences import RecordSentence, record_sentences
 from cases.vocabulary import Language
 from nodes.offline.doctor_actions import kind_of
-from nodes.offline.meaning import clauses, idioms, kind_label, kind_named, subject_of, subjects, wordings
+from nodes.offline.meaning import clauses, idioms, kind_label, kind_named, split, subject_of, subjects, wordings
 from nodes.offline.record_answers import answer_from_record, denial, facts_for
 from nodes.offline.relevance import answering
 from nodes.patients.own_words import in_own_words, voice_of
@@ -223,6 +223,21 @@ def _places(facts: list[RecordSentence]) -> dict[RecordSentence, str]:
 )
 def test_a_turn_is_heard_question_by_question(words: str, language: Language, parts: int) -> None:
     assert len(clauses(words, language)) == parts
+
+
+@pytest.mark.parametrize(
+    ("words", "parts"),
+    [
+        ("眼睛红不红，痒不痒", ["眼睛红不红", "眼睛痒不痒"]),
+        ("腿肿不肿，疼不疼，麻不麻", ["腿肿不肿", "腿疼不疼", "腿麻不麻"]),
+        ("抽不抽烟，喝不喝酒", ["抽不抽烟", "喝不喝酒"]),
+        ("头痛不痛，头晕不晕", ["头痛不痛", "头晕不晕"]),
+    ],
+)
+def test_what_a_chinese_question_asks_of_one_part_of_the_body_is_not_asked_of_any_other(
+    words: str, parts: list[str]
+) -> None:
+    assert split([words], "zh") == parts
 
 
 @pytest.mark.slow  # the embedding model reads what it has not seen
