@@ -48,6 +48,7 @@ def with_known_words(facts: Sequence[RecordSentence], language: Language) -> lis
 def _scores(question: str, facts: tuple[RecordSentence, ...], language: Language) -> NDArray[np.float64]:
     if not facts:
         return np.zeros(0)
+    _embed_together(facts)
     told, about, weights = told_shares([fact.text for fact in facts], language), shares(question, language), _weights()
     scores = features(question, facts, language, about, told) @ weights["answers"][:-1] + weights["answers"][-1]
     scores += tells_where(facts, told) @ weights["answers_by_matter"].T @ about
@@ -55,6 +56,12 @@ def _scores(question: str, facts: tuple[RecordSentence, ...], language: Language
     scores += [float((_projections(fact.text) @ question_projection.T).max()) for fact in facts]
     rounded: NDArray[np.float64] = np.round(scores, _DECIMALS)
     return rounded
+
+
+@lru_cache(maxsize=64)  # every question about a record needs them
+def _embed_together(facts: tuple[RecordSentence, ...]) -> None:
+    """Embed all sentences of a record in one call, since each call that has new texts writes the user's cache."""
+    embed([part for fact in facts for part in said_in(fact.text)], MULTILINGUAL_MODEL)
 
 
 def tells_where(facts: Sequence[RecordSentence], told: NDArray[np.float64]) -> NDArray[np.float64]:
