@@ -130,6 +130,8 @@ def merge_traces(left: Trace | None, right: Trace | None) -> Trace:
 
 def _union(entries: tuple[Entry, ...]) -> tuple[Entry, ...]:
     """Keep the latest entry of each id, in order of time."""
+    if len(entries) < 2:
+        return entries
     latest: dict[str, Entry] = {}
     for entry in entries:
         if (seen := latest.get(entry.id)) is None or seen.started < entry.started or _when(seen) <= _when(entry):
