@@ -1,5 +1,9 @@
 """Vectors of a text's tokens in their context, by the default embedding model (English)."""
 
+from collections.abc import Iterable
+from itertools import groupby
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -8,6 +12,7 @@ from retrieval.embedding import DEFAULT_MODEL, loaded_transformer, model_lock, o
 WIDTH = 384  # components of each layer's vector
 _LAYERS = (2, -1)  # an early layer tells the words, the last one what they mean here
 _LONGEST = 96  # tokens
+_BATCH = 32  # texts
 
 
 def token_vectors(text: str, before: str = "") -> NDArray[np.float32]:
@@ -22,23 +27,45 @@ def token_vectors(text: str, before: str = "") -> NDArray[np.float32]:
     Raises:
         EmbeddingModelError: the model cannot be loaded.
     """
+    return each_token_vectors([(text, before)])[text, before]
+
+
+def each_token_vectors(texts: Iterable[tuple[str, str]]) -> dict[tuple[str, str], NDArray[np.float32]]:
+    """Return the vectors of many texts, each with what was said before it: (text, before).
+
+    Texts of one length are embedded together, in half the time; the last bit of a vector may depend on the others.
+    """
+    found: dict[tuple[str, str], NDArray[np.float32]] = {}
     with model_lock:
         model = loaded_transformer(DEFAULT_MODEL)
         import torch
 
-        encoded = model.tokenizer(before, text, truncation="longest_first", max_length=_LONGEST, return_tensors="pt")
-        own = [part == 1 for part in encoded.sequence_ids(0)]
-        types = torch.zeros_like(encoded["input_ids"])  # the model was trained with one text at a time
-        with one_thread(), torch.inference_mode():
-            states = (
-                model[0]
-                .auto_model(
-                    input_ids=encoded["input_ids"],
-                    attention_mask=encoded["attention_mask"],
-                    token_type_ids=types,
-                    output_hidden_states=True,
+        def encoded(text: str, before: str) -> Any:
+            return model.tokenizer(before, text, truncation="longest_first", max_length=_LONGEST)
+
+        read = sorted(((each, encoded(*each)) for each in dict.fromkeys(texts)), key=_length)
+        batches = [
+            alike[at : at + _BATCH]
+            for _, group in groupby(read, _length)
+            for alike in [[*group]]
+            for at in range(0, len(alike), _BATCH)
+        ]
+        for batch in batches:
+            ids = torch.tensor([one.input_ids for _, one in batch])
+            types = torch.zeros_like(ids)  # the model was trained with one text at a time
+            mask = torch.ones_like(ids)
+            with one_thread(), torch.inference_mode():
+                states = (
+                    model[0]
+                    .auto_model(input_ids=ids, attention_mask=mask, token_type_ids=types, output_hidden_states=True)
+                    .hidden_states
                 )
-                .hidden_states
-            )
-    vectors = np.hstack([unit_rows(states[layer][0].numpy()[own]) for layer in _LAYERS])
-    return vectors if len(vectors) else np.zeros((1, 2 * WIDTH), np.float32)
+            for place, (each, one) in enumerate(batch):
+                own = [part == 1 for part in one.sequence_ids(0)]
+                vectors = np.hstack([unit_rows(states[layer][place].numpy()[own]) for layer in _LAYERS])
+                found[each] = vectors if len(vectors) else np.zeros((1, 2 * WIDTH), np.float32)
+    return found
+
+
+def _length(read: tuple[tuple[str, str], Any]) -> int:
+    return len(read[1].input_ids)

@@ -29,14 +29,24 @@ SHAPES = {
 SIZE = sum(int(np.prod(shape)) for shape in SHAPES.values())
 
 
+def read_of_said(texts: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
+    """Return what is embedded of texts that answer a question, (question, text): each with what was said before it."""
+    return [(text, asked[-ASKED:]) for asked, text in texts]
+
+
+def read_of_note(note: str) -> list[tuple[str, str]]:
+    """Return what is embedded of a note: its sentences, each with nothing before it."""
+    return [(text, "") for text in sentences(note) or ["."]]
+
+
 def tokens_said(texts: Sequence[tuple[str, str]]) -> list[Rows]:
     """Return the token vectors of each text that answers a question: (question, text)."""
-    return [token_vectors(text, asked[-ASKED:]) for asked, text in texts]
+    return [token_vectors(*each) for each in read_of_said(texts)]
 
 
 def tokens_noted(note: str) -> Rows:
     """Return the token vectors of a note's sentences (n, d)."""
-    return np.vstack([token_vectors(text) for text in sentences(note) or ["."]])
+    return np.vstack([token_vectors(*each) for each in read_of_note(note)])
 
 
 def unborne(weights: Rows, said: Sequence[Rows], noted: Rows) -> Rows:

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from retrieval.token_vectors import WIDTH, token_vectors
+from retrieval.token_vectors import WIDTH, each_token_vectors, token_vectors
 
 
 def test_each_token_has_two_vectors_of_unit_length_that_depend_on_what_was_said_before() -> None:
@@ -16,3 +16,10 @@ def test_each_token_has_two_vectors_of_unit_length_that_depend_on_what_was_said_
 
 def test_a_text_without_tokens_has_one_vector_of_zeros() -> None:
     assert not token_vectors("\u200b").any() and token_vectors("\u200b").shape == (1, 2 * WIDTH)
+
+
+def test_texts_that_are_embedded_together_have_the_vectors_that_each_has_alone() -> None:
+    texts = [("Yes, twice.", "Have you had surgery?"), ("Yes, twice.", ""), ("No, never.", ""), ("\u200b", "")]
+    together = each_token_vectors([*texts, texts[0]])
+    assert together.keys() == {*texts}
+    assert all(np.allclose(rows, token_vectors(*each), atol=1e-5) for each, rows in together.items())

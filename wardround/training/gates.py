@@ -21,7 +21,7 @@ from cases.note_files import read_notes
 from cases.text.sentences import sentences
 from cases.text.words import words
 from cases.vocabulary import data_file
-from nodes.reconstruction.alignment import tokens_noted, tokens_said
+from nodes.reconstruction.alignment import read_of_note, read_of_said
 from nodes.reconstruction.content import Told, content_words
 from nodes.reconstruction.gates import GATES
 from nodes.reconstruction.learned import (
@@ -43,6 +43,7 @@ from nodes.reconstruction.learned import (
     strange_rows,
     whole_rows,
 )
+from retrieval.token_vectors import each_token_vectors
 from wardround.training import alignment
 from wardround.training.fitting import fitted as logistic
 from wardround.training.fitting import keep
@@ -231,13 +232,19 @@ def fitted(head: str, dialogues: Sequence[Dialogue]) -> NDArray[np.float32]:
     weights = logistic(rows / scale, labels, [False, True], balanced=balanced, strength=_STRENGTH[head])[:, 0]
     weights = weights / np.append(scale, 1)
     if head == "unfounded":
-        weights = np.append(weights, alignment.fitted([_aligned(*each) for each in founded_and_not(dialogues)]))
+        weights = np.append(weights, alignment.fitted(_aligned([*founded_and_not(dialogues)])))
     return weights.astype(np.float32)
 
 
-def _aligned(told: Told, said: Sequence[Claim], false: Sequence[bool]) -> alignment.Aligned:
-    tokens = tokens_said([(one.asked, one.text) for one in said])
-    return alignment.Aligned(tokens_noted(told.dialogue.note), tokens, false)
+def _aligned(made: Sequence[tuple[Told, list[Claim], list[bool]]]) -> list[alignment.Aligned]:
+    """Return the tokens of `founded_and_not`; each text is embedded once, since many are drawn again and again."""
+    notes = [read_of_note(told.dialogue.note) for told, _, _ in made]
+    texts = [read_of_said([(one.asked, one.text) for one in said]) for _, said, _ in made]
+    vectors = each_token_vectors([one for each in (*notes, *texts) for one in each])
+    return [
+        alignment.Aligned(np.vstack([vectors[one] for one in note]), [vectors[one] for one in said], false)
+        for note, said, (_, _, false) in zip(notes, texts, made, strict=True)
+    ]
 
 
 def strangest(head: str, dialogue: Dialogue, weights: NDArray[np.float32]) -> float:
