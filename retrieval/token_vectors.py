@@ -1,6 +1,7 @@
 """Vectors of a text's tokens in their context, by the default embedding model (English)."""
 
 from collections.abc import Iterable
+from functools import lru_cache
 from itertools import groupby
 from typing import Any
 
@@ -15,6 +16,7 @@ _LONGEST = 96  # tokens
 _BATCH = 32  # texts
 
 
+@lru_cache(maxsize=512)  # about 25 MB: a dialogue is judged several times while it is made, its note each time
 def token_vectors(text: str, before: str = "") -> NDArray[np.float32]:
     """Return the vectors of a text's tokens (n, 2 * WIDTH): of two layers side by side, each of unit length.
 

@@ -23,3 +23,9 @@ def test_texts_that_are_embedded_together_have_the_vectors_that_each_has_alone()
     together = each_token_vectors([*texts, texts[0]])
     assert together.keys() == {*texts}
     assert all(np.allclose(rows, token_vectors(*each), atol=1e-5) for each, rows in together.items())
+
+
+def test_what_was_embedded_is_not_embedded_again() -> None:
+    assert token_vectors("Yes, twice.", "Have you had surgery?") is token_vectors(
+        "Yes, twice.", "Have you had surgery?"
+    )
