@@ -43,10 +43,16 @@ _GROUPS = {
         "tests/wardround/training/test_embeddings.py",
     ),
     "PyTorch": (
+        "tests/graphs/test_reconstruction.py",
         "tests/llm/test_local_weights.py",
+        "tests/nodes/reconstruction/",
         "tests/retrieval/test_embedding.py",
         "tests/retrieval/test_exactness.py",
+        "tests/retrieval/test_token_vectors.py",
+        "tests/wardround/commands/test_reconstruct_command.py",
         "tests/wardround/commands/test_tune_command.py",
+        "tests/wardround/training/test_alignment.py",
+        "tests/wardround/training/test_gates.py",
         "tests/wardround/tuning/",
     ),
 }
