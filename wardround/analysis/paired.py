@@ -35,7 +35,9 @@ class Difference:
     false_discovery: float | None
 
 
-def differences(runs: Sequence[RecordedRun], margin: float | None = None) -> list[dict[str, Difference]]:
+def differences(
+    runs: Sequence[RecordedRun], margin: float | None = None, *, with_failures: bool = False
+) -> list[dict[str, Difference]]:
     """Return every score of each run minus the first run's, paired by case.
 
     The p values are corrected over the columns of all runs together, and over the averages of all runs together: an
@@ -44,18 +46,25 @@ def differences(runs: Sequence[RecordedRun], margin: float | None = None) -> lis
     Args:
         runs: of one suite, the baseline first.
         margin: the difference that does not matter, on the scale of the scores; a twentieth of the scale if None.
+        with_failures: whether failed cases count, as wrong.
     """
     suite = runs[0].suite
+    first, *others = [scored_or_wrong(run) if with_failures else run.scored for run in runs]
     found: dict[tuple[int, str], PairedDifference] = {}
-    for number, run in enumerate(runs[1:]):
-        for name, (one, other) in paired_scores(run.scored, runs[0].scored, suite).items():
+    for number, results in enumerate(others):
+        for name, (one, other) in paired_scores(results, first, suite).items():
             found[number, name] = paired_difference(one, other, margin=margin_of(suite, name, margin))
     p_values = {key: each.permutation_p for key, each in found.items()}
     corrected, rates = (_by_family(p_values, suite, correct) for correct in (holm, false_discovery))
     return [
         {name: Difference(found[number, name], corrected[number, name], rates[number, name]) for name in suite.titles}
-        for number in range(len(runs) - 1)
+        for number in range(len(others))
     ]
+
+
+def scored_or_wrong(run: RecordedRun) -> list[Result]:
+    """Return a run's results with failed cases counted as wrong."""
+    return failures_as_wrong(run.results, run.suite) or run.scored
 
 
 def p_with_failures(runs: Sequence[RecordedRun]) -> list[dict[str, float | None]]:
@@ -64,7 +73,7 @@ def p_with_failures(runs: Sequence[RecordedRun]) -> list[dict[str, float | None]
     Over the cases that both runs scored, a run that fails where it would be wrong looks better than it is.
     """
     suite = runs[0].suite
-    first, *others = [failures_as_wrong(run.results, suite) or run.scored for run in runs]
+    first, *others = [scored_or_wrong(run) for run in runs]
     p_values = {
         (number, name): permutation_p(case_differences(one, other))
         for number, results in enumerate(others)

@@ -2,7 +2,9 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
+from math import ceil
 from statistics import linear_regression, quantiles
+from types import MappingProxyType
 from typing import Any, Literal
 
 from cases.vocabulary import Language
@@ -12,9 +14,10 @@ from scoring.aie.simulator import LENGTH, confusion, replies, rounds_of, score_s
 from scoring.aie.tournament import Rater, Verdict, correlations, success, with_people
 from scoring.aie.transcripts import ACTIONS, AieTranscript, SimulatorTest
 from scoring.metrics.comparison import holm, paired_difference
-from scoring.metrics.samples import PERCENT, Definition, Sample, Samples, by_case, estimates, mean, over_cases
+from scoring.metrics.samples import EPOCH, PERCENT, Definition, Sample, Samples, by_case, estimates, mean, over_cases
 from scoring.metrics.statistics import Estimate
 from scoring.panel import cohen_kappa
+from wardround.analysis.paired import scored_or_wrong
 from wardround.analysis.published import published
 from wardround.analysis.simulators import tests_of_run
 from wardround.analysis.transcripts import read_transcripts
@@ -22,6 +25,7 @@ from wardround.commands.printing import counted
 from wardround.rating.agreement import resampled_interval
 from wardround.store.recorded_run import RecordedRun
 from wardround.tables import figures
+from wardround.tables.scores import AS_WRONG
 from wardround.tables.table import SPREAD, Column, DoesNotFitError, Table, measured, stars
 
 UNCHOSEN = "DIAGNOSIS: no option was chosen; use `wardround score aie RUNS --diagnose SPEC` to have a model choose."
@@ -29,6 +33,11 @@ STARS = (
     "*, **: differs from {} with p < 0.05, p < 0.01 (paired permutation test over cases, Holm-corrected over all "
     "columns)."
 )
+_BOUND = (
+    "each case that failed counts as wrong (a lower bound), in shares of actions with as many wrong ones as the other "
+    "cases have on average"
+)
+_MARKED = "; the stars are those of the larger p without and with them"
 _DENOMINATOR_NOTES = {"sound": "; ACC and SPECIFIC over those with such an action", "paper": ""}
 Doctors = Mapping[str, Sequence[AieTranscript]]
 
@@ -39,7 +48,21 @@ def build_paper(runs: Sequence[RecordedRun]) -> list[Table]:
     scores = {name: score_aie(records) for name, records in doctors.items()}
     if not any(one.diagnosis for records in doctors.values() for one in records):
         scores = {name: {**samples, "DIAGNOSIS": []} for name, samples in scores.items()}
-    return [paper_table(scores, language_of_all(doctors))]
+    bounds = {
+        run.name: _failed_as_wrong(run, scores[run.name]) for run in runs if run.name in scores and run.failed_as_wrong
+    }
+    return [paper_table(scores, language_of_all(doctors), bounds=bounds)]
+
+
+def _failed_as_wrong(run: RecordedRun, samples: Samples) -> Samples:
+    """Add each failed case as wrong; to a pooled metric, with as many wrong actions as a scored case has on average."""
+    failed = [one for one in scored_or_wrong(run) if not one.scored]
+    names = [one.case_id + f"{EPOCH}{one.epoch}" * (one.epoch > 0) for one in failed]
+    return {
+        name: [*values, *(Sample(case, 0.0) for case in names for _ in range(ceil(len(values) / len(run.scored))))]
+        for name, values in samples.items()
+        if name not in run.suite.neither
+    }
 
 
 def build_actions(runs: Sequence[RecordedRun]) -> list[Table]:
@@ -53,19 +76,34 @@ def build_simulators(runs: Sequence[RecordedRun]) -> list[Table]:
     return [simulators_table(played, "sound", beside=True)] if played else []
 
 
-def paper_table(scores: Mapping[str, Samples], language: Language, definition: Definition = "sound") -> Table:
+def paper_table(
+    scores: Mapping[str, Samples],
+    language: Language,
+    definition: Definition = "sound",
+    bounds: Mapping[str, Samples] = MappingProxyType({}),
+) -> Table:
     """Return the ten metrics as AIE prints them, a row per metric and a column per doctor, and the printed cells.
 
     DIAGNOSIS is empty if nobody chose an option. Chinese records are compared with Table 2 (HospitalCases), English
-    ones with Table 3.
+    ones with Table 3. ``bounds``: the values of doctors with failed cases, these counted as wrong; what is marked must
+    differ with them, too.
     """
     printed = published("aie")
     table = [key for key in printed if key.startswith("Table")][language == "en"]
+    both = {
+        name: values
+        for doctor, samples in scores.items()
+        for name, values in ((doctor, samples), (f"{doctor}{AS_WRONG}", bounds.get(doctor)))
+        if values
+    }
     found = {
         doctor: estimates(samples, clustered=definition == "sound", ends=PERCENT, neither=("AVG_TURN", "AVG_LEN"))
-        for doctor, samples in scores.items()
+        for doctor, samples in both.items()
     }
     p_values = _p_values(scores)
+    if bounds:
+        with_failures = _p_values({doctor: {**samples, **bounds.get(doctor, {})} for doctor, samples in scores.items()})
+        p_values = {key: None if p is None else max(p, with_failures[key] or p) for key, p in p_values.items()}
     rows = []
     for metric in METRICS:
         row: dict[str, Any] = {"metric": metric}
@@ -79,7 +117,7 @@ def paper_table(scores: Mapping[str, Samples], language: Language, definition: D
     number, cases = table.removeprefix("Table ").split(", ")
     columns = [
         Column("metric", "Metric", key=True),
-        *(Column(doctor, doctor, f"Ours, {definition}") for doctor in scores),
+        *(Column(doctor, doctor, f"Ours, {definition}") for doctor in found),
         *(Column(f"[{name}]", name, f"AIE, Table {number}") for name in printed["doctors"]),
     ]
     notes = [
@@ -89,6 +127,7 @@ def paper_table(scores: Mapping[str, Samples], language: Language, definition: D
         "with Table 2, others with Table 3.",
         *([] if any(metrics["DIAGNOSIS"].n for metrics in found.values() if "DIAGNOSIS" in metrics) else [UNCHOSEN]),
         *([STARS.format(next(iter(scores)))] if len(scores) > 1 else []),
+        *([f"{AS_WRONG.strip(', ').capitalize()}: {_BOUND}{_MARKED * (len(scores) > 1)}."] if bounds else []),
     ]
     return Table(f"aie-table-{number}", f"Doctors in dialogue (AIE, Table {number})", columns, rows, notes)
 

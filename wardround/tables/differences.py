@@ -8,7 +8,17 @@ from typing import Any
 
 from scoring.case_scores import Suite
 from scoring.metrics.statistics import INTERVALS, Estimate, estimate_columns
-from wardround.analysis.paired import Difference, Scores, differences, margin_of, p_with_failures, paired_scores, unlike
+from wardround.analysis.paired import (
+    Difference,
+    Scores,
+    differences,
+    margin_of,
+    p_with_failures,
+    paired_scores,
+    scored_or_wrong,
+    unlike,
+)
+from wardround.analysis.summary import WHAT_FAILED
 from wardround.config.experiment import ConfigurationError, flat
 from wardround.store.recorded_run import RecordedRun
 from wardround.tables.scores import AS_WRONG, judge_notes, offline_notes, score_form, unscored_notes
@@ -34,21 +44,13 @@ def build_contrasts(runs: Sequence[RecordedRun]) -> list[Table]:
     form = ".2f"
     for setting, first, run in pairs(runs):
         form = score_form(run.suite)
-        tested = differences([first, run])[0]
-        scores = paired_scores(run.scored, first.scored, run.suite)
-        for name, title in run.suite.titles.items():
-            ours, theirs = scores[name]
-            found = {**_sides(name, scores, run.suite), "difference": tested[name].found.difference}
-            labels = {"setting": changed(setting, first, run), "baseline": first.name, "run": run.name, "score": title}
-            rows.append(
-                {**labels, **measured(found), "p": tested[name].p_holm, "cases": len(ours.keys() & theirs.keys())}
-            )
-            if setting in EXPECTED:
-                rows[-1]["expected"] = _as_expected(EXPECTED[setting], found["difference"].mean)
+        rows += _effects(setting, first, run)
         notes += [each for each in unlike([first, run]) if each not in notes]
     for suite in {run.suite.name: run.suite for run in runs}.values():
         notes += unscored_notes([run for run in runs if run.suite.name == suite.name], suite)
     notes += offline_notes(runs)
+    if any(str(row["score"]).endswith(AS_WRONG) for row in rows):
+        notes.append(f"{AS_WRONG.strip(', ').capitalize()}: {WHAT_FAILED}.")
     columns = [
         Column("setting", "Setting", key=True),
         Column("run", "Run", key=True),
@@ -66,6 +68,35 @@ def build_contrasts(runs: Sequence[RecordedRun]) -> list[Table]:
             "characteristic (Table 4)."
         )
     return [Table("contrasts", "Effect of single settings", columns, rows, notes, "Paired differences by setting.")]
+
+
+def _effects(setting: str, first: RecordedRun, run: RecordedRun) -> Iterator[dict[str, Any]]:
+    """Yield a row for each score of a pair; below it, if cases failed, a row with failed cases counted as wrong."""
+    suite = run.suite
+    bounded = first.failed_as_wrong.keys() | run.failed_as_wrong.keys()
+    kinds = [("", {*suite.titles}, run.scored, first.scored)]
+    if bounded:
+        kinds.append((AS_WRONG, bounded, scored_or_wrong(run), scored_or_wrong(first)))
+    compared = [
+        (kind, names, paired_scores(ours, theirs, suite), differences([first, run], with_failures=bool(kind))[0])
+        for kind, names, ours, theirs in kinds
+    ]
+    for name, title in suite.titles.items():
+        for kind, names, scores, tested in compared:
+            if name in names:
+                found = {**_sides(name, scores, suite), "difference": tested[name].found.difference}
+                row: dict[str, Any] = {
+                    "setting": changed(setting, first, run),
+                    "baseline": first.name,
+                    "run": run.name,
+                    "score": f"{title}{kind}",
+                    **measured(found),
+                    "p": tested[name].p_holm,
+                    "cases": len(scores[name][0].keys() & scores[name][1].keys()),
+                }
+                if setting in EXPECTED:
+                    row["expected"] = _as_expected(EXPECTED[setting], found["difference"].mean)
+                yield row
 
 
 def _sides(name: str, scores: Mapping[str, tuple[Scores, Scores]], suite: Suite) -> dict[str, Estimate]:

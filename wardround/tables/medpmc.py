@@ -15,13 +15,13 @@ from scoring.metrics.samples import EPOCH, PERCENT, over_cases
 from scoring.metrics.statistics import Estimate
 from scoring.metrics.text_overlap import words
 from wardround.analysis.published import published
-from wardround.analysis.summary import estimate_scores
+from wardround.analysis.summary import WHAT_FAILED, estimate_scores
 from wardround.analysis.transcripts import read_transcripts
 from wardround.config.experiment import ConfigurationError
 from wardround.store.recorded_run import RecordedRun
 from wardround.store.run_directory import Result
 from wardround.tables.figures import draw_information
-from wardround.tables.scores import score_form
+from wardround.tables.scores import AS_WRONG, score_form
 from wardround.tables.table import SPREAD, Column, Table, measured
 
 COLUMNS = {  # as printed
@@ -62,7 +62,10 @@ def _doctors_table(number: int, actor: bool, runs: Sequence[RecordedRun]) -> Tab
     printed_rows: list[int] = []
     for mode, title in MODES.items():
         ours = [run for run in runs if run.experiment.context.doctor_mode == mode]
-        rows += [_doctor_row(title, run.name, "ours", run.estimates) for run in ours]
+        for run in ours:
+            rows.append(_doctor_row(title, run.name, "ours", run.estimates))
+            if run.failed_as_wrong:
+                rows.append(_doctor_row(title, f"{run.name}{AS_WRONG}", "ours", run.failed_as_wrong))
         for printed in published("medpmc")["beside"] if ours else ():
             if (printed["actor"], printed["mode"]) == (actor, mode):
                 for doctor, cells in printed["doctors"].items():
@@ -78,7 +81,9 @@ def _doctors_table(number: int, actor: bool, runs: Sequence[RecordedRun]) -> Tab
         *(Column(name, title, group, mean=True) for name, (title, group) in COLUMNS.items()),
     ]
     name = f"Doctors with {'an actor' if actor else 'the standard patient'} (Med-PMC, Table {number})"
-    return Table(f"medpmc-table-{number}", name, columns, rows, _NOTES, beside=printed_rows)
+    bound = f"{AS_WRONG.strip(', ').capitalize()}: {WHAT_FAILED}."
+    notes = [*_NOTES, *([bound] if any(run.failed_as_wrong for run in runs) else [])]
+    return Table(f"medpmc-table-{number}", name, columns, rows, notes, beside=printed_rows)
 
 
 def _doctor_row(mode: str, doctor: str, by: str, means: dict[str, Estimate]) -> dict[str, Any]:

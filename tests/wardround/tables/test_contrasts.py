@@ -1,6 +1,7 @@
 """What a setting changes, and whether that is what the paper expects of it."""
 
 import re
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -49,3 +50,25 @@ def test_an_average_over_cases_without_some_columns_has_the_interval_of_the_tabl
     for side in ("baseline", "value"):
         for part in ("mean", "low", "high"):
             assert average[f"{side}_{part}"] == pytest.approx(table.rows[0][f"average_{part}"])
+
+
+def test_a_run_that_fails_where_it_would_be_wrong_shows_no_effect_once_failures_count(tmp_path: Path) -> None:
+    def results(grades: Sequence[float | None]) -> list[Result]:
+        return [
+            Result(case_id=f"c{case:02}", epoch=0, termination="model_error")
+            if grade is None
+            else Result(case_id=f"c{case:02}", epoch=0, termination="completed", scores={"diagnosis": grade})
+            for case, grade in enumerate(grades)
+        ]
+
+    write_run(tmp_path / "steady", results([0.5] * 24), graph="clinical_workflow")
+    failing = results([1.0, None] * 12)
+    write_run(tmp_path / "failing", failing, graph="clinical_workflow", workflow={"interactive": False})
+    [table] = build_contrasts(find_runs([tmp_path / "steady", tmp_path / "failing"]))
+    rows = {row["score"]: row for row in table.rows}
+    scored, as_wrong = rows["Diagnosis"], rows["Diagnosis, failed as wrong"]
+    assert (scored["baseline_mean"], scored["value_mean"], scored["cases"]) == (0.5, 1, 12) and scored["p"] < 0.001
+    assert (as_wrong["baseline_mean"], as_wrong["value_mean"], as_wrong["cases"]) == (0.5, 0.5, 24)
+    assert (as_wrong["difference_mean"], as_wrong["p"]) == (0, 1)
+    assert (scored["expected"], as_wrong["expected"]) == ("up: yes", "up: no")
+    assert any(note.startswith("Failed as wrong: ") for note in table.notes)
