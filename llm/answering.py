@@ -1,7 +1,6 @@
 """Answer one question with a chat model, through the response cache, within the limits in force."""
 
 import asyncio
-import re
 import time
 from collections import Counter
 from contextlib import suppress
@@ -20,14 +19,13 @@ from llm.limits import Account
 from llm.prices import cost_of, price_of
 from llm.question import Question
 from llm.repetition import EchoError, LoopError, undescribed, without_loops
-from llm.replies import answer_in
+from llm.replies import answer_in, in_whole_sentences, is_ended
 from llm.retries import Patience
 from llm.role import Answer
 from llm.settings import ModelSettings
 from llm.trace import Call
 
 _SHOWN = 4000  # characters of an unreadable reply that are shown to its model in a repair
-_ENDED = re.compile(r"[.!?。！？…][\"'”’)）」\s]*$")
 _DIRECTED = "it says what it was told to do instead of doing it"
 
 
@@ -127,7 +125,7 @@ async def _answer(
         answer, fault = await asyncio.to_thread(read) if question.slow else read()
         if answer is not None and fault is None:
             taken.shortened |= bound and not client.forms.unbound
-            return answer
+            return form.in_whole_sentences(answer)
         assert fault is not None
         wrong = fault
         before, accepted = accepted, answer or accepted
@@ -151,7 +149,7 @@ async def _answer(
         question = replace(question, remarks=question.remarks | repetition.remarks_in(general, shown))
         messages = [*messages, AIMessage(shown), HumanMessage(told)]
     if accepted is not None:
-        return accepted
+        return form.in_whole_sentences(accepted)
     raise _no_answer(question, reply, wrong, repairs) from wrong
 
 
@@ -199,12 +197,14 @@ def _read(question: Question[Answer], reply: Reply, taken: Taken, *, strictly: b
     unnamed = repetition.without_names(text, question.names, question.schema)
     if unnamed != text and strictly and question.repair:
         raise EchoError("it gives the name of a field, or of a part of the material, instead of what is asked")
+    # Plain words are read without an end.
+    unended = reply.cut and question.slow and "{" not in answer_in(text) and not is_ended(text)
+    if unended and not (strictly and question.repair):
+        text, unnamed = in_whole_sentences(text), in_whole_sentences(unnamed)
     answer = question.read(text if question.directions else unnamed, strictly)
     spoken = getattr(answer, "text", "")
     if strictly and question.repair and question.directions and repetition.says_directions(spoken, question.directions):
         raise EchoError(_DIRECTED)
-    # Plain words are read without an end.
-    unended = reply.cut and question.slow and "{" not in answer_in(text) and not _ENDED.search(text)
     if unended and strictly and question.repair:
         raise ValueError("its last sentence has no end")
     taken.shortened = looped or unended

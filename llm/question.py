@@ -18,7 +18,7 @@ from cases.vocabulary import Language
 from llm.faults import what_is_wrong
 from llm.narrowing import narrowed
 from llm.repetition import directions_in, names_in, undescribed
-from llm.replies import answer_in, find_json, unwrapped
+from llm.replies import answer_in, find_json, in_whole_sentences, is_ended, unwrapped
 from llm.role import Answer, Role, Speech, says_back
 from llm.schema import answer_schema, outline
 from prompts import load_prompt
@@ -93,6 +93,14 @@ class Question(Generic[Answer]):
         """Return the question with a narrower schema; ``characters`` is the length of a reply that was cut off."""
         less = narrowed(self.schema, None if self.whole else characters)
         return self if less == self.schema else replace(self, schema=less, wider=self.wider or self.schema)
+
+    def in_whole_sentences(self, answer: Answer) -> Answer:
+        """Return an answer whose words the schema's length cut off up to their last whole sentence."""
+        longest = self.schema.get("properties", {}).get("text", {}).get("maxLength")
+        words = getattr(answer, "text", "")
+        if longest is None or len(words) < longest - 1 or is_ended(words):  # white space at the end is gone
+            return answer
+        return answer.model_copy(update={"text": in_whole_sentences(words)})
 
     def as_wide(self) -> "Question[Answer]":
         """Return the question with its original schema."""

@@ -7,6 +7,8 @@ from typing import Any
 
 from langchain_core.messages import AIMessage
 
+from cases.text.sentences import pieces
+
 _FENCE = re.compile(r"```(?:json)?[ \t]*\n(.*?)(?:```|\Z)", re.DOTALL | re.IGNORECASE)
 
 _DECODER = json.JSONDecoder(strict=False)
@@ -37,6 +39,7 @@ _TURN_END = re.compile(r"<\|(?:im_end|eot_id|end|return|endoftext|end_of_text)\|
 _MARK = re.compile(r"<\|(?:im_)?start\|>assistant|<start_of_turn>model|<\|\w+\|>")
 
 
+_ENDED = re.compile(r"[.!?。！？…][\"'”’)）」\s]*$")
 LONGEST_TEXT = 500_000  # characters of an answer with its reasoning; longer than any model's longest output
 
 
@@ -52,6 +55,17 @@ def text_of(message: AIMessage) -> str:
 def whole_text(text: str) -> str:
     """Replace lone surrogates, which UTF-8 cannot encode; pairs are joined."""
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
+def is_ended(words: str) -> bool:
+    """Whether words end with a whole sentence."""
+    return _ENDED.search(words) is not None
+
+
+def in_whole_sentences(words: str) -> str:
+    """Return words that broke off up to their last whole sentence, or with an ellipsis if there is none."""
+    *whole_ones, _ = pieces(words)
+    return "".join(whole_ones).rstrip() or f"{words.rstrip()}…"
 
 
 def whole(value: Any) -> Any:

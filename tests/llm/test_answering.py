@@ -123,7 +123,7 @@ async def test_plain_words_that_go_round_in_circles_are_cut_at_once() -> None:
 
 
 async def test_plain_words_that_end_at_the_limit_of_tokens_are_asked_for_shorter_once_and_then_marked() -> None:
-    half = SAID[: len(SAID) // 2]
+    half = f"{SAID[: len(SAID) // 2]}…"  # there is no whole sentence
     said, call, asked = await put(lambda request: SAID, lambda request: None if request.messages[2:] else "cut_json")
     assert said.text == SAID and call.repaired and not call.shortened
     assert "too long and was cut off" in asked[-1].messages[-1]["content"]
@@ -131,6 +131,8 @@ async def test_plain_words_that_end_at_the_limit_of_tokens_are_asked_for_shorter
     assert said.text == half and call.shortened and [len(request.messages) for request in asked] == [2, 2, 4]
     said, call, asked = await put(lambda request: SAID, ["cut_json"], plain_words=True)
     assert said.text == half and call.shortened and len(asked) == 1
+    said, call, _ = await put(lambda request: f"Yes. {SAID}", lambda request: "cut_json")
+    assert said.text == "Yes." and call.shortened
 
 
 async def test_plain_words_that_the_limit_of_tokens_cut_off_behind_a_sentence_stand() -> None:

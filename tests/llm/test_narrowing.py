@@ -29,6 +29,12 @@ class Opinion(BaseModel):
     said: list[Told] = Field(min_length=1)
 
 
+class Spoken(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+    text: str
+
+
 @dataclass(frozen=True)
 class View:
     report: str = "Pain under the ribs since yesterday."
@@ -107,6 +113,39 @@ async def test_an_answer_that_overruns_its_tokens_every_time_is_bound_to_a_lengt
     assert [bound(request)["text"] is None for request in requests] == [True, True, False]
     assert len(said.said) == bound(requests[-1])["items"] and call.shortened
     assert '"maxLength"' in requests[-1].text  # told in words too, to a server that binds nothing
+
+
+@pytest.mark.parametrize(
+    ("told", "said"),
+    [
+        ("My cough began three weeks ago. It is worse at night, and I bring up a little white phlegm with it", None),
+        (
+            "我咳嗽三个星期了。晚上比较重，躺下以后更明显，痰不多，是白色的，没有血，也不发烧，吃了药店里买来的止咳"
+            "糖浆以后好了一点，可是前天着凉以后又重起来了，夜里睡不好",
+            "我咳嗽三个星期了。",
+        ),
+        ("since last winter my cough has come and gone, mostly at night, with a little white phlegm and ", "…"),
+    ],
+)
+async def test_words_that_a_length_cut_off_are_kept_up_to_their_last_whole_sentence(
+    told: str, said: str | None
+) -> None:
+    speaker = Role("patient", "narrowing", "judges/claims", Spoken, offline=lambda view: Spoken(text="Yes."))
+
+    def longest_of(request: ChatRequest) -> int | None:
+        assert request.schema is not None
+        longest = request.schema["properties"]["text"].get("maxLength")
+        return None if longest is None else int(longest)
+
+    with FakeServer(
+        answer=lambda request: {"text": told[: longest_of(request)]},
+        faults=lambda request: None if longest_of(request) else "cut_json",
+    ) as fake, collecting_calls() as calls:  # fmt: skip
+        settings = ModelSettings(models={"default": f"openai:any@{fake.base_url}"}, repairs=1)
+        spoken = await ask(speaker, View(), settings, language="en")
+    cut = told[: longest_of(fake.requests[-1])]
+    assert cut != told and calls[0].shortened
+    assert spoken.text == (f"{cut.rstrip()}…" if said == "…" else said or told.partition(" It")[0])
 
 
 async def test_what_is_counted_is_never_bound_to_a_length() -> None:
