@@ -63,8 +63,8 @@ def ordered_tests(words: str) -> tuple[Placed, ...]:
 
 
 def denied(words: str) -> list[Span]:
-    """Return the spans, in the folded words, that are no order: declined, asked about the past, or repeated."""
-    folded, names = with_mark(words), ("not_to_be_done", "done_before", "told_back")
+    """Return the spans, in the folded words, that are no order: declined, past, told as a result, or repeated."""
+    folded, names = with_mark(words), ("not_to_be_done", "done_before", "result_told", "told_back")
     return [match.span() for name in names for match in _PATTERNS[name].finditer(folded)]
 
 

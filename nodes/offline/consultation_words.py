@@ -13,6 +13,8 @@ from cases.text.words import rules_of, stem
 from cases.text.words import words as cut
 from cases.vocabulary import Language, data_file
 
+_NOTHING = "(?!)"
+
 
 @dataclass(frozen=True)
 class Concept:
@@ -21,6 +23,7 @@ class Concept:
     Attributes:
         kind: a part of the record, a complaint or habit, a part of the body, or a way of asking (when, how bad).
         region: for a part of the body: the region that imaging shows.
+        seen: for a part of the body: what a report names of it, and questions do not.
         parts: for a part of the body: the parts of it that are imaged separately.
         sections: the sections of the record to search; all if empty.
     """
@@ -30,6 +33,7 @@ class Concept:
     asked: re.Pattern[str]
     recorded: re.Pattern[str]
     region: str
+    seen: re.Pattern[str]
     parts: tuple[re.Pattern[str], ...]
     sections: tuple[str, ...]
 
@@ -44,6 +48,7 @@ def concepts(language: Language) -> tuple[Concept, ...]:
             asked=_compiled(entry[rules_of(language)], language),
             recorded=_compiled(entry.get(f"{rules_of(language)}_record", entry[rules_of(language)]), language),
             region=entry.get("region", ""),
+            seen=_compiled(entry.get(f"{rules_of(language)}_seen", _NOTHING), language),
             parts=tuple(_compiled(part, language) for part in entry.get(f"{rules_of(language)}_parts", ())),
             sections=tuple(entry.get("sections", ())),
         )

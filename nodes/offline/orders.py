@@ -1,7 +1,7 @@
 """Which results an order releases: those of the examinations and values that the doctor's words name."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from itertools import pairwise, takewhile
 
@@ -27,6 +27,9 @@ from nodes.offline.topics import topic_of, words_in
 
 _PATTERNS = patterns("nodes.offline", "patterns")
 _NEVER = re.compile(r"(?!)")
+_TISSUE = "Pathological Examination"
+_BY_ORGAN = (_TISSUE, "Endoscopy")
+Regions = set[tuple[str, frozenset[int]]]
 _LANGUAGES: tuple[Language, ...] = ("en", "zh")  # that have rules
 
 
@@ -111,15 +114,19 @@ def _named_results(results: Sequence[RecordSentence], words: str, language: Lang
         yield from _phrase_results(results, tests, phrase, language)
 
 
-def of_the_part(item: str, report: Sequence[str], words: str) -> list[str]:
-    """Return the sentences of an item's report that may be on the part of the body for which the words order it."""
+def of_the_part(item: str, report: Sequence[str], words: str, others: Mapping[str, str]) -> list[str]:
+    """Return the sentences of an item's report that may be on the part of the body for which the words order it.
+
+    ``others`` are all results by item, for a report of tissue that does not say of which organ.
+    """
+    beside = _beside(RecordSentence(*other) for other in others.items())
     wanted = [
         " ".join((phrase, *test.spellings[:2]))
         for tests, phrase in _named_by_phrase(words)
         for test in tests
         if test.item == item
     ]
-    lines = {line for phrase in wanted for line in _lines_on_regions(item, report, phrase)}
+    lines = {line for phrase in wanted for line in _lines_on_regions(item, report, phrase, beside)}
     return [line for line in report if not wanted or line in lines]
 
 
@@ -145,18 +152,24 @@ def _phrase_results(
     """Yield the results that one phrase names, without imaging of other parts of the body."""
     for test in tests:
         found = results_of(test, results, language)
-        if any(occurs(spelling, fact.text) for spelling in test.spellings for fact in found):
+        named = any(occurs(spelling, fact.text) for spelling in test.spellings for fact in found)
+        if named and test.item not in _BY_ORGAN:
             yield from found
         else:
-            yield from _without_other_parts(found, " ".join((phrase, *test.spellings[:2])))
+            yield from _without_other_parts(found, " ".join((phrase, *test.spellings[:2])), _beside(results))
 
 
-def _without_other_parts(found: Sequence[RecordSentence], phrase: str) -> Iterator[RecordSentence]:
+def _beside(results: Iterable[RecordSentence]) -> str:
+    """Return what pictures show, which tells of which organ a report of tissue is that does not say so."""
+    return "\n".join(fact.text for fact in results if fact.section in IMAGE_CLASSES)
+
+
+def _without_other_parts(found: Sequence[RecordSentence], phrase: str, beside: str) -> Iterator[RecordSentence]:
     """Yield the results without imaging of other parts of the body than the phrase names."""
     for item in dict.fromkeys(fact.section for fact in found):
         of_item = [fact for fact in found if fact.section == item]
         texts = [fact.text for fact in of_item]
-        lines = _lines_on_regions(item, texts, phrase) if item in IMAGE_CLASSES else texts
+        lines = _lines_on_regions(item, texts, phrase, beside) if item in IMAGE_CLASSES else texts
         yield from (fact for fact in of_item if fact.text in lines)
 
 
@@ -191,15 +204,17 @@ def names_examination(words: str) -> bool:
     )
 
 
-def _lines_on_regions(item: str, report: Sequence[str], words: str) -> list[str]:
+def _lines_on_regions(item: str, report: Sequence[str], words: str, beside: str) -> list[str]:
     """Return the lines of a report without the passages on other parts of the body than the doctor names.
 
-    A line that names a test of the item begins a passage. A passage on no part in particular is kept.
+    A line that names a test of the item begins a passage. A passage on no part in particular is kept; of tissue, it is
+    on the organs that the report names elsewhere, or else the results ``beside`` it.
     """
     for term in EXAMINATION_ITEMS.terms:  # the "neck" of "Neck Examination" must not restrict a CT
         for language in _LANGUAGES:
             words = words.replace(normalise(term.label(language)), " ")
-    wanted = regions_of(words)
+    wanted, organs = regions_of(words), organs_of(words) if item in _BY_ORGAN else set()
+    elsewhere = organs_of("\n".join(report)) or organs_of(beside) if item == _TISSUE else set()
     named = [[test for test in named_tests(line) if test.item == item] for line in report]
     written = language_of(*report)  # 多普勒 has an English name of the liver's
     kept: list[str] = []
@@ -211,13 +226,24 @@ def _lines_on_regions(item: str, report: Sequence[str], words: str) -> list[str]
             for name in test.spellings
             if language_of(name) == written
         ]
-        parts = regions_of("\n".join((*report[first:end], *names)))
-        if not wanted or not parts or any(_overlap(one, other) for one in wanted for other in parts):
+        passage = "\n".join((*report[first:end], *names))
+        if _overlap(wanted, regions_of(passage)) and _overlap(organs, organs_of(passage) or elsewhere):
             kept += report[first:end]
     return kept
 
 
-def regions_of(text: str) -> set[tuple[str, frozenset[int]]]:
+def organs_of(text: str) -> Regions:
+    """Return the organs that a text on tissue or an endoscopy names, in either language."""
+    return {(str(at), frozenset()) for at, organ in enumerate(_organs()) if any(one.search(text) for one in organ)}
+
+
+@cache
+def _organs() -> tuple[tuple[re.Pattern[str], re.Pattern[str]], ...]:
+    listed = data_file("nodes.offline", "organs")["organ"]
+    return tuple((re.compile(rf"(?i)(?<![a-z])(?:{one['en']})"), re.compile(one["zh"])) for one in listed)
+
+
+def regions_of(text: str) -> Regions:
     """Return the regions of the body that a text names, each with its named parts by index (the knee of the leg).
 
     In both languages, as an order need not be in the record's; their parts have the same order.
@@ -227,9 +253,14 @@ def regions_of(text: str) -> set[tuple[str, frozenset[int]]]:
         (concept.region, frozenset(at for at, part in enumerate(concept.parts) if part.search(text)))
         for language in _LANGUAGES
         for concept in concepts(language)
-        if concept.region and concept.asked.search(text)
+        if concept.region and (concept.asked.search(text) or concept.seen.search(text))
     }
 
 
-def _overlap(one: tuple[str, frozenset[int]], other: tuple[str, frozenset[int]]) -> bool:
-    return one[0] == other[0] and (not (one[1] and other[1]) or bool(one[1] & other[1]))
+def _overlap(wanted: Regions, named: Regions) -> bool:
+    """Whether what is wanted may be what is named: one of its regions and parts, or either names none."""
+    return not (wanted and named) or any(
+        region == other and (not (parts and others) or bool(parts & others))
+        for region, parts in wanted
+        for other, others in named
+    )

@@ -39,7 +39,7 @@ def look_up(record: ExaminationRecord, name: str, folder: str, send_pictures: bo
     pictures: list[Picture] = []
     for test in tests:
         written = record.results.get(test.item, "") if test.item in IMAGE_CLASSES else ""
-        meant = of_the_part(test.item, sentences(written), words)
+        meant = of_the_part(test.item, sentences(written), words, record.results)
         if written and not meant:
             continue
         unpictured = sentences(record.unpictured.get(test.item, ""))

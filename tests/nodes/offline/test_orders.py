@@ -15,7 +15,7 @@ from cases.text.ordered_tests import ordered_tests
 from cases.text.record_sentences import RecordSentence, record_sentences
 from cases.text.words import language_of
 from cases.vocabulary import EXAMINATION_ITEMS, Language, word_list
-from nodes.offline.hearing import heard_items
+from nodes.offline.hearing import heard_items, heard_tests
 from nodes.offline.orders import open_results, ordered_results
 from nodes.patients.ai_hospital.examiner import RequestView, items_by_name
 from nodes.patients.filed_results import asked_for, look_up
@@ -461,3 +461,90 @@ def test_a_picture_is_of_the_parts_that_its_own_sentence_names() -> None:
     record = ExaminationRecord(auxiliary={"Ultrasound": "B-scan of the right eye: a membrane."})
     facts = record_sentences(PatientRecord(chief_complaint="x"), record, "en")
     assert open_results(facts, "Keep still and look at my nose. A B-scan after that.", "en")
+
+
+@pytest.mark.parametrize(
+    ("item", "report", "opens", "opens_not"),
+    [
+        ("Pathological Examination", "Renal biopsy: IgA deposits.", "a kidney biopsy", "a skin biopsy"),
+        ("Pathological Examination", "Histology: ductal carcinoma.", "a breast biopsy", "a lung biopsy"),
+        ("Pathological Examination", "乳腺穿刺活检：浸润性癌。", "乳腺活检", "肺活检"),
+        ("Pathological Examination", "病理：（左乳腺）浸润性癌。", "活检", "肺活检"),
+        ("Endoscopy", "Ulcer of the antrum.", "a gastroscopy", "a colonoscopy"),
+        ("Endoscopy", "胃窦溃疡。", "胃镜", "肠镜"),
+        ("MRI", "Lacunar infarct in the left thalamus.", "an MRI of the brain", "a knee MRI"),
+        ("MRI", "左侧基底节区腔隙性梗死。", "颅脑磁共振", "膝关节磁共振"),
+        ("MRI", "Torn medial meniscus.", "an MRI of the knee", "a head MRI"),
+        ("X-ray", "Fracture of the distal radius.", "a wrist X-ray", "a chest X-ray"),
+        ("X-ray", "Consolidation of the right lower lobe.", "a chest X-ray", "an X-ray of the hand"),
+        ("Ultrasound", "Gallstones with a thick wall.", "an abdominal ultrasound", "an echocardiogram"),
+        ("Ultrasound", "A solid mass of the left breast.", "a breast ultrasound", "an ultrasound of the lungs"),
+        ("Ultrasound", "左乳低回声结节。", "乳腺彩超", "甲状腺彩超"),
+    ],
+)
+def test_a_picture_or_tissue_of_another_part_is_not_opened(item: str, report: str, opens: str, opens_not: str) -> None:
+    record, language = ExaminationRecord(auxiliary={item: report}), language_of(report)
+    facts = record_sentences(PatientRecord(chief_complaint="x"), record, language)
+    sentence = "请做{}。" if language == "zh" else "I would like to order {}."
+    for words, opened in ((sentence.format(opens), True), (sentence.format(opens_not), False)):
+        assert bool(open_results(facts, words, language)) == bool(by_the_desk(record, words, language)) == opened, words
+
+
+@pytest.mark.parametrize(
+    ("picture", "report", "words", "opened"),
+    [
+        ("A mass of the left breast.", "Invasive carcinoma, grade 2.", "Please do a lung biopsy.", False),
+        ("A mass of the left breast.", "Invasive carcinoma, grade 2.", "Please do a breast biopsy.", True),
+        ("A mass of the left breast.", "Invasive carcinoma, grade 2.", "Please do a biopsy.", True),
+        ("A nodule of the lung.", "Invasive carcinoma, grade 2.", "Please do a lung biopsy.", True),
+        ("", "Invasive carcinoma, grade 2.", "Please do a lung biopsy.", True),
+        ("左乳低回声结节。", "浸润性癌，2级。", "做肺活检。", False),
+        ("左乳低回声结节。", "浸润性癌，2级。", "做乳腺活检。", True),
+    ],
+)
+def test_tissue_of_no_named_organ_is_of_one_that_pictures_show(
+    picture: str, report: str, words: str, opened: bool
+) -> None:
+    results = {"Pathological Examination": report, **({"Ultrasound": picture} if picture else {})}
+    record, language = ExaminationRecord(auxiliary=results), language_of(report)
+    facts = record_sentences(PatientRecord(chief_complaint="x"), record, language)
+    told = [fact.text for fact in open_results(facts, words, language)]
+    assert (report in told) == (report in by_the_desk(record, words, language)) == opened
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "You have a fibroadenoma, the ultrasound shows it.",
+        "Your CT scan revealed a small stone.",
+        "On the X-ray I can see a fracture.",
+        "You have pneumonia, as seen on the chest X-ray.",
+        "According to the MRI, you have a slipped disc.",
+        "Good news, the mammogram was clear.",
+        "The results of your blood test are back.",
+        "超声显示您有胆囊结石。",
+        "您的胸部X线检查结果正常。",
+        "从CT上看，您是肺炎。",
+        "您得的是纤维腺瘤，超声看得很清楚。",
+        "血常规结果出来了，白细胞偏高。",
+    ],
+)
+def test_what_a_test_has_shown_is_told_and_not_ordered(words: str) -> None:
+    assert heard_tests(words) == ()
+
+
+@pytest.mark.parametrize(
+    ("words", "ordered"),
+    [
+        ("Your X-ray was normal, so let's get a CT.", {"CT"}),
+        ("The ultrasound shows a mass, we need a biopsy.", {"Pathological Examination"}),
+        ("A CT scan can confirm it.", {"CT"}),
+        ("What did the ultrasound show?", {"Ultrasound"}),
+        ("Let's get a chest X-ray, the last one was normal.", {"X-ray"}),
+        ("超声显示肿块，需要做个活检。", {"Pathological Examination"}),
+        ("胸片正常，再做个CT吧。", {"CT"}),
+        ("超声可以看清楚有没有结石，做一个吧。", {"Ultrasound"}),
+    ],
+)
+def test_beside_what_a_test_has_shown_another_is_ordered(words: str, ordered: set[str]) -> None:
+    assert {test.item for *_, test in heard_tests(words)} == ordered
