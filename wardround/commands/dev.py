@@ -126,8 +126,8 @@ def _allowed(allow: list[str], origins: list[str], browser: bool) -> "Allowed":
     from pydantic import ValidationError
 
     from llm.errors import ModelSpecError
-    from llm.specs import ModelSpec
-    from wardround.serving.allowed import REACHING, STUDIO, Allowed
+    from llm.specs import IN_PROCESS, ModelSpec
+    from wardround.serving.allowed import ANY_NAME, REACHING, STUDIO, Allowed
 
     values: dict[str, list[str]] = {}
     for entry in allow:
@@ -136,7 +136,11 @@ def _allowed(allow: list[str], origins: list[str], browser: bool) -> "Allowed":
             refuse(f"--allow {entry}: expected SETTING=VALUE, where SETTING is one of {', '.join(REACHING)}")
         try:
             if setting == "models":
-                ModelSpec.parse(value)
+                spec = ModelSpec.parse(value)
+                if spec.provider == IN_PROCESS and spec.name != ANY_NAME:
+                    from llm.local_weights import check_folder
+
+                    check_folder(spec.name)
             elif setting == "case_source":
                 values.setdefault(setting, []).append(str(Path(value).resolve(strict=True)))
         except (ModelSpecError, OSError) as error:

@@ -24,6 +24,10 @@ def reason(error: Exception) -> str:
     """Return why a file cannot be used, without an error number and the file's name; of other errors, their text."""
     if isinstance(error, FileNotFoundError):
         return "file or folder not found"
+    if isinstance(error, FileExistsError):
+        return "file exists where a folder is needed; name another"
+    if isinstance(error, NotADirectoryError):
+        return "a part of this path is a file and no folder; name another"
     if isinstance(error, UnicodeDecodeError):
         return f"not UTF-8 text (at byte {error.start})"
     text = error.strerror if isinstance(error, OSError) else None

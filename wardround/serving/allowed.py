@@ -20,7 +20,7 @@ TOKEN_VARIABLE = "WARDROUND_TOKEN"
 STUDIO = "https://smith.langchain.com"  # the page that LangGraph's server is made for
 # Graph settings that name a file, a server or a model; built-in ones are always allowed.
 REACHING = ("models", "case_source", "memory", "embedding", "cache", "trace_file", "example")
-_ANY_NAME = "*"
+ANY_NAME = "*"
 
 
 class Allowed(BaseModel):
@@ -58,7 +58,7 @@ class Allowed(BaseModel):
     @property
     def any_of_a_server(self) -> bool:
         """Whether any model of some server is allowed, whatever its name."""
-        return any(ModelSpec.parse(entry).name == _ANY_NAME for entry in self.values.get("models", ()))
+        return any(ModelSpec.parse(entry).name == ANY_NAME for entry in self.values.get("models", ()))
 
     @property
     def picture_folders(self) -> list[str]:
@@ -82,4 +82,4 @@ def _is_covered(spec: str, entry: str) -> bool:
         requested, listed = ModelSpec.parse(spec), ModelSpec.parse(entry)
     except ModelSpecError:
         return False
-    return listed.name == _ANY_NAME and (requested.provider, requested.base_url) == (listed.provider, listed.base_url)
+    return listed.name == ANY_NAME and (requested.provider, requested.base_url) == (listed.provider, listed.base_url)

@@ -29,6 +29,16 @@ def test_an_unusable_token_is_refused_before_the_server_starts(
     assert "WARDROUND_TOKEN: expected at least 16 characters" in capsys.readouterr().err
 
 
+def test_a_folder_without_a_model_is_refused_before_the_server_starts(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for folder, why in ((tmp_path / "missing", "is not a folder on this machine"), (tmp_path, "is not a model")):
+        with pytest.raises(typer.Exit):
+            _allowed([f"models=hf:{folder}"], [], False)
+        assert f"--allow models=hf:{folder}: hf:{folder} {why}" in capsys.readouterr().err
+    assert _allowed(["models=hf:*"], [], False).values == {"models": ("hf:*",)}
+
+
 def test_a_file_in_the_working_directory_is_not_taken_for_langgraph(tmp_path: Path) -> None:
     (tmp_path / "langgraph.py").write_text("raise SystemExit('taken')", "utf-8")
     # The server appends the working directory to the path before it imports the rest.

@@ -30,4 +30,7 @@ def test_the_command_writes_table_and_figure_and_says_where_it_cannot(tmp_path: 
     assert {file.suffix for file in (tmp_path / "counts").iterdir()} == {".csv", ".tex", ".svg", ".png"}
     (tmp_path / "file").touch()
     refused = wardround("cases", "check", "builtin", "-o", tmp_path / "file")
-    assert refused.exit_code == 2 and f"{tmp_path / 'file'}: file exists" in refused.stderr
+    assert (
+        refused.exit_code == 2
+        and f"{tmp_path / 'file'}: file exists where a folder is needed; name another" in refused.stderr
+    )

@@ -237,7 +237,10 @@ def test_a_round_that_nobody_chooses_in_and_a_folder_that_is_none_are_refused_be
         judge = f"openai:fake-model@{server.base_url}"
         for arguments in (("aie", run, "--diagnose", judge), ("aie-pairwise", run, run, "--judge", judge)):
             told = wardround("score", *arguments, "--out", tmp_path / "file")
-            assert told.exit_code == 2 and "cannot be created (file exists)" in told.stderr, told.output
+            assert (
+                told.exit_code == 2
+                and "cannot be created (file exists where a folder is needed; name another)" in told.stderr
+            ), told.output
     assert server.requests == []
 
 
