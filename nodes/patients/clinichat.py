@@ -120,15 +120,13 @@ async def converse(state: ClinichatPatientState, runtime: Runtime[Context]) -> d
     """Ask for the patient's reply; it is the last once the tests to confirm a suspected disease are named.
 
     If the reply tells results, pictures on file are handed over: those of the examinations that the physician named, or
-    all if none is named.
+    else those of which the reply tells, or all if the physician asked for results without naming any.
     """
     dialogue, context = state["dialogue"], runtime.context
     language, question = state["presentation"].language, dialogue[-1].text
     shown = context.language or language
     examinations, folder = state["examination_record"], state.get("picture_folder", "")
     tests = named_tests(question)
-    items = [test.item for test in tests] or [*examinations.results, *(image.item for image in examinations.images)]
-    _, pictures = release(examinations, items, folder, context.send_pictures)
     filed = [text for test in tests for text in look_up(examinations, test.spelling, folder, False, question).texts]
     reply = await ask_in_turn(
         patient,
@@ -144,6 +142,10 @@ async def converse(state: ClinichatPatientState, runtime: Runtime[Context]) -> d
         state,
         context,
     )
+    items = [test.item for test in tests] or _told_of(reply.text, examinations)
+    if not items and (_PATTERNS["asks_for_results"].search(question) or wants_examination(question)):
+        items = [image.item for image in examinations.images]
+    _, pictures = release(examinations, items, folder, context.send_pictures)
     said = Turn(speaker="patient", text=reply.text, pictures=pictures if reply.occasion == "results" else [])
     # Who hears the last words alone cannot know what was named before.
     told = context.patient_context == "words" and any(turn.action == "suspected_disease" for turn in dialogue)
@@ -151,3 +153,9 @@ async def converse(state: ClinichatPatientState, runtime: Runtime[Context]) -> d
     ended = "patient_ended" if reply.occasion == "confirmatory_tests" and named else ""
     answered = dialogue[-1].model_copy(update={"action": reply.occasion})
     return {"dialogue": [*dialogue[:-1], answered, said], "dialogue_ended": ended}
+
+
+def _told_of(words: str, examinations: ExaminationRecord) -> list[str]:
+    """Return the examinations that the words name, or of whose results they quote a sentence."""
+    quoted = [item for item, text in examinations.results.items() if any(line in words for line in sentences(text))]
+    return [*(test.item for test in named_tests(words)), *quoted]

@@ -161,6 +161,32 @@ def test_only_results_hand_over_the_pictures_on_file() -> None:
     assert found == ["results"]
 
 
+@pytest.mark.parametrize(
+    ("question", "told", "handed"),
+    [
+        ("Do you smoke?", "No, I do not smoke.", False),
+        ("What have they told you?", "My X-ray is here.", True),
+        ("What are the results of your tests?", "Here they are. What do they mean?", True),
+    ],
+)
+def test_a_question_for_no_result_hands_over_only_pictures_that_the_reply_tells_of(
+    question: str, told: str, handed: bool
+) -> None:
+    """A model that takes a question for one for results handed over every picture on file."""
+
+    def answer(request: ChatRequest) -> dict[str, Any]:
+        if request.name == "ClinichatReply":
+            return {"occasion": "results", "suspected_disease": "", "text": told}
+        return {"text": question, "finished": False}
+
+    case = next(case for case in load_cases() if any(image.item == "X-ray" for image in case.examinations.images))
+    with FakeServer(answer=answer) as server:
+        spec = f"openai:fake-model@{server.base_url}"
+        models = {"clinichat.doctor": spec, "patient": spec}
+        result = consult(case.id, models=models, max_turns=2)
+    assert any(turn.pictures for turn in result["dialogue"]) is handed
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("case_id", SPREAD)
 def test_extrinsic_interviews_are_held_and_scored_offline(case_id: str) -> None:
