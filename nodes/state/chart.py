@@ -17,6 +17,7 @@ from cases.strict import Strict
 from cases.vocabulary import AUXILIARY_ITEMS, Language, label
 from llm import Trace, merge_traces
 from llm.context_window import TURNS
+from llm.role import says_back
 from nodes.state.decisions import Diagnosis, Referral, StageRecord, Triage
 from nodes.state.reducers import union_by
 from prompts import SpokenLanguage, load_prompt, mark, stage_title
@@ -47,6 +48,8 @@ class Picture(Strict):
 
 Speaker = Literal["doctor", "patient", "examiner"]
 Ended = Literal["", "concluded", "turn_limit", "patient_ended"]
+TALKING: tuple[Speaker, ...] = ("doctor", "patient")
+_IN_A_ROW = 3
 
 
 class Turn(Strict):
@@ -64,6 +67,19 @@ class Turn(Strict):
 def said_by(speaker: Speaker, dialogue: Sequence[Turn]) -> list[str]:
     """Return the words of each of a speaker's turns."""
     return [turn.text for turn in dialogue if turn.speaker == speaker]
+
+
+def repeating(dialogue: Sequence[Turn]) -> list[Speaker]:
+    """Return who of doctor and patient said one long sentence, or one question, at least three times in a row at last.
+
+    Nothing ends a dialogue for that: the published protocols have no such rule.
+    """
+    ended = {speaker: said_by(speaker, dialogue)[-_IN_A_ROW:] for speaker in TALKING}
+    return [
+        speaker
+        for speaker, turns in ended.items()
+        if len(turns) == _IN_A_ROW and all(says_back(turn, turns[0]) for turn in turns[1:])
+    ]
 
 
 def heard_by(listener: Speaker, dialogue: Sequence[Turn]) -> list[Turn]:

@@ -47,6 +47,7 @@ def summarise_results(results: Sequence[Result], suite: Suite) -> dict[str, Any]
         "failures": most_frequent_failures(ordered),
         "dropped_seats": sum(result.dropped_seats for result in ordered),
         "unnamed_results": sum(result.unnamed_results for result in ordered),
+        "repeating": count_repeating(ordered),
         "scores": {name: one.model_dump(mode="json") for name, one in found.items()},
         "intervals": {name: one.interval for name, one in found.items()},
         "failed_as_wrong": {name: one.model_dump(mode="json") for name, one in failed_as_wrong(ordered, suite).items()},
@@ -62,6 +63,25 @@ def summarise_results(results: Sequence[Result], suite: Suite) -> dict[str, Any]
         "models": models_of(ordered),
         "languages": languages_of(ordered),
     }
+
+
+def count_repeating(results: Iterable[Result]) -> dict[str, int]:
+    """Count the dialogues in which the doctor, or the patient, said one thing over and over to the end; empty if none.
+
+    ``dialogues`` counts all of which that is known.
+    """
+    known = [result.repeating for result in results if result.repeating is not None]
+    counts = Counter(speaker for each in known for speaker in each)
+    return {"dialogues": len(known), **dict(sorted(counts.items()))} if counts else {}
+
+
+def repeating_notes(counts: Mapping[str, int], where: str = "") -> list[str]:
+    """Say in how many dialogues who repeated himself, for the reader of scores."""
+    return [
+        f"In {count} of {counted(counts['dialogues'], 'dialogue')}{where}, the {speaker} repeated one turn to the end."
+        for speaker, count in counts.items()
+        if speaker != "dialogues"
+    ]
 
 
 def propagation(scored: Sequence[Result], suite: Suite) -> list[StagePassage]:
@@ -308,6 +328,7 @@ def summary_table(summary: dict[str, Any], suite: Suite) -> Group:
             f"Results released although no rule finds them named in the order: {summary['unnamed_results']}; "
             "set result_gate = 'strict' to withhold them."
         )
+    notes += repeating_notes(summary.get("repeating", {}))
     if offline := roles_by_rule(summary["models"]):
         notes.append(said_by_rules("Answered", offline, languages=summary.get("languages", ())))
     cost = "" if not summary["cost"] else f", {summary['cost']:.4f} US dollars"

@@ -20,6 +20,7 @@ from llm.limits import Meter, metering
 from llm.trace import Trace, merge_traces
 from nodes.context import Context
 from nodes.node import DROPPED_SEAT
+from nodes.state.chart import repeating
 from nodes.workflow.case_retrieval import add_to_memory
 from retrieval import CaseMemoryError, EmbeddingModelError
 from scoring.consultation import ConsultationAnswers
@@ -173,8 +174,16 @@ async def _scored(experiment: Experiment, item: Any, final: dict[str, Any], cont
         "unscored": scores.unscored,
         "stages": stages,
         "rounds": rounds,
+        "repeating": _repeating(final),
         "answers": answers,
     }
+
+
+def _repeating(final: dict[str, Any]) -> list[str] | None:
+    """Return who repeated himself to the end of a dialogue (any intern's); None if nobody spoke."""
+    interns = [one.dialogue for one in final.get("consultations", ())]
+    spoken = [one for one in interns or [final.get("dialogue")] if one and isinstance(one, list)]
+    return sorted({speaker for dialogue in spoken for speaker in repeating(dialogue)}) if spoken else None
 
 
 def _dropped_seats(trace: Trace) -> int:

@@ -140,7 +140,9 @@ def _notes(runs: Sequence[RecordedRun], suite: Suite) -> list[str]:
     for run in runs:
         counts = {name: found.n for name, found in run.estimates.items()}
         methods = {name: found.interval for name, found in run.estimates.items()}
-        notes += summary.few_cases_notes(suite.titles, counts, methods, f" in {run.name}" * (len(runs) > 1))
+        where = f" in {run.name}" * (len(runs) > 1)
+        notes += summary.few_cases_notes(suite.titles, counts, methods, where)
+        notes += summary.repeating_notes(summary.count_repeating(run.results), where)
     return [*notes, *epoch_notes(runs), *unfinished_notes(runs), *offline_notes(runs)]
 
 

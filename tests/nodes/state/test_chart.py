@@ -14,7 +14,7 @@ from graphs import clinical_workflow
 from graphs.clinical_workflow import build_clinical_workflow
 from nodes.node import Node
 from nodes.patients.systems import PATIENTS
-from nodes.state.chart import Chart, Findings, Picture, Presentation, Reference, Turn
+from nodes.state.chart import TALKING, Chart, Findings, Picture, Presentation, Reference, Turn, repeating
 from nodes.state.decisions import Diagnosis, Referral, Triage
 from nodes.strategies.registry import STRATEGIES
 from nodes.workflow.stages import STAGES, read_chart
@@ -233,3 +233,23 @@ def test_the_graph_of_a_stage_of_doctors_takes_in_no_record_case_or_answer_key(s
     inner = [graph, *dict(graph.get_subgraphs(recurse=True)).values()]
     for each in inner:
         assert not secret_keys(each.builder.state_schema)
+
+
+@pytest.mark.parametrize(
+    ("doctor", "patient", "who"),
+    [
+        (["Where is it?", "Since when?", "Since when?", "Since when?"], ["In my chest."] * 4, ["doctor"]),
+        (["Since when?", "Since when?", "Since when?", "Where is it?"], ["a", "b", "c", "d"], []),
+        (["Since when?", "Since when?"], ["Yes."] * 2, []),
+        (["a?", "b?", "c?"], ["I have had this cough for three weeks now, doctor."] * 3, ["patient"]),
+        (["a?", "b?", "c?"], ["No."] * 3, []),
+        (["什么时候开始的？"] * 3, ["好"] * 3, ["doctor"]),
+        ([], [], []),
+    ],
+)
+def test_who_says_one_thing_three_times_in_a_row_at_last_repeats_himself(
+    doctor: list[str], patient: list[str], who: list[str]
+) -> None:
+    pairs = zip(doctor, patient, strict=True)
+    turns = [Turn(speaker=speaker, text=text) for pair in pairs for speaker, text in zip(TALKING, pair, strict=True)]
+    assert repeating(turns) == who

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 from langgraph.errors import GraphRecursionError
+from rich.console import Console
 
 from cases import AnswerKey, load_cases
 from cases.files import save_cases
@@ -18,12 +19,16 @@ from nodes.patients.systems import PATIENTS
 from nodes.strategies.registry import STRATEGIES
 from retrieval import EmbeddingModelError, Memory
 from scoring.medchain.answers import INFERRED, NO_KEY
-from tests.support.fake_server import FakeServer
+from scoring.suite import SUITES
+from tests.support.fake_server import ChatRequest, FakeServer
 from tests.support.runs import IDS, SHORT, calls, outcomes, results, run, short, spec
 from wardround import plugins
+from wardround.analysis.summary import summary_table
 from wardround.config.experiment import ConfigurationError, Experiment
 from wardround.run.faults import fault, termination_of
 from wardround.store.durable_lines import RunStoppedError
+from wardround.store.recorded_run import find_runs
+from wardround.tables import scores
 
 JUDGES = {"claim_extractor", "claim_judge", "diagnosis_judge"}
 
@@ -77,6 +82,31 @@ def test_a_case_that_fails_is_recorded_with_the_scores_that_its_key_has_nothing_
     assert failed.unscored["treatment"] == NO_KEY and failed.unscored["history_taking"] == INFERRED
     assert summary["failed_as_wrong"]["average"]["mean"] == summary["failed_as_wrong"]["diagnosis"]["mean"] == 0.0
     assert summary["failed_as_wrong"]["treatment"]["n"] == 0
+
+
+def test_a_doctor_who_repeats_one_turn_to_the_end_is_told_with_the_scores(tmp_path: Path) -> None:
+    def answer(request: ChatRequest) -> dict[str, Any] | None:
+        return {"text": "Since when has it been so?", "finished": False} if request.name == "DoctorTurn" else None
+
+    with FakeServer(answer=answer) as server:
+        experiment = Experiment.model_validate(
+            {
+                "graph": "consultation",
+                "data": {"case_ids": IDS[:2]},
+                "models": {"doctor": spec(server)},
+                "workflow": {"retrieval": False, "max_turns": 6, "patient": "saps"},
+            }
+        )
+        summary = run(experiment, tmp_path / "out")
+    said = "In 2 of 2 dialogues, the doctor repeated one turn to the end."
+    assert [result.repeating for result in results(tmp_path / "out")] == [["doctor"], ["doctor"]]
+    assert summary["repeating"] == {"dialogues": 2, "doctor": 2}
+    [table] = scores.build(find_runs([tmp_path / "out"]))
+    assert said in table.notes
+    console = Console(width=200)
+    with console.capture() as printed:
+        console.print(summary_table(summary, SUITES[experiment.scored_by]))
+    assert said in printed.get()
 
 
 def test_a_limited_case_is_final_and_asks_nothing_again(tmp_path: Path) -> None:
