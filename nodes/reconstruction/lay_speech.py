@@ -131,6 +131,12 @@ def _listed(items: str, voice: Voice) -> str:
     return ". ".join(part[:1].upper() + part[1:] for part in [*symptoms, *acts, *clauses, *absent])
 
 
+def _with_subject(trade: re.Match[str]) -> str:
+    """Say who is of a trade: "I am a retired teacher", "..., and I am a teacher"."""
+    what = re.sub(r"^(?:currently )?(?:an? )?", "", lowered(trade["trade"]))
+    return f"{', and ' if trade['before'] else ''}@I is {article_of(what)} {what}{trade['after']}"
+
+
 def _without_opener(text: str) -> str:
     """Drop age, sex and race, which the physician asks for separately."""
     match = PATTERNS["opener"].match(text)
@@ -157,6 +163,8 @@ def _and_comes(match: re.Match[str]) -> str:
 
 def _completed(text: str, section: str) -> str:
     """Complete a chart's fragment to a sentence with subject and verb, as far as possible."""
+    if section == "personal_history":
+        text = PATTERNS["trade"].sub(_with_subject, text)
     if (
         not text
         or "@" in text

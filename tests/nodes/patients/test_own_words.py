@@ -2,10 +2,10 @@
 
 import pytest
 
-from cases.case import PatientRecord
-from cases.text.record_sentences import RecordSentence
+from cases.case import ExaminationRecord, PatientRecord
+from cases.text.record_sentences import RecordSentence, record_sentences
 from cases.vocabulary import Language
-from nodes.patients.own_words import in_own_words, unsaid, voice_of
+from nodes.patients.own_words import in_own_words, said_of, unsaid, voice_of
 from nodes.state.chart import Turn
 
 
@@ -57,3 +57,19 @@ def test_what_a_longer_sentence_says_is_not_told_again_beside_it(told: list[str]
 @pytest.mark.parametrize("other", ["Diabetes runs in the family.", "I was tested for diabetes.", "I fear diabetes."])
 def test_what_was_feared_looked_for_or_is_a_relatives_does_not_say_that_the_patient_has_it(other: str) -> None:
     assert unsaid(["I have diabetes.", other], []) == ["I have diabetes.", other]
+
+
+@pytest.mark.parametrize(
+    ("occupation", "said"),
+    [
+        ("retired school teacher", "I am a retired school teacher."),
+        ("A retired school teacher", "I am a retired school teacher."),
+        ("works as a software engineer", "I work as a software engineer."),
+        ("unemployed", "I am unemployed."),
+        ("Retired", "I am retired."),
+        ("Office clerk", "I am an office clerk."),
+    ],
+)
+def test_an_occupation_is_told_as_a_sentence_however_it_is_recorded(occupation: str, said: str) -> None:
+    person = PatientRecord(chief_complaint="Chest pain.", occupation=occupation)
+    assert said in [words for _, words in said_of(record_sentences(person, ExaminationRecord(), "en"), person, "en")]
