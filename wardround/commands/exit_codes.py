@@ -88,7 +88,7 @@ def _errors_in_one_line() -> Iterator[None]:
     except BrokenPipeError:  # the reader of the output (`head`) has read enough; typer exits silently with 1
         raise
     except OSError as error:
-        refuse(f"{error.filename}: {reason(error)}" if error.filename else str(error))
+        refuse(f"{error.filename}: {reason(error)}" if error.filename else reason(error))
     except UnicodeEncodeError as error:  # a file name of another encoding, which no record can hold
         if error.reason != "surrogates not allowed":
             raise

@@ -117,13 +117,25 @@ async def open_sqlite(path: Path) -> AsyncIterator[BaseCheckpointSaver[Any]]:
     async with aiosqlite.connect(str(path)) as connection:
         # Safe against a killed process; a power cut may cost the last steps, which are then repeated.
         await connection.execute("PRAGMA synchronous=NORMAL")
+        saver = _Saver(connection, serializer())
         try:
-            yield _Saver(connection, serializer())
+            await _set_up(saver, path)
+            yield saver
         finally:  # the half-written step of a stopped case would keep the file locked
             await connection.rollback()
         with suppress(sqlite3.Error):  # shrink the file once all cases are finished, unless another process reads it
             if not await connection.execute_fetchall("SELECT 1 FROM checkpoints LIMIT 1"):
                 await connection.execute("VACUUM")
+
+
+async def _set_up(saver: AsyncSqliteSaver, path: Path) -> None:
+    """Create the tables; RunStoppedError if the file cannot be written (a full disk)."""
+    try:
+        await saver.setup()
+    except sqlite3.OperationalError as error:
+        raise RunStoppedError(
+            f"{path}: cannot be written ({error}); fix this, then run the same command again to resume"
+        ) from error
 
 
 def mend_sqlite(path: Path) -> str | None:
@@ -207,7 +219,6 @@ async def forget_threads(checkpointer: BaseCheckpointSaver[Any], run: str, but: 
     """
     query = f"SELECT DISTINCT thread_id AS thread FROM checkpoints WHERE thread_id LIKE '{run}/%'"
     if isinstance(checkpointer, AsyncSqliteSaver):
-        await checkpointer.setup()
         threads = [row[0] for row in await checkpointer.conn.execute_fetchall(query)]
     else:
         async with cast(Any, checkpointer).conn.connection() as connection:

@@ -102,6 +102,10 @@ def test_a_file_that_cannot_be_used_is_named_with_the_reason_by_every_command(tm
     assert _ended(error.value) == (2, f"error: {tmp_path}: is a directory\n")
 
 
+def test_an_output_that_takes_no_more_is_told_without_an_error_number() -> None:
+    assert _ended(OSError(errno.ENOSPC, "No space left on device")) == (2, "error: no space left on device\n")
+
+
 def test_a_file_whose_name_is_in_another_encoding_is_named_as_it_can_be_in_no_record() -> None:
     with pytest.raises(UnicodeEncodeError) as error:
         json.dumps({"plugins": ["ma\udcdf.py"]}, ensure_ascii=False).encode()

@@ -25,6 +25,7 @@ from wardround.config.experiment import ConfigurationError, Experiment
 from wardround.run.checkpoints import open_sqlite
 from wardround.run.postgres import check_postgres
 from wardround.run.runner import run_experiment
+from wardround.store.durable_lines import RunStoppedError
 
 
 class Killed(BaseException):
@@ -225,3 +226,15 @@ def test_postgres_without_its_packages_is_refused_with_what_to_install(
     with pytest.raises(ConfigurationError, match=r"run\.checkpoints: .*pip install 'wardround\[postgres\]'"):
         run(kept_in("postgresql://localhost/db", short()), tmp_path / "out")
     assert not (tmp_path / "out").exists()
+
+
+async def test_a_disk_without_room_for_checkpoints_stops_the_run_and_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def fails(_: AsyncSqliteSaver) -> None:
+        raise sqlite3.OperationalError("disk I/O error")
+
+    monkeypatch.setattr(AsyncSqliteSaver, "setup", fails)
+    with pytest.raises(RunStoppedError, match=r"checkpoints.sqlite: cannot be written \(disk I/O error\); fix this"):
+        async with open_sqlite(tmp_path / "checkpoints.sqlite"):
+            pass
