@@ -116,7 +116,9 @@ def _listed(items: str, voice: Voice) -> str:
         if not part or PATTERNS["found"].search(part):
             continue
         part = re.sub(r"^history of ", "a history of ", part, flags=re.IGNORECASE)
-        if re.match(r"not?\b", part, re.IGNORECASE):
+        if PATTERNS["looks"].match(part):
+            acts += [] if voice.itself else [settled(f"@I {lowered(part)}", voice)]
+        elif re.match(r"not?\b", part, re.IGNORECASE):
             absent.append(part)
         elif PATTERNS["did"].match(part):
             acts.append(settled(f"@I {lowered(part)}", voice))
