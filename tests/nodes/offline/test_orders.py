@@ -470,6 +470,7 @@ def test_a_picture_is_of_the_parts_that_its_own_sentence_names() -> None:
         ("Pathological Examination", "Histology: ductal carcinoma.", "a breast biopsy", "a lung biopsy"),
         ("Pathological Examination", "乳腺穿刺活检：浸润性癌。", "乳腺活检", "肺活检"),
         ("Pathological Examination", "病理：（左乳腺）浸润性癌。", "活检", "肺活检"),
+        ("Pathological Examination", "Excision of a node: Hodgkin.", "a lymph node biopsy", "a skin biopsy"),
         ("Endoscopy", "Ulcer of the antrum.", "a gastroscopy", "a colonoscopy"),
         ("Endoscopy", "胃窦溃疡。", "胃镜", "肠镜"),
         ("MRI", "Lacunar infarct in the left thalamus.", "an MRI of the brain", "a knee MRI"),
@@ -544,6 +545,7 @@ def test_what_a_test_has_shown_is_told_and_not_ordered(words: str) -> None:
         ("超声显示肿块，需要做个活检。", {"Pathological Examination"}),
         ("胸片正常，再做个CT吧。", {"CT"}),
         ("超声可以看清楚有没有结石，做一个吧。", {"Ultrasound"}),
+        ("我看得安排个胃镜。", {"Endoscopy"}),
     ],
 )
 def test_beside_what_a_test_has_shown_another_is_ordered(words: str, ordered: set[str]) -> None:
