@@ -10,6 +10,7 @@ the doctors' answers are not imported. No closed item or report is stated, so th
 import re
 from collections.abc import Callable, Iterator, Mapping
 from itertools import compress
+from operator import itemgetter
 from typing import Any
 
 from cases.case import Case
@@ -31,6 +32,7 @@ _PATTERNS = patterns("cases", "vocabularies/ai_hospital")
 
 _EXAMINED = {"physical": ("查体", "体格检查"), "auxiliary": ("辅助检查",)}
 _CONTENTS = {"medical_record", "reference_diagnosis"}
+_BEFORE = ("既往病史", "既往史", "既往", "个人史", "家族史")
 _COMPLAINTS = ("主诉", "症状", "主要症状", "临床症状")
 _TRANSLATED = {
     "general_info": "一般资料",
@@ -49,6 +51,7 @@ _TRANSLATED = {
     "analysis_and_summary": "分析总结",
 }
 _BULLET = re.compile(r"^\s*[-•*](?:\s+|(?=[^\s\d]))")  # not a minus
+_CLAUSE_END = re.compile(r"(?<=[，；;])|(?<=, )")
 _STATED = "Illness and results are those that the reference states: there was no record."
 _READ_OUT = "Patient and examinations are read out of the reference's basis: there was no record."
 _OF_A_PAGE = re.compile(r"病例|\bcases\b", re.IGNORECASE)  # after each department of a breadcrumb
@@ -183,7 +186,7 @@ def _reference(record: Record, value: Mapping[str, Any]) -> dict[str, Any] | Non
 def _read_basis(raw: str, names: list[str]) -> tuple[str, list[str], str, str]:
     """Return what a Chinese basis tells: complaint (empty if there is none), illness, signs and results."""
     collected: dict[str, list[str]] = {"told": [], "physical": [], "auxiliary": [], "opinion": []}
-    complaint = ""
+    complaint, openings = "", list[str]()
     for opened, sentence in _sentences(raw):
         kind, label, by_kind = opened, _PATTERNS["label"].match(sentence), dict[str, list[str]]()
         for clause in clauses(_PATTERNS["announced"].sub("", _PATTERNS["label"].sub("", sentence)).lstrip("，,；;")):
@@ -192,11 +195,17 @@ def _read_basis(raw: str, names: list[str]) -> tuple[str, list[str], str, str]:
                 by_kind.setdefault(kind, []).append(clause)
         for kind, parts in by_kind.items():
             collected[kind].append("，".join(parts))
+        if "told" in by_kind:
+            openings.append("既往" if label and label[1] in _BEFORE else "")
         if label and label[1] in _COMPLAINTS:
             complaint = complaint or _PATTERNS["who"].sub("", "，".join(by_kind.get("told", [])), count=1)
     told = [_PATTERNS["who"].sub("", text, count=1) for text in collected["told"]]
     is_complaint = [not _PATTERNS["no_complaint"].search(text.rstrip("。")) for text in told]
-    complaint = complaint or next(compress(told, is_complaint), "")
+    is_past = [
+        _PATTERNS["past"].fullmatch(opening + text) is not None for opening, text in zip(openings, told, strict=True)
+    ]
+    complaints = sorted(compress(zip(is_past, told, strict=True), is_complaint), key=itemgetter(0))
+    complaint = complaint or next((text for _, text in complaints), "")
     illness = [text for text in told if text != complaint and re.search(r"\w", text)]
     return complaint, illness, paragraph(*collected["physical"]), paragraph(*collected["auxiliary"])
 
@@ -234,14 +243,29 @@ def _kind(clause: str, diagnoses: list[str], before: str) -> str:
 
 
 def _sorted(physical: str, tests: str) -> dict[str, dict[str, str]]:
-    """File results in running text: a test under the item it names, or under that of the test before it."""
+    """File results in running text clause by clause, each under the item of the test that it names.
+
+    A clause that names none is filed with the one before it, and at the beginning of a sentence with the next one.
+    """
     findings, last = Findings(), GENERAL
     if physical:
         findings.by_item[GENERAL] = [physical]
     for sentence in sentences(tests):
-        last = next((test.item for test in named_tests(sentence) if test.item not in PHYSICAL_ITEMS.names), last)
-        findings.by_item.setdefault(last, []).append(sentence)
+        parts = [(_tested(clause), clause) for clause in _CLAUSE_END.split(sentence)]
+        last = next((item for item, _ in parts if item), last)
+        by_item: dict[str, list[str]] = {}
+        for item, clause in parts:
+            last = item or last
+            by_item.setdefault(last, []).append(clause)
+        for item, told in by_item.items():
+            findings.by_item.setdefault(item, []).append("".join(told).rstrip("，,；; "))
     return findings.record
+
+
+def _tested(clause: str) -> str | None:
+    """Return the item of the first test that a clause names, other than by hand."""
+    named = named_tests(_PATTERNS["no_test"].sub("", clause))
+    return next((test.item for test in named if test.apart or test.item not in PHYSICAL_ITEMS.names), None)
 
 
 def _names(text: str) -> list[str]:

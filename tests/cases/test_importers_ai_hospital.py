@@ -149,11 +149,19 @@ def test_a_complaint_is_told_without_who_has_it(tmp_path: Path, basis: str, comp
         (
             "胸痛，心电图T波改变，结合高血压病史，考虑心绞痛。",
             "胸痛，结合高血压病史",
-            {"General Examination": "心电图T波改变。"},
+            {"Chest Examination": "心电图T波改变。"},
         ),
         ("右上腹绞痛和莫菲氏征阳性。", "右上腹绞痛和莫菲氏征阳性。", {}),
         ("停经38周，宫颈软，消退50%。", "停经38周", {"General Examination": "宫颈软，消退50%。"}),
         ("女儿出生后头晕3天。", "女儿出生后头晕3天。", {}),
+        (
+            "腹痛3天。辅助检查显示黄疸，血糖7.1mmol/L，血脂异常；腹部CT和B超示胆结石，血气分析酸中毒，脐动脉血流正常。",
+            "腹痛3天。",
+            {
+                "Blood Test": "辅助检查显示黄疸，血糖7.1mmol/L，血脂异常。血气分析酸中毒，脐动脉血流正常。",
+                "CT": "腹部CT和B超示胆结石。",
+            },
+        ),
     ],
 )
 def test_what_was_seen_is_told_by_no_patient_and_what_is_only_announced_is_no_result(
@@ -162,6 +170,22 @@ def test_what_was_seen_is_told_by_no_patient_and_what_is_only_announced_is_no_re
     case = one(tmp_path, {"patient_id": 7, "reference_diagnosis": {**REFERENCE, "basis": basis}}, lines=True)
     assert (case.patient.chief_complaint, case.patient.present_illness) == (patient, "")
     assert case.examinations.results == found
+
+
+@pytest.mark.parametrize(
+    ("basis", "complaint"),
+    [
+        ("女性患者，既往左眼失明。急性起病，双下肢无力。", "急性起病，双下肢无力。"),
+        ("既往食管癌放疗史，吸烟史。左侧肢体无力1天。", "左侧肢体无力1天。"),
+        ("患者为女性，既往体健。", "既往体健。"),
+        ("既往卵巢癌手术史，现有腹胀。血压波动。", "卵巢癌手术史，现有腹胀。"),
+    ],
+)
+def test_what_was_before_is_the_complaint_only_where_nothing_else_is_told(
+    tmp_path: Path, basis: str, complaint: str
+) -> None:
+    case = one(tmp_path, {"patient_id": 7, "reference_diagnosis": {**REFERENCE, "basis": basis}}, lines=True)
+    assert case.patient.chief_complaint == complaint
 
 
 def test_a_reference_without_a_complaint_is_left_out_by_name_and_the_others_are_read(tmp_path: Path) -> None:
