@@ -85,7 +85,7 @@ def _phrase(fact: RecordSentence, voice: Voice) -> str:
         opening, _, ending = line.partition("{}")
         if fact.text.startswith(opening):
             value = fact.text.removeprefix(opening).removesuffix(ending)
-            if "{article}" in way and _PATTERNS["no_bare_trade"].match(value):
+            if _PATTERNS["no_bare_trade"].match(value):
                 return spoken(value, "personal_history", voice)
             return str(way).format(value[:1].lower() + value[1:], article=article_of(value))
     return fact.text

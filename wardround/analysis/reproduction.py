@@ -117,7 +117,8 @@ def reproduce(
     if by_turn and paper != "aie":
         raise ConfigurationError("--by turn applies only to aie, whose simulators are scored by round")
     if not source.is_dir():
-        raise ConfigurationError(f"{source}: directory not found; expected a clone of the authors' repository")
+        found_there = "is no directory" if source.exists() else "directory not found"
+        raise ConfigurationError(f"{source}: {found_there}; expected a clone of the authors' repository")
     printed, found = published(paper), Reproduction()
     if paper == "aie":
         _aie(source, printed, found, leave_out)

@@ -66,7 +66,7 @@ def summarise_results(results: Sequence[Result], suite: Suite) -> dict[str, Any]
 
 
 def count_repeating(results: Iterable[Result]) -> dict[str, int]:
-    """Count the dialogues in which the doctor, or the patient, said one thing over and over to the end; empty if none.
+    """Count the dialogues whose doctor, or patient, said one thing again and again to the end; empty if none.
 
     ``dialogues`` counts all of which that is known.
     """
@@ -76,7 +76,7 @@ def count_repeating(results: Iterable[Result]) -> dict[str, int]:
 
 
 def repeating_notes(counts: Mapping[str, int], where: str = "") -> list[str]:
-    """Say in how many dialogues who repeated himself, for the reader of scores."""
+    """Say in how many dialogues who repeated one turn to the end, for the reader of scores."""
     return [
         f"In {count} of {counted(counts['dialogues'], 'dialogue')}{where}, the {speaker} repeated one turn to the end."
         for speaker, count in counts.items()

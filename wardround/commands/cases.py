@@ -77,8 +77,9 @@ def import_(
     for name, parts in lacking.items():
         echo(f"left out: {name}: no {', '.join(parts)}", err=True)
     complete = [case for case in result.cases if case.id not in lacking]
-    if lacking and not complete:
-        refuse(f"nothing was written: no case of {source} has all of {', '.join(required)}")
+    if not complete:
+        reason = f"no case of {source} has all of {', '.join(required)}" if lacking else f"{source} holds no case"
+        refuse(f"nothing was written: {reason}")
     if licence:
         terms = {"licence": licence.strip()}
         complete = [

@@ -180,7 +180,7 @@ async def _scored(experiment: Experiment, item: Any, final: dict[str, Any], cont
 
 
 def _repeating(final: dict[str, Any]) -> list[str] | None:
-    """Return who repeated himself to the end of a dialogue (any intern's); None if nobody spoke."""
+    """Return who repeated one turn to the end of a dialogue (any intern's); None if nobody spoke."""
     interns = [one.dialogue for one in final.get("consultations", ())]
     spoken = [one for one in interns or [final.get("dialogue")] if one and isinstance(one, list)]
     return sorted({speaker for dialogue in spoken for speaker in repeating(dialogue)}) if spoken else None

@@ -87,7 +87,7 @@ class Result(BaseModel):
     rounds: dict[str, int] = Field(default_factory=dict, description="Number of judged decisions of each stage.")
     dropped_seats: int = Field(0, description="Number of group members' answers left out as unreadable.")
     unnamed_results: int = Field(0, description="Number of results released that no rule finds named in the order.")
-    repeating: list[str] | None = Field(None, description="Who repeated himself to the end; None if not known.")
+    repeating: list[str] | None = Field(None, description="Who repeated one turn to the end; None if not known.")
     answers: RunAnswers | None = Field(None, description="Answers of the graph; None if it reached none.")
     language: str = Field("", description="Language in which it was played; empty in older lines and of a lost worker.")
     run: str = Field("", description="Id of the run, as in the manifest; empty in older lines.")

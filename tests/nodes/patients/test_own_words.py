@@ -60,16 +60,21 @@ def test_what_was_feared_looked_for_or_is_a_relatives_does_not_say_that_the_pati
 
 
 @pytest.mark.parametrize(
-    ("occupation", "said"),
+    ("occupation", "said", "language"),
     [
-        ("retired school teacher", "I am a retired school teacher."),
-        ("A retired school teacher", "I am a retired school teacher."),
-        ("works as a software engineer", "I work as a software engineer."),
-        ("unemployed", "I am unemployed."),
-        ("Retired", "I am retired."),
-        ("Office clerk", "I am an office clerk."),
+        ("retired school teacher", "I am a retired school teacher.", "en"),
+        ("A retired school teacher", "I am a retired school teacher.", "en"),
+        ("works as a software engineer", "I work as a software engineer.", "en"),
+        ("unemployed", "I am unemployed.", "en"),
+        ("Retired", "I am retired.", "en"),
+        ("Office clerk", "I am an office clerk.", "en"),
+        ("无业", "无业。", "zh"),
+        ("退休工人", "我是退休工人。", "zh"),
     ],
 )
-def test_an_occupation_is_told_as_a_sentence_however_it_is_recorded(occupation: str, said: str) -> None:
+def test_an_occupation_is_told_as_a_sentence_however_it_is_recorded(
+    occupation: str, said: str, language: Language
+) -> None:
     person = PatientRecord(chief_complaint="Chest pain.", occupation=occupation)
-    assert said in [words for _, words in said_of(record_sentences(person, ExaminationRecord(), "en"), person, "en")]
+    facts = record_sentences(person, ExaminationRecord(), language)
+    assert said in [words for _, words in said_of(facts, person, language)]

@@ -171,8 +171,13 @@ def test_the_command_writes_json_html_and_markdown_and_refuses_what_is_no_releas
     assert content["paper"] == "aie" and len(content["cells"]) == 214
     assert content["cells"][0].keys() >= {"table", "row", "column", "paper", "ours", "sound", "same", "n", "reason"}
     assert ">COVERAGE</td>" in files["html"].read_text("utf-8") and "| COVERAGE |" in files["markdown"].read_text()
-    for source in (tmp_path / "nowhere", written(tmp_path / "empty" / "x.json", [1]).parent):
+    for source, reason in (
+        (tmp_path / "nowhere", "directory not found"),
+        (files["json"], "is no directory"),
+        (written(tmp_path / "empty" / "x.json", [1]).parent, "no file"),
+    ):
         refused = CliRunner().invoke(app, ["reproduce", "aie", str(source)])
         assert refused.exit_code == 2 and source.name in refused.stderr and refused.stdout == ""
+        assert reason in " ".join(refused.stderr.split())
     with pytest.raises(ConfigurationError, match="no file has the form"):
         reproduce("medpmc", tmp_path / "clone")

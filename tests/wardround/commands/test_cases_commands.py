@@ -75,6 +75,15 @@ def test_an_import_writes_the_cases_and_says_how_many(tmp_path: Path) -> None:
     assert [case.id for case in load_cases(out)] == ["a", "b"]
 
 
+def test_a_source_without_a_case_is_refused(tmp_path: Path) -> None:
+    record = {"patient_id": 7, "diagnosis": "Gout", "basis": "Symptoms: pain.", "treatment": "Rest."}
+    source = tmp_path / "source.jsonl"
+    source.write_text(json.dumps({"patient_id": 7, "reference_diagnosis": record}), "utf-8")
+    result = run("import", "ai_hospital", source, "-o", tmp_path / "out.jsonl")
+    assert result.exit_code == 2 and "holds no case" in result.stderr and "left out" in result.stderr
+    assert not (tmp_path / "out.jsonl").exists()
+
+
 def test_incomplete_cases_are_left_out_where_parts_are_required_and_named(tmp_path: Path) -> None:
     out = tmp_path / "out.jsonl"
     whole = {**GOOD, "Present Illness": "Since Monday.", "Diagnosis": "Sciatica"}
