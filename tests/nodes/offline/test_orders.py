@@ -540,6 +540,8 @@ def test_what_a_test_has_shown_is_told_and_not_ordered(words: str) -> None:
         ("Your X-ray was normal, so let's get a CT.", {"CT"}),
         ("The ultrasound shows a mass, we need a biopsy.", {"Pathological Examination"}),
         ("A CT scan can confirm it.", {"CT"}),
+        ("The X-ray is normal but I want a CT.", {"CT"}),
+        ("Given your symptoms you should have a chest CT.", {"CT"}),
         ("What did the ultrasound show?", {"Ultrasound"}),
         ("Let's get a chest X-ray, the last one was normal.", {"X-ray"}),
         ("超声显示肿块，需要做个活检。", {"Pathological Examination"}),
