@@ -55,8 +55,8 @@ def unborne(weights: Rows, said: Sequence[Rows], noted: Rows) -> Rows:
     one = {name: part.reshape(shape) for (name, shape), part in zip(SHAPES.items(), parts, strict=True)}
     tokens, lengths = np.vstack(said), np.array([len(each) for each in said])
     word, meaning = (tokens[:, layer] @ noted[:, layer].T for layer in (slice(WIDTH), slice(WIDTH, None)))
-    attention = one["sharpness"] @ np.stack([meaning.ravel(), word.ravel()])
-    attention = np.exp((attention := attention.reshape(word.shape)) - attention.max(axis=1, keepdims=True))
+    likeness = one["sharpness"][0] * meaning + one["sharpness"][1] * word
+    attention = np.exp(likeness - likeness.max(axis=1, keepdims=True))
     own, theirs = np.tanh(tokens @ one["project"]), np.tanh(noted @ one["project"])
     theirs = attention / attention.sum(axis=1, keepdims=True) @ theirs
     nearest = np.stack([meaning.max(axis=1), word.max(axis=1)], axis=1)

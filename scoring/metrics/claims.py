@@ -221,15 +221,19 @@ def _agrees(one: Collection[Mention], other: Collection[Mention]) -> bool:
     sides = [{side for each in clause for side in each.sides} for clause in (one, other)]
     return (
         bool(one and other)
-        and any(each.negated for each in one) == any(each.negated for each in other)
+        and _denies(one) == _denies(other)
         and numbers[0] <= numbers[1]
         and (not all(sides) or sides[0] <= sides[1])
     )
 
 
+def _denies(clause: Collection[Mention]) -> bool:
+    return any(each.negated for each in clause)
+
+
 def _is_contrary(one: "_Clause", other: "_Clause") -> bool:
     """Whether one clause has a word and the other its opposite, as in 疼痛加重 and 疼痛减轻, with the same polarity."""
-    if any(each.negated for each in one.mentions) != any(each.negated for each in other.mentions):
+    if _denies(one.mentions) != _denies(other.mentions):
         return False
     poles = _poles(one.text), _poles(other.text)
     return any(not poles[here][0].isdisjoint(poles[1 - here][1]) for here in (0, 1))

@@ -27,6 +27,11 @@ PERCENT: Ends = (0.0, 100.0)
 EPOCH = "/epoch"  # precedes the number of a later epoch in the ids of a run's consultations
 
 
+def of_epoch(case: str, epoch: int) -> str:
+    """Return the id of a case's consultation in an epoch; in the first, epoch 0, the case's own."""
+    return f"{case}{EPOCH}{epoch}" if epoch else case
+
+
 def estimates(
     samples: Samples, *, clustered: bool, ends: Ends | None = None, neither: Collection[str] = ()
 ) -> dict[str, Estimate]:

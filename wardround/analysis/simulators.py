@@ -38,7 +38,7 @@ from scoring.aie.simulator_set import Played, SimulatorItem, as_tests, record_of
 from scoring.aie.transcripts import CODES, SimulatorReply, SimulatorTest
 from scoring.medpmc.judges import MedPmcView, patient_judge, persona_judge, view
 from scoring.medpmc.patient_judgements import actor_judgement, as_consultations, patient_judgement, standard
-from scoring.metrics.samples import EPOCH, Definition, Sample
+from scoring.metrics.samples import Definition, Sample, of_epoch
 from scoring.mvme.replies import exchanges, heard
 from scoring.mvme.reply_judges import (
     ExaminationAccuracy,
@@ -308,7 +308,7 @@ def tests_of_run(run: RecordedRun) -> list[SimulatorTest]:
             }
         if rounds:
             record = aie_record(case, dialogue)
-            name = f"{case.id}{EPOCH}{result.epoch}" if result.epoch else case.id
+            name = of_epoch(case.id, result.epoch)
             found.append(SimulatorTest.model_validate({**record, "id": name, "patient_test": rounds}))
     return found
 

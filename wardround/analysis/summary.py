@@ -18,7 +18,9 @@ from scoring.metrics.statistics import ColumnEstimates, Ends, Estimate, estimate
 from wardround.commands.printing import counted, printable
 from wardround.store.run_directory import LIMIT, Result
 
-WHAT_FAILED = "the mean with each case that failed, or whose judge failed, counted as wrong (a lower bound)"
+FAILED_AS_WRONG = (
+    "Failed as wrong: the mean with each case that failed, or whose judge failed, counted as wrong (a lower bound)."
+)
 _FEW_CASES = 5  # with fewer cases, a 95 % interval covers the truth too rarely (docs/statistics.md)
 _MAX_REASONS = 5  # reasons named in a summary
 _REASON_LENGTH = 400  # characters of a reason: the remedy and the model are at its end
@@ -303,7 +305,7 @@ def summary_table(summary: dict[str, Any], suite: Suite) -> Group:
         cells = (_mean(score), interval, str(score["n"]), *bound)
         table.add_row(Text(printable(title)), *cells, end_section=name in last)
     notes = [*suite.explained]
-    notes += [f"Failed as wrong: {WHAT_FAILED}."] if bounds else []
+    notes += [FAILED_AS_WRONG] if bounds else []
     attempted, cases = counted(summary["attempted"], "case"), summary.get("cases", summary["attempted"])
     epochs = "" if cases == summary["attempted"] else f" ({counted(cases, 'case')}, each epoch counted)"
     notes.append(f"{attempted} attempted{epochs}: {summary['scored']} scored, {summary['failed']} failed.")

@@ -11,7 +11,7 @@ from scoring.aie.transcripts import AieTranscript, read_aie
 from scoring.consultation import ConsultationAnswers
 from scoring.medpmc.export import medpmc_transcript, pictures_withheld
 from scoring.medpmc.transcripts import MedPmcTranscript, read_medpmc
-from scoring.metrics.samples import EPOCH
+from scoring.metrics.samples import of_epoch
 from scoring.records import ForeignModel, Reading
 from wardround.analysis.multiple_choice import kept_options, with_kept_options
 from wardround.config.experiment import ConfigurationError
@@ -63,7 +63,7 @@ def transcripts_of(path: Path, format: Format) -> Iterator[dict[str, Any]]:
             record = FORMS[format].made_of(case, answers, context)
             name = "/".join([run.name] * (len(runs) > 1) + [str(record["id"])])
             count += 1
-            yield {**record, "id": f"{name}{EPOCH}{result.epoch}" if result.epoch else name}
+            yield {**record, "id": of_epoch(name, result.epoch)}
     if not count:
         raise ConfigurationError(f"{path}: has no finished consultation (graph = 'consultation')")
 

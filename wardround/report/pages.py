@@ -16,7 +16,7 @@ from urllib.parse import quote
 from graphs.contexts import is_judging
 from llm.specs import WITHOUT_MODEL
 from wardround.analysis.floors import floors_of
-from wardround.analysis.summary import WHAT_FAILED, count_unscored
+from wardround.analysis.summary import FAILED_AS_WRONG, count_unscored
 from wardround.report.case_sections import CaseSection, case_section, in_brief
 from wardround.report.sankey import error_flows
 from wardround.report.trace_findings import TraceFindings
@@ -199,7 +199,7 @@ def scores_table(run: RecordedRun) -> Table:
     ]
     notes = [
         *run.suite.explained,
-        f"Failed as wrong: {WHAT_FAILED}." if bounds else "",
+        FAILED_AS_WRONG if bounds else "",
         *epoch_notes([run]),
         *floor_notes(floors),
         *([why] if why or not floors else missing_floors(floors, run.suite)),

@@ -14,7 +14,7 @@ from scoring.aie.simulator import LENGTH, confusion, replies, rounds_of, score_s
 from scoring.aie.tournament import Rater, Verdict, correlations, success, with_people
 from scoring.aie.transcripts import ACTIONS, AieTranscript, SimulatorTest
 from scoring.metrics.comparison import holm, paired_difference
-from scoring.metrics.samples import EPOCH, PERCENT, Definition, Sample, Samples, by_case, estimates, mean, over_cases
+from scoring.metrics.samples import PERCENT, Definition, Sample, Samples, by_case, estimates, mean, of_epoch, over_cases
 from scoring.metrics.statistics import Estimate
 from scoring.panel import cohen_kappa
 from wardround.analysis.paired import scored_or_wrong
@@ -34,8 +34,8 @@ STARS = (
     "columns)."
 )
 _BOUND = (
-    "each case that failed counts as wrong (a lower bound), in shares of actions with as many wrong ones as the other "
-    "cases have on average"
+    "Failed as wrong: each case that failed counts as wrong (a lower bound), in shares of actions with as many wrong "
+    "ones as the other cases have on average"
 )
 _MARKED = "; the stars are those of the larger p without and with them"
 _DENOMINATOR_NOTES = {"sound": "; ACC and SPECIFIC over those with such an action", "paper": ""}
@@ -57,7 +57,7 @@ def build_paper(runs: Sequence[RecordedRun]) -> list[Table]:
 def _failed_as_wrong(run: RecordedRun, samples: Samples) -> Samples:
     """Add each failed case as wrong; to a pooled metric, with as many wrong actions as a scored case has on average."""
     failed = [one for one in scored_or_wrong(run) if not one.scored]
-    names = [one.case_id + f"{EPOCH}{one.epoch}" * (one.epoch > 0) for one in failed]
+    names = [of_epoch(one.case_id, one.epoch) for one in failed]
     return {
         name: [*values, *(Sample(case, 0.0) for case in names for _ in range(ceil(len(values) / len(run.scored))))]
         for name, values in samples.items()
@@ -127,7 +127,7 @@ def paper_table(
         "with Table 2, others with Table 3.",
         *([] if any(metrics["DIAGNOSIS"].n for metrics in found.values() if "DIAGNOSIS" in metrics) else [UNCHOSEN]),
         *([STARS.format(next(iter(scores)))] if len(scores) > 1 else []),
-        *([f"{AS_WRONG.strip(', ').capitalize()}: {_BOUND}{_MARKED * (len(scores) > 1)}."] if bounds else []),
+        *([f"{_BOUND}{_MARKED * (len(scores) > 1)}."] if bounds else []),
     ]
     return Table(f"aie-table-{number}", f"Doctors in dialogue (AIE, Table {number})", columns, rows, notes)
 

@@ -18,7 +18,7 @@ from wardround.analysis.paired import (
     scored_or_wrong,
     unlike,
 )
-from wardround.analysis.summary import WHAT_FAILED
+from wardround.analysis.summary import FAILED_AS_WRONG
 from wardround.config.experiment import ConfigurationError, flat
 from wardround.store.recorded_run import RecordedRun
 from wardround.tables.scores import AS_WRONG, judge_notes, offline_notes, score_form, unscored_notes
@@ -50,7 +50,7 @@ def build_contrasts(runs: Sequence[RecordedRun]) -> list[Table]:
         notes += unscored_notes([run for run in runs if run.suite.name == suite.name], suite)
     notes += offline_notes(runs)
     if any(str(row["score"]).endswith(AS_WRONG) for row in rows):
-        notes.append(f"{AS_WRONG.strip(', ').capitalize()}: {WHAT_FAILED}.")
+        notes.append(FAILED_AS_WRONG)
     columns = [
         Column("setting", "Setting", key=True),
         Column("run", "Run", key=True),

@@ -15,7 +15,7 @@ from scoring.metrics.samples import EPOCH, PERCENT, over_cases
 from scoring.metrics.statistics import Estimate
 from scoring.metrics.text_overlap import words
 from wardround.analysis.published import published
-from wardround.analysis.summary import WHAT_FAILED, estimate_scores
+from wardround.analysis.summary import FAILED_AS_WRONG, estimate_scores
 from wardround.analysis.transcripts import read_transcripts
 from wardround.config.experiment import ConfigurationError
 from wardround.store.recorded_run import RecordedRun
@@ -81,8 +81,7 @@ def _doctors_table(number: int, actor: bool, runs: Sequence[RecordedRun]) -> Tab
         *(Column(name, title, group, mean=True) for name, (title, group) in COLUMNS.items()),
     ]
     name = f"Doctors with {'an actor' if actor else 'the standard patient'} (Med-PMC, Table {number})"
-    bound = f"{AS_WRONG.strip(', ').capitalize()}: {WHAT_FAILED}."
-    notes = [*_NOTES, *([bound] if any(run.failed_as_wrong for run in runs) else [])]
+    notes = [*_NOTES, *([FAILED_AS_WRONG] if any(run.failed_as_wrong for run in runs) else [])]
     return Table(f"medpmc-table-{number}", name, columns, rows, notes, beside=printed_rows)
 
 

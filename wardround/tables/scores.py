@@ -134,7 +134,7 @@ def _notes(runs: Sequence[RecordedRun], suite: Suite) -> list[str]:
             f"{', the larger of p without and with failed cases as wrong' * any(run.failed_as_wrong for run in runs)})."
         )
     if any(run.failed_as_wrong for run in runs):
-        notes.append(f"{AS_WRONG.strip(', ').capitalize()}: {summary.WHAT_FAILED}.")
+        notes.append(summary.FAILED_AS_WRONG)
     notes += unscored_notes(runs, suite)
     notes += summary.average_notes(suite, [{name: found.n for name, found in run.estimates.items()} for run in runs])
     for run in runs:
