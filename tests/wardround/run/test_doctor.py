@@ -280,7 +280,9 @@ def half_done(server: FakeServer, out: Path) -> Experiment:
             raise ConnectionError("enough")
 
     server.answer = answer
-    run(experiment, out)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("llm.retries._FIRST_WAIT", 0.01)
+        run(experiment, out)
     server.answer = held
     assert results(out)[0].termination == "model_error"
     return experiment

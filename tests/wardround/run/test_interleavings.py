@@ -68,7 +68,7 @@ def test_no_order_of_answers_and_no_concurrency_changes_a_result(graph: str, see
 
 @pytest.mark.parametrize("graph", GRAPHS)
 def test_even_one_case_has_answers_to_be_interleaved(graph: str, tmp_path: Path) -> None:
-    with FakeServer(answer=divided, latency=0.1) as server:  # what is asked side by side meets there
+    with FakeServer(answer=divided, latency=0.02) as server:  # what is asked side by side meets there
         run(experiment(server, graph, 1), tmp_path)
     assert server.max_in_flight > 1
 
