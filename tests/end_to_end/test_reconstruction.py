@@ -6,11 +6,13 @@ import re
 import signal
 from collections import Counter
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from cases import load_cases, save_cases
 from cases.dialogues import Dialogue
 from cases.note_files import read_notes
 from nodes.reconstruction.gates import check_dialogue
@@ -31,7 +33,7 @@ def wordy(request: ChatRequest) -> Any:
     return json.loads(re.sub(r"(?<= )[0-9a-f]{4}\b", lambda found: found[0].translate(DIGITS), text))
 
 
-def command(out: Path, *more: object, source: object = "builtin") -> list[object]:
+def reconstruct(out: Path, *more: object, source: object = "builtin") -> list[object]:
     return ["reconstruct", source, "-o", out, *more]
 
 
@@ -51,8 +53,10 @@ def outcomes(out: Path) -> list[str]:
 
 
 def test_a_killed_reconstruction_goes_on_to_the_same_dialogues_and_asks_nothing_twice(tmp_path: Path) -> None:
+    save_cases([case for case in load_cases() if case.language == "zh"][:2], tmp_path / "notes.jsonl")
     with FakeServer(answer=wordy) as server:
-        more = ("--limit", 2, "--concurrency", 2, "--models", f"openai:fake-model@{server.base_url}")
+        more = ("--concurrency", 2, "--models", f"openai:fake-model@{server.base_url}")
+        command = partial(reconstruct, source=tmp_path / "notes.jsonl")  # the network for English takes seconds to load
         assert to_its_end(command(tmp_path / "whole.jsonl", *more)).returncode in (0, 1)
         whole = Counter(request.digest for request in server.requests)
         server.requests = []
@@ -86,8 +90,8 @@ def test_under_faults_every_note_ends_as_a_dialogue_that_passes_or_a_failure_wit
             "--models",
             f"openai:fake-model@{server.base_url}",
         )
-        killed_when(command(out, *more), lambda: len(lines(out)) + len(lines(tmp_path / "d.failed.jsonl")) >= 1)
-        ended = to_its_end(command(out, *more))
+        killed_when(reconstruct(out, *more), lambda: len(lines(out)) + len(lines(tmp_path / "d.failed.jsonl")) >= 1)
+        ended = to_its_end(reconstruct(out, *more))
     kept, failed = lines(out), lines(tmp_path / "d.failed.jsonl")
     assert ended.returncode == (1 if failed else 0) and "Traceback" not in ended.stderr
     assert sorted(line["id"] for line in [*kept, *failed]) == sorted(note.id for note in read_notes("builtin")[:4])
@@ -99,5 +103,5 @@ def test_under_faults_every_note_ends_as_a_dialogue_that_passes_or_a_failure_wit
 @pytest.mark.skipif(not DATASETS.is_dir(), reason=f"no data sets at {DATASETS}")
 @pytest.mark.parametrize("name", ["agentclinic/agentclinic_medqa.jsonl", "mts_dialog/MTS-Dialog-TestSet-1.csv"])
 def test_real_notes_become_dialogues_that_pass_the_gates_offline(tmp_path: Path, name: str) -> None:
-    ended = to_its_end(command(tmp_path / "d.jsonl", "--limit", 8, source=DATASETS / name))
+    ended = to_its_end(reconstruct(tmp_path / "d.jsonl", "--limit", 8, source=DATASETS / name))
     assert len(lines(tmp_path / "d.jsonl")) >= 7 and "Traceback" not in ended.stderr
