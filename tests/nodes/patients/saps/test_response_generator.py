@@ -1,3 +1,4 @@
+import re
 from typing import Any
 
 import pytest
@@ -6,7 +7,8 @@ from cases.vocabulary import Language
 from nodes.offline.record_answers import Silence
 from nodes.patients.saps.response_generator import GeneratorState, ReleasedView, quote_what_is_released
 from nodes.patients.saps.state_tracker import Action
-from prompts import load_words
+from nodes.state.chart import Turn
+from prompts import load_prompt, load_words
 from scoring.aie.simulator import Reply, focus, guidance, honest
 from scoring.aie.simulator_set import CODES
 
@@ -59,3 +61,15 @@ def test_no_is_said_only_where_the_memory_bank_found_that_nothing_is_recorded(
 
 def test_the_generator_has_no_record_before_it() -> None:
     assert not {"patient_record", "examination_record"} & GeneratorState.__annotations__.keys()
+
+
+@pytest.mark.parametrize(("language", "examiner", "doctor"), [("en", "examiner", "doctor"), ("zh", "检查员", "医生")])
+@pytest.mark.parametrize("prompt", ["saps/response_generator", "medchain/extraction"])
+def test_what_the_examiner_said_is_not_the_doctors_or_the_patients(
+    prompt: str, language: Language, examiner: str, doctor: str
+) -> None:
+    turns = [Turn(speaker="doctor", text="One?"), Turn(speaker="examiner", text="Two.")]
+    asked = load_prompt(prompt, language)
+    values = dict.fromkeys(asked.variables, "") | {"dialogue": turns, "language": language}
+    text = asked.render({name: values[name] for name in asked.variables})[1]
+    assert re.findall(r'<data name="(.+)">\n(?:One\?|Two\.)', text) == [doctor, examiner]
