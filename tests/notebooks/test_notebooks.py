@@ -152,6 +152,11 @@ def test_a_notebook_shows_what_it_promises(
     assert re.search(promised, every[stem][cell]), every[stem][cell]
 
 
+@pytest.mark.parametrize("path", sorted(NOTEBOOKS.glob("*.ipynb")), ids=lambda path: path.stem)
+def test_what_a_notebook_shows_is_what_it_was_kept_with(every: dict[str, dict[str, str]], path: Path) -> None:
+    assert shown(read(path)) == every[path.stem], "python -m tests.notebooks.test_notebooks writes it anew"
+
+
 def test_every_notebook_draws_a_figure(every: dict[str, dict[str, str]]) -> None:
     assert len(every) >= 7
     assert all(cells["plot"].endswith("a figure") for cells in every.values())
