@@ -1,7 +1,9 @@
 """``--dry-run``: project the calls, tokens and cost of a run, before any model is called."""
 
+import math
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -25,8 +27,8 @@ def check_like(dry_run: bool, like: Path | None) -> None:
         refuse(f"--like {like}: needs --dry-run; add it, or leave --like out")
 
 
-def tell_projection(experiment: "Experiment", out: Path, like: Path | None, name: str = "") -> None:
-    """Print the expected calls, tokens and cost of a run.
+def tell_projection(experiment: "Experiment", out: Path, like: Path | None, name: str = "") -> Mapping[str, Any]:
+    """Print the expected calls, tokens and cost of a run, and return their totals.
 
     Raises:
         ConfigurationError: bad configuration or data.
@@ -40,3 +42,12 @@ def tell_projection(experiment: "Experiment", out: Path, like: Path | None, name
     if name:
         echo(f"\n{name}")
     print_table(projected)
+    return projected.rows[-1]
+
+
+def tell_total(runs: Sequence[Mapping[str, Any]]) -> None:
+    """Print what the runs of a sweep are expected to take together."""
+    calls, read, written = (sum(one[name] for one in runs) for name in ("calls", "input_tokens", "output_tokens"))
+    known = [one["cost"] for one in runs if not math.isnan(one["cost"])]
+    cost = f", {sum(known):,.2f} US dollars" if known else ""
+    echo(f"\nAll {len(runs)} runs: {calls:,.0f} calls, {read:,.0f} input and {written:,.0f} output tokens{cost}.")

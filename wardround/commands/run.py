@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from wardround.commands.dry_run import DryRun, Like, check_like, tell_projection
+from wardround.commands.dry_run import DryRun, Like, check_like, tell_projection, tell_total
 from wardround.commands.exit_codes import SOME_FAILED, refuse
 from wardround.commands.options import Address, Concurrency, Engine, Models, Progress, Settings
 from wardround.commands.plugin_options import PluginOption, PromptsOption
@@ -84,8 +84,9 @@ def run(
     root = out or default_directory(sweep)
     check_like(dry_run, like)
     if dry_run:
-        for name, one in sweep.runs.items():
-            tell_projection(one, root / name, like, name)
+        totals = [tell_projection(one, root / name, like, name) for name, one in sweep.runs.items()]
+        if len(totals) > 1:
+            tell_total(totals)
         return
     with _tracing(sweep) if tracing else nullcontext():
         failed = _run(sweep, root, progress)

@@ -1,5 +1,6 @@
 """Project what a run will take (calls, tokens, cost, time) from a rehearsal of some cases or from a recorded run."""
 
+import math
 import tempfile
 from collections import defaultdict
 from collections.abc import Sequence
@@ -78,6 +79,12 @@ def _table(run: RecordedRun, left: int, sample: int, epochs: int, notes: Sequenc
             if call.attempts:  # not answered by a rule
                 tallies[call.role, call.model].add(call)
                 total.add(call)
+    unpriced = sorted({model for (_, model), one in tallies.items() if math.isnan(one.sums["cost"])})
+    priced = [one.sums["cost"] for one in tallies.values() if not math.isnan(one.sums["cost"])]
+    if unpriced and priced:
+        total.sums["cost"] = sum(priced)
+        unknown = f"The cost is without {', '.join(unpriced)}: no price is known ([workflow.prices] gives one)."
+        notes = [unknown, *notes]
     rows = [
         {
             "role": role,

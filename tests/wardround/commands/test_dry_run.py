@@ -35,6 +35,7 @@ def test_a_dry_run_prices_each_role_without_a_request_a_key_or_a_file(tmp_path: 
     rows = {line.split("│")[1].strip(): line.split("│")[3:7] for line in told.stdout.splitlines() if "│" in line}
     assert [cells[0].strip() for cells in rows.values()] == ["2", "2", "4"]
     assert rows["clinical_expert"][3].strip() == "-" and float(rows["dialogue_writer"][3]) == 0.0  # below a cent
+    assert float(rows["all"][3]) == 0.0 and f"The cost is without openai:m@{server.base_url}" in told.stdout
     assert int(rows["dialogue_writer"][1].replace(",", "")) > 1000
     assert not server.requests and [path.name for path in tmp_path.iterdir()] == ["notes.jsonl"]
     assert "lower bound" in told.stdout
@@ -79,6 +80,15 @@ def test_projected_from_a_smaller_run_it_takes_what_that_took_a_case_and_tells_t
     (line,) = [line for line in told.stdout.splitlines() if line.startswith("│ all")]
     assert [cell.strip() for cell in line.split("│")[3:7]] == ["8", "7,200", "800", "4.00"]
     assert "Time left: 0:04:00" in told.stdout and not (tmp_path / "new").exists()
+
+
+def test_the_runs_of_a_sweep_are_priced_together(tmp_path: Path) -> None:
+    calls = [call(input_tokens=900, output_tokens=100, cost=0.5, attempts=1)]
+    small = write_run(tmp_path / "small", [graded("dentistry-05", calls=1, seconds=60.0)], {("dentistry-05", 0): calls})
+    (tmp_path / "two.toml").write_text("[variants.one]\n[variants.two]\nseed = 1\n", "utf-8")
+    told = invoke("run", tmp_path / "two.toml", "--limit", 8, "--dry-run", "--like", small, "--out", tmp_path / "new")
+    assert told.exit_code == 0, told.output
+    assert "All 2 runs: 16 calls, 14,400 input and 1,600 output tokens, 8.00 US dollars." in told.stdout
 
 
 def test_what_is_done_already_is_not_priced_again(tmp_path: Path) -> None:
