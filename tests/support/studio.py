@@ -103,6 +103,7 @@ def serving(
         "PYTHONPATH": os.pathsep.join((str(witness), str(ROOT))),
         "LANGSMITH_API_KEY": "not-a-key",
         "NO_COLOR": "1",
+        "LOG_LEVEL": "INFO",  # all that it says is searched
     }
     environment |= {"WARDROUND_TOKEN": TOKEN, "OPENAI_API_KEY": KEY, **setting}
     command = [str(Path(sys.executable).with_name(program)), "dev", "--port", str(port), *options]

@@ -83,6 +83,7 @@ def dev(
     free = _check_port(port)
     config = _configuration(list(allowed.origins))
     os.environ.update({**UNTRACED, **SILENT, SERVER: allowed.model_dump_json()})
+    os.environ.setdefault("LOG_LEVEL", "WARNING")  # or the addresses stand amid a page of what the server did to start
     # The server also looks for modules in the current directory, so put our own first.
     ours = str(Path(__file__).resolve().parents[2])
     os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, (ours, os.environ.get("PYTHONPATH"))))

@@ -1,4 +1,5 @@
 import json
+import os
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -6,7 +7,9 @@ from pathlib import Path
 
 import pytest
 import typer
+from typer.testing import CliRunner
 
+from wardround.cli import app
 from wardround.commands.dev import _START, _allowed, _configuration
 
 
@@ -46,3 +49,18 @@ def test_a_file_in_the_working_directory_is_not_taken_for_langgraph(tmp_path: Pa
     started = _START.replace("from langgraph_cli.cli import cli", "").replace("cli()", server)
     done = subprocess.run([sys.executable, "-P", "-c", started, str(tmp_path)], capture_output=True, text=True)
     assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.mark.parametrize("level", [None, "INFO"])
+def test_the_server_logs_warnings_alone_unless_asked_for_more(
+    level: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    started: list[str] = []
+    monkeypatch.setattr("os.execv", lambda *_: started.append(os.environ["LOG_LEVEL"]))
+    monkeypatch.setattr("os.environ", {**os.environ, "WARDROUND_CACHE": str(tmp_path)})
+    monkeypatch.delenv("LOG_LEVEL", raising=False)
+    if level:
+        monkeypatch.setenv("LOG_LEVEL", level)
+    monkeypatch.chdir(tmp_path)
+    assert CliRunner().invoke(app, ["dev", "--port", "0"]).exit_code == 0
+    assert started == [level or "WARNING"]
