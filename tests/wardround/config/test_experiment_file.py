@@ -190,6 +190,12 @@ def test_a_fault_of_the_command_line_does_not_blame_the_file(file: Path) -> None
         read(file, EVERY_SECTION, models=("patiant=offline",))
 
 
+@pytest.mark.parametrize("key", ["cache", "max_connections"])
+def test_what_is_set_for_the_run_is_told_as_the_command_line_takes_it(key: str) -> None:
+    with pytest.raises(ConfigurationError, match=f"--set run.{key}="):
+        read_experiment(None, {f"workflow.{key}": 1})
+
+
 @pytest.mark.parametrize("key", ["run", "position", "trace_file", "models", "seed", "case_source"])
 def test_a_setting_that_the_workflow_would_ignore_is_refused(key: str) -> None:
     with pytest.raises(ConfigurationError, match=f"'{key}' cannot be set in"):
