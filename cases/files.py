@@ -250,7 +250,7 @@ def _with_pictures(case: Case, target: Path) -> Case:
 
 
 def parsed_lines(path: Path, model: type[Model]) -> Iterator[tuple[str, Model | list[Problem]]]:
-    """Parse JSON lines or a JSON list; yield each entry's place with the object or the problems found in it."""
+    """Parse JSON lines, a JSON list, or objects in a row; yield each one's place with the object or its problems."""
     try:
         text = None if _is_lines(unpiped(path)) else path.read_text("utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
@@ -264,17 +264,27 @@ def parsed_lines(path: Path, model: type[Model]) -> Iterator[tuple[str, Model | 
 
 
 def _is_lines(path: Path) -> bool:
-    """Whether a file holds lines, not a list, and can be read twice (unlike a pipe) and to its end."""
+    """Whether a file holds a record in each line, and can be read twice (unlike a pipe) and to its end."""
     if not path.is_file():
         return False
     try:
         with path.open(encoding="utf-8-sig") as lines:
-            first = next((line for line in lines if line.strip()), "")
-            for _ in lines:
-                pass
+            return are_records(lines)
     except UnicodeDecodeError:
         return False  # reading the whole text then says at which byte
-    return not first.lstrip().startswith("[")
+
+
+def are_records(lines: Iterable[str]) -> bool:
+    """Whether each line is a record, cut off ones included; otherwise they are one document, or objects in a row.
+
+    Lines of one object spread over many are mostly a lone bracket or end in a continuation.
+    """
+    counts = Counter(
+        line.startswith("{") and len(line) > 1 and not line.endswith((",", "]", "{", "["))
+        for line in map(str.strip, lines)
+        if line
+    )
+    return counts[True] >= counts[False]
 
 
 def _each_line(path: Path) -> Iterator[tuple[str, str]]:
@@ -290,8 +300,26 @@ def _documents(text: str) -> Iterator[tuple[str, str]]:
             yield "", text
         else:
             yield from ((f"entry {number}", json.dumps(entry)) for number, entry in enumerate(entries, start=1))
-        return
-    yield from numbered_lines(text.split("\n"))
+    elif are_records(text.split("\n")):
+        yield from numbered_lines(text.split("\n"))
+    elif objects := objects_in(text):
+        yield from ((f"object {number}", each) for number, each in enumerate(objects, start=1))
+    else:
+        yield "", text
+
+
+def objects_in(text: str) -> list[str]:
+    """Return the objects of a text that holds one after the other, over several lines each; empty if it does not."""
+    found: list[str] = []
+    rest = text.strip()
+    while rest.startswith("{"):
+        try:
+            end = json.JSONDecoder().raw_decode(rest)[1]
+        except (ValueError, RecursionError):
+            return []
+        found.append(rest[:end])
+        rest = rest[end:].lstrip().removeprefix(",").lstrip()
+    return [] if rest else found
 
 
 def numbered_lines(lines: Iterable[str]) -> Iterator[tuple[str, str]]:

@@ -11,7 +11,15 @@ from typing import Any
 from pydantic import ValidationError
 
 from cases.case import Case
-from cases.files import Problem, Severity, WithProblems, numbered_lines, validation_problems
+from cases.files import (
+    Problem,
+    Severity,
+    WithProblems,
+    are_records,
+    numbered_lines,
+    objects_in,
+    validation_problems,
+)
 from cases.pictures import picture_fault
 from cases.text.sentences import entries_of
 from cases.validation import unpiped, unreadable
@@ -51,7 +59,7 @@ class Source:
         Args:
             is_record: tells a record by its fields. With it, a file's only object that is none is opened where it
                 holds records, by their ids (``{"12": {...}}``) or in a list or object of one of its fields
-                (``{"data": [...]}``).
+                (``{"data": [...]}``), and so is an entry of its list that holds a list of them.
         """
         number = 0
         documents = self._documents()
@@ -109,7 +117,7 @@ class Source:
     def _documents(self) -> list[tuple[str, str]]:
         text = self.read(self.path) or ""
         lines = [(place, line.strip()) for place, line in numbered_lines(text.split("\n"))]
-        if 2 * sum(map(_could_be_a_record, (line for _, line in lines))) >= len(lines):
+        if are_records(line for _, line in lines):
             return lines
         return [("", text)] if lines else []
 
@@ -124,7 +132,7 @@ class Source:
         try:
             value: object = json.loads(text, object_pairs_hook=unique)
         except json.JSONDecodeError as error:
-            if not name and (objects := _objects_in(text)):
+            if not name and (objects := objects_in(text)):
                 for number, each in enumerate(objects, 1):
                     place = f"object {number}"
                     yield from ((place, key, value) for _, key, value in self._parsed(place, each, None))
@@ -143,7 +151,7 @@ class Source:
             else:
                 self.warn(f"the key {key!r} occurs twice in one object; the last one is used", name)
         if isinstance(held, list):
-            yield from ((f"entry {number}", "", entry) for number, entry in enumerate(held, 1))
+            yield from ((f"entry {place}", "", entry) for place, entry in _entries(held, is_record))
         elif isinstance(held, Mapping) and is_record and _holds(held, is_record) and not is_record(held):
             for key, entry in held.items():
                 if isinstance(entry, Mapping):
@@ -240,32 +248,22 @@ def describe(value: object) -> str:
     return f"{'text' if isinstance(value, str) else 'a value'} {shown if len(shown) <= 40 else shown[:37] + '...'}"
 
 
-def _objects_in(text: str) -> list[str]:
-    """Return the objects of a text that holds one after the other, over several lines each; empty if it does not."""
-    found: list[str] = []
-    rest = text.strip()
-    while rest.startswith("{"):
-        try:
-            end = json.JSONDecoder().raw_decode(rest)[1]
-        except (ValueError, RecursionError):
-            return []
-        found.append(rest[:end])
-        rest = rest[end:].lstrip().removeprefix(",").lstrip()
-    return [] if rest else found
-
-
-def _could_be_a_record(line: str) -> bool:
-    # Lines of one object spread over many are a lone bracket or end in a continuation; a JSON line that was cut off
-    # should still count as a record.
-    return line.startswith("{") and len(line) > 1 and not line.endswith((",", "]", "{", "["))
-
-
 def _holder(value: object, is_record: IsRecord) -> object:
     """Return what holds the records of a document: the only field of an object that does, or else the value itself."""
     if not isinstance(value, Mapping) or is_record(value) or _holds(value, is_record):
         return value
     holders = [part for part in value.values() if _holds(part, is_record)]
     return holders[0] if len(holders) == 1 else value
+
+
+def _entries(values: list[object], is_record: IsRecord | None) -> Iterator[tuple[str, object]]:
+    """Yield the entries of a list with their numbers ("2"), and those of a list of records within it ("1.2")."""
+    for number, entry in enumerate(values, 1):
+        inner = _holder(entry, is_record) if is_record else entry
+        if is_record and isinstance(inner, list) and _holds(inner, is_record):
+            yield from ((f"{number}.{place}", each) for place, each in enumerate(inner, 1))
+        else:
+            yield f"{number}", entry
 
 
 def _holds(value: object, is_record: IsRecord) -> bool:

@@ -1,6 +1,7 @@
 """AgentClinic records become cases: what the patient knows, what examinations show, and the diagnosis alone as key."""
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -358,6 +359,24 @@ def test_objects_that_stand_one_after_the_other_are_a_record_each_and_named_so(t
     result = import_cases("agentclinic", path)
     assert [case.id for case in result.cases] == ["forked-001", "forked-002"]
     assert [problem.record for problem in result.errors] == ["object 3"]
+
+
+@pytest.mark.parametrize("wrapped", [lambda one: [[one, one], [one]], lambda one: [{"cases": [one, one]}, one]])
+def test_cases_in_lists_within_a_list_are_read_and_named_by_both_numbers(
+    wrapped: Callable[[object], object], tmp_path: Path
+) -> None:
+    source = tmp_path / "osce.json"
+    source.write_text(json.dumps(wrapped({"OSCE_Examination": OSCE})))
+    found = import_cases("agentclinic", source)
+    assert (len(found.cases), found.errors) == (3, [])
+    source.write_text(json.dumps(wrapped({"OSCE_Examination": {**OSCE, "Patient_Actor": 1}})))
+    assert "entry 1.2" in {problem.record for problem in import_cases("agentclinic", source).errors}
+
+
+def test_an_entry_that_is_no_case_is_an_error_even_if_it_is_an_empty_list(tmp_path: Path) -> None:
+    source = tmp_path / "osce.json"
+    source.write_text(json.dumps([{"OSCE_Examination": OSCE}, []]))
+    assert [problem.record for problem in import_cases("agentclinic", source).errors] == ["entry 2"]
 
 
 def test_of_a_broken_row_of_objects_nothing_is_read(tmp_path: Path) -> None:

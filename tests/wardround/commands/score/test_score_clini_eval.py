@@ -154,6 +154,24 @@ def test_every_bad_line_is_named_and_nothing_is_scored(file: Path) -> None:
         assert part in result.stderr
 
 
+def test_dialogues_spread_over_several_lines_are_read(file: Path, tmp_path: Path) -> None:
+    talks = [json.loads(line) for line in file.read_text("utf-8").splitlines()]
+    for number, text in enumerate(
+        [json.dumps(talks[0], indent=2), "\n".join(json.dumps(talk, indent=2) for talk in talks)]
+    ):
+        file.write_text(text)
+        found = written(run(file, "--json", tmp_path / "scores.json"), tmp_path / "scores.json")
+        assert found["n"] == (1, 4)[number]
+
+
+def test_broken_json_over_several_lines_is_one_error_that_names_the_place(file: Path) -> None:
+    talk = json.loads(file.read_text("utf-8").splitlines()[0])
+    file.write_text(json.dumps(talk, indent=2)[:-2])
+    result = run(file)
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert result.stderr.count(str(file)) == 1 and "JSON" in result.stderr, result.stderr
+
+
 def test_a_misspelt_judge_is_refused_before_a_call(file: Path) -> None:
     result = run(file, "--judge", "gpt")
     assert result.exit_code == 2 and "--judge" in result.stderr
