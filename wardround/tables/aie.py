@@ -11,6 +11,7 @@ from cases.vocabulary import Language
 from scoring.aie.metrics import METRICS, action_shares, data_set_language, score_aie
 from scoring.aie.pairwise import ASPECTS, View
 from scoring.aie.simulator import LENGTH, confusion, replies, rounds_of, score_simulator
+from scoring.aie.suite import suite
 from scoring.aie.tournament import Rater, Verdict, correlations, success, with_people
 from scoring.aie.transcripts import ACTIONS, AieTranscript, SimulatorTest
 from scoring.metrics.comparison import holm, paired_difference
@@ -48,20 +49,21 @@ def build_paper(runs: Sequence[RecordedRun]) -> list[Table]:
     scores = {name: score_aie(records) for name, records in doctors.items()}
     if not any(one.diagnosis for records in doctors.values() for one in records):
         scores = {name: {**samples, "DIAGNOSIS": []} for name, samples in scores.items()}
-    bounds = {
-        run.name: _failed_as_wrong(run, scores[run.name]) for run in runs if run.name in scores and run.failed_as_wrong
-    }
-    return [paper_table(scores, language_of_all(doctors), bounds=bounds)]
+    bounds = {run.name: failed_as_wrong(run, scores[run.name]) for run in runs if run.name in scores}
+    return [paper_table(scores, language_of_all(doctors), bounds={name: one for name, one in bounds.items() if one})]
 
 
-def _failed_as_wrong(run: RecordedRun, samples: Samples) -> Samples:
-    """Add each failed case as wrong; to a pooled metric, with as many wrong actions as a scored case has on average."""
+def failed_as_wrong(run: RecordedRun, samples: Samples) -> dict[str, list[Sample]]:
+    """Return a run's values with each failed case as wrong; empty if none failed.
+
+    To a pooled metric, a failed case adds as many wrong actions as a scored case has on average.
+    """
     failed = [one for one in scored_or_wrong(run) if not one.scored]
-    names = [of_epoch(one.case_id, one.epoch) for one in failed]
+    names, dialogues = [of_epoch(one.case_id, one.epoch) for one in failed], len(samples["AVG_TURN"])
     return {
-        name: [*values, *(Sample(case, 0.0) for case in names for _ in range(ceil(len(values) / len(run.scored))))]
+        name: [*values, *(Sample(case, 0.0) for case in names for _ in range(ceil(len(values) / dialogues)))]
         for name, values in samples.items()
-        if name not in run.suite.neither
+        if names and name not in suite.neither
     }
 
 

@@ -1,12 +1,15 @@
 """Tables of a paper show failed cases both ways: left out, and counted as wrong."""
 
 import asyncio
+import re
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
 from tests.support.recorded_runs import write_run
 from tests.support.runs import IDS
+from wardround.commands.score import score_app
 from wardround.config.experiment import Experiment
 from wardround.run.runner import run_experiment
 from wardround.store.recorded_run import RecordedRun, find_runs
@@ -53,3 +56,24 @@ def test_med_pmcs_table_has_a_row_with_failed_cases_as_wrong(tmp_path: Path) -> 
     bound = rows["failing, failed as wrong"]
     assert 0 < bound["Inquiry_mean"] == pytest.approx(rows["failing"]["Inquiry_mean"] / 2)
     assert any(note.startswith("Failed as wrong: ") for note in made.tables[0].notes)
+
+
+@pytest.mark.slow
+def test_scores_of_runs_show_failed_cases_both_ways_too(tmp_path: Path) -> None:
+    whole, failing = (run.path for run in _one_whole_and_one_with_failures(tmp_path, "aie", "saps"))
+
+    def said(*arguments: object) -> str:
+        told = CliRunner().invoke(score_app, [*map(str, arguments)], env={"COLUMNS": "400"})
+        assert told.exit_code == 0, told.output
+        return told.stdout
+
+    alone = said("aie", failing)
+    bounds = dict(re.findall(r"│ (\w+) +│ +([\d.]+)", alone.partition("Failed as wrong (a lower bound)")[2]))
+    means = dict(re.findall(r"│ (\w+) +│ +([\d.]+)", alone.partition("Failed as wrong")[0]))
+    for metric in ("COVERAGE", "INQUIRY_ACC", "DISTINCT"):
+        assert 0 < float(bounds[metric]) == pytest.approx(float(means[metric]) / 2, abs=0.001), metric
+    assert "AVG_TURN" in means and "AVG_LEN" in means
+    assert "Failed as wrong" not in said("aie", whole)
+    assert "failing, failed as wrong" in said("aie", whole, failing)
+    for suite in (["aie"], ["clini-eval"], ["medpmc", "--recall", "rougeL"]):
+        assert "failing: 2 of 4 cases failed, and are not scored." in said(suite[0], failing, *suite[1:]), suite

@@ -33,6 +33,7 @@ from wardround.commands.score.output import (
     ExtraTable,
     ModeOption,
     Scores,
+    as_wrong_table,
     asked_of_rules,
     of_each,
     writable,
@@ -53,13 +54,22 @@ from wardround.commands.score.transcripts import (
     correlated,
     counts,
     each_doctor,
+    failed_notes,
     interval_cell,
     read_played,
     without,
 )
 from wardround.config.experiment_file import parse_models
 from wardround.store.recorded_run import RecordedRun
-from wardround.tables.aie import actions_table, formats_table, language_of_all, paper_table, rounds_row, rounds_table
+from wardround.tables.aie import (
+    actions_table,
+    failed_as_wrong,
+    formats_table,
+    language_of_all,
+    paper_table,
+    rounds_row,
+    rounds_table,
+)
 from wardround.tables.scores import offline_notes
 from wardround.tables.table import P_VALUE, Table, as_text
 
@@ -213,7 +223,13 @@ def aie(
         tables.append(coverage_and_diagnosis(samples_by_doctor))
     if mode == "sound":
         tables.append(_distinct_by_length_table(dialogues))
-    drawn = [paper_table(samples_by_doctor, language or language_of_all(by_doctor), mode)]
+    run_of = {run.path: run for run in runs}
+    bounds = {
+        doctor: bound
+        for doctor, path in zip(doctors, transcripts, strict=True)
+        if path in run_of and (bound := failed_as_wrong(run_of[path], samples_by_doctor[doctor]))
+    }
+    drawn = [paper_table(samples_by_doctor, language or language_of_all(by_doctor), mode, bounds)]
     if (actions := actions_table(by_doctor)).rows:  # not if only records were asked and no dialogue was played
         drawn.append(actions)
     if each_round and diagnose:
@@ -226,8 +242,9 @@ def aie(
     if mcq:
         found = _with_mcq(found, own, mcq)
     write_drawn(found.drawn, out, by_rules)
-    if len(doctors) == 1:
-        found = replace(found, drawn=found.drawn[1:])
+    if len(doctors) == 1:  # what the table would show is in the list, and in one of failed cases as wrong
+        wrong = [each for bound in bounds.values() for each in as_wrong_table(estimate_all(bound))]
+        found = replace(found, drawn=found.drawn[1:], tables=[*wrong, *found.tables])
     return _with_silent_notes(found, own) if "DIAGNOSIS" in samples else found
 
 
@@ -246,11 +263,7 @@ def _not_scored(runs: Sequence[RecordedRun]) -> list[str]:
             f"{untracked[0]}: these metrics need tracked actions, but its patient tracks none; run it again with "
             "patient = 'saps'"
         )
-    return [
-        f"{run.name}: {run.failed} of {len(run.results)} cases failed, and are not scored."
-        for run in runs
-        if run.failed
-    ]
+    return failed_notes(runs)
 
 
 def _with_mcq(found: Scores, own: Scored[AieTranscript], spec: str) -> Scores:

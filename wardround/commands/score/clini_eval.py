@@ -29,7 +29,7 @@ from scoring.panel import ask_each
 from wardround.commands.exit_codes import refuse
 from wardround.commands.printing import counted
 from wardround.commands.score.output import ExtraTable, ModeOption, Scores, refuse_records
-from wardround.commands.score.transcripts import asking, cell
+from wardround.commands.score.transcripts import asking, cell, failed_notes
 from wardround.config.experiment import GIVES
 from wardround.config.experiment_file import parse_models
 from wardround.store.provenance import write_json_lines
@@ -108,7 +108,8 @@ def clini_eval(
         )
     metrics = estimates_of(dialogues, scores)
     tables = [*_assessed_table(scores), *([_means_by(list(dict.fromkeys(by)), dialogues, scores, over)] if by else [])]
-    notes = [f"Left out: {counted(len(failures), 'dialogue')} that could not be judged."] if failures else []
+    notes = failed_notes(find_runs([source for source in sources if source.is_dir()]))
+    notes += [f"Left out: {counted(len(failures), 'dialogue')} that could not be judged."] * bool(failures)
     if lacking := {key for score in scores if score is not None for key in score.unscored}:
         notes.append(
             f"{len(lacking)} of 34 leaves were not assessed in some or all dialogues. They are missing, not 0, and so "

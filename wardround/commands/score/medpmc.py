@@ -35,6 +35,7 @@ from wardround.commands.score.transcripts import (
     correlated,
     counts,
     each_doctor,
+    failed_notes,
     read_played,
 )
 from wardround.store.manifest import is_run
@@ -90,7 +91,7 @@ def medpmc(
     options = transcripts[1:] or against or human or judge or (recall, entities, mma) != ("rouge1", "rules", "all")
     if is_run(transcripts[0]) and mode == "sound" and not options:
         return replace(scores_of_run(transcripts[0], "medpmc", mode), how={"recall": recall, "entities": entities})
-    names, transcripts, _ = each_doctor(transcripts)
+    names, transcripts, runs = each_doctor(transcripts)
 
     def scored(paths: Sequence[Path]) -> Scored[MedPmcTranscript]:
         files = read_played(paths, "medpmc")
@@ -105,7 +106,7 @@ def medpmc(
     own = scored(transcripts)
     cases, samples = own.dialogues, own.samples
     tables: list[ExtraTable] = []
-    notes: list[str] = []
+    notes = failed_notes(runs)
     if against:
         tables.append(own.minus(scored(against), notes))
     if mode == "sound":

@@ -231,6 +231,12 @@ def writable(folder: Path | None, option: str = "--out") -> None:
             refuse(f"{option} {folder}: cannot be created ({reason(error)})")
 
 
+def as_wrong_table(bounds: Mapping[str, Estimate]) -> list[ExtraTable]:
+    """Tabulate the means with failed cases counted as wrong; empty if none failed."""
+    rows = [(name, *_cells(found)[::4]) for name, found in bounds.items()]
+    return [ExtraTable("Failed as wrong (a lower bound)", ("metric", "mean", "n"), rows)] if rows else []
+
+
 def unanswered(reasons: Sequence[str]) -> list[str]:
     """Note how many questions got no answer, with the first reason; empty if none."""
     return [f"Left out: {counted(len(reasons), 'question')} without an answer ({reasons[0]})."] if reasons else []

@@ -16,7 +16,7 @@ from scoring.metrics.statistics import Estimate
 from scoring.suite import Suite
 from wardround.analysis.rescoring import rescore
 from wardround.analysis.summary import roles_by_rule, said_by_rules
-from wardround.commands.score.output import ExtraTable, ModeOption, Scores
+from wardround.commands.score.output import ExtraTable, ModeOption, Scores, as_wrong_table
 from wardround.commands.score.transcripts import cell
 from wardround.config.experiment import judging_roles
 from wardround.config.experiment_file import parse_models
@@ -71,9 +71,7 @@ def scores_of_run(run: Path, suite: str, mode: Definition, models: Mapping[str, 
     if mode == "sound" and "examination" in metrics and (found := _claim_precision(run, results)) is not None:
         claims = cell(metrics["examination"].mean), cell(found.mean), str(found.n)
         tables.append(ExtraTable("Claims of reports (precision is our addition, by rules)", _CLAIMS, [claims]))
-    if wrong := summary["failed_as_wrong"]:
-        bounds = [(name, cell(each["mean"]), str(each["n"])) for name, each in wrong.items()]
-        tables.append(ExtraTable("Failed as wrong (a lower bound)", ("metric", "mean", "n"), bounds))
+    tables += as_wrong_table({name: Estimate.model_validate(each) for name, each in summary["failed_as_wrong"].items()})
     notes = [
         f"{name}: {count} not scored ({reason})"
         for name, reasons in summary["unscored"].items()

@@ -179,6 +179,15 @@ def each_doctor(paths: Sequence[Path]) -> tuple[list[str], list[Path], list[Reco
     )
 
 
+def failed_notes(runs: Iterable[RecordedRun]) -> list[str]:
+    """Return how many cases of each run failed, and so are in no score."""
+    return [
+        f"{run.name}: {run.failed} of {len(run.results)} cases failed, and are not scored."
+        for run in runs
+        if run.failed
+    ]
+
+
 def counts(dialogues: Collection[Played]) -> tuple[int, list[str]]:
     """Return the number of cases, and the number of dialogues in words if it differs."""
     cases = len({one.case.partition(EPOCH)[0] for one in dialogues})
