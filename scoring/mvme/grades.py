@@ -20,8 +20,9 @@ _TITLES: Mapping[Part, str] = {
     "basis": "诊断依据|diagnos(?:is|tic) (?:basis|rationale)",
     "treatment": "治疗方案|treatment plan",
 }
-_OPTION = re.compile(r"\W*(?:(?:选项|选择|答案|option|choice)\W*)?([A-D])(?![A-Za-z])", re.IGNORECASE)
-_ANOTHER = re.compile(r"\W{0,3}(?:或者?|or|and|和|至|to)?\W{0,3}([A-D])(?![A-Za-z])", re.IGNORECASE)
+_LETTER = r"([A-D])(?![A-Za-z])(?!(?<=A)[ ]+(?-i:[a-z]))"  # "A good plan" begins with an article
+_OPTION = re.compile(rf"\W*(?:(?:选项|选择|答案|option|choice)\W*)?{_LETTER}", re.IGNORECASE)
+_ANOTHER = re.compile(rf"\W{{0,3}}(?:或者?|or|and|和|至|到|to)?\W{{0,3}}{_LETTER}", re.IGNORECASE)
 
 
 def parse_option(text: str | None) -> Option | None:
