@@ -27,6 +27,7 @@ Model = TypeVar("Model", bound=BaseModel)
 
 Severity = Literal["error", "warning"]
 _LACKING = ("Field required", "Fields required")
+_EXPECTED = "expected JSON lines, a JSON list, or objects one after the other"
 _NAMED = 3  # records listed individually for an error that many share
 
 
@@ -260,7 +261,8 @@ def parsed_lines(path: Path, model: type[Model]) -> Iterator[tuple[str, Model | 
         try:
             yield place, model.model_validate_json(line)
         except ValidationError as error:
-            yield place, validation_problems(path, place, error)
+            found = validation_problems(path, place or "whole file", error)
+            yield place, found if place else [replace(one, message=f"{one.message}; {_EXPECTED}") for one in found]
 
 
 def _is_lines(path: Path) -> bool:

@@ -56,13 +56,28 @@ def placed_faults(error: ValidationError, whole: str = "", most: int = 8) -> lis
     return [(".".join(map(str, each["loc"])) or whole, each["msg"]) for each in faults(error)[:most]]
 
 
+_KINDS = {  # kinds of files that are not UTF-8 text, by their first bytes
+    b"\x1f\x8b": "compressed by gzip: unpack it first",
+    b"PK\x03\x04": "a zip archive: unpack it first",
+    b"\xff\xfe": "UTF-16: save it as UTF-8",
+    b"\xfe\xff": "UTF-16: save it as UTF-8",
+}
+
+
+def kind_of_bytes(content: bytes) -> str | None:
+    """Name a kind of file that is not UTF-8 text, with the remedy; None if it is another."""
+    return next((kind for begins, kind in _KINDS.items() if content.startswith(begins)), None)
+
+
 def unreadable(error: Exception, expected: str = "") -> str:
     """Say why a file could not be read: ``file not found``, or ``cannot be read (permission denied); expected ...``."""
     if isinstance(error, FileNotFoundError):
         return "file not found"
     reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
     if isinstance(error, UnicodeDecodeError):
-        reason = f"not UTF-8 at byte {error.start}: {error.reason}; save it as UTF-8"
+        reason = (
+            f"not UTF-8 at byte {error.start}: {kind_of_bytes(error.object) or f'{error.reason}; save it as UTF-8'}"
+        )
     return f"cannot be read ({reason[:1].lower()}{reason[1:]})" + (f"; expected {expected}" if expected else "")
 
 

@@ -22,14 +22,8 @@ from cases.files import (
 )
 from cases.pictures import picture_fault
 from cases.text.sentences import entries_of
-from cases.validation import unpiped, unreadable
+from cases.validation import kind_of_bytes, unpiped, unreadable
 
-_KINDS = {  # kinds of files that are not UTF-8 text, by their first bytes
-    b"\x1f\x8b": "compressed by gzip: unpack it first",
-    b"PK\x03\x04": "a zip archive: unpack it first",
-    b"\xff\xfe": "UTF-16: save it as UTF-8",
-    b"\xfe\xff": "UTF-16: save it as UTF-8",
-}
 _ANOTHER = "GB18030 or Windows-1252, perhaps: save it as UTF-8"
 IsRecord = Callable[[Mapping[str, Any]], bool]
 _DEEPEST = 40  # levels of nesting; no clinical record has more, and Python's recursion is limited
@@ -95,7 +89,7 @@ class Source:
         except OSError as error:
             self.error(unreadable(error), file=path)
         except UnicodeDecodeError as error:
-            kind = next((kind for begins, kind in _KINDS.items() if error.object.startswith(begins)), _ANOTHER)
+            kind = kind_of_bytes(error.object) or _ANOTHER
             self.error(f"is not UTF-8 at byte {error.start} ({kind}); expected UTF-8 text", file=path)
         except ValueError as error:  # an invalid path
             self.error(f"cannot be read ({error})", file=path)

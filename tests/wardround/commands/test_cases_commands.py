@@ -287,7 +287,13 @@ def test_a_file_is_split_in_place_once_and_says_how(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "record", ['{"OSCE_Examination": {}}', '{\n  "title": {"主诉": "头痛"}\n}', '[{"raw_data": {}}]']
+    "record",
+    [
+        '{"OSCE_Examination": {}}',
+        '{\n  "title": {"主诉": "头痛"}\n}',
+        '[{"raw_data": {}}]',
+        "Doctor: Hello.\nPatient: Hi.\n",
+    ],
 )
 def test_a_file_of_another_format_is_to_be_imported_first(record: str, tmp_path: Path) -> None:
     (tmp_path / "foreign.json").write_text(record, "utf-8")

@@ -169,7 +169,7 @@ def test_broken_json_over_several_lines_is_one_error_that_names_the_place(file: 
     file.write_text(json.dumps(talk, indent=2)[:-2])
     result = run(file)
     assert (result.exit_code, result.stdout) == (2, "")
-    assert result.stderr.count(str(file)) == 1 and "JSON" in result.stderr, result.stderr
+    assert result.stderr.count(str(file)) == 1 and "expected JSON lines, a JSON list" in result.stderr, result.stderr
 
 
 def test_a_misspelt_judge_is_refused_before_a_call(file: Path) -> None:
