@@ -65,6 +65,11 @@ class AieTranscript(ForeignModel):
     diagnosis: str | None = None
 
     @property
+    def played(self) -> bool:
+        """Whether the doctor said or chose anything after the opening."""
+        return len(self.history) > 1 or self.diagnosis is not None
+
+    @property
     def right(self) -> str:
         """The right answer as text: the option's, or the answer itself if there are no options."""
         return self.options.get(self.answer_idx) or self.answer or self.answer_idx

@@ -57,6 +57,11 @@ class MedPmcTranscript(ForeignModel):
     withheld: bool = Field(False, description="Ours only: no picture could be shown, so no analysis is scored.")
 
     @property
+    def played(self) -> bool:
+        """Whether there is anything of the doctor's."""
+        return bool(self.history or self.report)
+
+    @property
     def case(self) -> str:
         """The number in the authors' file."""
         return number_of(self.id, "Med-PMC")

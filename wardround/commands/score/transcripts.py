@@ -28,6 +28,7 @@ from wardround.store.recorded_run import RecordedRun, find_runs
 from wardround.tables.table import P_VALUE, as_text
 
 _WARNINGS_SHOWN = 20
+_UNPLAYED_SHOWN = 5
 _SAME_PATIENT = 0.7  # share of the words of the shorter record
 Model = TypeVar("Model")
 
@@ -153,12 +154,22 @@ def read_files(read: Callable[[Path], Reading[Any]], paths: Sequence[Path]) -> l
 
 
 def read_played(paths: Sequence[Path], format: Format, *, played: bool = True) -> list[list[Any]]:
-    """Read the dialogues of each file or run; exits if they must be played and none is."""
+    """Read the dialogues of each file or run; exits if they must be played and none is.
+
+    Cases that were not played, as an interrupted run leaves them among the others, count as wrong, with a warning.
+    """
     files = read_files(lambda path: read_transcripts(path, format), paths)
-    for path, cases in zip(paths, files, strict=True):
-        if played and cases and not any(case.history or getattr(case, "report", "") for case in cases):
+    for path, cases in zip(paths, files, strict=True) if played else ():
+        if cases and not any(case.history or getattr(case, "report", "") for case in cases):
             refuse(
                 f"{path}: no dialogue to score, as no case has a history; to import cases, use `wardround cases import`"
+            )
+        if unplayed := [case.id for case in cases if not case.played]:
+            named = ", ".join([*unplayed[:_UNPLAYED_SHOWN], *["..."] * (len(unplayed) > _UNPLAYED_SHOWN)])
+            echo(
+                f"warning: {path}: {len(unplayed)} of {len(cases)} cases hold no words of the doctor after the opening "
+                f"({named}), and count as wrong; remove them from the file if nobody played them",
+                err=True,
             )
     return files
 

@@ -351,6 +351,17 @@ def test_a_doctor_is_not_held_against_itself_nor_is_a_case_scored_that_nobody_pl
     assert run("aie", cases, "--mcq", "offline").exit_code == 0
 
 
+def test_cases_that_nobody_played_among_others_are_named(tmp_path: Path) -> None:
+    first, *others = ENGLISH
+    opening = {**first, "id": 90, "history": first["history"][:1], "diagnosis": None}
+    file = write(tmp_path / "t.json", [first, *others, opening, {**opening, "id": 91, "history": []}])
+    told = run("aie", file)
+    count = len(ENGLISH) + 2
+    assert told.exit_code == 0 and f"2 of {count} cases hold no words of the doctor" in told.stderr
+    assert "(90, 91), and count as wrong" in told.stderr
+    assert "hold no words" not in run("aie", write(tmp_path / "whole.json", ENGLISH)).stderr
+
+
 @pytest.fixture
 def three(tmp_path: Path) -> list[Path]:
     """Three doctors on four cases, who ask once, twice and three times."""
