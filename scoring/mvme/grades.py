@@ -77,18 +77,22 @@ def released_grades(evaluation: Evaluation, published: bool = False) -> dict[Par
     return {part: parse_option(choice) for part, choice in evaluation.choices.items()}
 
 
-def score_parts(grades: Sequence[Mapping[Part, Option | None]], published: bool = False) -> dict[Part, Estimate]:
+def score_parts(
+    grades: Sequence[Mapping[Part, Option | None]], published: bool = False, cases: Sequence[str] | None = None
+) -> dict[Part, Estimate]:
     """Return the mean score of each part that was graded in any case, in [1, 4]; higher is better.
 
     A missing option is left out, which reduces ``n``; with ``published`` it counts 1 (AI Hospital's code). The paper's
-    ± is half the width of the percentile bootstrap interval, as with ``published``. Source: AI Hospital, section 3.2
-    and table 2.
+    ± is half the width of the percentile bootstrap interval, as with ``published``. ``cases``: the case of each, if
+    some have several (epochs). Source: AI Hospital, section 3.2 and table 2.
     """
     graded = {part for options in grades for part in options}
-    columns = {part: [options.get(part) for options in grades] for part in PARTS if part in graded}
+    clusters = range(len(grades)) if cases is None else cases
     missing = SCORES[LOWEST] if published else None
-    scored = {part: [SCORES[option] if option else missing for option in options] for part, options in columns.items()}
-    return {
-        part: estimate((float(score) for score in scores if score is not None), ends=ENDS, published=published)
-        for part, scores in scored.items()
-    }
+    found: dict[Part, Estimate] = {}
+    for part in (part for part in PARTS if part in graded):
+        options = [options.get(part) for options in grades]
+        scores = [SCORES[option] if option else missing for option in options]
+        known = [(float(score), case) for score, case in zip(scores, clusters, strict=True) if score is not None]
+        found[part] = estimate(*zip(*known, strict=True), ends=ENDS, published=published) if known else Estimate(n=0)
+    return found

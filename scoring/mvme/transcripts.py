@@ -213,7 +213,8 @@ def kind_of(path: str | Path) -> Kind | None:
         "final_turn": Collaboration,
         "diagnosis": OneStep,
     }
-    return next((kind for key, kind in kinds.items() if key in first), None)
+    # Doctors of AIE, AgentClinic and others give a diagnosis too, but of no patient_id.
+    return next((kind for key, kind in kinds.items() if key in first and "patient_id" in first), None)
 
 
 def _report(record: ForeignModel) -> Report:

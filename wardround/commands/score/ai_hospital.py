@@ -55,7 +55,7 @@ from wardround.commands.score.output import (
     refuse_records,
     unanswered,
 )
-from wardround.commands.score.transcripts import JudgeOption, asking, read_files
+from wardround.commands.score.transcripts import JudgeOption, asking, failed_notes, read_files
 from wardround.store.recorded_run import RecordedRun, find_run
 from wardround.store.run_directory import Result
 from wardround.tables.ai_hospital import NO_DISCUSSION, discussions_of, is_english, language_name
@@ -175,7 +175,8 @@ def mvme(
         refuse(f"--judge {judge}: nobody would be asked; add --grade to grade the reports anew, or --error-types")
     settings = asking({"default": judge})
     failures: list[tuple[ReportCase, str]] = []
-    notes = asked_of_rules(("--judge", judge)) if grade or error_types else []
+    notes = failed_notes([find_run(source)] if source.is_dir() else [])
+    notes += asked_of_rules(("--judge", judge)) if grade or error_types else []
 
     async def ask_director(case: ReportCase) -> MvmeGrades:
         return await judges.grade(*case.both, settings, case.language, case.case_id)
@@ -189,7 +190,11 @@ def mvme(
             (case, {part: option for part, option in answer.options.items() if part not in case.copied})
             for case, answer in answers
         ]
-        metrics = _means_by_part({"": [options for _, options in graded]}, mode)
+        metrics = _means_by_part({"": [options for _, options in graded]}, mode, [case.case_id for case, _ in graded])
+        if silent := [case.case_id for case, _ in graded if not any(case.report.values())]:
+            notes.append(
+                f"{len(silent)} of {len(graded)} reports have no part, and are graded D: {', '.join(silent[:5])}."
+            )
     elif source.is_dir():
         run = find_run(source)
         graded, metrics = _recorded_grades(run, mode)
@@ -247,9 +252,13 @@ def _recorded_grades(run: RecordedRun, mode: Definition) -> tuple[list[tuple[Rep
     }
 
 
-def _means_by_part(by_doctor: Mapping[str, list[Grades]], mode: Definition) -> dict[str, Estimate]:
+def _means_by_part(
+    by_doctor: Mapping[str, list[Grades]], mode: Definition, cases: Sequence[str] | None = None
+) -> dict[str, Estimate]:
     """Return the means by part, prefixed with the doctor's name if there are several."""
-    scores_by_doctor = {doctor: score_parts(grades, published=mode == "paper") for doctor, grades in by_doctor.items()}
+    scores_by_doctor = {
+        doctor: score_parts(grades, published=mode == "paper", cases=cases) for doctor, grades in by_doctor.items()
+    }
     return {
         f"{doctor}: {part}" if len(scores_by_doctor) > 1 else part: found
         for doctor, parts in scores_by_doctor.items()
@@ -303,10 +312,10 @@ def icd10(
     mode_rule: Rule = "code" if sound else "published"
     rules = {rule: agreement(diseases, term_list, rule) for rule in RULES}
     answered: dict[str, Estimate] = {}
-    notes = []
+    notes = failed_notes([find_run(source)] if source.is_dir() else [])
     if len(with_diagnosis) < len(cases):
         what = "and count as naming no disease" if sound else f"(in files: {_AS_PUBLISHED}) and are left out"
-        notes = [f"{len(cases) - len(with_diagnosis)} of {len(cases)} reports have no diagnosis {what}."]
+        notes.append(f"{len(cases) - len(with_diagnosis)} of {len(cases)} reports have no diagnosis {what}.")
         with_diagnosis_ids = {case.case_id for case in with_diagnosis}
         answered_cases = [case for case in diseases if case.predicted or case.case_id in with_diagnosis_ids]
         answered = agreement(answered_cases, term_list, mode_rule).columns if sound else {}

@@ -106,6 +106,11 @@ def test_reports_without_grades_are_graded_only_when_asked(write: Any) -> None:
     assert unknown.exit_code == 2 and "patient 1" in unknown.stderr
 
 
+def test_doctors_of_another_system_are_not_taken_for_reports_to_be_graded(write: Any) -> None:
+    told = run("mvme", write({"id": 1, "raw_data": {"question": "Cough"}, "history": [], "diagnosis": "A"}))
+    assert told.exit_code == 2 and "patient_id, reference_diagnosis" in told.stderr and "--grade" not in told.stderr
+
+
 def test_a_judge_that_is_no_model_is_bad_input(write: Any) -> None:
     result = run("mvme", write(evaluation(1)), "--grade", "--judge", "nobody:x")
     assert result.exit_code == 2 and "nobody" in result.stderr

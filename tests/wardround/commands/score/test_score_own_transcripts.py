@@ -1,6 +1,7 @@
 """Runs of ours wherever transcripts are read: paper mode, judges, recall, pairs, the chosen option, and as files."""
 
 import csv
+import json
 import shutil
 from pathlib import Path
 from typing import Any
@@ -104,6 +105,25 @@ def test_a_folder_beside_runs_is_refused_by_what_to_give_instead(run: Path) -> N
     (run.parent / "tables").mkdir()
     told = wardround("score", "medpmc", run, run.parent / "tables", "--mode", "paper")
     assert told.exit_code == 2 and f"for all runs in {run.parent}, name that folder" in told.stderr, told.output
+
+
+def test_graded_anew_the_epochs_of_a_case_are_one_case_and_what_failed_or_is_empty_is_told(tmp_path: Path) -> None:
+    said = ConsultationAnswers(dialogue=list(SAID), report=REPORT)
+    results = [
+        graded(case, scores={}).model_copy(update={"epoch": epoch, "answers": answers})
+        for case, answers in (("surgery-01", said), ("dentistry-04", ConsultationAnswers(dialogue=list(SAID))))
+        for epoch in range(3)
+    ]
+    failed = graded("surgery-02", scores={}).model_copy(update={"termination": "model_error"})
+    data = {"case_ids": ["surgery-01", "dentistry-04", "surgery-02"]}
+    run = write_run(tmp_path / "run", [*results, failed], graph="consultation", suite="mvme", data=data)
+    out = tmp_path / "scores.json"
+    told = wardround("score", "mvme", run, "--grade", "--json", out)
+    assert told.exit_code == 0, told.output
+    one = json.loads(out.read_text("utf-8"))["metrics"]["diagnosis"]
+    assert one["n"] == 6 and one["se"] == pytest.approx(abs(one["mean"] - 1)), "as of two cases, not of six"
+    assert "run: 1 of 7 cases failed, and are not scored." in told.stdout
+    assert "3 of 6 reports have no part, and are graded D: dentistry-04" in " ".join(told.stdout.split())
 
 
 @pytest.mark.slow
