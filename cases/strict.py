@@ -6,7 +6,7 @@ Unknown fields are errors, so that typos are found.
 from collections.abc import Callable, Hashable
 from typing import Annotated, Any
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints, ValidationInfo
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints, ValidationInfo
 
 NonEmpty = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
 
@@ -16,6 +16,15 @@ class Strict(BaseModel):
 
     # Deferred, so that a command does not build the hundred types that it does not use.
     model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
+
+
+def _not_boolean(value: Any) -> Any:
+    if isinstance(value, bool):
+        raise ValueError("expected a number, not true or false")
+    return value
+
+
+NotBoolean = BeforeValidator(_not_boolean)  # for numbers: true would be read as 1
 
 
 def each_once(by: Callable[[Any], Hashable] = lambda entry: entry) -> Any:

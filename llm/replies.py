@@ -11,7 +11,17 @@ from cases.text.sentences import pieces
 
 _FENCE = re.compile(r"```(?:json)?[ \t]*\n(.*?)(?:```|\Z)", re.DOTALL | re.IGNORECASE)
 
-_DECODER = json.JSONDecoder(strict=False)
+
+def _unambiguous(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Return an object of these fields; ValueError if one occurs twice with different values."""
+    found: dict[str, Any] = {}
+    for key, value in pairs:
+        if found.setdefault(key, value) != value:
+            raise ValueError(f"{key} occurs twice in one JSON object; give each field once")
+    return found
+
+
+_DECODER = json.JSONDecoder(strict=False, object_pairs_hook=_unambiguous)
 # Where an object may begin; prose contains braces too.
 _OBJECT_START = re.compile(r"\{(?=\s*(?:[\"“”'}/]|\w+\s*:|\Z))")
 # Deviations from JSON outside strings (the first alternative): other quotes, bare names, trailing commas, comments.
@@ -44,9 +54,9 @@ LONGEST_TEXT = 500_000  # characters of an answer with its reasoning; longer tha
 
 
 def text_of(message: AIMessage) -> str:
-    """Return the answer as text: the arguments of a tool call if there is one, else the content or the refusal."""
+    """Return the answer as text: the arguments of tool calls if there are any, else the content or the refusal."""
     if message.tool_calls:
-        return whole_text(json.dumps(message.tool_calls[0]["args"], ensure_ascii=False))
+        return whole_text("\n".join(json.dumps(call["args"], ensure_ascii=False) for call in message.tool_calls))
     if message.invalid_tool_calls:
         return whole_text(message.invalid_tool_calls[0]["args"] or "")
     return whole_text(message.text or str(message.additional_kwargs.get("refusal") or ""))

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field
 
-from cases.strict import Strict
+from cases.strict import NotBoolean, Strict
 from cases.text.statements import mentions
 from cases.text.words import HAN
 from cases.vocabulary import normalise, spelled, word_list
@@ -17,7 +17,7 @@ def _number(given: Any) -> Any:
     return int(given) if isinstance(given, str) and given.strip().isdecimal() else given
 
 
-Level = Annotated[Literal[1, 2, 3, 4, 5], BeforeValidator(_number)]
+Level = Annotated[Literal[1, 2, 3, 4, 5], BeforeValidator(_number), NotBoolean]
 
 SPELLINGS_FROM = 90.0  # RapidFuzz ratio from which two words of one beginning count as spellings of one word
 _BEGINNING = 4

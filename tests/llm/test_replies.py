@@ -2,8 +2,9 @@ import json
 import time
 
 import pytest
+from langchain_core.messages import AIMessage
 
-from llm.replies import answer_in, find_json
+from llm.replies import answer_in, find_json, text_of
 
 
 @pytest.mark.parametrize(
@@ -59,6 +60,8 @@ def test_nobody_hears_a_thought_or_the_marks_of_a_template(said: str, heard: str
         '{"level": 3}, or rather {"level": 4',
         '{"level": [{"level": 3}, {"lev',
         '<think>{"level": 3}</think>',
+        '{"level": 3, "reason": "", "level": 4}',
+        "{'level': 3, 'level': 4}",
         '{"a":' * 100_000,
         "[3]",
     ],
@@ -91,6 +94,15 @@ def test_what_stands_in_a_text_is_no_spelling(said: str) -> None:
         "said": said,
         "level": 3,
     }
+
+
+def test_what_occurs_twice_alike_is_read() -> None:
+    assert find_json('{"level": 3, "level": 3}') == {"level": 3}
+    call = {"name": "grade", "args": {"level": 3}, "id": "1"}
+    twice, differing = [call, {**call, "id": "2"}], [call, {**call, "id": "2", "args": {"level": 4}}]
+    assert find_json(text_of(AIMessage("", tool_calls=twice))) == {"level": 3}
+    with pytest.raises(ValueError, match="more than one"):
+        find_json(text_of(AIMessage("", tool_calls=differing)))
 
 
 def test_a_fence_inside_a_value_is_a_part_of_the_value() -> None:

@@ -68,9 +68,10 @@ def test_unchanged_words_keep_the_meaning_and_show_no_character() -> None:
 
 
 @pytest.mark.parametrize(("answer", "over"), [(ConsultationScores, 5.1), (PatientScores, 2.1), (PersonaScores, 5.1)])
-def test_a_score_over_the_scale_is_refused(answer: Any, over: float) -> None:
-    with pytest.raises(ValidationError):
-        answer(**dict.fromkeys(answer.model_fields, over))
+def test_a_score_over_the_scale_or_a_truth_value_is_refused(answer: Any, over: float) -> None:
+    for score in (over, True):
+        with pytest.raises(ValidationError):
+            answer(**dict.fromkeys(answer.model_fields, score))
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])

@@ -29,8 +29,9 @@ def test_the_five_levels_are_evenly_spaced_from_zero_to_one() -> None:
 def test_a_level_out_of_range_is_an_error_and_never_clipped(level: int) -> None:
     with pytest.raises(ValueError, match="a level is"):
         level_to_score(level)
-    with pytest.raises(ValidationError):
-        DiagnosisGrade.model_validate({"level": level, "reason": ""})
+    for said in (level, True):
+        with pytest.raises(ValidationError):
+            DiagnosisGrade.model_validate({"level": said, "reason": ""})
 
 
 @pytest.mark.parametrize(
