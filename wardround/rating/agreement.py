@@ -93,7 +93,9 @@ def _means(scale: Name, votes: Mapping[str, Votes]) -> Table:
     else:
         note = "Mean over items; for each item, the mean over its raters."
     columns += [Column("mark", "Mean", mean=True), Column("items", "Items"), Column("marks", "Marks")]
-    return Table("ratings", "People's ratings", columns, rows, [note, f"{SPREAD}."])
+    by_rater = Counter(rater for by_item in votes.values() for values in by_item.values() for rater in values)
+    who = f"Marks by rater: {', '.join(f'{rater} {count}' for rater, count in sorted(by_rater.items()))}."
+    return Table("ratings", "People's ratings", columns, rows, [note, who, f"{SPREAD}."])
 
 
 def agreement_table(votes: Mapping[str, Answers], name: str, title: str, distance: str = "interval distance") -> Table:
@@ -197,7 +199,11 @@ def disagreements(votes: Mapping[str, Answers]) -> Table:
 def left_out(runs: Sequence[RecordedRun], file: Path, marks: Sequence[Mark]) -> str:
     """Return a sentence on the ratings in a file that are left out; empty if there are none."""
     _, others = marks_of_runs(runs, marks)
-    names = dict.fromkeys(name for mark in others for name in (mark.run, mark.against) if name)
+    cases = {run.name: {result.case_id for result in run.results} for run in runs}
+    names = dict.fromkeys(
+        name if mark.case_id in cases.get(name, {mark.case_id}) else f"{name}/{mark.case_id}"
+        for mark in others for name in (mark.run, mark.against) if name
+    )  # fmt: skip
     count = f"{len(others)} judgements are" if len(others) > 1 else "1 judgement is"
     return f"{file}: {count} of other runs or cases and left out ({', '.join(names)})" if others else ""
 

@@ -149,10 +149,10 @@ def scores_of(file: Path, found: Judgements, *, several: bool) -> Marks:
         ConfigurationError: the file cannot be used, or it has none of the scores or cases.
     """
     scores, problems = read_human_scores(file, found.ends)
-    if problems:
-        raise ConfigurationError("; ".join(map(str, problems)))
     if foreign := sorted(scores.keys() - found.titles.keys()):
         raise ConfigurationError(f"{file}: {foreign[0]} is not a judged score; known scores: {', '.join(found.titles)}")
+    if problems:
+        raise ConfigurationError("; ".join(map(str, problems)))
     by_case = {one.key: f"{one.key[0]}/{one.key[2]}" if several else one.key[2] for one in found.answers}
     if not any(case in given for case in by_case.values() for given in scores.values()):
         raise ConfigurationError(

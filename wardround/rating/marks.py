@@ -6,9 +6,10 @@ from datetime import UTC, datetime
 from itertools import zip_longest
 from pathlib import Path
 from threading import Lock
+from typing import Annotated
 
 from filelock import FileLock
-from pydantic import Field, ValidationError, field_validator
+from pydantic import AfterValidator, Field, ValidationError, field_validator
 
 from cases.strict import Strict
 from cases.validation import in_a_line
@@ -21,10 +22,15 @@ from wardround.store.recorded_run import RecordedRun
 FILE = "ratings.jsonl"
 
 
+def clean_name(given: str) -> str:
+    """Return a name on one line, without invisible characters; with them, one rater would count as two."""
+    return " ".join("".join(character if character.isprintable() else " " for character in given).split())
+
+
 class Mark(Strict):
     """One answer of one person; a later answer to the same question replaces it."""
 
-    rater: str = Field(min_length=1, max_length=80)
+    rater: Annotated[str, AfterValidator(clean_name)] = Field(min_length=1, max_length=80)
     scale: Name
     question: str
     value: int = Field(
@@ -101,9 +107,17 @@ def read_marks(file: Path) -> Sequence[Mark]:
         ConfigurationError: a line is not a rating, or not an answer that its scale allows.
     """
     last: dict[tuple[str, Name, Key, str], Mark] = {}
-    for number, line in enumerate(whole_lines(file), 1):
+    for number, given_line in enumerate(whole_lines(file), 1):
+        if not (line := given_line.removeprefix(BOM_UTF8).strip()):  # as editors and tables put files together
+            continue
+        if not line.startswith(b"{"):
+            needed = ", ".join(name for name, field in Mark.model_fields.items() if field.is_required())
+            raise ConfigurationError(
+                f"{file}: line {number}: expected one answer, as a JSON object with {needed} (docs/rating.md makes "
+                "them of a spreadsheet); correct or delete it"
+            )
         try:
-            mark = Mark.model_validate_json(line.removeprefix(BOM_UTF8))  # as editors and tables put files together
+            mark = Mark.model_validate_json(line)
         except ValidationError as error:
             faults = in_a_line(error, "the line", most=1)
             raise ConfigurationError(f"{file}: line {number}: {faults}; correct or delete it") from None

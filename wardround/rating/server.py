@@ -12,7 +12,7 @@ from cases.strict import Strict
 from cases.validation import in_a_line
 from prompts import load_words
 from wardround.rating.items import Item, order_for
-from wardround.rating.marks import Mark, Marks
+from wardround.rating.marks import Mark, Marks, clean_name
 from wardround.rating.scales import Name, scale_of
 from wardround.report.pages import environment
 from wardround.serving.loopback import GuardedHandler, LoopbackServer, as_data
@@ -25,14 +25,9 @@ _POLICY = (
 
 
 def _one_line(name: str) -> str:
-    if name != _clean_name(name):
+    if name != clean_name(name):
         raise ValueError("a name must be one line without surrounding blanks or invisible characters")
     return name
-
-
-def _clean_name(given: str) -> str:
-    """Return a name on one line, without invisible characters."""
-    return " ".join("".join(character if character.isprintable() else " " for character in given).split())
 
 
 class Given(Strict):
@@ -117,7 +112,7 @@ class _Handler(GuardedHandler):
     def show(self) -> None:
         """Send a page."""
         nonce, query = secrets.token_urlsafe(16), parse_qs(urlsplit(self.path).query)
-        rater = _clean_name(query.get("rater", [""])[0])[:80].strip()
+        rater = clean_name(query.get("rater", [""])[0])[:80].strip()
         place = query.get("item", [""])[0]
         page = self.server.page(nonce, rater, int(place) if place.isdecimal() else None)
         if page is None:

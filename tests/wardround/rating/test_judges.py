@@ -158,6 +158,7 @@ def test_what_cannot_be_judged_or_read_is_refused_in_a_line(tmp_path: Path) -> N
     file = tmp_path / "people.csv"
     for text, wrong in (
         ("case,taste\nx,1\n", "taste is not a judged score"),
+        ("case,rater\nx,Ann\n", "rater is not a judged score"),
         ("case,basis\nx,1\n", "none of its cases"),
     ):
         file.write_text(text, "utf-8")

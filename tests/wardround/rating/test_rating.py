@@ -34,6 +34,7 @@ from wardround.store.recorded_run import RecordedRun, find_runs
 from wardround.tables.terminal import tell
 
 SCALES: list[Name] = ["mvme", "aie", "medpmc", "clini_eval", "pairwise", "misdiagnosis"]
+HANDED_IN = ("rater", "scale", "question", "value", "run", "case_id", "epoch")  # what docs/rating.md makes of a sheet
 HOSTILE = "<script>alert('one')</script>"
 
 
@@ -355,13 +356,31 @@ def test_marks_of_byte_order_are_no_part_of_a_judgement(tmp_path: Path) -> None:
     assert [each.question for each in read_marks(tmp_path / FILE)] == ["diagnosis", "treatment"]
 
 
+def test_judgements_from_a_spreadsheet_need_the_documented_columns_and_blanks_make_no_second_rater(
+    tmp_path: Path,
+) -> None:
+    rows = [mark(name, "diagnosis", 4, "c").model_dump(include={*HANDED_IN}) for name in ("李医生", " 李医生\u00a0")]
+    (tmp_path / FILE).write_text("\n".join(f"{json.dumps(row)}\n" for row in rows), "utf-8")  # and a blank line
+    assert [each.rater for each in read_marks(tmp_path / FILE)] == ["李医生"]
+    (tmp_path / "marks.csv").write_text(",".join(HANDED_IN) + "\n", "utf-8")
+    with pytest.raises(ConfigurationError, match=r"line 1: expected one answer.* rater, scale, question.*docs/rating"):
+        read_marks(tmp_path / "marks.csv")
+
+
+def test_the_table_of_ratings_says_who_gave_how_many(tmp_path: Path) -> None:
+    given = [mark("Ann", "diagnosis", 4, ENGLISH[0]), mark("ann", "diagnosis", 4, ENGLISH[1])]
+    given.append(mark("Ann", "basis", 4, ENGLISH[0]))
+    assert "Marks by rater: Ann 2, ann 1." in tables_of([consulted(tmp_path / "one")], "mvme", given)[0].notes
+
+
 def test_a_judgement_on_a_case_that_the_run_lacks_is_left_out_and_counted(tmp_path: Path) -> None:
     run = find_runs([consulted(tmp_path / "one").path])[0]
     sound, strange = mark("Ann", "diagnosis", 4, ENGLISH[0]), mark("Ann", "diagnosis", 1, "nobody-01")
     sound, strange = (each.model_copy(update={"run": run.name}) for each in (sound, strange))
     (rated,) = votes_of([run], "mvme", [sound, strange])["diagnosis"]
     assert rated[2] == ENGLISH[0]
-    assert "1 judgement is of other runs or cases and left out" in left_out([run], tmp_path, [sound, strange])
+    told = "1 judgement is of other runs or cases and left out (one/nobody-01)"
+    assert told in left_out([run], tmp_path, [sound, strange])
 
 
 def test_a_judgement_whose_line_feed_an_editor_dropped_counts_and_stays(tmp_path: Path) -> None:

@@ -180,4 +180,10 @@ def test_every_picture_is_taken_of_a_page_that_violates_nothing(browser: "Browse
             for name in ("consult", "rate"):
                 page.goto(pages[name])
                 assert violations(page) == [], name
+        with page_in(browser, PHONE_IN_THE_DARK) as phone:  # its questions stand below what is read first
+            phone.set_viewport_size({"width": 390, "height": 300})
+            phone.goto(pages["rate"] + "?rater=A.+B.")
+            drawn = "new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))"
+            phone.evaluate(drawn)  # focus scrolls with the next picture of the page
+            assert phone.evaluate("[document.activeElement.type, scrollY]") == ["radio", 0]
     assert {file.stem for file in (tmp_path / "pictures").iterdir()} == {picture.name for picture in PICTURES}
