@@ -4,6 +4,7 @@ import asyncio
 import concurrent.futures
 import contextvars
 import inspect
+import os
 import threading
 import time
 from collections.abc import Awaitable, Callable, Collection, Mapping
@@ -166,3 +167,7 @@ def _background_loop() -> asyncio.AbstractEventLoop:
     loop = asyncio.new_event_loop()
     threading.Thread(target=loop.run_forever, name="wardround-sync", daemon=True).start()
     return loop
+
+
+if hasattr(os, "register_at_fork"):  # a forked process has no threads but its own, so the loop would never run there
+    os.register_at_fork(after_in_child=_background_loop.cache_clear)

@@ -1,5 +1,7 @@
 import asyncio
+import os
 from concurrent.futures import ThreadPoolExecutor
+from multiprocessing import get_context
 from typing import Annotated, Any
 
 import pytest
@@ -93,6 +95,19 @@ def test_a_graph_can_be_run_under_one_event_loop_after_another() -> None:
     graph = graph_of(condense)
     for _ in range(3):
         assert asyncio.run(graph.ainvoke(GIVEN))["description"] == FOUND
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork")
+def test_a_graph_runs_in_a_forked_process_whose_parent_has_run_one() -> None:
+    """As in a pool of `multiprocessing`, which forks on Linux: the parent's loop has no thread there."""
+    assert graph_of(condense).invoke(GIVEN)["description"]
+    forked = get_context("fork").Process(target=graph_of(condense).invoke, args=(GIVEN,))
+    forked.start()
+    try:
+        forked.join(60)
+        assert forked.exitcode == 0
+    finally:
+        forked.kill()
 
 
 def test_several_threads_may_invoke_one_graph_and_none_sees_the_calls_of_another() -> None:
