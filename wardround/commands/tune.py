@@ -25,54 +25,32 @@ def tune(
         Path | None, typer.Option(metavar="DIR", help="Directory for the adapter and the training record.")
     ] = None,
     method: Annotated[
-        str | None,
-        typer.Option(
-            metavar="prefix|lora", help="Adapt with P-Tuning v2 (prefix) or LoRA (lora).", show_default="prefix"
-        ),
-    ] = None,
+        str, typer.Option(metavar="prefix|lora", help="Adapt with P-Tuning v2 (prefix) or LoRA (lora).")
+    ] = "prefix",
     example: Annotated[
-        str | None,
-        typer.Option(
-            metavar="turn|dialogue", help="Encode each turn, or each dialogue, as one example.", show_default="turn"
-        ),
-    ] = None,
-    epochs: Annotated[int | None, typer.Option(help="Number of passes over the dialogues.", show_default="1")] = None,
-    batch: Annotated[int | None, typer.Option(help="Number of examples per step.", show_default="48")] = None,
+        str, typer.Option(metavar="turn|dialogue", help="Encode each turn, or each dialogue, as one example.")
+    ] = "turn",
+    epochs: Annotated[int, typer.Option(help="Number of passes over the dialogues.")] = 1,
+    batch: Annotated[int, typer.Option(help="Number of examples per step.")] = 48,
     accumulate: Annotated[
-        int | None,
-        typer.Option(help="Number of parts that a batch is split into (gradient accumulation).", show_default="1"),
-    ] = None,
-    prefix: Annotated[
-        int | None, typer.Option(help="Number of virtual tokens of the prefix.", show_default="128")
-    ] = None,
-    rank: Annotated[
-        int | None, typer.Option(help="Rank of the LoRA matrices; alpha is twice that.", show_default="8")
-    ] = None,
-    source: Annotated[
-        int | None, typer.Option(help="Maximum number of tokens of the dialogue so far.", show_default="2048")
-    ] = None,
-    target: Annotated[
-        int | None, typer.Option(help="Maximum number of tokens of the physician's turn.", show_default="128")
-    ] = None,
+        int, typer.Option(help="Number of parts that a batch is split into (gradient accumulation).")
+    ] = 1,
+    prefix: Annotated[int, typer.Option(help="Number of virtual tokens of the prefix.")] = 128,
+    rank: Annotated[int, typer.Option(help="Rank of the LoRA matrices; alpha is twice that.")] = 8,
+    source: Annotated[int, typer.Option(help="Maximum number of tokens of the dialogue so far.")] = 2048,
+    target: Annotated[int, typer.Option(help="Maximum number of tokens of the physician's turn.")] = 128,
     learning_rate: Annotated[
         float | None,
         typer.Option(help="Learning rate at the start; it falls linearly.", show_default="0.01; LoRA 0.0002"),
     ] = None,
     precision: Annotated[
-        str | None,
-        typer.Option(
-            metavar="float32|bfloat16", help="Number format of the frozen base model.", show_default="float32"
-        ),
-    ] = None,
+        str, typer.Option(metavar="float32|bfloat16", help="Number format of the frozen base model.")
+    ] = "float32",
     checkpointing: Annotated[
-        bool | None, typer.Option("--checkpointing", help="Save memory by recomputing activations (LoRA).")
-    ] = None,
-    packing: Annotated[
-        bool | None, typer.Option("--packing", help="Fill each sequence with whole examples (LoRA).")
-    ] = None,
-    seed: Annotated[
-        int | None, typer.Option(help="Seed of the initial adapter and of the order of the examples.", show_default="0")
-    ] = None,
+        bool, typer.Option("--checkpointing", help="Save memory by recomputing activations (LoRA).")
+    ] = False,
+    packing: Annotated[bool, typer.Option("--packing", help="Fill each sequence with whole examples (LoRA).")] = False,
+    seed: Annotated[int, typer.Option(help="Seed of the initial adapter and of the order of the examples.")] = 0,
     save_every: Annotated[int, typer.Option(min=1, help="Number of steps between checkpoints.")] = 100,
     keep: Annotated[int, typer.Option(min=1, help="Number of newest checkpoints to keep.")] = 2,
     evaluate: Annotated[
@@ -91,7 +69,8 @@ def tune(
     from wardround.tuning.base import require_extra
     from wardround.tuning.configuration import Tuning, read_tuning
 
-    given = {name: value for name, value in context.params.items() if name in Tuning.model_fields and value is not None}
+    sources = {name: context.get_parameter_source(name) for name in Tuning.model_fields}
+    given = {name: context.params[name] for name, source in sources.items() if source and source.name != "DEFAULT"}
     require_extra()
     _silence_libraries()
     if smoke:
