@@ -2,30 +2,32 @@
 
 import functools
 import inspect
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+from typing import Annotated, Any, TypeVar
 
 import typer
 from rich.console import Console
 from rich.text import Text
 
+from cases import Problem
+from cases.files import shortened
 from llm.specs import OFFLINE
 from scoring.metrics.samples import Definition
 from scoring.metrics.statistics import INTERVALS, Estimate
+from wardround.analysis.rescoring import judged_with
+from wardround.analysis.summary import said_by_rules
 from wardround.commands.exit_codes import INTERRUPTED, SOME_FAILED, refuse
 from wardround.commands.options import JsonNumbers
 from wardround.commands.printing import counted, echo, printable, reason
+from wardround.config.experiment_file import parse_call_settings
 from wardround.store.durable_lines import RunStoppedError
 from wardround.store.provenance import write_json
+from wardround.tables.making import write_tables
 from wardround.tables.table import Table
 from wardround.tables.terminal import print_rows, print_table
-
-if TYPE_CHECKING:
-    from cases import Problem
 
 Source = TypeVar("Source")
 
@@ -103,7 +105,8 @@ def command(score: Callable[..., Scores]) -> Callable[..., None]:
     @functools.wraps(score)
     def run(*, json_file: Path | None, settings: list[str] | None = None, **options: Any) -> None:
         try:
-            with _asked_with(settings or []) as asked_with:
+            asked_with = parse_call_settings(settings or [])
+            with judged_with(asked_with):
                 scores = score(**options)
         except RunStoppedError as error:  # there is no run to resume: a judge's server refuses all questions
             refuse(str(error))
@@ -118,20 +121,6 @@ def command(score: Callable[..., Scores]) -> Callable[..., None]:
     run.__signature__ = signature.replace(parameters=parameters, return_annotation=None)  # type: ignore[attr-defined]
     run.__annotations__ = {each.name: each.annotation for each in parameters}
     return run
-
-
-@contextmanager
-def _asked_with(settings: Sequence[str]) -> Iterator[dict[str, Any]]:
-    """Ask all judges in this block with these settings; yields what they set."""
-    if not settings:
-        yield {}
-        return
-    from wardround.analysis.rescoring import judged_with
-    from wardround.config.experiment_file import parse_call_settings
-
-    given = parse_call_settings(settings)
-    with judged_with(given):
-        yield given
 
 
 def show(scores: Scores, json_file: Path | None = None, asked_with: Mapping[str, Any] = MappingProxyType({})) -> None:
@@ -169,10 +158,8 @@ def _written(metrics: Mapping[str, Estimate]) -> dict[str, dict[str, object]]:
     return {name: one.model_dump(mode="json") for name, one in metrics.items()}
 
 
-def refuse_records(problems: "Iterable[Problem]") -> None:
+def refuse_records(problems: Iterable[Problem]) -> None:
     """Exit with code 2 if there are problems, printing them; otherwise do nothing."""
-    from cases.files import shortened
-
     if found := list(problems):
         refuse(*map(str, shortened(found)), f"nothing was scored: {counted(len(found), 'problem')}")
 
@@ -244,8 +231,6 @@ def unanswered(reasons: Sequence[str]) -> list[str]:
 
 def asked_of_rules(*asked: tuple[str, str | None]) -> list[str]:
     """Note which of these options, each with its model, were answered by rules; empty if none."""
-    from wardround.analysis.summary import said_by_rules
-
     options = dict.fromkeys(option for option, spec in asked if spec == OFFLINE)
     return [said_by_rules("Answered", options)] if options else []
 
@@ -257,6 +242,4 @@ def write_drawn(tables: Iterable[Table], folder: Path | None, by_rules: Sequence
         OSError: they cannot be written.
     """
     if folder is not None:
-        from wardround.tables.making import write_tables
-
         write_tables([replace(each, notes=[*each.notes, *by_rules], by_rules=by_rules) for each in tables], folder)
