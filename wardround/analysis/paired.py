@@ -7,14 +7,7 @@ from statistics import fmean
 from typing import Any
 
 from scoring.case_scores import Suite
-from scoring.metrics.comparison import (
-    PairedDifference,
-    case_differences,
-    false_discovery,
-    holm,
-    paired_difference,
-    permutation_p,
-)
+from scoring.metrics.comparison import PairedDifference, false_discovery, holm, paired_difference
 from wardround.analysis.summary import failures_as_wrong
 from wardround.commands.printing import counted
 from wardround.store.recorded_run import RecordedRun
@@ -72,15 +65,7 @@ def p_with_failures(runs: Sequence[RecordedRun]) -> list[dict[str, float | None]
 
     Over the cases that both runs scored, a run that fails where it would be wrong looks better than it is.
     """
-    suite = runs[0].suite
-    first, *others = [scored_or_wrong(run) for run in runs]
-    p_values = {
-        (number, name): permutation_p(case_differences(one, other))
-        for number, results in enumerate(others)
-        for name, (one, other) in paired_scores(results, first, suite).items()
-    }
-    corrected = _by_family(p_values, suite, holm)
-    return [{name: corrected[number, name] for name in suite.titles} for number in range(len(others))]
+    return [{name: one.p_holm for name, one in each.items()} for each in differences(runs, with_failures=True)]
 
 
 def _by_family(p_values: PValues, suite: Suite, correct: Callable[[PValues], PValues]) -> PValues:
