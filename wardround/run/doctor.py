@@ -20,7 +20,7 @@ from wardround.config.experiment import ConfigurationError, Experiment
 from wardround.run.checkpoints import damaged_threads, drop_threads, mend_sqlite, sqlite_fault
 from wardround.run.faults import fault
 from wardround.store.durable_lines import DAMAGED
-from wardround.store.manifest import COPY, MANIFEST, is_run, manifest_faults, mend_manifest, planned, recorded_manifest
+from wardround.store.manifest import COPY, MANIFEST, is_run, mend_manifest, planned, recorded_manifest
 from wardround.store.run_directory import RunDirectory
 from wardround.store.traces import read_trace, unpack
 
@@ -117,8 +117,7 @@ def _set_aside(path: Path, file: Path) -> None:
 def _manifest(directory: RunDirectory, mend: bool) -> list[str]:
     if recorded_manifest(directory.path) is None:
         raise ValueError(f"{directory.path}: {MANIFEST} is missing, so what was run is unknown; restore it from a copy")
-    faults = manifest_faults(directory.path)
-    return mend_manifest(directory.path) if mend else [f"{file}: {why}" for file, why in faults.items()]
+    return mend_manifest(directory.path, mend=mend)
 
 
 def _records(directory: RunDirectory, mend: bool) -> list[str]:
@@ -130,7 +129,7 @@ def _records(directory: RunDirectory, mend: bool) -> list[str]:
     directory.run = (recorded_manifest(directory.path) or {}).get("run", "")
     if directory.run and (runs := {result.run for result in directory.told()} - {""}) and directory.run not in runs:
         raise ValueError(f"{directory.path}: {MANIFEST} and the results belong to two runs; restore the original files")
-    return [*directory.mend_records(), *directory.mend_packed()] if mend else directory.damaged()
+    return [*directory.mend_records(mend=mend), *directory.mend_packed(mend=mend)]
 
 
 def _lost_results(directory: RunDirectory, mend: bool) -> list[str]:

@@ -163,18 +163,19 @@ def damaged_lines(path: Path, read: Reader) -> dict[int, str]:
     return found
 
 
-def mend_lines(path: Path, read: Reader, aside: Path) -> list[str]:
-    """Move the damaged lines of a file, unchanged, into another one; return a description of each.
+def mend_lines(path: Path, read: Reader, aside: Path | None) -> list[str]:
+    """Move the damaged lines of a file, unchanged, into one of the folder ``aside``; return a description of each.
 
-    A last line without its end stays if it is complete.
+    A last line without its end stays if it is complete. Without a folder, nothing is written.
     """
     found = damaged_lines(path, read)
-    if found:
+    if found and aside:
         aside.mkdir(parents=True, exist_ok=True)
         with open(aside / path.name, "ab", opener=unless_linked) as out:
             out.writelines(line for number, line in enumerate(raw_lines(path), start=1) if number in found)
         keep_lines(path, lambda number, _: number not in found)
-    drop_cut_line(path)
+    if aside:
+        drop_cut_line(path)
     return [f"{path}: line {number} {why}" for number, why in found.items()]
 
 

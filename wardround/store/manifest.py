@@ -95,15 +95,6 @@ def recorded_manifest(root: Path) -> dict[str, Any] | None:
     return _both(root)[0]
 
 
-def manifest_faults(root: Path) -> dict[Path, str]:
-    """Return the faults of the manifest and its copy, by file; a missing copy is no fault, as older runs have none.
-
-    Raises:
-        ValueError: both are damaged, or they are of two runs.
-    """
-    return _both(root)[1]
-
-
 def _both(root: Path) -> tuple[dict[str, Any] | None, dict[Path, str]]:
     """Read the manifest and its copy: the content of either, None if there is neither, and the faults by file."""
     found: list[dict[str, Any]] = []
@@ -127,19 +118,21 @@ def _both(root: Path) -> tuple[dict[str, Any] | None, dict[Path, str]]:
     return found[0] if found else None, faults
 
 
-def mend_manifest(root: Path) -> list[str]:
+def mend_manifest(root: Path, *, mend: bool = True) -> list[str]:
     """Restore a missing or damaged manifest from its copy, or the copy from the manifest; return what was wrong.
+
+    A missing copy is no fault, as older runs have none. Without ``mend``, nothing is written.
 
     Raises:
         ValueError: both are damaged, or they are of two runs.
         OSError: a file cannot be read or written.
     """
     manifest, faults = _both(root)
-    for file in faults:
+    for file in faults if mend else ():
         if file.exists():
             (root / DAMAGED).mkdir(exist_ok=True)
             file.replace(root / DAMAGED / file.name)
-    if manifest is not None and (faults or not (root / COPY).exists()):
+    if mend and manifest is not None and (faults or not (root / COPY).exists()):
         write_manifest(root, manifest)
     return [f"{file}: {why}" for file, why in faults.items()]
 

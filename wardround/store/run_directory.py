@@ -28,7 +28,6 @@ from wardround.store.durable_lines import (
     DAMAGED,
     Reader,
     append_sealed,
-    damaged_lines,
     drop_cut_line,
     keep_lines,
     mend_lines,
@@ -240,48 +239,42 @@ class RunDirectory:
             self._recorded = {result.key: result for result in recorded if result.key in finished}
         return finished
 
-    def mend_records(self, planned: Collection[tuple[str, int]] | None = None) -> list[str]:
+    def mend_records(self, planned: Collection[tuple[str, int]] | None = None, *, mend: bool = True) -> list[str]:
         """Move aside each record line that cannot be read or repeats another; return a description of each.
 
-        If the run's ``planned`` cases are given, lines of other cases are moved aside too.
+        If the run's ``planned`` cases are given, lines of other cases are moved aside too. Without ``mend``, nothing is
+        written.
 
         Raises:
             OSError: a file cannot be read or written.
         """
-        readers, folder = self._readers(planned).items(), self.path / DAMAGED
+        readers, folder = self._readers(planned).items(), self.path / DAMAGED if mend else None
         return [fault for file, read in readers for fault in mend_lines(file, read, folder)]
 
-    def mend_traces(self, but: Collection[str] = ()) -> list[str]:
+    def mend_traces(self, but: Collection[str] = (), *, mend: bool = True) -> list[str]:
         """Do the same for the trace files, except for names in ``but``, and unpack them; lost calls are asked again."""
         faults, folder = [], self.path / DAMAGED / "traces"
         for file in traces_in(self.traces, but):
             if fault := packed_fault(file):
                 faults.append(fault)
+            if fault and mend:
                 folder.mkdir(parents=True, exist_ok=True)
                 shutil.copy(kept_at(file), folder)
-            unpack(file)
-            faults += mend_lines(file, _read_entry, folder)
+            if mend:
+                unpack(file)
+            faults += mend_lines(file, _read_entry, folder if mend else None)
         return faults
 
-    def mend_packed(self) -> list[str]:
+    def mend_packed(self, *, mend: bool) -> list[str]:
         """Do the same for damaged trace files only; whole packed ones stay packed."""
-        files = self.trace_files()
-        return self.mend_traces({file.name for file in files if kept_at(file) != file and not packed_fault(file)})
+        whole = {file.name for file in self.trace_files() if kept_at(file) != file and not packed_fault(file)}
+        return self.mend_traces(whole, mend=mend)
 
     def told(self) -> Iterator[Result]:
         """Yield the results of all readable lines, skipping damaged ones."""
         for line in raw_lines(self.results_file):
             with contextlib.suppress(ValueError):
                 yield read_result(line.decode())
-
-    def damaged(self) -> list[str]:
-        """Describe each line that `mend_records` and `mend_packed` would move aside."""
-        readers = {**self._readers(None), **dict.fromkeys(self.trace_files(), _read_entry)}
-        return [fault for file in self.trace_files() if (fault := packed_fault(file))] + [
-            f"{file}: line {number} {why}"
-            for file, read in readers.items()
-            for number, why in damaged_lines(file, read).items()
-        ]
 
     def _readers(self, planned: Collection[tuple[str, int]] | None) -> dict[Path, Reader]:
         def result_key(line: str) -> tuple[str, int]:
