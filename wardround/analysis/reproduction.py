@@ -15,7 +15,7 @@ from scoring.aie.transcripts import AieTranscript, SimulatorTest, read_aie, read
 from scoring.medpmc.metrics import score_medpmc
 from scoring.medpmc.transcripts import MedPmcTranscript, read_medpmc
 from scoring.metrics.icd10 import DiseaseCase, Rule, agreement, predicted_entities
-from scoring.metrics.icd10_terms import TermList, TermListError, load_terms
+from scoring.metrics.icd10_terms import TermList, load_terms
 from scoring.metrics.recall import RecallName
 from scoring.metrics.samples import Definition, Sample, Samples, mean
 from scoring.metrics.statistics import Estimate
@@ -111,6 +111,7 @@ def reproduce(
 
     Raises:
         ConfigurationError: there is no such directory, or no file in it belongs to the paper's release.
+        TermListError: the list of terms cannot be read.
     """
     if leave_out and paper == "ai_hospital":
         raise ConfigurationError("--leave-out applies only to aie and medpmc")
@@ -304,10 +305,7 @@ def _ai_hospital(source: Path, published: Mapping[str, Any], out: Reproduction, 
         if {"medical_record", "doctor_diagnosis"} & _first(file).keys():
             references |= read_references(file)[0]
     terms = terms or next(iter(sorted(source.rglob("*.xls"))), None)
-    try:
-        listed = load_terms(terms) if terms else None
-    except TermListError as error:
-        raise ConfigurationError(str(error)) from error
+    listed = load_terms(terms) if terms else None
     out.notes += [
         "Diseases are split by rule here; the authors had a model split them and name them in standard terms."
     ]

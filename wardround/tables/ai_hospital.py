@@ -2,14 +2,13 @@
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from functools import lru_cache
 from typing import Any, get_args
 
 from cases.text.words import has_chinese
 from cases.vocabulary import Language
 from nodes.patients.clinichat import DIAGNOSING, Occasion
 from scoring.metrics.icd10 import DiseaseCase, Rule, agreement, predicted_entities
-from scoring.metrics.icd10_terms import ICD10CM, TermList, TermListError, load_terms
+from scoring.metrics.icd10_terms import ICD10CM, TermList, load_terms
 from scoring.metrics.samples import over_cases
 from scoring.mvme.consensus import Discussion, End, share_in_consensus, share_of_end
 from scoring.mvme.disease_entities import entity_splitter, split_by_rule
@@ -269,7 +268,7 @@ def terms_for(run: RecordedRun, language: Language) -> TermList | None:
     no list of its own, if there is one, and else English.
     """
     if own := run.experiment.data.terms:
-        terms = _terms(own)
+        terms = load_terms(own)
         is_chinese = sum(map(has_chinese, terms.names)) * 2 > len(terms)
         languages = {case.language for case in run.cases.values()}
         if language == "zh":
@@ -280,15 +279,7 @@ def terms_for(run: RecordedRun, language: Language) -> TermList | None:
             fits = not (is_chinese and "zh" in languages)
         if fits:
             return terms
-    return _terms(ICD10CM) if is_english(language) else None
-
-
-@lru_cache(maxsize=3)
-def _terms(source: str) -> TermList:
-    try:
-        return load_terms(source)
-    except TermListError as error:
-        raise DoesNotFitError(str(error)) from error
+    return load_terms(ICD10CM) if is_english(language) else None
 
 
 def diseases_of(run: RecordedRun, terms: TermList, chosen: set[str]) -> tuple[list[DiseaseCase], int]:

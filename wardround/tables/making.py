@@ -5,15 +5,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
-from cases import CaseFileError
-from wardround.config.experiment import ConfigurationError
+from cases.validation import InputError
 from wardround.store.provenance import write_whole
 from wardround.store.recorded_run import RecordedRun
 from wardround.tables import ai_hospital, aie, clinichat, differences, ends, leakage, medchain, medpmc, models, scores
 from wardround.tables.figures import as_png, as_svg, figures_of
 from wardround.tables.latex import as_latex
 from wardround.tables.names import TABLE_NAMES, USUAL
-from wardround.tables.table import DoesNotFitError, Table
+from wardround.tables.table import Table
 
 
 class Kind(NamedTuple):
@@ -81,7 +80,7 @@ def make_tables(runs: Sequence[RecordedRun], names: Sequence[str] = USUAL) -> li
                 if table.rows
             ]
             results.append(Made(name, tables, "" if tables else kind.nothing))
-        except (DoesNotFitError, CaseFileError, ConfigurationError) as error:
+        except InputError as error:
             results.append(Made(name, reason=str(error)))
     return results
 

@@ -10,6 +10,7 @@ from unicodedata import normalize
 
 import pandas as pd
 
+from cases.validation import InputError
 from scoring.metrics.statistics import Estimate
 
 if TYPE_CHECKING:
@@ -23,7 +24,7 @@ _NUMBER = re.compile(r"[-+±<>≤≥$]? ?\.?\d")
 _FORMULA_STARTS = tuple("=+-@")  # a cell that starts so is a formula to a spreadsheet, in full width or small too
 
 
-class DoesNotFitError(ValueError):
+class DoesNotFitError(InputError):
     """A table that cannot be made of these runs; the message gives the reason."""
 
 
