@@ -83,7 +83,7 @@ class Scores:
 
     def share(self, name: str) -> float:
         """Return the share of a metric's values that were answered."""
-        return self.answered[name].n / self.metrics[name].n
+        return self.answered[name].n / max(self.metrics[name].n, 1)
 
 
 def command(score: Callable[..., Scores]) -> Callable[..., None]:

@@ -133,11 +133,14 @@ def aie_pairwise(
         *among_people,
         *(one for one in with_people if "5b" in one.name),
     ]
-    notes += _failures(duels_by_view, several=len(names) > 2)
+    failures = list(_failures(duels_by_view, several=len(names) > 2))
+    notes += failures
     cases = {case for duels in duels_by_view.values() for case, _, _ in duels} | {one.case for one in choices}
     metrics = estimates(_samples(verdicts, names), clustered=True, ends=PERCENT)
     tables = [_outcomes(duels, each, len(duels_by_view) > 1) for each, duels in duels_by_view.items()]
-    return Scores("aie-pairwise", "sound", len(cases), metrics, tables, notes, drawn=drawn, listed=not drawn)
+    return Scores(
+        "aie-pairwise", "sound", len(cases), metrics, tables, notes, bool(failures), drawn=drawn, listed=not drawn
+    )
 
 
 def _read_doctors(doctors: Sequence[Path], leave_out: Sequence[str] | None) -> dict[str, list[AieTranscript]]:

@@ -126,8 +126,12 @@ def test_a_judge_that_cannot_be_reached_leaves_cases_out_and_says_so(write: Any,
 
     monkeypatch.setattr("scoring.mvme.disease_entities.ask_for_diseases", fail)
     file = write(evaluation(1), evaluation(2, diagnosis="胃炎"))
-    result = run("icd10", file, "--terms", terms, "--splitter", "llm", "--judge", "openai:x")
+    options = ("--terms", terms, "--splitter", "llm", "--judge", "openai:x")
+    result = run("icd10", file, *options)
     assert result.exit_code == 1 and "Left out: 1 case" in result.stdout and "gone" in result.stdout
+    nothing = evaluation(3) | {"doctor_diagnosis": {"patient_id": 3, "diagnosis": "ERROR."}}
+    result = run("icd10", write(evaluation(2, diagnosis="胃炎"), nothing), *options)
+    assert result.exit_code == 1 and "Left out: 1 case" in result.stdout, "nothing is predicted in what is left"
 
 
 def test_diagnoses_are_scored_by_three_rules_in_percent(write: Any, terms: Path, tmp_path: Path) -> None:

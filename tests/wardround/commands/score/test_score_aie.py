@@ -378,6 +378,12 @@ def three(tmp_path: Path) -> list[Path]:
     return made
 
 
+def test_a_judge_of_pairs_who_fails_is_named_and_exits_with_one(three: list[Path]) -> None:
+    with FakeServer(answer=lambda request: "I would rather not say.") as server:
+        told = run("aie-pairwise", *three[:2], "--judge", f"openai:judge@{server.base_url}", "--set", "repairs=0")
+    assert told.exit_code == 1 and told.stdout.count("unparseable_answer") == 4, told.output
+
+
 @pytest.mark.slow
 def test_what_rules_judged_or_chose_says_so_where_it_is_printed_and_in_every_file_of_it(
     three: list[Path], tmp_path: Path
