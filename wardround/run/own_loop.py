@@ -3,13 +3,32 @@
 import asyncio
 import contextvars
 from collections.abc import Coroutine
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
 from typing import Any, TypeVar
 
 Returned = TypeVar("Returned")
 
 
 def in_own_loop(work: Coroutine[Any, Any, Returned]) -> Returned:
-    """Run a coroutine in an event loop and a thread of its own, with the caller's context variables; wait for it."""
+    """Run a coroutine in an event loop and a thread of its own, with the caller's context variables; wait for it.
+
+    Ctrl-C, and a notebook's interrupt, cancel it as they do under `asyncio.run`: it ends what it must before this
+    raises `KeyboardInterrupt`.
+    """
+    started: Future[tuple[asyncio.AbstractEventLoop, asyncio.Task[Returned]]] = Future()
+
+    async def interruptible() -> Returned:
+        task = asyncio.create_task(work)
+        started.set_result((asyncio.get_running_loop(), task))
+        return await task
+
     with ThreadPoolExecutor(1) as executor:
-        return executor.submit(contextvars.copy_context().run, asyncio.run, work).result()
+        outcome = executor.submit(contextvars.copy_context().run, asyncio.run, interruptible())
+        try:
+            return outcome.result()
+        except KeyboardInterrupt:
+            loop, task = started.result()
+            with suppress(RuntimeError):  # the loop has ended meanwhile
+                loop.call_soon_threadsafe(task.cancel)
+            raise
