@@ -26,7 +26,7 @@ from scoring.metrics.samples import Sample
 from scoring.panel import ask_each
 from wardround.analysis.rescoring import context_for
 from wardround.config.experiment import ConfigurationError
-from wardround.store.recorded_run import open_run
+from wardround.store.recorded_run import find_run
 from wardround.store.run_directory import RunDirectory
 
 _NEIGHBOURS = 500  # more than the cases in the built-in memory
@@ -66,11 +66,11 @@ async def compare_formats(path: Path, models: Mapping[str, str]) -> Formats:
         CaseMemoryError: the built-in cases cannot be searched.
         EmbeddingModelError: the embedding model cannot be loaded.
     """
-    run = open_run(path)
+    run = find_run(path)
     cases, context = run.cases, await context_for(run, models)
     results = list(run.each_answered())
     asked = {result.case_id: cases[result.case_id] for result in run.results}
-    options_by_case, unwritten = await _options_of(RunDirectory(path), list(asked.values()), context)
+    options_by_case, unwritten = await _options_of(RunDirectory(run.path), list(asked.values()), context)
     questions = {
         case_id: Question(case_id, case.language, McqView(whole_record(case), found.options), found.right)
         for case_id, case in asked.items()

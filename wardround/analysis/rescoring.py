@@ -22,7 +22,7 @@ from wardround.analysis.summary import summarise_results
 from wardround.config.experiment import ConfigurationError, judging_roles, suites_of
 from wardround.config.preflight import check_servers
 from wardround.run.tasks import TASKS
-from wardround.store.recorded_run import RecordedRun, open_run
+from wardround.store.recorded_run import RecordedRun, find_run
 from wardround.store.run_directory import Result
 
 _AT_ONCE = 8
@@ -117,7 +117,7 @@ async def rescore(
         CaseFileError: the case file cannot be read.
         ModelSpecError: a model cannot be used.
     """
-    run = open_run(Path(path))
+    run = find_run(Path(path))
     name = suite or run.experiment.scored_by
     if name not in (fitting := suites_of(run.experiment.graph)):
         graph = run.experiment.graph

@@ -45,7 +45,7 @@ def floors(
     from wardround.config.selection import select_cases
     from wardround.run.from_python import run_experiment
     from wardround.store.manifest import is_run
-    from wardround.store.recorded_run import find_run, open_run
+    from wardround.store.recorded_run import find_run
     from wardround.tables.scores import floors_table
     from wardround.tables.terminal import print_table
 
@@ -58,7 +58,7 @@ def floors(
     offline = experiment.model_copy(update={"models": {"default": "offline"}, "judges": {}, "model": {}})
     with tempfile.TemporaryDirectory() as folder:
         run_experiment(offline, Path(folder, "run"))
-        baseline = open_run(Path(folder, "run"))
+        baseline = find_run(Path(folder, "run"))
         found |= floors_from_dialogues(experiment, cases, baseline)
         found[OFFLINE] = baseline.estimates
     for file in (json_file, run.path / FILE if run is not None else None):

@@ -14,7 +14,7 @@ from wardround.config.experiment import AllLimits, ConfigurationError, Experimen
 from wardround.config.selection import select
 from wardround.run.runner import run_experiment
 from wardround.store.manifest import is_run
-from wardround.store.recorded_run import RecordedRun, find_runs, open_run
+from wardround.store.recorded_run import RecordedRun, find_run, find_runs
 from wardround.tables.models import RoleTally
 from wardround.tables.table import Column, Table
 
@@ -34,7 +34,7 @@ async def project(experiment: Experiment, out: Path, like: Path | None = None) -
     cases = len(items) * experiment.epochs
     so_far = find_runs([out])[0] if is_run(out) else None
     finished = len(so_far.results) if so_far else 0
-    run = open_run(like) if like is not None else so_far if finished else None
+    run = find_run(like) if like is not None else so_far if finished else None
     left = max(0, cases - finished)
     notes = [f"{finished} of {cases} cases are already done."] * (left < cases)
     taken = [result for result in run.results if result.calls] if run is not None else []
@@ -67,7 +67,7 @@ async def project(experiment: Experiment, out: Path, like: Path | None = None) -
     )
     with tempfile.TemporaryDirectory() as folder, rehearsing():
         await run_experiment(trial, Path(folder))
-        return _table(open_run(Path(folder)), left, len(spread), experiment.epochs, notes)
+        return _table(find_run(Path(folder)), left, len(spread), experiment.epochs, notes)
 
 
 def _table(run: RecordedRun, left: int, sample: int, epochs: int, notes: Sequence[str]) -> Table:

@@ -191,17 +191,6 @@ def find_run(path: Path) -> RecordedRun:
     return runs[0]
 
 
-def open_run(path: Path) -> RecordedRun:
-    """Return the run of a run directory, see :func:`find_run`.
-
-    Raises:
-        ConfigurationError: it is none (as a sweep's directory), its manifest cannot be read, or it has no result yet.
-    """
-    if not is_run(path):
-        raise ConfigurationError(f"{path}: is not a run directory: it has no {MANIFEST}")
-    return find_run(path)
-
-
 def _run_directories(path: Path) -> list[Path]:
     if is_run(path):
         return [path]

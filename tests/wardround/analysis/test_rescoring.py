@@ -1,6 +1,7 @@
 """Scoring a finished run again, and comparing runs."""
 
 import json
+import shutil
 from pathlib import Path
 
 import pytest
@@ -86,6 +87,16 @@ def test_a_directory_without_a_run_is_refused_by_name(tmp_path: Path) -> None:
         done = runner.invoke(app, arguments)
         assert done.exit_code == 2
         assert "is not a run directory" in done.output
+
+
+def test_a_folder_with_one_run_stands_for_it_and_of_several_one_is_to_be_named(
+    runs: tuple[Path, Path], tmp_path: Path
+) -> None:
+    shutil.copytree(runs[0], tmp_path / "one")
+    alone = runner.invoke(app, ["score", "medchain", str(tmp_path)])
+    assert alone.exit_code == 0 and alone.stdout == runner.invoke(app, ["score", "medchain", str(runs[0])]).stdout
+    shutil.copytree(runs[1], tmp_path / "other")
+    assert "contains 2 runs; name one of them" in runner.invoke(app, ["score", "medchain", str(tmp_path)]).stderr
 
 
 def test_comparing_a_run_with_itself_finds_no_difference(runs: tuple[Path, Path]) -> None:

@@ -20,7 +20,7 @@ from wardround.commands.score.output import ExtraTable, ModeOption, Scores, as_w
 from wardround.commands.score.transcripts import cell
 from wardround.config.experiment import judging_roles
 from wardround.config.experiment_file import parse_models
-from wardround.store.recorded_run import open_run
+from wardround.store.recorded_run import find_run
 from wardround.store.run_directory import Result
 
 _CLAIMS = ("recall", "precision", "cases with a report")
@@ -99,7 +99,7 @@ def scores_of_run(run: Path, suite: str, mode: Definition, models: Mapping[str, 
 
 def _claim_precision(path: Path, results: Sequence[Result]) -> Estimate | None:
     """Return the share of claims in imaging reports that the references support; None if there were no reports."""
-    run = open_run(path)
+    run = find_run(path)
     found: list[tuple[str, float | None]] = []
     for result in results:
         if isinstance(result.answers, Answers):

@@ -177,7 +177,7 @@ def test_a_case_that_failed_in_the_run_is_wrong_and_both_bounds_are_shown(run: P
 
 
 def test_a_wrong_directory_model_or_file_ends_with_code_2(run: Path, tmp_path: Path) -> None:
-    assert "is not a run directory" in score("mcq", tmp_path).stderr
+    assert "is not a run directory" in score("mcq", tmp_path / "nowhere").stderr
     assert score("mcq", run, "--models", "mcq_docter=offline").exit_code == 2
     assert "a person cannot judge" in score("mcq", run, "--models", "mcq_doctor=human").stderr
     (run / "options.jsonl").write_text("{}\n", "utf-8")
