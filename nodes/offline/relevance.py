@@ -5,6 +5,7 @@ the doctor names the examination.
 """
 
 from collections.abc import Collection, Sequence
+from dataclasses import replace
 
 from cases.text.record_sentences import HISTORIES, RecordSentence
 from cases.vocabulary import Language, patterns
@@ -83,15 +84,25 @@ def _asks(words: str, language: Language, is_question: bool) -> bool:
 
 
 def _likely_answers(facts: Sequence[RecordSentence], question: str, language: Language) -> list[RecordSentence]:
-    """Return the facts that probably answer one question; what the opening has said, only if nothing else does."""
-    scores = dict(zip(facts, answer_scores(question, facts, language), strict=True))
-    telling = _telling(facts, question, language)
+    """Return the facts that probably answer one question; what the opening has said, only if nothing else does.
+
+    What another section says of relatives is scored as if it stood in the family history, if that is asked for.
+    """
+    of_family = "family" in subjects_heard(question, language)
+    placed = [_with_relatives(fact) if of_family else fact for fact in facts]
+    scores = dict(zip(facts, answer_scores(question, placed, language), strict=True))
+    telling = {facts[placed.index(fact)] for fact in _telling(placed, question, language)}
     for is_opening in (False, True):
         part = [fact for fact in facts if (fact.section == "chief_complaint") == is_opening]
         least = max(_LEAST, max((scores[fact] for fact in part), default=0) - _BEHIND_BEST)
         if found := [fact for fact in part if scores[fact] >= (_LEAST_TELLING if fact in telling else least)]:
             return found
     return []
+
+
+def _with_relatives(fact: RecordSentence) -> RecordSentence:
+    """Return a sentence that says what a relative has or had as one of the family history."""
+    return replace(fact, section="family_history") if _PATTERNS["of_relatives"].search(fact.text) else fact
 
 
 def _telling(facts: Sequence[RecordSentence], question: str, language: Language) -> set[RecordSentence]:

@@ -120,6 +120,22 @@ def test_what_relatives_had_is_not_told_of_illnesses_and_operations_of_ones_own(
     assert "no abdominal operation" in told and "mother" not in told
 
 
+@pytest.mark.parametrize(
+    ("language", "question", "told"),
+    [
+        ("en", "Are there illnesses that run in your family?", "She notes that her mother and brother had leg ulcers."),
+        ("en", "Are there illnesses that run in your family?", "Other symptoms: Leg swelling; Family history of gout."),
+        ("zh", "家里人有没有类似的疾病或遗传病？", "怕热、多汗，家族中妹妹有甲亢。"),
+    ],
+)
+def test_what_relatives_had_is_told_of_the_family_wherever_it_is_recorded(
+    language: Language, question: str, told: str
+) -> None:
+    others = ["Her mother has noticed a wound on the leg.", "No fever."] if language == "en" else ["母亲发现腿部伤口。"]
+    facts = [RecordSentence("present_illness", text) for text in (*others, told)]
+    assert answering(facts, question, language) == facts[-1:]
+
+
 def test_pain_here_and_a_rash_there_are_less_probably_told_of_a_rash_here_than_nothing() -> None:
     facts = [RecordSentence("present_illness", "She has pain in the chest, a rash on the arm.")]
     assert answer_scores("Is there a rash on your chest?", facts, "en") < 0
