@@ -277,6 +277,12 @@ def test_results_in_lines_are_filed_each_under_its_own_test(tmp_path: Path) -> N
     }
 
 
+def test_a_digital_radiograph_is_an_x_ray(tmp_path: Path) -> None:
+    tests = {"medical_test": "DR示右侧髋臼唇硬化，磁共振示右侧股骨头骨髓水肿。"}
+    case = one(tmp_path, {"patient_id": 7, "reference_diagnosis": {**REFERENCE, **tests}}, lines=True)
+    assert case.examinations.auxiliary == {"X-ray": "DR示右侧髋臼唇硬化。", "MRI": "磁共振示右侧股骨头骨髓水肿。"}
+
+
 def test_an_english_reference_is_read_from_what_it_states_and_never_by_the_rules_for_chinese(tmp_path: Path) -> None:
     basis = "1. Medical history: diabetes, irregular medication.\n2. Physical signs: Babinski positive."
     english = {**REFERENCE, "diagnosis": "Cerebral infarction; diabetes", "basis": basis, "treatment": "Aspirin."}

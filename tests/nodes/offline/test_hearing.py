@@ -129,6 +129,7 @@ BY_NAME = {
         "Urinalysis and liver function tests, if you would.",
         "Please tell me the result of the chest X-ray.",
         "I think an abdominal ultrasound is called for.",
+        "We had better settle that with a D-dimer.",
     ],
     "zh": [
         "您先去拍个胸片，再抽血查肝功能。",
@@ -136,6 +137,7 @@ BY_NAME = {
         "把胸部CT的结果跟我说说。",
         "腹部B超也一块儿做了。",
         "得查查大便常规。",
+        "做个胸部DR。",
     ],
 }
 DESKS: dict[str, dict[str, Any]] = {"saps": {}, "medpmc": {"actor": False}, "ai_hospital": {}}

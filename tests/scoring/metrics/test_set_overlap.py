@@ -43,6 +43,8 @@ def test_the_reference_itself_scores_one(items: list[str]) -> None:
 
 def test_items_compare_under_their_canonical_names_in_any_spelling_and_language() -> None:
     assert canonical_items([" ct ", "X线片", "超声", "CT"], EXAMINATION_ITEMS) == {"CT", "X-ray", "Ultrasound"}
+    heent, nuclear = "Head, Eyes, Ears, Nose and Throat Examination", "Nuclear Medicine Imaging"
+    assert canonical_items(["头眼耳鼻喉检查", "核医学显像"], EXAMINATION_ITEMS) == {heent, nuclear}
 
 
 def test_a_blank_item_is_no_item_and_an_unknown_one_counts_as_wrong() -> None:
