@@ -2,9 +2,11 @@
 
 import re
 from functools import cache, lru_cache
+from itertools import chain
 from typing import Any
 
 from cases.sexes import bound_to_sex
+from cases.text.sentences import sentences
 from cases.text.statements import mentions, statements
 from cases.text.words import has_chinese, rules_of
 from cases.vocabulary import data_file, normalise, patterns, word_list
@@ -16,6 +18,7 @@ _CHILD_FROM, _ADULT_FROM = 0.25, 14.0  # years
 _PAEDIATRIC_UNTIL = 18.0
 _SIDES = {"left": re.compile(r"\bleft\b|左", re.IGNORECASE), "right": re.compile(r"\bright\b|右", re.IGNORECASE)}
 _CLAUSE = re.compile(r"[,，]|\band (?=(?:the|there|no|left|right)\b)|\b(?:but|while)\b", re.IGNORECASE)
+_DENIES = re.compile(r"\b(?:no|not|nor|never|without|denie[sd])\b|[无没未否]", re.IGNORECASE)
 _NORMAL = ("normal", "正常")
 _PATTERNS = patterns("nodes.offline", "patterns")
 
@@ -29,11 +32,18 @@ def urgency(chart: Chart) -> str:
 
 
 def sites(chart: Chart) -> list[dict[str, Any]]:
-    """Return the body sites of the complaint, each with its examination and usual imaging, in the table's order."""
-    return _sites(chart.presentation.chief_complaint, rules_of(chart.presentation.language))
+    """Return the body sites of the complaint, each with its examination and usual imaging, in the table's order.
+
+    If the complaint names none ("course of ten hours"), they are those of the first words of the patient's that name
+    one and deny nothing.
+    """
+    told = [part for sentence in sentences(chart.patients_words) for part in re.split("[，；]", sentence)]
+    affirmed = (part for part in told if not _DENIES.search(part))
+    texts = chain([chart.presentation.chief_complaint], affirmed)
+    return next((found for text in texts if (found := _sites(text, rules_of(chart.presentation.language)))), [])
 
 
-@lru_cache(maxsize=64)  # called by each doctor of each stage
+@lru_cache(maxsize=1024)  # called by each doctor of each stage
 def _sites(complaint: str, language: str) -> list[dict[str, Any]]:
     start = "" if language == "zh" else r"(?<![a-z])"
     table = data_file("nodes.offline", "sites")["site"]

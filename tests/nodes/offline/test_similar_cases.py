@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from cases.vocabulary import AUXILIARY_ITEMS, PHYSICAL_ITEMS, SECOND_LEVEL, label
+from cases.vocabulary import AUXILIARY_ITEMS, PHYSICAL_ITEMS, SECOND_LEVEL, Language, label
 from nodes.offline.chart_signs import sites
 from nodes.offline.votes import AMONG, majority, orders, weights
 from nodes.offline.whole_picture import KEPT, clinics, seen_whole, sorted_replies, with_findings
@@ -92,6 +92,23 @@ def test_results_speak_for_a_case_that_the_complaint_did_not_find() -> None:
 )
 def test_what_comes_from_the_head_is_examined_there(complaint: str) -> None:
     assert sites(chart_of(language="zh", chief_complaint=complaint))[0]["examination"] == "Neurological Examination"
+
+
+@pytest.mark.parametrize(
+    ("language", "complaint", "story", "examination"),
+    [
+        ("zh", "病程10小时，急性起病", "无咳嗽，下腹部疼痛，伴发热。", "Abdominal Examination"),
+        ("zh", "未能休息后完全缓解", "有糖尿病史。反复心前区闷痛，没有呕吐。", "Chest Examination"),
+        ("en", "Fatigue and malaise", "No cough, no vomiting. Two days ago the calves began to hurt.", None),
+        ("en", "Fatigue and malaise", "No cough. Two days ago his knee began to swell.", "Spine and Limb Examination"),
+        ("en", "My son has had a weeping swelling on his head.", "", "Skin Examination"),
+    ],
+)
+def test_where_a_complaint_names_no_place_the_first_that_is_told_and_not_denied_does(
+    language: Language, complaint: str, story: str, examination: str | None
+) -> None:
+    chart = chart_of(language=language, chief_complaint=complaint, present_illness=story)
+    assert [site["examination"] for site in sites(chart)] == ([examination] if examination else [])
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])
