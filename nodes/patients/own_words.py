@@ -37,7 +37,7 @@ def said_of(facts: Sequence[RecordSentence], person: PatientRecord, language: La
 def unsaid(told: Sequence[str], dialogue: Sequence[Turn]) -> list[str]:
     """Return those texts that the patient has not said before, each once.
 
-    Left out is a past illness ("I have had asthma") that a longer text names too: records have many of them twice.
+    Left out is a past illness ("I have had asthma") or a trade that a longer text names too: records have many twice.
     """
     patients_words = "\n".join(said_by("patient", dialogue))
     fresh = [

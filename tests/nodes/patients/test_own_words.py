@@ -47,6 +47,10 @@ def test_what_a_record_has_twice_is_told_once_and_what_was_said_not_again() -> N
         (["I have no fever, but a cough.", "I have had a fever."], [0, 1]),
         (["I have asthma and my mother has diabetes.", "I have had diabetes."], [0, 1]),
         (["I have pain in the left knee.", "I have pain in the right knee."], [0, 1]),
+        (["I am an accountant.", "I do not smoke, and work as an accountant."], [1]),
+        (["I am a graphic designer.", "I work as a graphic designer."], [0]),
+        (["I am a nurse.", "My mother works as a nurse."], [0, 1]),
+        (["I am a retired welder.", "I worked as a welder for 30 years."], [0, 1]),
         (["No.", "Yes."], [0, 1]),
     ],
 )
