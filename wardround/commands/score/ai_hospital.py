@@ -51,6 +51,7 @@ from wardround.commands.score.output import (
     ExtraTable,
     ModeOption,
     Scores,
+    as_wrong_table,
     asked_of_rules,
     refuse_records,
     unanswered,
@@ -175,6 +176,7 @@ def mvme(
         refuse(f"--judge {judge}: nobody would be asked; add --grade to grade the reports anew, or --error-types")
     settings = asking({"default": judge})
     failures: list[tuple[ReportCase, str]] = []
+    tables: list[ExtraTable] = []
     notes = failed_notes([find_run(source)] if source.is_dir() else [])
     notes += asked_of_rules(("--judge", judge)) if grade or error_types else []
 
@@ -198,6 +200,7 @@ def mvme(
     elif source.is_dir():
         run = find_run(source)
         graded, metrics = _recorded_grades(run, mode)
+        tables = as_wrong_table(run.failed_as_wrong) if mode == "sound" else []
         notes = list(dict.fromkeys([*judge_notes([run]), *notes]))
     else:
         graded, metrics = _released_grades(source, mode)
@@ -209,7 +212,7 @@ def mvme(
         metrics |= {name: estimate((float(one == name) for one in types), ends=(0.0, 1.0)) for name in ERROR_TYPES}
         failures = [*failures, *failed]
     notes += unanswered([reason for _, reason in failures])
-    return Scores("mvme", mode, len(graded), metrics, notes=notes, failed=bool(failures))
+    return Scores("mvme", mode, len(graded), metrics, tables, notes, failed=bool(failures))
 
 
 def _released_grades(source: Path, mode: Definition) -> tuple[list[tuple[ReportCase, Grades]], dict[str, Estimate]]:

@@ -124,6 +124,12 @@ def test_graded_anew_the_epochs_of_a_case_are_one_case_and_what_failed_or_is_emp
     assert one["n"] == 6 and one["se"] == pytest.approx(abs(one["mean"] - 1)), "as of two cases, not of six"
     assert "run: 1 of 7 cases failed, and are not scored." in told.stdout
     assert "3 of 6 reports have no part, and are graded D: dentistry-04" in " ".join(told.stdout.split())
+    scored = [graded("surgery-01", scores={"diagnosis": 3.0}).model_copy(update={"answers": said}), failed]
+    told = wardround(
+        "score", "mvme", write_run(tmp_path / "two", scored, graph="consultation", suite="mvme", data=data)
+    )
+    bound = told.stdout.partition("Failed as wrong (a lower")[2]
+    assert "3.000" in told.stdout and bound.split("diagnosis")[1].split()[1:4:2] == ["2.000", "2"], told.output
 
 
 @pytest.mark.slow
