@@ -27,9 +27,9 @@ from scoring.mvme.disease_entities import split_diseases
 
 _CLEAR = 60  # words up to which the offline rule counts a reply as clear
 
-FromOneToFive = Annotated[float, NotBoolean, Field(ge=1, le=5, allow_inf_nan=False)]
-UpToTwo = Annotated[float, NotBoolean, Field(ge=0, le=2, allow_inf_nan=False)]
-UpToFive = Annotated[float, NotBoolean, Field(ge=0, le=5, allow_inf_nan=False)]
+FromOneToFive = Annotated[float, Field(ge=1, le=5, allow_inf_nan=False), NotBoolean]
+UpToTwo = Annotated[float, Field(ge=0, le=2, allow_inf_nan=False), NotBoolean]
+UpToFive = Annotated[float, Field(ge=0, le=5, allow_inf_nan=False), NotBoolean]
 
 
 class ConsultationScores(Strict):
