@@ -56,18 +56,27 @@ class Dialogue(Strict):
         return [message for message in self.messages if message.role != "system"]
 
 
+class _InFile(Dialogue):
+    """A dialogue as it stands in a file: chats for training seldom have ids, or have numbers."""
+
+    id: str = Field("", min_length=1, coerce_numbers_to_str=True)
+
+
 def read_dialogues(path: str | Path) -> tuple[list[Dialogue], list[Problem]]:
-    """Read dialogues from JSON lines; return the valid ones and the problems of the other lines."""
+    """Read dialogues from JSON lines; return the valid ones and the problems of the other lines.
+
+    A dialogue without an id is called by its place in the file.
+    """
     dialogues: list[Dialogue] = []
     problems: list[Problem] = []
-    for _, found in parsed_lines(Path(path), Dialogue):
+    for place, found in parsed_lines(Path(path), _InFile):
         if isinstance(found, list):
             problems.extend(found)
         else:
-            dialogues.append(found)
+            dialogues.append(Dialogue.model_validate({**dict(found), "id": found.id or place}))
     without_messages = {problem.record for problem in problems if "messages" in problem.lacking}
     if not dialogues and without_messages == {problem.record for problem in problems}:  # also of an empty file
-        expected = "expected JSON lines with an id and messages, as `wardround reconstruct` writes them"
+        expected = "expected JSON lines with messages, each with a role (user, the patient, or assistant) and content"
         lacking = " (no record has messages)" if problems else ""
         problems = [Problem(str(path), "", "", f"contains no dialogues{lacking}; {expected}")]
     return dialogues, problems

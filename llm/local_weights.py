@@ -11,6 +11,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from importlib.util import find_spec
 from pathlib import Path
+from textwrap import shorten
 from typing import Any, Literal
 
 from langchain_core.callbacks import CallbackManagerForLLMRun
@@ -22,7 +23,8 @@ from cases.dialogues import Message
 from llm.conversation import own_turn, source_tokens
 from llm.errors import ModelSpecError, RefusedError
 
-ADAPTER_FILE = "adapter_config.json"
+ADAPTER_FILE, _ADAPTER_WEIGHTS = "adapter_config.json", "adapter_model.safetensors"
+_POINTER = b"version https://git-lfs"
 LONGEST_REPLY = 512  # tokens, if neither `max_tokens` nor the training sets a limit
 _ROLES: dict[str, Literal["system", "user", "assistant"]] = {"system": "system", "human": "user", "ai": "assistant"}
 _PICKLED = frozenset({".bin", ".pt", ".pth", ".ckpt", ".pkl", ".pickle", ".h5", ".msgpack", ".joblib"})
@@ -178,6 +180,8 @@ _loaded: dict[str, LoadedModel] = {}
 def only_data(folder: Path) -> None:
     """Reject a model folder that would run code: Python files, an `auto_map` to them, or pickled weights.
 
+    Weights that were not fetched are rejected too.
+
     Raises:
         ModelSpecError: names the file and the remedy.
     """
@@ -192,6 +196,10 @@ def only_data(folder: Path) -> None:
         raise ModelSpecError(
             f"{folder} has its weights in {pickled[0].name}, which can contain code; save them as .safetensors"
         )
+    for file in folder.rglob("*.safetensors"):
+        with file.open("rb") as weights:
+            if weights.read(len(_POINTER)) == _POINTER:
+                raise ModelSpecError(f"{file} is a pointer of Git LFS, not the weights; run `git lfs pull` there")
 
 
 def _names_code(config: Path) -> bool:
@@ -220,6 +228,8 @@ def check_folder(folder: str) -> None:
     base = _base(path)
     if not Path(base).is_dir() and (Path(base).is_absolute() or not _is_cached(base)):
         raise ModelSpecError(f"hf:{folder} was trained on {base}, which is not on this machine")
+    if not (path / _ADAPTER_WEIGHTS).is_file():
+        raise ModelSpecError(f"hf:{folder} is an adapter without its weights, {_ADAPTER_WEIGHTS}; copy them there")
     if Path(base).is_dir():
         only_data(Path(base))
 
@@ -228,9 +238,10 @@ def _base(adapter: Path) -> str:
     try:
         base = json.loads((adapter / ADAPTER_FILE).read_text("utf-8"))["base_model_name_or_path"]
         if not isinstance(base, str) or not base:
-            raise ValueError(base)
+            raise ValueError(f"found {base!r}")
     except (OSError, ValueError, KeyError, TypeError) as error:
-        raise ModelSpecError(f"hf:{adapter}: {ADAPTER_FILE} names no base model ({error!r})") from None
+        remedy = "write its name or folder under base_model_name_or_path"
+        raise ModelSpecError(f"hf:{adapter}: {ADAPTER_FILE} names no base model ({error!r}); {remedy}") from None
     return base
 
 
@@ -253,7 +264,8 @@ def load_model(folder: str) -> LoadedModel:
         try:
             _loaded[folder] = _load(Path(folder))
         except Exception as error:
-            raise RefusedError(f"hf:{folder} cannot be loaded ({type(error).__name__}: {error})") from error
+            why = shorten(str(error), 400, placeholder=" ...")  # PEFT lists every weight that does not fit
+            raise RefusedError(f"hf:{folder} cannot be loaded ({type(error).__name__}: {why})") from error
     return _loaded[folder]
 
 

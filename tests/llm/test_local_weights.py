@@ -90,8 +90,34 @@ def test_an_adapter_whose_base_is_not_on_this_machine_is_refused_before_it_is_lo
     with pytest.raises(ModelSpecError, match=f"was trained on {gone}, which is not on this machine"):
         model(tmp_path)
     (tmp_path / "adapter_config.json").write_text("{}")
-    with pytest.raises(ModelSpecError, match="names no base model"):
+    with pytest.raises(ModelSpecError, match=r"names no base model.*; write its name or folder under base_model_name"):
         model(tmp_path)
+
+
+def test_an_adapter_whose_weights_are_missing_or_not_fetched_is_refused_before_it_is_loaded(
+    adapter: Path, tmp_path: Path
+) -> None:
+    weights = shutil.copytree(adapter, tmp_path / "theirs") / "adapter_model.safetensors"
+    weights.write_bytes(b"version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\nsize 12345\n")
+    with pytest.raises(ModelSpecError, match=r"adapter_model\.safetensors is a pointer of Git LFS.*git lfs pull"):
+        model(tmp_path / "theirs")
+    weights.unlink()
+    with pytest.raises(ModelSpecError, match=r"is an adapter without its weights, adapter_model\.safetensors"):
+        model(tmp_path / "theirs")
+
+
+def test_a_model_that_cannot_be_loaded_says_why_in_one_short_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """PEFT lists every weight of an adapter that was trained on another base, a line each."""
+
+    def load(path: Path) -> None:
+        raise RuntimeError("\n\t".join(["Error(s) in loading:", *["size mismatch for q_proj.lora_A"] * 100]))
+
+    monkeypatch.setattr(hf, "_load", load)
+    with pytest.raises(RefusedError, match=r"RuntimeError: .*size mismatch") as refused:
+        load_model(str(tmp_path))
+    assert "\n" not in str(refused.value) and len(str(refused.value)) < 600
 
 
 def test_an_adapter_without_its_package_is_refused_with_what_to_install(

@@ -8,6 +8,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from cases import load_cases, save_cases
+from cases.dialogues import read_dialogues
 from scoring.clini_eval.points import LEAVES, MAINS, TOTAL
 from tests.scoring.clini_eval_dialogues import dialogue_file, interview
 from tests.support.fake_server import ChatRequest, FakeServer
@@ -56,11 +57,19 @@ def test_of_a_file_of_cases_one_sentence_says_that_dialogues_are_expected(tmp_pa
         (tmp_path / "cases.jsonl").write_text(foreign)
     result = run(tmp_path / "cases.jsonl")
     expected = (
-        "contains no dialogues (no record has messages); expected JSON lines with an id and messages, as "
-        "`wardround reconstruct` writes them"
+        "contains no dialogues (no record has messages); expected JSON lines with messages, each with a role (user, "
+        "the patient, or assistant) and content"
     )
     assert result.exit_code == 2
     assert result.stderr == f"error: {tmp_path}/cases.jsonl: {expected}\nerror: nothing was scored: 1 problem\n"
+
+
+def test_chats_without_ids_or_with_numbers_are_named_by_their_place_or_number(tmp_path: Path) -> None:
+    chat = [{"role": "user", "content": "I cough."}, {"role": "assistant", "content": "Since when?"}]
+    lines = [json.dumps({"messages": chat}), json.dumps({"id": 7, "messages": chat})]
+    (tmp_path / "chats.jsonl").write_text("\n".join(lines))
+    dialogues, problems = read_dialogues(tmp_path / "chats.jsonl")
+    assert ([each.id for each in dialogues], problems) == (["line 1", "7"], [])
 
 
 def test_by_department_the_good_interviews_stand_above_the_bad(file: Path) -> None:
