@@ -36,6 +36,9 @@ _BOUNDARY = {
     ),
     "zh": re.compile("(?<=[？?。！])|[，,；]|(?<=[^、，,；]{5})、(?=[^、，,；]{5})"),
 }
+# A part that asks more of what was named before it: "When was your last period, and are they regular?"
+_OF_THE_SAME = re.compile(r"(?:and |or )?(?:is|are|was|were|did|do|does) (?:it|they|that|those)\b", re.IGNORECASE)
+_WHY = re.compile(r"(?:(?:and|but) )?(?:why|what for)\W*|是?(?:因?为什么|为啥|什么原因)[呢啊]?\W*", re.IGNORECASE)
 # 眼睛红不红，痒不痒: what it asks of, and the parts that ask the same of it.
 _ASKED_OF_THE_SAME = re.compile(r"(?<!\w)(\w{1,4})(\w)不\2((?:[，,；](\w)不\4(?!\w))+)")
 _LOGIT_MARGIN = 1.4  # of a subject of the story over open questions, to be preferred to them
@@ -286,20 +289,22 @@ def clauses(words: str, language: Language) -> list[str]:
     """Return the questions of a turn: "Which medicines do you take, and have you any allergies?" has two.
 
     They are its sentences, those with a question mark if there are any. A sentence whose parts name several subjects is
-    returned in parts, each with the mark at its end.
+    returned in parts, each with the mark at its end. After another question "And why?" is left out.
     """
     said = sentences(words)
+    first, *more = [each for each in said if ASKS.search(each)] or said or [words]
     questions = []
-    for sentence in [each for each in said if ASKS.search(each)] or said:
+    for sentence in (first, *(each for each in more if not _WHY.fullmatch(each))):
         parts = [
             part
             for part in split([sentence], language)
-            if topic_of(part, language).clinical or (is_likely(part, language) and _is_of_history(part, language))
+            if topic_of(part, language).clinical
+            or (is_likely(part, language) and _is_of_history(part, language) and not _OF_THE_SAME.match(part))
         ]
         mark = sentence[-1:] if ASKS.match(sentence[-1:]) else ""
         is_of_several = len({subject_of(part, language) for part in parts}) > 1
         questions += [part.removesuffix(mark) + mark for part in parts] if is_of_several else [sentence]
-    return questions or [words]
+    return questions
 
 
 def is_rather_of_a_subject(words: str, language: Language) -> bool:

@@ -136,6 +136,25 @@ def test_what_relatives_had_is_told_of_the_family_wherever_it_is_recorded(
     assert answering(facts, question, language) == facts[-1:]
 
 
+@pytest.mark.parametrize(
+    ("language", "question", "recorded"),
+    [
+        (
+            *("en", "When was your last period, and are they regular?"),
+            RecordSentence("present_illness", "She has no diarrhea."),
+        ),
+        (
+            *("zh", "以前住过院吗？因为什么？"),
+            RecordSentence("chief_complaint", "因胸闷伴恶心2天，加重1.5小时入院。"),
+        ),
+    ],
+)
+def test_what_asks_more_of_the_same_is_no_question_by_itself(
+    language: Language, question: str, recorded: RecordSentence
+) -> None:
+    assert answering([recorded], question, language) == []
+
+
 def test_pain_here_and_a_rash_there_are_less_probably_told_of_a_rash_here_than_nothing() -> None:
     facts = [RecordSentence("present_illness", "She has pain in the chest, a rash on the arm.")]
     assert answer_scores("Is there a rash on your chest?", facts, "en") < 0
