@@ -79,7 +79,7 @@ def test_the_tracker_and_the_actor_each_make_the_difference_they_are_there_for(s
 
 def test_relevance_consistency_and_accuracy_are_percentages_over_the_pairs_and_the_orders(scored: Scored) -> None:
     metrics = scored("ai_hospital")[0]["metrics"]
-    assert {name: found["n"] for name, found in metrics.items()} == {"Rel": 434, "Con": 434, "Acc": 125}
+    assert {name: found["n"] for name, found in metrics.items()} == {"Rel": 434, "Con": 434, "Acc": 126}
     # A vague question has the story told where the judge expects asking back: docs/simulators.md.
     assert metrics["Rel"]["mean"] >= 55 and metrics["Con"]["mean"] >= 95 and metrics["Acc"]["mean"] >= 70
 
