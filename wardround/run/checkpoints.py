@@ -121,11 +121,13 @@ async def open_sqlite(path: Path) -> AsyncIterator[BaseCheckpointSaver[Any]]:
         try:
             await _set_up(saver, path)
             yield saver
-        finally:  # the half-written step of a stopped case would keep the file locked
-            await connection.rollback()
-        with suppress(sqlite3.Error):  # shrink the file once all cases are finished, unless another process reads it
-            if not await connection.execute_fetchall("SELECT 1 FROM checkpoints LIMIT 1"):
-                await connection.execute("VACUUM")
+        finally:
+            async with saver.lock:  # nobody begins a step any more: a half-written one would keep the file locked
+                await connection.rollback()
+                with suppress(sqlite3.Error):  # shrink the file once all cases are finished, unless another reads it
+                    if not await connection.execute_fetchall("SELECT 1 FROM checkpoints LIMIT 1"):
+                        await connection.execute("VACUUM")
+                await connection.close()
 
 
 async def _set_up(saver: AsyncSqliteSaver, path: Path) -> None:

@@ -73,6 +73,29 @@ async def test_what_a_stopped_case_has_half_written_does_not_lock_the_file_for_t
         assert database.execute("DELETE FROM checkpoints").rowcount == 0
 
 
+async def test_a_step_begun_while_a_stopped_run_closes_does_not_lock_the_file_either(tmp_path: Path) -> None:
+    held = []
+
+    async def go_on_writing(saver: AsyncSqliteSaver) -> None:
+        for step in range(1000):
+            async with saver.lock:
+                held.append(await saver.conn.execute("CREATE TABLE IF NOT EXISTS t (x)"))
+                held.append(await saver.conn.execute("INSERT INTO t VALUES (?)", (step,)))
+                held.append(await saver.conn.execute("SELECT x FROM t"))
+                await saver.conn.commit()
+
+    with pytest.raises(Killed):
+        async with open_sqlite(tmp_path / "checkpoints.sqlite") as kept:
+            assert isinstance(kept, AsyncSqliteSaver)
+            writer = asyncio.create_task(go_on_writing(kept))
+            await asyncio.sleep(0.05)
+            raise Killed
+    with pytest.raises(ValueError, match="no active connection"):
+        await writer
+    with closing(sqlite3.connect(tmp_path / "checkpoints.sqlite", timeout=0)) as database:
+        database.execute("INSERT INTO t VALUES (-1)")
+
+
 async def test_a_thread_that_has_nothing_is_looked_up_once_and_again_once_something_is_kept(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
