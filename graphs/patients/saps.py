@@ -8,25 +8,19 @@ from langgraph.runtime import Runtime
 from graphs.state_graph import StateGraph
 from nodes.context import Context, context_of
 from nodes.offline.doctor_actions import Kind
-from nodes.offline.record_answers import Silence
 from nodes.patients.registration import patient
 from nodes.patients.saps.memory_bank import release
-from nodes.patients.saps.response_generator import respond
-from nodes.patients.saps.state_tracker import Action, track_coverage, track_kind, track_specificity
+from nodes.patients.saps.response_generator import GeneratorState, respond
+from nodes.patients.saps.state_tracker import track_coverage, track_kind, track_specificity
 from nodes.patients.saps.whole_record import hold_record, is_untracked
 from nodes.patients.systems import PATIENTS
 from nodes.state.patient_side import PatientSideOutput, PatientSideState
 
 
-class SapsState(PatientSideState, total=False):
+class SapsState(GeneratorState, PatientSideState, total=False):
     """One turn on the patient's side: the tracked action, and what it released from the memory."""
 
     kind: Kind
-    action: Action | None
-    released: list[str]
-    own_words: list[tuple[str, str]]
-    silence: Silence
-    requirement: str
 
 
 def tracker_or_whole_record(state: SapsState, runtime: Runtime[Context]) -> Literal["tracker", "whole record"]:
