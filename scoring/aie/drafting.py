@@ -4,7 +4,6 @@ AIE, section 2.2.1: after each number of exchanges from zero to nine, eight kind
 patient's answer, to be corrected by people. Unchecked tests have no ``human_state`` and no ``human_answer``.
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,12 +13,12 @@ from cases.case import Case
 from cases.strict import Strict
 from cases.text.record_sentences import RecordSentence, facts_of
 from llm import AnswerError, ModelSettings, Role, ask
-from nodes.patients.saps.state_tracker import Action
 from nodes.state.chart import Turn
 from scoring.aie.simulator_set import record_of
-from scoring.aie.transcripts import CODES
+from scoring.aie.transcripts import ACTIONS
 
 ROUNDS = 10
+_CODES = {action.lower().replace(" ", "_"): code for code, action in ACTIONS.items()}  # by field of a round
 _TREATED = ("present_illness", "past_history")  # sections that say how a treatment has worked
 
 
@@ -48,19 +47,7 @@ class DraftedRound(Strict):
     @property
     def by_kind(self) -> dict[str, DraftedTest]:
         """The existing tests by field."""
-        return {name: test for name in KINDS if (test := getattr(self, name)) is not None}
-
-
-KINDS: Mapping[str, Action] = {
-    "effective_inquiry": "Effective Inquiry",
-    "ineffective_inquiry": "Ineffective Inquiry",
-    "ambiguous_inquiry": "Ambiguous Inquiry",
-    "effective_advice": "Effective Advice",
-    "ineffective_advice": "Ineffective Advice",
-    "ambiguous_advice": "Ambiguous Advice",
-    "demand": "Demand",
-    "other_topic": "Other Topic",
-}
+        return {name: test for name in type(self).model_fields if (test := getattr(self, name)) is not None}
 
 
 @dataclass(frozen=True)
@@ -124,7 +111,7 @@ async def draft(case: Case, settings: ModelSettings, rounds: int = ROUNDS) -> Dr
         view = DraftView(facts, list(dialogue), list(used))
         answer = await ask(test_writer, view, settings, language=case.language, place=f"draft/{case.id}/round{turn}")
         for kind, test in answer.by_kind.items():
-            code = CODES[KINDS[kind]]
+            code = _CODES[kind]
             tests.setdefault(str(turn), {})[code] = {"question": test.doctor, "answer": test.patient}
             facts_told[str(turn), code] = " ".join(facts[number - 1].text for number in dict.fromkeys(test.facts))
             used.append(test.doctor)

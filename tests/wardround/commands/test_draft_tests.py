@@ -12,7 +12,7 @@ from typer.testing import CliRunner, Result
 
 from cases import Case, save_cases
 from cases.text.record_sentences import record_sentences
-from scoring.aie.drafting import KINDS
+from scoring.aie.drafting import DraftedRound
 from tests.support.fake_server import ChatRequest, FakeServer
 from wardround.cli import app
 
@@ -45,7 +45,7 @@ def drafted(request: ChatRequest) -> Mapping[str, Any] | None:
     number = max(map(int, re.findall(r"Tell me of (\d+)", request.text)), default=-1) + 1
     tests = {
         kind: {"doctor": f"Tell me of {number}, {kind}.", "patient": f"Answer {number}, {kind}.", "facts": []}
-        for kind in KINDS
+        for kind in DraftedRound.model_fields
     }
     tests["effective_inquiry"]["facts"] = [1]
     tests["effective_advice"]["facts"] = [RESULT] if "must be results" in request.text else [1]
