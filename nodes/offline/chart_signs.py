@@ -2,7 +2,6 @@
 
 import re
 from functools import cache, lru_cache
-from itertools import chain
 from typing import Any
 
 from cases.sexes import bound_to_sex
@@ -37,10 +36,11 @@ def sites(chart: Chart) -> list[dict[str, Any]]:
     If the complaint names none ("course of ten hours"), they are those of the first words of the patient's that name
     one and deny nothing.
     """
-    told = [part for sentence in sentences(chart.patients_words) for part in re.split("[，；]", sentence)]
-    affirmed = (part for part in told if not _DENIES.search(part))
-    texts = chain([chart.presentation.chief_complaint], affirmed)
-    return next((found for text in texts if (found := _sites(text, rules_of(chart.presentation.language)))), [])
+    language = rules_of(chart.presentation.language)
+    if found := _sites(chart.presentation.chief_complaint, language):
+        return found
+    told = (part for sentence in sentences(chart.patients_words) for part in re.split("[，；]", sentence))
+    return next((found for part in told if not _DENIES.search(part) and (found := _sites(part, language))), [])
 
 
 @lru_cache(maxsize=1024)  # called by each doctor of each stage

@@ -91,7 +91,8 @@ def _likely_answers(facts: Sequence[RecordSentence], question: str, language: La
     of_family = "family" in subjects_heard(question, language)
     placed = [_with_relatives(fact) if of_family else fact for fact in facts]
     scores = dict(zip(facts, answer_scores(question, placed, language), strict=True))
-    telling = {facts[placed.index(fact)] for fact in _telling(placed, question, language)}
+    named = _telling(placed, question, language)
+    telling = {fact for fact, as_asked in zip(facts, placed, strict=True) if as_asked in named}
     for is_opening in (False, True):
         part = [fact for fact in facts if (fact.section == "chief_complaint") == is_opening]
         least = max(_LEAST, max((scores[fact] for fact in part), default=0) - _BEHIND_BEST)

@@ -8,7 +8,7 @@ import typer
 from wardround.commands.case_files import ask_about, keep, not_over, read, save
 from wardround.commands.exit_codes import SOME_FAILED, refuse
 from wardround.commands.options import Cache, CaseIds
-from wardround.commands.printing import counted, echo
+from wardround.commands.printing import counted, echo, first_of
 
 if TYPE_CHECKING:
     from cases import Case
@@ -75,7 +75,7 @@ def confirm(
     for who, (kept, seen) in checked.kept.items():
         echo(f"{who}: {kept} of {seen} kept" if who != "person" else f"added by a person: {kept}")
     if checked.open:
-        echo(f"open: {', '.join(checked.open[:5])}{', ...' if len(checked.open) > 5 else ''}", err=True)
+        echo(f"open: {first_of(checked.open)}", err=True)
     echo(f"{counted(checked.parts, 'part')} checked, {len(checked.open)} open; written to {out}")
 
 

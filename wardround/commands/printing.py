@@ -1,6 +1,7 @@
-"""Print text on a terminal safely, counts in words, and reasons of failures."""
+"""Print text on a terminal safely, counts and lists in words, and reasons of failures."""
 
 import logging
+from collections.abc import Sequence
 
 import typer
 
@@ -18,6 +19,11 @@ def echo(text: str = "", *, err: bool = False, nl: bool = True) -> None:
 def counted(number: int, thing: str) -> str:
     """Return a number with its noun, and with separators of thousands."""
     return f"{number:,} {thing}{'' if number == 1 else 's'}"
+
+
+def first_of(names: Sequence[str], most: int = 5) -> str:
+    """List the first names, with an ellipsis if there are more."""
+    return ", ".join([*names[:most], *["..."] * (len(names) > most)])
 
 
 def reason(error: Exception) -> str:

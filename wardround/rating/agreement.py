@@ -200,10 +200,8 @@ def left_out(runs: Sequence[RecordedRun], file: Path, marks: Sequence[Mark]) -> 
     """Return a sentence on the ratings in a file that are left out; empty if there are none."""
     _, others = marks_of_runs(runs, marks)
     cases = {run.name: {result.case_id for result in run.results} for run in runs}
-    names = dict.fromkeys(
-        name if mark.case_id in cases.get(name, {mark.case_id}) else f"{name}/{mark.case_id}"
-        for mark in others for name in (mark.run, mark.against) if name
-    )  # fmt: skip
+    foreign = [(name, mark.case_id) for mark in others for name in (mark.run, mark.against) if name]
+    names = dict.fromkeys(name if case in cases.get(name, {case}) else f"{name}/{case}" for name, case in foreign)
     count = f"{len(others)} judgements are" if len(others) > 1 else "1 judgement is"
     return f"{file}: {count} of other runs or cases and left out ({', '.join(names)})" if others else ""
 

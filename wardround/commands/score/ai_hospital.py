@@ -46,7 +46,7 @@ from scoring.mvme.transcripts import (
 )
 from scoring.panel import ask_each
 from wardround.commands.exit_codes import refuse
-from wardround.commands.printing import counted
+from wardround.commands.printing import counted, first_of
 from wardround.commands.score.output import (
     ExtraTable,
     ModeOption,
@@ -177,7 +177,8 @@ def mvme(
     settings = asking({"default": judge})
     failures: list[tuple[ReportCase, str]] = []
     tables: list[ExtraTable] = []
-    notes = failed_notes([find_run(source)] if source.is_dir() else [])
+    run = find_run(source) if source.is_dir() else None
+    notes = failed_notes([run] if run else [])
     notes += asked_of_rules(("--judge", judge)) if grade or error_types else []
 
     async def ask_director(case: ReportCase) -> MvmeGrades:
@@ -194,11 +195,8 @@ def mvme(
         ]
         metrics = _means_by_part({"": [options for _, options in graded]}, mode, [case.case_id for case, _ in graded])
         if silent := [case.case_id for case, _ in graded if not any(case.report.values())]:
-            notes.append(
-                f"{len(silent)} of {len(graded)} reports have no part, and are graded D: {', '.join(silent[:5])}."
-            )
-    elif source.is_dir():
-        run = find_run(source)
+            notes.append(f"{len(silent)} of {len(graded)} reports have no part, and are graded D: {first_of(silent)}.")
+    elif run:
         graded, metrics = _recorded_grades(run, mode)
         tables = as_wrong_table(run.failed_as_wrong) if mode == "sound" else []
         notes = list(dict.fromkeys([*judge_notes([run]), *notes]))

@@ -22,13 +22,12 @@ from wardround.analysis.rescoring import settings_of_judges
 from wardround.analysis.transcripts import Format, read_transcripts
 from wardround.commands.exit_codes import refuse
 from wardround.commands.options import separated
-from wardround.commands.printing import echo
+from wardround.commands.printing import echo, first_of
 from wardround.commands.score.output import ExtraTable, refuse_records
 from wardround.store.recorded_run import RecordedRun, find_runs
 from wardround.tables.table import P_VALUE, as_text
 
 _WARNINGS_SHOWN = 20
-_UNPLAYED_SHOWN = 5
 _SAME_PATIENT = 0.7  # share of the words of the shorter record
 Model = TypeVar("Model")
 
@@ -165,10 +164,9 @@ def read_played(paths: Sequence[Path], format: Format, *, played: bool = True) -
                 f"{path}: no dialogue to score, as no case has a history; to import cases, use `wardround cases import`"
             )
         if unplayed := [case.id for case in cases if not case.played]:
-            named = ", ".join([*unplayed[:_UNPLAYED_SHOWN], *["..."] * (len(unplayed) > _UNPLAYED_SHOWN)])
             echo(
                 f"warning: {path}: {len(unplayed)} of {len(cases)} cases hold no words of the doctor after the opening "
-                f"({named}), and count as wrong; remove them from the file if nobody played them",
+                f"({first_of(unplayed)}), and count as wrong; remove them from the file if nobody played them",
                 err=True,
             )
     return files
