@@ -1,5 +1,6 @@
 """Samples: values of a metric with their cases, as computed before averaging."""
 
+import re
 from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from typing import Literal, NamedTuple
 
@@ -24,12 +25,17 @@ Samples = Mapping[str, Sequence[Sample]]
 
 
 PERCENT: Ends = (0.0, 100.0)
-EPOCH = "/epoch"  # precedes the number of a later epoch in the ids of a run's consultations
+_EPOCH = re.compile(r"/epoch[0-9]+\Z")  # in the ids of a run's consultations
 
 
 def of_epoch(case: str, epoch: int) -> str:
-    """Return the id of a case's consultation in an epoch; in the first, epoch 0, the case's own."""
-    return f"{case}{EPOCH}{epoch}" if epoch else case
+    """Return the id of a case's consultation in an epoch; in the first, epoch 0, the case's own if it is none such."""
+    return f"{case}/epoch{epoch}" if epoch or _EPOCH.search(case) else case
+
+
+def case_of(consultation: str) -> str:
+    """Return the case's id in the id of a consultation, see `of_epoch`."""
+    return _EPOCH.sub("", consultation)
 
 
 def estimates(
@@ -43,7 +49,7 @@ def estimates(
     return {
         name: estimate(
             (sample.value for sample in values),
-            [sample.case.partition(EPOCH)[0] for sample in values] if clustered else None,
+            [case_of(sample.case) for sample in values] if clustered else None,
             ends=None if name in neither else ends,
         )
         for name, values in samples.items()

@@ -11,7 +11,7 @@ from nodes.state.chart import Turn
 from nodes.workflow.admission import in_played_sex
 from scoring.medpmc.metrics import Gathered, Shares, curves
 from scoring.metrics.comparison import spearman
-from scoring.metrics.samples import EPOCH, PERCENT, over_cases
+from scoring.metrics.samples import PERCENT, case_of, over_cases
 from scoring.metrics.statistics import Estimate
 from scoring.metrics.text_overlap import words
 from wardround.analysis.published import published
@@ -109,7 +109,7 @@ def build_information(runs: Sequence[RecordedRun]) -> list[Table]:
     longest = max((len(curve) for curves_by_case in found.values() for curve in curves_by_case.values()), default=0)
     rows: list[dict[str, Any]] = []
     for name, curves_by_case in found.items():
-        cases = [case.partition(EPOCH)[0] for case in curves_by_case]
+        cases = [case_of(case) for case in curves_by_case]
         for round_index in range(longest if curves_by_case else 0):
             shares = [curve[min(round_index, len(curve) - 1)] for curve in curves_by_case.values()]
             kinds = dict(zip(INFORMATION, zip(*shares, strict=True), strict=True))

@@ -2,8 +2,10 @@ import subprocess
 import sys
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from scoring.metrics.samples import Sample, case_means, estimates, mean
+from scoring.metrics.samples import Sample, case_means, case_of, estimates, mean, of_epoch
 
 
 def test_values_of_one_case_vary_together_only_if_they_are_clustered() -> None:
@@ -40,3 +42,8 @@ def test_the_epochs_of_a_case_vary_together() -> None:
         return estimates(samples, clustered=True)["x"]
 
     assert interval("a", "a/epoch1", "b", "b/epoch1", "c", "c/epoch1") == interval("a", "a", "b", "b", "c", "c")
+
+
+@given(st.from_regex(r"a?(/epoch\d{0,2}){0,2}b?\n?"), st.integers(0, 12))
+def test_the_name_of_a_consultation_tells_its_case_whatever_the_case_is_called(case: str, epoch: int) -> None:
+    assert case_of(of_epoch(case, epoch)) == case

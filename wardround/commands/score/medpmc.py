@@ -17,7 +17,7 @@ from scoring.medpmc.metrics import AVERAGES, SUPPORT, EntityRule, Window, inform
 from scoring.medpmc.suite import suite
 from scoring.medpmc.transcripts import MedPmcTranscript
 from scoring.metrics.recall import RecallName
-from scoring.metrics.samples import EPOCH, PERCENT, Sample, Samples, by_case, estimates, known, mean
+from scoring.metrics.samples import PERCENT, Sample, Samples, by_case, case_of, estimates, known, mean
 from scoring.metrics.statistics import Estimate, estimate_columns
 from scoring.panel import Verdict, agreement, ask_each, ask_panel
 from wardround.commands.exit_codes import refuse
@@ -200,7 +200,7 @@ def _average(samples: Mapping[str, Sequence[Sample]], columns: Sequence[str], *,
             for index, value in enumerate(found):
                 values.setdefault((case, index), {})[name] = value
     rows = {name: [row.get(name) for row in values.values()] for name in columns}
-    cases = [case.partition(EPOCH)[0] for case, _ in values] if clustered else None
+    cases = [case_of(case) for case, _ in values] if clustered else None
     return estimate_columns(rows, cases, dict.fromkeys(columns, PERCENT)).average
 
 

@@ -26,7 +26,7 @@ from scoring.aie.transcripts import ACTIONS, SimulatorTest, read_simulator_tests
 from scoring.medpmc.judges import patient_judge, persona_judge
 from scoring.medpmc.patient_judgements import ASPECTS
 from scoring.metrics.comparison import spearman
-from scoring.metrics.samples import EPOCH, PERCENT, Definition, estimates
+from scoring.metrics.samples import PERCENT, Definition, case_of, estimates
 from scoring.metrics.statistics import Ends, Estimate
 from scoring.mvme.reply_judges import consistency_judge, examination_judge, relevance_judge
 from wardround.analysis import simulators
@@ -167,14 +167,12 @@ def played_runs(
 ) -> Scores:
     """Score the doctor's turns in runs' dialogues with the recorded replies, or with those of another patient."""
     runs = find_runs(paths)
-    recorded = without(
-        [simulators.tests_of_run(run) for run in runs], options.leave_out, lambda one: one.id.partition(EPOCH)[0]
-    )
+    recorded = without([simulators.tests_of_run(run) for run in runs], options.leave_out, lambda one: case_of(one.id))
     tests_by_name: dict[str, Sequence[SimulatorTest]] = {}
     notes = [BY_RULE]
     for run, tests in zip(runs, recorded, strict=True):
         if patient is not None:
-            trial = Trial({test.id: run.cases[test.id.partition(EPOCH)[0]] for test in tests}, context)
+            trial = Trial({test.id: run.cases[case_of(test.id)] for test in tests}, context)
             tests = anyio.run(simulators.play_tests, trial, tests, patient)
             notes += [f"{run.name}, {place}: no answer: {reason}" for place, reason in trial.failures.items()]
         if tests:

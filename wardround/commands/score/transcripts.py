@@ -14,7 +14,7 @@ from llm.specs import check_models
 from scoring.aie.transcripts import AieTranscript
 from scoring.medpmc.transcripts import MedPmcTranscript
 from scoring.metrics.comparison import holm, paired_difference, read_human_scores, spearman_matrix, unknown_cases
-from scoring.metrics.samples import EPOCH, Sample, Samples, by_case, case_means
+from scoring.metrics.samples import Sample, Samples, by_case, case_means, case_of
 from scoring.metrics.statistics import Estimate
 from scoring.metrics.text_overlap import rouge_1, words
 from scoring.records import Reading
@@ -199,7 +199,7 @@ def failed_notes(runs: Iterable[RecordedRun]) -> list[str]:
 
 def counts(dialogues: Collection[Played]) -> tuple[int, list[str]]:
     """Return the number of cases, and the number of dialogues in words if it differs."""
-    cases = len({one.case.partition(EPOCH)[0] for one in dialogues})
+    cases = len({case_of(one.case) for one in dialogues})
     return cases, [f"{len(dialogues)} dialogues"] if len(dialogues) != cases else []
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner, Result
 
-from cases import load_cases
+from cases import load_cases, save_cases
 from nodes.consultation.final_report import FinalReport
 from nodes.state.chart import Turn
 from scoring.consultation import ConsultationAnswers
@@ -134,8 +134,12 @@ def test_options_of_test_files_are_refused_for_our_own_items() -> None:
 
 
 @pytest.mark.slow
-def test_the_replies_of_a_run_are_scored_as_they_were_given_or_as_another_patient_gives_them(tmp_path: Path) -> None:
-    case = next(case for case in load_cases() if case.id == "surgery-01")
+@pytest.mark.parametrize("name", ["surgery-01", "ward/epoch3"])  # the latter looks like the name of a later epoch
+def test_the_replies_of_a_run_are_scored_as_they_were_given_or_as_another_patient_gives_them(
+    name: str, tmp_path: Path
+) -> None:
+    case = next(case for case in load_cases() if case.id == "surgery-01").model_copy(update={"id": name})
+    save_cases([case], tmp_path / "cases.jsonl")
     fever = "Have you had any fever?"
     said = [
         Turn(speaker="doctor", text="Hello.", action="Initialization"),
@@ -150,7 +154,7 @@ def test_the_replies_of_a_run_are_scored_as_they_were_given_or_as_another_patien
     answers = ConsultationAnswers(dialogue=said, report=report)
     result = graded(case.id, scores={}).model_copy(update={"answers": answers})
     how: dict[str, Any] = {"graph": "consultation", "suite": "aie", "workflow": {"patient": "saps"}}
-    place = write_run(tmp_path / "run", [result], **how)
+    place = write_run(tmp_path / "run", [result], data={"cases": str(tmp_path / "cases.jsonl")}, **how)
     told = run(place, "--by", "turn", "--json", tmp_path / "s.json")
     assert told.exit_code == 0, told.output
     found = json.loads((tmp_path / "s.json").read_text("utf-8"))["metrics"]
