@@ -133,6 +133,12 @@ def _cases_of_file(source: Path, reference: Path | None) -> list[ReportCase]:
     return cases
 
 
+def _counts(source: Path, reports: Sequence[ReportCase]) -> tuple[int, list[str]]:
+    """Return the number of cases, and of a run's reports in words if it has several epochs; a file has no epochs."""
+    cases = len({report.case_id for report in reports}) if source.is_dir() else len(reports)
+    return cases, [f"{len(reports)} reports over all epochs"] if len(reports) != cases else []
+
+
 def reports_of_run(run: RecordedRun) -> list[tuple[ReportCase, Result]]:
     """Return the answers of every scored case: all five parts of a consultation's report, or a workflow's diagnoses."""
     found = []
@@ -210,7 +216,8 @@ def mvme(
         metrics |= {name: estimate((float(one == name) for one in types), ends=(0.0, 1.0)) for name in ERROR_TYPES}
         failures = [*failures, *failed]
     notes += unanswered([reason for _, reason in failures])
-    return Scores("mvme", mode, len(graded), metrics, tables, notes, failed=bool(failures))
+    n, more = _counts(source, [case for case, _ in graded])
+    return Scores("mvme", mode, n, metrics, tables, notes, failed=bool(failures), more=more)
 
 
 def _released_grades(source: Path, mode: Definition) -> tuple[list[tuple[ReportCase, Grades]], dict[str, Estimate]]:
@@ -309,7 +316,8 @@ def icd10(
         name = language_name(max(foreign, key=foreign.count))
         refuse(f"{source}: the reports are {name}, but {ICD10CM} is English; give a list in {name} with --terms FILE")
     term_list = load_terms(terms)
-    diseases, failures = _split(cases if sound else with_diagnosis, splitter, term_list, judge)
+    split, failures = _split(cases if sound else with_diagnosis, splitter, term_list, judge)
+    diseases = [found for _, found in split]
     mode_rule: Rule = "code" if sound else "published"
     rules = {rule: agreement(diseases, term_list, rule) for rule in RULES}
     answered: dict[str, Estimate] = {}
@@ -317,8 +325,7 @@ def icd10(
     if len(with_diagnosis) < len(cases):
         what = "and count as naming no disease" if sound else f"(in files: {_AS_PUBLISHED}) and are left out"
         notes.append(f"{len(cases) - len(with_diagnosis)} of {len(cases)} reports have no diagnosis {what}.")
-        with_diagnosis_ids = {case.case_id for case in with_diagnosis}
-        answered_cases = [case for case in diseases if case.predicted or case.case_id in with_diagnosis_ids]
+        answered_cases = [found for case, found in split if _has_diagnosis(case, mode)]
         answered = agreement(answered_cases, term_list, mode_rule).columns if sound else {}
     metrics = {"#": predicted_entities(diseases), **rules[mode_rule].columns}
     metrics |= {f"{name}.{rule}": one for rule, found in rules.items() for name, one in found.columns.items()}
@@ -330,7 +337,8 @@ def icd10(
         for rule, found in rules.items()
     ]
     table = ExtraTable(title, ["rule", "R", "P", "F1"], rows)
-    return Scores("icd10", mode, len(diseases), metrics, [table], notes, bool(failures), answered)
+    n, more = _counts(source, [case for case, _ in split])
+    return Scores("icd10", mode, n, metrics, [table], notes, bool(failures), answered, more=more)
 
 
 def _has_diagnosis(case: ReportCase, mode: Definition) -> bool:
@@ -342,11 +350,12 @@ def _has_diagnosis(case: ReportCase, mode: Definition) -> bool:
 
 def _split(
     cases: list[ReportCase], splitter: Splitter, terms: TermList, judge: str
-) -> tuple[list[DiseaseCase], list[str]]:
+) -> tuple[list[tuple[ReportCase, DiseaseCase]], list[str]]:
+    """Return the reports with the diseases that each names, and why it failed for others."""
     texts = [(case, case.report.get("diagnosis", ""), case.reference["diagnosis"]) for case in cases]
     if splitter != "llm":
         by_rule = partial(disease_entities.split_by_rule, terms=terms, standard=splitter == "standard")
-        return [DiseaseCase(case.case_id, *map(by_rule, both)) for case, *both in texts], []
+        return [(case, DiseaseCase(case.case_id, *map(by_rule, both))) for case, *both in texts], []
     if judge == OFFLINE:
         refuse("--splitter llm: needs a model; for example, add --judge openai:gpt-4o-mini")
     settings = asking({"default": judge})
@@ -361,7 +370,7 @@ def _split(
         )
 
     asked = anyio.run(ask_each, texts, by_model)
-    return [found for _, found in asked.answers], [reason for _, reason in asked.failures]
+    return [(item[0], found) for item, found in asked.answers], [reason for _, reason in asked.failures]
 
 
 def consensus(

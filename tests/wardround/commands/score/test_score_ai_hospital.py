@@ -157,6 +157,9 @@ def test_a_report_without_a_diagnosis_misses_all_and_is_left_out_only_as_the_pap
     paper = json.loads(out.read_text("utf-8"))
     assert paper["n"] == 1 and paper["metrics"]["R"]["mean"] == 50 and "answered" not in paper
     assert run("icd10", write(bare), "--terms", terms).exit_code == 2
+    other = bare | {"patient_id": 1, "doctor_name": "another doctor"}  # of the patient whom the first diagnosed
+    assert run("icd10", write(evaluation(1), other), "--terms", terms, "--json", out).exit_code == 0
+    assert json.loads(out.read_text("utf-8"))["answered"]["R"]["share"] == 0.5
 
 
 def test_paper_mode_says_which_spelling_of_the_headings_it_reads(write: Any, terms: Path) -> None:

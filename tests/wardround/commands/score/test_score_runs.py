@@ -84,6 +84,19 @@ def test_a_suite_without_judges_scores_the_answers_of_a_run(tmp_path: Path, suit
         assert (written["recall"], written["entities"]) == (options[1] if options else "rouge1", "rules")
 
 
+@pytest.mark.parametrize("arguments", [("mvme",), ("mvme", "--grade"), ("icd10",)])
+def test_the_epochs_of_a_case_are_reports_of_one_case(tmp_path: Path, arguments: Sequence[str]) -> None:
+    case = next(case for case in load_cases("builtin") if case.language == "en")
+    report = dict.fromkeys(("symptoms", "examinations", "basis", "treatment"), "x") | {"diagnosis": ["Asthma"]}
+    results = [graded(case.id, epoch=epoch, answers={"dialogue": [], "report": report}) for epoch in range(2)]
+    how: dict[str, Any] = {"graph": "consultation", "suite": "mvme", "epochs": 2}
+    run = write_run(tmp_path / "run", results, data={"case_ids": [case.id]}, **how)
+    command, *options = arguments
+    told = wardround("score", command, run, *options, "--json", tmp_path / "s.json")
+    assert f"{command}, sound mode, 1 case, 2 reports over all epochs" in " ".join(told.stdout.split())
+    assert json.loads((tmp_path / "s.json").read_text("utf-8"))["n"] == 1
+
+
 @pytest.mark.slow
 def test_replies_are_judged_or_put_on_a_sheet_and_marked_sheets_are_read_back(tmp_path: Path) -> None:
     def turn(speaker: str, text: str, addressee: str | None = None) -> dict[str, str | None]:
