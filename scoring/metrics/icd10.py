@@ -7,7 +7,7 @@ from typing import Literal, NamedTuple
 
 from scoring.metrics.icd10_terms import TermList
 from scoring.metrics.samples import PERCENT, over_cases
-from scoring.metrics.statistics import Estimate, estimate
+from scoring.metrics.statistics import Estimate
 
 Rule = Literal["published", "code", "category"]
 RULES: tuple[Rule, ...] = ("published", "code", "category")
@@ -50,7 +50,7 @@ class Agreement:
 
 def predicted_entities(cases: Iterable[DiseaseCase]) -> Estimate:
     """Return ``#``: the mean number of predicted entities per case; no direction. AI Hospital, table 3."""
-    return estimate(float(len(case.predicted)) for case in cases)
+    return over_cases((case.case_id, float(len(case.predicted))) for case in cases)
 
 
 def agreement(cases: Iterable[DiseaseCase], terms: TermList, rule: Rule) -> Agreement:

@@ -17,7 +17,7 @@ from llm.specs import OFFLINE
 from scoring.consultation import ConsultationAnswers, reference_parts, report_parts
 from scoring.metrics.icd10 import RULES, DiseaseCase, Rule, agreement, predicted_entities
 from scoring.metrics.icd10_terms import ICD10CM, TermList, load_terms
-from scoring.metrics.samples import Definition
+from scoring.metrics.samples import Definition, over_cases
 from scoring.metrics.statistics import Estimate, estimate
 from scoring.mvme import disease_entities, judges
 from scoring.mvme.consensus import (
@@ -56,7 +56,7 @@ from wardround.commands.score.output import (
     refuse_records,
     unanswered,
 )
-from wardround.commands.score.transcripts import JudgeOption, asking, failed_notes, read_files
+from wardround.commands.score.transcripts import JudgeOption, asking, counts, failed_notes, read_files
 from wardround.store.recorded_run import RecordedRun, find_run
 from wardround.store.run_directory import Result
 from wardround.tables.ai_hospital import NO_DISCUSSION, discussions_of, is_english, language_name
@@ -135,8 +135,7 @@ def _cases_of_file(source: Path, reference: Path | None) -> list[ReportCase]:
 
 def _counts(source: Path, reports: Sequence[ReportCase]) -> tuple[int, list[str]]:
     """Return the number of cases, and of a run's reports in words if it has several epochs; a file has no epochs."""
-    cases = len({report.case_id for report in reports}) if source.is_dir() else len(reports)
-    return cases, [f"{len(reports)} reports over all epochs"] if len(reports) != cases else []
+    return counts([report.case_id for report in reports], "reports") if source.is_dir() else (len(reports), [])
 
 
 def reports_of_run(run: RecordedRun) -> list[tuple[ReportCase, Result]]:
@@ -212,8 +211,10 @@ def mvme(
     if error_types:
         lowest = [case for case, options in graded if options.get("diagnosis") == "D"]
         found, failed = anyio.run(ask_each, lowest, ask_why)
-        types = [why.type for _, why in found]
-        metrics |= {name: estimate((float(one == name) for one in types), ends=(0.0, 1.0)) for name in ERROR_TYPES}
+        metrics |= {
+            name: over_cases(((case.case_id, float(why.type == name)) for case, why in found), (0.0, 1.0))
+            for name in ERROR_TYPES
+        }
         failures = [*failures, *failed]
     notes += unanswered([reason for _, reason in failures])
     n, more = _counts(source, [case for case, _ in graded])

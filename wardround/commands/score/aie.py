@@ -236,7 +236,7 @@ def aie(
         drawn.append(by_round(by_doctor, diagnose, mode))
     estimate_all = partial(estimates, clustered=mode == "sound", ends=PERCENT, neither=suite.neither)
     metrics, files = estimate_all(samples), of_each(samples_by_doctor, estimate_all)
-    n, more = counts(dialogues)
+    n, more = counts([one.case for one in dialogues])
     failed = diagnose is not None and bool(unanswered(dialogues))
     found = Scores("aie", mode, n, metrics, tables, [*notes, *by_rules], failed, drawn=drawn, files=files, more=more)
     if mcq:

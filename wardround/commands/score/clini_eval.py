@@ -29,7 +29,7 @@ from scoring.panel import ask_each
 from wardround.commands.exit_codes import refuse
 from wardround.commands.printing import counted
 from wardround.commands.score.output import ExtraTable, ModeOption, Scores, refuse_records
-from wardround.commands.score.transcripts import asking, cell, failed_notes
+from wardround.commands.score.transcripts import asking, cell, counts, failed_notes
 from wardround.config.experiment import GIVES
 from wardround.config.experiment_file import parse_models
 from wardround.store.provenance import write_json_lines
@@ -118,7 +118,8 @@ def clini_eval(
     notes += failures
     if over is not None and (missing := [name for name in _GAINS if f"{name}, gain" not in tables[-1].header]):
         notes.append(f"No gain over {over} in {', '.join(missing)}: not assessed, or the mean of {over} is 0.")
-    return Scores("clini-eval", mode, len(dialogues), metrics, tables, notes, failed=bool(failures))
+    n, more = counts([dialogue.id for dialogue in dialogues])
+    return Scores("clini-eval", mode, n, metrics, tables, notes, failed=bool(failures), more=more)
 
 
 def _read(sources: Sequence[Path]) -> list[Dialogue]:

@@ -133,7 +133,7 @@ def medpmc(
     notes += _unscored(cases, metrics, judged_columns)
     if entities == "rules":
         notes.append("Examination counts entities found by rules; the paper uses spaCy's (--entities spacy).")
-    n, more = counts(cases)
+    n, more = counts([one.case for one in cases])
     choices = {"recall": recall, **({"model": model} if model else {}), "entities": entities}
     choices |= {"mma": mma} if mma != "all" else {}
     return Scores("medpmc", mode, n, metrics, tables, notes, failed, files=files, more=more, how=choices)

@@ -44,7 +44,7 @@ from wardround.commands.score.output import (
     writable,
     write_drawn,
 )
-from wardround.commands.score.transcripts import LeaveOut, cell, names_of, read_files, without
+from wardround.commands.score.transcripts import LeaveOut, cell, counts, names_of, read_files, without
 from wardround.config.experiment_file import parse_models
 from wardround.store.recorded_run import find_runs
 from wardround.tables.aie import ALL, confusion_tables, simulators_table, tracking_table
@@ -208,9 +208,9 @@ def _simulator_scores(
     figure = simulators_table(tests_by_name, mode, beside=beside)
     tracked = [table for table in (tracking_table(tests_by_name), *confusion_tables(tests_by_name)) if table]
     write_drawn([figure, *tracked], options.out)
-    n = len({test.id for test in tests})
+    n, more = counts({test.id for test in tests})
     drawn = [figure if options.by else _over_rounds(figure), *tracked]
-    return Scores(suite, mode, n, metrics, notes=all_notes, failed=failed, drawn=drawn, files=files)
+    return Scores(suite, mode, n, metrics, notes=all_notes, failed=failed, drawn=drawn, files=files, more=more)
 
 
 def _simulator_metrics(tests: Sequence[SimulatorTest], mode: Definition) -> dict[str, Estimate]:

@@ -197,10 +197,10 @@ def failed_notes(runs: Iterable[RecordedRun]) -> list[str]:
     ]
 
 
-def counts(dialogues: Collection[Played]) -> tuple[int, list[str]]:
-    """Return the number of cases, and the number of dialogues in words if it differs."""
-    cases = len({case_of(one.case) for one in dialogues})
-    return cases, [f"{len(dialogues)} dialogues"] if len(dialogues) != cases else []
+def counts(consultations: Collection[str], what: str = "dialogues") -> tuple[int, list[str]]:
+    """Return the number of cases in the ids of consultations, and what there is of each, in words if it differs."""
+    cases = len(set(map(case_of, consultations)))
+    return cases, [f"{len(consultations)} {what}"] if len(consultations) != cases else []
 
 
 @dataclass(frozen=True)

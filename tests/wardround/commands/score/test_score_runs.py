@@ -93,7 +93,7 @@ def test_the_epochs_of_a_case_are_reports_of_one_case(tmp_path: Path, arguments:
     run = write_run(tmp_path / "run", results, data={"case_ids": [case.id]}, **how)
     command, *options = arguments
     told = wardround("score", command, run, *options, "--json", tmp_path / "s.json")
-    assert f"{command}, sound mode, 1 case, 2 reports over all epochs" in " ".join(told.stdout.split())
+    assert f"{command}, sound mode, 1 case, 2 reports" in " ".join(told.stdout.split())
     assert json.loads((tmp_path / "s.json").read_text("utf-8"))["n"] == 1
 
 
