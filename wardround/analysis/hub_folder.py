@@ -7,6 +7,7 @@ from pathlib import Path
 
 from cases.dialogues import Dialogue
 from scoring.clini_eval.data_sheet import DataSheet, data_sheet
+from scoring.metrics.samples import case_of
 from wardround.analysis.training_sets import Line, interviews
 from wardround.config.experiment import ConfigurationError
 from wardround.store.provenance import versions, write_json_lines, write_whole
@@ -33,7 +34,7 @@ def write_folder(
         dialogues: with unique ids.
         preferred: preference pairs, which become a configuration of their own.
         license: the Hub's identifier of the licence of the notes and of what was made from them.
-        held_out: the share of dialogues in the split ``validation``; chosen by a hash of the id, so always the same.
+        held_out: the share of dialogues in the split ``validation``; chosen by a hash of the case, so always the same.
 
     Raises:
         ConfigurationError: the folder holds something else, or two dialogues have one id.
@@ -46,8 +47,8 @@ def write_folder(
             f"{len(repeated)} ids appear twice ({repeated[0]!r}, ...); export the sources separately"
         )
     sets: dict[str, list[tuple[str, Line]]] = {
-        "dialogues": [(dialogue.id, _row(dialogue)) for dialogue in dialogues],
-        "sft": [(line["id"], line) for line in interviews(dialogues)],
+        "dialogues": [(case_of(dialogue.id), _row(dialogue)) for dialogue in dialogues],
+        "sft": [(case_of(line["id"]), line) for line in interviews(dialogues)],
         "preference": [(line["case"], line) for line in preferred],
     }
     counts = {}

@@ -16,6 +16,7 @@ from cases.dialogues import PATIENT, PHYSICIAN, Dialogue, Message, read_dialogue
 from llm.trace import Call
 from scoring.clini_eval.dialogue import dialogue_of_consultation
 from scoring.consultation import ConsultationAnswers
+from scoring.metrics.samples import of_epoch
 from wardround.config.experiment import GIVES, ConfigurationError
 from wardround.rating.marks import Mark, marks_of_runs
 from wardround.store.dialogue_files import outcome_of
@@ -27,7 +28,7 @@ _OVERALL = ("doctor_total", "patient_total")  # questions of the scale `pairwise
 
 
 def dialogues_in(sources: Sequence[Path]) -> list[Dialogue]:
-    """Return the dialogues in files and runs, without those that failed a gate.
+    """Return the dialogues in files and runs, each epoch under an id of its own, without those that failed a gate.
 
     Raises:
         CaseFileError: a line is not a dialogue.
@@ -36,7 +37,8 @@ def dialogues_in(sources: Sequence[Path]) -> list[Dialogue]:
     found: list[Dialogue] = []
     for source in sources:
         if source.is_dir():
-            found += [dialogue for run in find_runs([source]) for _, dialogue in _dialogues(run)]
+            by_key = [each for run in find_runs([source]) for each in _dialogues(run)]
+            found += [one.model_copy(update={"id": of_epoch(one.id, epoch)}) for (_, epoch), one in by_key]
             continue
         read, problems = read_dialogues(source)
         if problems:

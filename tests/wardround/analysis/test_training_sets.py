@@ -8,7 +8,9 @@ import pytest
 import yaml
 from typer.testing import CliRunner, Result
 
+from cases import load_cases
 from cases.dialogues import Dialogue
+from scoring.metrics.samples import case_of, of_epoch
 from tests.support.fake_server import ChatRequest, FakeServer
 from tests.support.recorded_runs import graded, write_run
 from wardround.analysis.hub_folder import _ROWS, _TEXTS, _share, write_folder
@@ -18,6 +20,7 @@ from wardround.config.experiment import ConfigurationError
 from wardround.rating.marks import Mark
 from wardround.store.recorded_run import find_runs
 
+_SPLITS = ("train", "validation")
 TIMES = [
     "Monday",
     "Tuesday",
@@ -189,6 +192,19 @@ def test_a_folder_of_somebody_elses_and_two_dialogues_of_one_id_are_refused(tmp_
         write_folder(tmp_path / "theirs", [dialogue()], [], "mit", 0)
     with pytest.raises(ConfigurationError, match="'d1'"):
         write_folder(tmp_path / "new", [dialogue(), dialogue()], [], "mit", 0)
+
+
+def test_each_epoch_is_a_dialogue_of_its_own_and_held_out_with_its_case(tmp_path: Path) -> None:
+    ids = [case.id for case in load_cases()[:8]]
+    said = [{"speaker": "doctor", "text": "Since when?"}, {"speaker": "patient", "text": "For a week."}]
+    results = [graded(name, epoch=epoch, answers={"dialogue": said}) for epoch in range(3) for name in ids]
+    how: dict[str, Any] = {"graph": "consultation", "suite": "mvme", "epochs": 3}
+    run = write_run(tmp_path / "run", results, data={"case_ids": ids}, **how)
+    told = export("dataset", run, "-o", tmp_path / "hub", "--held-out", "0.5")
+    assert told.exit_code == 0, told.output
+    splits = [{line["id"] for line in lines(tmp_path / "hub" / "sft" / f"{name}.jsonl")} for name in _SPLITS]
+    assert set.union(*splits) == {of_epoch(name, epoch) for epoch in range(3) for name in ids}
+    assert not set.intersection(*({case_of(name) for name in split} for split in splits)) and all(splits)
 
 
 @pytest.mark.parametrize(
