@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from cases import Case, CaseFileError
+from cases.files import BUILTIN
 from cases.validation import in_a_line
 from llm.trace import Call, Trace
 from prompts import laid_over
@@ -17,7 +18,7 @@ from scoring.consultation import ConsultationAnswers
 from scoring.metrics.statistics import Estimate
 from scoring.suite import SUITES, Suite
 from wardround.analysis.summary import estimate_scores, failed_as_wrong, models_of
-from wardround.config.experiment import ConfigurationError, Experiment
+from wardround.config.experiment import ConfigurationError, Data, Experiment
 from wardround.config.selection import Item, refuse_notes, select
 from wardround.plugins import is_own, record_plugins
 from wardround.run.sweep import run_order
@@ -134,7 +135,8 @@ class RecordedRun:
         """
         items = select(self.experiment.data).items
         if manifest_of(self.experiment, items)["data"] != self.manifest["data"]:
-            raise ConfigurationError(f"{self.path}: the cases have changed since the run")
+            source = self.experiment.data.notes or self.experiment.data.cases
+            raise ConfigurationError(f"{self.path}: the cases have changed since the run ({source})")
         return {held.id: held.item for held in items}
 
     @cached_property
@@ -212,7 +214,21 @@ def _open(path: Path, name: str) -> RecordedRun:
         raise ConfigurationError(
             f"{path}: {MANIFEST} cannot be read ({error}); run `wardround doctor {path}` to repair it"
         ) from error
-    return RecordedRun(name, path, manifest, _experiment_of(path, manifest))
+    experiment = _experiment_of(path, manifest)
+    return RecordedRun(name, path, manifest, experiment.model_copy(update={"data": _found_from(path, experiment.data)}))
+
+
+def _found_from(path: Path, data: Data) -> Data:
+    """Return the data with files that do not lie where the run named them, but beside it or in a folder above it."""
+
+    def found(name: str) -> str:
+        if name == BUILTIN or Path(name).exists():
+            return name
+        return next((str(near) for folder in path.resolve().parents if (near := folder / name).is_file()), name)
+
+    notes = [found(name) for name in data.notes] if isinstance(data.notes, list) else data.notes and found(data.notes)
+    terms = data.terms and found(data.terms)
+    return data.model_copy(update={"cases": found(data.cases), "notes": notes, "terms": terms})
 
 
 def _experiment_of(path: Path, manifest: Mapping[str, Any]) -> Experiment:

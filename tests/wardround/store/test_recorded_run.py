@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from cases import CaseFileError, load_cases, save_cases
 from nodes.patients.systems import PATIENTS
 from scoring.clini_eval.points import LEAVES
 from tests.support.metrics import suites_given_back
@@ -77,6 +78,24 @@ def test_a_run_of_a_model_whose_folder_is_elsewhere_is_read(tmp_path: Path, bloc
     write_run(tmp_path / "run", [graded("a")], models={"doctor": name}, **block)
     (run,) = find_runs([tmp_path / "run"])
     assert run.experiment.context.block(name).parsed.name == "gone/model"
+
+
+def test_files_that_a_run_named_from_its_own_folder_are_found_from_elsewhere(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    study, notes = tmp_path / "study", '{"id": "a", "note": "Chief complaint: Cough."}\n'
+    study.mkdir()
+    monkeypatch.chdir(study)
+    save_cases(load_cases()[:2], "cases.jsonl")
+    Path("notes.jsonl").write_text(notes, "utf-8")
+    write_run(Path("runs/cases"), [graded("dentistry-01")], data={"cases": "cases.jsonl"})
+    write_run(Path("runs/notes"), [], graph="reconstruction", data={"notes": ["notes.jsonl"]})
+    monkeypatch.chdir(tmp_path)
+    of_cases, of_notes = find_runs([study / "runs"])
+    assert list(of_cases.cases) == [case.id for case in load_cases()[:2]] and list(of_notes.items) == ["a"]
+    Path("cases.jsonl").write_text("other cases that lie here\n", "utf-8")
+    with pytest.raises(CaseFileError, match=r"cases\.jsonl"):
+        _ = find_runs([study / "runs" / "cases"])[0].cases
 
 
 def test_cases_that_have_changed_since_are_refused(tmp_path: Path) -> None:
