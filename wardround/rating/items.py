@@ -104,7 +104,7 @@ def _shown_results(run: RecordedRun, scale: Name) -> Iterator[tuple[tuple[str, i
         is_misdiagnosis = run.suite.name == "mvme" and result.scores.get("diagnosis") == SCORES[LOWEST]
         if result.answers is not None and result.scored and (is_misdiagnosis or scale != "misdiagnosis"):
             case = run.items[result.case_id]
-            parts = pairs_of(result.answers, case if isinstance(case, Case) else None)
+            parts = pairs_of(result.answers, case if isinstance(case, Case) else None, case.language)
             shown = Shown(
                 [(utterance.speaker, utterance.text) for utterance in dialogue_of(run, result)],
                 {part: given for part, (given, _) in parts.items()},

@@ -69,6 +69,7 @@ class Marks:
         Raises:
             ConfigurationError: a line is not a rating; it is named. Or the file is a link, as a directory received
                 from others may have; the path that a link of the user's own leads to is given instead.
+            OSError: the file cannot be written.
         """
         if file.is_symlink():
             raise ConfigurationError(
@@ -79,6 +80,8 @@ class Marks:
         marks = read_marks(file)
         for mark in marks if runs is None else marks_of_runs(runs, marks)[0]:
             self._add(mark)
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.open("ab").close()  # a place that cannot be written is told now, and not at the first choice
 
     def add(self, mark: Mark) -> None:
         """Write a rating durably.

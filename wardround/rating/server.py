@@ -59,7 +59,8 @@ class Rating(LoopbackServer):
             place = open_places[0] if open_places else len(order)
         if not 0 <= place <= len(order):
             return None
-        words = load_words("rating/words", order[min(place, len(order) - 1)].case.language)["page"]
+        texts = load_words("rating/words", order[min(place, len(order) - 1)].case.language)
+        words = texts["page"]
         shared = {"words": words, "nonce": nonce, "rater": rater, "place": place, "all": len(order)}
         shared["link"] = partial(_link, rater)
         shared["left"] = words["left"].format(left=len(open_places), all=len(order))
@@ -81,7 +82,7 @@ class Rating(LoopbackServer):
             pictures=[(name, "".join(as_data(file))) for name, file in item.pictures],  # or why it is missing
             key=item.key_parts,
             speakers=load_words("judges/words", item.case.language),
-            names=load_words("rating/words", item.case.language)["scales"]["mvme"]["questions"],
+            names=texts["scales"]["mvme"]["questions"] | texts["parts"],
         )
 
     def judge(self, given: Given) -> str | None:

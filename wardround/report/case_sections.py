@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from cases import Case
-from cases.vocabulary import labels
+from cases.vocabulary import Language, labels
 from llm.trace import RECALLED, Call, Event, Trace, kept_at
 from nodes.state.collaboration import Collaboration
 from scoring.consultation import ConsultationAnswers, Orders, compare_orders, reference_parts, report_parts
@@ -149,8 +149,8 @@ def _score(result: Result, name: str) -> str:
     return f"{value:.3f}" if value is not None else result.unscored.get(name, "")
 
 
-def pairs_of(answers: RunAnswers | None, case: Case | None) -> dict[str, tuple[str, str]]:
-    """Return answer and key as text, by the name of the score that compares them."""
+def pairs_of(answers: RunAnswers | None, case: Case | None, language: Language = "en") -> dict[str, tuple[str, str]]:
+    """Return answer and key as text, by the name of the score that compares them; items as this language calls them."""
     if isinstance(answers, ConsultationAnswers):
         reference = reference_parts(case) if case else ReportParts()
         reported = report_parts(answers.report) if answers.report else ReportParts()
@@ -158,18 +158,18 @@ def pairs_of(answers: RunAnswers | None, case: Case | None) -> dict[str, tuple[s
     if not isinstance(answers, Answers):
         return {}
     referral, key = answers.referral, case.key if case else None
+
+    def listed(items: Any) -> str:
+        return "\n".join(labels(items or (), language))
+
     return {
-        "referral_level1": (referral.department if referral else "", (key and key.department) or ""),
-        "referral_level2": (_listed(referral and referral.sub_departments), _listed(key and key.sub_departments)),
-        "history_taking": (_listed(answers.orders), _listed(key and key.examination_items)),
+        "referral_level1": (listed(referral and [referral.department]), listed(key and [key.department or ""])),
+        "referral_level2": (listed(referral and referral.sub_departments), listed(key and key.sub_departments)),
+        "history_taking": (listed(answers.orders), listed(key and key.examination_items)),
         "examination": (_named_texts(answers.reports), _named_texts(key and key.imaging_reports)),
-        "diagnosis": (_listed(answers.diagnosis), _listed(key and key.diagnosis)),
-        "treatment": (_listed(answers.treatment), _listed(key and key.treatment_items)),
+        "diagnosis": ("\n".join(answers.diagnosis or ()), "\n".join(key.diagnosis if key else ())),
+        "treatment": (listed(answers.treatment), listed(key and key.treatment_items)),
     }
-
-
-def _listed(items: Any) -> str:
-    return "\n".join(items or ())
 
 
 def _named_texts(texts: Any) -> str:

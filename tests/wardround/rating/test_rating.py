@@ -17,7 +17,9 @@ from typer.testing import CliRunner
 from cases import load_cases
 from nodes.consultation.final_report import FinalReport
 from nodes.state.chart import Turn
+from prompts import load_words
 from scoring.consultation import ConsultationAnswers
+from scoring.medchain.answers import Answers
 from scoring.metrics.statistics import estimate
 from tests.support.recorded_runs import ENGLISH, call, graded, write_run
 from tests.support.serving import serving
@@ -28,6 +30,7 @@ from wardround.rating.items import Item, items_of, order_for
 from wardround.rating.marks import FILE, Mark, Marks, read_marks
 from wardround.rating.scales import Name, scale_of
 from wardround.rating.server import Rating
+from wardround.report.case_sections import pairs_of
 from wardround.store.manifest import MANIFEST
 from wardround.store.provenance import write_json
 from wardround.store.recorded_run import RecordedRun, find_runs
@@ -208,7 +211,7 @@ def test_what_is_no_answer_of_the_scale_is_refused_and_not_kept(tmp_path: Path, 
             with pytest.raises(urllib.error.HTTPError) as refused:
                 urllib.request.urlopen(request, timeout=20)
             assert refused.value.code == 400 and refused.value.read().startswith(b"the judgement: Invalid JSON")
-    assert not (tmp_path / FILE).exists()
+    assert read_marks(tmp_path / FILE) == []
 
 
 def test_strangers_are_refused(tmp_path: Path) -> None:
@@ -225,7 +228,7 @@ def test_strangers_are_refused(tmp_path: Path) -> None:
         large = ask(f"{server.address}judge", {**sound, "rater": "x" * 20_000})
     assert [status for status, _ in told] == [403] * 5 and all(text.startswith("refused") for _, text in told)
     assert (plain[0], large[0]) == (400, 413)
-    assert not (tmp_path / FILE).exists()
+    assert read_marks(tmp_path / FILE) == []
 
 
 @pytest.mark.slow
@@ -457,3 +460,29 @@ def test_no_rating_is_written_through_a_link_in_a_received_run(tmp_path: Path) -
     with pytest.raises(ConfigurationError, match="is a link, through which no ratings are written"):
         Marks(tmp_path / FILE)
     assert precious.read_text("utf-8") == "precious"
+
+
+def test_a_place_that_cannot_be_written_is_told_before_anybody_rates_and_a_missing_folder_is_made(
+    tmp_path: Path,
+) -> None:
+    Marks(tmp_path / "new" / "folder" / FILE)
+    assert read_marks(tmp_path / "new" / "folder" / FILE) == []
+    taken = tmp_path / "file"
+    taken.touch()
+    with pytest.raises(FileExistsError, match=str(taken)):
+        Marks(taken / FILE)
+
+
+def test_the_answers_of_a_clinical_workflow_stand_under_words_of_the_case_s_language(tmp_path: Path) -> None:
+    chinese = next(case for case in load_cases() if case.language == "zh")
+    answers = Answers(orders=["Skin Examination"], diagnosis=["湿疹"], treatment=["Medication"])
+    result = graded(chinese.id, answers=answers)
+    found = find_runs([write_run(tmp_path / "one", [result], graph="clinical_workflow")])
+    with served(found, "mvme", tmp_path / FILE) as server:
+        page = ask(f"{server.address}?rater=Ann")[1]
+    shown = re.findall(r'<dt>(.*?)</dt><dd class="fact">(.*?)</dd>', page)
+    assert shown[:3] == [("开出的检查", "皮肤检查"), ("诊断", "湿疹"), ("治疗", "药物治疗")]
+    parts = pairs_of(Answers(), None)
+    for language in ("en", "zh"):
+        texts = load_words("rating/words", language)
+        assert parts.keys() <= texts["parts"].keys() | texts["scales"]["mvme"]["questions"].keys()

@@ -177,9 +177,15 @@ def test_every_picture_is_taken_of_a_page_that_violates_nothing(browser: "Browse
     with served(recorded(tmp_path / "runs"), tmp_path) as pages:
         take(browser, pages, tmp_path / "pictures")
         with page_in(browser, WIDE, bypass_csp=True) as page:
-            for name in ("consult", "rate"):
-                page.goto(pages[name])
+            for name, query in (("rate", "?rater=A.+B."), ("rate", ""), ("consult", "")):
+                page.goto(pages[name] + query)
                 assert violations(page) == [], name
+                page.set_viewport_size({"width": 320, "height": 640})  # a window of 1280 pixels at 400 %
+                assert page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0, name
+                page.set_viewport_size(WIDE["viewport"])
+            described = "document.activeElement.getAttribute('aria-describedby').split(' ')"
+            told = page.evaluate(f"{described}.map(id => document.getElementById(id).innerText).join()")
+            assert page.locator(".said").last.inner_text() in told, "a screen reader at the line reads what was said"
         with page_in(browser, PHONE_IN_THE_DARK) as phone:  # its questions stand below what is read first
             phone.set_viewport_size({"width": 390, "height": 300})
             phone.goto(pages["rate"] + "?rater=A.+B.")
