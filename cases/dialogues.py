@@ -1,9 +1,9 @@
 """Dialogues between physician and patient as chat messages, as written by reconstruction and read by trainers."""
 
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from cases.files import Problem, parsed_lines
 from cases.strict import Strict
@@ -56,10 +56,33 @@ class Dialogue(Strict):
         return [message for message in self.messages if message.role != "system"]
 
 
+_SHAREGPT = {"human": PATIENT, "gpt": PHYSICIAN}
+
+
 class _InFile(Dialogue):
-    """A dialogue as it stands in a file: chats for training seldom have ids, or have numbers."""
+    """A dialogue as it stands in a file: chats for training seldom have ids, or have numbers.
+
+    ShareGPT's form is read too: ``conversations`` whose turns have ``from`` and ``value``, perhaps with a ``system``.
+    """
 
     id: str = Field("", min_length=1, coerce_numbers_to_str=True)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _as_messages(cls, given: Any) -> Any:
+        if not isinstance(given, dict) or "messages" in given or not isinstance(given.get("conversations"), list):
+            return given
+        chat = dict(given)
+        system, turns = chat.pop("system", None), chat.pop("conversations")
+        begins = [{"role": "system", "content": system}] if system else []
+        return {**chat, "messages": [*begins, *map(_from_sharegpt, turns)]}
+
+
+def _from_sharegpt(turn: Any) -> Any:
+    if not isinstance(turn, dict) or not isinstance(turn.get("from"), str) or "role" in turn or "content" in turn:
+        return turn
+    renamed = {{"from": "role", "value": "content"}.get(key, key): value for key, value in turn.items()}
+    return {**renamed, "role": _SHAREGPT.get(turn["from"], turn["from"])}
 
 
 def read_dialogues(path: str | Path) -> tuple[list[Dialogue], list[Problem]]:
@@ -76,7 +99,10 @@ def read_dialogues(path: str | Path) -> tuple[list[Dialogue], list[Problem]]:
             dialogues.append(Dialogue.model_validate({**dict(found), "id": found.id or place}))
     without_messages = {problem.record for problem in problems if "messages" in problem.lacking}
     if not dialogues and without_messages == {problem.record for problem in problems}:  # also of an empty file
-        expected = "expected JSON lines with messages, each with a role (user, the patient, or assistant) and content"
+        expected = (
+            "expected JSON lines with messages, each with a role (user, the patient, or assistant) and content, or "
+            "with ShareGPT's conversations (from and value)"
+        )
         lacking = " (no record has messages)" if problems else ""
         problems = [Problem(str(path), "", "", f"contains no dialogues{lacking}; {expected}")]
     return dialogues, problems

@@ -59,6 +59,8 @@ def placed_faults(error: ValidationError, whole: str = "", most: int = 8) -> lis
 _KINDS = {  # kinds of files that are not UTF-8 text, by their first bytes
     b"\x1f\x8b": "compressed by gzip: unpack it first",
     b"PK\x03\x04": "a zip archive: unpack it first",
+    b"PAR1": "Parquet: save it as JSON lines, for example by pandas.read_parquet(FILE).to_json(OUT, orient='records', "
+    "lines=True)",
     b"\xff\xfe": "UTF-16: save it as UTF-8",
     b"\xfe\xff": "UTF-16: save it as UTF-8",
 }

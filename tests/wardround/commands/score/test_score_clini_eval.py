@@ -58,7 +58,7 @@ def test_of_a_file_of_cases_one_sentence_says_that_dialogues_are_expected(tmp_pa
     result = run(tmp_path / "cases.jsonl")
     expected = (
         "contains no dialogues (no record has messages); expected JSON lines with messages, each with a role (user, "
-        "the patient, or assistant) and content"
+        "the patient, or assistant) and content, or with ShareGPT's conversations (from and value)"
     )
     assert result.exit_code == 2
     assert result.stderr == f"error: {tmp_path}/cases.jsonl: {expected}\nerror: nothing was scored: 1 problem\n"

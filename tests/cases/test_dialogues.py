@@ -1,0 +1,46 @@
+"""Dialogues in the forms in which people keep chats."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cases.dialogues import read_dialogues
+
+SAID = [{"from": "human", "value": "I cough."}, {"from": "gpt", "value": "Since when?"}]
+READ = [("user", "I cough."), ("assistant", "Since when?")]
+
+
+def read(file: Path, *lines: Any) -> tuple[list[Any], list[str]]:
+    file.write_text("\n".join(map(json.dumps, lines)), "utf-8")
+    dialogues, problems = read_dialogues(file)
+    messages = [[(message.role, message.content) for message in dialogue.messages] for dialogue in dialogues]
+    return messages, [f"{problem.field}: {problem.message}" for problem in problems]
+
+
+def test_chats_of_sharegpt_are_read_with_their_system_message_first(tmp_path: Path) -> None:
+    system = {"from": "system", "value": "Be kind."}
+    lines = [{"conversations": SAID}, {"system": "Be kind.", "conversations": SAID}, {"conversations": [system, *SAID]}]
+    assert read(tmp_path / "chats.jsonl", *lines) == ([READ, *[[("system", "Be kind."), *READ]] * 2], [])
+
+
+@pytest.mark.parametrize(
+    ("turn", "problem"),
+    [
+        ({"from": "function_call", "value": "{}"}, "messages.0.role: Input should be 'system', 'user' or 'assistant'"),
+        ({"from": "human", "value": "I cough.", "weight": 0}, "messages.0.weight: Extra inputs are not permitted"),
+        ({"from": "human"}, "messages.0.content: Field required"),
+        ({"from": 3, "value": "I cough."}, "messages.0.role, messages.0.content: Fields required"),
+        ("I cough.", "messages.0: expected an object"),
+    ],
+)
+def test_a_turn_that_nobody_spoke_is_named_and_never_guessed(turn: Any, problem: str, tmp_path: Path) -> None:
+    dialogues, problems = read(tmp_path / "chats.jsonl", {"conversations": [turn, *SAID]}, {"conversations": SAID})
+    assert dialogues == [READ] and problem in problems
+
+
+def test_a_parquet_file_is_called_so_with_the_remedy(tmp_path: Path) -> None:
+    (tmp_path / "chats.parquet").write_bytes(b"PAR1\x15\x04\xff\xfe")
+    _, (problem,) = read_dialogues(tmp_path / "chats.parquet")
+    assert "Parquet: save it as JSON lines, for example by pandas.read_parquet(FILE).to_json" in problem.message
