@@ -101,14 +101,14 @@ class ReportCase:
         return ReportParts(**self.report), ReportParts(**self.reference)
 
 
-def read_report_cases(source: Path, reference: Path | None) -> list[ReportCase]:
+def read_report_cases(source: Path, reference: Path | None, run: RecordedRun | None) -> list[ReportCase]:
     """Read every case of the source with its reference; exits if a record is faulty or has no reference.
 
-    Of a run, these are the finished answers with their keys, each epoch as a case of its own.
+    If the source is a run, these are its finished answers with their keys, each epoch as a case of its own.
     """
-    if not source.is_dir():
+    if run is None:
         return _cases_of_file(source, reference)
-    cases = [case for case, _ in reports_of_run(find_run(source)) if case.reference["diagnosis"]]
+    cases = [case for case, _ in reports_of_run(run) if case.reference["diagnosis"]]
     if not cases:
         refuse(f"{source}: no finished case has both answers and a diagnosis to compare with")
     return cases
@@ -193,7 +193,7 @@ def mvme(
         return await judges.misdiagnosis(*case.both, settings, case.language, case.case_id)
 
     if grade:
-        answers, failures = anyio.run(ask_each, read_report_cases(source, reference), ask_director)
+        answers, failures = anyio.run(ask_each, read_report_cases(source, reference, run), ask_director)
         graded: list[tuple[ReportCase, Grades]] = [
             (case, {part: option for part, option in answer.options.items() if part not in case.copied})
             for case, answer in answers
@@ -230,7 +230,7 @@ def _released_grades(source: Path, mode: Definition) -> tuple[list[tuple[ReportC
     for record in read_files(read_evaluations, [source])[0]:
         grades.append(released_grades(record, published=mode == "paper"))
         by_doctor.setdefault(record.doctor_name, []).append(grades[-1])
-    return list(zip(read_report_cases(source, None), grades, strict=True)), _means_by_part(by_doctor, mode)
+    return list(zip(_cases_of_file(source, None), grades, strict=True)), _means_by_part(by_doctor, mode)
 
 
 def _unclear(grades: list[Grades], mode: Definition) -> list[str]:
@@ -302,7 +302,8 @@ def icd10(
     as R.published, R.code, R.category and so on. A report without a diagnosis counts as missing all diseases of the
     reference (sound mode), or is left out (paper mode).
     """
-    cases = read_report_cases(source, reference)
+    run = find_run(source) if source.is_dir() else None
+    cases = read_report_cases(source, reference, run)
     if judge != OFFLINE and splitter != "llm":
         refuse(f"--judge {judge}: nobody would be asked; add --splitter llm to have it find the diseases")
     sound = mode == "sound"
@@ -322,7 +323,7 @@ def icd10(
     mode_rule: Rule = "code" if sound else "published"
     rules = {rule: agreement(diseases, term_list, rule) for rule in RULES}
     answered: dict[str, Estimate] = {}
-    notes = failed_notes([find_run(source)] if source.is_dir() else [])
+    notes = failed_notes([run] if run else [])
     if len(with_diagnosis) < len(cases):
         what = "and count as naming no disease" if sound else f"(in files: {_AS_PUBLISHED}) and are left out"
         notes.append(f"{len(cases) - len(with_diagnosis)} of {len(cases)} reports have no diagnosis {what}.")

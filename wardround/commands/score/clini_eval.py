@@ -33,7 +33,7 @@ from wardround.commands.score.transcripts import asking, cell, counts, failed_no
 from wardround.config.experiment import GIVES
 from wardround.config.experiment_file import parse_models
 from wardround.store.provenance import write_json_lines
-from wardround.store.recorded_run import find_runs
+from wardround.store.recorded_run import RecordedRun, find_runs
 
 Sources = Annotated[
     list[Path],
@@ -90,7 +90,8 @@ def clini_eval(
     if over is not None and "strategy" not in (by or []):
         refuse(f"--over {over}: compares strategies; add --by strategy")
     settings = asking(parse_models(judge or ["offline"]))
-    dialogues = _read(sources)
+    runs = {run.path: run for run in find_runs([source for source in sources if source.is_dir()])}
+    dialogues = _read(sources, list(runs.values()))
 
     async def score(index: int) -> CliniEvalScores:
         overrides: dict[str, Any] = {} if mode == "sound" else {"diseases": [], "inferred": ""}
@@ -108,7 +109,7 @@ def clini_eval(
         )
     metrics = estimates_of(dialogues, scores)
     tables = [*_assessed_table(scores), *([_means_by(list(dict.fromkeys(by)), dialogues, scores, over)] if by else [])]
-    notes = failed_notes(find_runs([source for source in sources if source.is_dir()]))
+    notes = failed_notes(runs.values())
     notes += [f"Left out: {counted(len(failures), 'dialogue')} that could not be judged."] * bool(failures)
     if lacking := {key for score in scores if score is not None for key in score.unscored}:
         notes.append(
@@ -122,12 +123,12 @@ def clini_eval(
     return Scores("clini-eval", mode, n, metrics, tables, notes, failed=bool(failures), more=more)
 
 
-def _read(sources: Sequence[Path]) -> list[Dialogue]:
+def _read(sources: Sequence[Path], runs: Sequence[RecordedRun]) -> list[Dialogue]:
     """Read the dialogues; exits if a line cannot be used or has nothing to score."""
     dialogues: list[Dialogue] = []
     problems: list[Problem] = []
     for source in sources:
-        read, faults = (_read_runs(source), []) if source.is_dir() else read_dialogues(source)
+        read, faults = (_read_runs(source, runs), []) if source.is_dir() else read_dialogues(source)
         checked = [(dialogue, why_not(dialogue)) for dialogue in read]
         problems += [*faults, *(Problem(str(source), f"dialogue {one.id}", "", why) for one, why in checked if why)]
         dialogues += read
@@ -141,10 +142,10 @@ def _filed(dialogues: Sequence[Dialogue]) -> list[Dialogue]:
     return [one.model_copy(update={"department": one.department or departments.get(one.note)}) for one in dialogues]
 
 
-def _read_runs(directory: Path) -> list[Dialogue]:
-    """Return the dialogues of a run or a sweep, with each run as a strategy."""
+def _read_runs(directory: Path, runs: Sequence[RecordedRun]) -> list[Dialogue]:
+    """Return the dialogues of the runs in the directory of a run or a sweep, with each run as a strategy."""
     found: list[Dialogue] = []
-    for run in find_runs([directory]):
+    for run in (run for run in runs if directory in (run.path, run.path.parent)):
         if not {"dialogue"} <= GIVES[run.experiment.graph]:
             refuse(f"{run.path}: graph {run.experiment.graph!r} produces no dialogue to score")
         for result in run.each_answered():

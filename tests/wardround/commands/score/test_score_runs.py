@@ -14,6 +14,8 @@ from tests.support.commands import metrics, wardround
 from tests.support.fake_server import FakeServer
 from tests.support.recorded_runs import discussed, graded, write_run
 from wardround.commands.score.ai_hospital import read_report_cases
+from wardround.store import recorded_run
+from wardround.store.recorded_run import find_run
 
 
 def test_consensus_is_read_from_a_run_agreed_and_given_up_apart(tmp_path: Path) -> None:
@@ -64,8 +66,35 @@ def test_mvme_of_a_run_of_another_suite_is_refused(tmp_path: Path) -> None:
 def test_the_language_of_a_report_is_that_of_its_case(tmp_path: Path) -> None:
     chinese = next(case for case in load_cases("builtin") if case.language == "zh")
     run = write_run(tmp_path / "run", [graded(chinese.id)], data={"case_ids": [chinese.id]})
-    assert [case.language for case in read_report_cases(run, None)] == ["zh"]
+    assert [case.language for case in read_report_cases(run, None, find_run(run))] == ["zh"]
     assert "the reports are Chinese" in wardround("score", "icd10", run).stderr
+
+
+@pytest.mark.parametrize("suite", ["icd10", "mvme", "clini-eval"])
+def test_a_run_is_opened_once(suite: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    run = _talked(tmp_path / "run")
+    opened, really = [], recorded_run._open
+    monkeypatch.setattr(recorded_run, "_open", lambda *given: opened.append(given) or really(*given))
+    assert wardround("score", suite, run).exit_code == 0
+    assert len(opened) == 1
+
+
+def test_runs_in_folders_of_one_name_are_two_strategies(tmp_path: Path) -> None:
+    runs = [_talked(tmp_path / name / "run") for name in ("one", "other")]
+    printed = wardround("score", "clini-eval", *runs, "--by", "strategy").stdout
+    rows = [line for line in printed[printed.index("Means by strategy") :].splitlines() if line.startswith("│")]
+    assert len(rows) == 2
+
+
+def _talked(path: Path) -> Path:
+    """A run of one consultation."""
+    case = next(case for case in load_cases() if case.language == "en")
+    dialogue = [{"speaker": "doctor", "text": "Why?"}, {"speaker": "patient", "text": case.patient.chief_complaint}]
+    report = {"symptoms": "Pain.", "examinations": "", "diagnosis": ["Caries"], "basis": "", "treatment": ""}
+    answers = {"dialogue": dialogue, "report": report}
+    return write_run(
+        path, [graded(case.id, answers=answers)], graph="consultation", suite="mvme", data={"case_ids": [case.id]}
+    )
 
 
 @pytest.mark.parametrize("suite", ["medpmc"])
