@@ -17,15 +17,18 @@ from unittest.mock import AsyncMock
 
 import pytest
 
-from cases import load_cases
+from cases import Case, load_cases
+from cases.registry import registering
 from llm.limits import Limits
 from retrieval import build_memory, open_memory
+from scoring.suite import metric
 from tests.support import servers
 from tests.support.fake_server import FakeServer
 from tests.support.processes import Forked, to_its_end
 from tests.support.runs import IDS, again, answered, asked, calls, outcomes, results, run, short, spec
 from wardround.config.experiment import ConfigurationError, Experiment
 from wardround.run.engines import ray as engine
+from wardround.run.engines.worker import known_names
 
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(find_spec("ray") is None, reason="the ray extra is not installed")]
 
@@ -265,6 +268,17 @@ def test_workers_load_the_plug_ins_of_the_run(tmp_path: Path, cluster: str) -> N
         ended = to_its_end(command(server, tmp_path / "out", *more))
     assert ended.returncode == 0, ended.stderr
     assert all(0 <= result.scores["urgency"] <= 1 for result in results(tmp_path / "out"))
+
+
+def test_what_a_script_alone_has_registered_is_refused_and_not_left_out(tmp_path: Path, cluster: str) -> None:
+    def mine(case: Case, answers: object) -> float:
+        return 1.0
+
+    with pytest.raises(ConfigurationError, match="workers do not know metric mine"), registering("a script"):
+        metric("mine", suite="medchain")(mine)
+        run(on_ray(short(), concurrency=1), tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+    assert known_names(short()) == {"patient medchain", "strategy group"}
 
 
 def test_the_next_run_has_the_workers_of_the_last_unless_it_brings_something_else(tmp_path: Path, cluster: str) -> None:

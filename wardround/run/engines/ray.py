@@ -16,7 +16,7 @@ from wardround.config.experiment import ConfigurationError, Experiment
 from wardround.config.selection import Held
 from wardround.run.checkpoints import forget_thread, forget_threads, serializer
 from wardround.run.engines.work import Finish, RunCases, work_through
-from wardround.run.engines.worker import Worker, environment
+from wardround.run.engines.worker import Worker, environment, known_names
 from wardround.run.engines.writer import Writer
 from wardround.run.one_case import Attempt, Outcome, failure, result_of, thread_of
 from wardround.run.postgres import open_postgres
@@ -52,7 +52,7 @@ async def open_cluster(experiment: Experiment, context: Context, items: Sequence
         crew = _Crew(experiment, share, _start_writer(ray))
         try:
             crew.workers = [await crew.take_up(idle) for _ in range(size)]
-            await _check_workers(crew.workers, items)
+            await _check_workers(crew.workers, items, known_names(experiment))
 
             async def run_cases(
                 directory: RunDirectory, context: Context, left: Sequence[Attempt], finish: Finish
@@ -263,7 +263,7 @@ def _start_writer(ray: Any) -> Any:
     return ray.remote(Writer).options(num_cpus=0, scheduling_strategy=here).remote()
 
 
-async def _check_workers(workers: Sequence[Any], items: Sequence[Held]) -> None:
+async def _check_workers(workers: Sequence[Any], items: Sequence[Held], used: set[str]) -> None:
     """Check that every worker can run the cases as this process would."""
     from ray.exceptions import RayError
 
@@ -271,6 +271,7 @@ async def _check_workers(workers: Sequence[Any], items: Sequence[Held]) -> None:
     ours = environment()
     try:
         found = await asyncio.gather(*(worker.look.remote(pictures) for worker in workers))
+        known = await asyncio.gather(*(worker.known_names.remote() for worker in workers))
     except RayError as error:
         raise ConfigurationError(
             f"--engine ray: a worker cannot run the cases: {_reason(error)}; every machine of the cluster needs the "
@@ -281,6 +282,11 @@ async def _check_workers(workers: Sequence[Any], items: Sequence[Held]) -> None:
             raise ConfigurationError(
                 "--engine ray: a machine of the cluster has a different installation:\n  " + "\n  ".join(unequal[:12])
             )
+    if lacking := sorted(used - set.intersection(*known)):
+        raise ConfigurationError(
+            f"--engine ray: workers do not know {', '.join(lacking)}, which a script or notebook registers; put it "
+            "into a file of its own and name that as a plug-in (--plugin FILE, or plugins = [...])"
+        )
 
 
 async def _check_written(answer: Any) -> None:
