@@ -4,7 +4,7 @@ import re
 from collections.abc import Collection, Iterable, Sequence, Set
 from functools import cache, lru_cache
 from itertools import pairwise
-from typing import NamedTuple, Self
+from typing import Self
 
 from pydantic import Field
 
@@ -13,13 +13,13 @@ from cases.text.numbers import in_digits
 from cases.text.statements import Mention, clause_texts, clauses, statements
 from cases.text.words import has_chinese, stem
 from cases.vocabulary import EXAMINATION_ITEMS, normalise, word_list
+from scoring.metrics.opposites import Clause, denies, has_opposite, is_contrary
 from scoring.metrics.samples import mean
 
 MAX_CLAIMS = 30
 ENTAILED_FROM = 0.8  # share of a claim's words that a report must state if none is a known finding
 SAME_MEANING = 0.55  # cosine similarity of two clauses
 MEANT = 0.75  # how much of a word is stated by a clause of the same meaning, since opposites are similar too
-SAME_THING = 0.3  # share of two clauses' words in both, from which they speak of one thing
 MOST = 0.7  # share of a claim that is most of it
 _DECIMALS = 3
 HALF = 0.5  # share of the other words if one is
@@ -150,9 +150,10 @@ def stated_share(report: str, reference: str, beside: str = "") -> float:
     most half of the words of a Chinese clause are stated, but a clause of the report means the same (`SAME_MEANING`),
     with its polarity, side and numbers and without an opposite word, each of them counts `MEANT`; in English, opposites
     are as much alike as paraphrases, and nothing is gained. A clause that states the opposite of the truth, which is
-    the reference and the further texts in ``beside``, by its polarity or by a word for the opposite, states nothing:
-    neither "the lungs are not clear" nor "the skin is moist" speaks of clear lungs and dry skin. A word that the report
-    both asserts and denies is not stated, unless the truth does so too.
+    the reference and the further texts in ``beside``, by its polarity, by a word for the opposite or by another number
+    of the same unit, states nothing: neither "the lungs are not clear" nor "the skin is moist" nor "pulse 150/min"
+    speaks of clear lungs, dry skin and a pulse of 94. A word that the report both asserts and denies is not stated,
+    unless the truth does so too.
     """
     read = _clauses_of(report)
     truth = [clause for text in (reference, beside) for clause in _clauses_of(text)]
@@ -162,7 +163,7 @@ def stated_share(report: str, reference: str, beside: str = "") -> float:
         clause
         for clause in read
         if (opposed.isdisjoint(clause.mentions) or _is_true_denial(clause.mentions, opposed, true))
-        and not _has_opposite(clause, truth)
+        and not has_opposite(clause, truth)
     ]
     found = dict.fromkeys(each.plain for clause in kept for each in clause.mentions)
     denied = dict.fromkeys(each for each in opposed if not each.exact)
@@ -183,30 +184,16 @@ def told(claims: Iterable[str], report: str) -> list[bool]:
     return [
         {each.word for each in stated(claim) if each.exact} <= numbers
         and stated_share(report, claim) >= MOST
-        and not any(_has_opposite(clause, read) for clause in _clauses_of(claim))
+        and not any(has_opposite(clause, read) for clause in _clauses_of(claim))
         for claim in claims
     ]
 
 
-def _has_opposite(clause: "_Clause", others: Sequence["_Clause"]) -> bool:
-    """Whether the other clauses that share most with a clause, and much of it, all have a word for the opposite."""
-    words = {each.word for each in clause.mentions}
-    shared = [_shared(words, {each.word for each in other.mentions}) for other in others]
-    most = max(shared, default=0.0)
-    nearest = [other for other, share in zip(others, shared, strict=True) if share == most >= SAME_THING]
-    return bool(nearest) and all(_is_contrary(clause, other) for other in nearest)
-
-
-def _shared(one: Set[str], other: Set[str]) -> float:
-    """Return how much of the longer of two clauses, as sets of words, is in the other."""
-    return len(one & other) / max(len(one), len(other), 1)
-
-
-def _is_meant(clause: "_Clause", others: Sequence["_Clause"]) -> bool:
+def _is_meant(clause: Clause, others: Sequence[Clause]) -> bool:
     """Whether a clause is Chinese and one of the others means the same, with the same polarity, side and numbers."""
     if not has_chinese(clause.text):
         return False
-    others = [other for other in others if _agrees(clause.mentions, other.mentions) and not _is_contrary(clause, other)]
+    others = [other for other in others if _agrees(clause.mentions, other.mentions) and not is_contrary(clause, other)]
     if not others:
         return False
     from retrieval import MULTILINGUAL_MODEL, embed
@@ -221,45 +208,10 @@ def _agrees(one: Collection[Mention], other: Collection[Mention]) -> bool:
     sides = [{side for each in clause for side in each.sides} for clause in (one, other)]
     return (
         bool(one and other)
-        and _denies(one) == _denies(other)
+        and denies(one) == denies(other)
         and numbers[0] <= numbers[1]
         and (not all(sides) or sides[0] <= sides[1])
     )
-
-
-def _denies(clause: Collection[Mention]) -> bool:
-    return any(each.negated for each in clause)
-
-
-def _is_contrary(one: "_Clause", other: "_Clause") -> bool:
-    """Whether one clause has a word and the other its opposite, as in 疼痛加重 and 疼痛减轻, with the same polarity."""
-    if _denies(one.mentions) != _denies(other.mentions):
-        return False
-    poles = _poles(one.text), _poles(other.text)
-    return any(not poles[here][0].isdisjoint(poles[1 - here][1]) for here in (0, 1))
-
-
-@lru_cache(maxsize=4096)
-def _poles(text: str) -> tuple[frozenset[str], frozenset[str]]:
-    """Return of which pairs of opposites a text has the first word, and of which the second, but not both."""
-    found = [
-        (pair, one.search(text) is not None, other.search(text) is not None)
-        for pair, one, other in _opposites(has_chinese(text))
-    ]
-    return (
-        frozenset(pair for pair, one, other in found if one and not other),
-        frozenset(pair for pair, one, other in found if other and not one),
-    )
-
-
-@cache
-def _opposites(chinese: bool) -> list[tuple[str, re.Pattern[str], re.Pattern[str]]]:
-    """Return the pairs of opposites of a language: the first pattern as a name, and both."""
-    pairs = word_list("finding_terms")["opposites"]["zh" if chinese else "en"]
-    whole = "{}" if chinese else r"\b(?:{})\b"
-    return [
-        (one, *(re.compile(whole.format(word), re.IGNORECASE) for word in (one, other))) for one, other in pairs.items()
-    ]
 
 
 def _is_opposite(mention: Mention, true: Collection[Mention]) -> bool:
@@ -289,19 +241,12 @@ def _told(text: str) -> list[Mention]:
     return [each for clause in _clauses_of(text) for each in clause.mentions]
 
 
-def _clauses_of(text: str) -> list["_Clause"]:
+def _clauses_of(text: str) -> list[Clause]:
     return [clause for sentence in statements(text) for clause in _content(sentence)]
 
 
-class _Clause(NamedTuple):
-    """A clause as it is written, and its content words."""
-
-    text: str
-    mentions: list[Mention]
-
-
 @lru_cache(maxsize=4096)
-def _content(sentence: str) -> list[_Clause]:
+def _content(sentence: str) -> list[Clause]:
     """Return the clauses of a sentence; what is with or without something else is a clause of its own.
 
     It is not if a denial reaches across ("no mass with calcification").
@@ -310,7 +255,7 @@ def _content(sentence: str) -> list[_Clause]:
     parts = _WITH.split(sentence)
     if _polarities(parts) != _polarities([sentence]):
         parts = [sentence]
-    read: list[_Clause] = []
+    read: list[Clause] = []
     sides: frozenset[str] = frozenset()
     for part in parts:
         spoken, texts = _clauses(part), clause_texts(part)
@@ -318,7 +263,7 @@ def _content(sentence: str) -> list[_Clause]:
             words = [each if each.sides else each._replace(sides=sides) for each in clause]
             sides = next((each.sides for each in reversed(words) if each.sides), sides)
             kept = [each for each in words if each.word not in _without_content()]
-            read.append(_Clause(texts[place] if len(texts) == len(spoken) else part, kept))
+            read.append(Clause(texts[place] if len(texts) == len(spoken) else part, kept))
     return read
 
 

@@ -180,6 +180,27 @@ def test_a_clause_with_the_opposite_word_states_nothing_unless_it_denies_that(
 @pytest.mark.parametrize(
     ("said", "reference"),
     [
+        ("The pulse is 150/min.", "The pulse is 94/min."),
+        ("Metoprolol 100 mg twice daily.", "Metoprolol 50 mg twice daily."),
+        ("The nodule is 2 cm.", "The nodule measures 15 mm. The heart is normal."),
+        ("体温39℃。", "体温36.5℃，血压正常。"),
+        ("腹痛三天。", "腹痛七天。"),
+    ],
+)
+def test_a_clause_with_another_number_of_the_same_unit_states_nothing(said: str, reference: str) -> None:
+    assert stated_share(said, reference) == 0
+    assert stated_share(f"{said} {reference}", reference) == 1
+
+
+def test_a_number_that_the_reference_has_elsewhere_or_in_another_unit_takes_nothing_away() -> None:
+    reference = "The temperature is 38.0 °C. Every evening the temperature rose to 38.2 °C."
+    assert stated_share("The temperature was 38.2 °C every evening.", reference) >= 0.5
+    assert stated_share("Fever for 48 hours.", "Fever for two days.") > 0
+
+
+@pytest.mark.parametrize(
+    ("said", "reference"),
+    [
         (
             "The spells are under a minute long.",
             "Short spinning attacks of less than a minute on lying down and turning.",
