@@ -113,6 +113,12 @@ ONLY_NAMED = {
         "The CT machine is out of order until Thursday, I'm sorry to say.",
         "With a story as clear as yours an MRI would teach us nothing.",
         "My own mother hated her colonoscopy.",
+        "After looking into both ears, I noticed a lot of wax.",
+        "In your X-ray there was a little fluid to be seen.",
+        "So, I'm looking at your CT here.",
+        "We have two pictures of the X-ray of your shoulder.",
+        "An MRI would be good if you were not so afraid of it.",
+        "A CT would be too much.",
     ],
     "zh": [
         "核磁就是声音大，人不遭罪。",
@@ -130,6 +136,12 @@ BY_NAME = {
         "Please tell me the result of the chest X-ray.",
         "I think an abdominal ultrasound is called for.",
         "We had better settle that with a D-dimer.",
+        "But a CT would be good.",
+        "It might be worthwhile to have an echocardiogram.",
+        "A lumbar puncture is unavoidable.",
+        "There's no way around a gastroscopy.",
+        "I'd be happier if we had an MRI of the knee.",
+        "An ultrasound wouldn't hurt.",
     ],
     "zh": [
         "您先去拍个胸片，再抽血查肝功能。",
@@ -138,6 +150,8 @@ BY_NAME = {
         "腹部B超也一块儿做了。",
         "得查查大便常规。",
         "做个胸部DR。",
+        "心电图也少不了。",
+        "不过做个CT会比较好。",
     ],
 }
 DESKS: dict[str, dict[str, Any]] = {"saps": {}, "medpmc": {"actor": False}, "ai_hospital": {}}
