@@ -1,5 +1,6 @@
 """The record of a case as single sentences: the facts that a patient may be asked for."""
 
+import re
 from dataclasses import dataclass
 
 from cases.case import Case, ExaminationRecord, PatientRecord
@@ -14,6 +15,12 @@ _PERSON = {
     "zh": ("年龄：{}。", "性别：{}。", "职业：{}。"),
 }
 _SEX_ZH = {"male": "男", "female": "女"}
+# What stands for the occupation of a small child: an age, which says nothing of work or school.
+_NO_OCCUPATION = re.compile(
+    "(?:(?:healthy|small|young|pre-?school) )?(?:infant|newborn|neonate|baby|toddler|child)(?: at home)?"
+    "|新生儿|婴儿|幼儿|婴幼儿|(?:散居|学龄前)?儿童",
+    re.IGNORECASE,
+)
 
 
 @dataclass(frozen=True)
@@ -52,8 +59,13 @@ def _person(patient: PatientRecord, language: Language) -> list[str]:
     language, years = rules_of(language), patient.age_years
     age = "" if years is None else age_in_words(years, language)
     sex = _SEX_ZH.get(patient.sex or "", "") if language == "zh" else patient.sex
-    lines = zip(_PERSON[language], (age, sex, patient.occupation), strict=True)
+    lines = zip(_PERSON[language], (age, sex, occupation_of(patient)), strict=True)
     return [line.format(value) for line, value in lines if value]
+
+
+def occupation_of(patient: PatientRecord) -> str:
+    """Return the occupation; empty if the record only says that the patient is a small child."""
+    return "" if _NO_OCCUPATION.fullmatch(patient.occupation) else patient.occupation
 
 
 def age_in_words(years: float, language: Language) -> str:

@@ -77,10 +77,13 @@ def _phrase(fact: RecordSentence, voice: Voice) -> str:
     if fact.section == "chief_complaint":
         own = spoken(fact.text, "present_illness", voice) if _PATTERNS["of_a_record"].search(fact.text) else ""
         return with_full_stop(own or fact.text, voice.language)
-    if fact.section != "person":
-        return spoken(fact.text, fact.section, voice) or fact.text
     about = load_words("consultation/words", voice.language)["person"]
     ways = about["self" if voice.itself else voice.sex or "child"]
+    if fact.section != "person":
+        told = _told(fact, voice)
+        if not _PATTERNS["who_it_is"].fullmatch(told):
+            return told
+        return str(ways[-1]).format(told.rstrip("."), article=article_of(told))
     for line, way in zip(about["lines"], ways, strict=True):
         opening, _, ending = line.partition("{}")
         if fact.text.startswith(opening):
@@ -89,3 +92,11 @@ def _phrase(fact: RecordSentence, voice: Voice) -> str:
                 return spoken(value, "personal_history", voice)
             return str(way).format(value[:1].lower() + value[1:], article=article_of(value))
     return fact.text
+
+
+def _told(fact: RecordSentence, voice: Voice) -> str:
+    """Return a sentence of the histories as the speaker tells it; habits that a semicolon parts, one by one."""
+    parts = fact.text.split("; ") if fact.section == "personal_history" else [fact.text]
+    if len(parts) == 1:
+        return spoken(fact.text, fact.section, voice) or fact.text
+    return " ".join(with_full_stop(spoken(part, fact.section, voice) or part, voice.language) for part in parts)

@@ -103,7 +103,7 @@ def _occupation(text: str) -> str:
 
 def article_of(words: str) -> str:
     """Return the indefinite article by the sound of the first word: an engineer, a university student."""
-    return "an" if re.match("(?!uni(?!n)|eu|us[eu]|one)[aeiou]", words, re.IGNORECASE) else "a"
+    return "an" if re.match(r"(?!uni(?!n)|eu|us[eu]|one)[aeiou]|(?:8\d?|1[18])\b", words, re.IGNORECASE) else "a"
 
 
 def _listed(items: str, voice: Voice) -> str:
@@ -116,7 +116,10 @@ def _listed(items: str, voice: Voice) -> str:
         if not part or PATTERNS["found"].search(part):
             continue
         part = re.sub(r"^history of ", "a history of ", part, flags=re.IGNORECASE)
-        if PATTERNS["looks"].match(part):
+        if PATTERNS["habit"].match(part) or PATTERNS["earlier"].match(part):
+            section = "personal_history" if PATTERNS["habit"].match(part) else "past_history"
+            absent.append(spoken(part, section, voice).rstrip("."))
+        elif PATTERNS["looks"].match(part):
             acts += [] if voice.itself else [settled(f"@I {lowered(part)}", voice)]
         elif re.match(r"not?\b", part, re.IGNORECASE):
             absent.append(part)

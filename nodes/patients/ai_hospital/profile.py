@@ -9,6 +9,7 @@ from typing_extensions import TypedDict
 
 from cases.case import PatientRecord
 from cases.strict import Strict
+from cases.text.record_sentences import occupation_of
 from cases.vocabulary import Language
 from llm import Role, ask
 from nodes.context import Context
@@ -44,12 +45,13 @@ class ProfileView:
 def plain_profile(view: ProfileView) -> Profile:
     """Offline: age, sex and occupation as recorded, a plain way of speaking, and the complaint as opening words."""
     record, words = view.record, load_words("ai_hospital/words", view.language)["profile"]
+    occupation = occupation_of(record)
     years = record.age_years
     age_text = "" if years is None else age(years, words["years"], words["months"], words["days"])
     person = words["joint"].join(part for part in (age_text, words[record.sex] if record.sex else "") if part)
     personality = words["personality"].format(
         about=words["about"].format(person) if person else "",
-        work=words["work"].format(record.occupation) if record.occupation else "",
+        work=words["work"].format(occupation) if occupation else "",
     )
     return Profile(personality=personality, statement=words["statement"].format(record.chief_complaint.rstrip(".。")))
 

@@ -49,3 +49,9 @@ def test_only_what_an_examination_found_is_a_result() -> None:
 def test_the_age_is_told_in_the_unit_that_people_use(years: float, language: Language, line: str) -> None:
     record = PatientRecord(age_years=years, chief_complaint="x")
     assert record_sentences(record, ExaminationRecord(), language)[0].text == line
+
+
+@pytest.mark.parametrize(("recorded", "language"), [("infant", "en"), ("Toddler at home", "en"), ("新生儿", "zh")])
+def test_that_somebody_is_a_small_child_is_no_occupation(recorded: str, language: Language) -> None:
+    record = PatientRecord(occupation=recorded, chief_complaint="x")
+    assert [fact.section for fact in record_sentences(record, ExaminationRecord(), language)] == ["chief_complaint"]

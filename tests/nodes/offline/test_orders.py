@@ -171,6 +171,22 @@ def test_a_question_for_what_was_done_before_is_no_order(words: str, orders: boo
     assert bool(ordered_results(facts, words, language)) == bool(by_the_desk(record, words, language)) == orders
 
 
+@pytest.mark.parametrize(
+    ("words", "orders"),
+    [
+        ("体重有没有下降？", False),
+        ("饭量、体重这段时间有没有变化？", False),
+        ("最近量过体温吗？", False),
+        ("体重多少？", True),
+        ("称一下体重，看有没有下降。", True),
+    ],
+)
+def test_whether_the_weight_has_changed_is_no_order_to_weigh(words: str, orders: bool) -> None:
+    record = ExaminationRecord.model_validate({"physical": {"General Examination": "体温36.4℃，体重51 kg。"}})
+    facts = record_sentences(PatientRecord(chief_complaint="咳嗽。"), record, "zh")
+    assert bool(ordered_results(facts, words, "zh")) == bool(by_the_desk(record, words, "zh")) == orders
+
+
 @pytest.mark.parametrize("images", [[], [{"file": "chest.png", "item": "X-ray"}]])
 def test_a_mammogram_opens_no_other_x_ray(images: list[Any]) -> None:
     record = ExaminationRecord.model_validate({"auxiliary": {"X-ray": "Chest film: a shadow."}, "images": images})

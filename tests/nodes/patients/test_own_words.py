@@ -82,3 +82,16 @@ def test_an_occupation_is_told_as_a_sentence_however_it_is_recorded(
     person = PatientRecord(chief_complaint="Chest pain.", occupation=occupation)
     facts = record_sentences(person, ExaminationRecord(), language)
     assert said in [words for _, words in said_of(facts, person, language)]
+
+
+@pytest.mark.parametrize(
+    ("recorded", "told"),
+    [
+        ("67-year-old white man.", "I am a 67-year-old white man."),
+        ("81-year-old college student.", "I am an 81-year-old college student."),
+        ("Retired engineer; denies tobacco use.", "I am a retired engineer. No tobacco use."),
+    ],
+)
+def test_who_somebody_is_and_what_a_semicolon_parts_are_told_in_sentences(recorded: str, told: str) -> None:
+    habit = RecordSentence("personal_history", recorded)
+    assert in_own_words([habit], voice_of(PatientRecord(sex="male", chief_complaint="I cough."), "en")) == [told]
