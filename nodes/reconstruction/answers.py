@@ -30,6 +30,8 @@ def no_answer(told: Told) -> Iterator[Finding]:
     evasive = sum(_PATTERNS["evades"].search(reply) is not None for reply in replies)
     if evasive >= EVADED and 2 * evasive > len(replies):
         yield f"{evasive} of {len(replies)} replies contain no answer", None
+    if len(asked_back := [*_asked_back(told)]) >= EVADED:
+        yield f"{len(asked_back)} replies only ask back", asked_back[0]
     for number, (before, message) in enumerate(pairwise(told.dialogue.spoken), 2):
         if (before.role, message.role) != (PHYSICIAN, PATIENT):
             continue
@@ -48,6 +50,17 @@ def no_answer(told: Told) -> Iterator[Finding]:
             yield "the patient asks about what the physician has already answered", number
         elif (found := _unasked_part(told, last, message.content)) is not None:
             yield f"the answer is about the {found}, which was not asked for", number
+
+
+def _asked_back(told: Told) -> Iterator[int]:
+    """Yield the numbers of the replies to questions that are questions themselves, and nothing else."""
+    for number, (before, message) in enumerate(pairwise(told.dialogue.spoken), 2):
+        last = last_sentence(before.content)
+        asks = last.endswith(("?", "？")) or _PATTERNS["takes_history"].search(last)
+        if (before.role, message.role) == (PHYSICIAN, PATIENT) and asks:
+            said = sentences(message.content)
+            if said and all(sentence.endswith(("?", "？")) for sentence in said):
+                yield number
 
 
 def _self_answer(told: Told, text: str) -> str | None:

@@ -39,6 +39,8 @@ FEWEST = 5
 MISPLACED = 0.05  # maximum share of misplaced words in a turn, from two on
 SIGNS, SINGLE = 12, 0.7  # minimum Chinese characters of a turn; maximum share that are words by themselves
 SAID_AGAIN = 5  # minimum words of a repeated sentence: people say "yes, I do" twice
+ECHOED = 0.5  # share of the other speaker's content words, from which a turn without others is an echo
+ECHOES, LONG_ECHO = 2, 4  # echoes that are too many; content words of one that is enough
 _GREETINGS = 4  # first turns, in which people may greet each other
 FOREIGN = 3  # words of another script that reject a turn
 OTHER_SEX: Mapping[Sex | None, Sex] = {"female": "male", "male": "female"}
@@ -278,7 +280,7 @@ def other_person(told: Told) -> Iterator[Finding]:
 
 
 def repeated(told: Told) -> Iterator[Finding]:
-    """Report a sentence that a speaker repeats word for word."""
+    """Report a sentence that a speaker repeats word for word, and turns that only echo the other speaker."""
     seen: dict[tuple[str, str], int] = {}
     for number, message in enumerate(told.dialogue.spoken, 1):
         for sentence in sentences(message.content):
@@ -286,6 +288,17 @@ def repeated(told: Told) -> Iterator[Finding]:
             if _length(sentence) >= SAID_AGAIN and key in seen:
                 yield f"{sentence!r}: said before in turn {seen[key]}", number
             seen.setdefault(key, number)
+    echoes = dict(_echoes(told))
+    if len(echoes) >= ECHOES or any(length >= LONG_ECHO for length in echoes.values()):
+        yield "the turn only repeats what the other speaker has just said", min(echoes)
+
+
+def _echoes(told: Told) -> Iterator[tuple[int, int]]:
+    """Yield the turns without any content word beyond the other speaker's last turn: number, content words."""
+    content = [content_words(message.content, told.language) for message in told.dialogue.spoken]
+    for number, (heard, said) in enumerate(itertools.pairwise(content), 2):
+        if len(said) > 1 and said <= heard and len(said) >= ECHOED * len(heard):
+            yield number, len(said)
 
 
 def roles_swapped(told: Told) -> Iterator[Finding]:

@@ -10,19 +10,19 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from cases.dialogues import PATIENT, PHYSICIAN
-from cases.text.fact_preservation import terms_in
 from cases.text.jargon import in_lay_words
 from cases.text.note_sections import read_sections
 from cases.text.sentences import last_sentence
 from cases.text.statements import statements
 from cases.text.words import stem
 from cases.vocabulary import data_file, patterns
-from nodes.reconstruction.content import Finding, Rule, Told, complaints, content_words, denies, is_english, only_where
+from nodes.reconstruction.content import Finding, Rule, Told, content_words, denies, is_english, only_where
 
 _PATTERNS = patterns("nodes.reconstruction", "contradictions")
 _KIN, _OF_YOU, _OF_ONESELF = (
     patterns("nodes.reconstruction", "particulars")[name] for name in ("kin", "of_you", "of_oneself")
 )
+_OF_CHILD = patterns("nodes.reconstruction", "verbatim")["of_child"]
 _SAME_KIN = data_file("nodes.reconstruction", "contradictions")["same_kin"]
 _DENIAL, _NO_SIDE = (patterns("nodes.reconstruction", "content")[name] for name in ("denial", "no_side"))
 SHORT_NO, SHORT_YES = 6, 7  # maximum words of a bare no or yes; a longer reply says more
@@ -97,7 +97,7 @@ def of_a_relative(told: Told) -> Iterator[Finding]:
     patient are skipped.
     """
     heard = " ".join(message.content for message in told.dialogue.spoken if message.role == PHYSICIAN)
-    if len(_PATTERNS["he_or_she"].findall(heard)) > len(_OF_YOU.findall(heard)):
+    if len(_PATTERNS["he_or_she"].findall(heard)) > len(_OF_YOU.findall(heard)) or _OF_CHILD.search(heard):
         return
     for number, role, sentence in told.statements:
         asked_for = number > 1 and _mentions_kin(told.dialogue.spoken[number - 2].content)
@@ -121,14 +121,13 @@ def _own_clause(note: str, sentence: str) -> str | None:
 
 
 def _is_unknown_relative(told: Told, number: int, other: re.Match[str]) -> bool:
-    """Return whether an ill relative is neither in the note nor in an earlier question."""
+    """Return whether a relative of whom more than daily life is told is neither in the note nor in a question."""
     in_note = re.search(_SAME_KIN.get(other[1].casefold(), other[1]), told.dialogue.note, re.IGNORECASE)
     asked_before = number > ASKED_BEFORE and _mentions_kin(told.dialogue.spoken[number - ASKED_BEFORE].content)
     rest = other.string[other.end() :]
-    own = {word for one in _clauses(told.dialogue.note) if not one.kin for word in one.stems}
     of_kin = {word for one in _clauses(told.dialogue.note) if one.kin for word in one.stems}
-    ill = bool(_content(rest) & own) or any(name in complaints() for name, _ in terms_in(rest, "en"))
-    return ill and not (in_note or asked_before or _content(rest) & of_kin or _OF_ONESELF.search(rest))
+    told_of = in_note or asked_before or _content(rest) & of_kin or _OF_ONESELF.search(rest)
+    return not (told_of or _PATTERNS["of_daily_life"].search(rest))
 
 
 def other_side_of_a_part(told: Told) -> Iterator[Finding]:

@@ -33,6 +33,7 @@ _PATTERNS = patterns("nodes.reconstruction", "particulars")
 _PHYSICAL = frozenset(data_file("nodes.reconstruction", "particulars")["physical_units"])
 ORDERED, SUPPORTED = 3, 1 / 3  # minimum words of an order; minimum share of them in the note
 AT_ONCE = 2  # complaints of one reply that are not in the note
+SPOKEN_OF = 2  # pronouns of the other sex
 TURNED = 2  # words that the note only denies and a reply affirms
 
 
@@ -250,6 +251,23 @@ def other_address(told: Told) -> Iterator[Finding]:
         by = "addressed" if message.role == PHYSICIAN else "body"
         if not of_others and (found := _PATTERNS[f"{by}_{OTHER_SEX[sex]}"].search(message.content)):
             yield f"{found[0]!r} is said of a patient who is {sex}", number
+    if spoken_of := _as_the_other_sex(told, OTHER_SEX[sex], sex):
+        yield f"{spoken_of!r} is said of a patient who is {sex}", None
+
+
+def _as_the_other_sex(told: Told, other: Sex, sex: Sex) -> str | None:
+    """Return how the patient is spoken of as of the other sex throughout, as a child or in the third person, or None.
+
+    The third person counts only if nobody else is spoken of.
+    """
+    child, young = _PATTERNS[f"child_{other}"].search(told.text), _PATTERNS[f"young_{other}"].search(told.dialogue.note)
+    if child and not young and not _PATTERNS[f"child_{sex}"].search(told.text):
+        return child[0]
+    said = _PATTERNS[f"third_{other}"].findall(told.text)
+    known = _PATTERNS[f"pronoun_{other}"].search(told.dialogue.note) or _PATTERNS[f"third_{sex}"].search(told.text)
+    if len(said) >= SPOKEN_OF and not known and not _PATTERNS["somebody_else"].search(told.text):
+        return str(said[0])
+    return None
 
 
 def _sex_by_pronouns(note: str) -> Sex | None:

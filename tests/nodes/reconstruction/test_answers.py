@@ -51,6 +51,14 @@ def test_a_patient_who_never_knows_has_told_nothing() -> None:
         assert any("contain no answer" in message for message, _ in found) is refused
 
 
+def test_a_patient_who_answers_with_questions_has_told_nothing() -> None:
+    said = [(PHYSICIAN, "Since when?"), (PATIENT, "Does it matter?"), (PHYSICIAN, "Tell me more."), (PATIENT, "Why?")]
+    for kept, refused in ((4, True), (2, False)):
+        messages = [Message(role=role, content=text) for role, text in said[:kept]]
+        found = no_answer(Told(Dialogue(id="a", note=ENGLISH, messages=messages)))
+        assert any("only ask back" in message for message, _ in found) is refused
+
+
 @pytest.mark.parametrize(
     ("question", "answer", "refused"),
     [

@@ -91,6 +91,9 @@ def test_what_the_note_tells_of_the_patient_is_no_relatives_unless_a_relative_sp
     assert refused("How is he? Does he take anything?", "My brother takes ibuprofen.") == []
     assert refused("Does anything run in your family?", "My mother had gout.") == []
     assert refused("Do you live alone?", "My wife is a teacher.") == []
+    assert refused("What brings you here?", "My daughter has been sleeping badly.") != []
+    assert refused("What is your daughter's trouble?", "My daughter has been sleeping badly.") == []
+    assert refused("What brings you here?", "My husband is looking for parking, he brought us here.") == []
     family = "Family history: unremarkable except for alcohol abuse."
     assert refused("Anything else?", "My grandfather had trouble with alcohol abuse.", note=family) == []
 

@@ -190,6 +190,8 @@ def test_a_note_that_tells_nothing_gives_no_dialogue() -> None:
     [
         ("I have never had eczema.", True),
         ("As for eczema, no, never.", True),
+        ("There is no eczema, doctor.", True),
+        ("No eczema at all.", True),
         ("I don't have eczema at the moment.", False),
         ("I have never had asthma.", False),  # nor has the note
     ],
@@ -215,6 +217,21 @@ def test_a_dialogue_of_less_than_three_quarters_of_its_note_is_refused_but_a_rol
     assert "in_proportion" not in found(GOOD, note=note, strategy="interactive")
     assert "in_proportion" in found(GOOD, note=2 * note, strategy="interactive")
     assert "in_proportion" not in found(GOOD, note=note[:220])  # four words for five
+
+
+ECHO = ("My chest has hurt for weeks.", "Your chest has hurt.", "Yes, quite badly.", "How badly does your chest hurt?")
+
+
+@pytest.mark.parametrize(
+    ("spoken", "refused"),
+    [
+        ((*ECHO, "My chest hurts badly.", "I see."), True),  # the second echo
+        ((*ECHO, "It stings.", "I see."), False),
+        (("My chest hurts sharply at night lately.", "Your chest hurts sharply at night lately."), True),
+    ],
+)
+def test_who_only_says_back_what_he_hears_says_nothing(spoken: tuple[str, ...], refused: bool) -> None:
+    assert ("not_repeated" in found(spoken)) is refused
 
 
 @pytest.mark.parametrize("note", [NOTE, "Negative."])

@@ -1,5 +1,7 @@
 """Particulars that a dialogue may not change: each change is named by its gate, and the sound dialogue passes."""
 
+from typing import Any
+
 import pytest
 
 from cases.dialogues import PATIENT, PHYSICIAN, Dialogue, Message
@@ -210,3 +212,20 @@ def test_a_disease_of_the_dialogue_may_be_concluded_and_the_beginning_is_not_rea
     early = dialogue(turn_2="Hello, you have had a fever, the nurse wrote. What brings you here?")
     for sound in (inferred, early):
         assert not any(problem.gate == "closing_of_the_note" for problem in check_dialogue(sound))
+
+
+@pytest.mark.parametrize(
+    ("note", "spoken", "refused"),
+    [
+        ("A 6-year-old girl with a cough.", ("My son has a cough.", "How is he now?"), True),
+        ("A 6-year-old girl with a cough. Her brother had it first.", ("My son has a cough.", "How is he now?"), False),
+        ("A 6-year-old girl with a cough.", ("My daughter has a cough.", "How is she now?"), False),
+        ("She has a cough.", ("Here is a patient with a cough.", "Does he smoke? Has he any fever?"), True),
+        ("She has a cough.", ("I have a cough, and my husband too.", "Does he smoke? Has he any fever?"), False),
+    ],
+)
+def test_who_is_spoken_of_is_of_the_notes_sex(note: str, spoken: tuple[str, str], refused: bool) -> None:
+    roles: Any = ("user", "assistant")
+    messages = [Message(role=roles[place % 2], content=text) for place, text in enumerate(spoken)]
+    problems = check_dialogue(Dialogue(id="d", messages=messages, note=note))
+    assert ("address_of_the_note" in {problem.gate for problem in problems}) is refused
