@@ -93,6 +93,8 @@ def read_sweep(
     sweeping = _sweeping({place: setting for place, setting in written.items() if place not in base}, file)
     grid = laid_out(sweeping.grid)
     variants = {name: laid_out(settings) for name, settings in sweeping.variants.items()}
+    for name in variants:
+        _check_name(f"{file}: variants", name)
     swept = {*grid, *(place for settings in variants.values() for place in settings)}
     if "judges" in (models or {}):
         raise ConfigurationError(f"{COMMAND_LINE}: judges are set by `--set judges.default=SPEC`, not by `--models`")
@@ -122,11 +124,13 @@ def read_sweep(
     if sweeping.tables and not overrides.get("mixed", sweeping.mixed):
         check_rows(runs, str(file), swept)
     title = overrides.get("name") or base.get(("name",), (None,))[0] or (file.stem if file else Experiment().name)
-    if not re.fullmatch(NAME, str(title)):
-        raise ConfigurationError(
-            f"{origin_of(base, ('name',), file)}: name: {title!r} cannot be used as a directory name (expected {NAME})"
-        )
+    _check_name(f"{origin_of(base, ('name',), file)}: name", str(title))
     return Sweep(str(title), runs, tuple(sweeping.tables))
+
+
+def _check_name(where: str, name: str) -> None:
+    if not re.fullmatch(NAME, name):
+        raise ConfigurationError(f"{where}: {name!r} cannot be used as a directory name (expected {NAME})")
 
 
 def read_experiment(
