@@ -164,9 +164,10 @@ def read_played(paths: Sequence[Path], format: Format, *, played: bool = True) -
                 f"{path}: no dialogue to score, as no case has a history; to import cases, use `wardround cases import`"
             )
         if unplayed := [case.id for case in cases if not case.played]:
+            remedy = "" if path.is_dir() else "; remove them from the file if nobody played them"
             echo(
-                f"warning: {path}: {len(unplayed)} of {len(cases)} cases hold no words of the doctor after the opening "
-                f"({first_of(unplayed)}), and count as wrong; remove them from the file if nobody played them",
+                f"warning: {path}: {len(unplayed)} of {len(cases)} dialogues hold no words of the doctor after the "
+                f"opening ({first_of(unplayed)}), and count as wrong{remedy}",
                 err=True,
             )
     return files
@@ -191,8 +192,9 @@ def each_doctor(paths: Sequence[Path]) -> tuple[list[str], list[Path], list[Reco
 def failed_notes(runs: Iterable[RecordedRun]) -> list[str]:
     """Return how many cases of each run failed, and so are in no score."""
     return [
-        f"{run.name}: {run.failed} of {len(run.results)} cases failed, and are not scored."
+        f"{run.name}: {run.failed} of {len(run.results)} {what} failed, and are not scored."
         for run in runs
+        for what in ["cases" if run.experiment.epochs == 1 else "results"]
         if run.failed
     ]
 

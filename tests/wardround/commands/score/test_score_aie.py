@@ -357,7 +357,7 @@ def test_cases_that_nobody_played_among_others_are_named(tmp_path: Path) -> None
     file = write(tmp_path / "t.json", [first, *others, opening, {**opening, "id": 91, "history": []}])
     told = run("aie", file)
     count = len(ENGLISH) + 2
-    assert told.exit_code == 0 and f"2 of {count} cases hold no words of the doctor" in told.stderr
+    assert told.exit_code == 0 and f"2 of {count} dialogues hold no words of the doctor" in told.stderr
     assert "(90, 91), and count as wrong" in told.stderr
     assert "hold no words" not in run("aie", write(tmp_path / "whole.json", ENGLISH)).stderr
 
