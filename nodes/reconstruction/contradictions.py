@@ -32,7 +32,7 @@ ASKED_BEFORE = 4  # turns back to the question before the last
 MEANT, OF_ITS_WORDS, MOST_OF_THEM = 2, 0.3, 0.5  # words shared with a clause; minimum share from MEANT on, and below
 
 
-class _Clause(NamedTuple):
+class Clause(NamedTuple):
     """A clause of the note: its content words, also in everyday words; whether it denies, or concerns relatives."""
 
     stems: frozenset[str]
@@ -51,7 +51,7 @@ def other_answer(told: Told) -> Iterator[Finding]:
     """Report a no to what the note affirms, or a yes to what it denies."""
     for number, (before, message) in enumerate(pairwise(told.dialogue.spoken), 2):
         asked, reply = last_sentence(before.content), message.content
-        no, yes = denies(reply), bool(_PATTERNS["says_yes"].match(reply))
+        no, yes = denies(reply), says_yes(reply)
         if (before.role, message.role) != (PHYSICIAN, PATIENT) or not (no or yes):
             continue
         if len(reply.split()) > (SHORT_NO if no else SHORT_YES) or (no and _PATTERNS["hedges"].search(reply)):
@@ -59,7 +59,7 @@ def other_answer(told: Told) -> Iterator[Finding]:
         things = list(_things_asked(asked))
         if any(_says_opposite(told, number, stems, no) for stems, _ in things):
             continue
-        clauses = [one for one in _clauses(told.dialogue.note) if one.kin == _mentions_kin(asked)]
+        clauses = [one for one in clauses_of(told.dialogue.note) if one.kin == _mentions_kin(asked)]
         matching = [[one for one in clauses if len(stems & one.stems) >= share * len(stems)] for stems, share in things]
         # A no denies all the things asked about, a yes affirms at least one of them.
         contradicted = [group for group in matching if group and {one.denies for one in group} == {yes}]
@@ -67,10 +67,15 @@ def other_answer(told: Told) -> Iterator[Finding]:
             yield f"{asked!r}, {reply!r}: the note has {contradicted[0][0].text!r}", number
 
 
+def says_yes(reply: str) -> bool:
+    """Return whether a reply begins with a yes, in whatever words, that it does not take back."""
+    return _PATTERNS["says_yes"].match(reply) is not None
+
+
 def _says_opposite(told: Told, number: int, stems: frozenset[str], no: bool) -> bool:
     """Return whether the patient says the opposite elsewhere, so that this answer is about another time."""
     return any(
-        role == PATIENT and at != number and (_DENIAL.search(text) is None) is no and stems <= _content(text)
+        role == PATIENT and at != number and (_DENIAL.search(text) is None) is no and stems <= content_of(text)
         for at, role, text in told.statements
     )
 
@@ -85,7 +90,7 @@ def _things_asked(question: str) -> Iterator[tuple[frozenset[str], float]]:
     if question[-1:] != "?" or any(_PATTERNS[name].search(question) for name in ("of_another_time", "denying")):
         return
     for part in _PATTERNS["between"].split(asked):
-        if stems := _content(part):
+        if stems := content_of(part):
             most, share = (MOST_CONFIRMED, CONFIRMED) if confirms and len(stems) > 2 else (MOST_ASKED, 1.0)
             yield stems, NEVER if len(stems) > most or (len(stems) == 1 and stems <= _stems("general")) else share
 
@@ -113,8 +118,8 @@ def _own_clause(note: str, sentence: str) -> str | None:
     """Return the clause of the note that tells of the patient what a sentence tells of a relative, or None."""
     if not (found := _PATTERNS["of_a_relative"].search(sentence)):
         return None
-    content = _content(sentence[found.end() :])
-    nearest = max(_clauses(note), key=lambda one: (len(one.stems & content), one.kin), default=None)
+    content = content_of(sentence[found.end() :])
+    nearest = max(clauses_of(note), key=lambda one: (len(one.stems & content), one.kin), default=None)
     shared = len(nearest.stems & content) if nearest and not nearest.kin else 0
     matches = shared >= (OF_ITS_WORDS if shared >= MEANT else MOST_OF_THEM) * len(content)
     return nearest.text if nearest and shared and matches else None
@@ -125,8 +130,8 @@ def _is_unknown_relative(told: Told, number: int, other: re.Match[str]) -> bool:
     in_note = re.search(_SAME_KIN.get(other[1].casefold(), other[1]), told.dialogue.note, re.IGNORECASE)
     asked_before = number > ASKED_BEFORE and _mentions_kin(told.dialogue.spoken[number - ASKED_BEFORE].content)
     rest = other.string[other.end() :]
-    of_kin = {word for one in _clauses(told.dialogue.note) if one.kin for word in one.stems}
-    told_of = in_note or asked_before or _content(rest) & of_kin or _OF_ONESELF.search(rest)
+    of_kin = {word for one in clauses_of(told.dialogue.note) if one.kin for word in one.stems}
+    told_of = in_note or asked_before or content_of(rest) & of_kin or _OF_ONESELF.search(rest)
     return not (told_of or _PATTERNS["of_daily_life"].search(rest))
 
 
@@ -152,11 +157,12 @@ def _mentions_kin(text: str) -> bool:
 
 
 @lru_cache(maxsize=8)
-def _clauses(note: str) -> list[_Clause]:
+def clauses_of(note: str) -> list[Clause]:
+    """Return the clauses of a note."""
     family = " ".join(read_sections(note, "en").get("family_history", ()))
     return [
-        _Clause(
-            _content(f"{text}. {in_lay_words(text, 'en')}"),
+        Clause(
+            content_of(f"{text}. {in_lay_words(text, 'en')}"),
             _DENIAL.search(text) is not None,
             _mentions_kin(statement) or text in family,
             text,
@@ -166,7 +172,8 @@ def _clauses(note: str) -> list[_Clause]:
     ]
 
 
-def _content(text: str) -> frozenset[str]:
+def content_of(text: str) -> frozenset[str]:
+    """Return the stems of a text's content words that are the matter of a question or a clause."""
     return frozenset(one for one in content_words(text, "en") - _stems("beside") if not one.isdigit())
 
 

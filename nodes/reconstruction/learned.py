@@ -1,11 +1,11 @@
-"""Five small classifiers for what rules of words cannot decide about a freely worded dialogue.
+"""Six small classifiers for what rules of words cannot decide about a freely worded dialogue.
 
-They judge who says a turn, whether it answers, whether an exchange is unrelated to everything else, whether a statement
-is founded on the note, and whether too much of the note is missing. They are linear; their inputs are multilingual
-embeddings and a few counts. To that of statements a small network is added (`alignment`). Their weights were learned
-(`python -m wardround.training.gates`) from real English dialogues and corrupted copies of them, and each classifier
-rejects only what scores beyond nearly all the real ones. They therefore skip other languages, and dialogues written by
-the offline rules, which `verbatim` checks sentence by sentence.
+They judge who says a turn, whether it answers, whether its yes or no is the note's, whether an exchange is unrelated to
+everything else, whether a statement is founded on the note, and whether too much of the note is missing. They are
+linear; their inputs are multilingual embeddings and a few counts. To that of statements a small network is added
+(`alignment`). Their weights were learned (`python -m wardround.training.gates`) from real English dialogues and
+corrupted copies of them, and each classifier rejects only what scores beyond nearly all the real ones. They therefore
+skip other languages, and dialogues written by the offline rules, which `verbatim` checks sentence by sentence.
 """
 
 import re
@@ -38,6 +38,7 @@ from nodes.reconstruction.content import (
     denies,
     only_where,
 )
+from nodes.reconstruction.expected import answered, expected_rows
 from retrieval import MULTILINGUAL_MODEL, embed
 from retrieval.likeness import gram_rows
 
@@ -109,12 +110,12 @@ def speaker_rows(texts: Sequence[str]) -> Rows:
         for text in texts
     ]
     tokens = [re.findall(r"\w+(?:'\w+)?|[?!]", re.sub(r"\d+", "0", text.casefold())) for text in texts]
-    return np.hstack([_embedded(texts), 0.5 * np.array(signs, np.float32), gram_rows(tokens)])
+    return np.hstack([embedded(texts), 0.5 * np.array(signs, np.float32), gram_rows(tokens)])
 
 
 def fit_rows(asked: Sequence[str], answers: Sequence[str]) -> Rows:
     """Return features of questions with answers that tell whether they belong together (n, d)."""
-    question, answer = _embedded(asked), _embedded(answers)
+    question, answer = embedded(asked), embedded(answers)
     signs = []
     for one, other in zip(asked, answers, strict=True):
         openly, when = (_PATTERNS[name].search(one) is not None for name in _QUESTION_SIGNS)
@@ -131,9 +132,9 @@ def strange_rows(told: Told) -> Rows:
     spoken, found = told.dialogue.spoken, exchanges(told.dialogue.spoken)
     if not found:
         return np.zeros((0, 17), np.float32)
-    note = _embedded(_lines(told))
-    whole, turns = _embedded([told.dialogue.note[:2000]])[0], _embedded([one.content or "." for one in spoken])
-    pairs = _embedded([f"{one.asked} {one.answer}" for one in found])
+    note = embedded(_lines(told))
+    whole, turns = embedded([told.dialogue.note[:2000]])[0], embedded([one.content or "." for one in spoken])
+    pairs = embedded([f"{one.asked} {one.answer}" for one in found])
     known, terms = content_words(told.note, "en"), told.of_note[0]
     turn_words = [content_words(one.content, "en") for one in spoken]
     rows = []
@@ -174,11 +175,11 @@ def strange_rows(told: Told) -> Rows:
 def claim_rows(told: Told, said: Sequence[Claim]) -> Rows:
     """Return features of claims: their links to the note and to other turns, and their content (n, d)."""
     spoken, known, terms = told.dialogue.spoken, content_words(told.note, "en"), told.of_note[0]
-    note, whole = _embedded(_lines(told)), _embedded([told.dialogue.note[:2000]])[0]
-    turns, stems = _embedded([one.content for one in spoken]), [content_words(one.content, "en") for one in spoken]
-    texts, asked = _embedded([one.text for one in said]), [f"{one.asked[-ASKED:]} {one.text}".strip() for one in said]
+    note, whole = embedded(_lines(told)), embedded([told.dialogue.note[:2000]])[0]
+    turns, stems = embedded([one.content for one in spoken]), [content_words(one.content, "en") for one in spoken]
+    texts, asked = embedded([one.text for one in said]), [f"{one.asked[-ASKED:]} {one.text}".strip() for one in said]
     size, rows = log(1 + len(known - _uninformative_words())), []
-    for one, text, pair in zip(said, texts, _embedded(asked), strict=True):
+    for one, text, pair in zip(said, texts, embedded(asked), strict=True):
         beside = [place for place in range(len(spoken)) if place + 1 not in (one.number - 1, one.number)]
         elsewhere = set[str]().union(*(stems[place] for place in beside))
         own, named = content_words(one.text, "en"), {name for name, _ in terms_in(one.text, "en")}
@@ -232,9 +233,9 @@ def parts_met(told: Told) -> tuple[list[str], Rows]:
     parts = [part for part in clauses if content_words(part, "en")] or [told.dialogue.note]
     spoken = told.dialogue.spoken
     texts = [one.content for one in spoken] + [f"{one.asked} {one.answer}" for one in exchanges(spoken)]
-    rows = _embedded([*texts, *(text for one in spoken for text in sentences(one.content))]).T
+    rows = embedded([*texts, *(text for one in spoken for text in sentences(one.content))]).T
     lay = [in_lay_words(part, "en") for part in parts]
-    return parts, np.maximum((_embedded(parts) @ rows).max(axis=1), (_embedded(lay) @ rows).max(axis=1))
+    return parts, np.maximum((embedded(parts) @ rows).max(axis=1), (embedded(lay) @ rows).max(axis=1))
 
 
 @cache
@@ -294,11 +295,20 @@ def answers_exchanged(told: Told, weights: Rows) -> Iterator[Weighed]:
     yield float(gain.max()), message, one.number
 
 
+def other_than_expected(told: Told, weights: Rows) -> Iterator[Weighed]:
+    """Score how little each short yes or no is what the note makes of the question."""
+    found = [one for one in answered(told) if one.short]
+    scores = _scores(expected_rows(told, [one.question for one in found], embedded), weights)
+    for one, likely in zip(found, scores, strict=True):
+        score = -likely if one.yes else likely
+        yield score, f"{one.question!r}, {one.reply!r}: by the note, the answer is the opposite", one.number
+
+
 def of_nobody_else(told: Told, weights: Rows) -> Iterator[Weighed]:
     """Score how unrelated each exchange is to the note and to all other turns."""
     found, lines = exchanges(told.dialogue.spoken), _lines(told)
     for one, score in zip(found, _scores(strange_rows(told), weights), strict=True):
-        nearest = lines[int((_embedded(lines) @ _embedded([f"{one.asked} {one.answer}"])[0]).argmax())]
+        nearest = lines[int((embedded(lines) @ embedded([f"{one.asked} {one.answer}"])[0]).argmax())]
         yield score, f"{one.asked!r}, {one.answer!r}: the note has nothing closer than {nearest!r}", one.number
 
 
@@ -337,7 +347,8 @@ def _lines(told: Told) -> list[str]:
     return [*own, *(in_lay_words(text, told.dialogue.language) for text in own)]
 
 
-def _embedded(texts: Sequence[str]) -> Rows:
+def embedded(texts: Sequence[str]) -> Rows:
+    """Return the vectors of texts (n, d)."""
     return embed([text if text.strip() else "." for text in texts], MULTILINGUAL_MODEL)
 
 
@@ -372,6 +383,7 @@ HEADS: Mapping[str, Callable[[Told, Rows], Iterator[Weighed]]] = {
     "speaker": said_by_the_other,
     "exchanged": question_exchanged,
     "fits": answers_exchanged,
+    "expected": other_than_expected,
     "strange": of_nobody_else,
     "unfounded": unfounded,
     "whole": left_out,
@@ -381,6 +393,7 @@ RULES: Mapping[str, Rule] = {
     "speaks_for_oneself": only_where(_is_freely_worded, _gate_of("speaker")),
     "turns_in_place": only_where(_is_freely_worded, _gate_of("exchanged")),
     "answers_in_place": only_where(_is_freely_worded, _gate_of("fits")),
+    "answers_expected": only_where(_is_freely_worded, _gate_of("expected")),
     "connected_to_the_note": only_where(_is_freely_worded, _gate_of("strange")),
     "founded_on_the_note": only_where(_is_freely_worded, _gate_of("unfounded")),
     "whole_note": only_where(_is_freely_worded, _gate_of("whole")),

@@ -23,6 +23,7 @@ from cases.text.words import words
 from cases.vocabulary import data_file
 from nodes.reconstruction.alignment import read_of_note, read_of_said
 from nodes.reconstruction.content import Told, content_words
+from nodes.reconstruction.expected import answered, expected_rows
 from nodes.reconstruction.gates import GATES
 from nodes.reconstruction.learned import (
     HEADS,
@@ -36,6 +37,7 @@ from nodes.reconstruction.learned import (
     asked_and_answered,
     claim_rows,
     claims,
+    embedded,
     exchanges,
     fit_rows,
     parts_met,
@@ -57,9 +59,9 @@ KEPT_APART = frozenset((
 ))
 # fmt: on
 FOLDS, COPIES = 5, 3
-_STRENGTH = {"speaker": 3.0, "fits": 0.5, "strange": 0.1, "unfounded": 0.3, "whole": 0.1}
+_STRENGTH = {"speaker": 3.0, "fits": 0.5, "expected": 0.03, "strange": 0.1, "unfounded": 0.3, "whole": 0.1}
 # How many real dialogues each head may reject in cross-validation.
-_MAX_REJECTED = {"speaker": 1, "exchanged": 1, "fits": 0, "strange": 1, "unfounded": 1, "whole": 1}
+_MAX_REJECTED = {"speaker": 1, "exchanged": 1, "fits": 0, "expected": 1, "strange": 1, "unfounded": 1, "whole": 1}
 MIN_TURNS_TO_CUT = 6
 INVENTED = {"complaints": 30, "findings": 15, "past": 55}  # kinds of invented claims, in percent
 MARGIN = {"unfounded": 0.3}  # added to the highest score that passes; 0.1 for the others
@@ -119,6 +121,13 @@ def fitting(dialogues: Sequence[Dialogue]) -> Labelled:
                 other = rng.choice([each.answer for each in own if each != one]) if near else rng.choice(answers)
                 pairs.append((question, other, other == one.answer))
     return fit_rows([one for one, _, _ in pairs], [one for _, one, _ in pairs]), [fits for *_, fits in pairs]
+
+
+def expected(dialogues: Sequence[Dialogue]) -> Labelled:
+    """Return the rows of every question that gets a yes or a no, labelled by whether it gets a yes."""
+    found = [(told, answered(told)) for told in map(Told, dialogues)]
+    rows = [expected_rows(told, [one.question for one in own], embedded) for told, own in found]
+    return np.vstack(rows), [one.yes for _, own in found for one in own]
 
 
 def strangers(dialogues: Sequence[Dialogue]) -> Labelled:
@@ -216,6 +225,7 @@ def _lines(text: str) -> list[str]:
 _TRAINING_DATA: dict[str, Callable[[Sequence[Dialogue]], Labelled]] = {
     "speaker": speakers,
     "fits": fitting,
+    "expected": expected,
     "strange": strangers,
     "unfounded": unfounded,
     "whole": cut,
@@ -227,7 +237,7 @@ def fitted(head: str, dialogues: Sequence[Dialogue]) -> NDArray[np.float32]:
     from sklearn.preprocessing import StandardScaler  # comes with sentence-transformers
 
     rows, labels = _TRAINING_DATA[head](dialogues)
-    scale = StandardScaler().fit(rows).scale_ if head in ("strange", "whole") else np.ones(rows.shape[1])
+    scale = StandardScaler().fit(rows).scale_ if head in ("expected", "strange", "whole") else np.ones(rows.shape[1])
     balanced = head in ("fits", "whole")
     weights = logistic(rows / scale, labels, [False, True], balanced=balanced, strength=_STRENGTH[head])[:, 0]
     weights = weights / np.append(scale, 1)

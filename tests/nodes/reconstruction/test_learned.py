@@ -61,6 +61,23 @@ def test_an_operation_or_a_result_that_nobody_made_is_named(turn: int, text: str
     assert refused.startswith(f"founded_on_the_note (turn {turn})")
 
 
+@pytest.mark.parametrize(
+    ("question", "answer", "refused"),
+    [
+        ("Do you smoke?", "Yes, I do.", True),
+        ("Do you smoke?", "No, I don't.", False),
+        ("Does the ibuprofen help your hip?", "No.", True),
+        ("Does the ibuprofen help your hip?", "Yes, it does.", False),
+        ("You don't smoke, do you?", "Yes, I do.", False),  # which may be a yes to either
+    ],
+)
+def test_a_yes_or_no_that_the_note_does_not_make_of_the_question_is_named(
+    question: str, answer: str, refused: bool
+) -> None:
+    found = refusals(between=(question, answer))
+    assert any(one.startswith("answers_expected (turn 11)") for one in found) is refused
+
+
 def test_answers_that_changed_places_are_named_with_the_question_that_they_fit() -> None:
     refused = refusals({5: SPOKEN[10], 11: SPOKEN[4]})
     assert any(one.startswith("answers_in_place") and "What do you do for a living?" in one for one in refused)

@@ -1,0 +1,96 @@
+"""What the note makes of a yes/no question: thirteen features that tell whether the answer is to be yes or no.
+
+They hold the question against the clauses of the note that affirm something and those that deny, by meaning and by
+words; `learned` weighs them. What people ask of no clause at all (a new complaint) is mostly answered with a no.
+"""
+
+import re
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cases.dialogues import PATIENT, PHYSICIAN
+from cases.text.fact_preservation import terms_in
+from cases.text.jargon import in_lay_words
+from cases.text.sentences import last_sentence
+from cases.text.statements import mentions, statements
+from cases.vocabulary import patterns
+from nodes.reconstruction.content import Told, affirms, denies
+from nodes.reconstruction.contradictions import SHORT_NO, SHORT_YES, clauses_of, content_of, says_yes
+
+Rows = NDArray[np.float32]
+
+SHARPNESS = 12.0  # of the attention to the clauses that are most like the question
+OF_WORDS = 0.5  # what a question's words in a clause count beside its likeness in meaning
+MOST_TERMS = 2  # terms that count
+FEATURES = 13
+_PATTERNS = patterns("nodes.reconstruction", "contradictions")
+_REQUEST = re.compile(r"\b(?:can|could|would|will) you\b", re.IGNORECASE)
+_ANY = re.compile(r"\b(?:any|ever)", re.IGNORECASE)
+
+
+class Answered(NamedTuple):
+    """A question with the number of the reply, whether it is a yes, and whether it says more than that."""
+
+    number: int
+    question: str
+    reply: str
+    yes: bool
+    short: bool
+
+
+def answered(told: Told) -> list[Answered]:
+    """Return the questions that get a yes or a no, without requests and those that deny ("You don't smoke?")."""
+    found, spoken = [], told.dialogue.spoken
+    for number, message in enumerate(spoken[1:], 2):
+        question, reply = last_sentence(spoken[number - 2].content), message.content
+        no, yes = denies(reply), affirms(reply) or says_yes(reply)
+        turns = (spoken[number - 2].role, message.role) == (PHYSICIAN, PATIENT)
+        if _REQUEST.search(question) or _PATTERNS["denying"].search(question):
+            continue
+        if turns and question.endswith("?") and (no or yes):
+            short = len(reply.split()) <= (SHORT_NO if no else SHORT_YES)
+            found.append(Answered(number, question, reply, not no, short))
+    return found
+
+
+def expected_rows(told: Told, asked: Sequence[str], embedded: Callable[[Sequence[str]], Rows]) -> Rows:
+    """Return the features of questions (n, FEATURES): higher ones speak for a yes or for a no.
+
+    Args:
+        told: the dialogue with its note.
+        asked: n questions.
+        embedded: gives the vectors of texts, of unit length.
+    """
+    clauses = clauses_of(told.dialogue.note)
+    if not asked or not clauses:
+        return np.zeros((len(asked), FEATURES), np.float32)
+    texts = [one.text for one in clauses]
+    own, lay = embedded(texts), embedded([in_lay_words(text, "en") for text in texts])
+    denying = np.array([one.denies for one in clauses])
+    every, recorded, excluded = told.of_note
+    polarities = {(one.word, one.negated) for text in statements(told.note) for one in mentions(text)}
+    denied_words = {word for word, negated in polarities if negated and (word, False) not in polarities}
+    rows = []
+    for question, vector in zip(asked, embedded(asked), strict=True):
+        content, words = content_of(question), {one.word for one in mentions(question)}
+        terms = {name for name, _ in terms_in(question, "en")}
+        likeness = np.maximum(own @ vector, lay @ vector)
+        shared = np.array([len(content & one.stems) for one in clauses]) / max(1, len(content))
+        attention = np.exp(SHARPNESS * (likeness + OF_WORDS * shared))
+        rows.append(
+            [
+                *(likeness[~denying].max(initial=0), likeness[denying].max(initial=0)),
+                *(shared[~denying].max(initial=0), shared[denying].max(initial=0)),
+                attention @ np.where(denying, -1, 1) / attention.sum(),
+                denying.mean(),
+                len(words & denied_words) / max(1, len(words)),
+                *(min(MOST_TERMS, len(terms & each)) for each in (recorded, excluded, terms - every)),
+                _PATTERNS["confirms"].search(question) is not None,
+                _ANY.search(question) is not None,
+                _PATTERNS["of_another_time"].search(question) is not None,
+            ]
+        )
+    return np.array(rows, np.float32)
