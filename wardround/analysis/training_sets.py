@@ -17,6 +17,7 @@ from llm.trace import Call
 from scoring.clini_eval.dialogue import dialogue_of_consultation
 from scoring.consultation import ConsultationAnswers
 from scoring.metrics.samples import of_epoch
+from wardround.commands.printing import counted
 from wardround.config.experiment import GIVES, ConfigurationError
 from wardround.rating.marks import Mark, marks_of_runs
 from wardround.store.dialogue_files import outcome_of
@@ -35,15 +36,23 @@ def dialogues_in(sources: Sequence[Path]) -> list[Dialogue]:
         ConfigurationError: there is none.
     """
     found: list[Dialogue] = []
+    refused = 0
     for source in sources:
         if source.is_dir():
-            by_key = [each for run in find_runs([source]) for each in _dialogues(run)]
+            runs = find_runs([source])
+            by_key = [each for run in runs for each in _dialogues(run)]
             found += [one.model_copy(update={"id": of_epoch(one.id, epoch)}) for (_, epoch), one in by_key]
+            refused += sum(len(run.results) for run in runs if run.experiment.graph == "reconstruction")
             continue
         read, problems = read_dialogues(source)
         if problems:
             raise CaseFileError(problems)
         found += read
+    if not found and refused:
+        raise ConfigurationError(
+            f"{', '.join(map(str, sources))}: of {counted(refused, 'note')} no dialogue was kept; the file "
+            "*.failed.jsonl of the reconstruction has the reasons"
+        )
     if not found:
         graphs = ", ".join(graph for graph, parts in GIVES.items() if "dialogue" in parts)
         raise ConfigurationError(

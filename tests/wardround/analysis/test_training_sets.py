@@ -230,3 +230,10 @@ def test_where_there_is_no_dialogue_the_graphs_are_named_whose_runs_have_some(
     monkeypatch.setattr("wardround.analysis.training_sets.find_runs", lambda folders: [])
     with pytest.raises(ConfigurationError, match=r"has no dialogues; use a run of .*consultation.*, or what"):
         dialogues_in([tmp_path])
+
+
+def test_a_reconstruction_of_which_nothing_was_kept_is_told_where_the_reasons_are(tmp_path: Path) -> None:
+    failed = graded("n1", termination="model_error", error="no answer", scores={})
+    run = write_run(tmp_path / "d.jsonl.work", [failed], graph="reconstruction")
+    with pytest.raises(ConfigurationError, match=r"of 1 note no dialogue was kept; the file \*.failed.jsonl"):
+        dialogues_in([run])
