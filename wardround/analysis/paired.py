@@ -1,13 +1,20 @@
 """Compare runs with the first of them on the same cases: differences, their uncertainty, and what is left out."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 from typing import Any
 
 from scoring.case_scores import Suite
-from scoring.metrics.comparison import PairedDifference, false_discovery, holm, paired_difference
+from scoring.metrics.comparison import (
+    PairedDifference,
+    case_differences,
+    false_discovery,
+    holm,
+    paired_difference,
+    permutation_p,
+)
 from wardround.analysis.summary import failures_as_wrong
 from wardround.commands.printing import counted
 from wardround.store.recorded_run import RecordedRun
@@ -42,17 +49,26 @@ def differences(
         with_failures: whether failed cases count, as wrong.
     """
     suite = runs[0].suite
-    first, *others = [scored_or_wrong(run) if with_failures else run.scored for run in runs]
-    found: dict[tuple[int, str], PairedDifference] = {}
-    for number, results in enumerate(others):
-        for name, (one, other) in paired_scores(results, first, suite).items():
-            found[number, name] = paired_difference(one, other, margin=margin_of(suite, name, margin))
+    found = {
+        (number, name): paired_difference(*pair, margin=margin_of(suite, name, margin))
+        for (number, name), pair in _pairs_of_runs(runs, with_failures)
+    }
     p_values = {key: each.permutation_p for key, each in found.items()}
     corrected, rates = (_by_family(p_values, suite, correct) for correct in (holm, false_discovery))
     return [
         {name: Difference(found[number, name], corrected[number, name], rates[number, name]) for name in suite.titles}
-        for number in range(len(others))
+        for number in range(len(runs) - 1)
     ]
+
+
+def _pairs_of_runs(
+    runs: Sequence[RecordedRun], with_failures: bool
+) -> Iterator[tuple[tuple[int, str], tuple[Scores, Scores]]]:
+    """Yield each later run's scores with the first run's, by the later run's place and the score."""
+    first, *others = [scored_or_wrong(run) if with_failures else run.scored for run in runs]
+    for number, results in enumerate(others):
+        for name, pair in paired_scores(results, first, runs[0].suite).items():
+            yield (number, name), pair
 
 
 def scored_or_wrong(run: RecordedRun) -> list[Result]:
@@ -65,7 +81,10 @@ def p_with_failures(runs: Sequence[RecordedRun]) -> list[dict[str, float | None]
 
     Over the cases that both runs scored, a run that fails where it would be wrong looks better than it is.
     """
-    return [{name: one.p_holm for name, one in each.items()} for each in differences(runs, with_failures=True)]
+    suite = runs[0].suite
+    p_values = {key: permutation_p(case_differences(*pair)) for key, pair in _pairs_of_runs(runs, True)}
+    corrected = _by_family(p_values, suite, holm)
+    return [{name: corrected[number, name] for name in suite.titles} for number in range(len(runs) - 1)]
 
 
 def _by_family(p_values: PValues, suite: Suite, correct: Callable[[PValues], PValues]) -> PValues:

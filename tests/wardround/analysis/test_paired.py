@@ -8,7 +8,7 @@ import pytest
 from cases import load_cases, save_cases
 from scoring.suite import SUITES
 from tests.support.recorded_runs import write_run
-from wardround.analysis.paired import differences, unlike
+from wardround.analysis.paired import differences, p_with_failures, unlike
 from wardround.store.recorded_run import RecordedRun, find_runs
 from wardround.store.run_directory import Result
 
@@ -65,6 +65,23 @@ def test_columns_of_all_runs_are_corrected_together_and_averages_among_themselve
     assert found[0][COLUMNS[0]].p_holm == pytest.approx(12 * p)
     assert found[0]["average"].p_holm == pytest.approx(2 * p)
     assert found[0][COLUMNS[0]].false_discovery == pytest.approx(12 * p)
+
+
+def test_p_with_failures_is_that_of_the_differences_and_computes_nothing_else(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    right: dict[str, float | None] = dict.fromkeys(COLUMNS, 1.0)
+    wrong: dict[str, float | None] = dict.fromkeys(COLUMNS, 0.0)
+    failing: list[dict[str, float | None] | None] = [right if place % 4 else None for place in range(len(CASES))]
+    given = runs(
+        tmp_path,
+        one=dict.fromkeys(CASES, wrong),
+        two=dict(zip(CASES, failing, strict=True)),
+        three=dict.fromkeys(CASES, right),
+    )
+    expected = [{name: one.p_holm for name, one in each.items()} for each in differences(given, with_failures=True)]
+    monkeypatch.delattr("wardround.analysis.paired.paired_difference")
+    assert p_with_failures(given) == expected and expected[0] != expected[1]
 
 
 @pytest.mark.slow
