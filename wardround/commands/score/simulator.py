@@ -94,6 +94,8 @@ def aie_simulator(
     All metrics are in percent, over all files together and by simulator and round (Figure 3a). Also printed: tracked
     actions against people's, and the correlation with people's replies.
     """
+    if folder := next(filter(Path.is_dir, files), None):
+        refuse(f"{folder}: is a folder; for the dialogues of runs, run `wardround score simulator {folder}`")
     tests = without(read_files(read_simulator_tests, files), leave_out, lambda one: one.id)
     for file, records in zip(files, tests, strict=True):
         if not any(replies(records)):

@@ -249,6 +249,8 @@ def test_simulator_tests_are_scored(tmp_path: Path) -> None:
     for tests in unplayed[0]["patient_test"].values():
         for test in tests.values():
             del test["prediction"]
+    told = run("aie-simulator", tmp_path)
+    assert told.exit_code == 2 and f"run `wardround score simulator {tmp_path}`" in told.stderr, "a run's folder"
     told = run("aie-simulator", write(tmp_path / "unplayed.json", unplayed))
     assert told.exit_code == 2 and "has no replies" in told.stderr
     both = run("aie-simulator", file, tmp_path / "p.json", "--people", tmp_path / "p.json").stdout
