@@ -1,14 +1,17 @@
-"""Train the classifier of answers to questions: ``python -m wardround.training.answers``.
+"""Train the classifier of answers to questions: ``python -m wardround.training.answers DATASETS``.
 
-The training data are ``nodes/offline/asked_of_cases.toml``, the development items of the tracker's test set, and
-questions whose answers are the labelled sentences on their subject. Run this again when one of them, a list that the
-features read, or the training data of `wardround.training.meaning` change (a test says when).
+The training data are ``nodes/offline/asked_of_cases.toml``, the development items of the tracker's test set, questions
+whose answers are the labelled sentences on their subject, and questions before imported records. Run this again when
+one of them, a list that the features read, or the training data of `wardround.training.meaning` change (a test says
+when).
 """
 
+import argparse
 import hashlib
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -22,38 +25,19 @@ from nodes.offline.pairs import WEIGHTS, meanings, tells_where
 from nodes.offline.pairs import features as pair_features
 from retrieval import MULTILINGUAL_MODEL, embed
 from scoring.aie.simulator_set import read_items, shipped_files
+from wardround.training.asked_of_imported import asked_of_imported
 from wardround.training.fitting import LANGUAGES, keep, scored
-from wardround.training.labelled import FIELDS, labelled_cases, told_to_learn
+from wardround.training.labelled import Asked, labelled_cases, places, told_to_learn
 from wardround.training.meaning import fingerprint as of_meaning
 from wardround.training.meaning import questions_seen, subject_head, subjects_to_learn, told_head
 
 _FOLDS = 5  # cross-fitting of the inputs: subjects, and what sentences tell
 _CASE_STRIDE = 7  # from one question's case to the next one's
-_SUBJECT_WEIGHT = 0.5  # of a question whose answers are only labelled by subject
 _COMPONENTS, _RANK, _SCALE = 128, 32, 3.0  # of the embeddings: PCA components, rank, scale
 _EPOCHS, _BATCH, _LOSS_SCALE, _RATE = 8, 48, 64, 5e-3  # a batch of questions; its summed loss is divided by the scale
 _NO_CHOICE = -1e4  # score of a sentence that is not among those to choose from
 _INITIAL_BIAS = -2.0  # few sentences answer
 _DECAY = {"answers": 0.02, "answers_by_matter": 0.4, "answers_asked": 0.5, "answers_told": 0.5}
-
-
-@dataclass(frozen=True)
-class Asked:
-    """A question about a case.
-
-    Attributes:
-        facts: the sentences of the case's histories.
-        answers: the label of each fact: whether it answers; None if it may be told although it does not.
-        subject: index of the question in `subjects_to_learn` of both languages, if it is one of them.
-        weight: in the loss.
-    """
-
-    words: str
-    case: Case
-    facts: tuple[RecordSentence, ...]
-    answers: tuple[bool | None, ...]
-    subject: int | None = None
-    weight: float = 1
 
 
 @dataclass(frozen=True)
@@ -69,29 +53,39 @@ class PairInputs:
 def answers_to_learn() -> Iterator[Asked]:
     """Yield questions about cases: those of the file, of the tracker's test set, and of `subjects_to_learn`.
 
-    Each of the last is asked of one labelled case, where every sentence on its subject is an answer.
+    Each of the last is asked of one labelled case, where every sentence on its subject is an answer. What offline
+    doctors ask of the story, several things in one question, is asked of all of them.
     """
     cases = {case.id: case for case in load_cases()}
     facts = {name: tuple(_histories(case)) for name, case in cases.items()}
-    for name, lines in data_file("nodes.offline", "asked_of_cases")["asked"].items():
+    entries = data_file("nodes.offline", "asked_of_cases")
+    for name, lines in entries["asked"].items():
         for words, due in (line.split(" | ") for line in lines.splitlines()):
             if due not in ("H*", "O"):
                 answering, tolerable = (codes.split(",") for codes in f"{due}~".split("~")[:2])
                 answers = tuple(None if at in tolerable else at in answering for at in places(facts[name]))
-                yield Asked(words, cases[name], facts[name], answers)
+                yield Asked(words, name, cases[name].language, facts[name], answers)
     for item in (item for path in shipped_files() for item in read_items(path).records):
         if item.part == "development" and item.action in ("Effective Inquiry", "Ineffective Inquiry"):
             answers = tuple(fact.text in item.expected for fact in facts[item.case_id])
             if any(answers) or not item.expected:  # no result of an examination
-                yield Asked(item.doctor, cases[item.case_id], facts[item.case_id], answers)
+                yield Asked(item.doctor, item.case_id, cases[item.case_id].language, facts[item.case_id], answers)
     labelled = list(labelled_cases())
+    for language in LANGUAGES:
+        for words, names in (line.split(" | ") for line in entries["of_doctors"][language].splitlines()):
+            for case, labels in (each for each in labelled if each[0].language == language):
+                answers = tuple(
+                    any(_tells(fact, labels.get(fact, frozenset()), name) for name in names.split(","))
+                    for fact in facts[case.id]
+                )
+                yield Asked(words, case.id, language, facts[case.id], answers)
     questions = [(pair, language) for language in LANGUAGES for pair in subjects_to_learn(language)]
     for at, ((words, name), language) in enumerate(questions):
         if kind_named(name) != "ambiguous" and (subjects()[name].tells or name == "family"):
             in_language = [each for each in labelled if each[0].language == language]
             case, labels = in_language[at * _CASE_STRIDE % len(in_language)]
             answers = tuple(_tells(fact, labels.get(fact, frozenset()), name) for fact in facts[case.id])
-            yield Asked(words, case, facts[case.id], answers, at, _SUBJECT_WEIGHT)
+            yield Asked(words, case.id, language, facts[case.id], answers, at)
 
 
 def _histories(case: Case) -> list[RecordSentence]:
@@ -112,25 +106,15 @@ def _tells(fact: RecordSentence, labels: frozenset[str], subject: str) -> bool |
     return bool(labels & {*about.tells}) and fact.section in (*(about.sections or (fact.section,)), "chief_complaint")
 
 
-def places(facts: Sequence[RecordSentence]) -> list[str]:
-    """Return the code of each sentence in ``asked_of_cases.toml``: a letter for its section, and its number in it."""
-    letters = {field: letter for letter, field in (*FIELDS.items(), ("F", "family_history"))}
-    counts = Counter[str]()
-    codes = []
-    for fact in facts:
-        counts[fact.section] += 1
-        codes.append(f"{letters.get(fact.section)}{counts[fact.section]}")
-    return codes
-
-
 def fingerprint() -> str:
-    """Return the SHA-256 of the training data."""
-    data = [(each.words, each.case.id, each.answers, each.weight) for each in answers_to_learn()]
-    return hashlib.sha256(repr((of_meaning(), data)).encode()).hexdigest()
+    """Return the SHA-256 of the training data, without the imported records."""
+    data = [(each.words, each.record, each.answers) for each in answers_to_learn()]
+    imported = data_file("nodes.offline", "asked_of_imported")
+    return hashlib.sha256(repr((of_meaning(), data, imported)).encode()).hexdigest()
 
 
-def train() -> dict[str, NDArray[np.generic]]:
-    """Return the weights of `nodes/offline/pairs.py`.
+def train(datasets: Path) -> dict[str, NDArray[np.generic]]:
+    """Return the weights of `nodes/offline/pairs.py`; the folder of data sets holds the imported records.
 
     The inputs of a question or case come from classifiers that are trained on other folds, without it.
     """
@@ -153,16 +137,16 @@ def train() -> dict[str, NDArray[np.generic]]:
         )
     told_by_case: dict[str, NDArray[np.float64]] = {}
     inputs = []
-    for asked in answers_to_learn():
-        language = asked.case.language
-        if asked.case.id not in told_by_case:
+    for asked in chain(answers_to_learn(), asked_of_imported(datasets)):
+        language = asked.language
+        if asked.record not in told_by_case:
             fact_rows = told_features([fact.text for fact in asked.facts], language)
-            told_by_case[asked.case.id] = 1 / (1 + np.exp(-scored(fact_rows, told_heads[fold.get(asked.case.id)])))
+            told_by_case[asked.record] = 1 / (1 + np.exp(-scored(fact_rows, told_heads[fold.get(asked.record)])))
         if asked.subject is None:
             about = shared(scored(features([asked.words], language), subject_heads[None])[0])
         else:
             about = shared(scored(rows[asked.subject][None], subject_heads[asked.subject % _FOLDS])[0])
-        told = told_by_case[asked.case.id]
+        told = told_by_case[asked.record]
         seen = pair_features(asked.words, asked.facts, language, about, told)
         inputs.append(PairInputs(asked, about, seen, tells_where(asked.facts, told)))
     return {"fingerprint": np.array(fingerprint()), **_fitted(inputs)}
@@ -192,7 +176,6 @@ def _fitted(inputs: Sequence[PairInputs]) -> dict[str, NDArray[np.generic]]:
         _SCALE * torch.tensor(np.array(rows)).float() for rows in (clauses, pca.transform(words))
     )
     about = torch.tensor(np.array([each.about for each in inputs])).float()
-    weight = torch.tensor([each.asked.weight for each in inputs])
     index_of = {text: at for at, text in enumerate(embeddings)}
 
     def padded(rows: Iterator[ArrayLike], filled_with: float = 0) -> torch.Tensor:
@@ -225,7 +208,7 @@ def _fitted(inputs: Sequence[PairInputs]) -> dict[str, NDArray[np.generic]]:
             of_answers = ((torch.logaddexp(wrong[:, None], scores) - scores) * is_answer).sum(1)
             answers = is_answer.sum(1)
             of_question = torch.where(answers > 0, of_answers / answers.clamp(min=1), wrong)
-            loss = (of_question * weight[batch]).sum() / _LOSS_SCALE
+            loss = of_question.sum() / _LOSS_SCALE
             optimizer.zero_grad()
             loss.backward()  # type: ignore[no-untyped-call]
             optimizer.step()
@@ -241,4 +224,6 @@ def _fitted(inputs: Sequence[PairInputs]) -> dict[str, NDArray[np.generic]]:
 
 
 if __name__ == "__main__":
-    keep(WEIGHTS, train())
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("datasets", type=Path, help="the folder with agentclinic, ai_hospital and mts_dialog")
+    keep(WEIGHTS, train(parser.parse_args().datasets))

@@ -1,7 +1,13 @@
-"""The labelled data: the tracker's test set, and the sentences of built-in cases labelled with what they tell."""
+"""The labelled data of the offline rules.
+
+These are the tracker's test set, the sentences of built-in cases labelled with what they tell, and the form of
+questions labelled with what answers them.
+"""
 
 import re
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 from cases import Case, load_cases
 from cases.text.record_sentences import RecordSentence
@@ -22,6 +28,26 @@ _KIND_OF_ACTION = {
     "Other Topic": "other_topic",
     "Conclusion": "conclusion",
 }
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A question about a record.
+
+    Attributes:
+        record: its id.
+        language: of the question and the record.
+        facts: the sentences of the record's histories.
+        answers: the label of each fact: whether it answers; None if it may be told although it does not.
+        subject: index of the question in `subjects_to_learn` of both languages, if it is one of them.
+    """
+
+    words: str
+    record: str
+    language: Language
+    facts: tuple[RecordSentence, ...]
+    answers: tuple[bool | None, ...]
+    subject: int | None = None
 
 
 def labelled_turns(language: Language) -> list[tuple[str, str]]:
@@ -62,3 +88,14 @@ def labelled_cases() -> Iterator[tuple[Case, dict[RecordSentence, frozenset[str]
 def _matters(code: str) -> frozenset[str]:
     names = data_file("nodes.offline", "told")["names"]
     return frozenset(names[part] for part in code.split("+") if part != "-")
+
+
+def places(facts: Sequence[RecordSentence]) -> list[str]:
+    """Return the code of each sentence in the labels of questions: a letter for its section, and its number in it."""
+    letters = {field: letter for letter, field in (*FIELDS.items(), ("F", "family_history"))}
+    counts = Counter[str]()
+    codes = []
+    for fact in facts:
+        counts[fact.section] += 1
+        codes.append(f"{letters.get(fact.section)}{counts[fact.section]}")
+    return codes

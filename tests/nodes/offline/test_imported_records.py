@@ -12,32 +12,16 @@ from pathlib import Path
 
 import pytest
 
+from cases import load_cases
 from cases.case import ExaminationRecord, PatientRecord
-from cases.importers.agentclinic import import_agentclinic
-from cases.importers.ai_hospital import import_ai_hospital
-from cases.importers.source import Source
-from cases.note_files import read_notes
 from cases.text.record_sentences import record_sentences
 from cases.vocabulary import Language
 from nodes.offline.record_answers import denial, facts_for
-from wardround.training.answers import places
+from wardround.training.asked_of_imported import imported_patients
+from wardround.training.labelled import places
 
 DATASETS = Path(__file__).resolve().parents[4] / "shared" / "datasets"
 SET = tomllib.loads(Path(__file__).with_name("questions_before_imported.toml").read_text("utf-8"))
-
-
-@cache
-def records() -> dict[str, PatientRecord]:
-    """The imported patients by id; of a note of MTS-Dialog the first sentence is the complaint."""
-    agentclinic, ai_hospital = DATASETS / "agentclinic", DATASETS / "ai_hospital" / "evaluation_iiyi_gpt4_onestep.jsonl"
-    cases = [case for path in sorted(agentclinic.glob("*.jsonl")) for case in import_agentclinic(Source(path))]
-    cases += import_ai_hospital(Source(ai_hospital))
-    patients = {case.id: case.patient for case in cases}
-    for note in read_notes(DATASETS / "mts_dialog" / "MTS-Dialog-TestSet-1.csv"):
-        if story := note.sections.get("present_illness", ()):
-            complaint, *rest = story
-            patients[note.id] = PatientRecord(chief_complaint=complaint, present_illness=" ".join(rest))
-    return patients
 
 
 def is_kept_apart(question: str) -> bool:
@@ -46,19 +30,24 @@ def is_kept_apart(question: str) -> bool:
 
 def asked(part: str, language: Language) -> Iterator[tuple[str, str, set[str], set[str]]]:
     """Each question before each record: the record's id, the words, what answers, and what may be told."""
-    questions = [words for words in SET["questions"][language].splitlines() if words]
+    questions = SET["questions" if part in ("first", "second") else "further_questions"][language].split("\n")[:-1]
     for record, lines in SET[part][language].items():
         labels = dict(each.split(":") for each in lines.split())
         for number, words in enumerate(questions, 1):
-            if part == "second" or is_kept_apart(words):
+            if part != "first" or is_kept_apart(words):
                 due, _, tolerable = labels.get(str(number), "").partition("~")
                 yield record, words, {*filter(None, due.split(","))}, {*filter(None, tolerable.split(","))}
+
+
+@cache
+def patients() -> dict[str, PatientRecord]:
+    return imported_patients(DATASETS) | {case.id: case.patient for case in load_cases()}
 
 
 def outcomes(part: str, language: Language) -> Counter[str]:
     counted: Counter[str] = Counter()
     for record, words, due, tolerable in asked(part, language):
-        facts = record_sentences(records()[record], ExaminationRecord(), language)
+        facts = record_sentences(patients()[record], ExaminationRecord(), language)
         place = dict(zip(facts, places(facts), strict=True))
         told = {place[fact].replace("None", "X") for fact in facts_for(words, facts, language)}
         if due:
@@ -73,7 +62,16 @@ def outcomes(part: str, language: Language) -> Counter[str]:
 @pytest.mark.skipif(not DATASETS.is_dir(), reason=f"no data sets at {DATASETS}")
 @pytest.mark.parametrize(
     ("part", "language", "least_told", "most_of_nothing"),
-    [("first", "en", 70, 23), ("first", "zh", 77, 12), ("second", "en", 79, 31), ("second", "zh", 60, 13)],
+    [
+        ("first", "en", 70, 19),
+        ("first", "zh", 79, 11),
+        ("second", "en", 81, 25),
+        ("second", "zh", 62, 12),
+        ("third", "en", 77, 31),
+        ("third", "zh", 40, 6),
+        ("built_in", "en", 84, 30),
+        ("built_in", "zh", 86, 34),
+    ],
 )
 def test_of_what_imported_records_hold_most_is_told_and_of_what_they_do_not_hold_little(
     part: str, language: Language, least_told: int, most_of_nothing: int
@@ -83,4 +81,4 @@ def test_of_what_imported_records_hold_most_is_told_and_of_what_they_do_not_hold
     assert 100 * counted["told"] >= least_told * recorded, counted
     unrecorded = counted["told of nothing"] + counted["nothing"]
     assert 100 * counted["told of nothing"] <= most_of_nothing * unrecorded, counted
-    assert counted["denied"] <= 2, counted
+    assert counted["denied"] <= 3, counted

@@ -155,10 +155,10 @@ def test_what_asks_more_of_the_same_is_no_question_by_itself(
     assert answering([recorded], question, language) == []
 
 
-def test_pain_here_and_a_rash_there_are_less_probably_told_of_a_rash_here_than_nothing() -> None:
+def test_pain_here_and_a_rash_there_are_less_probably_told_of_a_rash_here_than_of_one_there() -> None:
     facts = [RecordSentence("present_illness", "She has pain in the chest, a rash on the arm.")]
-    assert answer_scores("Is there a rash on your chest?", facts, "en") < 0
-    assert answer_scores("Is there a rash on your arm?", facts, "en") > 0
+    here, there = (answer_scores(f"Is there a rash on your {part}?", facts, "en") for part in ("chest", "arm"))
+    assert here < there - 1
 
 
 def test_an_ordered_item_gives_its_results_and_a_named_value_its_sentence_alone() -> None:

@@ -1,6 +1,8 @@
 """The weights of what answers a question are those of the labelled questions that are shipped."""
 
 import re
+import tomllib
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -9,14 +11,21 @@ from cases import load_cases
 from cases.case import ExaminationRecord
 from cases.text.record_sentences import record_sentences
 from cases.vocabulary import data_file
+from nodes.offline.meaning import subjects
 from nodes.offline.pairs import WEIGHTS
-from wardround.training.answers import fingerprint, places
+from prompts import load_words
+from wardround.training.answers import fingerprint
+from wardround.training.asked_of_imported import asked_of_imported, imported_patients
+from wardround.training.labelled import places
+
+DATASETS = Path(__file__).resolve().parents[4] / "shared" / "datasets"
+HELD_OUT = Path(__file__).resolve().parents[2] / "nodes" / "offline" / "questions_before_imported.toml"
 
 
 @pytest.mark.slow
 def test_the_shipped_weights_were_trained_on_the_shipped_questions() -> None:
     with np.load(WEIGHTS, allow_pickle=False) as stored:
-        assert str(stored["fingerprint"]) == fingerprint(), "run `python -m wardround.training.answers`"
+        assert str(stored["fingerprint"]) == fingerprint(), "run `python -m wardround.training.answers DATASETS`"
 
 
 def test_what_answers_a_question_that_is_learned_from_is_a_sentence_of_its_case() -> None:
@@ -25,3 +34,41 @@ def test_what_answers_a_question_that_is_learned_from_is_a_sentence_of_its_case(
         known = {*places(record_sentences(cases[name].patient, ExaminationRecord(), cases[name].language))}
         for words, due in (line.split(" | ") for line in lines.splitlines()):
             assert {*re.split("[,~]", due.removeprefix("-"))} <= known | {"", "O", "H*"}, (name, words, due)
+
+
+def test_what_offline_doctors_ask_of_the_story_is_learned_as_they_word_it() -> None:
+    for language, lines in data_file("nodes.offline", "asked_of_cases")["of_doctors"].items():
+        doctors = [
+            load_words("medchain/words", language)["doctor"],
+            load_words("clini_eval/words", language)["physician"],
+        ]
+        stock = {question for doctor in doctors for question in doctor["questions"]}
+        for words, names in (line.split(" | ") for line in lines.splitlines()):
+            assert words in stock and {*names.split(",")} <= {*subjects()}, words
+
+
+def test_no_record_or_wording_that_the_patients_are_measured_with_is_learned_from() -> None:
+    imported, held_out = data_file("nodes.offline", "asked_of_imported"), tomllib.loads(HELD_OUT.read_text("utf-8"))
+    measured = {record for part in ("first", "second", "third") for record in held_out[part]["en"]}
+    assert not measured & {*imported["records"]}
+    wordings = {words for lines in imported["wordings"].values() for words in lines.splitlines()}
+    assert not wordings & {*held_out["questions"]["en"].splitlines(), *held_out["further_questions"]["en"].splitlines()}
+
+
+@pytest.mark.skipif(not DATASETS.is_dir(), reason=f"no data sets at {DATASETS}")
+def test_what_answers_a_topic_is_a_sentence_of_the_imported_record_and_a_topic_has_its_wordings() -> None:
+    imported = data_file("nodes.offline", "asked_of_imported")
+    assert {*imported["story"]} <= {*imported["wordings"]}
+    patients = imported_patients(DATASETS)
+    for name, labels in imported["records"].items():
+        known = {*places(record_sentences(patients[name], ExaminationRecord(), "en"))}
+        for topic, due in (each.split(":") for each in labels.split()):
+            assert topic in imported["wordings"], (name, topic)
+            assert {*re.split("[,~]", due)} <= known | {""}, (name, topic, due)
+
+
+@pytest.mark.skipif(not DATASETS.is_dir(), reason=f"no data sets at {DATASETS}")
+def test_of_an_imported_record_more_is_asked_than_it_holds() -> None:
+    asked = [*asked_of_imported(DATASETS)]
+    answered = sum(True in each.answers for each in asked)
+    assert 1500 < len(asked) < 3500 and 0.3 * len(asked) < answered < 0.7 * len(asked)
