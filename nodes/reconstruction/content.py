@@ -28,9 +28,9 @@ COVERED = 0.1  # minimum share of the note's words, if it has ENOUGH of them
 ENOUGH = 10
 OF_MATTER = 0.5  # minimum words per turn beyond courtesies, if none is from the note
 SPOKEN = frozenset(_LISTS["spoken"].split(", "))
-SHORTEST, LONGEST, ROOM = 0.75, 12.0, 500  # dialogue length / note length; words always allowed
+SHORTEST = 0.75  # dialogue length / note length
 PLAYED = 0.55  # SHORTEST for a role-play, which ends when its turns are used up
-LONGEST_REPLY, RECITED = 200, 60  # words of a reply; over RECITED it must not be most of the note
+RECITED = 60  # words of a reply, over which it must not be most of the note
 INVENTED = 3  # complaints not in the note; one is enough if the patient volunteers it
 _ENGLISH = frozenset((*word_list("function_words")["between_phrases"].split(), *NUMBER_WORDS))
 REASON_TOLD = 3  # turns after which the patient has replied once, whoever begins
@@ -146,18 +146,16 @@ def missing(told: Told) -> Iterator[Finding]:
 
 
 def out_of_proportion(told: Told) -> Iterator[Finding]:
-    """Report a dialogue much shorter or longer than its note, or a reply that recites the note."""
+    """Report a dialogue much shorter than its note, or a reply that recites the note."""
     note, words_of_note = _length(told.dialogue.note), content_words(told.dialogue.note, told.language)
     lengths = [_length(message.content) for message in told.dialogue.spoken]
     least = PLAYED if told.dialogue.strategy == "interactive" else SHORTEST
     if sum(lengths) < least * note:
         yield f"too short: {sum(lengths)} words for a note of {note}", None
-    if sum(lengths) > LONGEST * note + ROOM:
-        yield f"too long: {sum(lengths)} words for a note of {note}", None
     for number, (message, length) in enumerate(zip(told.dialogue.spoken, lengths, strict=True), 1):
-        own = content_words(message.content, told.language) if length > RECITED else set()
-        recites = bool(own) and len(own & words_of_note) > 0.6 * len(words_of_note)
-        if message.role == PATIENT and (length > LONGEST_REPLY or recites):
+        if message.role != PATIENT or length <= RECITED:
+            continue
+        if len(content_words(message.content, told.language) & words_of_note) > 0.6 * len(words_of_note):
             yield f"{length} words in one reply; the physician should ask for them", number
 
 

@@ -219,6 +219,53 @@ def test_a_dialogue_of_less_than_three_quarters_of_its_note_is_refused_but_a_rol
     assert "in_proportion" not in found(GOOD, note=note[:220])  # four words for five
 
 
+PARTS = "knee elbow shoulder ankle wrist thumb heel chin jaw scalp shin calf thigh cheek tongue lip"
+EVENTS = "wedding storm harvest journey fair race flood feast match trial strike parade lecture picnic funeral sale"
+
+
+@pytest.mark.parametrize(("share", "refused"), [(1.0, True), (0.5, False)])
+def test_no_reply_tells_most_of_the_note_at_once(share: float, refused: bool) -> None:
+    told = [
+        f"My {part} has been sore since the {event}." for part, event in zip(PARTS.split(), EVENTS.split(), strict=True)
+    ]
+    reply = " ".join(told[: int(share * len(told))])
+    problems = check_dialogue(dialogue("Hello, doctor.", "What brings you here?", reply, note=" ".join(told)))
+    assert (("in_proportion", 3) in {(problem.gate, problem.turn) for problem in problems}) is refused
+
+
+@pytest.mark.parametrize(
+    ("asked", "answer", "refused"),
+    [
+        ("Do you have a cough?", "No.", True),
+        ("Do you have a cough?", "Yes.", False),
+        ("Have you had a rash?", "Yes.", True),
+        ("Have you had a rash?", "No.", False),
+        ("Tell me whether you have a cough.", "No.", False),
+        ("Do you have a cough, dizziness or diarrhea?", "No.", False),  # one of three is not so
+        ("You have no rash?", "Yes.", False),
+    ],
+)
+def test_a_yes_or_no_counts_for_what_the_question_names(asked: str, answer: str, refused: bool) -> None:
+    note = "Chief complaint: Cough for two weeks. She denies a rash."
+    assert ("agrees_with_the_note" in found(("Hello, doctor.", asked, answer, "I see."), note=note)) is refused
+
+
+def test_a_complaint_that_the_patient_tells_elsewhere_is_not_denied_for_good() -> None:
+    note = "Chief complaint: Cough for two weeks. She denies a rash."
+    talk = (
+        "I have had a cough for two weeks.",
+        "Do you have a cough now?",
+        "No.",
+        "And a rash?",
+        "Yes.",
+        "Now?",
+        "No.",
+    )
+    assert "agrees_with_the_note" in found(talk, note=note)
+    both = (*talk[:5], "Is that a rash?", "No, there was no rash.")
+    assert "agrees_with_the_note" not in found(both, note=note)
+
+
 ECHO = ("My chest has hurt for weeks.", "Your chest has hurt.", "Yes, quite badly.", "How badly does your chest hurt?")
 
 
