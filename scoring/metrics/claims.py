@@ -13,13 +13,13 @@ from cases.text.numbers import in_digits
 from cases.text.statements import Mention, clause_texts, clauses, statements
 from cases.text.words import has_chinese, stem
 from cases.vocabulary import EXAMINATION_ITEMS, normalise, word_list
-from scoring.metrics.opposites import Clause, denies, has_opposite, is_contrary
+from scoring.metrics.opposites import ROOT, Clause, alike, denies, has_opposite, is_contrary
 from scoring.metrics.samples import mean
 
 MAX_CLAIMS = 30
 ENTAILED_FROM = 0.8  # share of a claim's words that a report must state if none is a known finding
 SAME_MEANING = 0.55  # cosine similarity of two clauses
-MEANT = 0.75  # how much of a word is stated by a clause of the same meaning, since opposites are similar too
+MEANT = 0.75  # how much of a word is stated by a clause of the same meaning
 MOST = 0.7  # share of a claim that is most of it
 _DECIMALS = 3
 HALF = 0.5  # share of the other words if one is
@@ -32,7 +32,7 @@ _CLAUSE = re.compile(
 )
 _WITH = re.compile(r"\bwith\b|\b(?=without\b)|伴(?!随)", re.IGNORECASE)
 _COMMA = re.compile("[,，、；;]")
-_NORMAL, _ROOT = "normal", 5  # letters shared by forms of one English word
+_NORMAL = "normal"
 _LABEL = re.compile(f"^(?:{'|'.join(re.escape(name) for term in EXAMINATION_ITEMS.terms for name in term.names)})[:：]")
 _CONTINUES = re.compile(r"(?:it|its|they|their|these|this)\b|其|该|此", re.IGNORECASE)  # the sentence before
 
@@ -147,16 +147,16 @@ def stated_share(report: str, reference: str, beside: str = "") -> float:
     """Return how much of a reference a report states: the share of its content words, in [0, 1]; 0 if it has none.
 
     Each word counts once, with polarity and side, and synonyms as one, as in :func:`entailed`; numbers count too. If at
-    most half of the words of a Chinese clause are stated, but a clause of the report means the same (`SAME_MEANING`),
-    with its polarity, side and numbers and without an opposite word, each of them counts `MEANT`; in English, opposites
-    are as much alike as paraphrases, and nothing is gained. A clause that states the opposite of the truth, which is
+    most half of the words of a clause are stated, but a clause of the report means the same, with its polarity, side
+    and numbers and without an opposite word, each of them counts `MEANT`: by `same_meaning.is_same` in English, and
+    from a similarity of `SAME_MEANING` in Chinese. A clause that states the opposite of the truth, which is
     the reference and the further texts in ``beside``, by its polarity, by a word for the opposite or by another number
     of the same unit, states nothing: neither "the lungs are not clear" nor "the skin is moist" nor "pulse 150/min"
     speaks of clear lungs, dry skin and a pulse of 94. A word that the report both asserts and denies is not stated,
     unless the truth does so too.
     """
-    read = _clauses_of(report)
-    truth = [clause for text in (reference, beside) for clause in _clauses_of(text)]
+    read = clauses_of(report)
+    truth = [clause for text in (reference, beside) for clause in clauses_of(text)]
     true = dict.fromkeys(each for clause in truth for each in clause.mentions)
     opposed = {each for clause in read for each in clause.mentions if _is_opposite(each, true)}
     kept = [
@@ -168,7 +168,7 @@ def stated_share(report: str, reference: str, beside: str = "") -> float:
     found = dict.fromkeys(each.plain for clause in kept for each in clause.mentions)
     denied = dict.fromkeys(each for each in opposed if not each.exact)
     states: dict[Mention, float] = {}
-    for clause in _clauses_of(reference):
+    for clause in clauses_of(reference):
         flags = {each.plain: _is_stated(each.plain, found, denied) for each in clause.mentions}
         is_meant = sum(flags.values()) <= HALF * len(flags) and _is_meant(clause, kept)
         for each, flag in flags.items():
@@ -179,23 +179,25 @@ def stated_share(report: str, reference: str, beside: str = "") -> float:
 
 def told(claims: Iterable[str], report: str) -> list[bool]:
     """Whether a report states most of each claim (`MOST` of :func:`stated_share`), all its numbers, and no opposite."""
-    read = _clauses_of(report)
+    read = clauses_of(report)
     numbers = {each.word for each in stated(report) if each.exact}
     return [
         {each.word for each in stated(claim) if each.exact} <= numbers
         and stated_share(report, claim) >= MOST
-        and not any(has_opposite(clause, read) for clause in _clauses_of(claim))
+        and not any(has_opposite(clause, read) for clause in clauses_of(claim))
         for claim in claims
     ]
 
 
 def _is_meant(clause: Clause, others: Sequence[Clause]) -> bool:
-    """Whether a clause is Chinese and one of the others means the same, with the same polarity, side and numbers."""
-    if not has_chinese(clause.text):
-        return False
+    """Whether one of the other clauses means the same, with the same polarity, side and numbers."""
     others = [other for other in others if _agrees(clause.mentions, other.mentions) and not is_contrary(clause, other)]
     if not others:
         return False
+    if not has_chinese(clause.text):
+        from scoring.metrics.same_meaning import is_same
+
+        return is_same(clause, others)
     from retrieval import MULTILINGUAL_MODEL, embed
 
     meant, *meanings = embed([clause.text, *(other.text for other in others)], MULTILINGUAL_MODEL)
@@ -238,10 +240,11 @@ def stated(text: str) -> list[Mention]:
 
 
 def _told(text: str) -> list[Mention]:
-    return [each for clause in _clauses_of(text) for each in clause.mentions]
+    return [each for clause in clauses_of(text) for each in clause.mentions]
 
 
-def _clauses_of(text: str) -> list[Clause]:
+def clauses_of(text: str) -> list[Clause]:
+    """Return the clauses of a text with their content words, synonyms mapped to one name, numbers in digits."""
     return [clause for sentence in statements(text) for clause in _content(sentence)]
 
 
@@ -342,17 +345,17 @@ def _contradicts(window: list[Mention], claim: list[Mention]) -> bool:
 
 def _agreeing(mention: Mention, window: Collection[Mention]) -> list[Mention]:
     """Return the mentions of the same thing on the same side in a window."""
-    word, latin, root = mention.word, mention.word.isascii(), mention.word[:_ROOT]
-    alike = [
-        each  # a cheap filter before _alike: the same beginning, or shared characters
+    word, latin, root = mention.word, mention.word.isascii(), mention.word[:ROOT]
+    found = [
+        each  # a cheap filter before alike: the same beginning, or shared characters
         for each in window
-        if (each.word[:_ROOT] == root if latin else each.word in word or word in each.word) and _alike(word, each.word)
+        if (each.word[:ROOT] == root if latin else each.word in word or word in each.word) and alike(word, each.word)
     ]
-    if not alike or not mention.sides:
-        return alike
+    if not found or not mention.sides:
+        return found
     sides = {side for each in window for side in each.sides}
     anywhere = not sides or mention.sides <= sides
-    return [each for each in alike if (mention.sides <= each.sides if each.sides else anywhere)]
+    return [each for each in found if (mention.sides <= each.sides if each.sides else anywhere)]
 
 
 def _as_normal(mention: Mention, window: list[Mention], findings: frozenset[str]) -> bool:
@@ -360,12 +363,3 @@ def _as_normal(mention: Mention, window: list[Mention], findings: frozenset[str]
     if mention.word == _NORMAL:
         return any(other.word in findings and other.negated != mention.negated for other in window)
     return mention.negated and any(other.word == _NORMAL and not other.negated for other in window)
-
-
-def _alike(word: str, other: str) -> bool:
-    """Whether words are forms of one word or, in Chinese, one is part of the other."""
-    if word == other:
-        return True
-    if word.isascii() and other.isascii():
-        return len(word) >= _ROOT and word[:_ROOT] == other[:_ROOT] and not any(map(str.isdigit, word + other))
-    return not word.isascii() and min(len(word), len(other)) > 1 and (word in other or other in word)

@@ -10,6 +10,7 @@ from cases.text.words import has_chinese
 from cases.vocabulary import word_list
 
 SAME_THING = 0.3  # share of two clauses' words in both, from which they speak of one thing
+ROOT = 5  # letters shared by forms of one English word
 _NUMBER = re.compile(r"[0-9.]+")
 
 
@@ -93,3 +94,12 @@ def _opposites(chinese: bool) -> list[tuple[str, re.Pattern[str], re.Pattern[str
     return [
         (one, *(re.compile(whole.format(word), re.IGNORECASE) for word in (one, other))) for one, other in pairs.items()
     ]
+
+
+def alike(word: str, other: str) -> bool:
+    """Whether words are forms of one word or, in Chinese, one is part of the other."""
+    if word == other:
+        return True
+    if word.isascii() and other.isascii():
+        return len(word) >= ROOT and word[:ROOT] == other[:ROOT] and not any(map(str.isdigit, word + other))
+    return not word.isascii() and min(len(word), len(other)) > 1 and (word in other or other in word)

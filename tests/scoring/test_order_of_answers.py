@@ -1,6 +1,7 @@
 """The offline judges put answers in the order in which a person would: the same said in other words above half of it.
 
-Copied, paraphrased, partial, fluent but wrong, denied, another patient's, one answer to all, and none. Clini-Eval has
+Copied, paraphrased, partial, fluent but wrong, denied, another patient's, one answer to all, nonsense, the question
+asked back, and none. Clini-Eval has
 its findings from the doctor, the simulator's judges their facts and results, Med-PMC its report.
 """
 
@@ -27,6 +28,7 @@ from scoring.mvme.reply_judges import judge_consistency_offline, judge_examinati
 
 Answer = dict[str, str]
 FIELDS = ("told", "found", "diagnosis", "treatment")
+WRONG = ("wrong", "negated", "shuffled", "constant", "nonsense", "question")
 CASES: list[dict[str, Any]] = tomllib.loads(Path(__file__).with_name("answers_labelled.toml").read_text("utf-8"))[
     "case"
 ]
@@ -38,6 +40,11 @@ CONSTANT: dict[str, tuple[str, ...]] = {
         "Rest, drink plenty and come back if it gets worse.",
     ),
     "zh": ("我这几天有点发热，不舒服。", "查体未见异常。", "上呼吸道感染", "多休息，多喝水，加重时复诊。"),
+}
+NONSENSE = "Lorem ipsum dolor sit amet, consectetur adipiscing elit. Sed do eiusmod tempor incididunt ut labore."
+QUESTIONS: dict[str, tuple[str, ...]] = {
+    "en": ("What is the trouble?", "What does the examination show?", "What is the diagnosis?", "How is it treated?"),
+    "zh": ("哪里不舒服？", "检查结果怎样？", "诊断是什么？", "怎么治疗？"),
 }
 NOTE = {
     "en": "Chief complaint: pain.\nPhysical examination and tests:\n{}",
@@ -60,6 +67,8 @@ def answers(case: dict[str, Any], other: dict[str, Any]) -> dict[str, Answer]:
         "negated": {**case["negated"]},
         "shuffled": {field: other[field] for field in FIELDS},
         "constant": dict(zip(FIELDS, CONSTANT[case["language"]], strict=True)),
+        "nonsense": dict.fromkeys(FIELDS, NONSENSE),
+        "question": dict(zip(FIELDS, QUESTIONS[case["language"]], strict=True)),
         "empty": dict.fromkeys(FIELDS, ""),
     }
 
@@ -186,7 +195,7 @@ def means(judge: Callable[[dict[str, Any], Answer], float], part: str, language:
 def test_a_judge_by_rule_keeps_the_order_of_answers(judge: Any, part: str, language: str) -> None:
     given = means(judge, part, language)
     assert given["empty"] == min(given.values()) and given["copied"] == max(given.values())
-    others = max(given[kind] for kind in ("wrong", "negated", "shuffled", "constant"))
+    others = max(given[kind] for kind in WRONG)
     assert given["paraphrase"] > given["partial"] > others
 
 
@@ -196,7 +205,7 @@ def test_a_whole_interview_has_more_points_the_more_of_it_is_asked_and_told(part
     group = [case for case in CASES if (case["part"], case["language"]) == (part, language)]
     for place, case in enumerate(group):
         given = {kind: interview(kind, case, each) for kind, each in answers(case, group[place - 1]).items()}
-        others = max(given[kind] for kind in ("wrong", "negated", "shuffled", "constant", "empty"))
+        others = max(given[kind] for kind in (*WRONG, "empty"))
         assert min(given["copied"], given["paraphrase"]) > given["partial"] > others, given
 
 
@@ -231,9 +240,7 @@ def test_the_better_consultation_is_preferred_as_a_doctor_sees_it(part: str, lan
             return str(doctor_rule(PairView(record, case["diagnosis"], given[one], given[other]))["total"])
 
         for better in ("copied", "paraphrase"):
-            assert {total(better, worse) for worse in ("wrong", "negated", "shuffled", "constant", "empty")} == {
-                "first"
-            }, case
+            assert {total(better, worse) for worse in (*WRONG, "empty")} == {"first"}, case
         assert total("copied", "paraphrase") == total("copied", "partial") == "first"
         if part == "development":
             assert total("paraphrase", "partial") != "second"

@@ -1,0 +1,76 @@
+"""Whether an English clause says the same as another one in other words.
+
+Embeddings of whole clauses are no help by themselves: opposites are more alike than paraphrases. A logistic regression
+is, of twenty likenesses and their products: of the clauses' embeddings, of their words and of their tokens, each with
+the nearest one of the other clause. It was trained on `clauses.toml` (`python -m wardround.training.same_meaning`).
+"""
+
+from collections.abc import Sequence
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from retrieval import embed
+from retrieval.token_vectors import WIDTH, token_vectors
+from scoring.metrics.opposites import Clause, alike, denies, is_contrary
+
+WEIGHTS = Path(str(files("scoring.metrics") / "same_meaning.npz"))
+SAME_FROM = 0.4  # probability from which a clause counts as the same
+_NEAREST = 3  # how many of the other clauses, the nearest by their embeddings, are compared
+_LONGEST = 8  # words of a clause that are counted
+_DECIMALS = 3
+
+Rows = NDArray[np.float64]
+
+
+def is_same(clause: Clause, others: Sequence[Clause]) -> bool:
+    """Whether one of the other clauses probably says the same as a clause."""
+    if not others:
+        return False
+    own, *vectors = embed([clause.text, *(other.text for other in others)])
+    cosines = np.array([round(float(own @ vector), _DECIMALS) for vector in vectors])
+    nearest = np.argsort(-cosines, kind="stable")[:_NEAREST]
+    rows = np.array([likenesses(clause, others[at], cosines[at]) for at in nearest])
+    return round(float(probabilities(rows, weights()).max()), _DECIMALS) >= SAME_FROM
+
+
+def likenesses(clause: Clause, other: Clause, cosine: float) -> list[float]:
+    """Return the features of a clause beside another one, whose embeddings have this cosine similarity."""
+    own, others = ({each.word for each in one.mentions} for one in (clause, other))
+    shared = [_share_of(one, two) for one, two in ((own, others), (others, own))]
+    denied = denies(clause.mentions), denies(other.mentions)
+    row: list[float] = [cosine, *shared, *(min(len(one), _LONGEST) / _LONGEST for one in (own, others))]
+    row += [is_contrary(clause, other), denied[0] != denied[1], all(denied), not shared[0]]
+    tokens, other_tokens = token_vectors(clause.text), token_vectors(other.text)
+    for layer in (slice(WIDTH), slice(WIDTH, None)):
+        similar = tokens[:, layer] @ other_tokens[:, layer].T
+        best = [np.sort(similar.max(axis=axis)) for axis in (1, 0)]
+        row += [float(value) for each in best for value in (each.mean(), each[0], each[:2].mean())]
+    return row
+
+
+def _share_of(words: set[str], others: set[str]) -> float:
+    return sum(any(alike(word, other) for other in others) for word in words) / max(1, len(words))
+
+
+def probabilities(rows: Rows, by: dict[str, Rows]) -> Rows:
+    """Return how probably each of n rows of features (n, d) is of two clauses that say the same (n,)."""
+    scores = with_products((rows - by["center"]) / by["scale"]) @ by["weights"][:-1] + by["weights"][-1]
+    likely: Rows = 1 / (1 + np.exp(-scores))
+    return likely
+
+
+def with_products(rows: Rows) -> Rows:
+    """Return features and the products of each two of them (n, d + d (d + 1) / 2)."""
+    one, other = np.triu_indices(rows.shape[1])
+    return np.hstack([rows, rows[:, one] * rows[:, other]])
+
+
+@cache
+def weights() -> dict[str, Rows]:
+    """Return centre and scale of the features (d,), and the weights, the bias last."""
+    with np.load(WEIGHTS, allow_pickle=False) as stored:
+        return {name: stored[name].astype(np.float64) for name in ("center", "scale", "weights")}
