@@ -19,7 +19,6 @@ from llm import Role, Speech, ask
 from nodes.consultation.example import NO_EXAMPLE, example_for
 from nodes.consultation.final_report import (
     ReportView,
-    is_undetermined,
     knows_nothing,
     report_by_neighbours,
     stage_of_doctor,
@@ -27,9 +26,12 @@ from nodes.consultation.final_report import (
 )
 from nodes.context import Context
 from nodes.node import node
+from nodes.offline.chart_signs import is_undetermined, named_in_findings, shown_in_findings
 from nodes.offline.clinichat_physician import interview_to_the_plan
 from nodes.offline.doctor_actions import kind_of
+from nodes.offline.interview import next_in_order
 from nodes.offline.votes import orders, weights
+from nodes.offline.whole_picture import with_results_told
 from nodes.patients.systems import PATIENTS
 from nodes.state.chart import Chart, Findings, Turn, of_the_dialogue, said_by
 from nodes.state.patient_side import last_words, turn_number
@@ -86,9 +88,9 @@ def interview_in_order(view: InterviewView) -> DoctorTurn:
     """Offline: ask the questions of a clinical interview, one per turn, then suggest what similar cases had done."""
     language = view.chart.presentation.language
     words = load_words("medchain/words", language)["doctor"]
-    asked = _turns_taken(view, words["questions"])
-    if asked < len(words["questions"]) and view.questions_left > 1:
-        return DoctorTurn(text=words["questions"][asked], finished=False)
+    place = next_in_order(view.chart, words["questions"])
+    if place < len(words["questions"]) and view.questions_left > 1:
+        return DoctorTurn(text=words["questions"][place], finished=False)
     text: str = words["farewell"]
     if view.suggest_examinations:
         items = [
@@ -111,11 +113,10 @@ def consult_in_order(view: InterviewView) -> DoctorTurn:
         load_words("medchain/words", language)["doctor"],
         load_words("consultation/words", language)["doctor"],
     )
-    asked = _turns_taken(view, words["questions"])
+    place = next_in_order(view.chart, words["questions"])
     reserved = 4 if view.tells else 3  # turns: two orders, the diagnosis if it is told, and the closing
-    history = min(len(words["questions"]), asked + view.questions_left - reserved)
-    if asked < history:
-        return DoctorTurn(text=words["questions"][asked], finished=False)
+    if place < len(words["questions"]) and view.questions_left > reserved:
+        return DoctorTurn(text=words["questions"][place], finished=False)
     spoken = "\n".join(said_by("doctor", view.chart.dialogue))
     for stage, vocabulary, order in (
         (PHYSICAL, PHYSICAL_ITEMS, wording["physical"]),
@@ -131,14 +132,10 @@ def consult_in_order(view: InterviewView) -> DoctorTurn:
         return DoctorTurn(text=wording["answer"], finished=view.questions_left == 1)
     found = report_by_neighbours(ReportView(view.chart, view.neighbours, seat=view.seat))
     names = mark("listed", language).join(found.diagnosis).rstrip(".。")
-    template = wording["open" if is_undetermined(names, language) else "told"]
+    results = with_results_told(view.chart)
+    is_concluded = found.diagnosis[0] in [*named_in_findings(results), *shown_in_findings(results)]
+    template = wording["open" if is_undetermined(names, language) else "concluded" if is_concluded else "told"]
     return DoctorTurn(text=template.format(diagnosis=names, treatment=found.treatment), finished=False)
-
-
-def _turns_taken(view: InterviewView, questions: Sequence[str]) -> int:
-    """Return how many turns the doctor has had, not counting a greeting made in its name."""
-    turns = said_by("doctor", view.chart.dialogue)
-    return len(turns) - bool(turns and turns[0] not in questions)
 
 
 def interview_as_clinichat(view: InterviewView) -> DoctorTurn:

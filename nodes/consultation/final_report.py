@@ -15,9 +15,9 @@ from cases.vocabulary import Language, labels
 from llm import Role, ask
 from nodes.context import Context
 from nodes.node import node
-from nodes.offline.chart_signs import reason
+from nodes.offline.chart_signs import is_undetermined, reason
 from nodes.offline.votes import majority
-from nodes.offline.whole_picture import results_told, sorted_replies, with_findings, with_results_told
+from nodes.offline.whole_picture import results_told, seen_now, sorted_replies, with_results_told
 from nodes.patients.systems import PATIENTS
 from nodes.state.chart import Chart, Findings, labelled_results, of_the_dialogue
 from nodes.state.decisions import Diagnosis, Treatment
@@ -83,11 +83,14 @@ def report_by_neighbours(view: ReportView) -> FinalReport:
     entry = chart.presentation
     complaint = mark("space", language).join(_statements([entry.chief_complaint], language)) or entry.chief_complaint
     full_chart = replace(with_results_told(chart), presentation=entry.model_copy(update={"chief_complaint": complaint}))
-    similar = with_findings(view.neighbours, full_chart)
+    similar = seen_now(view.neighbours, full_chart)
     diagnosis = majority(DIAGNOSIS, full_chart, similar, (), None, view.seat)
-    treatment = majority(TREATMENT, full_chart, similar, TREATMENT.options(chart, Context()), None, view.seat)
-    assert isinstance(diagnosis, Diagnosis) and isinstance(treatment, Treatment)
+    assert isinstance(diagnosis, Diagnosis)
     names, plan = told_already(chart) or (diagnosis.names, "")
+    names = names or [reason("undetermined", full_chart, complaint).rstrip(".。")]
+    diagnosed = replace(full_chart, diagnosis=Diagnosis(names=names, basis=diagnosis.basis))
+    treatment = majority(TREATMENT, diagnosed, similar, TREATMENT.options(chart, Context()), None, view.seat)
+    assert isinstance(treatment, Treatment)
     history = [entry.past_history, entry.personal_history, entry.family_history]
     results = labelled_results({**chart.results, **chart.reports}, language)
     said = entry.chief_complaint.rstrip(".。")
@@ -96,7 +99,7 @@ def report_by_neighbours(view: ReportView) -> FinalReport:
     return FinalReport(
         symptoms=mark("space", language).join(with_full_stop(text, language) for text in _statements(texts, language)),
         examinations="\n".join([*results, *found]),
-        diagnosis=names or [reason("undetermined", full_chart, complaint).rstrip(".。")],
+        diagnosis=names,
         basis=diagnosis.basis,
         treatment=plan or mark("listed", language).join(labels(treatment.items, language)),
     )
@@ -131,23 +134,18 @@ def knows_nothing(context: Context, stage: str) -> bool:
 def told_already(chart: Chart) -> tuple[list[str], str] | None:
     """Return diagnoses (none if undetermined) and treatment as told by the offline doctor; None if nothing was told."""
     language = chart.presentation.language
-    doctor = load_words("consultation/words", language)["doctor"]
-    undetermined = re.escape(doctor["open"]).replace(r"\{treatment\}", "(.+)")
-    wordings = (doctor["told"], load_words("clini_eval/words", language)["physician"]["steps"][0])
-    for wording in map(re.escape, wordings):
-        for place in ("diagnosis", "disease", "treatment"):
-            wording = wording.replace(rf"\{{{place}\}}", "(.+)")
+    doctor, physician = load_words("consultation/words", language)["doctor"], load_words("clini_eval/words", language)
+    wordings = (doctor["told"], doctor["concluded"], physician["physician"]["steps"][0])
+    undetermined = (doctor["open"], physician["physician"]["unnamed"])
+    for wording in (*wordings, *undetermined):
+        told = re.compile(re.sub(r"\\{(\w+)\\}", r"(?P<\1>.+)", re.escape(wording)))
         for turn in chart.dialogue:
-            if turn.speaker == "doctor" and (match := re.fullmatch(wording, turn.text)):
-                names, treatment = (*match.groups(), "")[:2]
-                return [names] if is_undetermined(names, language) else names.split(mark("listed", language)), treatment
-    matches = (re.fullmatch(undetermined, turn.text) for turn in chart.dialogue if turn.speaker == "doctor")
-    return next((([], match[1]) for match in matches if match), None)
-
-
-def is_undetermined(names: str, language: Language) -> bool:
-    """Whether the offline doctor's wording names no disease."""
-    return names.startswith(load_words("medchain/words", language)["group"]["undetermined"].format(""))
+            if turn.speaker == "doctor" and (match := told.fullmatch(turn.text)):
+                said = match.groupdict()
+                names = said.get("diagnosis", said.get("disease", ""))
+                listed = [names] if is_undetermined(names, language) else names.split(mark("listed", language))
+                return listed if names else [], said.get("treatment", "")
+    return None
 
 
 reporter = Role("doctor", "report", "consultation/report", FinalReport, offline=report_by_neighbours)

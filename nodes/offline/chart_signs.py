@@ -2,19 +2,21 @@
 
 import re
 from functools import cache, lru_cache
+from itertools import chain
 from typing import Any
 
 from cases.sexes import bound_to_sex
 from cases.text.sentences import sentences
 from cases.text.statements import mentions, statements
 from cases.text.words import has_chinese, rules_of
-from cases.vocabulary import data_file, normalise, patterns, word_list
+from cases.vocabulary import Language, data_file, normalise, patterns, word_list
 from nodes.state.chart import Chart
 from prompts import load_words
 from retrieval import RememberedCase
 
 _CHILD_FROM, _ADULT_FROM = 0.25, 14.0  # years
-_PAEDIATRIC_UNTIL = 18.0
+_PAEDIATRIC_UNTIL, _OLD_FROM = 18.0, 60.0
+_FEW_WORDS = {"en": 8, "zh": 16}  # words, characters: a complaint of so few is like many cases
 _SIDES = {"left": re.compile(r"\bleft\b|左", re.IGNORECASE), "right": re.compile(r"\bright\b|右", re.IGNORECASE)}
 _CLAUSE = re.compile(r"[,，]|\band (?=(?:the|there|no|left|right)\b)|\b(?:but|while)\b", re.IGNORECASE)
 _DENIES = re.compile(r"\b(?:no|not|nor|never|without|denie[sd])\b|[无没未否]", re.IGNORECASE)
@@ -62,14 +64,14 @@ def named_in_findings(chart: Chart) -> list[str]:
 
 
 def shown_in_findings(chart: Chart) -> list[str]:
-    """Return up to two diseases that a Chinese report shows, in order: they may be the patient's lesser ones."""
-    return _names(chart, "shown")
+    """Return up to two diseases that a report shows, in order: they may be the patient's lesser ones."""
+    return _names(chart, "shown", "shown_in_english")
 
 
-def _names(chart: Chart, pattern: str) -> list[str]:
+def _names(chart: Chart, *wordings: str) -> list[str]:
     names: dict[str, str] = {}
     for text in [*chart.results.values(), *chart.reports.values()]:
-        for match in _PATTERNS[pattern].finditer(text):
+        for match in chain.from_iterable(_PATTERNS[wording].finditer(text) for wording in wordings):
             name = match["name"].strip()
             if not (_PATTERNS["negated"].search(text[: match.start()][-50:]) or _PATTERNS["no_name"].search(name)):
                 names.setdefault(normalise(name), name)
@@ -77,11 +79,36 @@ def _names(chart: Chart, pattern: str) -> list[str]:
 
 
 def admits(department: str | None, chart: Chart) -> bool:
-    """Whether the patient's age and sex fit the department; so do those that are not known."""
-    patient = chart.presentation
-    if department == "Pediatrics":
-        return patient.age_years is None or patient.age_years < _PAEDIATRIC_UNTIL
-    return department != "Obstetrics and Gynecology" or patient.sex != "male"
+    """Whether the patient's age and sex fit the department or clinic; so do those that are not known."""
+    patient, name = chart.presentation, department or ""
+    years = patient.age_years
+    if patient.sex == "male" and _PATTERNS["for_women"].search(name):
+        return False
+    if years is None:
+        return True
+    if _PATTERNS["for_children"].search(name):
+        return years < _PAEDIATRIC_UNTIL
+    return years >= (_OLD_FROM if "Geriatric" in name else _ADULT_FROM if _PATTERNS["for_adults"].search(name) else 0)
+
+
+def has_few_words(chart: Chart) -> bool:
+    """Whether the complaint is too short for one remembered case to be more like it than others ("Fever")."""
+    complaint, language = chart.presentation.chief_complaint, rules_of(chart.presentation.language)
+    return len(complaint if language == "zh" else complaint.split()) <= _FEW_WORDS[language]
+
+
+def departments_of_the_place(chart: Chart) -> list[str]:
+    """Return the departments for the places of the complaint, paediatrics where they are for adults; may be empty.
+
+    What is alarming and severe or sudden goes to the emergency department.
+    """
+    complaint = chart.presentation.chief_complaint.casefold()
+    if _PATTERNS["emergency"].search(complaint) and _PATTERNS["urgent"].search(complaint):
+        return ["Emergency Medicine"]
+    named = [site["department"] for site in sites(chart)]
+    if not admits("General Medicine", chart):
+        named = [name if admits(name, chart) else "Pediatrics" for name in named]
+    return list(dict.fromkeys(name for name in named if admits(name, chart)))
 
 
 def contradicts(case: RememberedCase, chart: Chart) -> bool:
@@ -157,3 +184,8 @@ def reason(name: str, chart: Chart, *what: str) -> str:
     """Return the reason that a group member gives for weighing similar cases, in the language of the prompts."""
     words = load_words("medchain/words", chart.language)["group"]
     return str(words[name].format(*(words.get(word, word) for word in what)))
+
+
+def is_undetermined(name: str, language: Language) -> bool:
+    """Whether an offline doctor's wording names no disease."""
+    return name.startswith(str(load_words("medchain/words", language)["group"]["undetermined"]).format(""))

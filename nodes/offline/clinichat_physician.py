@@ -2,45 +2,62 @@
 
 from collections.abc import Sequence
 
-from cases.vocabulary import Language, label
-from nodes.offline.chart_signs import named_in_findings
-from nodes.offline.votes import weights
-from nodes.offline.whole_picture import with_findings, with_results_told
+from cases.text.named_tests import named_tests
+from cases.vocabulary import Language, label, normalise
+from nodes.offline.chart_signs import named_in_findings, usual_pictures
+from nodes.offline.interview import next_in_order
+from nodes.offline.votes import MAJORITY_SHARE, weights
+from nodes.offline.whole_picture import results_told, seen_now, with_results_told
 from nodes.state.chart import Chart, said_by
 from nodes.workflow.stages import AUXILIARY, DIAGNOSIS
 from prompts import load_words, mark
 from retrieval import Neighbour
 
+_ROUTINE, _MOST_TESTS = ("Blood Test",), 3
+
 
 def interview_to_the_plan(chart: Chart, neighbours: Sequence[Neighbour], turns_left: int) -> tuple[str, bool]:
     """Return the physician's next turn, and whether it is the last.
 
-    The turns are the questions of the history, the results, and the four steps of the diagnosis. Remaining questions
-    are skipped if ``turns_left`` does not suffice for the rest.
+    The turns are the questions of the history, the results, and the four steps of the diagnosis. If ``turns_left`` does
+    not suffice for all, questions that can bring no more are left out, then the last ones, and the middle steps.
     """
     language = chart.presentation.language
     words, opening = (load_words("clini_eval/words", language)[name] for name in ("physician", "opening"))
-    spoken = said_by("doctor", chart.dialogue)
+    spoken, questions = said_by("doctor", chart.dialogue), words["questions"]
     known = with_results_told(chart)
-    similar = with_findings(neighbours, known)
-    suspected = list(dict.fromkeys([*named_in_findings(known), *weights(DIAGNOSIS, known, similar)]))
+    similar = seen_now(neighbours, known)
+    suspected = list(dict.fromkeys([*named_in_findings(known), *_principal_diagnoses(known, similar)]))
     closing = [words["results"], *_diagnosis_steps(suspected, chart, neighbours, language)]
-    asked = sum(text in (opening, *words["questions"]) for text in spoken)  # a fixed greeting takes the first's place
-    statements = len(spoken) - asked
-    if (
-        not statements and asked < len(words["questions"]) and turns_left > len(closing) + 1
-    ):  # the last turn has no reply
-        return words["questions"][asked], False
+    statements = sum(text not in (opening, *questions) for text in spoken)
+    room = turns_left - len(closing) - 1  # for questions: the last turn has no reply
+    asked = next_in_order(chart, questions, saves=False) or int(spoken[:1] == [opening])  # in the first one's place
+    place = asked if len(questions) - asked <= room else max(asked, next_in_order(chart, questions))
+    if not statements and place < len(questions) and room > 0:
+        return questions[place], False
     # If a disease was named, the patient ends the dialogue after the confirming tests; otherwise the physician must.
-    return closing[min(statements, len(closing) - 1)], statements >= (len(closing) if suspected else len(closing) - 1)
+    step = closing[-1 if statements and turns_left == 1 else min(statements, len(closing) - 1)]
+    return step, statements >= (len(closing) if suspected else len(closing) - 1)
+
+
+def _principal_diagnoses(chart: Chart, neighbours: Sequence[Neighbour]) -> list[str]:
+    """Return the first diagnosis of each case that votes, without those that the same patients had besides."""
+    principal = {normalise(each.case.diagnosis[0]) for each in neighbours if each.case.diagnosis}
+    return [name for name in weights(DIAGNOSIS, chart, neighbours) if normalise(name) in principal]
 
 
 def _diagnosis_steps(
     suspected: Sequence[str], chart: Chart, neighbours: Sequence[Neighbour], language: Language
 ) -> list[str]:
-    """Return the steps of the diagnosis by named diseases and similar cases, or that no disease can be named."""
+    """Return the steps of the diagnosis by named diseases and similar cases, or that no disease can be named.
+
+    The tests are those of similar cases and of the place of the complaint, without those whose results were told.
+    """
     words, separator = load_words("clini_eval/words", language)["physician"], mark("listed", language)
-    tests = list(weights(AUXILIARY, chart, neighbours))[:3] or ["Blood Test"]
+    told = {test.item for line in results_told(chart) for test in named_tests(line)}
+    shares = weights(AUXILIARY, chart, neighbours)
+    usual = [test for test, share in shares.items() if share >= MAJORITY_SHARE] + usual_pictures(chart)
+    tests = [test for test in dict.fromkeys([*usual, *_ROUTINE]) if test not in told][:_MOST_TESTS] or _ROUTINE
     values = {"tests": separator.join(label(test, language) for test in tests)}
     if not suspected:
         return [words["unnamed"].format(**values)]

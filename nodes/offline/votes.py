@@ -12,19 +12,40 @@ from cases.registry import GivenError
 from cases.text.words import rules_of
 from cases.validation import in_a_line
 from cases.vocabulary import PHYSICAL_ITEMS, normalise
-from nodes.offline.chart_signs import admits, contradicts, sites, usual_pictures
+from nodes.offline.chart_signs import (
+    admits,
+    contradicts,
+    departments_of_the_place,
+    has_few_words,
+    sites,
+    usual_pictures,
+)
 from nodes.offline.whole_picture import FOUND
 from nodes.state.chart import Chart
-from nodes.state.decisions import AuxiliaryOrders, Decision, Diagnosis, PhysicalOrders, Report, Triage
+from nodes.state.decisions import (
+    AuxiliaryOrders,
+    Decision,
+    Diagnosis,
+    PhysicalOrders,
+    Report,
+    SubDepartments,
+    Triage,
+)
 from nodes.workflow.stages import Stage
 from retrieval import Neighbour
 
 NEAREST = 5  # number of cases that vote
 MAJORITY_SHARE = 0.4  # minimum weight of a choice, where several may be made
 SITE_WEIGHT = 0.2  # added for imaging of the complaint's site, twice for its examination; subtracted for other sites
-# A diagnosis is taken of a case that is among the first by words and by findings, and has this mean similarity of both.
-AMONG = 5
-NEAR = {"en": 0.2, "zh": 0.18}
+# A diagnosis is taken of a case that is among the first by words and by findings, and has these similarities in both,
+# the more in one the less in the other.
+AMONG = 3
+NEAR = {"en": (0.33, 0.21), "zh": (0.31, 0.22)}
+# Where other departments send patients, or these go by themselves: no few words tell that somebody belongs there.
+_SENT_TO = (
+    *("Medical Imaging", "Laboratory Medicine", "Pharmacy Department", "Nursing Department", "Rehabilitation"),
+    *("Oncology", "Traditional Chinese Medicine"),
+)
 REFERRAL = 0.1  # similarity of findings, before there are any, to a case of the same department
 
 
@@ -69,7 +90,9 @@ def _ranked(stage: Stage, chart: Chart, neighbours: Sequence[Neighbour], eye: Ey
     Diagnoses in other languages count only if there are none in the patient's; distant ones do not count.
     """
     if stage.decision is Triage:
-        neighbours = [each for each in neighbours if admits(each.case.department, chart)]
+        others = _SENT_TO if has_few_words(chart) else ()
+        admitting = [each for each in neighbours if admits(each.case.department, chart)]
+        neighbours = [each for each in admitting if each.case.department not in others]
     if stage.decision is Diagnosis:
         fitting = [each for each in neighbours if not contradicts(each.case, chart)]
         own = [each for each in fitting if each.case.language == chart.presentation.language]
@@ -83,8 +106,9 @@ def _near(neighbours: Sequence[Neighbour], chart: Chart, eye: Eye) -> list[Neigh
     They are among the nearest by words, if words count for the eye, and among those by findings, if there are any and
     they count no less. Those without such similarities are all returned.
     """
-    is_examined = any(each.found for each in neighbours)  # else they were recalled before the examinations
-    least = NEAR[rules_of(chart.presentation.language)] * (eye.told + eye.found * is_examined)
+    is_examined = bool(chart.results or chart.reports)
+    told, found = NEAR[rules_of(chart.presentation.language)]
+    least = eye.told * told + (eye.found if is_examined else eye.told) * found  # words alone have to say more
     compared = [each for each in neighbours if each.told is not None]
     by_words = sorted(compared, key=lambda each: -(each.told or 0.0))[: AMONG if eye.told else None]
     looks_at_findings = is_examined and eye.found >= eye.told
@@ -101,7 +125,12 @@ def _similarity(neighbour: Neighbour, chart: Chart, eye: Eye) -> float:
 
 
 def _site_weights(stage: Stage, chart: Chart) -> dict[str, float]:
-    """Return what the site of the complaint adds to the vote for each examination, or takes from it."""
+    """Return what the site of the complaint adds to the vote for each examination or department, or takes from it."""
+    if stage.decision is Triage:
+        if not has_few_words(chart):
+            return {}
+        of_none = "General Medicine" if admits("General Medicine", chart) else "Pediatrics"
+        return dict.fromkeys(departments_of_the_place(chart), 2 * SITE_WEIGHT) or {of_none: SITE_WEIGHT}
     places = sites(chart)
     if stage.decision is AuxiliaryOrders:
         return {item: SITE_WEIGHT for site in places for item in site["pictures"]}
@@ -121,10 +150,15 @@ def weights(
     cases vote, with shares of their total similarity, and for examinations the site of the complaint counts too.
     """
     eye = eye_of(seat)
+    is_referral = stage.decision in (Triage, SubDepartments)
     precedents = [
         (max(similarity, 1e-6), each.aside == "clinic", choices)
         for similarity, each in _ranked(stage, chart, neighbours, eye)
-        if (choices := stage.precedent(each.case, image_class))
+        if (
+            choices := [
+                name for name in stage.precedent(each.case, image_class) if not is_referral or admits(name, chart)
+            ]
+        )
     ]
     total = sum(similarity for similarity, *_ in precedents[: eye.nearest])
     votes: dict[str, float] = {}
@@ -136,7 +170,8 @@ def weights(
             if not stage.single or (clinic, key) not in counted:
                 counted.add((clinic, key))
                 votes[key] = votes.get(key, 0.0) + similarity / total
-    for choice, bonus in _site_weights(stage, chart).items() if votes else ():
+    by_site = _site_weights(stage, chart) if votes or stage.decision is Triage else {}  # else see `orders`
+    for choice, bonus in by_site.items():
         key = spelling.setdefault(normalise(choice), choice)
         if bonus > 0 or key in votes:
             votes[key] = max(votes.get(key, 0.0) + bonus, 0.0)

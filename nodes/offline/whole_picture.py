@@ -14,6 +14,8 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from cases.text.symptoms import describe_symptoms
+from cases.text.words import rules_of
 from cases.vocabulary import DEPARTMENTS, SECOND_LEVEL, Language, label
 from nodes.offline.chart_signs import contradicts
 from nodes.offline.record_answers import tells_diagnosis, wants_examination
@@ -85,20 +87,30 @@ def _similarities(
 
     The first is of character n-grams, averaged with that of the embeddings (``meaning``) if there are any.
     """
-    presentation, (talk, _) = chart.presentation, sorted_replies(chart)
-    words = " ".join([presentation.chief_complaint, presentation.present_illness, *talk])
-    told = likeness(words, [f"{each.case.chief_complaint} {each.case.symptoms}" for each in neighbours])
+    remembered = [f"{each.case.chief_complaint} {each.case.symptoms}" for each in neighbours]
+    told = likeness(_patients_words(chart), remembered)
     if meaning is not None:
         told = [(letters + sense) / 2 for letters, sense in zip(told, meaning, strict=True)]
     return list(zip(told, _finding_similarities(neighbours, chart), strict=True))
 
 
-def with_findings(neighbours: Sequence[Neighbour], chart: Chart) -> list[Neighbour]:
-    """Return the neighbours with their similarity to the present findings; clinics have none and stay as they are."""
-    return [
-        each if each.told is None else replace(each, found=found)
-        for each, found in zip(neighbours, _finding_similarities(neighbours, chart), strict=True)
-    ]
+def _patients_words(chart: Chart) -> str:
+    """Return the complaint, the present illness and the replies to questions, as one text."""
+    talk, _ = sorted_replies(chart)
+    return " ".join([chart.presentation.chief_complaint, chart.presentation.present_illness, *talk])
+
+
+def seen_now(neighbours: Sequence[Neighbour], chart: Chart) -> list[Neighbour]:
+    """Return the neighbours with their similarities to what has been told and found by now.
+
+    They may have been recalled by the complaint alone. Clinics, which have none, stay as they are.
+    """
+    language, compared = chart.presentation.language, [each for each in neighbours if each.told is not None]
+    symptoms = describe_symptoms(_patients_words(chart), language=language) if rules_of(language) == "zh" else ""
+    meaning = _meaning(symptoms, compared) if symptoms else [each.similarity for each in compared]
+    pairs = zip(compared, _similarities(chart, compared, meaning), strict=True)
+    now = {each.case.id: replace(each, told=told, found=found) for each, (told, found) in pairs}
+    return [now.get(each.case.id, each) for each in neighbours]
 
 
 def _finding_similarities(neighbours: Sequence[Neighbour], chart: Chart) -> list[float]:

@@ -47,7 +47,7 @@ def by_similar_cases(view: CaseView) -> ComplexityCheck:
     shares = list(weights(view.stage, view.chart, view.neighbours, view.image_class).values())
     if named_in_findings(view.chart) or any(share >= 0.5 for share in shares):
         return ComplexityCheck(reason=words["low"], complexity="low")
-    if shares and shares[0] > 1 / min(len(view.neighbours), NEAREST):
+    if view.neighbours and shares and shares[0] > 1 / min(len(view.neighbours), NEAREST):
         return ComplexityCheck(reason=words["moderate"], complexity="moderate")
     return ComplexityCheck(reason=words["high"], complexity="high")
 

@@ -14,7 +14,7 @@ from typing_extensions import TypedDict, get_type_hints
 
 from cases.registry import RegistryError, check_function, nearest
 from cases.vocabulary import AUXILIARY_ITEMS, DEPARTMENTS, PHYSICAL_ITEMS, SECOND_LEVEL, TREATMENT_ITEMS, Language
-from nodes.offline.chart_signs import named_in_findings, reason, shown_in_findings, urgency
+from nodes.offline.chart_signs import is_undetermined, named_in_findings, reason, shown_in_findings, urgency
 from nodes.state.chart import Chart, Findings, Progress, heard_by, merge_decided, merge_reports
 from nodes.state.decisions import (
     AuxiliaryOrders,
@@ -34,6 +34,8 @@ from retrieval.features import FEATURES
 
 _NAME = re.compile(r"[a-z][a-z0-9_]*(\.[a-z0-9_]+)?")
 _IN_CHART = ("triage", "referral", "orders", "results", "pictures", "reports", "diagnosis")  # see `read_chart`
+# What no offline doctor recommends without a diagnosis.
+_FOR_A_DIAGNOSIS = ("Surgery", "Interventional Therapy", "Radiation Therapy", "Chemotherapy", "Immunotherapy")
 _BASIS = 500  # characters of the basis that an offline doctor gives for a diagnosis
 
 
@@ -144,6 +146,12 @@ def _offline_diagnosis(chosen: Sequence[str], chart: Chart, options: Sequence[st
     return {"names": names or [reason("undetermined", chart, entry.chief_complaint)], "basis": basis}
 
 
+def _offline_treatment(chosen: Sequence[str], chart: Chart, options: Sequence[str]) -> dict[str, Any]:
+    if chart.diagnosis and is_undetermined(chart.diagnosis.names[0], chart.language):
+        chosen = [item for item in chosen if item not in _FOR_A_DIAGNOSIS]
+    return {"items": list(chosen) or ["Medication"], "plan": ""}
+
+
 def sub_departments_of(department: str | None, context: Settings) -> Sequence[str]:
     """Return the second-level departments to choose from: the run's own list, or the built-in one."""
     own = context.sub_departments or {}
@@ -235,7 +243,7 @@ DIAGNOSIS = Stage(
 TREATMENT = Stage(
     name="treatment",
     decision=Treatment,
-    without_model=lambda chosen, chart, options: {"items": list(chosen) or ["Medication"], "plan": ""},
+    without_model=_offline_treatment,
     outcome=lambda stage, decision, findings: {"treatment": decision},
     output=_adding(treatment=Treatment),
     precedent=lambda case, image_class: case.treatment_items,

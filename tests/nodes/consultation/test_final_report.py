@@ -60,10 +60,11 @@ def test_offline_results_are_reported_without_the_talk_around_them(language: Any
 
 @pytest.mark.parametrize("language", ["en", "zh"])
 def test_offline_the_disease_that_the_patient_was_told_to_have_is_the_one_reported(language: Any) -> None:
-    told = load_words("consultation/words", language)["doctor"]["told"].format(diagnosis="gout", treatment="rest")
+    doctor = load_words("consultation/words", language)["doctor"]
+    told, concluded = (doctor[each].format(diagnosis="gout", treatment="rest") for each in ("told", "concluded"))
     suspected = load_words("clini_eval/words", language)["physician"]["steps"][0].format(disease="gout")
     door = Presentation(language=language, chief_complaint="A cough.")
-    for words in (told, suspected):
+    for words in (told, concluded, suspected):
         found = report([*DIALOGUE, Turn(speaker="doctor", text=words)], presentation=door)
         assert found.diagnosis == ["gout"]
 
@@ -71,10 +72,12 @@ def test_offline_the_disease_that_the_patient_was_told_to_have_is_the_one_report
 @pytest.mark.parametrize("language", ["en", "zh"])
 def test_offline_who_was_told_that_the_diagnosis_is_open_has_it_reported_as_undetermined(language: Any) -> None:
     words = load_words("consultation/words", language)["doctor"]["open"].format(treatment="rest")
+    unnamed = load_words("clini_eval/words", language)["physician"]["unnamed"].format(tests="CT")
     door = Presentation(language=language, chief_complaint="A cough.")
-    found = report([*DIALOGUE, Turn(speaker="doctor", text=words)], presentation=door)
     undetermined = load_words("medchain/words", language)["group"]["undetermined"].format("")
-    assert found.diagnosis[0].startswith(undetermined) and found.treatment == "rest"
+    for said, treatment in ((words, "rest"), (unnamed, None)):
+        found = report([*DIALOGUE, Turn(speaker="doctor", text=said)], presentation=door)
+        assert found.diagnosis[0].startswith(undetermined) and found.treatment == (treatment or found.treatment)
     assert undetermined not in words and tells_diagnosis(words)
 
 

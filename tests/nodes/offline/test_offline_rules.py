@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 
 from cases.vocabulary import PHYSICAL_ITEMS, TREATMENT_ITEMS
 from nodes.asking import StageView
-from nodes.offline.chart_signs import usual_pictures
-from nodes.state.decisions import Decision
+from nodes.offline.chart_signs import reason, usual_pictures
+from nodes.state.decisions import Decision, Diagnosis
 from nodes.state.stage import Opinion, Options
 from nodes.workflow.general_agent import DiscussionView, vote
 from nodes.workflow.stages import STAGES, read_chart
@@ -128,6 +128,12 @@ def test_the_basis_of_a_diagnosis_is_the_complaint_then_the_reports_then_results
         ("Suggestive of a brain tumor.", ["Gout"], "brain tumor"),
         ("Hyperkeratosis, consistent with the clinical diagnosis.", ["Gout"], "Gout"),
         ("Suggestive of local infection or inflammation.", ["Gout"], "Gout"),
+        ("Antibodies elevated, supportive of Lambert-Eaton syndrome diagnosis.", [], "Lambert-Eaton syndrome"),
+        ("HbA1c 9 %, indicating poor diabetes control.", [], "Undetermined"),
+        ("Presence of a gastric ulcer on the lesser curvature.", [], "gastric ulcer"),
+        ("Presence of a gastric ulcer on the lesser curvature.", ["Gout"], "Gout"),
+        ("MRI shows an L5-S1 disc herniation impinging on the root.", [], "L5-S1 disc herniation"),
+        ("No evidence of sacroiliitis, and showed no fracture.", [], "Undetermined"),
         ("X线片显示左胫骨远端骨折，断端移位。", [], "左胫骨远端骨折"),
         ("X线片显示左胫骨远端骨折，断端移位。", ["Gout"], "Gout"),
         ("CT显示胆囊结石，考虑为慢性胆囊炎。", [], "慢性胆囊炎"),
@@ -150,3 +156,13 @@ def test_of_a_tooth_a_film_is_usual_and_no_mri(complaint: str) -> None:
     told = {"chief_complaint": complaint, "language": "zh" if "牙" in complaint else "en"}
     door = CHART["diagnosis"].presentation.model_copy(update=told)
     assert usual_pictures(replace(CHART["diagnosis"], presentation=door)) == ["X-ray"]
+
+
+@pytest.mark.parametrize(("language", "named"), [("en", "Gout"), ("en", ""), ("zh", "痛风"), ("zh", "")])
+def test_without_a_diagnosis_no_offline_doctor_recommends_an_operation(language: Any, named: str) -> None:
+    chart = replace(CHART["treatment"], language=language)
+    diagnosis = Diagnosis(names=[named or reason("undetermined", chart, "Fever")], basis="")
+    treated = STAGES["treatment"].without_model(
+        ["Surgery", "Physical Therapy"], replace(chart, diagnosis=diagnosis), ()
+    )
+    assert treated["items"] == (["Surgery", "Physical Therapy"] if named else ["Physical Therapy"])

@@ -10,7 +10,7 @@ import pytest
 from cases.vocabulary import AUXILIARY_ITEMS, PHYSICAL_ITEMS, SECOND_LEVEL, Language, label
 from nodes.offline.chart_signs import sites
 from nodes.offline.votes import AMONG, majority, orders, weights
-from nodes.offline.whole_picture import KEPT, clinics, seen_whole, sorted_replies, with_findings
+from nodes.offline.whole_picture import KEPT, clinics, seen_now, seen_whole, sorted_replies
 from nodes.state.chart import Chart, Turn
 from nodes.state.stage import Recalled
 from nodes.workflow.stages import STAGES, read_chart
@@ -19,6 +19,7 @@ from retrieval import Neighbour, RememberedCase
 from tests.graphs.scripting import findings
 
 DIAGNOSIS = STAGES["diagnosis"]
+LONG = "For three weeks now I have not felt at all the way I used to feel."
 OPEN: Chart = read_chart(findings(), "diagnosis", None)  # type: ignore[arg-type]
 
 
@@ -136,9 +137,13 @@ def test_stock_phrases_are_those_of_the_prompts_in_use(tmp_path: Path) -> None:
 
 def test_the_diagnosis_of_a_distant_case_is_not_taken() -> None:
     chart = chart_of({"X-ray": "A fracture."})
-    near, distant = Neighbour(case("Gout"), 0.5, 0.3, 0.3), Neighbour(case("Gout"), 0.5, 0.15, 0.15)
+    near, distant = Neighbour(case("Gout"), 0.5, 0.3, 0.3), Neighbour(case("Gout"), 0.5, 0.3, 0.2)
     assert majority(DIAGNOSIS, chart, [near], (), None).listed() == ["Gout"]
     assert majority(DIAGNOSIS, chart, [distant], (), None).listed()[0].startswith("Undetermined")
+    words_alone = Neighbour(case("Gout"), 0.5, 0.4)
+    for seat in (0, 1, 2, 3):  # a case whose findings are unlike the patient's, or unknown
+        assert majority(DIAGNOSIS, chart, [words_alone], (), None, seat).listed()[0].startswith("Undetermined")
+    assert majority(DIAGNOSIS, chart_of(), [words_alone], (), None).listed()[0].startswith("Undetermined")
     assert majority(STAGES["treatment"], chart, [distant], (), None).listed(), "what is done for all is done"
 
 
@@ -175,7 +180,7 @@ def test_what_was_not_examined_is_no_finding_that_cases_share() -> None:
         Turn(speaker="doctor", text="请做一般检查。"),
         Turn(speaker="patient", text="检查员告诉我：\n一般检查：骨擦感。\n皮肤检查：无异常。"),
     ]
-    (seen,) = with_findings([Neighbour(healthy, 0.3, told=0.1)], replace(chart_of(language="zh"), dialogue=dialogue))
+    (seen,) = seen_now([Neighbour(healthy, 0.3, told=0.1)], replace(chart_of(language="zh"), dialogue=dialogue))
     assert seen.found < 0.1
 
 
@@ -189,7 +194,7 @@ def test_what_was_not_examined_is_no_finding_that_cases_share() -> None:
 def test_a_result_that_ends_with_what_is_normal_is_a_finding(language: str, found: str) -> None:
     same = case("Carpal tunnel syndrome", language=language, physical_examination={"General Examination": found})
     chart = chart_of({"General Examination": found}, language=language)
-    (seen,) = with_findings([Neighbour(same, 0.3, told=0.1)], chart)
+    (seen,) = seen_now([Neighbour(same, 0.3, told=0.1)], chart)
     assert seen.found > 0.5
 
 
@@ -199,8 +204,9 @@ def test_a_chinese_complaint_finds_its_department_among_cases_of_any_language() 
         Neighbour(case("skin", department="Dermatology and Venereology", symptoms="A red rash on the face."), 0.8),
         Neighbour(case("back", department="Rehabilitation", symptoms="Stiff lower back for twenty years."), 0.2),
     ]
-    chart = chart_of(chief_complaint="腰背部僵硬二十年。", language="zh")
-    seen = seen_whole(chart, recalled, lambda department, k: recalled, "all-MiniLM-L6-v2", "腰背部僵硬二十年")
+    complaint = "腰背部僵硬二十年，早上起床时最明显，活动以后减轻。"
+    chart = chart_of(chief_complaint=complaint, language="zh")
+    seen = seen_whole(chart, recalled, lambda department, k: recalled, "all-MiniLM-L6-v2", complaint)
     assert next(iter(weights(STAGES["referral.level1"], chart, seen))) == "Rehabilitation"
 
 
@@ -228,7 +234,48 @@ def test_no_prompt_shows_what_only_rules_look_at() -> None:
 def test_a_clinic_that_is_called_after_the_complaint_speaks_for_its_department(department: str) -> None:
     name = SECOND_LEVEL[department].names[0]
     named = clinics(label(name, "zh"), "zh", "use-multilingual-v3")
-    assert next(iter(weights(STAGES["referral.level1"], OPEN, named))) == department
+    assert next(iter(weights(STAGES["referral.level1"], chart_of(chief_complaint=LONG), named))) == department
+
+
+@pytest.mark.parametrize(
+    ("complaint", "who", "department"),
+    [
+        ("Episode of loss of consciousness", {}, "Internal Medicine"),
+        ("Sudden loss of consciousness", {}, "Emergency Medicine"),
+        ("Itchy blisters in the axilla", {}, "Dermatology and Venereology"),
+        ("Respiratory distress", {"age_years": 0}, "Emergency Medicine"),
+        ("Rapid breathing", {"age_years": 3}, "Pediatrics"),
+        ("Fatigue", {}, "General Medicine"),
+        ("Fatigue", {"age_years": 9}, "Pediatrics"),
+        ("反复左侧鼻腔出血。", {"language": "zh"}, "Otolaryngology"),
+        ("下腹痛，盆腔胀。", {"language": "zh", "sex": "male"}, "Internal Medicine"),
+        (LONG, {}, "Traditional Chinese Medicine"),
+    ],
+)
+def test_a_complaint_of_few_words_is_referred_by_its_place_and_not_by_a_case(
+    complaint: str, who: dict[str, Any], department: str
+) -> None:
+    """A loss of consciousness came to acupuncture, a persistent headache to ultrasound."""
+    stroke = case("stroke", department="Traditional Chinese Medicine")
+    chart = chart_of(**{"chief_complaint": complaint, "age_years": 50, **who})
+    assert next(iter(weights(STAGES["referral.level1"], chart, [Neighbour(stroke, 0.9, 0.9)]))) == department
+
+
+@pytest.mark.parametrize(
+    ("clinic", "department", "fits", "does_not"),
+    [
+        ("Pediatric Dermatology", "Dermatology and Venereology", {"age_years": 7}, {"age_years": 77}),
+        ("TCM Gynecology", "Traditional Chinese Medicine", {"sex": "female"}, {"sex": "male"}),
+        ("Geriatrics", "Internal Medicine", {"age_years": 80}, {"age_years": 30}),
+    ],
+)
+def test_nobody_is_referred_to_a_clinic_for_another_age_or_sex(
+    clinic: str, department: str, fits: dict[str, Any], does_not: dict[str, Any]
+) -> None:
+    near = [Neighbour(case("near", department=department, sub_departments=[clinic]), 0.9)]
+    level2 = STAGES["referral.level2"]
+    assert [*weights(level2, chart_of(**fits), near)] == [clinic]
+    assert not weights(level2, chart_of(**does_not), near)
 
 
 @pytest.mark.parametrize(
@@ -279,8 +326,20 @@ def test_results_that_the_patient_passes_on_are_findings_and_no_complaint() -> N
         Turn(speaker="patient", text="The examiner told me this: glucose 31 mmol/L, ketones positive."),
     ]
     diabetic = case("Ketoacidosis", auxiliary_examination={"Blood Test": "Glucose 28 mmol/L, ketones positive."})
-    (seen,) = with_findings([Neighbour(diabetic, 0.3, told=0.1)], replace(OPEN, dialogue=dialogue))
+    (seen,) = seen_now([Neighbour(diabetic, 0.3, told=0.1)], replace(OPEN, dialogue=dialogue))
     assert seen.found > 0.3
+
+
+def test_what_was_told_since_the_recall_counts_too() -> None:
+    """At the end of a consultation cases were still compared by the complaint of its beginning."""
+    dialogue = [
+        Turn(speaker="doctor", text="When did this begin?"),
+        Turn(speaker="patient", text="For three months I have woken at night with burning feet."),
+    ]
+    burning = case("Neuropathy", symptoms="Burning feet at night for months.")
+    (seen,) = seen_now([Neighbour(burning, 0.3, told=0.1)], replace(OPEN, dialogue=dialogue))
+    (before,) = seen_now([Neighbour(burning, 0.3, told=0.1)], OPEN)
+    assert seen.told and before.told and seen.told > before.told
 
 
 def test_a_diagnosis_is_of_a_case_like_the_patient_in_words_and_in_findings() -> None:

@@ -1,0 +1,70 @@
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from nodes.offline.clinichat_physician import interview_to_the_plan
+from nodes.offline.interview import next_in_order
+from nodes.state.chart import Chart, Turn
+from nodes.workflow.stages import read_chart
+from prompts import load_words
+from retrieval import Neighbour, RememberedCase
+from tests.graphs.scripting import findings
+
+OPEN: Chart = read_chart(findings(), "diagnosis", None)  # type: ignore[arg-type]
+RESULTS = "X-ray: A line of pleura on the left.\nBlood Test: Haemoglobin 151 g/L."
+
+
+def asked(language: Any, *exchanges: tuple[str, str]) -> Chart:
+    turns = [
+        Turn(speaker=speaker, text=text)
+        for exchange in exchanges
+        for speaker, text in zip(("doctor", "patient"), exchange, strict=True)
+    ]
+    door = OPEN.presentation.model_copy(update={"language": language, "chief_complaint": "A pain in the chest."})
+    return replace(OPEN, presentation=door, dialogue=turns)
+
+
+def lung(number: int, **more: Any) -> Neighbour:
+    done = dict.fromkeys(("X-ray", "CT", "Blood Test"), "Air on the left.")
+    fields: dict[str, Any] = {"id": str(number), "verified": True, "auxiliary_examination": done, **more}
+    return Neighbour(RememberedCase.model_validate(fields), 0.9, 0.9)
+
+
+@pytest.mark.parametrize("reply", ["all_said", "untold"])
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_who_knows_no_more_of_the_complaint_is_asked_of_other_things(language: Any, reply: str) -> None:
+    """Three questions in a row were answered by "I have told you all that I know of it"."""
+    silent = load_words("consultation/words", language)["patient"][reply]
+    of_the_ward = load_words("medchain/words", language)["doctor"]["questions"]
+    assert next_in_order(asked(language, (of_the_ward[0], silent)), of_the_ward) == 2
+    assert next_in_order(asked(language, (of_the_ward[0], "Since noon.")), of_the_ward) == 1
+    questions = load_words("clini_eval/words", language)["physician"]["questions"]
+    chart = asked(language, (questions[0], "A pain."), (questions[1], silent))
+    assert next_in_order(chart, questions) == questions.index(questions[5])
+    assert interview_to_the_plan(chart, [], 9) == (questions[5], False)
+    assert interview_to_the_plan(chart, [], 70) == (questions[2], False), "with turns enough for all"
+
+
+def test_tests_whose_results_were_just_told_are_not_asked_for() -> None:
+    words = load_words("clini_eval/words", "en")["physician"]
+    chart = asked("en", *((each, "Yes.") for each in words["questions"]), (words["results"], RESULTS))
+    turn, _ = interview_to_the_plan(chart, [lung(1), lung(2)], 5)
+    assert turn == words["unnamed"].format(tests="CT")
+
+
+def test_what_also_comes_into_question_is_of_other_cases_and_not_what_the_same_patient_had_besides() -> None:
+    words = load_words("clini_eval/words", "en")["physician"]
+    steps = [(words["results"], RESULTS), (words["steps"][0].format(disease="Pneumothorax"), "Is it serious?")]
+    chart = asked("en", *((each, "Yes.") for each in words["questions"]), *steps, (words["steps"][1], "Is it sure?"))
+    seen = {
+        "auxiliary_examination": {"X-ray": "A line of pleura on the left."},
+        "chief_complaint": "Pain in the chest.",
+    }
+    cases = [
+        lung(1, diagnosis=["Pneumothorax", "Tattoo"], **seen),
+        lung(2, diagnosis=["Pleurisy", "Gout"], **seen),
+    ]
+    turn, _ = interview_to_the_plan(chart, cases, 5)
+    assert turn == words["steps"][2].format(others="Pleurisy")
+    assert interview_to_the_plan(chart, cases, 1)[0].startswith(words["steps"][3][:20]), "the last turn names the tests"
