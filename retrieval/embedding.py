@@ -12,6 +12,7 @@ import json
 import logging
 import re
 import threading
+import warnings
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import lru_cache
@@ -244,8 +245,10 @@ def loaded_transformer(model: str) -> Any:
     if not folder.is_dir() and (model.startswith((".", "~")) or folder.is_absolute()):
         raise EmbeddingModelError(f"embedding model {model!r}: folder not found; expected the folder of a model")
     try:
-        from sentence_transformers import SentenceTransformer
-        from transformers.utils import logging as transformers_logging
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", "IProgress not found")  # a notebook without widgets; no bar is shown
+            from sentence_transformers import SentenceTransformer
+            from transformers.utils import logging as transformers_logging
     except ImportError as error:
         raise EmbeddingModelError(
             f"embedding model {model!r} needs sentence-transformers, which cannot be imported ({error}); "

@@ -20,6 +20,7 @@ from scoring.metrics.opposites import Clause, alike, denies, is_contrary
 WEIGHTS = Path(str(files("scoring.metrics") / "same_meaning.npz"))
 SAME_FROM = 0.4  # probability from which a clause counts as the same
 _NEAREST = 3  # how many of the other clauses, the nearest by their embeddings, are compared
+_LEAST = 0.35  # cosine similarity from which they are: below it, hardly a paraphrase is found
 _LONGEST = 8  # words of a clause that are counted
 _DECIMALS = 3
 
@@ -32,7 +33,9 @@ def is_same(clause: Clause, others: Sequence[Clause]) -> bool:
         return False
     own, *vectors = embed([clause.text, *(other.text for other in others)])
     cosines = np.array([round(float(own @ vector), _DECIMALS) for vector in vectors])
-    nearest = np.argsort(-cosines, kind="stable")[:_NEAREST]
+    nearest = [at for at in np.argsort(-cosines, kind="stable")[:_NEAREST] if cosines[at] >= _LEAST]
+    if not nearest:
+        return False
     rows = np.array([likenesses(clause, others[at], cosines[at]) for at in nearest])
     return round(float(probabilities(rows, weights()).max()), _DECIMALS) >= SAME_FROM
 

@@ -133,7 +133,7 @@ def test_async_gives_what_sync_gave(pipeline: dict[str, str]) -> None:
         ("02_swap_a_model", "differs", r"(?m)^examinations +-\d\.\d\d  n = 6, p \(Holm\) = [01]\.\d\d$"),
         ("03_dispute_resolution", "one", r"^3 interns, (agreed|exhausted) after \d round"),
         ("03_dispute_resolution", "rounds", r"(?s)round 0: not agreed.*intern 3:.*disputed, diagnosis:.*round 1:"),
-        ("03_dispute_resolution", "many", r"^20 cases; \{'diagnosis': \d+"),
+        ("03_dispute_resolution", "many", r"^20 cases; \{.*'diagnosis': \d+"),
         ("04_memory", "recall", r"^0\.\d\d  (?!surgery-01)\S+ .*\n0\.\d\d .*\n0\.\d\d "),
         ("04_memory", "kind", r"same department: \d+ of \d\d"),
         ("04_memory", "growth", r"^10 pseudo-cases; the first one knows: (?!.*\bkey\b)"),
