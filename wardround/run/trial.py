@@ -26,6 +26,7 @@ from wardround.run.tasks import TASKS
 from wardround.store.run_directory import Result
 
 _WHEN = "rehearsed by rule before a model is asked"
+_LATER = 1.5
 _LIMIT = 300.0  # seconds for a case: a few are enough, but a plug-in may load a model of its own
 
 
@@ -39,7 +40,9 @@ async def try_out(experiment: Experiment, context: Context, items: Sequence[Held
     if is_rehearsal() or not third_party or set(context.models.values()) <= set(WITHOUT_MODEL):
         return
     for item in {item.language: item for item in reversed(items)}.values():
-        faulthandler.dump_traceback_later(_LIMIT, file=2)  # to standard error: the line of code that blocks
+        # To standard error, the line of code that blocks; later than the timeout, which ends what does not block: to
+        # write the threads of a process that goes on can crash it.
+        faulthandler.dump_traceback_later(_LIMIT * _LATER, file=2)
         try:
             async with asyncio.timeout(_LIMIT):
                 result, asked = await _rehearsed(experiment, context, item)
