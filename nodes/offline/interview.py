@@ -20,9 +20,9 @@ def next_in_order(chart: Chart, questions: Sequence[str], saves: bool = True) ->
     """
     spoken = said_by("doctor", chart.dialogue)
     place = next((questions.index(text) + 1 for text in reversed(spoken) if text in questions), 0)
-    language = chart.presentation.language
-    while saves and place < len(questions) and _is_exhausted(chart) and _is_of_the_story(questions[place], language):
-        place += 1
+    if saves and _is_exhausted(chart):
+        while place < len(questions) and _is_of_the_story(questions[place], chart.presentation.language):
+            place += 1
     return place
 
 

@@ -8,12 +8,10 @@ The tokens' vectors are those of an embedding model; what follows was learned (`
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
 from cases.text.sentences import sentences
+from nodes.reconstruction.vectors import Rows
 from retrieval.token_vectors import WIDTH, token_vectors
-
-Rows = NDArray[np.float32]
 
 ASKED = 200  # last characters of a question that are read with its answer
 HIDDEN = 16

@@ -32,35 +32,30 @@ def no_answer(told: Told) -> Iterator[Finding]:
         yield f"{evasive} of {len(replies)} replies contain no answer", None
     if len(asked_back := [*_asked_back(told)]) >= EVADED:
         yield f"{len(asked_back)} replies only ask back", asked_back[0]
-    for number, (before, message) in enumerate(pairwise(told.dialogue.spoken), 2):
-        if (before.role, message.role) != (PHYSICIAN, PATIENT):
-            continue
-        last = last_sentence(before.content)
-        open_ended = denies(message.content) or not stated_numbers(last, told.language)  # unlike "how old, eighty?"
-        if open_ended and any(asked.search(last) and not fits.search(message.content) for asked, fits in _FITS):
+    for number, before, reply in told.replied:
+        last = last_sentence(before)
+        open_ended = denies(reply) or not stated_numbers(last, told.language)  # unlike "how old, eighty?"
+        if open_ended and any(asked.search(last) and not fits.search(reply) for asked, fits in _FITS):
             yield "the answer belongs to another question", number
-        if _PATTERNS["yes_and_no"].search(message.content) and not _PATTERNS["denying_question"].search(last):
+        if _PATTERNS["yes_and_no"].search(reply) and not _PATTERNS["denying_question"].search(last):
             yield "the answer says both yes and no", number
-        asks = message.content.rstrip().endswith(("?", "？")) and not _PATTERNS["of_oneself"].search(message.content)
-        answered_before = not last.endswith(("?", "？")) and not _PATTERNS["of_you"].search(before.content)
+        asks = reply.rstrip().endswith(("?", "？")) and not _PATTERNS["of_oneself"].search(reply)
+        answered_before = not last.endswith(("?", "？")) and not _PATTERNS["of_you"].search(before)
         if answered_before and (
-            _PATTERNS["takes_history"].search(message.content)
-            or (asks and _PATTERNS["tells_history"].search(before.content))
+            _PATTERNS["takes_history"].search(reply) or (asks and _PATTERNS["tells_history"].search(before))
         ):
             yield "the patient asks about what the physician has already answered", number
-        elif (found := _unasked_part(told, last, message.content)) is not None:
+        elif (found := _unasked_part(told, last, reply)) is not None:
             yield f"the answer is about the {found}, which was not asked for", number
 
 
 def _asked_back(told: Told) -> Iterator[int]:
     """Yield the numbers of the replies to questions that are questions themselves, and nothing else."""
-    for number, (before, message) in enumerate(pairwise(told.dialogue.spoken), 2):
-        last = last_sentence(before.content)
+    for number, before, reply in told.replied:
+        last, said = last_sentence(before), sentences(reply)
         asks = last.endswith(("?", "？")) or _PATTERNS["takes_history"].search(last)
-        if (before.role, message.role) == (PHYSICIAN, PATIENT) and asks:
-            said = sentences(message.content)
-            if said and all(sentence.endswith(("?", "？")) for sentence in said):
-                yield number
+        if asks and said and all(sentence.endswith(("?", "？")) for sentence in said):
+            yield number
 
 
 def _self_answer(told: Told, text: str) -> str | None:

@@ -71,6 +71,15 @@ class Told:
         return " ".join(message.content for message in self.dialogue.spoken)
 
     @cached_property
+    def replied(self) -> list[tuple[int, str, str]]:
+        """All that the patient replies to the physician: the reply's turn number (from 1), what was said before, it."""
+        return [
+            (number, before.content, message.content)
+            for number, (before, message) in enumerate(itertools.pairwise(self.dialogue.spoken), 2)
+            if (before.role, message.role) == (PHYSICIAN, PATIENT)
+        ]
+
+    @cached_property
     def statements(self) -> list[tuple[int, str, str]]:
         """All sentences that are not questions: turn number (from 1), role, sentence."""
         return [
@@ -84,10 +93,10 @@ class Told:
     def asserted(self) -> list[tuple[int, str]]:
         """All statements, and questions that the patient confirms with a yes, each with its turn number."""
         confirmed = [
-            (number, sentence)
-            for number, (asked, reply) in enumerate(itertools.pairwise(self.dialogue.spoken), 1)
-            if (asked.role, reply.role) == (PHYSICIAN, PATIENT) and affirms(reply.content)
-            for sentence in sentences(asked.content)[-1:]
+            (number - 1, sentence)
+            for number, asked, reply in self.replied
+            if affirms(reply)
+            for sentence in sentences(asked)[-1:]
         ]
         return [(number, sentence) for number, _, sentence in self.statements] + confirmed
 

@@ -6,7 +6,6 @@ They cover English dialogues that are worded freely; `verbatim` covers those tha
 import re
 from collections.abc import Iterator, Mapping
 from functools import cache, lru_cache
-from itertools import pairwise
 from typing import NamedTuple
 
 from cases.dialogues import PATIENT, PHYSICIAN
@@ -49,10 +48,9 @@ def _stems(name: str) -> frozenset[str]:
 
 def other_answer(told: Told) -> Iterator[Finding]:
     """Report a no to what the note affirms, or a yes to what it denies."""
-    for number, (before, message) in enumerate(pairwise(told.dialogue.spoken), 2):
-        asked, reply = last_sentence(before.content), message.content
-        no, yes = denies(reply), says_yes(reply)
-        if (before.role, message.role) != (PHYSICIAN, PATIENT) or not (no or yes):
+    for number, said, reply in told.replied:
+        asked, no, yes = last_sentence(said), denies(reply), says_yes(reply)
+        if not (no or yes):
             continue
         if len(reply.split()) > (SHORT_NO if no else SHORT_YES) or (no and _PATTERNS["hedges"].search(reply)):
             continue

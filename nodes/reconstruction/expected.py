@@ -5,13 +5,11 @@ words; `learned` weighs them. What people ask of no clause at all (a new complai
 """
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from cases.dialogues import PATIENT, PHYSICIAN
 from cases.text.fact_preservation import terms_in
 from cases.text.jargon import in_lay_words
 from cases.text.sentences import last_sentence
@@ -19,8 +17,7 @@ from cases.text.statements import mentions, statements
 from cases.vocabulary import patterns
 from nodes.reconstruction.content import Told, affirms, denies
 from nodes.reconstruction.contradictions import SHORT_NO, SHORT_YES, clauses_of, content_of, says_yes
-
-Rows = NDArray[np.float32]
+from nodes.reconstruction.vectors import Rows, embedded
 
 SHARPNESS = 12.0  # of the attention to the clauses that are most like the question
 OF_WORDS = 0.5  # what a question's words in a clause count beside its likeness in meaning
@@ -43,27 +40,19 @@ class Answered(NamedTuple):
 
 def answered(told: Told) -> list[Answered]:
     """Return the questions that get a yes or a no, without requests and those that deny ("You don't smoke?")."""
-    found, spoken = [], told.dialogue.spoken
-    for number, message in enumerate(spoken[1:], 2):
-        question, reply = last_sentence(spoken[number - 2].content), message.content
-        no, yes = denies(reply), affirms(reply) or says_yes(reply)
-        turns = (spoken[number - 2].role, message.role) == (PHYSICIAN, PATIENT)
+    found = []
+    for number, said, reply in told.replied:
+        question, no, yes = last_sentence(said), denies(reply), affirms(reply) or says_yes(reply)
         if _REQUEST.search(question) or _PATTERNS["denying"].search(question):
             continue
-        if turns and question.endswith("?") and (no or yes):
+        if question.endswith("?") and (no or yes):
             short = len(reply.split()) <= (SHORT_NO if no else SHORT_YES)
             found.append(Answered(number, question, reply, not no, short))
     return found
 
 
-def expected_rows(told: Told, asked: Sequence[str], embedded: Callable[[Sequence[str]], Rows]) -> Rows:
-    """Return the features of questions (n, FEATURES): higher ones speak for a yes or for a no.
-
-    Args:
-        told: the dialogue with its note.
-        asked: n questions.
-        embedded: gives the vectors of texts, of unit length.
-    """
+def expected_rows(told: Told, asked: Sequence[str]) -> Rows:
+    """Return the features of n questions (n, FEATURES): higher ones speak for a yes or for a no."""
     clauses = clauses_of(told.dialogue.note)
     if not asked or not clauses:
         return np.zeros((len(asked), FEATURES), np.float32)

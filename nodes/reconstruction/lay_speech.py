@@ -9,6 +9,7 @@ from nodes.reconstruction.voice import Voice
 from prompts import mark
 
 _LONGEST_FRAGMENT = 14  # words; a longer one has an unknown verb
+_ELSEWHERE = {"habit": "personal_history", "earlier": "past_history"}  # what stands in a list of symptoms: its section
 
 
 @lru_cache(maxsize=4096)  # questions repeat the same sentences
@@ -116,8 +117,7 @@ def _listed(items: str, voice: Voice) -> str:
         if not part or PATTERNS["found"].search(part):
             continue
         part = re.sub(r"^history of ", "a history of ", part, flags=re.IGNORECASE)
-        if PATTERNS["habit"].match(part) or PATTERNS["earlier"].match(part):
-            section = "personal_history" if PATTERNS["habit"].match(part) else "past_history"
+        if section := next((name for kind, name in _ELSEWHERE.items() if PATTERNS[kind].match(part)), ""):
             absent.append(spoken(part, section, voice).rstrip("."))
         elif PATTERNS["looks"].match(part):
             acts += [] if voice.itself else [settled(f"@I {lowered(part)}", voice)]

@@ -18,7 +18,6 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from cases.dialogues import PATIENT, PHYSICIAN, Message
 from cases.text.fact_preservation import terms_in
@@ -39,7 +38,7 @@ from nodes.reconstruction.content import (
     only_where,
 )
 from nodes.reconstruction.expected import answered, expected_rows
-from retrieval import MULTILINGUAL_MODEL, embed
+from nodes.reconstruction.vectors import Rows, embedded
 from retrieval.likeness import gram_rows
 
 WEIGHTS = Path(str(files("nodes.reconstruction") / "learned.npz"))
@@ -55,7 +54,6 @@ _DENIAL = patterns("nodes.reconstruction", "content")["denial"]
 _SIGNS = ("of_oneself", "of_you", "begins_as_answer")
 _QUESTION_SIGNS = ("asks_openly", "asks_when")
 
-Rows = NDArray[np.float32]
 Weighed = tuple[float, str, int | None]  # score (higher is worse), problem, turn
 
 
@@ -298,7 +296,7 @@ def answers_exchanged(told: Told, weights: Rows) -> Iterator[Weighed]:
 def other_than_expected(told: Told, weights: Rows) -> Iterator[Weighed]:
     """Score how little each short yes or no is what the note makes of the question."""
     found = [one for one in answered(told) if one.short]
-    scores = _scores(expected_rows(told, [one.question for one in found], embedded), weights)
+    scores = _scores(expected_rows(told, [one.question for one in found]), weights)
     for one, likely in zip(found, scores, strict=True):
         score = -likely if one.yes else likely
         yield score, f"{one.question!r}, {one.reply!r}: by the note, the answer is the opposite", one.number
@@ -345,11 +343,6 @@ def _lines(told: Told) -> list[str]:
     """Return the note's sentences, followed by each one in everyday words."""
     own = sentences(told.dialogue.note) or ["."]
     return [*own, *(in_lay_words(text, told.dialogue.language) for text in own)]
-
-
-def embedded(texts: Sequence[str]) -> Rows:
-    """Return the vectors of texts (n, d)."""
-    return embed([text if text.strip() else "." for text in texts], MULTILINGUAL_MODEL)
 
 
 def _scores(rows: Rows, weights: Rows) -> list[float]:

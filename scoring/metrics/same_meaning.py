@@ -29,8 +29,6 @@ Rows = NDArray[np.float64]
 
 def is_same(clause: Clause, others: Sequence[Clause]) -> bool:
     """Whether one of the other clauses probably says the same as a clause."""
-    if not others:
-        return False
     own, *vectors = embed([clause.text, *(other.text for other in others)])
     cosines = np.array([round(float(own @ vector), _DECIMALS) for vector in vectors])
     nearest = [at for at in np.argsort(-cosines, kind="stable")[:_NEAREST] if cosines[at] >= _LEAST]

@@ -26,8 +26,8 @@ from wardround.run.tasks import TASKS
 from wardround.store.run_directory import Result
 
 _WHEN = "rehearsed by rule before a model is asked"
-_LATER = 1.5
 _LIMIT = 300.0  # seconds for a case: a few are enough, but a plug-in may load a model of its own
+_LATER = 1.5  # of the limit: when the line that blocks is written
 
 
 async def try_out(experiment: Experiment, context: Context, items: Sequence[Held]) -> None:

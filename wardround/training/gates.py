@@ -33,11 +33,9 @@ from nodes.reconstruction.learned import (
     WEIGHTS_OF,
     Claim,
     Exchange,
-    Rows,
     asked_and_answered,
     claim_rows,
     claims,
-    embedded,
     exchanges,
     fit_rows,
     parts_met,
@@ -45,6 +43,7 @@ from nodes.reconstruction.learned import (
     strange_rows,
     whole_rows,
 )
+from nodes.reconstruction.vectors import Rows
 from retrieval.token_vectors import each_token_vectors
 from wardround.training import alignment
 from wardround.training.fitting import fitted as logistic
@@ -126,7 +125,7 @@ def fitting(dialogues: Sequence[Dialogue]) -> Labelled:
 def expected(dialogues: Sequence[Dialogue]) -> Labelled:
     """Return the rows of every question that gets a yes or a no, labelled by whether it gets a yes."""
     found = [(told, answered(told)) for told in map(Told, dialogues)]
-    rows = [expected_rows(told, [one.question for one in own], embedded) for told, own in found]
+    rows = [expected_rows(told, [one.question for one in own]) for told, own in found]
     return np.vstack(rows), [one.yes for _, own in found for one in own]
 
 

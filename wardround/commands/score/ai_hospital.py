@@ -104,7 +104,7 @@ class ReportCase:
 def read_report_cases(source: Path, reference: Path | None, run: RecordedRun | None) -> list[ReportCase]:
     """Read every case of the source with its reference; exits if a record is faulty or has no reference.
 
-    If the source is a run, these are its finished answers with their keys, each epoch as a case of its own.
+    If the source is a run, these are its finished answers with their keys, one for each epoch.
     """
     if run is None:
         return _cases_of_file(source, reference)
@@ -133,9 +133,9 @@ def _cases_of_file(source: Path, reference: Path | None) -> list[ReportCase]:
     return cases
 
 
-def _counts(source: Path, reports: Sequence[ReportCase]) -> tuple[int, list[str]]:
+def _counts(run: RecordedRun | None, reports: Sequence[ReportCase]) -> tuple[int, list[str]]:
     """Return the number of cases, and of a run's reports in words if it has several epochs; a file has no epochs."""
-    return counts([report.case_id for report in reports], "reports") if source.is_dir() else (len(reports), [])
+    return counts([report.case_id for report in reports], "reports") if run else (len(reports), [])
 
 
 def reports_of_run(run: RecordedRun) -> list[tuple[ReportCase, Result]]:
@@ -217,7 +217,7 @@ def mvme(
         }
         failures = [*failures, *failed]
     notes += unanswered([reason for _, reason in failures])
-    n, more = _counts(source, [case for case, _ in graded])
+    n, more = _counts(run, [case for case, _ in graded])
     return Scores("mvme", mode, n, metrics, tables, notes, failed=bool(failures), more=more)
 
 
@@ -339,7 +339,7 @@ def icd10(
         for rule, found in rules.items()
     ]
     table = ExtraTable(title, ["rule", "R", "P", "F1"], rows)
-    n, more = _counts(source, [case for case, _ in split])
+    n, more = _counts(run, [case for case, _ in split])
     return Scores("icd10", mode, n, metrics, [table], notes, bool(failures), answered, more=more)
 
 
