@@ -172,4 +172,5 @@ def _on_server(url: str, embedding: str) -> Memory:
 def _settings() -> "Settings":
     from chromadb.config import Settings
 
-    return Settings(anonymized_telemetry=False)
+    # A `.env` of the working directory could name another server, or a class to import.
+    return Settings(_env_file=None, anonymized_telemetry=False)

@@ -59,6 +59,15 @@ def test_the_built_in_memory_opens_where_someone_uses_chroma_with_other_settings
     theirs.close()
 
 
+def test_an_environment_file_names_neither_a_server_nor_a_class_of_a_memory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Chroma read the file itself, so that a stranger's folder could send every remembered case elsewhere."""
+    (tmp_path / ".env").write_text("chroma_api_impl=nowhere.Theirs\nchroma_server_host=theirs.example\n", "utf-8")
+    monkeypatch.chdir(tmp_path)
+    assert build_memory([appendicitis()], tmp_path / "m", "cheap").stats() == {"Surgery": Count(verified=1, pseudo=0)}
+
+
 def test_a_model_folder_is_the_same_under_any_path_and_refused_when_its_files_changed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
