@@ -26,9 +26,12 @@ SILENT = {
 UNTRACED = {f"{brand}_TRACING{version}": "false" for brand in ("LANGSMITH", "LANGCHAIN") for version in ("", "_V2")}
 
 
-# Runs LangGraph's command without its banner, whose address lacks the token.
-# First `langgraph`, a namespace package: a file langgraph.py in the working directory would be taken for it later.
-_START = """import langgraph, logging
+# Runs LangGraph's command without its banner, whose address lacks the token, and with a path of modules to which it
+# cannot append the working directory: a file of a stranger's there would be run in place of a package that is absent.
+_START = """import logging, sys
+class Fixed(list):
+    def append(self, folder): pass
+sys.path = Fixed(sys.path)
 from langgraph_cli.cli import cli
 logging.getLogger("langgraph_api.cli").setLevel(logging.WARNING)
 cli()"""
@@ -84,7 +87,6 @@ def dev(
     config = _configuration(list(allowed.origins))
     os.environ.update({**UNTRACED, **SILENT, SERVER: allowed.model_dump_json()})
     os.environ.setdefault("LOG_LEVEL", "WARNING")  # or the addresses stand amid a page of what the server did to start
-    # The server also looks for modules in the current directory, so put our own first.
     ours = str(Path(__file__).resolve().parents[2])
     os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, (ours, os.environ.get("PYTHONPATH"))))
     echo(

@@ -42,10 +42,12 @@ def test_a_folder_without_a_model_is_refused_before_the_server_starts(
     assert _allowed(["models=hf:*"], [], False).values == {"models": ("hf:*",)}
 
 
-def test_a_file_in_the_working_directory_is_not_taken_for_langgraph(tmp_path: Path) -> None:
-    (tmp_path / "langgraph.py").write_text("raise SystemExit('taken')", "utf-8")
-    # The server appends the working directory to the path before it imports the rest.
-    server = "import sys; sys.path.append(sys.argv[1]); import langgraph.graph"
+def test_no_file_in_the_working_directory_is_taken_for_a_package_present_or_absent(tmp_path: Path) -> None:
+    """The server ran `a2wsgi.py` of any folder that it was started in, as uvicorn tries to import it."""
+    for name in ("langgraph", "a2wsgi"):
+        (tmp_path / f"{name}.py").write_text("raise SystemExit('taken')", "utf-8")
+    # LangGraph's command appends the working directory to the path before it imports the rest.
+    server = "sys.path.append(sys.argv[1]); import langgraph.graph, uvicorn.middleware.wsgi"
     started = _START.replace("from langgraph_cli.cli import cli", "").replace("cli()", server)
     done = subprocess.run([sys.executable, "-P", "-c", started, str(tmp_path)], capture_output=True, text=True)
     assert (done.returncode, done.stderr) == (0, "")

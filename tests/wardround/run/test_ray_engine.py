@@ -270,6 +270,13 @@ def test_workers_load_the_plug_ins_of_the_run(tmp_path: Path, cluster: str) -> N
     assert all(0 <= result.scores["urgency"] <= 1 for result in results(tmp_path / "out"))
 
 
+def test_workers_import_from_no_folder_from_which_this_process_does_not(tmp_path: Path) -> None:
+    """Workers ran a file `pydantic.py` of the folder in which a run was started."""
+    found = engine._Importable()
+    found.extend([str(tmp_path), os.path.abspath(sys.path[-1])])
+    assert found == [os.path.abspath(sys.path[-1])]
+
+
 def test_what_a_script_alone_has_registered_is_refused_and_not_left_out(tmp_path: Path, cluster: str) -> None:
     def mine(case: Case, answers: object) -> float:
         return 1.0

@@ -5,7 +5,7 @@ import logging
 import os
 import socket
 import sys
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager, nullcontext, suppress
 from typing import Any
 
@@ -227,6 +227,8 @@ def connected(address: str | None) -> Iterator[Any]:
     options: dict[str, Any] = {"log_to_driver": False, "logging_level": logging.CRITICAL, "configure_logging": False}
     if address is None:
         options |= {"include_dashboard": False, "object_store_memory": _STORE}
+    options["job_config"] = ray.job_config.JobConfig()
+    options["job_config"]._py_driver_sys_path = _Importable()
     try:
         ray.init(address=address or "local", **options)
     except Exception as error:  # Ray raises many types here
@@ -241,6 +243,17 @@ def connected(address: str | None) -> Iterator[Any]:
     finally:
         _idle = None
         ray.shutdown()  # also ends all workers
+
+
+class _Importable(list[str]):
+    """Folders from which workers import: of those that Ray adds to it, only what this process imports from itself.
+
+    Ray adds the working directory, and workers would run a file of a stranger's there, such as `pydantic.py`.
+    """
+
+    def extend(self, folders: Iterable[str]) -> None:
+        """Add the folders that are on this process's path."""
+        super().extend(folder for folder in folders if folder in map(os.path.abspath, sys.path))
 
 
 def _check_address(address: str) -> None:
