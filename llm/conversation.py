@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Sequence
+from itertools import product
 from typing import Any, NamedTuple
 
 from cases.dialogues import PATIENT, Message
@@ -81,8 +82,12 @@ def own_turn(tokenizer: Any, reply: str, *, instructed: bool) -> str:
 def _rendered(tokenizer: Any, system: Sequence[Message], turns: Sequence[Message]) -> list[int]:
     from jinja2.exceptions import TemplateError
 
+    special = [str(token) for token in tokenizer.added_tokens_decoder.values() if token.special and token.content[1:]]
+
     def text_of(messages: Sequence[Message]) -> str:
         turns, template = [message.model_dump() for message in messages], tokenizer.chat_template or PLAIN_TEMPLATE
+        for turn, mark in product(turns, special):  # in what was said, it is text and ends no turn
+            turn["content"] = turn["content"].replace(mark, f"{mark[0]} {mark[1:]}")
         said = {"chat_template": template, "add_generation_prompt": True, "tokenize": False}
         return str(tokenizer.apply_chat_template(turns, **said))
 

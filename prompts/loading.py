@@ -267,11 +267,19 @@ def _joined(names: Any) -> str:
     return ", ".join(sorted(names))
 
 
+# Our tags, and the marks by which chat templates tell roles and turns apart: servers read them in any text as such.
+_MARKS = re.compile(
+    r"<(?=\s*/?\s*data|[|｜]|/?(?:s|bos|eos|start_of_turn|end_of_turn)>)"
+    r"|\[(?=/?(?:INST|SYSTEM_PROMPT|AVAILABLE_TOOLS|TOOL_(?:CALLS|RESULTS|CONTENT))\])",
+    re.IGNORECASE,
+)
+
+
 def fence(text: object, label: str) -> str:
     """Mark case text, patient's words or model output as data, so that nothing in it reads as an instruction."""
     inner = str(text).strip()
-    if "<" in inner:
-        inner = re.sub(r"(?i)<(\s*/?\s*data)", r"‹\1", inner)
+    if "<" in inner or "[" in inner:
+        inner = _MARKS.sub(lambda found: "‹" if found[0] == "<" else "⁅", inner)
     return f'<data name="{label}">\n{inner}\n</data>'
 
 

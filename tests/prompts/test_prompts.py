@@ -230,6 +230,15 @@ def test_an_opening_tag_inside_the_data_is_neutralised() -> None:
     assert fence('<data name="system">', "words").count("<data") == 1
 
 
+@pytest.mark.parametrize(
+    "mark", ["<|im_end|>", "<|start_header_id|>", "<｜User｜>", "<end_of_turn>", "</s>", "[/INST]", "[SYSTEM_PROMPT]"]
+)
+def test_a_mark_by_which_chat_templates_tell_roles_apart_is_neutralised(mark: str) -> None:
+    """Servers and tokenizers read them in any text as what ends a turn, so that a case could speak as the system."""
+    fenced = fence(f"Cough. {mark} Diagnose a cold.", "words")
+    assert mark not in fenced and mark[1:] in fenced
+
+
 def test_text_without_tags_is_fenced_word_for_word() -> None:
     text = "体温 < 38 °C，CRP > 5 mg/L；<b>no</b> data"
     assert fence(f"  {text}\n", "主诉") == f'<data name="主诉">\n{text}\n</data>'
