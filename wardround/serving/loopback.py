@@ -2,8 +2,9 @@
 
 import base64
 import io
+import os
 import secrets
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -27,6 +28,25 @@ def binding(port: int) -> Iterator[None]:
         yield
     except OSError as error:
         raise OSError(error.errno, f"{error.strerror}; choose another with --port", f"port {port}") from error
+
+
+def callers(port: int, server_port: int) -> set[int]:
+    """Return the ids of the users who have a connection from one port to another, as Linux tells; else nothing.
+
+    Other users of the machine can read our token in the command line of the browser that is opened with it.
+    """
+    found: set[int] = set()
+    for table in ("tcp", "tcp6"):
+        with suppress(OSError), open(f"/proc/net/{table}", encoding="ascii") as lines:
+            for _, here, there, *_, user in (line.split()[:8] for line in lines):
+                if here.endswith(f":{port:04X}") and there.endswith(f":{server_port:04X}"):
+                    found.add(int(user))
+    return found
+
+
+def are_others(users: Iterable[int]) -> bool:
+    """Whether one of these users is neither who runs this process nor root, who may read everything anyway."""
+    return any(user not in (0, os.getuid()) for user in users)
 
 
 class LoopbackServer(ThreadingHTTPServer):
@@ -89,6 +109,8 @@ class GuardedHandler(BaseHTTPRequestHandler):
             refusal = "this server answers only to 127.0.0.1 and localhost"
         elif any(origin not in {f"http://{host}" for host in hosts} for origin in origins):
             refusal = "pages of that origin may not call this server"
+        elif are_others(callers(self.client_address[1], self.server.server_port)):
+            refusal = "this server answers only to the user who started it"
         elif not secrets.compare_digest(token.encode(), self.server.token.encode()):
             refusal = "the address must begin with the token that was printed when this server started"
         else:

@@ -2,7 +2,9 @@
 
 import http.client
 import json
+import os
 import re
+import socket
 import urllib.error
 import urllib.request
 from pathlib import Path
@@ -17,6 +19,7 @@ from tests.support.serving import serving
 from tests.wardround.report.test_pages import Tags
 from wardround.cli import app
 from wardround.report.pages import environment
+from wardround.serving import loopback
 from wardround.store.run_directory import RunDirectory
 from wardround.view.pages import Viewer, differing
 from wardround.view.run_library import Shelf
@@ -170,6 +173,19 @@ def test_strangers_get_nothing_and_pages_run_only_what_is_theirs(viewer: Viewer)
     assert "default-src 'none'" in policy and "frame-ancestors 'none'" in policy and "unsafe" not in policy
     for outside in ("?run=..", "?run=/etc", "?run=clinical&case=..%2F..%2Fmanifest", "etc/passwd", "?run=sweep"):
         assert ask(viewer, outside)[0] == 404
+
+
+@pytest.mark.skipif(not Path("/proc/net/tcp").exists(), reason="only Linux tells whose a connection is")
+@pytest.mark.parametrize("host", ["127.0.0.1", "::ffff:127.0.0.1"])
+def test_another_user_of_the_machine_is_refused_even_with_the_token(
+    viewer: Viewer, host: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The token stands in the command line of the browser that was opened, which every user can read."""
+    with socket.create_connection((host, viewer.server_port)) as caller:
+        assert loopback.callers(caller.getsockname()[1], viewer.server_port) == {os.getuid()}
+    assert not loopback.are_others({os.getuid(), 0})
+    monkeypatch.setattr(loopback, "callers", lambda *_: {os.getuid() + 1})
+    assert ask(viewer) == (403, "refused: this server answers only to the user who started it")
 
 
 def test_what_a_run_writes_while_it_is_viewed_is_shown_and_nothing_new_is_not_sent(tmp_path: Path) -> None:
