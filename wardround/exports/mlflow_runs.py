@@ -25,6 +25,7 @@ def write_mlflow(runs: Sequence[RecordedRun], to: str) -> None:
         ConfigurationError: the server or the file cannot be used.
     """
     os.environ.setdefault("MLFLOW_DISABLE_TELEMETRY", "true")  # must be set before the import
+    os.environ["MLFLOW_ALLOW_HTTP_REDIRECTS"] = "false"  # data meant for one server must not go to another
     from mlflow import MlflowClient
     from mlflow.exceptions import MlflowException
 

@@ -223,10 +223,12 @@ def collector(request: pytest.FixtureRequest) -> Iterator[tuple[str, list[str]]]
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self) -> None:
             paths.append(self.path)
-            self.rfile.read(int(self.headers["Content-Length"]))
+            self.rfile.read(int(self.headers.get("Content-Length", 0)))
             self.send_response(request.param)
             self.send_header("Location", "/elsewhere")
             self.end_headers()
+
+        do_GET = do_POST
 
         def log_message(self, *_: object) -> None: ...
 
@@ -246,10 +248,20 @@ def test_spans_are_sent_to_the_collector_that_is_named(run: Path, collector: tup
     assert paths == ["/v1/traces", "/v1/traces"]
 
 
+@pytest.mark.parametrize(
+    "kind, module, said",
+    [
+        ("otel", "opentelemetry.exporter", "does not accept the spans (0 cases were sent)"),
+        ("mlflow", "mlflow", "MLflow cannot write there"),
+    ],
+)
 @pytest.mark.parametrize("collector", [307, 400], indirect=True)
-def test_a_collector_that_refuses_or_sends_elsewhere_is_an_error(run: Path, collector: tuple[str, list[str]]) -> None:
-    pytest.importorskip("opentelemetry.exporter", reason="needs wardround[otel]")
+def test_a_server_that_refuses_or_sends_elsewhere_is_an_error(
+    kind: str, module: str, said: str, run: Path, collector: tuple[str, list[str]]
+) -> None:
+    """MLflow's client followed every redirect, with what it was to log."""
+    pytest.importorskip(module, reason=f"needs wardround[{kind}]")
     address, paths = collector
-    refused = export("otel", run, "-o", address)
-    assert refused.exit_code == 2 and "does not accept the spans (0 cases were sent)" in refused.stderr
+    refused = export(kind, run, "-o", address)
+    assert refused.exit_code == 2 and said in refused.stderr
     assert "/elsewhere" not in paths
