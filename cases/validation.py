@@ -2,6 +2,7 @@
 
 import errno
 import inspect
+import os
 import re
 import traceback
 from difflib import get_close_matches
@@ -84,11 +85,18 @@ def unreadable(error: Exception, expected: str = "") -> str:
 
 
 def unpiped(path: Path) -> Path:
-    """Return the path of a file, unless it is a named pipe, at which we would wait for ever; ``<(command)`` is none.
+    """Return the path of a file, unless it is a device without an end, such as `/dev/zero`, or a named pipe.
+
+    At a pipe we would wait for ever; ``<(command)`` is none, nor is a terminal a device without an end.
 
     Raises:
         OSError: it is one.
     """
+    terminal = ("/dev/tty", "/dev/pts/", "/dev/console")
+    if path.is_block_device() or (
+        path.is_char_device() and not os.path.realpath(path).startswith((os.devnull, *terminal))
+    ):
+        raise OSError(errno.EINVAL, "is a device; give a file", str(path))
     if path.is_fifo() and path.parent.parts[:2] not in (("/", "dev"), ("/", "proc")):
         raise OSError(errno.EINVAL, "is a named pipe; give a file, or <(command)", str(path))
     return path

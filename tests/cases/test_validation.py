@@ -8,6 +8,7 @@ from pydantic import BaseModel, TypeAdapter, ValidationError, field_validator
 from cases import CaseFileError, load_cases
 from cases.files import Problem, each_case, shortened
 from cases.validation import faults, in_a_line, unreadable
+from wardround.store.durable_lines import raw_lines
 
 
 class Bed(BaseModel):
@@ -72,6 +73,16 @@ def test_a_file_that_is_not_text_to_its_end_is_refused_as_a_whole(tmp_path: Path
             f"{file}: cannot be read (not UTF-8 at byte 30000: invalid start byte; save it as UTF-8); "
             "expected UTF-8 JSON lines"
         )
+
+
+@pytest.mark.skipif(not Path("/dev/zero").exists(), reason="this system has no such device")
+def test_a_device_without_an_end_is_refused_instead_of_read(tmp_path: Path) -> None:
+    """A received run that names one as its cases, or links to one, filled the memory of whoever read it."""
+    with pytest.raises(CaseFileError, match="is a device; give a file"):
+        load_cases("/dev/zero")
+    (tmp_path / "results.jsonl").symlink_to("/dev/zero")
+    with pytest.raises(OSError, match="is a device; give a file"):
+        next(raw_lines(tmp_path / "results.jsonl"))
 
 
 def test_cases_may_come_through_a_pipe_which_can_be_read_once() -> None:

@@ -12,6 +12,7 @@ from typing import Any, cast
 
 from pydantic import ValidationError
 
+from cases.validation import unpiped
 from llm.specs import WITHOUT_MODEL
 from llm.trace import kept_at
 from scoring.suite import SUITES
@@ -200,7 +201,7 @@ def _summary(directory: RunDirectory, mend: bool) -> list[str]:
     plugins = manifest.get("plugins") or manifest["configuration"].get("plugins")
     fresh = None if plugins else _summarised(directory, manifest)
     try:
-        written = json.loads(file.read_text("utf-8"))
+        written = json.loads(unpiped(file).read_text("utf-8"))
     except (ValueError, RecursionError):
         written = None
     if isinstance(written, dict) and (fresh is None or all(written.get(fact) == fresh[fact] for fact in _FACTS)):

@@ -6,6 +6,7 @@ import os
 from pathlib import Path
 from typing import Any
 
+from cases.validation import unpiped
 from wardround.config.experiment_file import Sweep
 from wardround.store.provenance import write_json
 
@@ -37,6 +38,6 @@ def write_order(sweep: Sweep, root: Path) -> None:
 def run_order(root: Path) -> list[str]:
     """Return the names of a sweep's runs in order; an empty list if the order was not written."""
     try:
-        return [str(name) for name in json.loads((root / ORDER).read_text("utf-8"))["runs"]]
-    except (OSError, ValueError, KeyError, TypeError):
+        return [str(name) for name in json.loads(unpiped(root / ORDER).read_text("utf-8"))["runs"]]
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return []

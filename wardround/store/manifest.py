@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from cases.validation import unpiped
 from llm.build import without_seed
 from llm.checksums import CHECKSUM, checksum, unsealed
 from llm.prices import price_source
@@ -80,7 +81,7 @@ def read_manifest(file: Path) -> dict[str, Any]:
         OSError: it cannot be read.
         ValueError: it is not a manifest, or its checksum is wrong.
     """
-    manifest: dict[str, Any] = json.loads(unsealed(file.read_text("utf-8")))
+    manifest: dict[str, Any] = json.loads(unsealed(unpiped(file).read_text("utf-8")))
     if not isinstance(manifest.get("configuration"), dict) or not isinstance(manifest.get("run"), str):
         raise ValueError("it has no configuration or no run id")
     return manifest

@@ -5,6 +5,7 @@ import threading
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from cases.validation import unpiped
 from wardround.store.run_directory import Result, RunDirectory, read_result
 
 Key = tuple[str, int]
@@ -40,7 +41,7 @@ class RunIndex:
                     collected.clear()
                 end = self._lines = 0
             changed = restart
-            with file.open("rb") as lines:
+            with unpiped(file).open("rb") as lines:
                 lines.seek(end)
                 for line in lines:
                     if not line.endswith(b"\n"):

@@ -26,6 +26,8 @@ def test_a_sweep_is_read_in_the_order_of_its_file_and_what_came_later_after_it(t
         write_run(tmp_path / name, [graded("a")])
     (tmp_path / "sweep.json").write_text(json.dumps({"runs": ["two", "gone", "one"]}), "utf-8")
     assert [run.name for run in find_runs([tmp_path])] == ["two", "one", "apart"]
+    (tmp_path / "sweep.json").write_text("[" * 100_000, "utf-8")  # as if there were none
+    assert [run.name for run in find_runs([tmp_path])] == ["apart", "one", "two"]
 
 
 def test_runs_of_one_name_in_two_places_are_told_apart_by_their_paths(tmp_path: Path) -> None:
