@@ -110,6 +110,16 @@ def _with_end(jpeg: bytes, more: bytes = b"") -> bytes:
     return jpeg.rstrip(b"\xff") + more + _JPEG_END
 
 
+def own_picture(case: Case, recorded: str) -> Path | None:
+    """Return the picture of a case that a record names by its path on any machine; None if it is no picture of it.
+
+    A record of somebody else's may name any file.
+    """
+    files = (image.file for image in case.examinations.images)
+    own = (file for file in files if Path(recorded).parts[-len(Path(file).parts) :] == Path(file).parts)
+    return next((Path(case.folder, file) for file in own), None)
+
+
 def with_sound_pictures(case: Case) -> Case:
     """Return the case if its pictures can be sent; a case without a folder is looked up in the allowed folders.
 

@@ -1,11 +1,11 @@
 """Write a run's consultation as a one-shot example for the doctor of other runs (`nodes.consultation.example`)."""
 
 import re
-import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from cases import Case
+from cases.pictures import own_picture
 from cases.vocabulary import Language
 from nodes.state.chart import Turn
 from prompts import load_words, mark, speaker
@@ -25,7 +25,7 @@ def write_example(run: RecordedRun, case_id: str, out: Path) -> int:
     for result, answers in run.each_dialogue():
         if result.case_id == case_id and result.scored:
             case = run.cases[case_id]
-            pictures = _copy_pictures(out, answers.dialogue)
+            pictures = _copy_pictures(out, answers.dialogue, case)
             thoughts = {
                 call.answer["text"]: call.answer["reasoning"]
                 for call in run.trace(result).calls
@@ -40,14 +40,16 @@ def write_example(run: RecordedRun, case_id: str, out: Path) -> int:
     )
 
 
-def _copy_pictures(out: Path, dialogue: Sequence[Turn]) -> dict[str, str]:
+def _copy_pictures(out: Path, dialogue: Sequence[Turn], case: Case) -> dict[str, str]:
     """Copy the pictures of a dialogue beside the example, and return their names there."""
     files = list(dict.fromkeys(picture.file for turn in dialogue for picture in turn.pictures))
     stem = re.sub(r"[^\w-]+", "_", out.stem)
     names = {file: f"{stem}-{number}{Path(file).suffix}" for number, file in enumerate(files, start=1)}
     for file, name in names.items():
+        if (own := own_picture(case, file)) is None:
+            raise ConfigurationError(f"{out}: {file} is in the dialogue, but is no picture of case {case.id}")
         try:
-            shutil.copyfile(file, out.parent / name)
+            write_whole(out.parent / name, own.read_bytes())
         except OSError as error:
             raise ConfigurationError(
                 f"{out}: picture {file} of the dialogue cannot be copied ({error.strerror or error})"

@@ -3,10 +3,10 @@
 import json
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from cases import Case
+from cases.pictures import own_picture
 from cases.vocabulary import Language, labels
 from llm.trace import RECALLED, Call, Event, Trace, kept_at
 from nodes.state.collaboration import Collaboration
@@ -88,19 +88,10 @@ def in_brief(answer: Any) -> str:
 
 
 def _handed_over_pictures(case: Case | None, handed_over: Collection[str]) -> dict[str, str]:
-    """Return handed-over pictures as data URLs. A trace may name any file, so only the case's own pictures are read."""
-    addresses: dict[str, str] = {}
-    if case is None or not handed_over:
-        return addresses
-    for image in case.examinations.images:
-        image_parts = Path(image.file).parts
-        thumbnail, _ = as_data(Path(case.folder) / image.file, _MAX_PIXELS)
-        addresses |= {
-            name: thumbnail
-            for name in handed_over
-            if thumbnail and Path(name).parts[-len(image_parts) :] == image_parts
-        }
-    return addresses
+    """Return handed-over pictures of the case as data URLs."""
+    own = {name: file for name in handed_over if case and (file := own_picture(case, name))}
+    thumbnails = {file: as_data(file, _MAX_PIXELS)[0] for file in dict.fromkeys(own.values())}
+    return {name: thumbnails[file] for name, file in own.items() if thumbnails[file]}
 
 
 def _analyses(calls: Sequence[Call]) -> dict[str, str]:

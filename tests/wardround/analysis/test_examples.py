@@ -9,11 +9,24 @@ from typer.testing import CliRunner, Result
 from tests.graphs.patients.test_medpmc import EN, a_doctor
 from tests.graphs.scripting import pictures_in
 from tests.support.fake_server import FakeServer
+from tests.support.recorded_runs import graded, write_run
 from wardround.cli import app
 
 
 def wardround(*arguments: object) -> Result:
     return CliRunner().invoke(app, [*map(str, arguments)])
+
+
+def test_a_file_that_is_no_picture_of_the_case_is_not_copied_into_an_example(tmp_path: Path) -> None:
+    """A received run could name any file, such as a key, which was then copied beside the example."""
+    (tmp_path / "key.pem").write_text("secret")
+    turn = {"speaker": "examiner", "text": "Here.", "pictures": [{"item": "CT", "file": str(tmp_path / "key.pem")}]}
+    data = {"case_ids": [EN.id]}
+    path = write_run(tmp_path / "run", [graded(EN.id, answers={"dialogue": [turn]})], graph="consultation", data=data)
+    (tmp_path / "out").mkdir()
+    refused = wardround("export", "example", path, "--case-id", EN.id, "-o", tmp_path / "out" / "example.md")
+    assert refused.exit_code == 2 and f"is no picture of case {EN.id}" in " ".join(refused.output.split())
+    assert not [*(tmp_path / "out").iterdir()]
 
 
 @pytest.mark.slow
