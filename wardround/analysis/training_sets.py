@@ -188,11 +188,12 @@ def _dialogues(run: RecordedRun) -> Iterator[tuple[tuple[str, int], Dialogue]]:
     """Yield the dialogues of a run by case and epoch, without those that failed a gate."""
     if "dialogue" not in GIVES[run.experiment.graph]:
         return
+    doctors = run.models.get("doctor", [])
     for result in run.each_answered():
         if isinstance(result.answers, ConsultationAnswers) and result.scored and result.answers.dialogue:
             case = run.cases[result.case_id]
             dialogue = dialogue_of_consultation(case, {"dialogue": result.answers.dialogue})
-            yield result.key, dialogue.model_copy(update={"models": run.models.get("doctor", [])})
+            yield result.key, dialogue.model_copy(update={"models": doctors})
         elif isinstance(outcome := outcome_of(result), Dialogue):
             yield result.key, outcome
 

@@ -236,10 +236,11 @@ def _preferences(runs: "list[Path]", marks: "list[Path] | None") -> "Iterable[Li
 
 def _write_lines(out: Path, lines: "Iterable[Line]", thing: str, nothing: str) -> None:
     """Write JSON Lines, each of which is such a thing; exits with the message ``nothing`` if there are none."""
+    from itertools import chain
+
     from wardround.store.provenance import write_json_lines
 
-    written = list(lines)
-    if not written:
+    rest = iter(lines)
+    if (first := next(rest, None)) is None:
         refuse(nothing)
-    write_json_lines(out, written)
-    echo(f"{counted(len(written), thing)}: {out}")
+    echo(f"{counted(write_json_lines(out, chain([first], rest)), thing)}: {out}")

@@ -2,17 +2,18 @@
 
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from itertools import chain, islice
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from cases import Case
-from llm.trace import Call
+from llm.trace import Call, Trace
 from scoring.clini_eval.dialogue import ReconstructionAnswers
 from wardround.analysis.summary import summed
 from wardround.config.experiment import ConfigurationError
-from wardround.report.course import dialogue_of
+from wardround.report.course import said_in
 from wardround.store.recorded_run import RecordedRun, find_runs
 from wardround.store.run_directory import Result
 
@@ -101,62 +102,67 @@ def cases_of(run: RecordedRun) -> Iterator[Row]:
         }
 
 
-def turns_of(run: RecordedRun) -> Iterator[Row]:
-    """Yield every utterance of every dialogue; with several doctors, of the first one's."""
-    for result in _answered(run):
-        for number, turn in enumerate(dialogue_of(run, result), start=1):
-            yield {
-                **_place(run, result),
-                "number": number,
-                "speaker": turn.speaker,
-                "text": turn.text,
-                "action": turn.action or None,
-                "plain": turn.plain or None,
-                "facts": "\n".join(turn.facts) or None,
-                "pictures": "\n".join(turn.pictures) or None,
-            }
+Traced = Callable[[], Trace]  # the trace of a result, read when it is called
 
 
-def calls_of(run: RecordedRun) -> Iterator[Row]:
-    """Yield every call of every case that has ended, without the messages, which are the bulk of it."""
-    for result in run.results:
-        for call in run.trace(result).calls:
-            answer = None if call.answer is None else _json(call.answer)
-            fields = call.model_dump(include={*_OF_A_CALL, "error"})
-            yield {**_place(run, result), "call": call.id, **fields, "answer": answer}
+def turns_of(result: Result, trace: Traced) -> Iterator[Row]:
+    """Yield every utterance of a dialogue; with several doctors, of the first one's."""
+    for number, turn in enumerate(said_in(result.answers, trace), start=1):
+        yield {
+            "number": number,
+            "speaker": turn.speaker,
+            "text": turn.text,
+            "action": turn.action or None,
+            "plain": turn.plain or None,
+            "facts": "\n".join(turn.facts) or None,
+            "pictures": "\n".join(turn.pictures) or None,
+        }
 
 
-def verdicts_of(run: RecordedRun) -> Iterator[Row]:
+def calls_of(_: Result, trace: Traced) -> Iterator[Row]:
+    """Yield every call of a case that has ended, without the messages, which are the bulk of it."""
+    for call in trace().calls:
+        answer = None if call.answer is None else _json(call.answer)
+        yield {"call": call.id, **call.model_dump(include={*_OF_A_CALL, "error"}), "answer": answer}
+
+
+def verdicts_of(_: Result, trace: Traced) -> Iterator[Row]:
     """Yield every judgement that was given."""
-    for result in run.results:
-        for call in run.trace(result).calls:
-            answer = call.answer
-            if not isinstance(answer, dict) or not (call.stage == "evaluation" or "accepted" in answer):
-                continue
-            found = _ROUND.search(call.id)
-            last = call.id.rpartition("/")[2]
-            reason = answer.get("reason")
-            yield {
-                **_place(run, result),
-                "call": call.id,
-                "kind": "score" if call.stage == "evaluation" else "feedback",
-                "stage": call.stage,
-                "round": int(found[1]) if found else None,
-                "judge": call.role if call.stage == "evaluation" or last.startswith("round") else last,
-                "model": call.model,
-                "accepted": answer.get("accepted"),
-                "reason": reason if isinstance(reason, str) else None,
-                "answer": _json(answer),
-            }
+    for call in trace().calls:
+        answer = call.answer
+        if not isinstance(answer, dict) or not (call.stage == "evaluation" or "accepted" in answer):
+            continue
+        found = _ROUND.search(call.id)
+        last = call.id.rpartition("/")[2]
+        reason = answer.get("reason")
+        yield {
+            "call": call.id,
+            "kind": "score" if call.stage == "evaluation" else "feedback",
+            "stage": call.stage,
+            "round": int(found[1]) if found else None,
+            "judge": call.role if call.stage == "evaluation" or last.startswith("round") else last,
+            "model": call.model,
+            "accepted": answer.get("accepted"),
+            "reason": reason if isinstance(reason, str) else None,
+            "answer": _json(answer),
+        }
 
 
-LEVELS: Mapping[Level, Callable[[RecordedRun], Iterator[Row]]] = {
-    "runs": runs_of,
-    "cases": cases_of,
+_OF_RUNS: Mapping[Level, Callable[[RecordedRun], Iterator[Row]]] = {"runs": runs_of, "cases": cases_of}
+_OF_CASES: Mapping[Level, Callable[[Result, Traced], Iterator[Row]]] = {
     "turns": turns_of,
     "calls": calls_of,
     "verdicts": verdicts_of,
 }
+
+
+def _each_case(runs: Sequence[RecordedRun], levels: Collection[Level]) -> Iterator[tuple[Level, Row]]:
+    """Yield the rows of these levels of every case that has ended; its trace is read once, if at all."""
+    for run in runs:
+        for result in _answered(run) if "turns" in levels else run.results:
+            trace = cache(partial(run.trace, result))
+            for level in levels:
+                yield from ((level, {**_place(run, result), **row}) for row in _OF_CASES[level](result, trace))
 
 
 def _answered(run: RecordedRun) -> list[Result]:
@@ -204,8 +210,8 @@ def to_dataframe(run: str | Path | Sequence[str | Path], level: Level = "cases")
     Raises:
         ConfigurationError: a directory holds no run, or there is no such level.
     """
-    if level not in LEVELS:
-        raise ConfigurationError(f"level: {level!r} is not one of {', '.join(LEVELS)}")
+    if level not in get_args(Level):
+        raise ConfigurationError(f"level: {level!r} is not one of {', '.join(get_args(Level))}")
     single = isinstance(run, str | Path)
     paths = [Path(run)] if isinstance(run, str | Path) else [Path(path) for path in run]
     runs = find_runs(paths)
@@ -225,22 +231,31 @@ def write_parquet(runs: Sequence[RecordedRun], out: Path) -> list[Path]:
     from pyarrow import parquet
 
     out.mkdir(parents=True, exist_ok=True)
-    files = []
-    for level in LEVELS:
-        files.append(out / f"{level}.parquet")
-        if level not in COLUMNS:  # few rows, with columns that depend on the runs
-            _frame(runs, level).to_parquet(files[-1], engine="pyarrow", index=False)
-            continue
-        schema = pyarrow.schema([(name, _type(annotation)[1]) for name, annotation in COLUMNS[level].items()])
-        rows = _rows(runs, level)
-        with parquet.ParquetWriter(files[-1], schema) as writer:
-            while batch := list(islice(rows, _BATCH_ROWS)):
-                writer.write_table(pyarrow.Table.from_pylist(batch, schema=schema))
-    return files
+    files: dict[Level, Path] = {level: out / f"{level}.parquet" for level in get_args(Level)}
+    for level in _OF_RUNS:  # few rows, with columns that depend on the runs
+        _frame(runs, level).to_parquet(files[level], engine="pyarrow", index=False)
+    with ExitStack() as stack:
+        writers = {
+            level: stack.enter_context(parquet.ParquetWriter(files[level], pyarrow.schema(list(_arrow_types(level)))))
+            for level in _OF_CASES
+        }
+        waiting: dict[Level, list[Row]] = {level: [] for level in writers}
+
+        def write(level: Level) -> None:
+            rows, waiting[level] = waiting[level], []
+            writers[level].write_table(pyarrow.Table.from_pylist(rows, schema=writers[level].schema))
+
+        for level, row in _each_case(runs, [*writers]):
+            waiting[level].append(row)
+            if len(waiting[level]) == _BATCH_ROWS:
+                write(level)
+        for level in [level for level, rows in waiting.items() if rows]:
+            write(level)
+    return list(files.values())
 
 
-def _rows(runs: Sequence[RecordedRun], level: Level) -> Iterator[Row]:
-    return chain.from_iterable(LEVELS[level](run) for run in runs)
+def _arrow_types(level: Level) -> Iterator[tuple[str, str]]:
+    return ((name, _type(annotation)[1]) for name, annotation in COLUMNS[level].items())
 
 
 def _type(annotation: Any) -> tuple[str, str]:
@@ -251,11 +266,10 @@ def _type(annotation: Any) -> tuple[str, str]:
 def _frame(runs: Sequence[RecordedRun], level: Level) -> "pandas.DataFrame":
     import pandas
 
-    rows = list(_rows(runs, level))
-    if level in COLUMNS:
-        frame = pandas.DataFrame(rows, columns=list(COLUMNS[level]))
+    if level in _OF_CASES:
+        frame = pandas.DataFrame([row for _, row in _each_case(runs, [level])], columns=list(COLUMNS[level]))
         return frame.astype({name: _type(annotation)[0] for name, annotation in COLUMNS[level].items()})
-    frame = pandas.DataFrame(rows)
+    frame = pandas.DataFrame([row for run in runs for row in _OF_RUNS[level](run)])
     if level == "cases":
         first = [name for name in _order(runs) if name in frame]
         frame = frame[[*first, *(name for name in frame.columns if name not in first)]]

@@ -44,9 +44,7 @@ def _write(cases: Iterator[Sequence["ReadableSpan"]], file: Path) -> int:
     from google.protobuf.json_format import MessageToDict
     from opentelemetry.exporter.otlp.proto.common.trace_encoder import encode_spans
 
-    lines = [_hex(MessageToDict(encode_spans(spans))) for spans in cases]
-    write_json_lines(file, lines)
-    return len(lines)
+    return write_json_lines(file, (_hex(MessageToDict(encode_spans(spans))) for spans in cases))
 
 
 def _hex(content: Any) -> Any:

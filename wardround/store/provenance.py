@@ -54,9 +54,15 @@ def write_json(path: Path, content: Any, indent: int = 1) -> None:
     write_whole(path, json.dumps(content, ensure_ascii=False, indent=indent) + "\n")
 
 
-def write_json_lines(path: Path, lines: Iterable[Any]) -> None:
-    """Write JSON Lines, whole or not at all."""
-    write_whole(path, "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines))
+def write_json_lines(path: Path, lines: Iterable[Any]) -> int:
+    """Write JSON Lines, whole or not at all, one line in memory at a time; return their number."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    written = 0
+    with replacing(path) as out:
+        for line in lines:
+            out.write(f"{json.dumps(line, ensure_ascii=False)}\n".encode())
+            written += 1
+    return written
 
 
 @cache

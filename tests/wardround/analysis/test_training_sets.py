@@ -18,6 +18,7 @@ from wardround.analysis.training_sets import dialogues_in, preferences
 from wardround.cli import app
 from wardround.config.experiment import ConfigurationError
 from wardround.rating.marks import Mark
+from wardround.store import recorded_run
 from wardround.store.recorded_run import find_runs
 
 _SPLITS = ("train", "validation")
@@ -194,7 +195,11 @@ def test_a_folder_of_somebody_elses_and_two_dialogues_of_one_id_are_refused(tmp_
         write_folder(tmp_path / "new", [dialogue(), dialogue()], [], "mit", 0)
 
 
-def test_each_epoch_is_a_dialogue_of_its_own_and_held_out_with_its_case(tmp_path: Path) -> None:
+def test_each_epoch_is_a_dialogue_of_its_own_and_held_out_with_its_case(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    through_all: list[object] = []
+    monkeypatch.setattr(recorded_run, "models_of", lambda results: through_all.append(results) or {})
     ids = [case.id for case in load_cases()[:8]]
     said = [{"speaker": "doctor", "text": "Since when?"}, {"speaker": "patient", "text": "For a week."}]
     results = [graded(name, epoch=epoch, answers={"dialogue": said}) for epoch in range(3) for name in ids]
@@ -202,6 +207,7 @@ def test_each_epoch_is_a_dialogue_of_its_own_and_held_out_with_its_case(tmp_path
     run = write_run(tmp_path / "run", results, data={"case_ids": ids}, **how)
     told = export("dataset", run, "-o", tmp_path / "hub", "--held-out", "0.5")
     assert told.exit_code == 0, told.output
+    assert len(through_all) == 1  # not for each dialogue: the time would grow with the square of their number
     splits = [{line["id"] for line in lines(tmp_path / "hub" / "sft" / f"{name}.jsonl")} for name in _SPLITS]
     assert set.union(*splits) == {of_epoch(name, epoch) for epoch in range(3) for name in ids}
     assert not set.intersection(*({case_of(name) for name in split} for split in splits)) and all(splits)

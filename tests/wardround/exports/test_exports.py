@@ -3,6 +3,7 @@
 import json
 import sys
 import threading
+import weakref
 from collections.abc import Iterator
 from functools import partial
 from http.server import BaseHTTPRequestHandler, HTTPServer, SimpleHTTPRequestHandler, ThreadingHTTPServer
@@ -17,7 +18,10 @@ from tests.support.recorded_runs import ENGLISH, call, graded, write_run
 from tests.support.serving import serving
 from wardround import to_dataframe
 from wardround.cli import app
+from wardround.commands.export import _write_lines
 from wardround.config.experiment import ConfigurationError, Data
+from wardround.store import recorded_run
+from wardround.store.traces import read_trace
 
 FIRST, SECOND = ENGLISH
 MESSAGES = [{"role": "system", "content": "You are a doctor."}, {"role": "user", "content": "A secret tooth."}]
@@ -115,6 +119,31 @@ def test_parquet_holds_what_the_data_frames_hold(run: Path, tmp_path: Path) -> N
         frame = to_dataframe([run, run], level)  # type: ignore[arg-type]
         assert len(read) and list(read) == list(frame)
         assert read.astype("str").equals(frame.astype(read.dtypes).astype("str"))
+
+
+def test_parquet_reads_the_trace_of_a_case_once(run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("pyarrow", reason="needs wardround[parquet]")
+    read: list[Path] = []
+    monkeypatch.setattr(recorded_run, "read_trace", lambda file: read.append(file) or read_trace(file))
+    assert export("parquet", run, "-o", tmp_path / "out").exit_code == 0
+    assert len(read) == 2 and len({*read}) == 2
+
+
+def test_lines_are_written_as_they_come(tmp_path: Path) -> None:
+    class Line(dict[str, int]):
+        """A line that can be seen to go."""
+
+    made: list[weakref.ref[Line]] = []
+
+    def lines() -> Iterator[Line]:
+        for number in range(6):
+            line = Line(number=number)
+            made.append(weakref.ref(line))
+            assert sum(one() is not None for one in made) <= 3
+            yield line
+
+    _write_lines(tmp_path / "lines.jsonl", lines(), "line", "nothing")
+    assert (tmp_path / "lines.jsonl").read_text().count("\n") == len(made) == 6
 
 
 def test_inspect_reads_its_log_with_scores_calls_and_dialogue(run: Path, tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 """What the score commands share: reading files and runs, model settings, comparisons and correlations."""
 
+from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
@@ -225,8 +226,10 @@ class Scored(Generic[Dialogue]):
     def minus(self, others: "Scored[Dialogue]", notes: list[str]) -> ExtraTable:
         """Return the differences to other transcripts, paired by case; notes what does not pair or is identical."""
         notes += pairing({"here": self.dialogues, "--against": others.dialogues})
-        theirs = [(one.case, [*one.history]) for one in others.dialogues]
-        if identical := sum((one.case, [*one.history]) in theirs for one in self.dialogues):
+        theirs = defaultdict(list)
+        for one in others.dialogues:
+            theirs[one.case].append([*one.history])
+        if identical := sum([*one.history] in theirs[one.case] for one in self.dialogues):
             notes.append(f"{identical} of {len(self.dialogues)} dialogues are identical in --against.")
         return compared(self.samples, others.samples)
 
