@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
+from statistics import fmean
 from typing import Any, Generic, Literal, NamedTuple, TypeVar
 
 import anyio
@@ -126,19 +127,49 @@ def alpha(rated: Sequence[Mapping[str, Any]], level: Level | None = None) -> flo
     answer; missing answers are allowed. Unless given, the level is ``interval`` for numbers, ``nominal`` for words and
     booleans. None if undefined: no item has two answers, or all answers are equal. Source: Krippendorff 2011.
     """
-    rated = [votes for votes in rated if len(votes) > 1]
-    values = {value for votes in rated for value in votes.values()}
+    return alpha_of_drawn([[votes] for votes in rated], level)(range(len(rated)))
+
+
+def alpha_of_drawn(
+    groups: Sequence[Sequence[Mapping[str, Any]]], level: Level | None = None
+) -> Callable[[Sequence[int]], float | None]:
+    """Return a function from places of groups of items, each as often as it is drawn, to the alpha of all their items.
+
+    What an item adds is computed once, so that hundreds of draws of thousands of items take seconds.
+    """
+    shared = [[[*votes.values()] for votes in group if len(votes) > 1] for group in groups]
+    values = list(dict.fromkeys(value for group in shared for answers in group for value in answers))
     if len(values) < 2:
-        return None
+        return lambda _: None
+    import numpy as np
+
     if level is None:
         numbers = all(isinstance(value, int | float) and not isinstance(value, bool) for value in values)
         level = "interval" if numbers else "nominal"
-    from nltk.metrics import binary_distance, interval_distance
-    from nltk.metrics.agreement import AnnotationTask
+    # The squared distance of two vectors is that of the answers, but for a factor: for any two words the same.
+    middle = round(fmean(values)) if level == "interval" else 0  # whole numbers stay whole, and so exact
+    vectors = np.array([[value - middle] for value in values], float) if level == "interval" else np.eye(len(values))
+    number = {value: place for place, value in enumerate(values)}
+    sums = np.zeros((len(groups), 3 + vectors.shape[1]))  # answers, disagreement, squares, and the vectors themselves
+    ends = np.array([[len(values), -1]] * len(groups))  # lowest and highest number of an answer
+    for place, group in enumerate(shared):
+        for answers in group:
+            numbers_of = [number[value] for value in answers]
+            of_item, count = vectors[numbers_of], len(answers)
+            squares, whole = (of_item**2).sum(), of_item.sum(axis=0)
+            apart = (count * squares - (whole**2).sum()) / (count * (count - 1))
+            sums[place] += [count, apart * count, squares, *whole]
+            ends[place] = min(ends[place][0], *numbers_of), max(ends[place][1], *numbers_of)
 
-    answers = [(seat, item, value) for item, votes in enumerate(rated) for seat, value in votes.items()]
-    distance = binary_distance if level == "nominal" else interval_distance
-    return float(AnnotationTask(answers, distance=distance).alpha())
+    def alpha_of(places: Sequence[int]) -> float | None:
+        times = np.bincount(places, minlength=len(groups))
+        if ends[times > 0, 0].min() >= ends[times > 0, 1].max():  # all answers are equal, or there are none
+            return None
+        count, observed, squares, *whole = times @ sums
+        expected = (count * squares - np.square(whole).sum()) / (count * (count - 1))
+        return float(1 - observed / count / expected)
+
+    return alpha_of
 
 
 def cohen_kappa(pairs: Sequence[tuple[Any, Any]]) -> float | None:

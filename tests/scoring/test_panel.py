@@ -58,6 +58,11 @@ def test_alpha_of_the_textbooks_example() -> None:
     assert agreement([verdict(*row) for row in rows], "level", "nominal") == pytest.approx(0.743, abs=0.0005)
 
 
+def test_alpha_takes_any_number_of_different_scores() -> None:
+    far = [{"one": float(score), "other": score + 1.0} for score in range(0, 20_002, 2)]
+    assert panel.alpha(far) == pytest.approx(1)
+
+
 def test_alpha_of_words_is_nominal_unless_told_otherwise() -> None:
     pairs = ("xx", "yy", "xy", "xx")
     words = [Verdict({str(seat): Grade(level=0, word=word) for seat, word in enumerate(pair)}, {}) for pair in pairs]

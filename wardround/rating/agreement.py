@@ -3,7 +3,6 @@
 import random
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from itertools import chain
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -11,7 +10,7 @@ from scoring.metrics.comparison import spearman
 from scoring.metrics.samples import mean
 from scoring.metrics.statistics import estimate
 from scoring.mvme.judges import ERROR_TYPES
-from scoring.panel import alpha, cohen_kappa
+from scoring.panel import alpha, alpha_of_drawn, cohen_kappa
 from wardround.rating.items import Key
 from wardround.rating.marks import Mark, marks_of_runs
 from wardround.rating.scales import Name, scale_of
@@ -109,7 +108,7 @@ def agreement_table(votes: Mapping[str, Answers], name: str, title: str, distanc
         for item, values in by_item.items():
             if len(values) > 1:
                 by_case[item[2]].append(values)
-        low, high = resampled_interval([*by_case.values()], lambda drawn: alpha([*chain(*drawn)])) or (None, None)
+        low, high = resampled_interval(range(len(by_case)), alpha_of_drawn([*by_case.values()])) or (None, None)
         unanimous = mean([float(len(set(values.values())) == 1) for values in shared])
         found = {"alpha": alpha(shared), "alpha_low": low, "alpha_high": high, "alike": unanimous}
         raters = {rater for values in shared for rater in values}
