@@ -7,6 +7,7 @@ from langgraph.runtime import Runtime
 from pydantic import BaseModel, Field
 
 from cases.strict import Strict, at_most, each_once
+from cases.vocabulary import labels
 from llm import Role, ask
 from nodes.asking import place
 from nodes.collaboration.topic import (
@@ -57,10 +58,11 @@ class DirectorView(SubjectView):
 
 def differences(view: DirectorView) -> Disputes:
     """Offline: the parts on which the reports differ as sets, the diagnosis first."""
-    answers, series = _answers(view), mark("series", view.chart.language)
+    answers, language = _answers(view), view.chart.language
     found = []
     for part in differing(view.subject, answers)[:MOST_DISPUTES]:
-        claims = [series.join(view.subject.claims[part].of(answer)) or "-" for answer in answers]
+        held = (labels(view.subject.claims[part].of(answer), language) for answer in answers)
+        claims = [mark("series", language).join(each) or "-" for each in held]
         found.append(Dispute(part=part, point=" | ".join(dict.fromkeys(claims))))
     return Disputes(disputes=found)
 

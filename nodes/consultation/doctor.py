@@ -117,15 +117,15 @@ def consult_in_order(view: InterviewView) -> DoctorTurn:
     reserved = 4 if view.tells else 3  # turns: two orders, the diagnosis if it is told, and the closing
     if place < len(words["questions"]) and view.questions_left > reserved:
         return DoctorTurn(text=words["questions"][place], finished=False)
-    spoken = "\n".join(said_by("doctor", view.chart.dialogue))
+    spoken = said_by("doctor", view.chart.dialogue)
     for stage, vocabulary, order in (
         (PHYSICAL, PHYSICAL_ITEMS, wording["physical"]),
         (AUXILIARY, AUXILIARY_ITEMS, wording["auxiliary"]),
     ):
-        items = orders(stage, view.chart, view.neighbours, vocabulary.names, view.seat)
-        text = order.format(Options(items, language))
-        if text not in spoken and items and view.questions_left > 1:
-            return DoctorTurn(text=text, finished=False)
+        is_ordered = any(text.startswith(order.partition("{")[0]) for text in spoken)
+        if not is_ordered and view.questions_left > 1:
+            items = orders(stage, view.chart, view.neighbours, vocabulary.names, view.seat)
+            return DoctorTurn(text=order.format(Options(items, language)), finished=False)
     if not view.tells:
         return DoctorTurn(text=words["farewell"], finished=True)
     if told_already(view.chart):

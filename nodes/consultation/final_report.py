@@ -15,7 +15,7 @@ from cases.vocabulary import Language, labels
 from llm import Role, ask
 from nodes.context import Context
 from nodes.node import node
-from nodes.offline.chart_signs import is_undetermined, reason
+from nodes.offline.chart_signs import is_undetermined, undetermined
 from nodes.offline.votes import majority
 from nodes.offline.whole_picture import results_told, seen_now, sorted_replies, with_results_told
 from nodes.patients.systems import PATIENTS
@@ -87,7 +87,7 @@ def report_by_neighbours(view: ReportView) -> FinalReport:
     diagnosis = majority(DIAGNOSIS, full_chart, similar, (), None, view.seat)
     assert isinstance(diagnosis, Diagnosis)
     names, plan = told_already(chart) or (diagnosis.names, "")
-    names = names or [reason("undetermined", full_chart, complaint).rstrip(".。")]
+    names = names or [undetermined(full_chart)]
     diagnosed = replace(full_chart, diagnosis=Diagnosis(names=names, basis=diagnosis.basis))
     treatment = majority(TREATMENT, diagnosed, similar, TREATMENT.options(chart, Context()), None, view.seat)
     assert isinstance(treatment, Treatment)
@@ -96,8 +96,9 @@ def report_by_neighbours(view: ReportView) -> FinalReport:
     said = entry.chief_complaint.rstrip(".。")
     talk = [text for text in talk if not text.rstrip(".。").endswith(said)]  # the complaint again, with a greeting
     texts = (entry.chief_complaint, entry.present_illness, *talk, *history)
+    told = mark("space", language).join(with_full_stop(text, language) for text in _statements(texts, language))
     return FinalReport(
-        symptoms=mark("space", language).join(with_full_stop(text, language) for text in _statements(texts, language)),
+        symptoms=load_words("consultation/words", language)["doctor"]["reported"].format(told),
         examinations="\n".join([*results, *found]),
         diagnosis=names,
         basis=diagnosis.basis,

@@ -58,6 +58,21 @@ def usual_pictures(chart: Chart) -> list[str]:
     return list(dict.fromkeys(imaging)) or list(data_file("nodes.offline", "sites")["else"])
 
 
+def known_findings(chart: Chart) -> list[str]:
+    """Return the reports, then the results, each once, without those that tell of nothing found or described."""
+    known = dict.fromkeys([*chart.reports.values(), *chart.results.values()])
+    empty = _tells_nothing(chart.presentation.language)
+    return [text for text in known if not empty.fullmatch(text.strip())]
+
+
+@cache
+def _tells_nothing(language: Language) -> re.Pattern[str]:
+    """Return a pattern of what is said of an examination that is not on record, perhaps after its name."""
+    said = load_words("ai_hospital/words", language)["examiner"].values()
+    nothing = [*said, load_words("medchain/words", language)["group"]["no_description"]]
+    return re.compile(rf"(?:[^.;，。；:：]*[:：] ?)?(?:{'|'.join(map(re.escape, nothing))})")
+
+
 def named_in_findings(chart: Chart) -> list[str]:
     """Return up to two diseases that a result or report names outright ("consistent with ..."), in order."""
     return _names(chart, "named")
@@ -186,6 +201,11 @@ def reason(name: str, chart: Chart, *what: str) -> str:
     return str(words[name].format(*(words.get(word, word) for word in what)))
 
 
+def undetermined(chart: Chart) -> str:
+    """Return what an offline doctor writes who can name no disease: the complaint, as the patient's words."""
+    return reason("undetermined", chart, chart.presentation.chief_complaint.rstrip(".。"))
+
+
 def is_undetermined(name: str, language: Language) -> bool:
     """Whether an offline doctor's wording names no disease."""
-    return name.startswith(str(load_words("medchain/words", language)["group"]["undetermined"]).format(""))
+    return name.startswith(load_words("medchain/words", language)["group"]["undetermined"].partition("{")[0])

@@ -51,15 +51,22 @@ def _diagnosis_steps(
 ) -> list[str]:
     """Return the steps of the diagnosis by named diseases and similar cases, or that no disease can be named.
 
-    The tests are those of similar cases and of the place of the complaint, without those whose results were told.
+    The tests are those of similar cases and of the place of the complaint, without those whose results were told;
+    routine once more if none is left.
     """
     words, separator = load_words("clini_eval/words", language)["physician"], mark("listed", language)
     told = {test.item for line in results_told(chart) for test in named_tests(line)}
     shares = weights(AUXILIARY, chart, neighbours)
     usual = [test for test, share in shares.items() if share >= MAJORITY_SHARE] + usual_pictures(chart)
-    tests = [test for test in dict.fromkeys([*usual, *_ROUTINE]) if test not in told][:_MOST_TESTS] or _ROUTINE
-    values = {"tests": separator.join(label(test, language) for test in tests)}
+    tests = [test for test in dict.fromkeys([*usual, *_ROUTINE]) if test not in told][:_MOST_TESTS]
+    again = words["again"].format(label(_ROUTINE[0], language))
+    values = {"tests": separator.join(label(test, language) for test in tests) or again}
     if not suspected:
         return [words["unnamed"].format(**values)]
     values |= {"disease": suspected[0], "others": separator.join(suspected[1:4]) or words["no_other"]}
-    return [step.format(**values) for step in words["steps"]]
+    return [_as_sentence(step.format(**values)) for step in words["steps"]]
+
+
+def _as_sentence(text: str) -> str:
+    """Return a sentence with a capital, as it may begin with a disease that a result names."""
+    return text[:1].upper() + text[1:]

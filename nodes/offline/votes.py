@@ -11,7 +11,7 @@ from pydantic import ValidationError
 from cases.registry import GivenError
 from cases.text.words import rules_of
 from cases.validation import in_a_line
-from cases.vocabulary import PHYSICAL_ITEMS, normalise
+from cases.vocabulary import PHYSICAL_ITEMS, SECOND_LEVEL, normalise
 from nodes.offline.chart_signs import (
     admits,
     contradicts,
@@ -29,6 +29,7 @@ from nodes.state.decisions import (
     PhysicalOrders,
     Report,
     SubDepartments,
+    Treatment,
     Triage,
 )
 from nodes.workflow.stages import Stage
@@ -87,7 +88,8 @@ def eye_of(seat: int) -> Eye:
 def _ranked(stage: Stage, chart: Chart, neighbours: Sequence[Neighbour], eye: Eye) -> list[tuple[float, Neighbour]]:
     """Return the neighbours by descending similarity, without departments and diagnoses that cannot be the patient's.
 
-    Diagnoses in other languages count only if there are none in the patient's; distant ones do not count.
+    Diagnoses in other languages count only if there are none in the patient's; distant ones do not count. Treatments
+    are those of cases with the patient's disease, if there are any.
     """
     if stage.decision is Triage:
         others = _SENT_TO if has_few_words(chart) else ()
@@ -97,6 +99,9 @@ def _ranked(stage: Stage, chart: Chart, neighbours: Sequence[Neighbour], eye: Ey
         fitting = [each for each in neighbours if not contradicts(each.case, chart)]
         own = [each for each in fitting if each.case.language == chart.presentation.language]
         neighbours = _near(own or fitting, chart, eye)
+    if stage.decision is Treatment and chart.diagnosis:
+        named = set(map(normalise, chart.diagnosis.names))
+        neighbours = [each for each in neighbours if named & set(map(normalise, each.case.diagnosis))] or neighbours
     return sorted(((_similarity(each, chart, eye), each) for each in neighbours), key=lambda pair: -pair[0])
 
 
@@ -132,6 +137,10 @@ def _site_weights(stage: Stage, chart: Chart) -> dict[str, float]:
         of_none = "General Medicine" if admits("General Medicine", chart) else "Pediatrics"
         return dict.fromkeys(departments_of_the_place(chart), 2 * SITE_WEIGHT) or {of_none: SITE_WEIGHT}
     places = sites(chart)
+    if stage.decision is SubDepartments:
+        here = {clinic for site in places for clinic in site.get("clinics", ()) if admits(clinic, chart)}
+        department = SECOND_LEVEL[chart.department].names if chart.department in SECOND_LEVEL else ()
+        return {clinic: 2 * SITE_WEIGHT for clinic in department if clinic in here}
     if stage.decision is AuxiliaryOrders:
         return {item: SITE_WEIGHT for site in places for item in site["pictures"]}
     here = {site["examination"] for site in places if "examination" in site}
@@ -170,7 +179,7 @@ def weights(
             if not stage.single or (clinic, key) not in counted:
                 counted.add((clinic, key))
                 votes[key] = votes.get(key, 0.0) + similarity / total
-    by_site = _site_weights(stage, chart) if votes or stage.decision is Triage else {}  # else see `orders`
+    by_site = _site_weights(stage, chart) if votes or is_referral else {}  # else see `orders`
     for choice, bonus in by_site.items():
         key = spelling.setdefault(normalise(choice), choice)
         if bonus > 0 or key in votes:
@@ -192,6 +201,7 @@ def majority(
 
 def strongest(stage: Stage, chart: Chart, shares: Mapping[str, float], options: Sequence[str]) -> Decision:
     """Return the `majority` of a vote that is counted."""
+    shares = {choice: weight for choice, weight in shares.items() if not options or choice in options}
     most = [] if stage.single else [choice for choice, weight in shares.items() if weight >= MAJORITY_SHARE]
     described = list(chart.results.values()) if stage.decision is Report else []  # which a report repeats
     return decision_of(stage, described or most or list(shares)[:1], chart, options)

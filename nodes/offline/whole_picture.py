@@ -4,7 +4,6 @@ As in MedChain, the memory is searched by symptoms alone. The offline rules look
 all departments, each compared as a whole, and for the first referral at the names of the clinics.
 """
 
-import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cache, lru_cache
@@ -17,7 +16,7 @@ from numpy.typing import NDArray
 from cases.text.symptoms import describe_symptoms
 from cases.text.words import rules_of
 from cases.vocabulary import DEPARTMENTS, SECOND_LEVEL, Language, label
-from nodes.offline.chart_signs import contradicts
+from nodes.offline.chart_signs import contradicts, known_findings
 from nodes.offline.record_answers import tells_diagnosis, wants_examination
 from nodes.state.chart import Chart
 from prompts import load_words
@@ -114,12 +113,7 @@ def seen_now(neighbours: Sequence[Neighbour], chart: Chart) -> list[Neighbour]:
 
 
 def _finding_similarities(neighbours: Sequence[Neighbour], chart: Chart) -> list[float]:
-    nothing = "|".join(
-        map(re.escape, load_words("ai_hospital/words", chart.presentation.language)["examiner"].values())
-    )
-    says_nothing = re.compile(rf"(?:[^.;，。；:：]*[:：] ?)?(?:{nothing})")  # after the name of the examination
-    known = dict.fromkeys([*chart.results.values(), *chart.reports.values(), *results_told(chart)])
-    findings = [text for text in known if not says_nothing.fullmatch(text)]  # what is not on record tells nothing
+    findings = known_findings(with_results_told(chart))
     return (
         likeness(" ".join(findings), [_findings(each.case) for each in neighbours])
         if findings

@@ -5,6 +5,7 @@ from typing import Any
 
 from langgraph.runtime import Runtime
 
+from cases.vocabulary import labels
 from llm import Role
 from nodes.asking import StageView, ask_at_stage, stage_view
 from nodes.context import Context
@@ -42,7 +43,8 @@ def accept_unless_neighbours_disagree(view: JudgeView) -> Verdict:
     expected = votes.strongest(stage, view.chart, shares, view.options.names)
     if votes.agreement(decision, expected) >= 0.5:
         return Verdict(accepted=True, reason="")
-    names = mark("listed", view.chart.language).join(sorted(expected.choices()))
+    language = view.chart.language
+    names = mark("listed", language).join(labels(sorted(expected.choices()), language))
     return Verdict(accepted=False, reason=reason("had", view.chart, names or "none"))
 
 

@@ -14,7 +14,16 @@ from typing_extensions import TypedDict, get_type_hints
 
 from cases.registry import RegistryError, check_function, nearest
 from cases.vocabulary import AUXILIARY_ITEMS, DEPARTMENTS, PHYSICAL_ITEMS, SECOND_LEVEL, TREATMENT_ITEMS, Language
-from nodes.offline.chart_signs import is_undetermined, named_in_findings, reason, shown_in_findings, urgency
+from nodes.offline.chart_signs import (
+    is_undetermined,
+    known_findings,
+    named_in_findings,
+    reason,
+    shown_in_findings,
+    sites,
+    undetermined,
+    urgency,
+)
 from nodes.state.chart import Chart, Findings, Progress, heard_by, merge_decided, merge_reports
 from nodes.state.decisions import (
     AuxiliaryOrders,
@@ -138,17 +147,20 @@ def _referral(stage: Stage, decision: SubDepartments, findings: Findings) -> dic
 def _offline_diagnosis(chosen: Sequence[str], chart: Chart, options: Sequence[str]) -> dict[str, Any]:
     names = named_in_findings(chart) or list(chosen) or shown_in_findings(chart)
     entry = chart.presentation
-    texts = [entry.chief_complaint, *chart.reports.values(), *chart.results.values()]
-    findings = mark("space", entry.language).join(with_full_stop(text, entry.language) for text in texts if text)
+    naming = sorted(known_findings(chart), key=lambda text: not any(name in text for name in names))
+    texts = filter(None, [entry.chief_complaint, *naming])
+    findings = mark("space", entry.language).join(with_full_stop(text, entry.language) for text in texts)
     basis = findings[:_BASIS]
     if basis != findings:  # cut after a whole sentence, if there is one
         basis = basis[: max(basis.rfind(". "), basis.rfind("。")) + 1] or basis
-    return {"names": names or [reason("undetermined", chart, entry.chief_complaint)], "basis": basis}
+    return {"names": names or [undetermined(chart)], "basis": basis}
 
 
 def _offline_treatment(chosen: Sequence[str], chart: Chart, options: Sequence[str]) -> dict[str, Any]:
     if chart.diagnosis and is_undetermined(chart.diagnosis.names[0], chart.language):
-        chosen = [item for item in chosen if item not in _FOR_A_DIAGNOSIS]
+        of_the_mind = any(site["department"] == "Psychiatry" for site in sites(chart))
+        unfounded = _FOR_A_DIAGNOSIS if of_the_mind else (*_FOR_A_DIAGNOSIS, "Psychological Therapy")
+        chosen = [item for item in chosen if item not in unfounded]
     return {"items": list(chosen) or ["Medication"], "plan": ""}
 
 

@@ -87,7 +87,7 @@ def test_offline_a_doctor_who_remembers_no_case_does_not_tell_the_complaint_as_t
     result = GRAPH.invoke({"case": case}, context={"patient": "ai_hospital", "retrieval": False})
     told = load_words("consultation/words", case.language)["doctor"]["open"]
     assert told.format(treatment=result["report"].treatment) in doctors_turns(result)
-    assert result["report"].diagnosis[0].startswith(("Undetermined: ", "诊断待定："))
+    assert result["report"].diagnosis[0].startswith(("Undetermined (the complaint: “", "诊断待定（主诉：“"))
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])

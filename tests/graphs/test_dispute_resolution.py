@@ -340,7 +340,7 @@ def test_offline_interns_begin_with_different_reports() -> None:
     for case in load_cases()[:30:3]:
         reports = [json.dumps(said.report) for said in run(case, retrieval=True)["statements"] if said.round == 0]
         different += len(set(reports)) > 1
-    assert different >= 5
+    assert different >= 4
 
 
 def answer_key_of_canaries() -> AnswerKey:

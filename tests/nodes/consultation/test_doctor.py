@@ -4,10 +4,10 @@ import pytest
 
 from llm import ModelSettings, ask
 from llm.role import variables
-from nodes.consultation.doctor import DOCTORS, InterviewView
+from nodes.consultation.doctor import DOCTORS, InterviewView, consult_in_order
 from nodes.state.chart import Chart, Presentation, Turn
 from nodes.state.stage import Options, Recalled
-from prompts import load_prompt
+from prompts import load_prompt, load_words
 from tests.support.fake_server import FakeServer
 
 COMPLAINT = "宝宝出生第一天就开始皮肤发黄，两天来越来越黄。"
@@ -63,3 +63,12 @@ def test_what_a_doctor_reads_last_is_what_to_say_now_and_before_it_until_when_it
     text = load_prompt(prompt, language).render(variables(VIEW))[1]
     end, now = text.rstrip().rsplit("\n\n", 1)
     assert "`finished`" in end and "`finished`" not in now
+
+
+def test_offline_a_consulting_doctor_orders_physical_examinations_once_whatever_is_found_then() -> None:
+    """Once the first were done, other cases were the nearest, and some of the same were ordered again."""
+    questions = load_words("medchain/words", "zh")["doctor"]["questions"]
+    order = load_words("consultation/words", "zh")["doctor"]
+    said = [*questions, order["physical"].format("一般检查；颈部检查；皮肤检查")]
+    chart = replace(CHART, dialogue=[Turn(speaker="doctor", text=text) for text in said])
+    assert consult_in_order(replace(VIEW, chart=chart)).text.startswith(order["auxiliary"].partition("{")[0])

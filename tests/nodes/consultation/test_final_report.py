@@ -15,6 +15,8 @@ def report(dialogue: list[Turn], **more: Any) -> Any:
     return report_by_neighbours(ReportView(chart=chart, neighbours=[]))
 
 
+OPEN = "Undetermined (the complaint: “A cough for two weeks”)"
+REPORTED = {"en": "The patient tells: {}", "zh": "患者自述：{}"}
 DIALOGUE = [
     Turn(speaker="doctor", text="Since when?"),
     Turn(speaker="patient", text="For two weeks, with fever."),
@@ -37,7 +39,7 @@ def test_offline_no_stock_reply_of_a_patient_is_a_symptom(language: Any) -> None
     replies += load_words("saps/words", language).values()
     door = Presentation(language=language, chief_complaint="A cough.")
     told = report([Turn(speaker="patient", text=reply) for reply in replies], presentation=door)
-    assert told.symptoms.strip("。") == "A cough."
+    assert told.symptoms == REPORTED[language].format("A cough.")
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])
@@ -74,10 +76,10 @@ def test_offline_who_was_told_that_the_diagnosis_is_open_has_it_reported_as_unde
     words = load_words("consultation/words", language)["doctor"]["open"].format(treatment="rest")
     unnamed = load_words("clini_eval/words", language)["physician"]["unnamed"].format(tests="CT")
     door = Presentation(language=language, chief_complaint="A cough.")
-    undetermined = load_words("medchain/words", language)["group"]["undetermined"].format("")
+    undetermined = load_words("medchain/words", language)["group"]["undetermined"].format("A cough")
     for said, treatment in ((words, "rest"), (unnamed, None)):
         found = report([*DIALOGUE, Turn(speaker="doctor", text=said)], presentation=door)
-        assert found.diagnosis[0].startswith(undetermined) and found.treatment == (treatment or found.treatment)
+        assert found.diagnosis == [undetermined] and found.treatment == (treatment or found.treatment)
     assert undetermined not in words and tells_diagnosis(words)
 
 
@@ -86,7 +88,7 @@ def test_offline_a_complaint_ends_before_the_next_sentence_and_one_that_nobody_c
     words = load_words("clini_eval/words", "en")["physician"]["steps"][0].format(disease=unknown)
     door = Presentation(language="en", chief_complaint="A cough")
     found = report([*DIALOGUE, Turn(speaker="doctor", text=words)], presentation=door)
-    assert found.symptoms.startswith("A cough. For two weeks") and found.diagnosis == [unknown]
+    assert found.symptoms.startswith("The patient tells: A cough. For two weeks") and found.diagnosis == [unknown]
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])
@@ -99,7 +101,7 @@ def test_offline_a_report_says_each_sentence_once_and_nothing_of_a_patient_who_o
     for recorded in (complaint, complaint.rstrip(".。")):
         door = Presentation(language=language, chief_complaint=recorded)
         symptoms = report(dialogue, presentation=door).symptoms
-        assert symptoms == f"{complaint}{mark('space', language)}It is worse at night."
+        assert symptoms == REPORTED[language].format(f"{complaint}{mark('space', language)}It is worse at night.")
 
 
 def test_offline_a_disease_that_a_result_names_is_the_diagnosis_and_the_result_its_basis() -> None:
@@ -125,17 +127,17 @@ def test_offline_a_disease_that_a_result_names_is_the_diagnosis_and_the_result_i
 )
 def test_offline_a_result_names_a_disease_as_a_doctor_would_and_a_value_is_none(result: str, named: str) -> None:
     found = report([], results={"Blood Test": result})
-    assert found.diagnosis == [named or "Undetermined: A cough for two weeks."]
+    assert found.diagnosis == [named or OPEN]
 
 
 def test_offline_a_doctor_who_knows_nothing_says_that_the_diagnosis_is_open() -> None:
-    assert report([]).diagnosis == ["Undetermined: A cough for two weeks."]
+    assert report([]).diagnosis == [OPEN]
 
 
 def test_offline_an_open_diagnosis_has_the_complaint_without_the_manner_of_a_persona() -> None:
     manner = load_words("medpmc/words", "en")["manner"]["student"]["male"][0][0]
     door = Presentation(language="en", chief_complaint=f"{manner} A cough.")
-    assert report([], presentation=door).diagnosis == ["Undetermined: A cough."]
+    assert report([], presentation=door).diagnosis == ["Undetermined (the complaint: “A cough”)"]
 
 
 def test_results_on_file_are_reported_by_the_name_of_the_examination() -> None:

@@ -51,6 +51,9 @@ def test_tests_whose_results_were_just_told_are_not_asked_for() -> None:
     chart = asked("en", *((each, "Yes.") for each in words["questions"]), (words["results"], RESULTS))
     turn, _ = interview_to_the_plan(chart, [lung(1), lung(2)], 5)
     assert turn == words["unnamed"].format(tests="CT")
+    all_told = asked("en", *((each, "Yes.") for each in words["questions"]), (words["results"], f"{RESULTS}\nCT: Air."))
+    turn, _ = interview_to_the_plan(all_told, [lung(1), lung(2)], 5)
+    assert turn == words["unnamed"].format(tests=words["again"].format("Blood Test"))
 
 
 def test_what_also_comes_into_question_is_of_other_cases_and_not_what_the_same_patient_had_besides() -> None:

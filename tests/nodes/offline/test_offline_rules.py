@@ -7,12 +7,14 @@ from hypothesis import strategies as st
 
 from cases.vocabulary import PHYSICAL_ITEMS, TREATMENT_ITEMS
 from nodes.asking import StageView
-from nodes.offline.chart_signs import reason, usual_pictures
+from nodes.offline.chart_signs import reason, undetermined, urgency, usual_pictures
+from nodes.offline.votes import majority
 from nodes.state.decisions import Decision, Diagnosis
 from nodes.state.stage import Opinion, Options
 from nodes.workflow.general_agent import DiscussionView, vote
 from nodes.workflow.stages import STAGES, read_chart
 from nodes.workflow.summarizing_agent import most_held
+from prompts import load_words
 from retrieval import Neighbour, RememberedCase
 from tests.graphs.scripting import findings
 
@@ -121,6 +123,18 @@ def test_the_basis_of_a_diagnosis_is_the_complaint_then_the_reports_then_results
     assert basis.startswith("My knee hurts. A torn meniscus. Pulse 72/min.") and len(basis) <= 500
 
 
+def test_a_basis_says_first_what_decided_each_finding_once_and_nothing_of_what_was_not_found() -> None:
+    door = CHART["diagnosis"].presentation.model_copy(update={"chief_complaint": "My knee hurts."})
+    nothing = load_words("ai_hospital/words", "en")["examiner"]["normal"]
+    results = {"X-ray": "No fracture.", "Blood Test": f"Blood Test: {nothing}", "Urine Test": "Consistent with gout."}
+    reports = {"X-ray": "No fracture.", "MRI": reason("no_description", CHART["diagnosis"])}
+    chart = replace(CHART["diagnosis"], presentation=door, reports=reports, results=results)
+    assert STAGES["diagnosis"].without_model([], chart, ()) == {
+        "names": ["gout"],
+        "basis": "My knee hurts. Consistent with gout. No fracture.",
+    }
+
+
 @pytest.mark.parametrize(
     ("result", "similar", "diagnosed"),
     [
@@ -140,6 +154,8 @@ def test_the_basis_of_a_diagnosis_is_the_complaint_then_the_reports_then_results
         ("病理示：胃腺癌。", [], "胃腺癌"),
         ("提示：急性胰腺炎", ["Gout"], "急性胰腺炎"),
         ("考虑感染。", ["Gout"], "Gout"),
+        ("鼻内镜提示左侧上颌窦新生物。", ["Gout"], "Gout"),
+        ("活检提示宫颈高级别鳞状上皮内病变。", ["Gout"], "宫颈高级别鳞状上皮内病变"),
         ("患者表示担心癌，已指示病人做胃镜排除癌。", [], "Undetermined"),
         ("B超未显示结石，血常规显示白细胞计数升高。", [], "Undetermined"),
     ],
@@ -166,3 +182,28 @@ def test_without_a_diagnosis_no_offline_doctor_recommends_an_operation(language:
         ["Surgery", "Physical Therapy"], replace(chart, diagnosis=diagnosis), ()
     )
     assert treated["items"] == (["Surgery", "Physical Therapy"] if named else ["Physical Therapy"])
+
+
+def test_treatment_is_that_of_remembered_cases_of_the_disease_if_there_are_any() -> None:
+    """Iron deficiency was to be operated on, as two in five similar cases had been."""
+    case = neighbour(0.2, "Medication").case.model_copy(update={"diagnosis": ["Gout"]})
+    gout = Neighbour(case, 0.2)
+    cases = [neighbour(0.9, "Surgery"), neighbour(0.8, "Surgery"), gout]
+    for name, item in (("gout", "Medication"), ("Sepsis", "Surgery")):
+        chart = replace(CHART["treatment"], diagnosis=Diagnosis(names=[name], basis=""))
+        assert majority(STAGES["treatment"], chart, cases, TREATMENT_ITEMS.names, None).listed() == [item]
+
+
+@pytest.mark.parametrize("complaint", ["Hearing voices", "Crying for five hours"])
+def test_without_a_diagnosis_psychotherapy_is_for_complaints_of_the_mind_alone(complaint: str) -> None:
+    door = CHART["treatment"].presentation.model_copy(update={"chief_complaint": complaint, "present_illness": ""})
+    chart = replace(CHART["treatment"], presentation=door)
+    chart = replace(chart, diagnosis=Diagnosis(names=[undetermined(chart)], basis=""))
+    treated = STAGES["treatment"].without_model(["Psychological Therapy", "Medication"], chart, ())["items"]
+    assert ("Psychological Therapy" in treated) == (complaint == "Hearing voices")
+
+
+@pytest.mark.parametrize("complaint", ["Voices encouraging self-harm", "反复有自杀念头"])
+def test_who_may_harm_himself_is_an_emergency(complaint: str) -> None:
+    door = CHART["diagnosis"].presentation.model_copy(update={"chief_complaint": complaint, "present_illness": ""})
+    assert urgency(replace(CHART["diagnosis"], presentation=door)) == "emergency"

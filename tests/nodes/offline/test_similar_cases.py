@@ -12,6 +12,7 @@ from nodes.offline.chart_signs import sites
 from nodes.offline.votes import AMONG, majority, orders, weights
 from nodes.offline.whole_picture import KEPT, clinics, seen_now, seen_whole, sorted_replies
 from nodes.state.chart import Chart, Turn
+from nodes.state.decisions import Triage
 from nodes.state.stage import Recalled
 from nodes.workflow.stages import STAGES, read_chart
 from prompts import laid_over, load_words
@@ -273,9 +274,24 @@ def test_nobody_is_referred_to_a_clinic_for_another_age_or_sex(
     clinic: str, department: str, fits: dict[str, Any], does_not: dict[str, Any]
 ) -> None:
     near = [Neighbour(case("near", department=department, sub_departments=[clinic]), 0.9)]
-    level2 = STAGES["referral.level2"]
-    assert [*weights(level2, chart_of(**fits), near)] == [clinic]
-    assert not weights(level2, chart_of(**does_not), near)
+    level2, unplaced = STAGES["referral.level2"], "I do not feel well."
+    assert [*weights(level2, chart_of(chief_complaint=unplaced, **fits), near)] == [clinic]
+    assert not weights(level2, chart_of(chief_complaint=unplaced, **does_not), near)
+
+
+@pytest.mark.parametrize(
+    ("complaint", "language", "clinic"),
+    [("Spinning dizziness since noon", "en", "Neurology"), ("咳嗽、咳黄痰三天", "zh", "Respiratory Medicine")],
+)
+def test_of_a_departments_clinics_that_of_the_place_is_chosen_and_none_of_another_department(
+    complaint: str, language: Language, clinic: str
+) -> None:
+    """Vertigo and a cough came to cardiology, the first clinic of the list, for a case of general medicine."""
+    near = [Neighbour(case("near", department="General Medicine", sub_departments=["General Outpatient Clinic"]), 0.9)]
+    door = {"chief_complaint": complaint, "language": language}
+    chart = replace(chart_of(**door), referral=None, triage=Triage(urgency="routine", department="Internal Medicine"))
+    names = SECOND_LEVEL["Internal Medicine"].names
+    assert majority(STAGES["referral.level2"], chart, near, names, None).listed() == [clinic]
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,9 @@
+from dataclasses import replace
+
 import pytest
 
-from nodes.state.decisions import Decision, Diagnosis
+from cases.vocabulary import TREATMENT_ITEMS
+from nodes.state.decisions import Decision, Diagnosis, Treatment
 from nodes.state.stage import Options
 from nodes.workflow.feedback_agent import JudgeView, accept_unless_neighbours_disagree
 from nodes.workflow.stages import STAGES, read_chart
@@ -25,3 +28,20 @@ def test_who_knows_no_near_case_does_not_object_to_a_diagnosis(told: float, acce
         reply="",
     )
     assert accept_unless_neighbours_disagree(view).accepted is accepted
+
+
+def test_an_objection_names_what_similar_cases_had_in_the_language_of_the_chart() -> None:
+    chart = replace(read_chart(findings(), "treatment", None), language="zh")  # type: ignore[arg-type]
+    case = RememberedCase(id="gout", verified=True, treatment_items=["Surgery"])
+    view = JudgeView(
+        stage=STAGES["treatment"],
+        chart=chart,
+        image_class=None,
+        options=Options(TREATMENT_ITEMS.names, "zh"),
+        neighbours=[Neighbour(case, 0.5)],
+        file=[],
+        judge="follow_up",
+        decision=Treatment(items=["Medication"], plan=""),
+        reply="",
+    )
+    assert accept_unless_neighbours_disagree(view).reason == "相似病例为：手术"
