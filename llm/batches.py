@@ -54,7 +54,7 @@ class BatchTransport(httpx2.AsyncBaseTransport):
     """
 
     def __init__(self, file: str) -> None:
-        self._file = Path(file).expanduser()
+        self._file = Path(os.path.expanduser(file))
         self._sent: dict[str, list[tuple[str, str]]] | None = None  # request key -> its files and places, oldest first
         self._made: dict[str, str] = {}  # file -> its batch
         self._waiting: list[tuple[str, bytes, asyncio.Future[httpx2.Response]]] = []

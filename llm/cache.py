@@ -100,7 +100,7 @@ def open_cache(path: str) -> ResponseCache:
     Raises:
         CacheError: it cannot be used.
     """
-    file = Path(path).expanduser().resolve()
+    file = Path(os.path.expanduser(path)).resolve()
     if not file.exists():
         _opened.cache_clear()
     return _opened(file, os.getpid())

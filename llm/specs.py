@@ -1,6 +1,7 @@
 """The model map: the model of each role, validated before the first call."""
 
 import difflib
+import os
 import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
@@ -117,7 +118,7 @@ def _folder(text: str) -> str:
     folder = text.removeprefix(f"{IN_PROCESS}:")
     if not folder:
         raise ModelSpecError(f"{text!r} names no folder: expected {_FORMS}")
-    return str(Path(folder).expanduser())
+    return str(Path(os.path.expanduser(folder)))
 
 
 def _check_url(url: str) -> None:

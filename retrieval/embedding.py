@@ -10,6 +10,7 @@ import hashlib
 import importlib.util
 import json
 import logging
+import os
 import re
 import threading
 import warnings
@@ -80,7 +81,7 @@ def fingerprint(model: str) -> str:
 
     Empty for a model that is known by its name.
     """
-    folder = Path(model).expanduser()
+    folder = Path(os.path.expanduser(model))
     known = _is_default(model) or model == MULTILINGUAL_MODEL or not folder.is_dir()
     return "" if known else _fingerprint(folder, _identity(model))
 
@@ -181,7 +182,7 @@ def _identity(model: str) -> str:
         return DEFAULT_MODEL
     if model == MULTILINGUAL_MODEL:
         return model
-    folder = Path(model).expanduser()
+    folder = Path(os.path.expanduser(model))
     if not folder.is_dir():
         return model
     state = sorted(
@@ -241,7 +242,7 @@ def _multilingual() -> Callable[[str], Any]:
 @lru_cache(maxsize=2)
 def loaded_transformer(model: str) -> Any:
     """Load the sentence-transformers model of this name or folder; use it under `model_lock`."""
-    folder = _package_folder() if _is_default(model) else Path(model).expanduser()
+    folder = _package_folder() if _is_default(model) else Path(os.path.expanduser(model))
     if not folder.is_dir() and (model.startswith((".", "~")) or folder.is_absolute()):
         raise EmbeddingModelError(f"embedding model {model!r}: folder not found; expected the folder of a model")
     try:

@@ -1,5 +1,6 @@
 """Open and build case memories: built in, in a directory, or on a Chroma server."""
 
+import os
 import re
 import threading
 import uuid
@@ -84,7 +85,7 @@ def build_memory(
 
 def _opened(location: str, embedding: str, *, create: bool) -> Memory:
     is_server = location.startswith(("http://", "https://"))
-    place = location if is_server or location in _BUILTIN_SPLITS else str(Path(location).expanduser().resolve())
+    place = location if is_server or location in _BUILTIN_SPLITS else str(Path(os.path.expanduser(location)).resolve())
     with _opening:
         memory = _open.get((place, embedding))
         if memory is None or memory.closed:

@@ -187,7 +187,7 @@ def locate(name: str | Path, folder: Path | None = None) -> str:
 
 
 def _locate(name: str | Path, folder: Path | None) -> str:
-    path = (folder or Path.cwd()) / Path(name).expanduser()
+    path = (folder or Path.cwd()) / Path(os.path.expanduser(name))
     a_path = isinstance(name, Path) or "/" in str(name) or os.sep in str(name) or path.suffix == ".py"
     for file in (*([path] if a_path else []), path.with_name(f"{path.name}.py"), path / "__init__.py"):
         if file.is_file():

@@ -1,6 +1,7 @@
 """Check a folder of prompts that overrides ours (``--prompts``) before any model is asked."""
 
 import logging
+import os
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +27,7 @@ def check_overlay(folder: str | Path) -> str:
     Raises:
         PromptError: no such folder, no prompt in it, or an invalid one; names the file and the fault.
     """
-    path = Path(folder).expanduser().resolve()
+    path = Path(os.path.expanduser(folder)).resolve()
     if not path.is_dir():
         raise PromptError(f"prompts {folder}: folder not found")
     if not (found := prompt_files(path)):

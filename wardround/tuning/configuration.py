@@ -1,5 +1,6 @@
 """The settings for training an interviewer; the defaults are CliniChat's Table 5."""
 
+import os
 from pathlib import Path
 from typing import Any, Literal
 
@@ -50,7 +51,7 @@ class Tuning(Strict):
     @classmethod
     def _address(cls, base: str) -> str:
         """Make a folder absolute, so that the adapter finds it wherever it is loaded."""
-        folder = Path(base).expanduser()
+        folder = Path(os.path.expanduser(base))
         return str(folder.resolve()) if folder.is_dir() else base
 
     @model_validator(mode="before")

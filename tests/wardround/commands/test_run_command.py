@@ -49,6 +49,20 @@ def test_the_help_says_that_it_is_research_software_and_names_the_commands() -> 
     assert all(f"  {command} " in told for command in ("run", "cases", "memory", "graph", "dev"))
 
 
+@pytest.mark.parametrize(
+    "option",
+    [
+        "--set=memory=~no-such-user/x",
+        "--set=embedding=~no-such-user/x",
+        "--plugin=~no-such-user/x.py",
+        "--prompts=~no-such-user/x",
+    ],
+)
+def test_the_home_of_somebody_who_is_not_here_is_a_folder_that_is_not_there(option: str) -> None:
+    told = CliRunner().invoke(app, ["run", "--dry-run", "--limit=1", option])
+    assert told.exit_code == 2 and "~no-such-user/x" in told.stderr, told.output
+
+
 @pytest.mark.slow
 def test_a_run_prints_the_stage_scores_and_the_run_directory_and_ends_with_0(tmp_path: Path) -> None:
     told = wardround("--limit", 3, "--out", tmp_path / "out")
