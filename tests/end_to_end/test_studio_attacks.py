@@ -17,6 +17,7 @@ import pytest
 from cases import load_cases
 from tests.graphs.scripting import pictures_in
 from tests.support.fake_server import FakeServer
+from tests.support.hostile import TERMINAL, obeyed
 from tests.support.studio import KEY, ROOT, TOKEN, Server, serving
 
 pytestmark = pytest.mark.slow
@@ -362,6 +363,13 @@ def test_the_key_has_reached_nobody_and_the_log_does_not_hold_it_or_the_token(se
     log = server.log.read_text("utf-8", "replace")
     assert KEY not in log
     assert log.count(TOKEN) == 2  # where it was printed: the address for programs, and Studio's
+
+
+def test_the_log_holds_no_sign_that_a_terminal_obeys(server: Server) -> None:
+    """A field of a case that was refused could clear the screen, or retitle or rewrite it."""
+    said = run(server, input={"case": {f"refused {' '.join(TERMINAL)}": ""}})
+    log = server.log.read_text("utf-8", "replace")
+    assert "refused" in said and "refused" in log and not obeyed(log)
 
 
 def test_a_termination_stops_the_server(server: Server) -> None:  # the last that asks it

@@ -28,7 +28,11 @@ UNTRACED = {f"{brand}_TRACING{version}": "false" for brand in ("LANGSMITH", "LAN
 
 # Runs LangGraph's command without its banner, whose address lacks the token, and with a path of modules to which it
 # cannot append the working directory: a file of a stranger's there would be run in place of a package that is absent.
+# What it logs holds words of cases and models, of which a terminal gets no control character.
 _START = """import logging, sys
+from wardround.commands.printing import printable
+for stream in (sys.stdout, sys.stderr):
+    stream.write = lambda text, write=stream.write: write(printable(text))
 class Fixed(list):
     def append(self, folder): pass
 sys.path = Fixed(sys.path)
@@ -86,6 +90,7 @@ def dev(
     free = _check_port(port)
     config = _configuration(list(allowed.origins))
     os.environ.update({**UNTRACED, **SILENT, SERVER: allowed.model_dump_json()})
+    os.environ["LOG_COLOR"] = "false"
     os.environ.setdefault("LOG_LEVEL", "WARNING")  # or the addresses stand amid a page of what the server did to start
     ours = str(Path(__file__).resolve().parents[2])
     os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, (ours, os.environ.get("PYTHONPATH"))))

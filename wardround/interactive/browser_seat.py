@@ -21,6 +21,7 @@ from llm import AskError
 from prompts import mark
 from scoring.clini_eval.points import LEAVES
 from scoring.consultation import report_parts
+from wardround.commands.printing import echo
 from wardround.interactive import seat
 from wardround.interactive.consultation_session import Session
 from wardround.interactive.feedback import Feedback, feedback_on
@@ -234,6 +235,6 @@ class _Handler(GuardedHandler):
 
     def _fail(self, error: Exception) -> None:
         """Report a bug of ours, with its traceback on the terminal; the saved session is unaffected."""
-        traceback.print_exc()
+        echo(traceback.format_exc(), err=True)
         message = f"this failed ({type(error).__name__}: {error}); the session is kept; please report the error"
         self.answer(HTTPStatus.INTERNAL_SERVER_ERROR, message)

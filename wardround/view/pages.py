@@ -14,6 +14,7 @@ from urllib.parse import parse_qsl, urlencode, urlsplit
 from cases.notes import note_of
 from llm.trace import Call
 from wardround.analysis.summary import most_frequent_failures
+from wardround.commands.printing import echo
 from wardround.report.case_sections import CaseSection
 from wardround.report.pages import environment, one_run_tables, policy, roles_of, scores_table, unscored_table
 from wardround.report.sankey import error_flows
@@ -336,7 +337,7 @@ class _Handler(GuardedHandler):
         except (OSError, ValueError) as error:
             status, page = HTTPStatus.INTERNAL_SERVER_ERROR, viewer.trouble(str(error))
         except Exception as error:  # a bug of ours is reported on the page, with its traceback on the terminal
-            traceback.print_exc()
+            echo(traceback.format_exc(), err=True)
             message = f"this page cannot be rendered ({type(error).__name__}: {error}); please report it"
             status, page = HTTPStatus.INTERNAL_SERVER_ERROR, viewer.trouble(message)
         self.answer(status, page, "text/html", policy(served=True))

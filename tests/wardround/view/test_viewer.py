@@ -13,7 +13,7 @@ from urllib.parse import quote, urlsplit
 import pytest
 from typer.testing import CliRunner
 
-from tests.support.hostile import HTML
+from tests.support.hostile import HTML, TERMINAL, obeyed
 from tests.support.recorded_runs import ENGLISH, call, graded, write_run
 from tests.support.serving import serving
 from tests.wardround.report.test_pages import Tags
@@ -206,10 +206,17 @@ def test_what_a_run_writes_while_it_is_viewed_is_shown_and_nothing_new_is_not_se
         assert "later" in ask(server)[1]
 
 
-def test_a_fault_of_ours_is_a_page_that_says_so(viewer: Viewer, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(viewer, "page", lambda query: {}["nothing"])
+def test_a_fault_of_ours_is_a_page_that_says_so(
+    viewer: Viewer, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def broken(query: object) -> str:
+        raise RuntimeError(" ".join(TERMINAL))
+
+    monkeypatch.setattr(viewer, "page", broken)
     status, page = ask(viewer, "?run=clinical")
-    assert status == 500 and "this page cannot be rendered (KeyError" in page
+    assert status == 500 and "this page cannot be rendered (RuntimeError" in page
+    told = capsys.readouterr().err
+    assert "RuntimeError" in told and not obeyed(told)
 
 
 def test_runs_of_several_folders_are_named_below_the_folder_that_holds_them_all(folder: Path) -> None:
