@@ -10,7 +10,8 @@ from cases.strict import NonEmpty, Strict
 from cases.vocabulary import Language, normalise
 from llm import ModelSettings, Role, ask
 from scoring.metrics.claims import MAX_CLAIMS, ReportClaims, entailed, split_claims
-from scoring.metrics.diagnosis_grade import DiagnosisGrade, grade_offline
+from scoring.metrics.diagnosis_grade import DiagnosisGrade
+from scoring.metrics.diagnosis_names import grade_names
 
 
 class Claims(Strict):
@@ -57,7 +58,7 @@ class DiagnosisView:
 
 
 def _grade(view: DiagnosisView) -> DiagnosisGrade:
-    grade = grade_offline(view.predicted, view.reference)
+    grade = grade_names(view.predicted, view.reference)
     if grade is None:
         raise ValueError("a diagnosis is graded only against a reference")
     return grade

@@ -1,7 +1,4 @@
-"""Compare diagnoses as a teacher does: synonyms, more or less specific names, and wrong sides.
-
-For feedback to people; the published metric is `diagnosis_grade`, which knows fewer names.
-"""
+"""Compare diagnoses as a teacher does: synonyms, more or less specific names, and wrong sides."""
 
 import re
 from collections.abc import Sequence

@@ -11,7 +11,7 @@ from cases.strict import Strict
 from cases.vocabulary import EXAMINATION_ITEMS, Language
 from llm import ModelSettings, Role, ask
 from scoring.metrics.claims import stated_share
-from scoring.metrics.diagnosis_grade import grade_offline
+from scoring.metrics.diagnosis_names import grade_names
 from scoring.mvme.disease_entities import split_diseases
 from scoring.mvme.grades import LOWEST, Option
 from scoring.mvme.transcripts import PARTS, Part
@@ -89,7 +89,7 @@ def _part_offline(part: Part, view: GradingView) -> PartGrade:
     A part that shares only few words with the reference and is mostly about something else gets D.
     """
     report, reference = view.report[part], view.reference[part]
-    if part == "diagnosis" and (grade := grade_offline(split_diseases(report), split_diseases(reference))):
+    if part == "diagnosis" and (grade := grade_names(split_diseases(report), split_diseases(reference))):
         return PartGrade(analysis=grade.reason, option=_OPTION_OF_LEVEL[grade.level])
     share, true = stated_share(report, reference), stated_share(reference, report)
     little: Option = "C" if share >= _LITTLE and true >= _TRUE else LOWEST
@@ -106,7 +106,7 @@ def _misdiagnosis_offline(view: GradingView) -> Misdiagnosis:
     if missed := [item for item in needed if item not in done]:
         return Misdiagnosis(reason=f"not examined: {', '.join(missed)}", type="omitted_examination")
     given, wanted = split_diseases(view.report.diagnosis), split_diseases(view.reference.diagnosis)
-    others = grade_offline(given, wanted[1:]) if wanted[1:] else None
+    others = grade_names(given, wanted[1:]) if wanted[1:] else None
     if others is not None and others.level >= 3:
         return Misdiagnosis(reason=f"only a secondary diagnosis: {others.reason}", type="complication_only")
     return Misdiagnosis(reason="examined, but judged differently", type="wrong_judgement")

@@ -10,7 +10,8 @@ from llm import AnswerError, Call, ModelError, ModelSettings
 from llm.trace import collecting_calls
 from scoring.medchain.judges import claim_extractor, claim_judge, diagnosis_judge, judge_diagnosis, judge_report
 from scoring.metrics.claims import ReportClaims
-from scoring.metrics.diagnosis_grade import DiagnosisGrade, grade_offline
+from scoring.metrics.diagnosis_grade import DiagnosisGrade
+from scoring.metrics.diagnosis_names import grade_names
 from tests.support.claims import judge_offline
 from tests.support.fake_server import ChatRequest, FakeServer
 
@@ -55,7 +56,8 @@ def test_offline_a_report_is_judged_by_the_rules_of_claim_recall() -> None:
 
 def test_offline_a_diagnosis_is_graded_by_the_rules_of_the_five_levels() -> None:
     grade = diagnosis(OFFLINE, ["Kidney stones"], ["Nephrolithiasis"])
-    assert grade == grade_offline(["Kidney stones"], ["Nephrolithiasis"]) and grade.level == 5
+    assert grade == grade_names(["Kidney stones"], ["Nephrolithiasis"]) and grade.level == 5
+    assert diagnosis(OFFLINE, ["BPPV"], ["Benign paroxysmal positional vertigo"]).level == 5, "a listed synonym"
 
 
 def test_no_diagnosis_is_the_lowest_grade_and_no_judge_is_asked_who_might_give_more() -> None:

@@ -167,6 +167,8 @@ def test_a_finding_is_not_told_by_its_opposite_of_which_it_has_most_words() -> N
         ("The knee pain is worse on walking.", "The knee pain is better on walking.", "The knee pain is not worse."),
         ("The wound is infected.", "The wound is clean.", "The wound is not infected."),
         ("The joint was stiff and swollen.", "The joint was supple.", "The joint was not stiff."),
+        ("Breath sounds are loud.", "Breath sounds are decreased.", "Breath sounds are not loud."),
+        ("两肺呼吸音清。", "两肺呼吸音粗。", "两肺呼吸音不清。"),
         ("皮肤潮湿，食欲差。", "食欲好。", "食欲不差。"),
     ],
 )
