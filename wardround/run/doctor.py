@@ -30,7 +30,7 @@ _FILES = (
     ".lock",
 )
 _NAMED_AT_MOST = 5  # cases named in a message
-_FACTS = ("attempted", "scored", "failed", "scores")  # of a summary: facts that depend on the results alone
+_COUNTS = ("attempted", "scored", "failed")  # of a summary: what depends on the results alone, besides the means
 
 
 @dataclass
@@ -156,8 +156,11 @@ def _lost_traces(directory: RunDirectory, mend: bool) -> list[str]:
             continue  # it will be resumed, or was reported already
         if not kept_at(file).is_file():
             gone += [file] * result.scored
-        # Earlier versions counted what a limit refused before it was sent, too.
-        elif result.calls > sum(call.model not in WITHOUT_MODEL for call in read_trace(file).calls):
+        # Earlier versions also counted what a limit refused and, in lines without `uncounted`, what rules answered.
+        elif result.calls > sum(
+            call.model not in WITHOUT_MODEL or "uncounted" not in result.model_fields_set
+            for call in read_trace(file).calls
+        ):
             cut.append(file)
     found = [
         f"{what} {_named_cases(files)}"
@@ -204,13 +207,27 @@ def _summary(directory: RunDirectory, mend: bool) -> list[str]:
         written = json.loads(unpiped(file).read_text("utf-8"))
     except (ValueError, RecursionError):
         written = None
-    if isinstance(written, dict) and (fresh is None or all(written.get(fact) == fresh[fact] for fact in _FACTS)):
+    if isinstance(written, dict) and (fresh is None or _agree(written, fresh)):
         return []
     if mend:
         _set_aside(directory.path, file)
         if fresh is not None:
             directory.write_summary(fresh)
     return [f"{file}: does not match the results"]
+
+
+def _agree(written: Mapping[str, Any], fresh: Mapping[str, Any]) -> bool:
+    """Whether two summaries count the same, with the same means; an earlier version had other intervals or columns."""
+    then, now = written.get("scores"), fresh["scores"]
+    if any(written.get(count) != fresh[count] for count in _COUNTS) or not isinstance(then, dict):
+        return False
+    if bool(then) != bool(now) or not then.keys() <= now.keys():
+        return False
+    return all(
+        isinstance(then[name], dict) and then[name].get(part) == now[name][part]
+        for name in then
+        for part in ("mean", "n")
+    )
 
 
 def _summarised(directory: RunDirectory, manifest: Mapping[str, Any]) -> dict[str, Any] | None:

@@ -124,6 +124,14 @@ def test_results_of_an_older_version_and_those_that_another_tool_wrote_anew_are_
     first.pop("checksum")
     (damaged / "results.jsonl").write_text(f"{json.dumps(first)}\n{json.dumps(second, indent=None)}\n", "utf-8")
     assert outcomes(damaged) == outcomes(sound) and doctor(damaged)[0] == 0
+    first["calls"] = len(read_trace(RunDirectory(damaged).trace_file(first["case_id"], 0)).calls)  # rules counted, too
+    first.pop("uncounted")
+    (damaged / "results.jsonl").write_text(f"{json.dumps(first)}\n{json.dumps(second)}\n", "utf-8")
+    summary = json.loads((damaged / "summary.json").read_bytes())
+    summary["scores"]["diagnosis"]["ci95"] = [0.0, 1.0]  # an earlier version's interval
+    del summary["scores"]["treatment"]  # a column that an earlier version did not have
+    (damaged / "summary.json").write_text(json.dumps(summary), "utf-8")
+    assert doctor(damaged) == (0, f"{damaged}: no damage found\n")
     assert not (damaged / "damaged").exists()
 
 
