@@ -60,6 +60,16 @@ def is_run(folder: Path) -> bool:
     return (folder / MANIFEST).is_file() or (folder / COPY).is_file()
 
 
+def other_program(manifest: Mapping[str, Any]) -> str:
+    """Return which other state of the program made a run, as far as it is recorded; empty if it was this one."""
+    now = {"versions": versions(_PACKAGES), "git": git_state()}
+    then, here = (
+        ((of.get("versions") or {}).get("wardround"), (of.get("git") or {}).get("commit")) for of in (manifest, now)
+    )
+    version, commit = then
+    return "" if then == here else f"wardround {version}" + (f" of commit {commit[:12]}" if commit else "")
+
+
 def planned(manifest: Mapping[str, Any]) -> int:
     """Return the number of cases in the whole run, counted once per epoch."""
     data = manifest["data"]
@@ -83,7 +93,9 @@ def read_manifest(file: Path) -> dict[str, Any]:
     """
     manifest: dict[str, Any] = json.loads(unsealed(unpiped(file).read_text("utf-8")))
     if not isinstance(manifest.get("configuration"), dict) or not isinstance(manifest.get("run"), str):
-        raise ValueError("it has no configuration or no run id")
+        raise ValueError(
+            "it has no configuration or no run id; of what `reconstruct` 0.1.0 wrote, use the dialogue file"
+        )
     return manifest
 
 

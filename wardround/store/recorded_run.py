@@ -22,7 +22,7 @@ from wardround.config.experiment import ConfigurationError, Data, Experiment
 from wardround.config.selection import Item, refuse_notes, select
 from wardround.plugins import is_own, record_plugins
 from wardround.run.sweep import run_order
-from wardround.store.manifest import MANIFEST, is_run, manifest_of, planned, read_manifest
+from wardround.store.manifest import MANIFEST, is_run, manifest_of, other_program, planned, read_manifest
 from wardround.store.run_directory import Result, RunDirectory
 from wardround.store.traces import read_trace
 
@@ -136,7 +136,9 @@ class RecordedRun:
         items = select(self.experiment.data).items
         if manifest_of(self.experiment, items)["data"] != self.manifest["data"]:
             source = self.experiment.data.notes or self.experiment.data.cases
-            raise ConfigurationError(f"{self.path}: the cases have changed since the run ({source})")
+            made = other_program(self.manifest)
+            does = f"use the program of the run, {made}" if source == BUILTIN and made else "restore them"
+            raise ConfigurationError(f"{self.path}: the cases have changed since the run ({source}); {does}")
         return {held.id: held.item for held in items}
 
     @cached_property
@@ -256,6 +258,8 @@ def _experiment_of(path: Path, manifest: Mapping[str, Any]) -> Experiment:
     if not (named or option) and (lost := _lost(manifest)):  # installed packages, which no setting names
         names = ", ".join(lost)
         elsewhere = f"; its plug-in {names} is not loaded: install it again, or name it with --plugin"
+    elif not elsewhere and (made := other_program(manifest)):
+        elsewhere = f"; use the program of the run, {made}"
     raise ConfigurationError(f"{path}: this version cannot use {MANIFEST} ({reason}){elsewhere}")
 
 

@@ -42,6 +42,7 @@ from wardround.store.manifest import (
     is_run,
     manifest_of,
     mend_manifest,
+    other_program,
     recorded_manifest,
     write_manifest,
 )
@@ -56,6 +57,7 @@ _WRITTEN = (  # what we write in a run directory, as patterns
     *("checkpoints.sqlite", "checkpoints.sqlite-*", "ratings.jsonl", "events.jsonl", _REPORT, ".*.part"),
     *("traces/*.jsonl*", "traces/.*.part", DAMAGED, f"{DAMAGED}/*", f"{DAMAGED}/traces/*"),
 )
+_CHANGES_LISTED = 12  # of a configuration, in a message
 _LONGEST_NAME = 200  # bytes of a file name; systems allow 255, including our suffixes
 
 _log = logging.getLogger(__name__)
@@ -406,10 +408,12 @@ class RunDirectory:
             if not change.startswith(_PLACES)
         ]
         if changes:
-            listed = "\n".join(f"  {change}" for change in changes[:12])
+            listed = "\n".join(f"  {change}" for change in changes[:_CHANGES_LISTED])
+            more = f"\n  and {len(changes) - _CHANGES_LISTED} more" if len(changes) > _CHANGES_LISTED else ""
+            made = other_program(before) if any(change.startswith("prompts") for change in changes) else ""
             raise ConfigurationError(
-                f"{self.path}: contains a run with another configuration:\n{listed}\n"
-                "Choose another --out, or use the previous configuration."
+                f"{self.path}: contains a run with another configuration:\n{listed}{more}\n"
+                f"Choose another --out, or use the previous configuration{made and f' and program, {made}'}."
                 + (_SCORE_AGAIN if any(change.startswith("plugins") for change in changes) else "")
             )
         self._warn(mend_manifest(self.path))

@@ -49,6 +49,10 @@ def test_a_manifest_whose_configuration_is_unknown_is_refused_in_one_line(tmp_pa
     file.write_text(json.dumps(manifest), "utf-8")
     with pytest.raises(ConfigurationError, match=r"cannot use manifest\.json \(graph: [^\n]*\)$"):
         find_runs([tmp_path])
+    manifest["versions"]["wardround"] = "9.0.0"
+    file.write_text(json.dumps(manifest), "utf-8")
+    with pytest.raises(ConfigurationError, match=r"\(graph: [^\n]*\); use the program of the run, wardround 9\.0\.0"):
+        find_runs([tmp_path])
 
 
 def test_a_result_that_a_kill_has_cut_off_is_left_out(tmp_path: Path) -> None:
@@ -105,7 +109,11 @@ def test_cases_that_have_changed_since_are_refused(tmp_path: Path) -> None:
     manifest = json.loads((path / "manifest.json").read_text("utf-8"))
     manifest["data"]["fingerprint"] = "other"
     (path / "manifest.json").write_text(json.dumps(manifest), "utf-8")
-    with pytest.raises(ConfigurationError, match="have changed"):
+    with pytest.raises(ConfigurationError, match=r"have changed since the run \(builtin\); restore them$"):
+        _ = find_runs([path])[0].cases
+    manifest["git"] = {"commit": "58a7e5a0e5dc0", "changed": False}
+    (path / "manifest.json").write_text(json.dumps(manifest), "utf-8")
+    with pytest.raises(ConfigurationError, match=r"use the program of the run, wardround \S+ of commit 58a7e5a0e5dc$"):
         _ = find_runs([path])[0].cases
 
 

@@ -212,7 +212,11 @@ def test_a_changed_prompt_is_refused_by_its_name(tmp_path: Path, monkeypatch: py
     open_once(tmp_path)
     hashes = prompt_hashes()
     monkeypatch.setattr(manifest, "prompt_hashes", lambda: {**hashes, "en/judges/claims.md": "0"})
-    with pytest.raises(ConfigurationError, match=r"prompts\.en/judges/claims\.md: was .* is '0'"):
+    with pytest.raises(ConfigurationError, match=r"prompts\.en/judges/claims\.md: was .* is '0'\n.*configuration\.$"):
+        open_once(tmp_path)
+    monkeypatch.setattr(manifest, "git_state", lambda: {"commit": "58a7e5a0", "changed": False})
+    monkeypatch.setattr(manifest, "prompt_hashes", lambda: dict.fromkeys(hashes, "0"))
+    with pytest.raises(ConfigurationError, match=r"\n  and \d+ more\n.*previous configuration and program, wardround "):
         open_once(tmp_path)
 
 
