@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import yaml
-from pydantic import AfterValidator
+from pydantic import AfterValidator, BaseModel
 
 from prompts.folders import OURS, find_prompt, languages, prompt_files, prompt_folders
 
@@ -302,6 +302,13 @@ def _environment() -> "SandboxedEnvironment":
 
     class Bounded(SandboxedEnvironment):
         intercepted_binops = frozenset("*")
+
+        def is_safe_attribute(self, obj: Any, attr: str, value: Any) -> bool:
+            """Refuse also what Pydantic gives to every model but its content, as `parse_raw` unpickles code."""
+            kind = obj if isinstance(obj, type) else type(obj)
+            of_pydantic = issubclass(kind, BaseModel) and hasattr(BaseModel, attr)
+            allowed = not of_pydantic or attr in ("model_dump", "model_dump_json")
+            return allowed and bool(super().is_safe_attribute(obj, attr, value))
 
         def call_binop(self, context: Any, operator: str, left: Any, right: Any) -> Any:
             """Refuse to repeat a text or list until the memory is full, as the sandbox refuses an endless `range`."""

@@ -184,6 +184,14 @@ def test_what_a_case_says_is_never_rendered_and_a_prompt_cannot_fill_the_memory(
         load_prompt("ward/good", "en").render({"chart": "Cough."})
 
 
+@pytest.mark.parametrize("way", ["chart.parse_raw('')", "chart['parse_raw']('')", "(chart|attr('parse_raw'))('')"])
+def test_a_prompt_reaches_only_the_content_of_a_model(way: str, folder: Path) -> None:
+    """By `parse_raw`, which unpickles where it is told to, a stranger's folder of prompts ran any command."""
+    (folder / "good.md").write_text(GOOD.replace("{{ chart }}", f"{{{{ {way} }}}}"), "utf-8")
+    with pytest.raises(PromptError, match="parse_raw"):
+        load_prompt("ward/good", "en").render({"chart": Verdict(accepted=True, reason="Cough.")})
+
+
 def test_rendering_refuses_an_attribute_that_a_value_does_not_have(folder: Path) -> None:
     (folder / "good.md").write_text(GOOD.replace("{{ chart }}", "{{ chart.fever }}"), "utf-8")
     with pytest.raises(PromptError, match="fever"):
