@@ -78,8 +78,12 @@ def dev(
     import sys
     from importlib.util import find_spec
 
+    from llm.egress import is_closed
+
     if any(find_spec(package) is None for package in ("langgraph_cli", "langgraph_api")):
         refuse("the development server is not installed; run: pip install 'wardround[studio]'")
+    if browser and is_closed():
+        refuse("--browser opens a page of another machine, Studio's; leave it out with --no-egress")
     os.environ.update(_doors(plugin or [], prompts))
     from wardround.serving.allowed import VARIABLE as SERVER
 

@@ -42,6 +42,12 @@ def test_a_folder_without_a_model_is_refused_before_the_server_starts(
     assert _allowed(["models=hf:*"], [], False).values == {"models": ("hf:*",)}
 
 
+def test_studio_is_not_opened_where_nothing_may_leave_the_machine(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("llm.egress._closed", True)
+    refused = CliRunner().invoke(app, ["dev", "--browser"])
+    assert refused.exit_code == 2 and "--browser opens a page of another machine" in refused.stderr
+
+
 def test_no_file_in_the_working_directory_is_taken_for_a_package_present_or_absent(tmp_path: Path) -> None:
     """The server ran `a2wsgi.py` of any folder that it was started in, as uvicorn tries to import it."""
     for name in ("langgraph", "a2wsgi"):
