@@ -1,7 +1,9 @@
 """A conversation as the tokens that a model reads, the same for training and for inference."""
 
 import re
+from bisect import bisect_right
 from collections.abc import Sequence
+from functools import cache
 from itertools import product
 from typing import Any, NamedTuple
 
@@ -17,6 +19,7 @@ PLAIN_TEMPLATE = """\
 {%- if add_generation_prompt %}Physician:
 {% endif %}"""
 
+_LIKELY = 8  # characters of a token: a dialogue with more is hardly read whole
 _OWN_LABEL = re.compile(r"^Physician:\s*")
 _ANY_LABEL = re.compile(r"^(?:System|Patient|Physician):\s*")
 _NEXT_LABEL = re.compile(r"(?:^|\n)(?:System|Patient|Physician):(?=\s|$)")
@@ -58,13 +61,22 @@ def source_tokens(tokenizer: Any, messages: Sequence[Message], limit: int) -> So
     """
     system = [message for message in messages if message.role == "system"]
     turns = in_turns([message for message in messages if message.role != "system"])
-    total = len(turns)
-    while turns:
-        tokens = _rendered(tokenizer, system, turns)
-        if len(tokens) <= limit:
-            return Source(tokens, len(turns) < total)
-        turns = in_turns(turns[1:])  # also drops the physician's answer to the dropped turn
-    return None
+    begins = range(0, len(turns), 2)  # the patient's turns
+
+    @cache
+    def newest(number: int) -> list[int]:
+        return _rendered(tokenizer, system, turns[begins[-number] :])
+
+    likely = begins and sum(len(turn.content) for turn in turns) <= _LIKELY * limit
+    if likely and len(newest(len(begins))) <= limit:
+        return Source(newest(len(begins)), False)
+    # More turns have more tokens. What is tried is doubled, so that a long dialogue is not read from its start.
+    fitting, tried = 0, 1
+    while tried < len(begins) and len(newest(tried)) <= limit:
+        fitting, tried = tried, 2 * tried
+    others = range(fitting + 1, min(tried, len(begins)) + 1)
+    fitting += bisect_right(others, limit, key=lambda number: len(newest(number)))
+    return Source(newest(fitting), fitting < len(begins)) if fitting else None
 
 
 def own_turn(tokenizer: Any, reply: str, *, instructed: bool) -> str:
