@@ -338,9 +338,20 @@ def icd10(
         [rule, *("unscored" if one.mean is None else f"{one.mean:.2f}" for one in found.columns.values())]
         for rule, found in rules.items()
     ]
-    table = ExtraTable(title, ["rule", "R", "P", "F1"], rows)
+    tables = [ExtraTable(title, ["rule", "R", "P", "F1"], rows)]
+    if run and sound and (failed := _failed_cases(run)):
+        without, _ = _split(failed, splitter, term_list, judge)
+        tables += as_wrong_table(agreement([*diseases, *(each for _, each in without)], term_list, mode_rule).columns)
     n, more = _counts(run, [case for case, _ in split])
-    return Scores("icd10", mode, n, metrics, [table], notes, bool(failures), answered, more=more)
+    return Scores("icd10", mode, n, metrics, tables, notes, bool(failures), answered, more=more)
+
+
+def _failed_cases(run: RecordedRun) -> list[ReportCase]:
+    """Return the failed cases of a run that have a diagnosis to compare with, as reports without one."""
+    asked = [result for result in run.results if result.termination != "sex_bound"]  # the others were refused
+    failed = [run.cases[result.case_id] for result in asked if not result.scored]
+    references = [(case, reference_parts(case)["diagnosis"]) for case in failed]
+    return [ReportCase(case.id, {}, {"diagnosis": told}, written_in=case.language) for case, told in references if told]
 
 
 def _has_diagnosis(case: ReportCase, mode: Definition) -> bool:

@@ -12,7 +12,7 @@ from cases import load_cases
 from scoring.mvme.suite import COPIED
 from tests.support.commands import metrics, wardround
 from tests.support.fake_server import FakeServer
-from tests.support.recorded_runs import discussed, graded, write_run
+from tests.support.recorded_runs import PARTS, discussed, graded, write_run
 from wardround.commands.score.ai_hospital import read_report_cases
 from wardround.store import recorded_run
 from wardround.store.recorded_run import find_run
@@ -68,6 +68,18 @@ def test_the_language_of_a_report_is_that_of_its_case(tmp_path: Path) -> None:
     run = write_run(tmp_path / "run", [graded(chinese.id)], data={"case_ids": [chinese.id]})
     assert [case.language for case in read_report_cases(run, None, find_run(run))] == ["zh"]
     assert "the reports are Chinese" in wardround("score", "icd10", run).stderr
+
+
+def test_failed_cases_name_no_disease_in_a_bound_beside_the_scores_by_icd10(tmp_path: Path) -> None:
+    right, lost = [case for case in load_cases("builtin") if case.language == "en"][:2]
+    answers = {"dialogue": [], "report": dict.fromkeys(PARTS, "x") | {"diagnosis": right.key.diagnosis}}
+    results = [graded(right.id, answers=answers), graded(lost.id, termination="model_error", scores={})]
+    ids = [right.id, lost.id]
+    run = write_run(tmp_path / "run", results, graph="consultation", suite="mvme", data={"case_ids": ids})
+    said = wardround("score", "icd10", run, "--json", tmp_path / "s.json").stdout
+    assert json.loads((tmp_path / "s.json").read_bytes())["metrics"]["R"]["mean"] == 100
+    bound = said[said.index("Failed as wrong") :].replace(" ", "")
+    assert "│R│66.667│3│" in bound and "│P│100.000│2│" in bound, "of three diseases, two were named"
 
 
 @pytest.mark.parametrize("suite", ["icd10", "mvme", "clini-eval"])
