@@ -18,6 +18,21 @@ def keys_of(experiment: Experiment) -> set[str]:
     return set(asks(experiment.context)) if asks else set()
 
 
+def check_distinct(runs: Mapping[str, Experiment], where: str) -> None:
+    """Check that no two runs of a sweep differ in nothing but their names.
+
+    Raises:
+        ConfigurationError: two do.
+    """
+    first: dict[str, str] = {}
+    for name, run in runs.items():
+        same = first.setdefault(run.model_dump_json(exclude={"name"}), name)
+        if same != name:
+            raise ConfigurationError(
+                f"{where}: {same} and {name} are the same run; remove one of the two, or for repetitions set epochs"
+            )
+
+
 def check_rows(runs: Mapping[str, Experiment], where: str, swept: set[tuple[str, ...]]) -> None:
     """Check that a table's rows differ only in what was swept over, and not in the patient's or judges' models.
 

@@ -16,7 +16,7 @@ from cases.validation import unreadable
 from graphs.contexts import CONTEXTS
 from llm import ModelSettings, ModelSpecError
 from llm.specs import OFFLINE, check_models
-from wardround.config.cast import JUDGES, PATIENT, check_rows, keys_of, patients_side
+from wardround.config.cast import JUDGES, PATIENT, check_distinct, check_rows, keys_of, patients_side
 from wardround.config.experiment import NAME, ConfigurationError, Experiment, Sweeping, judging_roles
 from wardround.config.refusals import known_keys, refusal
 from wardround.config.setting_places import (
@@ -115,6 +115,7 @@ def read_sweep(
         name: _validate(run_settings, file)
         for name, run_settings in _with_fixed(settings, sweeping.fixed, file).items()
     }
+    check_distinct(runs, str(file))
     models_given = {*fixed.values()}.union(*map(given_models, (base, *settings.values())))
     for place, (_, origin) in base.items():
         if (block := block_at(place)) and block not in models_given and origin == str(file):

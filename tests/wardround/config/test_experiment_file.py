@@ -412,6 +412,7 @@ def test_options_are_laid_over_every_run_and_never_over_the_grid(file: Path) -> 
         ("[grid]\nworkflow.feedback = ['off', 'on']", "grid: workflow.feedback: Input should be"),
         ("[grid]\ncolour = ['off']", "grid: colour: unknown key"),
         ("[grid]\nname = ['a/b', 'a-b']", "two runs would be named"),
+        ("[variants.a]\nseed = 1\n[variants.b]\nseed = 1", "a and b are the same run; remove one of the two"),
         ("variants = ['a']", "variants: Input should be a valid dictionary"),
         ("[variants.'a/b']\nseed = 1", "variants: 'a/b' cannot be used as a directory name"),
         ("[variants.a]\nworkflow.neighbours = 0", "variants.a: workflow.neighbours: Input should be greater"),
