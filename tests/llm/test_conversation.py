@@ -1,7 +1,7 @@
 """A conversation as the tokens that a model reads."""
 
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, ClassVar
 
 from cases.dialogues import Message
 from llm.conversation import in_turns, source_tokens
@@ -11,6 +11,7 @@ class Words:
     """A tokenizer whose tokens are words, and that remembers how many it made."""
 
     chat_template = "none"
+    added_tokens_decoder: ClassVar[dict[int, Any]] = {}
     made = 0
 
     def apply_chat_template(self, turns: list[dict[str, str]], **_: Any) -> str:
