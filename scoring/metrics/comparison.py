@@ -25,6 +25,7 @@ Name = TypeVar("Name", bound=Hashable)
 Scores = Mapping[str, Sequence[float]]  # by case, one value per epoch
 _DIGITS = 9  # of differences and the ends of their intervals, so that 0.7 and 0.1 equal two of 0.4
 _ENUMERATED = 13  # number of differing cases up to which all signs are tried: 8,192, fewer than the random ones
+_MAX_SIGNED = 1 << 22  # differences held at a time, with some 60 bytes each
 _PERMUTED = 100  # number of pairs up to which the p of a correlation is permuted
 
 
@@ -118,7 +119,7 @@ def _permuted_p(
         alternative="greater",
         vectorized=True,
         n_resamples=RESAMPLES,
-        batch=1000,
+        batch=max(1, min(1000, _MAX_SIGNED // len(values))),  # the same p with any
         rng=np.random.default_rng(SEED),
     )
     return float(found.pvalue)
