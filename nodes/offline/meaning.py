@@ -1,9 +1,10 @@
-"""Linear classifiers of a doctor's words: the kind of action (intent), and the subject of a question.
+"""Linear classifiers of a doctor's words: the kind of action (intent), the subject of a question, and what it asks for.
 
 The features are a multilingual sentence embedding (`retrieval.embed`), so that training data in one language serve the
-other, and which entries of the lists of clinical words occur. A third classifier predicts what recorded sentences tell.
-The weights, which come with the package, are trained on `wordings.toml`, `questions.toml`, `told.toml` and the
-development items of the tracker's test set (`python -m wardround.training.meaning`).
+other, and which entries of the lists of clinical words occur. A fourth classifier predicts what a recorded sentence
+tells. The weights come with the package. Those of kind and subject are trained on `wordings.toml`, `questions.toml` and
+the development items of the tracker's test set (`python -m wardround.training.meaning`); those of what is asked for and
+what is told, which have the matters of `told.toml` as labels, with the scores of `pairs.py`.
 """
 
 import re
@@ -28,6 +29,7 @@ from nodes.offline.topics import topic_of
 from retrieval import MULTILINGUAL_MODEL, embed
 
 WEIGHTS = Path(str(files("nodes.offline") / "meaning.npz"))
+PAIR_WEIGHTS = Path(str(files("nodes.offline") / "pairs.npz"))
 KINDS = ("inquiry", "ambiguous", "advice", "vague_advice", "demand", "other_topic", "conclusion", "remark")
 _BOUNDARY = {
     "en": re.compile(
@@ -140,8 +142,9 @@ def words_of(subject: str, language: Language) -> frozenset[str]:
 
 @cache
 def matters_told() -> tuple[str, ...]:
-    """Return the labels of what recorded sentences can tell."""
-    return tuple(data_file("nodes.offline", "told")["names"].values())
+    """Return the labels of what recorded sentences can tell, and questions ask for."""
+    told = data_file("nodes.offline", "told")
+    return (*told["names"].values(), *told["further_names"])
 
 
 @cache
@@ -247,8 +250,8 @@ def told_shares(texts: Sequence[str], language: Language) -> NDArray[np.float64]
 
 @lru_cache(maxsize=4096)
 def shares(words: str, language: Language) -> NDArray[np.float64]:
-    """Return the probability of each subject of a question (subjects,)."""
-    return shared(_logits("subject", words, language)[1].astype(np.float64))
+    """Return the probability of each matter that a question may ask for (matters,)."""
+    return shared(np.round(_input(words, language) @ _matter_weights("asked"), _DECIMALS))
 
 
 def shared(scores: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -410,7 +413,7 @@ def _input(words: str, language: Language) -> NDArray[np.float64]:
 @lru_cache(maxsize=4096)  # every question about a record needs them
 def _told_logits(text: str, language: Language) -> NDArray[np.float64]:
     """Return the logit of each matter for a recorded sentence (matters,)."""
-    return np.round(np.append(told_features([text], language)[0], 1) @ _weights("told")[1], _DECIMALS)
+    return np.round(np.append(told_features([text], language)[0], 1) @ _matter_weights("told"), _DECIMALS)
 
 
 @cache
@@ -418,3 +421,11 @@ def _weights(head: str) -> tuple[list[str], NDArray[np.float32]]:
     """Return the labels and weights of a head; the weights are (d + 1, labels), the last row is the bias."""
     with np.load(WEIGHTS, allow_pickle=False) as stored:
         return stored[f"{head}_labels"].tolist(), stored[head].astype(np.float32)
+
+
+@cache
+def _matter_weights(head: str) -> NDArray[np.float32]:
+    """Return the weights of what is ``asked`` for or ``told`` (d + 1, matters); the last row is the bias."""
+    with np.load(PAIR_WEIGHTS, allow_pickle=False) as stored:
+        weights: NDArray[np.float32] = stored[head].astype(np.float32)
+        return weights

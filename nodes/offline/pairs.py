@@ -1,16 +1,14 @@
 """A classifier of pairs: whether a recorded sentence answers a question.
 
-Its score is the sum of three parts: a linear one on features of the pair, a bilinear one of the question's subjects
-with the matters that the sentence tells (`meaning.py`) and its section, and the highest low-rank bilinear product of
-the question's embedding with that of the sentence or one of its clauses. It is trained on questions about built-in
-cases, as a choice between the sentences of the record and no answer (`wardround.training.answers`).
+Its score is the sum of three parts: a linear one on features of the pair, a bilinear one of the matters that the
+question asks for with those that the sentence tells (`meaning.py`) and its section, and the highest low-rank bilinear
+product of the question's embedding with that of the sentence or one of its clauses. It is trained on questions about
+records, as a choice between the sentences of the record and no answer (`wardround.training.answers`).
 """
 
 import re
 from collections.abc import Sequence
 from functools import cache, lru_cache
-from importlib.resources import files
-from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,11 +17,10 @@ from cases.text.jargon import in_lay_words
 from cases.text.record_sentences import HISTORIES, RecordSentence
 from cases.vocabulary import Language
 from nodes.offline.consultation_words import Concept, in_known_words, pattern
-from nodes.offline.meaning import heard, matters_told, shares, subjects, told_shares, words_of
+from nodes.offline.meaning import PAIR_WEIGHTS, heard, shares, subject_of, told_shares, words_of
 from nodes.offline.topics import Topic, topic_of, words_in
 from retrieval import MULTILINGUAL_MODEL, embed
 
-WEIGHTS = Path(str(files("nodes.offline") / "pairs.npz"))
 _CLAUSE = re.compile(r"[,;:，；：]|\band\b|\bbut\b")
 _MIN_LENGTH = {True: 6, False: 2}  # characters of a clause, by whether it is ASCII
 _TYPICAL_SIMILARITY = 0.4  # cosine similarity of a question with its answer
@@ -116,41 +113,26 @@ def features(
         question: a doctor's question.
         facts: sentences of the histories of one record.
         language: of both.
-        about: the probability of each subject of the question (subjects,).
+        about: the probability of each matter that the question asks for (matters,).
         told: the probability that each fact tells each matter (n, matters).
     """
-    subject_probabilities = _subject_probabilities(facts, told)
-    searched = _searched()[[HISTORIES.index(fact.section) for fact in facts]]
-    in_sections, anywhere = _logit((subject_probabilities * searched) @ about), _logit(subject_probabilities @ about)
+    tells = _logit(told @ about)
     embedding = _question_embedding(question)[0]
     similarity = np.array([(meanings(fact.text) @ embedding).max() for fact in facts])
     return np.column_stack(
         [
-            in_sections,
-            in_sections - max(in_sections.max(), 0),
-            anywhere,
-            anywhere - max(anywhere.max(), 0),
-            _logit(searched @ about),
+            tells,
+            tells - max(tells.max(), 0),
             similarity,
             similarity - max(similarity.max(), _TYPICAL_SIMILARITY),
-            _word_features(question, facts, language, list(subjects())[int(about.argmax())]),
+            _word_features(question, facts, language),
         ]
     )
 
 
-def _subject_probabilities(facts: Sequence[RecordSentence], told: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the probability that each fact answers a question about each subject (n, subjects)."""
-    probabilities: NDArray[np.float64] = (told[:, None, :] * _answering_matters()[None]).max(axis=2)
-    of_family = [fact.section == "family_history" for fact in facts]
-    probabilities[of_family] = [name == "family" for name in subjects()]
-    return probabilities
-
-
-def _word_features(
-    question: str, facts: Sequence[RecordSentence], language: Language, subject: str
-) -> NDArray[np.float64]:
+def _word_features(question: str, facts: Sequence[RecordSentence], language: Language) -> NDArray[np.float64]:
     """Return features of the words and concepts that a question shares with each fact (n, 11)."""
-    topic, usual_words = topic_of(question, language), words_of(subject, language)
+    topic, usual_words = topic_of(question, language), words_of(subject_of(question, language), language)
     words = tuple(word for word in topic.words if word not in usual_words)
     subject_words = tuple(word for word in topic.words if word in usual_words)
     clinical = pattern("clinical", language)
@@ -201,28 +183,6 @@ def in_everyday_words(text: str) -> str:
     return text if lay == text else f"{text} {lay}"
 
 
-@cache
-def _answering_matters() -> NDArray[np.float64]:
-    """Return 1 for each matter that answers a question about a subject, else 0 (subjects, matters)."""
-    return np.array([[name in about.tells for name in matters_told()] for about in subjects().values()], float)
-
-
-@cache
-def _searched() -> NDArray[np.float64]:
-    """Return 1 for each section that is searched for a subject, else 0 (sections, subjects)."""
-    return np.array(
-        [
-            [
-                section in about.sections
-                or not (about.sections or section == "family_history" or about.names == ("results",))
-                for about in subjects().values()
-            ]
-            for section in HISTORIES
-        ],
-        float,
-    )
-
-
 def _logit(probability: NDArray[np.float64]) -> NDArray[np.float64]:
     clipped = np.clip(probability, _MIN_PROBABILITY, 1 - _MIN_PROBABILITY)
     logit: NDArray[np.float64] = np.log(clipped / (1 - clipped))
@@ -231,6 +191,6 @@ def _logit(probability: NDArray[np.float64]) -> NDArray[np.float64]:
 
 @cache
 def _weights() -> dict[str, NDArray[np.float64]]:
-    """Return the weights: linear (d + 1,), of subjects with matters and sections, and two projections (d + 1, rank)."""
-    with np.load(WEIGHTS, allow_pickle=False) as stored:
+    """Return the weights: linear (d + 1,), of matters with matters and sections, and two projections (d + 1, rank)."""
+    with np.load(PAIR_WEIGHTS, allow_pickle=False) as stored:
         return {name: stored[name].astype(np.float64) for name in stored if name.startswith("answers")}

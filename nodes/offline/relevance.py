@@ -8,7 +8,6 @@ from collections.abc import Collection, Sequence
 from dataclasses import replace
 
 from cases.text.record_sentences import HISTORIES, RecordSentence
-from cases.text.words import rules_of
 from cases.vocabulary import Language, patterns
 from nodes.offline.consultation_words import concepts
 from nodes.offline.meaning import (
@@ -28,9 +27,9 @@ from nodes.offline.pairs import answer_scores
 from nodes.offline.topics import topic_of
 
 _PATTERNS = patterns("nodes.offline", "patterns")
-# Least score (`pairs.py`) of a sentence that is told: little less, or half as probable as that nothing answers.
-_LEAST = {"en": -0.3, "zh": -0.7}
-_LEAST_TELLING = -2  # the same of a sentence of the family, or that tells one of several matters asked about
+# Least score (`pairs.py`) of a sentence that is told: a little less probable than that nothing answers.
+_LEAST = -0.2
+_LEAST_TELLING = -2.5  # the same of a sentence of the family, or that tells one of several matters asked about
 _TELLS = 0.5  # least probability that a sentence tells a matter
 _BEHIND_BEST = 1.6  # at most, of another sentence that is told: a fifth as probable as the best
 
@@ -97,7 +96,7 @@ def _likely_answers(facts: Sequence[RecordSentence], question: str, language: La
     telling = {fact for fact, as_asked in zip(facts, placed, strict=True) if as_asked in named}
     for is_opening in (False, True):
         part = [fact for fact in facts if (fact.section == "chief_complaint") == is_opening]
-        least = max(_LEAST[rules_of(language)], max((scores[fact] for fact in part), default=0) - _BEHIND_BEST)
+        least = max(_LEAST, max((scores[fact] for fact in part), default=0) - _BEHIND_BEST)
         if found := [fact for fact in part if scores[fact] >= (_LEAST_TELLING if fact in telling else least)]:
             return found
     return []

@@ -1,16 +1,15 @@
 """Train the classifier of answers to questions: ``python -m wardround.training.answers DATASETS``.
 
 The training data are ``nodes/offline/asked_of_cases.toml``, the development items of the tracker's test set, questions
-whose answers are the labelled sentences on their subject, and questions before imported records. Run this again when
-one of them, a list that the features read, or the training data of `wardround.training.meaning` change (a test says
-when).
+whose answers are the labelled sentences on their subject, and questions before imported records; for what questions ask
+for and sentences tell also ``told.toml`` (`wardround.training.matters`). Run this again when one of them, a list that
+the features read, or the training data of `wardround.training.meaning` change (a test says when).
 """
 
 import argparse
 import hashlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import chain
 from pathlib import Path
 
 import numpy as np
@@ -20,18 +19,18 @@ from cases import Case, load_cases
 from cases.case import ExaminationRecord
 from cases.text.record_sentences import HISTORIES, RecordSentence, record_sentences
 from cases.vocabulary import data_file
-from nodes.offline.meaning import features, heard, kind_named, shared, subjects, told_features
-from nodes.offline.pairs import WEIGHTS, meanings, tells_where
+from nodes.offline.meaning import PAIR_WEIGHTS, heard, kind_named, matters_told, subjects
 from nodes.offline.pairs import features as pair_features
+from nodes.offline.pairs import meanings, tells_where
 from retrieval import MULTILINGUAL_MODEL, embed
 from scoring.aie.simulator_set import read_items, shipped_files
-from wardround.training.asked_of_imported import asked_of_imported
-from wardround.training.fitting import LANGUAGES, keep, scored
+from wardround.training.asked_of_imported import asked_of_imported, told_of_imported
+from wardround.training.fitting import LANGUAGES, keep
 from wardround.training.labelled import Asked, labelled_cases, places, told_to_learn
+from wardround.training.matters import asked_heads, told_heads
 from wardround.training.meaning import fingerprint as of_meaning
-from wardround.training.meaning import questions_seen, subject_head, subjects_to_learn, told_head
+from wardround.training.meaning import subjects_to_learn
 
-_FOLDS = 5  # cross-fitting of the inputs: subjects, and what sentences tell
 _CASE_STRIDE = 7  # from one question's case to the next one's
 _COMPONENTS, _RANK, _SCALE = 128, 32, 3.0  # of the embeddings: PCA components, rank, scale
 _EPOCHS, _BATCH, _LOSS_SCALE, _RATE = 8, 48, 64, 5e-3  # a batch of questions; its summed loss is divided by the scale
@@ -42,7 +41,7 @@ _DECAY = {"answers": 0.02, "answers_by_matter": 0.4, "answers_asked": 0.5, "answ
 
 @dataclass(frozen=True)
 class PairInputs:
-    """A question about a case with the classifier's inputs: its subjects, and each fact's rows, as in `pairs.py`."""
+    """A question about a case with the inputs that `pairs.py` describes: what it asks for, and each fact's rows."""
 
     asked: Asked
     about: NDArray[np.float64]
@@ -85,7 +84,7 @@ def answers_to_learn() -> Iterator[Asked]:
             in_language = [each for each in labelled if each[0].language == language]
             case, labels = in_language[at * _CASE_STRIDE % len(in_language)]
             answers = tuple(_tells(fact, labels.get(fact, frozenset()), name) for fact in facts[case.id])
-            yield Asked(words, case.id, language, facts[case.id], answers, at)
+            yield Asked(words, case.id, language, facts[case.id], answers)
 
 
 def _histories(case: Case) -> list[RecordSentence]:
@@ -109,47 +108,28 @@ def _tells(fact: RecordSentence, labels: frozenset[str], subject: str) -> bool |
 def fingerprint() -> str:
     """Return the SHA-256 of the training data, without the imported records."""
     data = [(each.words, each.record, each.answers) for each in answers_to_learn()]
+    told = [(each.text, each.tells) for each in told_to_learn()]
     imported = data_file("nodes.offline", "asked_of_imported")
-    return hashlib.sha256(repr((of_meaning(), data, imported)).encode()).hexdigest()
+    return hashlib.sha256(repr((of_meaning(), data, matters_told(), told, imported)).encode()).hexdigest()
 
 
 def train(datasets: Path) -> dict[str, NDArray[np.generic]]:
-    """Return the weights of `nodes/offline/pairs.py`; the folder of data sets holds the imported records.
-
-    The inputs of a question or case come from classifiers that are trained on other folds, without it.
-    """
-    labelled = [(language, *pair) for language, pairs in told_to_learn().items() for pair in pairs]
-    rows, labels = questions_seen()
-    fold = {case.id: at % _FOLDS for at, (case, _) in enumerate(labelled_cases())}
-    held_out: dict[int | None, set[str]] = {
-        at: {fact.text for case, facts in labelled_cases() if fold[case.id] == at for fact in facts}
-        for at in range(_FOLDS)
-    }
-    told_heads = {
-        at: told_head([each for each in labelled if each[1] not in held_out.get(at, ())]) for at in (*held_out, None)
-    }
-    subject_folds = np.arange(len(rows)) % _FOLDS
-    subject_heads: dict[int | None, NDArray[np.float64]] = {None: subject_head(rows, labels)}
-    for at in range(_FOLDS):
-        is_training = subject_folds != at
-        subject_heads[at] = subject_head(
-            rows[is_training], [name for name, is_in in zip(labels, is_training, strict=True) if is_in]
-        )
-    told_by_case: dict[str, NDArray[np.float64]] = {}
+    """Return the weights of `nodes/offline/pairs.py`; the folder of data sets holds the imported records."""
+    asked = [*answers_to_learn(), *asked_of_imported(datasets)]
+    told_head, tells = told_heads(asked, [*told_to_learn(), *told_of_imported(datasets)])
+    asked_head, about = asked_heads(asked, tells)
     inputs = []
-    for asked in chain(answers_to_learn(), asked_of_imported(datasets)):
-        language = asked.language
-        if asked.record not in told_by_case:
-            fact_rows = told_features([fact.text for fact in asked.facts], language)
-            told_by_case[asked.record] = 1 / (1 + np.exp(-scored(fact_rows, told_heads[fold.get(asked.record)])))
-        if asked.subject is None:
-            about = shared(scored(features([asked.words], language), subject_heads[None])[0])
-        else:
-            about = shared(scored(rows[asked.subject][None], subject_heads[asked.subject % _FOLDS])[0])
-        told = told_by_case[asked.record]
-        seen = pair_features(asked.words, asked.facts, language, about, told)
-        inputs.append(PairInputs(asked, about, seen, tells_where(asked.facts, told)))
-    return {"fingerprint": np.array(fingerprint()), **_fitted(inputs)}
+    for each, asks_for in zip(asked, about, strict=True):
+        told = tells[each.record]
+        seen = pair_features(each.words, each.facts, each.language, asks_for, told)
+        inputs.append(PairInputs(each, asks_for, seen, tells_where(each.facts, told)))
+    return {
+        "fingerprint": np.array(fingerprint()),
+        "matters": np.array(matters_told()),
+        "asked": asked_head.astype(np.float16),
+        "told": told_head.astype(np.float16),
+        **_fitted(inputs),
+    }
 
 
 def _fitted(inputs: Sequence[PairInputs]) -> dict[str, NDArray[np.generic]]:
@@ -226,4 +206,4 @@ def _fitted(inputs: Sequence[PairInputs]) -> dict[str, NDArray[np.generic]]:
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("datasets", type=Path, help="the folder with agentclinic, ai_hospital and mts_dialog")
-    keep(WEIGHTS, train(parser.parse_args().datasets))
+    keep(PAIR_WEIGHTS, train(parser.parse_args().datasets))

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from cases.vocabulary import Language
 
 LANGUAGES: tuple[Language, ...] = ("en", "zh")
+_ITERATIONS = 60  # more change nothing
 _POSITIVE_WEIGHT = 4  # of a rare positive label, where that of the negative is 1
 
 
@@ -43,6 +44,28 @@ def fitted(
     model.fit(rows, [labels.index(name) for name in named])
     weights: NDArray[np.float64] = np.vstack([model.coef_.T, model.intercept_])
     return weights
+
+
+def fitted_to_shares(
+    rows: NDArray[np.float32], shares: NDArray[np.float64], strength: float = 10
+) -> NDArray[np.float64]:
+    """Return the weights (d + 1, labels) of a logistic regression to the probability of each label (n, labels)."""
+    import torch
+    from torch.nn.functional import cross_entropy
+
+    inputs, targets = torch.tensor(rows).float(), torch.tensor(shares).float()
+    weights = torch.zeros(inputs.shape[1] + 1, targets.shape[1], requires_grad=True)
+    optimizer = torch.optim.LBFGS([weights], max_iter=_ITERATIONS, history_size=10, line_search_fn="strong_wolfe")
+
+    def loss() -> torch.Tensor:
+        optimizer.zero_grad()
+        fit = cross_entropy(inputs @ weights[:-1] + weights[-1], targets)
+        value = fit + weights[:-1].square().sum() / (2 * strength * len(rows))
+        value.backward()  # type: ignore[no-untyped-call]
+        return value
+
+    optimizer.step(loss)  # type: ignore[no-untyped-call]
+    return weights.detach().double().numpy()
 
 
 def keep(path: Path, weights: dict[str, NDArray[np.generic]]) -> None:

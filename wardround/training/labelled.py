@@ -6,7 +6,7 @@ questions labelled with what answers them.
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from cases import Case, load_cases
@@ -39,7 +39,6 @@ class Asked:
         language: of the question and the record.
         facts: the sentences of the record's histories.
         answers: the label of each fact: whether it answers; None if it may be told although it does not.
-        subject: index of the question in `subjects_to_learn` of both languages, if it is one of them.
     """
 
     words: str
@@ -47,7 +46,22 @@ class Asked:
     language: Language
     facts: tuple[RecordSentence, ...]
     answers: tuple[bool | None, ...]
-    subject: int | None = None
+
+
+@dataclass(frozen=True)
+class Told:
+    """A recorded sentence.
+
+    Attributes:
+        record: the id of its record; empty if it is of none.
+        language: of the record.
+        tells: whether it tells each matter of which this is known.
+    """
+
+    record: str
+    language: Language
+    text: str
+    tells: Mapping[str, bool]
 
 
 def labelled_turns(language: Language) -> list[tuple[str, str]]:
@@ -60,17 +74,19 @@ def labelled_turns(language: Language) -> list[tuple[str, str]]:
     ]
 
 
-def told_to_learn() -> dict[Language, list[tuple[str, frozenset[str]]]]:
-    """Return recorded sentences with the matters that each tells, from the labelled cases and further sentences."""
-    entries = data_file("nodes.offline", "told")
-    labelled: dict[Language, list[tuple[str, frozenset[str]]]] = {language: [] for language in LANGUAGES}
+def told_to_learn() -> Iterator[Told]:
+    """Yield recorded sentences with the matters that they tell: of the labelled cases, and further ones."""
+    names = data_file("nodes.offline", "told")["names"].values()
+
+    def told(record: str, language: Language, text: str, matters: frozenset[str]) -> Told:
+        return Told(record, language, text, {name: name in matters for name in names})
+
     for case, labels in labelled_cases():
-        labelled[case.language] += [(fact.text, names) for fact, names in labels.items()]
+        yield from (told(case.id, case.language, fact.text, matters) for fact, matters in labels.items())
     for language in LANGUAGES:
-        for line in entries["sentences"][language].splitlines():
+        for line in data_file("nodes.offline", "told")["sentences"][language].splitlines():
             code, text = line.split(" | ")
-            labelled[language].append((text, _matters(code)))
-    return labelled
+            yield told("", language, text, _matters(code))
 
 
 def labelled_cases() -> Iterator[tuple[Case, dict[RecordSentence, frozenset[str]]]]:

@@ -1,9 +1,8 @@
-"""Train the classifiers of a doctor's words and of recorded sentences: ``python -m wardround.training.meaning``.
+"""Train the classifiers of a doctor's words: ``python -m wardround.training.meaning``.
 
 The training data are the wordings of ``nodes/offline/wordings.toml``; for the subject also ``questions.toml``; for the
-kind of action also the development items of the tracker's test set; and for what recorded sentences tell ``told.toml``.
-Run this again when one of them, or a list that the features read, changes (a test says when), and then
-`wardround.training.answers`.
+kind of action also the development items of the tracker's test set. Run this again when one of them, or a list that the
+features read, changes (a test says when), and then `wardround.training.answers`.
 """
 
 import hashlib
@@ -14,20 +13,10 @@ from numpy.typing import NDArray
 
 from cases.vocabulary import Language
 from nodes.offline.consultation_words import concepts, pattern
-from nodes.offline.meaning import (
-    KINDS,
-    WEIGHTS,
-    features,
-    idioms,
-    matters_told,
-    questions,
-    subjects,
-    told_features,
-    wordings,
-)
+from nodes.offline.meaning import KINDS, WEIGHTS, features, idioms, questions, subjects, wordings
 from prompts import mark
 from wardround.training.fitting import LANGUAGES, fitted, keep
-from wardround.training.labelled import labelled_turns, told_to_learn
+from wardround.training.labelled import labelled_turns
 
 
 def kinds_to_learn(language: Language) -> list[tuple[str, str]]:
@@ -60,7 +49,7 @@ def subjects_to_learn(language: Language) -> list[tuple[str, str]]:
 
 def fingerprint() -> str:
     """Return the SHA-256 of the training data: the labelled texts, and the patterns that the features read."""
-    data: list[object] = [[(text, sorted(matters)) for text, matters in each] for each in told_to_learn().values()]
+    data: list[object] = []
     for language in LANGUAGES:
         data += [kinds_to_learn(language), subjects_to_learn(language)]
         data += [(concept.asked.pattern, concept.recorded.pattern) for concept in concepts(language)]
@@ -69,17 +58,15 @@ def fingerprint() -> str:
 
 
 def train() -> dict[str, NDArray[np.generic]]:
-    """Return the weights of the three heads of `nodes/offline/meaning.py`, in half precision, for both languages."""
+    """Return the weights of kind and subject in `nodes/offline/meaning.py`, in half precision, for both languages."""
     kinds = list(dict.fromkeys([*wordings("en"), *KINDS]))
-    told = [(language, *pair) for language, pairs in told_to_learn().items() for pair in pairs]
+    asked = seen({language: subjects_to_learn(language) for language in LANGUAGES})
     return {
         "fingerprint": np.array(fingerprint()),
         "kind_labels": np.array(kinds),
         "kind": fitted(*seen({language: kinds_to_learn(language) for language in LANGUAGES}), kinds).astype(np.float16),
         "subject_labels": np.array(list(subjects())),
-        "subject": subject_head(*questions_seen()).astype(np.float16),
-        "told_labels": np.array(matters_told()),
-        "told": told_head(told).astype(np.float16),
+        "subject": fitted(*asked, list(subjects()), balanced=True).astype(np.float16),  # some are rarely asked
     }
 
 
@@ -87,24 +74,6 @@ def seen(pairs: Mapping[Language, Sequence[tuple[str, str]]]) -> tuple[NDArray[n
     """Return the features of the texts of all languages (n, d), and their labels."""
     rows = [features([text for text, _ in in_language], language) for language, in_language in pairs.items()]
     return np.vstack(rows), [label for in_language in pairs.values() for _, label in in_language]
-
-
-def questions_seen() -> tuple[NDArray[np.float32], list[str]]:
-    """Return the features of the questions of `subjects_to_learn` in both languages (n, d), and their subjects."""
-    return seen({language: subjects_to_learn(language) for language in LANGUAGES})
-
-
-def subject_head(rows: NDArray[np.float32], named: Sequence[str]) -> NDArray[np.float64]:
-    """Return the weights (d + 1, subjects) of the subject of a question; balanced, since some are rarely asked."""
-    return fitted(rows, named, list(subjects()), balanced=True)
-
-
-def told_head(told: Sequence[tuple[Language, str, frozenset[str]]]) -> NDArray[np.float64]:
-    """Return the weights (d + 1, matters) of what recorded sentences tell."""
-    recorded = np.vstack([told_features([text], language) for language, text, _ in told])
-    return np.hstack(
-        [fitted(recorded, [name in names for *_, names in told], [False, True], rare=True) for name in matters_told()]
-    )
 
 
 if __name__ == "__main__":

@@ -175,6 +175,7 @@ def test_a_question_for_what_was_done_before_is_no_order(words: str, orders: boo
     ("words", "orders"),
     [
         ("体重有没有下降？", False),
+        ("最近体重怎么样？", False),
         ("饭量、体重这段时间有没有变化？", False),
         ("最近量过体温吗？", False),
         ("体重多少？", True),

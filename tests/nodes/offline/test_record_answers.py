@@ -29,7 +29,6 @@ RECORDS: dict[Language, PatientRecord] = {
 }
 
 
-THE_NIGHT_SHIFT_IS_TOLD = pytest.mark.xfail(strict=True, reason="a known miss: work at night is told of sleep")
 ANOTHER_HABIT_IS_TOLD = pytest.mark.xfail(strict=True, reason="a known miss: another habit is told")
 
 
@@ -65,7 +64,7 @@ def test_what_is_not_on_record_is_denied(language: Language, question: str, deni
 @pytest.mark.parametrize(
     ("language", "question", "reply"),
     [
-        pytest.param("en", "How often do you exercise?", "untold", marks=ANOTHER_HABIT_IS_TOLD),
+        ("en", "How often do you exercise?", "untold"),
         pytest.param("zh", "一晚上睡几个小时？", "untold", marks=ANOTHER_HABIT_IS_TOLD),
         ("en", "Did the parcel arrive?", "unclear"),
         ("zh", "快递到了没有？", "unclear"),
@@ -90,7 +89,7 @@ def test_how_much_and_what_was_not_understood_or_asks_nothing_are_not_answered_w
     [
         ("en", "Are you sleeping all right?"),
         ("en", "Is your appetite normal these days?"),
-        pytest.param("zh", "晚上睡得好不好？", marks=THE_NIGHT_SHIFT_IS_TOLD),
+        ("zh", "晚上睡得好不好？"),
         ("zh", "大小便正常吗？"),
         ("zh", "拉的尿的都还行吧？"),
         ("zh", "胃口怎么样，吃得下饭吗？"),

@@ -2,6 +2,7 @@
 
 import re
 import tomllib
+from itertools import chain
 from pathlib import Path
 
 import numpy as np
@@ -11,11 +12,11 @@ from cases import load_cases
 from cases.case import ExaminationRecord
 from cases.text.record_sentences import record_sentences
 from cases.vocabulary import data_file
-from nodes.offline.meaning import subjects
-from nodes.offline.pairs import WEIGHTS
+from nodes.offline.meaning import PAIR_WEIGHTS, matters_told, subjects
 from prompts import load_words
 from wardround.training.answers import fingerprint
 from wardround.training.asked_of_imported import asked_of_imported, imported_patients
+from wardround.training.fitting import LANGUAGES
 from wardround.training.labelled import places
 
 DATASETS = Path(__file__).resolve().parents[4] / "shared" / "datasets"
@@ -24,8 +25,9 @@ HELD_OUT = Path(__file__).resolve().parents[2] / "nodes" / "offline" / "question
 
 @pytest.mark.slow
 def test_the_shipped_weights_were_trained_on_the_shipped_questions() -> None:
-    with np.load(WEIGHTS, allow_pickle=False) as stored:
+    with np.load(PAIR_WEIGHTS, allow_pickle=False) as stored:
         assert str(stored["fingerprint"]) == fingerprint(), "run `python -m wardround.training.answers DATASETS`"
+        assert stored["matters"].tolist() == [*matters_told()]
 
 
 def test_what_answers_a_question_that_is_learned_from_is_a_sentence_of_its_case() -> None:
@@ -49,22 +51,28 @@ def test_what_offline_doctors_ask_of_the_story_is_learned_as_they_word_it() -> N
 
 def test_no_record_or_wording_that_the_patients_are_measured_with_is_learned_from() -> None:
     imported, held_out = data_file("nodes.offline", "asked_of_imported"), tomllib.loads(HELD_OUT.read_text("utf-8"))
-    measured = {record for part in ("first", "second", "third") for record in held_out[part]["en"]}
-    assert not measured & {*imported["records"]}
-    wordings = {words for lines in imported["wordings"].values() for words in lines.splitlines()}
-    assert not wordings & {*held_out["questions"]["en"].splitlines(), *held_out["further_questions"]["en"].splitlines()}
+    for language in LANGUAGES:
+        measured = {record for part in ("first", "second", "third", "fourth") for record in held_out[part][language]}
+        assert not measured & {*imported["records"][language]}
+        wordings = {words for lines in imported["wordings"][language].values() for words in lines.splitlines()}
+        lists = [part for part in held_out if part.endswith("questions")]
+        asked = [held_out[part][language].splitlines() for part in lists]
+        assert not wordings & {*chain(*asked)}
 
 
 @pytest.mark.skipif(not DATASETS.is_dir(), reason=f"no data sets at {DATASETS}")
 def test_what_answers_a_topic_is_a_sentence_of_the_imported_record_and_a_topic_has_its_wordings() -> None:
     imported = data_file("nodes.offline", "asked_of_imported")
-    assert {*imported["story"]} <= {*imported["wordings"]}
+    topics = {*imported["wordings"]["en"]}
+    assert {*imported["story"]} <= topics == {*imported["wordings"]["zh"]}
+    assert {topic.replace("_", " ") for topic in topics} <= {*matters_told()}
     patients = imported_patients(DATASETS)
-    for name, labels in imported["records"].items():
-        known = {*places(record_sentences(patients[name], ExaminationRecord(), "en"))}
-        for topic, due in (each.split(":") for each in labels.split()):
-            assert topic in imported["wordings"], (name, topic)
-            assert {*re.split("[,~]", due)} <= known | {""}, (name, topic, due)
+    for language in LANGUAGES:
+        for name, labels in imported["records"][language].items():
+            known = {*places(record_sentences(patients[name], ExaminationRecord(), language))}
+            for topic, due in (each.split(":") for each in labels.split()):
+                assert topic in topics, (name, topic)
+                assert {*re.split("[,~]", due)} <= known | {""}, (name, topic, due)
 
 
 @pytest.mark.skipif(not DATASETS.is_dir(), reason=f"no data sets at {DATASETS}")

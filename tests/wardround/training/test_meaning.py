@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from nodes.offline.meaning import KINDS, WEIGHTS, matters_told, subjects, wordings
+from nodes.offline.meaning import KINDS, WEIGHTS, subjects, wordings
 from wardround.training.meaning import fingerprint
 
 
@@ -13,4 +13,3 @@ def test_the_shipped_weights_were_trained_on_the_shipped_wordings() -> None:
         assert str(stored["fingerprint"]) == fingerprint(), "run `python -m wardround.training.meaning`"
         assert stored["kind_labels"].tolist() == [*dict.fromkeys([*wordings("en"), *KINDS])]
         assert stored["subject_labels"].tolist() == [*subjects()]
-        assert stored["told_labels"].tolist() == [*matters_told()]

@@ -1,0 +1,125 @@
+"""What questions ask for and what recorded sentences tell: the two heads of `nodes/offline/meaning.py` over matters.
+
+Each is fitted to all of its training data, and once without each fold: the classifier of answers
+(`wardround.training.answers`) learns from what they predict of data that they have not seen.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cases.vocabulary import Language
+from nodes.offline.meaning import features, matters_told, shared, subjects, told_features
+from wardround.training.asked_of_imported import topic_wordings
+from wardround.training.fitting import LANGUAGES, fitted, fitted_to_shares, scored
+from wardround.training.labelled import Asked, Told
+from wardround.training.meaning import subjects_to_learn
+
+_FOLDS = 5
+_ROUNDS = 2  # of reading from its answers what a question asks for
+_NEVER_TOLD = -5.0  # logit of a matter that only a record left out tells
+_MIN_TOLD = 0.02  # the probability that a sentence tells a matter is clipped to [0.02, 0.98] before its logarithm
+_MIN_ASKED = 1e-4  # least probability of a matter before the answers are read
+
+
+def wordings_to_learn() -> Iterator[tuple[Language, str, tuple[str, ...]]]:
+    """Yield questions with their language and the matters that each asks for.
+
+    They are those before imported records, and those of subjects; one that is no matter asks for all that it tells.
+    """
+    for language in LANGUAGES:
+        for matter, texts in topic_wordings(language).items():
+            yield from ((language, text, (matter,)) for text in texts)
+        for text, name in subjects_to_learn(language):
+            own = name.replace("_", " ")
+            if matters := (own,) if own in matters_told() else subjects()[name].tells:
+                yield language, text, matters
+
+
+def told_heads(
+    asked: Sequence[Asked], told: Sequence[Told]
+) -> tuple[NDArray[np.float64], dict[str, NDArray[np.float64]]]:
+    """Return the weights (d + 1, matters) of what recorded sentences tell, and what the facts of each record tell.
+
+    The latter are probabilities (facts, matters), for a labelled record without its sentences.
+    """
+    rows = np.vstack([told_features([each.text], each.language) for each in told])
+    fold = {record: at % _FOLDS for at, record in enumerate(dict.fromkeys(each.record for each in told if each.record))}
+    folds = np.array([fold.get(each.record, -1) for each in told])
+    whole = _told_head(rows, told)
+    without = [
+        _told_head(rows[folds != at], [each for each, of in zip(told, folds, strict=True) if of != at])
+        for at in range(_FOLDS)
+    ]
+    facts = {each.record: each for each in asked}
+    tells: dict[str, NDArray[np.float64]] = {}
+    for record, each in facts.items():
+        head = without[fold[record]] if record in fold else whole
+        logits = scored(told_features([fact.text for fact in each.facts], each.language), head)
+        tells[record] = 1 / (1 + np.exp(-logits))
+    return whole, tells
+
+
+def _told_head(rows: NDArray[np.float32], told: Sequence[Told]) -> NDArray[np.float64]:
+    columns = []
+    for matter in matters_told():
+        known = [at for at, each in enumerate(told) if matter in each.tells]
+        labels = [told[at].tells[matter] for at in known]
+        never = np.append(np.zeros(rows.shape[1]), _NEVER_TOLD)[:, None]
+        columns.append(fitted(rows[known], labels, [False, True], rare=True) if any(labels) else never)
+    return np.hstack(columns)
+
+
+def asked_heads(
+    asked: Sequence[Asked], tells: Mapping[str, NDArray[np.float64]]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the weights (d + 1, matters) of what a question asks for, and what each question asks for.
+
+    The latter are probabilities (questions, matters), each without the same words. The first head is fitted to wordings
+    whose matter is known. It predicts what the other questions ask for; what answers them makes that more certain; and
+    the next head is fitted to both.
+    """
+    wordings = list(wordings_to_learn())
+    known = {text for _, text, _ in wordings}
+    others = [at for at, each in enumerate(asked) if each.words not in known]
+    rows = _rows([(language, text) for language, text, _ in wordings])
+    asked_rows = _rows([(each.language, each.words) for each in asked])
+    labels = np.array([[(name in asks) / len(asks) for name in matters_told()] for *_, asks in wordings])
+    answers = np.array([_log_likelihood(asked[at], tells[asked[at].record]) for at in others])
+    all_rows, all_labels, head = np.vstack([rows, asked_rows[others]]), labels, fitted_to_shares(rows, labels)
+    for _ in range(_ROUNDS):
+        expected = shared(scored(asked_rows[others], head))
+        all_labels = np.vstack([labels, shared(np.log(expected + _MIN_ASKED) + answers)])
+        head = fitted_to_shares(all_rows, all_labels)
+    texts = [*(text for _, text, _ in wordings), *(asked[at].words for at in others)]
+    fold = {text: at % _FOLDS for at, text in enumerate(dict.fromkeys(chain(texts, (each.words for each in asked))))}
+    folds, asked_folds = (
+        np.array([fold[text] for text in each]) for each in (texts, [question.words for question in asked])
+    )
+    about = np.zeros((len(asked), len(matters_told())))
+    for at in range(_FOLDS):
+        without = fitted_to_shares(all_rows[folds != at], all_labels[folds != at])
+        about[asked_folds == at] = shared(scored(asked_rows[asked_folds == at], without))
+    return head, about
+
+
+def _log_likelihood(asked: Asked, tells: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the log probability, for each matter, that these and no other facts tell it (matters,)."""
+    clipped = np.clip(tells, _MIN_TOLD, 1 - _MIN_TOLD)
+    answering = [answer is True for answer in asked.answers]
+    others = [answer is False for answer in asked.answers]
+    likelihood: NDArray[np.float64] = np.log(clipped[answering]).sum(0) + np.log(1 - clipped[others]).sum(0)
+    return likelihood
+
+
+def _rows(texts: Sequence[tuple[Language, str]]) -> NDArray[np.float32]:
+    """Return the features of questions (n, d)."""
+    rows = {
+        (language, text): row
+        for language in LANGUAGES
+        if (own := list(dict.fromkeys(text for each, text in texts if each == language)))
+        for text, row in zip(own, features(own, language), strict=True)
+    }
+    return np.array([rows[each] for each in texts])
