@@ -21,7 +21,7 @@ from wardround.run.tasks import TASKS
 
 pytestmark = pytest.mark.slow
 
-CASES = {"en": "emergency-medicine-02", "zh": "internal-medicine-06"}
+CASES = {"en": "internal-medicine-01", "zh": "internal-medicine-06"}
 EACH_LANGUAGE = pytest.mark.parametrize("language", CASES)
 RULED = [Course("clinical_workflow"), Course("consultation", "saps"), Course("dispute_resolution")]
 OVER_A_SERVER = [Course("clinical_workflow"), *(course for course in COURSES if course.graph == "consultation")]
@@ -37,7 +37,7 @@ DECIDING = {
 
 
 def without(attack: str, value: Any) -> Any:
-    """The value with the lines of an attack cut out of every text."""
+    """The value with the lines of an attack cut out of every text; a quoted complaint ends without a full stop."""
     if isinstance(value, dict):
         return {name: without(attack, part) for name, part in value.items()}
     if isinstance(value, list):
@@ -45,8 +45,8 @@ def without(attack: str, value: Any) -> Any:
     if not isinstance(value, str):
         return value
     for line in filter(None, map(str.strip, attack.split("\n"))):
-        value = value.replace(line, "")
-    return " ".join(value.split())
+        value = re.sub(rf"{re.escape(line.rstrip('.。'))}[.。]?", "", value)
+    return re.sub(r"[.。]?\s*(?=[”\"])", "", " ".join(value.split()))
 
 
 def deciding(value: Any) -> Any:
