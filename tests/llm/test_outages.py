@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+from contextlib import closing
 from typing import Any
 
 import pytest
@@ -272,17 +273,17 @@ async def test_a_tunnel_that_stays_open_without_its_server_is_waited_for_too() -
         back.close()
         writer.close()
 
-    with FakeServer() as server:
-        async with await asyncio.start_server(tunnel, "127.0.0.1", 0) as opened:
-            url = f"http://127.0.0.1:{opened.sockets[0].getsockname()[1]}/v1"
-            settings = ModelSettings(models={"default": f"openai:fake@{url}"}, max_attempts=2)
-            await put(settings)
-            closed.set()
-            asked = asyncio.create_task(ask(EXAMINEE, View("another report"), settings, language="en"))
-            await asyncio.sleep(1.5)  # longer than two attempts take
-            assert not asked.done()
-            closed.clear()
-            await asked
+    # Since Python 3.12, `async with` also waits for connections that a client keeps open.
+    with FakeServer() as server, closing(await asyncio.start_server(tunnel, "127.0.0.1", 0)) as opened:
+        url = f"http://127.0.0.1:{opened.sockets[0].getsockname()[1]}/v1"
+        settings = ModelSettings(models={"default": f"openai:fake@{url}"}, max_attempts=2)
+        await put(settings)
+        closed.set()
+        asked = asyncio.create_task(ask(EXAMINEE, View("another report"), settings, language="en"))
+        await asyncio.sleep(1.5)  # longer than two attempts take
+        assert not asked.done()
+        closed.clear()
+        await asked
 
 
 @pytest.mark.parametrize("status", [400, 500])
