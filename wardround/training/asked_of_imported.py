@@ -43,10 +43,11 @@ def imported_patients(datasets: Path) -> dict[str, PatientRecord]:
 def topic_wordings(language: Language) -> dict[str, list[str]]:
     """Return the questions by the matter that they ask for."""
     by_topic = data_file("nodes.offline", "asked_of_imported")["wordings"][rules_of(language)]
-    return {_matter(topic): lines.splitlines() for topic, lines in by_topic.items()}
+    return {matter_named(topic): lines.splitlines() for topic, lines in by_topic.items()}
 
 
-def _matter(topic: str) -> str:
+def matter_named(topic: str) -> str:
+    """Return the matter that a key of our files names."""
     return topic.replace("_", " ")
 
 
@@ -64,7 +65,7 @@ def _labelled(
         labels: dict[str, tuple[bool | None, ...]] = {}
         for topic, codes in (each.split(":") for each in answered.split()):
             due, tolerable = (codes.split(",") for codes in f"{codes}~".split("~")[:2])
-            labels[_matter(topic)] = tuple(
+            labels[matter_named(topic)] = tuple(
                 None if place[fact] in tolerable else place[fact] in due for fact in histories
             )
         yield record, histories, labels
@@ -90,7 +91,7 @@ def asked_of_imported(datasets: Path) -> Iterator[Asked]:
     of one topic in six. Wordings take turns from record to record.
     """
     wordings = topic_wordings("en")
-    story = {*map(_matter, data_file("nodes.offline", "asked_of_imported")["story"])}
+    story = {*map(matter_named, data_file("nodes.offline", "asked_of_imported")["story"])}
     for number, (record, histories, labels) in enumerate(_labelled(datasets, "en")):
         for at, (matter, lines) in enumerate(wordings.items(), number):
             if matter in labels or matter in story or at % _EVERY == 0:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from cases.vocabulary import Language
 from nodes.offline.meaning import features, matters_told, shared, subjects, told_features
-from wardround.training.asked_of_imported import topic_wordings
+from wardround.training.asked_of_imported import matter_named, topic_wordings
 from wardround.training.fitting import LANGUAGES, fitted, fitted_to_shares, scored
 from wardround.training.labelled import Asked, Told
 from wardround.training.meaning import subjects_to_learn
@@ -33,7 +33,7 @@ def wordings_to_learn() -> Iterator[tuple[Language, str, tuple[str, ...]]]:
         for matter, texts in topic_wordings(language).items():
             yield from ((language, text, (matter,)) for text in texts)
         for text, name in subjects_to_learn(language):
-            own = name.replace("_", " ")
+            own = matter_named(name)
             if matters := (own,) if own in matters_told() else subjects()[name].tells:
                 yield language, text, matters
 
