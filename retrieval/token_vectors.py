@@ -1,19 +1,30 @@
 """Vectors of a text's tokens in their context, by the default embedding model (English)."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from itertools import groupby
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from retrieval.embedding import DEFAULT_MODEL, loaded_transformer, model_lock, one_thread, unit_rows
+from cases.user_cache import cache_folder
+from retrieval.embedding import (
+    DEFAULT_MODEL,
+    content_digest,
+    loaded_transformer,
+    model_lock,
+    one_thread,
+    unit_rows,
+)
+from retrieval.vector_cache import StoredVectors, Vector
 
 WIDTH = 384  # components of each layer's vector
 _LAYERS = (2, -1)  # an early layer tells the words, the last one what they mean here
 _LONGEST = 96  # tokens
 _BATCH = 32  # texts
+_LIKENESSES = 12  # numbers that tell how the tokens of two texts are alike
 
 
 @lru_cache(maxsize=512)  # about 25 MB: a dialogue is judged several times while it is made, its note each time
@@ -67,6 +78,48 @@ def each_token_vectors(texts: Iterable[tuple[str, str]]) -> dict[tuple[str, str]
                 vectors = np.hstack([unit_rows(states[layer][place].numpy()[own]) for layer in _LAYERS])
                 found[each] = vectors if len(vectors) else np.zeros((1, 2 * WIDTH), np.float32)
     return found
+
+
+def token_likenesses(text: str, others: Sequence[str]) -> NDArray[np.float32]:
+    """Return how the tokens of a text are like those of n others (n, 12), from the user's cache if it has them.
+
+    For each layer and direction, these are of the similarities of each token to the nearest one of the other text the
+    mean, the least, and the mean of the two least.
+
+    Raises:
+        EmbeddingModelError: the model cannot be loaded, and not everything is cached.
+    """
+    if not others:
+        return np.zeros((0, _LIKENESSES), np.float32)
+    cache = _user_cache(cache_folder())
+    digests = [content_digest(f"{_LAYERS} {_LONGEST}\0{text}\0{other}") for other in others]
+    found = cache.get(digests)
+    fresh = {
+        digest: _likeness(token_vectors(text), token_vectors(other))
+        for digest, other in zip(digests, others, strict=True)
+        if digest not in found
+    }
+    if fresh:
+        cache.put(fresh)
+    return np.array([(found | fresh)[digest] for digest in digests])
+
+
+def _likeness(tokens: NDArray[np.float32], others: NDArray[np.float32]) -> NDArray[np.float32]:
+    row = []
+    for layer in (slice(WIDTH), slice(WIDTH, None)):
+        similar = tokens[:, layer] @ others[:, layer].T
+        for nearest in (np.sort(similar.max(axis=axis)) for axis in (1, 0)):
+            row += [nearest.mean(), nearest[0], nearest[:2].mean()]
+    return np.array(row, np.float32)
+
+
+@lru_cache(maxsize=8)
+def _user_cache(folder: Path) -> StoredVectors:
+    return StoredVectors(folder, "token_likenesses", np.float32, _is_sound)
+
+
+def _is_sound(row: Vector) -> bool:
+    return row.shape == (_LIKENESSES,) and bool(np.all(abs(row) < 1.01))  # NaN compares false
 
 
 def _length(read: tuple[tuple[str, str], Any]) -> int:

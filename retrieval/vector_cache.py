@@ -1,16 +1,17 @@
 """Caches of embeddings: shipped with the package, and on the user's disk.
 
-The key of a vector is the SHA-256 of its model and text; vectors are stored in half precision. A cache that is missing,
-unwritable, locked or corrupt returns nothing and never fails a run.
+The key of a vector is the SHA-256 of its model and text; embeddings are stored in half precision. A cache that is
+missing, unwritable, locked or corrupt returns nothing and never fails a run.
 """
 
 import logging
 import sqlite3
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import closing
 from functools import cached_property
 from importlib.resources import files
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +19,7 @@ from numpy.typing import NDArray
 from cases.user_cache import cache_folder
 
 Half = NDArray[np.float16]
+Vector = NDArray[Any]
 
 _FOLDER = Path(str(files("retrieval") / "embeddings"))
 SHIPPED, COMPARED, HEARD = (_FOLDER / f"{name}.npz" for name in ("builtin", "compared", "heard"))
@@ -66,12 +68,19 @@ class StoredVectors:
     _PER_QUERY = 500  # old versions of SQLite allow 999 variables per statement
     _MOST = 20_000  # vectors in memory, of a kilobyte each
 
-    def __init__(self, folder: Path | None = None) -> None:
-        self._path = (folder or cache_folder()) / "embeddings.sqlite"
-        self._recent: dict[bytes, Half] = {}
+    def __init__(
+        self,
+        folder: Path | None = None,
+        name: str = "embeddings",
+        form: type[np.float16 | np.float32] = np.float16,
+        sound: Callable[[Vector], bool] = is_sound,
+    ) -> None:
+        self._path = (folder or cache_folder()) / f"{name}.sqlite"
+        self._form, self._is_sound = form, sound
+        self._recent: dict[bytes, Vector] = {}
         self._warned = False
 
-    def get(self, digests: Iterable[bytes]) -> dict[bytes, Half]:
+    def get(self, digests: Iterable[bytes]) -> dict[bytes, Vector]:
         """Return the cached and undamaged vectors among those requested."""
         wanted = list(digests)
         recent = {digest: vector for digest in wanted if (vector := self._recent.get(digest)) is not None}
@@ -81,7 +90,7 @@ class StoredVectors:
         self._recent.update(stored)
         return recent | stored
 
-    def _read(self, wanted: list[bytes]) -> dict[bytes, Half]:
+    def _read(self, wanted: list[bytes]) -> dict[bytes, Vector]:
         rows = []
         if not wanted or not self._path.exists():
             return {}
@@ -92,13 +101,13 @@ class StoredVectors:
                     marks = ",".join("?" * len(batch))
                     query = f"SELECT digest, vector FROM embedding WHERE digest IN ({marks})"
                     rows += database.execute(query, batch).fetchall()
-            vectors = {digest: np.frombuffer(blob, np.float16) for digest, blob in rows}
+            vectors = {digest: np.frombuffer(blob, self._form) for digest, blob in rows}
         except (sqlite3.Error, OSError, ValueError, TypeError) as error:
             self._warn(error)
             return {}
-        return {digest: vector for digest, vector in vectors.items() if is_sound(vector)}
+        return {digest: vector for digest, vector in vectors.items() if self._is_sound(vector)}
 
-    def put(self, vectors: Mapping[bytes, Half]) -> None:
+    def put(self, vectors: Mapping[bytes, Vector]) -> None:
         """Store vectors, in one transaction."""
         rows = [(digest, vector.tobytes()) for digest, vector in vectors.items()]
         try:

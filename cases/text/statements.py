@@ -13,6 +13,8 @@ from cases.text.sentences import sentences
 from cases.text.words import HAN, chinese_words, stem
 from cases.vocabulary import word_list
 
+_DIGIT = re.compile("[0-9]")
+
 
 class Mention(NamedTuple):
     """A content word as meant in its clause."""
@@ -24,7 +26,7 @@ class Mention(NamedTuple):
     @property
     def exact(self) -> bool:
         """Whether the word has a digit: a measure, grade or level, which must match exactly."""
-        return any(character in "0123456789" for character in self.word)
+        return _DIGIT.search(self.word) is not None
 
     @property
     def plain(self) -> "Mention":

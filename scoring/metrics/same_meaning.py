@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from retrieval import embed
-from retrieval.token_vectors import WIDTH, token_vectors
+from retrieval.token_vectors import token_likenesses
 from scoring.metrics.opposites import Clause, alike, denies, is_contrary
 
 WEIGHTS = Path(str(files("scoring.metrics") / "same_meaning.npz"))
@@ -34,23 +34,23 @@ def is_same(clause: Clause, others: Sequence[Clause]) -> bool:
     nearest = [at for at in np.argsort(-cosines, kind="stable")[:_NEAREST] if cosines[at] >= _LEAST]
     if not nearest:
         return False
-    rows = np.array([likenesses(clause, others[at], cosines[at]) for at in nearest])
+    rows = likenesses(clause, [others[at] for at in nearest], cosines[nearest])
     return round(float(probabilities(rows, weights()).max()), _DECIMALS) >= SAME_FROM
 
 
-def likenesses(clause: Clause, other: Clause, cosine: float) -> list[float]:
-    """Return the features of a clause beside another one, whose embeddings have this cosine similarity."""
+def likenesses(clause: Clause, others: Sequence[Clause], cosines: Sequence[float] | Rows) -> Rows:
+    """Return the features of a clause beside n other ones (n, 21), whose embeddings have these cosine similarities."""
+    words = [_likenesses_of_words(clause, other) for other in others]
+    tokens = token_likenesses(clause.text, [other.text for other in others]).astype(np.float64)
+    return np.hstack([np.array(cosines)[:, None], np.array(words, np.float64), tokens])
+
+
+def _likenesses_of_words(clause: Clause, other: Clause) -> list[float]:
     own, others = ({each.word for each in one.mentions} for one in (clause, other))
     shared = [_share_of(one, two) for one, two in ((own, others), (others, own))]
     denied = denies(clause.mentions), denies(other.mentions)
-    row: list[float] = [cosine, *shared, *(min(len(one), _LONGEST) / _LONGEST for one in (own, others))]
-    row += [is_contrary(clause, other), denied[0] != denied[1], all(denied), not shared[0]]
-    tokens, other_tokens = token_vectors(clause.text), token_vectors(other.text)
-    for layer in (slice(WIDTH), slice(WIDTH, None)):
-        similar = tokens[:, layer] @ other_tokens[:, layer].T
-        best = [np.sort(similar.max(axis=axis)) for axis in (1, 0)]
-        row += [float(value) for each in best for value in (each.mean(), each[0], each[:2].mean())]
-    return row
+    lengths = [min(len(one), _LONGEST) / _LONGEST for one in (own, others)]
+    return [*shared, *lengths, is_contrary(clause, other), denied[0] != denied[1], all(denied), not shared[0]]
 
 
 def _share_of(words: set[str], others: set[str]) -> float:

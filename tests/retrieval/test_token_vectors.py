@@ -1,8 +1,14 @@
 """The vectors of tokens."""
 
-import numpy as np
+import sqlite3
 
-from retrieval.token_vectors import WIDTH, each_token_vectors, token_vectors
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from cases.user_cache import cache_folder
+from retrieval import token_vectors as module
+from retrieval.token_vectors import WIDTH, each_token_vectors, token_likenesses, token_vectors
 
 
 def test_each_token_has_two_vectors_of_unit_length_that_depend_on_what_was_said_before() -> None:
@@ -29,3 +35,29 @@ def test_what_was_embedded_is_not_embedded_again() -> None:
     assert token_vectors("Yes, twice.", "Have you had surgery?") is token_vectors(
         "Yes, twice.", "Have you had surgery?"
     )
+
+
+def test_how_alike_two_texts_are_is_embedded_once_and_then_read_from_the_users_cache(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    texts = ["The lungs are clear.", "No crackles.", "\u200b"]
+    computed = token_likenesses("Clear lungs.", texts)
+    assert computed.shape == (3, 12)
+    assert computed[0].mean() > computed[1].mean() > computed[2].mean() == 0
+    for cached in (module._user_cache, module.token_vectors):
+        cached.cache_clear()
+    monkeypatch.setattr(module, "loaded_transformer", pytest.fail)
+    assert (token_likenesses("Clear lungs.", texts[:2]) == computed[:2]).all()
+    assert token_likenesses("Clear lungs.", []).shape == (0, 12)
+
+
+def test_a_damaged_row_of_the_cache_is_computed_again() -> None:
+    def likeness() -> NDArray[np.float32]:
+        module._user_cache.cache_clear()
+        return token_likenesses("Clear lungs.", ["The lungs are clear."])
+
+    computed = likeness()
+    with sqlite3.connect(cache_folder() / "token_likenesses.sqlite") as database:
+        damaged = np.full(12, np.nan, np.float32).tobytes()
+        assert database.execute("UPDATE embedding SET vector = ?", [damaged]).rowcount == 1
+    assert (likeness() == computed).all()

@@ -71,8 +71,8 @@ def train() -> dict[str, NDArray[np.generic]]:
     found = pairs()
     texts = list(dict.fromkeys(text for *two, _ in found for text in two))
     vectors = dict(zip(texts, embed(texts), strict=True))
-    rows = np.array(
-        [likenesses(_clause(one), _clause(other), float(vectors[one] @ vectors[other])) for one, other, _ in found]
+    rows = np.vstack(
+        [likenesses(_clause(one), [_clause(other)], [float(vectors[one] @ vectors[other])]) for one, other, _ in found]
     )
     center, scale = rows.mean(axis=0), rows.std(axis=0)
     products = with_products((rows - center) / scale)
