@@ -8,6 +8,8 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
+from llm.replies import changed
+
 _ITEM_LIMITS = (8, 5, 3, 2, 1)  # list lengths to try, until each text has its minimum
 _LEAST_TEXT = 60  # characters
 _SHARE = 0.7  # of the characters of the cut-off reply; the rest allows for line breaks and indentation
@@ -29,25 +31,22 @@ def narrowed(schema: Mapping[str, Any], characters: int | None) -> dict[str, Any
             if longest >= _LEAST_TEXT:
                 break
         lengths = {"maxLength": max(longest, _LEAST_TEXT), "maxItems": items}
-    return dict(_bound(schema, lengths))
+    return dict(changed(dict(schema), lambda node: _bound(node, lengths)))
 
 
 def _bound(node: Any, lengths: Mapping[str, int]) -> Any:
-    if isinstance(node, list):
-        return [_bound(part, lengths) for part in node]
-    if not isinstance(node, Mapping):
+    if not isinstance(node, dict):
         return node
-    result = {key: _bound(part, lengths) for key, part in node.items()}
     if node.get("type") in ("number", "integer") and (scale := _scale(node)):
-        others = {key: part for key, part in result.items() if key not in ("minimum", "maximum")}
+        others = {key: part for key, part in node.items() if key not in ("minimum", "maximum")}
         return {**others, "enum": scale}
     if lengths and node.get("type") == "array":
-        result["maxItems"] = _item_limit(node, lengths["maxItems"])
-    elif lengths and node.get("type") == "string" and not {"enum", "const", "pattern", "format"} & node.keys():
+        return {**node, "maxItems": _item_limit(node, lengths["maxItems"])}
+    if lengths and node.get("type") == "string" and not {"enum", "const", "pattern", "format"} & node.keys():
         # Never below its least length: llama.cpp takes all memory for a text that cannot be.
         longest = max(lengths["maxLength"], node.get("minLength", 0))
-        result["maxLength"] = min(longest, node.get("maxLength", math.inf))
-    return result
+        return {**node, "maxLength": min(longest, node.get("maxLength", math.inf))}
+    return node
 
 
 def _item_limit(array: Mapping[str, Any], items: int) -> int:

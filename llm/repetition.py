@@ -9,7 +9,7 @@ from math import ceil
 from typing import Any
 
 from cases.text.sentences import pieces
-from llm.replies import find_json, nodes
+from llm.replies import changed, find_json, nodes
 
 LONGEST_ECHO = 160  # characters at the end of a text that may repeat earlier text, as a summary does
 _LONGEST_AT_THE_LIMIT = 40  # the same of a reply that was cut off, which has to be asked for again anyway
@@ -55,7 +55,7 @@ def without_fences(reply: str) -> str:
 def names_in(schema: Mapping[str, Any], headings: Iterable[str]) -> frozenset[str]:
     """Return the names of fields, types and headings, except those that are terms of a closed list."""
     names = {*(_TYPES if schema else ()), *headings}
-    for node in filter(lambda node: isinstance(node, dict), nodes(schema)):
+    for node in _objects_in(schema):
         names.update(*(node[key] for key in ("properties", "$defs") if isinstance(node.get(key), dict)))
     return frozenset(map(_bare, names)) - _terms_in(schema)
 
@@ -72,24 +72,23 @@ def without_names(reply: str, names: Set[str], schema: Mapping[str, Any]) -> str
         made_of = set(words.split("_")) if " " not in words else set()
         if words in names or len(made_of) < 2 or names.isdisjoint(made_of) or words in _terms_in(schema):
             return words in names
-        return made_of <= {"", *_OF_FORMS, *_words_of(schema), *" ".join(names).split()}
+        return made_of <= {"", *_OF_FORMS, *_bare(" ".join(_descriptions_in(schema))).split(), *" ".join(names).split()}
 
     return _map_reply(reply, lambda text: "" if is_name(text) else text)
 
 
-def _words_of(schema: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the words of the schema's descriptions."""
-    for node in nodes(schema):
-        described = node.get("description") if isinstance(node, dict) else None
-        if isinstance(described, str):
-            yield from _bare(described).split()
+def _objects_in(schema: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    return (node for node in nodes(schema) if isinstance(node, dict))
+
+
+def _descriptions_in(schema: Mapping[str, Any]) -> Iterator[str]:
+    return (text for node in _objects_in(schema) if isinstance(text := node.get("description"), str))
 
 
 def _terms_in(schema: Mapping[str, Any]) -> set[str]:
     """Return the terms of the schema's closed lists."""
-    found = [node for node in nodes(schema) if isinstance(node, dict)]
-    listed = [node["enum"] for node in found if isinstance(node.get("enum"), list)]
-    single = [node["const"] for node in found if isinstance(node.get("const"), str)]
+    listed = [node["enum"] for node in _objects_in(schema) if isinstance(node.get("enum"), list)]
+    single = [node["const"] for node in _objects_in(schema) if isinstance(node.get("const"), str)]
     return {_bare(str(term)) for term in (*chain.from_iterable(listed), *single)}
 
 
@@ -150,17 +149,17 @@ def echoes(reply: str, schema: Mapping[str, Any]) -> bool:
         texts = set(texts_in(find_json(reply)))
     except ValueError:
         return False
-    described = (node.get("description") for node in nodes(schema) if isinstance(node, dict))
-    return not texts.isdisjoint({*_KEYWORDS, *(text.strip() for text in described if isinstance(text, str))})
+    return not texts.isdisjoint({*_KEYWORDS, *map(str.strip, _descriptions_in(schema))})
 
 
 def undescribed(schema: Any) -> Any:
     """Return a schema without its descriptions; a property named `description` stays."""
-    if isinstance(schema, list):
-        return [undescribed(part) for part in schema]
-    if not isinstance(schema, dict):
-        return schema
-    return {key: undescribed(part) for key, part in schema.items() if key != "description" or not isinstance(part, str)}
+
+    def bare(node: Any) -> Any:
+        described = isinstance(node, dict) and isinstance(node.get("description"), str)
+        return {key: part for key, part in node.items() if key != "description"} if described else node
+
+    return changed(schema, bare)
 
 
 def _bare(text: str) -> str:
@@ -223,16 +222,8 @@ def _map_reply(reply: str, change: Callable[[str], str]) -> str:
         found = find_json(reply)
     except ValueError:
         return change(reply)
-    changed = _map_texts(found, change)
-    return reply if changed == found else json.dumps(changed, ensure_ascii=False)
-
-
-def _map_texts(value: Any, change: Callable[[str], str]) -> Any:
-    if isinstance(value, str):
-        return change(value)
-    if isinstance(value, dict):
-        return {key: _map_texts(part, change) for key, part in value.items()}
-    return [_map_texts(part, change) for part in value] if isinstance(value, list) else value
+    mapped = changed(found, lambda part: change(part) if isinstance(part, str) else part)
+    return reply if mapped == found else json.dumps(mapped, ensure_ascii=False)
 
 
 def texts_in(value: Any) -> Iterator[str]:

@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Iterator, Set
+from collections.abc import Callable, Iterator, Set
 from typing import Any
 
 from langchain_core.messages import AIMessage
@@ -124,6 +124,15 @@ def nodes(value: Any) -> Iterator[Any]:
     if isinstance(value, dict | list):
         for part in value.values() if isinstance(value, dict) else value:
             yield from nodes(part)
+
+
+def changed(value: Any, change: Callable[[Any], Any]) -> Any:
+    """Return a JSON value with ``change`` applied to all values inside it, and last to itself; keys stay."""
+    if isinstance(value, dict):
+        value = {key: changed(part, change) for key, part in value.items()}
+    elif isinstance(value, list):
+        value = [changed(part, change) for part in value]
+    return change(value)
 
 
 def unwrapped(value: Any, names: Set[str]) -> Any:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from cases.validation import unpiped
+from llm.replies import nodes
 from wardround.store.run_directory import Result, RunDirectory, read_result
 
 Key = tuple[str, int]
@@ -85,11 +86,4 @@ class RunIndex:
 
 def words_in(content: object) -> Iterator[str]:
     """Yield every string in JSON content, except the names of fields."""
-    if isinstance(content, str):
-        yield content
-    elif isinstance(content, dict):
-        for value in content.values():
-            yield from words_in(value)
-    elif isinstance(content, list):
-        for value in content:
-            yield from words_in(value)
+    return (node for node in nodes(content) if isinstance(node, str))
