@@ -25,7 +25,7 @@ from llm.tracing import tracers
 from nodes.context import Context
 from wardround.plugins import record_plugins
 from wardround.run.outages import outlasting
-from wardround.store.durable_lines import DAMAGED, RunStoppedError, writing
+from wardround.store.durable_lines import DAMAGED, TO_RESUME, RunStoppedError, writing
 
 _OURS = ("cases", "llm", "nodes", "retrieval", "scoring")
 _COLUMNS = {
@@ -135,9 +135,7 @@ async def _set_up(saver: AsyncSqliteSaver, path: Path) -> None:
     try:
         await saver.setup()
     except sqlite3.OperationalError as error:
-        raise RunStoppedError(
-            f"{path}: cannot be written ({error}); fix this, then run the same command again to resume"
-        ) from error
+        raise RunStoppedError(f"{path}: cannot be written ({error}); {TO_RESUME}") from error
 
 
 def mend_sqlite(path: Path) -> str | None:
@@ -292,6 +290,5 @@ async def forget_thread(checkpointer: BaseCheckpointSaver[Any], thread: str) -> 
         await outlasting(lambda: checkpointer.adelete_thread(thread))
     except Exception as error:  # each database has errors of its own
         raise RunStoppedError(
-            f"checkpoints can no longer be written: {type(error).__name__}: {error}; fix this, then run the "
-            "same command again to resume"
+            f"checkpoints can no longer be written: {type(error).__name__}: {error}; {TO_RESUME}"
         ) from error

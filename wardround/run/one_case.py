@@ -33,7 +33,7 @@ from wardround.run.containing import contain_tasks, contained
 from wardround.run.faults import described, fault, termination_of
 from wardround.run.outages import outlasting
 from wardround.run.tasks import TASKS
-from wardround.store.durable_lines import RunStoppedError
+from wardround.store.durable_lines import TO_RESUME, RunStoppedError
 from wardround.store.run_directory import Result
 from wardround.store.traces import read_trace
 
@@ -109,7 +109,7 @@ async def run_case(
         elif context.grow != "off":
             course = final["follow_up"].course
     except (RefusedError, EmbeddingModelError) as error:
-        raise RunStoppedError(f"{error}; fix this, then run the same command again to resume") from error
+        raise RunStoppedError(f"{error}; {TO_RESUME}") from error
     except AskError as error:
         outcome = failure(experiment, attempt, error.reason, described(error))
     except SexBoundError as error:

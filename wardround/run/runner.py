@@ -25,7 +25,7 @@ from wardround.run.one_case import Attempt, Outcome
 from wardround.run.postgres import check_postgres
 from wardround.run.tasks import TASKS
 from wardround.run.trial import try_out
-from wardround.store.durable_lines import RunStoppedError
+from wardround.store.durable_lines import TO_RESUME, RunStoppedError
 from wardround.store.manifest import is_run
 from wardround.store.run_directory import Result, RunDirectory
 
@@ -134,8 +134,8 @@ class _Recorder:
             self._on_result(result, self.done, self.total)
         if stop and not result.scored:
             raise RunStoppedError(
-                f"{result.case_id} failed ({result.termination}: {result.error}), and run.fail_on_error is set; fix "
-                "this, then run the same command again to resume"
+                f"{result.case_id} failed ({result.termination}: {result.error}), and run.fail_on_error is set; "
+                f"{TO_RESUME}"
             )
 
     def _tell(self, result: Result) -> None:

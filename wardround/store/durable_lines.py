@@ -18,6 +18,7 @@ from cases.files import replacing, unless_linked
 from cases.validation import unpiped
 from llm.checksums import sealed
 
+TO_RESUME = "fix this, then run the same command again to resume"
 DAMAGED = "damaged"  # the folder in a run directory for what could not be read
 
 Reader = Callable[[str], Hashable]  # returns a line's key; raises a ValueError for a line that it cannot read
@@ -37,10 +38,7 @@ def writing(place: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise RunStoppedError(
-            f"{place}: cannot be written: {error.strerror or error}; fix this, then run the same command again to "
-            "resume"
-        ) from error
+        raise RunStoppedError(f"{place}: cannot be written: {error.strerror or error}; {TO_RESUME}") from error
 
 
 @contextlib.contextmanager

@@ -5,9 +5,9 @@ from collections.abc import Sequence
 
 from nodes.context import Context
 from wardround.config.experiment import Experiment
-from wardround.run.checkpoints import forget_thread, forget_threads, open_sqlite, serializer
+from wardround.run.checkpoints import open_sqlite, serializer
 from wardround.run.engines.work import Finish, work_through
-from wardround.run.one_case import Attempt, Outcome, run_case, thread_of
+from wardround.run.one_case import Attempt, Outcome, run_case
 from wardround.run.postgres import open_postgres
 from wardround.run.tasks import TASKS
 from wardround.store.run_directory import RunDirectory
@@ -22,14 +22,10 @@ async def run_here(
     url = experiment.run.checkpoints
     async with open_postgres(url, serializer()) if url else open_sqlite(directory.checkpoints) as checkpointer:
         graph = TASKS[experiment.graph].compiled(checkpointer, context)
-        await forget_threads(checkpointer, context.run, {thread_of(attempt, context.run) for attempt in left})
 
         async def run_one(attempt: Attempt, _: int) -> Outcome:
             return await run_case(experiment, graph, attempt, context, directory.trace_file(*attempt.key), meter)
 
-        async def forget(attempt: Attempt) -> None:
-            await forget_thread(checkpointer, thread_of(attempt, context.run))
-
         # For pseudo-cases in the order of the run, a case must not start before the previous one has finished.
         at_once = 1 if context.grow == "in_order" else experiment.run.concurrency
-        await work_through(left, at_once, run_one, finish, forget)
+        await work_through(left, at_once, run_one, finish, checkpointer, context.run)

@@ -14,13 +14,13 @@ from llm.limits import Limits
 from nodes.context import Context
 from wardround.config.experiment import ConfigurationError, Experiment
 from wardround.config.selection import Held
-from wardround.run.checkpoints import forget_thread, forget_threads, serializer
+from wardround.run.checkpoints import serializer
 from wardround.run.engines.work import Finish, RunCases, work_through
 from wardround.run.engines.worker import Worker, environment, known_names
 from wardround.run.engines.writer import Writer
-from wardround.run.one_case import Attempt, Outcome, failure, result_of, thread_of
+from wardround.run.one_case import Attempt, Outcome, failure, result_of
 from wardround.run.postgres import open_postgres
-from wardround.store.durable_lines import RunStoppedError
+from wardround.store.durable_lines import TO_RESUME, RunStoppedError
 from wardround.store.provenance import differences
 from wardround.store.run_directory import RunDirectory
 
@@ -117,18 +117,12 @@ class _Crew:
         await _check_written(opened)
         url = self.experiment.run.checkpoints
         async with open_postgres(url, serializer()) if url else nullcontext() as checkpointer:
-            if checkpointer is not None:
-                await forget_threads(checkpointer, run, {thread_of(attempt, run) for attempt in left})
 
             async def run_one(attempt: Attempt, slot: int) -> Outcome:
                 return await self._run(directory, run, attempt, slot % len(self.workers))
 
-            async def forget(attempt: Attempt) -> None:
-                if checkpointer is not None:
-                    await forget_thread(checkpointer, thread_of(attempt, run))
-
             self._running = True
-            await work_through(left, self.experiment.run.concurrency, run_one, finish, forget)
+            await work_through(left, self.experiment.run.concurrency, run_one, finish, checkpointer, run)
             self._running = False
 
     async def _run(self, directory: RunDirectory, run: str, attempt: Attempt, place: int) -> Outcome:
@@ -142,9 +136,7 @@ class _Crew:
             try:
                 outcome: Outcome = await worker.run.remote(attempt, run, file.name)
             except RayTaskError as error:  # cases never raise, so the writer has failed
-                raise RunStoppedError(
-                    f"{directory.path}: {_reason(error)}; fix this, then run the same command again to resume"
-                ) from error
+                raise RunStoppedError(f"{directory.path}: {_reason(error)}; {TO_RESUME}") from error
             except RayActorError as error:
                 why = _reason(error)
                 self._replace(place, worker)

@@ -2,9 +2,13 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
+from typing import Any
+
+from langgraph.checkpoint.base import BaseCheckpointSaver
 
 from nodes.context import Context
-from wardround.run.one_case import Attempt, Outcome
+from wardround.run.checkpoints import forget_thread, forget_threads
+from wardround.run.one_case import Attempt, Outcome, thread_of
 from wardround.store.run_directory import RunDirectory
 
 Finish = Callable[[Outcome], None]
@@ -16,17 +20,23 @@ async def work_through(
     at_once: int,
     run_one: Callable[[Attempt, int], Awaitable[Outcome]],
     finish: Finish,
-    forget: Callable[[Attempt], Awaitable[None]],
+    checkpointer: BaseCheckpointSaver[Any] | None,
+    run: str,
 ) -> None:
     """Run attempts in order, several at once, until none is left or the run reaches a limit; the first error ends all.
+
+    The checkpoints of an attempt are deleted once its recorded outcome is final; other attempts can be resumed.
 
     Args:
         attempts: what is left of the run.
         at_once: number of slots.
         run_one: runs an attempt in a slot (counted from 0).
         finish: records an outcome.
-        forget: deletes the checkpoints of an attempt whose recorded outcome is final; other attempts can be resumed.
+        checkpointer: of this process; None if there is none, as with workers that keep their checkpoints in memory.
+        run: the run's id.
     """
+    if checkpointer is not None:
+        await forget_threads(checkpointer, run, {thread_of(attempt, run) for attempt in attempts})
     queue = iter(attempts)
     exhausted = False
 
@@ -36,8 +46,8 @@ async def work_through(
             outcome = await run_one(attempt, slot)
             finish(outcome)
             exhausted |= outcome.result.limited_by_run
-            if outcome.result.final:
-                await forget(attempt)
+            if outcome.result.final and checkpointer is not None:
+                await forget_thread(checkpointer, thread_of(attempt, run))
 
     try:
         async with asyncio.TaskGroup() as group:
