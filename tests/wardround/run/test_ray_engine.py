@@ -29,6 +29,7 @@ from tests.support.runs import IDS, again, answered, asked, calls, outcomes, res
 from wardround.config.experiment import ConfigurationError, Experiment
 from wardround.run.engines import ray as engine
 from wardround.run.engines.worker import known_names
+from wardround.store.durable_lines import RunStoppedError
 
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(find_spec("ray") is None, reason="the ray extra is not installed")]
 
@@ -182,6 +183,18 @@ def test_the_cases_of_a_killed_worker_are_run_by_another_and_none_is_lost_or_dou
     assert summary["attempted"] == summary["scored"] == 6
     assert outcomes(tmp_path / "killed") == outcomes(tmp_path / "whole")
     assert not again(whole, answered(tmp_path / "then"), after)
+
+
+def test_a_server_that_takes_no_question_stops_the_run_with_the_same_words_as_in_one_process(
+    tmp_path: Path, cluster: str
+) -> None:
+    said = []
+    with FakeServer(faults=lambda _: "401") as server:
+        for experiment in (short(server), on_ray(short(server))):
+            with pytest.raises(RunStoppedError) as stopped:
+                run(experiment, tmp_path / experiment.run.engine)
+            said.append(str(stopped.value))
+    assert said[0] == said[1] and said[1].count("run the same command again") == 1
 
 
 def test_with_postgres_the_finished_nodes_of_a_killed_worker_are_not_run_again(

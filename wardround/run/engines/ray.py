@@ -135,7 +135,10 @@ class _Crew:
             worker = self.workers[place]
             try:
                 outcome: Outcome = await worker.run.remote(attempt, run, file.name)
-            except RayTaskError as error:  # cases never raise, so the writer has failed
+            except RayTaskError as error:
+                if isinstance(error.cause, RunStoppedError):  # a server refuses all questions
+                    raise error.cause from error
+                # Cases raise nothing else, so the writer has failed.
                 raise RunStoppedError(f"{directory.path}: {_reason(error)}; {TO_RESUME}") from error
             except RayActorError as error:
                 why = _reason(error)
