@@ -61,9 +61,8 @@ class ModelSpec:
         name, url = match["name"], match["url"]
         providers = _providers()
         if match["provider"] not in providers:
-            close = difflib.get_close_matches(match["provider"].lower(), providers, n=1)
-            hint = f"; did you mean {close[0]!r}?" if close else f"; expected one of {', '.join(sorted(providers))}"
-            raise ModelSpecError(f"{text!r}: unknown provider {match['provider']!r}{hint}")
+            hint = nearest(match["provider"].lower(), providers)
+            raise ModelSpecError(f"{text!r}: unknown provider {match['provider']!r}; {hint}")
         if not name:
             raise ModelSpecError(f"{text!r} names no model: expected {_FORMS}")
         if _ADDRESS_IN_NAME.search(name):

@@ -1,6 +1,6 @@
 """The sections of an experiment and their checks; ``experiment_file.py`` reads them from a file."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import nullcontext
 from typing import Annotated, Any, Literal, Self, get_args
 
@@ -325,12 +325,18 @@ def judging_roles() -> list[str]:
     return sorted(role for role, stages in known_roles().items() if all(map(is_judging, stages)))
 
 
-def flat(settings: Mapping[str, Any], under: str = "") -> dict[str, Any]:
+def leaves(tree: Mapping[str, Any], above: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
+    """Yield the values of a tree of sections, each with its place; an empty section counts as a value."""
+    for key, value in tree.items():
+        if isinstance(value, Mapping) and value:
+            yield from leaves(value, (*above, key))
+        else:
+            yield (*above, key), value
+
+
+def flat(settings: Mapping[str, Any]) -> dict[str, Any]:
     """Flatten nested settings to dotted names; in a model map, stages given as tables become dotted roles."""
-    entries: dict[str, Any] = {}
-    for key, value in settings.items():
-        entries |= flat(value, f"{under}{key}.") if isinstance(value, Mapping) else {f"{under}{key}": value}
-    return entries
+    return {".".join(map(str, place)): value for place, value in leaves(settings) if value != {}}
 
 
 class Sweeping(Strict):

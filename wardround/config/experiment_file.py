@@ -5,7 +5,7 @@ import itertools
 import re
 import tomllib
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,7 +17,7 @@ from graphs.contexts import CONTEXTS
 from llm import ModelSettings, ModelSpecError
 from llm.specs import OFFLINE, check_models
 from wardround.config.cast import JUDGES, PATIENT, check_distinct, check_rows, keys_of, patients_side
-from wardround.config.experiment import NAME, ConfigurationError, Experiment, Sweeping, judging_roles
+from wardround.config.experiment import NAME, ConfigurationError, Experiment, Sweeping, judging_roles, leaves
 from wardround.config.refusals import known_keys, refusal
 from wardround.config.setting_places import (
     COMMAND_LINE,
@@ -27,7 +27,6 @@ from wardround.config.setting_places import (
     block_at,
     given_models,
     laid_out,
-    leaves,
     nested,
     origin_of,
     place_of,
@@ -230,12 +229,15 @@ def _read(file: Path | None, seen: tuple[Path, ...]) -> Settings:
     try:
         values = tomllib.loads(file.read_text("utf-8-sig"))
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        close = difflib.get_close_matches(file.stem, library_files(), n=3) if not file.exists() else []
-        hint = f"; did you mean {' or '.join(close)}?" if close else ""
         if not file.exists():
-            known = hint or "; `wardround experiments list` lists the built-in ones"
+            close = difflib.get_close_matches(file.stem, library_files(), n=3)
+            hint = (
+                f"did you mean {' or '.join(close)}?"
+                if close
+                else "`wardround experiments list` lists the built-in ones"
+            )
             raise ConfigurationError(
-                f"{file}: file not found, and no built-in experiment has this name{known}"
+                f"{file}: file not found, and no built-in experiment has this name; {hint}"
             ) from error
         why = f"invalid TOML: {error}" if isinstance(error, tomllib.TOMLDecodeError) else unreadable(error)
         raise ConfigurationError(f"{file}: {why}") from error
@@ -340,7 +342,7 @@ def _run_settings(
     base: Settings, given: Mapping[Place, Any], combinations: Sequence[tuple[str, Settings]], file: Path | None
 ) -> dict[str, Settings]:
     """Return the settings of each run by name: command line over the run's own over the file's."""
-    base_of = _shared_settings(base, [run_settings for _, run_settings in combinations])
+    obeyed_by_any = set().union(*(_obeyed(base, run_settings) for _, run_settings in combinations))
     found: dict[str, Settings] = {}
     for name, run_settings in combinations:
         if name in _RESERVED:
@@ -352,9 +354,20 @@ def _run_settings(
         over = {**run_settings, **{place: (value, COMMAND_LINE) for place, value in given.items()}}
         if name:
             over[("name",)] = (name, str(file))
-        inherited = {place: setting for place, setting in base_of(over).items() if place not in over}
+        ignored = obeyed_by_any - _obeyed(base, over)  # settings that only other runs' graphs have
+        inherited = {
+            place: setting
+            for place, setting in base.items()
+            if place not in over and (place[0] != "workflow" or place[-1] not in ignored)
+        }
         found[name] = {**inherited, **over}
     return found
+
+
+def _obeyed(base: Settings, run_settings: Settings) -> set[str]:
+    """Return the settings that the graph of a run obeys."""
+    graph = {**base, **run_settings}.get(("graph",), (Experiment().graph, ""))[0]
+    return set(CONTEXTS[graph].model_fields) if isinstance(graph, str) and graph in CONTEXTS else set()
 
 
 def _combinations(
@@ -375,22 +388,6 @@ def _labels(values: Sequence[Any]) -> list[str]:
     whole = [str(value) for value in values]
     models = [text.partition("@http")[0] for text in whole]
     return [_UNSAFE.sub("-", text) for text in (models if len({*models}) == len({*whole}) else whole)]
-
-
-def _shared_settings(base: Settings, runs: Sequence[Settings]) -> Callable[[Settings], Settings]:
-    """Return a function that gives a run the file's settings, without those that only other runs' graphs have."""
-
-    def context_of(run_settings: Settings) -> set[str]:
-        graph = {**base, **run_settings}.get(("graph",), (Experiment().graph, ""))[0]
-        return set(CONTEXTS[graph].model_fields) if isinstance(graph, str) and graph in CONTEXTS else set()
-
-    known_settings = set().union(*(context_of(run_settings) for run_settings in runs))
-
-    def without_ignored(run_settings: Settings) -> Settings:
-        ignored = known_settings - context_of(run_settings)
-        return {place: setting for place, setting in base.items() if place[0] != "workflow" or place[-1] not in ignored}
-
-    return without_ignored
 
 
 def _validate(settings: Settings, file: Path | None) -> Experiment:

@@ -1,26 +1,17 @@
 """Settings by place: a key and its sections, with where each was written."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
-from wardround.config.experiment import ConfigurationError
+from wardround.config.experiment import ConfigurationError, leaves
 
 COMMAND_LINE = "command line"
 MODEL_MAPS = ("models", "judges", "fixed")
 
 Place = tuple[str, ...]  # a key after its sections
 Settings = dict[Place, tuple[Any, str]]  # each value with where it was written; later settings come later
-
-
-def leaves(tree: Mapping[str, Any], above: Place = ()) -> Iterator[tuple[Place, Any]]:
-    """Yield the values of a tree of sections, each with its place; an empty section counts as a value."""
-    for key, value in tree.items():
-        if isinstance(value, dict) and value:
-            yield from leaves(value, (*above, key))
-        else:
-            yield (*above, key), value
 
 
 def place_of(key: str) -> Place:

@@ -6,7 +6,7 @@ Later damage is detected by the lines' checksums (``llm/checksums.py``), and dam
 import contextlib
 import json
 import os
-from collections import defaultdict
+from collections import defaultdict, deque
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from fnmatch import fnmatch
 from pathlib import Path
@@ -97,13 +97,14 @@ def drop_cut_line(path: Path) -> None:
 
     An editor may have dropped the line feed; of a record that was cut off, more is missing.
     """
-    if not _ends_whole(path):
-        with path.open("rb+") as file:
-            last = file.read().rpartition(b"\n")[2]
-            if _is_record(last):
-                file.write(b"\n")
-            else:
-                file.truncate(file.tell() - len(last))
+    for last in deque(raw_lines(path), maxlen=1):
+        if not last.endswith(b"\n"):
+            with path.open("rb+") as file:
+                end = file.seek(0, os.SEEK_END)
+                if _is_record(last):
+                    file.write(b"\n")
+                else:
+                    file.truncate(end - len(last))
 
 
 def _is_record(line: bytes) -> bool:
@@ -112,17 +113,6 @@ def _is_record(line: bytes) -> bool:
     except (ValueError, RecursionError):
         return False
     return True
-
-
-def _ends_whole(path: Path) -> bool:
-    """Whether the file is missing, empty, or ends with a line feed."""
-    if not path.exists():
-        return True
-    with path.open("rb") as file:
-        if not file.seek(0, os.SEEK_END):
-            return True
-        file.seek(-1, os.SEEK_END)
-        return file.read() == b"\n"
 
 
 def append_sealed(path: Path, record: BaseModel) -> None:
