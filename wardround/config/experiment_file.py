@@ -231,11 +231,8 @@ def _read(file: Path | None, seen: tuple[Path, ...]) -> Settings:
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         if not file.exists():
             close = difflib.get_close_matches(file.stem, library_files(), n=3)
-            hint = (
-                f"did you mean {' or '.join(close)}?"
-                if close
-                else "`wardround experiments list` lists the built-in ones"
-            )
+            listed = "`wardround experiments list` lists the built-in ones"
+            hint = f"did you mean {' or '.join(close)}?" if close else listed
             raise ConfigurationError(
                 f"{file}: file not found, and no built-in experiment has this name; {hint}"
             ) from error

@@ -197,6 +197,22 @@ def test_a_server_that_takes_no_question_stops_the_run_with_the_same_words_as_in
     assert said[0] == said[1] and said[1].count("run the same command again") == 1
 
 
+def test_what_a_judge_answered_just_before_its_server_took_no_question_is_not_asked_again(
+    tmp_path: Path, cluster: str
+) -> None:
+    with FakeServer() as server:
+        run(short(server, limit=1), tmp_path / "whole")
+        whole = len(server.requests)
+        refused = 2 * whole - 1
+        server.faults = lambda request: "401" if request.index >= refused else None
+        experiment = on_ray(short(server, limit=1))
+        with pytest.raises(RunStoppedError):
+            run(experiment, tmp_path / "stopped")
+        paid, server.faults = len(server.requests), ()
+        run(experiment, tmp_path / "stopped")
+        assert len(server.requests) - paid == 1
+
+
 def test_with_postgres_the_finished_nodes_of_a_killed_worker_are_not_run_again(
     tmp_path: Path, cluster: str, database: str
 ) -> None:

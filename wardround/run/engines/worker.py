@@ -132,8 +132,8 @@ class Worker:
             yield
         finally:
             sender.cancel()
-        await courier.go()
-        del self._couriers[thread]
+            await courier.go()  # also where a server refuses all questions: what was answered before is paid
+            del self._couriers[thread]
 
     async def _ready(self) -> None:
         """Open the checkpoints once; several cases may ask for them at the same time."""
