@@ -27,7 +27,7 @@ def narrowed(schema: Mapping[str, Any], characters: int | None) -> dict[str, Any
     if characters is not None:
         for items in _ITEM_LIMITS:
             texts, rest = _size(schema, schema, items)
-            longest = int((_SHARE * characters - rest) / texts) if texts else 0
+            longest = int((_SHARE * characters - rest) / max(texts, 1))  # terms alone need room too
             if longest >= _LEAST_TEXT:
                 break
         lengths = {"maxLength": max(longest, _LEAST_TEXT), "maxItems": items}

@@ -13,6 +13,7 @@ from llm.narrowing import narrowed
 from llm.schema import answer_schema
 from llm.trace import collecting_calls
 from nodes.reconstruction.knowledge import ClinicalKnowledge
+from nodes.workflow.order_extraction import ExtractedOrders
 from tests.support.fake_server import ChatRequest, FakeServer
 
 
@@ -238,6 +239,13 @@ def test_a_closed_list_has_as_many_items_as_its_longest_term_leaves_room_for() -
     bound = narrowed(schema, 380)["properties"]
     longest = {"reasoning": "x" * bound["reasoning"]["maxLength"], "items": [term] * bound["items"]["maxItems"]}
     assert len(longest["items"]) > 1 and len(json.dumps(longest, indent=1)) < 380
+
+
+def test_closed_lists_without_a_text_beside_them_have_the_items_for_which_there_is_room() -> None:
+    """A cut-off list of ordered examinations was bound to one of each kind."""
+    for characters, items in ((1500, 8), (600, 3), (100, 1)):
+        bound = narrowed(answer_schema(ExtractedOrders, "en"), characters)["properties"]
+        assert [part["maxItems"] for part in bound.values()] == [items, items]
 
 
 def test_no_text_is_bound_below_its_least_length() -> None:
