@@ -216,10 +216,9 @@ def raw_lines(file: str | Path) -> Iterator[bytes]:
 
 def read_calls(lines: Iterable[str]) -> Trace:
     """Read a trace from its lines; see ``each_entry``."""
-    kinds: dict[type[Call | Event], list[Any]] = {Call: [], Event: []}
-    for entry in each_entry(lines):
-        kinds[type(entry)].append(entry)
-    return merge_traces(Trace(calls=tuple(kinds[Call]), events=tuple(kinds[Event])), None)
+    entries = list(each_entry(lines))
+    calls = tuple(entry for entry in entries if isinstance(entry, Call))
+    return merge_traces(Trace(calls=calls, events=tuple(entry for entry in entries if isinstance(entry, Event))), None)
 
 
 def each_entry(lines: Iterable[str]) -> Iterator[Call | Event]:

@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator, Collection, Sequence
 from contextlib import asynccontextmanager, closing, suppress
 from dataclasses import is_dataclass
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, cast
+from typing import Any, Literal, cast
 
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import BaseCheckpointSaver, CheckpointTuple
@@ -238,15 +238,12 @@ def has_begun(reached: StateSnapshot) -> bool:
     return (reached.metadata or {}).get("step", -1) > 0
 
 
-class Reached(NamedTuple):
-    """The final state of a thread, and whether it was finished before."""
-
-    state: dict[str, Any]
-    before: bool
-
-
-async def run_thread(graph: Graph, thread: str, beginning: Any, context: Context, last: str) -> Reached:
+async def run_thread(
+    graph: Graph, thread: str, beginning: Any, context: Context, last: str
+) -> tuple[dict[str, Any], bool]:
     """Run a thread to its end: from its input, or from its last checkpoint; a finished one is only read.
+
+    Return its final state, and whether it was finished before.
 
     A thread is finished if its state has what the ``last`` node writes.
 
@@ -266,18 +263,20 @@ async def run_thread(graph: Graph, thread: str, beginning: Any, context: Context
         return await _run_on(graph, thread, beginning, context, last)
 
 
-async def _run_on(graph: Graph, thread: str, beginning: Any, context: Context, last: str) -> Reached:
+async def _run_on(
+    graph: Graph, thread: str, beginning: Any, context: Context, last: str
+) -> tuple[dict[str, Any], bool]:
     config: Any = {**STEP_LIMIT, "configurable": {"thread_id": thread}, "callbacks": tracers()}
     try:
         reached = await graph.aget_state(config)
     except (ValueError, KeyError, TypeError) as error:  # values outside the sealed ones have no checksum
         raise DamagedCheckpointError(f"a checkpoint cannot be read: {error}") from error
     if last in reached.values and not reached.next:
-        return Reached(dict(reached.values), True)
+        return dict(reached.values), True
     local = isinstance(graph.checkpointer, AsyncSqliteSaver | InMemorySaver)
     durability: Literal["exit", "sync"] = "exit" if local and context.grow != "as_finished" else "sync"
     graph_input = None if has_begun(reached) else beginning
-    return Reached(dict(await graph.ainvoke(graph_input, config, context=context, durability=durability)), False)
+    return dict(await graph.ainvoke(graph_input, config, context=context, durability=durability)), False
 
 
 async def forget_thread(checkpointer: BaseCheckpointSaver[Any], thread: str) -> None:

@@ -4,7 +4,7 @@ import json
 import time
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from typing import IO, Any
 
 from rich.console import Console, Group, RenderableType
@@ -64,11 +64,9 @@ def _json_lines(out: IO[str]) -> Watcher:
     """Write every event as a line of JSON; an error of the reader does not affect the run."""
 
     def write_event(event: dict[str, Any]) -> None:
-        try:
+        with suppress(OSError, ValueError):  # a full disk, a closed pipe or file
             out.write(json.dumps(event) + "\n")
             out.flush()
-        except (OSError, ValueError):  # a full disk, a closed pipe or file
-            pass
 
     return write_event
 

@@ -29,8 +29,7 @@ from scoring.suite import SUITES
 from wardround.config.experiment import Experiment
 from wardround.config.selection import Held, Item
 from wardround.run.checkpoints import run_thread
-from wardround.run.containing import contain_tasks, contained
-from wardround.run.faults import described, fault, termination_of
+from wardround.run.faults import contain_tasks, contained, described, fault, termination_of
 from wardround.run.outages import outlasting
 from wardround.run.tasks import TASKS
 from wardround.store.durable_lines import TO_RESUME, RunStoppedError

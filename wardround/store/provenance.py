@@ -22,16 +22,15 @@ def git_state() -> dict[str, Any] | None:
 
     Cached: the process keeps running the code that it has loaded.
     """
-    folder = Path(__file__).parent
-    command = ["git", "-C", str(folder)]
+
+    def told(*command: str) -> str:
+        git = ["git", "-C", str(Path(__file__).parent), *command]
+        return subprocess.run(git, capture_output=True, text=True, check=True, timeout=10).stdout.strip()
+
     try:
-        commit = subprocess.run([*command, "rev-parse", "HEAD"], capture_output=True, text=True, check=True, timeout=10)
-        status = subprocess.run(
-            [*command, "status", "--porcelain"], capture_output=True, text=True, check=True, timeout=10
-        )
+        return {"commit": told("rev-parse", "HEAD"), "changed": bool(told("status", "--porcelain"))}
     except (OSError, subprocess.SubprocessError):
         return None
-    return {"commit": commit.stdout.strip(), "changed": bool(status.stdout.strip())}
 
 
 def differences(before: Any, now: Any, where: str) -> list[str]:
