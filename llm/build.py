@@ -82,7 +82,10 @@ def build_model(name: str, settings: ModelSettings, without: Collection[str] = (
         _tell_unheld(spec.provider)
     if spec.base_url is not None or spec.provider not in _OPENAI:
         for client in filter(None, (getattr(model, name, None) for name in ("root_client", "root_async_client"))):
-            without_account(client, getattr(model, "default_headers", None) or {})
+            # It takes headers, the user's OpenAI organization and project among them, from the environment, and no
+            # argument stops it from sending them to another company's server.
+            client.organization = client.project = None
+            client._custom_headers = dict(getattr(model, "default_headers", None) or {})
     return model
 
 
@@ -187,13 +190,3 @@ def _check_parameters(name: str, block: ModelBlock, kind: "type[BaseChatModel]")
 
 def _fields(kind: "type[BaseChatModel]") -> set[str | None]:
     return {name for field, info in kind.model_fields.items() for name in (field, info.alias)}
-
-
-def without_account(client: Any, headers: Mapping[str, str] | None = None) -> None:
-    """Remove the user's account from an OpenAI client.
-
-    The client takes headers, the user's OpenAI organization and project among them, from the environment, and no
-    argument stops it from sending them to another company's server.
-    """
-    client.organization = client.project = None
-    client._custom_headers = dict(headers or {})

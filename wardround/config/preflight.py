@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 from cases.notes import Note
 from graphs.asked_roles import roles_asked
 from graphs.catalogue import Graph
-from llm.build import build_model, without_account
+from llm.build import build_model
 from llm.cache import open_cache
 from llm.context_window import tokens
 from llm.errors import ModelSpecError
@@ -176,20 +176,16 @@ def _bare_name(name: str) -> str:
 async def _served_models(base_url: str, name: str, context: Context) -> list[str]:
     if (urlsplit(base_url).hostname or "").endswith(".azure.com"):
         return []  # Azure lists what may be deployed, and is asked for deployments, whose names are free
-    import openai
+    import httpx2
 
     from llm.transport import ENCODINGS, HOOKS, certificates
 
-    client = openai.AsyncOpenAI(
-        base_url=base_url,
-        api_key=context.key_of(name),
-        max_retries=0,
-        http_client=openai.DefaultAsyncHttpxClient(event_hooks=HOOKS, headers=ENCODINGS, verify=certificates()),
-    )
-    without_account(client, context.block(name).sent_headers)
+    headers = httpx2.Headers({**ENCODINGS, "Authorization": f"Bearer {context.key_of(name)}"})
+    headers.update(context.block(name).sent_headers)
+    client = httpx2.AsyncClient(headers=headers, event_hooks=HOOKS, verify=certificates(), follow_redirects=True)
     try:
         async with asyncio.timeout(_SECONDS), client:
-            found: list[Any] = [model async for model in client.models.list()]
+            listed = (await client.get(f"{base_url}/models")).raise_for_status().json()["data"]
+            return sorted(str(model["id"]) for model in listed)
     except Exception:  # no list, no answer, or a response unlike OpenAI's
         return []
-    return sorted(str(model.id) for model in found)
