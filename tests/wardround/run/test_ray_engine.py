@@ -283,6 +283,8 @@ def test_a_run_whose_driver_was_stopped_goes_on_with_what_it_had(
             assert ended.stderr.strip().splitlines()[-1] == "interrupted; run the same command again to resume"
             assert "Traceback" not in ended.stderr and "ray" not in ended.stderr.lower()
         before, server.requests = answered(out), []
+        if sign == signal.SIGINT:  # of each case, one answer may have been on its way
+            assert before.total() >= whole.total() // 2 - 3
         # One goes on without Ray, for which nothing is imported.
         run(on_ray(short(server), concurrency=1) if sign == signal.SIGKILL else short(server), out)
         assert not again(whole, before, asked(server))

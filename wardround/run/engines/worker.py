@@ -116,7 +116,9 @@ class Worker:
         return outcome
 
     async def close(self) -> None:
-        """Close all resources and delete the files on this machine."""
+        """Send what cases still under way have recorded, close all resources, and delete the files on this machine."""
+        for courier in list(self._couriers.values()):
+            await courier.go()
         await self._open.aclose()
         self._folder.cleanup()
 
