@@ -228,7 +228,7 @@ def _read(file: Path | None, seen: tuple[Path, ...]) -> Settings:
         raise ConfigurationError(f"{file}: is no experiment file (.toml); for a file of cases, give --cases {file}")
     try:
         values = tomllib.loads(file.read_text("utf-8-sig"))
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+    except (OSError, ValueError) as error:  # no UTF-8, no TOML, or no name of a file
         if not file.exists():
             close = difflib.get_close_matches(file.stem, library_files(), n=3)
             listed = "`wardround experiments list` lists the built-in ones"
@@ -304,7 +304,7 @@ def _check_not_swept(given: Mapping[Place, Any], base: Settings, swept: Collecti
     """Refuse command-line settings that the sweep varies."""
     for place in given:
         if place in swept:
-            named = sorted({at[1] for at in base if at[0] == "model"}) if place[0] == "models" else []
+            named = sorted(filter(None, map(block_at, base))) if place[0] == "models" else []
             other_models = f"change its models with --set model.{named[0]}.spec=SPEC" if named else ""
             remedy = other_models or "remove it from the file"
             raise ConfigurationError(f"{COMMAND_LINE}: {'.'.join(place)}: {file} varies this setting; {remedy}")

@@ -473,6 +473,19 @@ def test_a_file_extends_one_that_comes_along_by_its_name(file: Path) -> None:
     assert len(sweep(file, "extends = 'medchain_table_3'\nepochs = 2").runs) == 4
 
 
+@pytest.mark.parametrize(
+    ("text", "models", "said"),
+    [
+        ('extends = "\\u0000"', {}, "file not found"),
+        ("model = 1\nvariants.a.models.default = 'offline'", {"default": "offline"}, "varies this setting; remove it"),
+    ],
+)
+def test_odd_values_are_refused_like_others(file: Path, text: str, models: dict[str, str], said: str) -> None:
+    file.write_text(text, "utf-8")
+    with pytest.raises(ConfigurationError, match=said):
+        read_sweep(file, {}, models)
+
+
 def test_the_command_line_sets_nothing_that_variants_or_the_grid_sweep_over(file: Path) -> None:
     file.write_text(
         "[grid]\n'models.doctor' = ['offline', 'openai:m']\n[variants.a]\n'workflow.feedback' = 'off'", "utf-8"
