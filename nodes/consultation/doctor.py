@@ -29,7 +29,7 @@ from nodes.node import node
 from nodes.offline.chart_signs import is_undetermined, named_in_findings, shown_in_findings
 from nodes.offline.clinichat_physician import interview_to_the_plan
 from nodes.offline.doctor_actions import kind_of
-from nodes.offline.interview import next_in_order
+from nodes.offline.interview import next_question
 from nodes.offline.votes import orders, weights
 from nodes.offline.whole_picture import with_results_told
 from nodes.patients.systems import PATIENTS
@@ -88,9 +88,8 @@ def interview_in_order(view: InterviewView) -> DoctorTurn:
     """Offline: ask the questions of a clinical interview, one per turn, then suggest what similar cases had done."""
     language = view.chart.presentation.language
     words = load_words("medchain/words", language)["doctor"]
-    place = next_in_order(view.chart, words["questions"])
-    if place < len(words["questions"]) and view.questions_left > 1:
-        return DoctorTurn(text=words["questions"][place], finished=False)
+    if view.questions_left > 1 and (asked := next_question(view.chart)):
+        return DoctorTurn(text=asked, finished=False)
     text: str = words["farewell"]
     if view.suggest_examinations:
         items = [
@@ -113,10 +112,9 @@ def consult_in_order(view: InterviewView) -> DoctorTurn:
         load_words("medchain/words", language)["doctor"],
         load_words("consultation/words", language)["doctor"],
     )
-    place = next_in_order(view.chart, words["questions"])
     reserved = 4 if view.tells else 3  # turns: two orders, the diagnosis if it is told, and the closing
-    if place < len(words["questions"]) and view.questions_left > reserved:
-        return DoctorTurn(text=words["questions"][place], finished=False)
+    if view.questions_left > reserved and (asked := next_question(view.chart)):
+        return DoctorTurn(text=asked, finished=False)
     spoken = said_by("doctor", view.chart.dialogue)
     for stage, vocabulary, order in (
         (PHYSICAL, PHYSICAL_ITEMS, wording["physical"]),

@@ -4,10 +4,26 @@ from collections.abc import Sequence
 
 from cases.vocabulary import Language
 from nodes.offline.meaning import subject_of, subjects
+from nodes.patients.own_words import voice_of
 from nodes.state.chart import Chart, said_by
 from prompts import load_words
 
 _NO_MORE = ("all_said", "untold")  # what a patient says who knows no more of the complaint
+
+
+def next_question(chart: Chart) -> str:
+    """Return the next question of the interview, of a child to its parent; empty if there is none.
+
+    A patient who answers an open question with "Could you be more specific?" is asked of one symptom after the other.
+    """
+    language = chart.presentation.language
+    words = load_words("medchain/words", language)["doctor"]
+    if voice_of(chart.presentation, language).kin in ("son", "daughter", "child"):
+        words = words["of_a_child"]
+    asks_back = load_words("saps/words", language)["ambiguous_inquiry"]
+    if words["in_particular"] not in said_by("doctor", chart.dialogue) and asks_back in _last_reply(chart):
+        return str(words["in_particular"])
+    return "".join(words["questions"][next_in_order(chart, words["questions"]) :][:1])
 
 
 def next_in_order(chart: Chart, questions: Sequence[str], saves: bool = True) -> int:
@@ -29,8 +45,12 @@ def next_in_order(chart: Chart, questions: Sequence[str], saves: bool = True) ->
 def _is_exhausted(chart: Chart) -> bool:
     """Whether the patient has just said that it knows no more of what was asked."""
     words = load_words("consultation/words", chart.presentation.language)["patient"]
+    return any(words[each] in _last_reply(chart) for each in _NO_MORE)
+
+
+def _last_reply(chart: Chart) -> str:
     last = chart.dialogue[-1] if chart.dialogue else None
-    return last is not None and last.speaker == "patient" and any(words[each] in last.text for each in _NO_MORE)
+    return last.text if last is not None and last.speaker == "patient" else ""
 
 
 def _is_of_the_story(question: str, language: Language) -> bool:

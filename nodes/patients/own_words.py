@@ -10,14 +10,14 @@ from cases.text.statements import Mention, mentions
 from cases.vocabulary import Language, patterns
 from nodes.reconstruction.lay_speech import article_of, spoken
 from nodes.reconstruction.voice import Voice, whose
-from nodes.state.chart import Turn, said_by
+from nodes.state.chart import Presentation, Turn, said_by
 from prompts import load_words, with_full_stop
 
 _PATTERNS = patterns("nodes.patients", "patterns")
 _ANSWERS_FROM = 14.0  # years; a parent speaks for a younger child, unless the complaint says "I"
 
 
-def voice_of(person: PatientRecord, language: Language) -> Voice:
+def voice_of(person: PatientRecord | Presentation, language: Language) -> Voice:
     """Return who speaks: the patient, or the parent or relative who tells the complaint."""
     young = person.age_years is not None and person.age_years < _ANSWERS_FROM
     return Voice(language, whose(person.chief_complaint, young, person.sex, language), person.sex)

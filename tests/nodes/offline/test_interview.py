@@ -4,7 +4,7 @@ from typing import Any
 import pytest
 
 from nodes.offline.clinichat_physician import interview_to_the_plan
-from nodes.offline.interview import next_in_order
+from nodes.offline.interview import next_in_order, next_question
 from nodes.state.chart import Chart, Turn
 from nodes.workflow.stages import read_chart
 from prompts import load_words
@@ -44,6 +44,42 @@ def test_who_knows_no_more_of_the_complaint_is_asked_of_other_things(language: A
     assert next_in_order(chart, questions) == questions.index(questions[5])
     assert interview_to_the_plan(chart, [], 9) == (questions[5], False)
     assert interview_to_the_plan(chart, [], 70) == (questions[2], False), "with turns enough for all"
+
+
+@pytest.mark.parametrize("age_years", [5, 50])
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_who_asks_what_exactly_is_meant_is_asked_of_one_symptom_after_the_other_once(
+    language: Any, age_years: float
+) -> None:
+    """The doctor went on to past illnesses: fever, appetite and weight never came up before a patient of SAPS."""
+    words = load_words("medchain/words", language)["doctor"]
+    words = words["of_a_child"] if age_years < 14 else words
+    asks_back = load_words("saps/words", language)["ambiguous_inquiry"]
+    exchanges = [(question, "Yes.") for question in words["questions"][:2]]
+    for reply, next_one in (("Yes.", words["questions"][3]), (f"Well, doctor. {asks_back}", words["in_particular"])):
+        chart = asked(language, *exchanges, (words["questions"][2], reply))
+        assert next_question(of_age(chart, age_years)) == next_one
+    chart = asked(language, *exchanges, (words["questions"][2], asks_back), (words["in_particular"], asks_back))
+    assert next_question(of_age(chart, age_years)) == words["questions"][3]
+
+
+@pytest.mark.parametrize(
+    ("age_years", "complaint", "of_a_child"),
+    [(5, "Fever.", True), (5, "My son limps.", True), (12, "I have a rash.", False), (70, "My mother fell.", False)],
+)
+def test_a_parent_is_asked_of_the_child_and_of_school_and_a_patient_of_itself_and_of_work(
+    age_years: float, complaint: str, of_a_child: bool
+) -> None:
+    words = load_words("medchain/words", "en")["doctor"]
+    words = words["of_a_child"] if of_a_child else words
+    chart = of_age(asked("en", *((each, "Yes.") for each in words["questions"][:4])), age_years)
+    chart = replace(chart, presentation=chart.presentation.model_copy(update={"chief_complaint": complaint}))
+    assert next_question(chart) == words["questions"][4]
+    assert ("your work" in next_question(chart)) != of_a_child
+
+
+def of_age(chart: Chart, age_years: float) -> Chart:
+    return replace(chart, presentation=chart.presentation.model_copy(update={"age_years": age_years}))
 
 
 def test_tests_whose_results_were_just_told_are_not_asked_for() -> None:
