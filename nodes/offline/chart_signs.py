@@ -68,7 +68,8 @@ def known_findings(chart: Chart) -> list[str]:
 @cache
 def _tells_nothing(language: Language) -> re.Pattern[str]:
     """Return a pattern of what is said of an examination that is not on record, perhaps after its name."""
-    said = load_words("ai_hospital/words", language)["examiner"].values()
+    examiners = (("ai_hospital/words", "examiner"), ("medpmc/words", "technician"))
+    said = chain.from_iterable(load_words(words, language)[person].values() for words, person in examiners)
     nothing = [*said, load_words("medchain/words", language)["group"]["no_description"]]
     return re.compile(rf"(?:[^.;，。；:：]*[:：] ?)?(?:{'|'.join(map(re.escape, nothing))})")
 
@@ -90,7 +91,8 @@ def _names(chart: Chart, *wordings: str) -> list[str]:
             name = match["name"].strip()
             if not (_PATTERNS["negated"].search(text[: match.start()][-50:]) or _PATTERNS["no_name"].search(name)):
                 names.setdefault(normalise(name), name)
-    return list(names.values())[:2]
+    whole = [name for key, name in names.items() if not any(key in other and key != other for other in names)]
+    return whole[:2]
 
 
 def admits(department: str | None, chart: Chart) -> bool:

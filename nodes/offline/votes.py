@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from pydantic import ValidationError
 
 from cases.registry import GivenError
-from cases.text.words import rules_of
 from cases.validation import in_a_line
 from cases.vocabulary import PHYSICAL_ITEMS, SECOND_LEVEL, normalise
 from nodes.offline.chart_signs import (
@@ -41,7 +40,7 @@ SITE_WEIGHT = 0.2  # added for imaging of the complaint's site, twice for its ex
 # A diagnosis is taken of a case that is among the first by words and by findings, and has these similarities in both,
 # the more in one the less in the other.
 AMONG = 3
-NEAR = {"en": (0.33, 0.21), "zh": (0.31, 0.22)}
+NEAR = (0.36, 0.24)
 # Where other departments send patients, or these go by themselves: no few words tell that somebody belongs there.
 _SENT_TO = (
     *("Medical Imaging", "Laboratory Medicine", "Pharmacy Department", "Nursing Department", "Rehabilitation"),
@@ -112,7 +111,7 @@ def _near(neighbours: Sequence[Neighbour], chart: Chart, eye: Eye) -> list[Neigh
     they count no less. Those without such similarities are all returned.
     """
     is_examined = bool(chart.results or chart.reports)
-    told, found = NEAR[rules_of(chart.presentation.language)]
+    told, found = NEAR
     least = eye.told * told + (eye.found if is_examined else eye.told) * found  # words alone have to say more
     compared = [each for each in neighbours if each.told is not None]
     by_words = sorted(compared, key=lambda each: -(each.told or 0.0))[: AMONG if eye.told else None]

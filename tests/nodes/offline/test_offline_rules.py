@@ -123,9 +123,13 @@ def test_the_basis_of_a_diagnosis_is_the_complaint_then_the_reports_then_results
     assert basis.startswith("My knee hurts. A torn meniscus. Pulse 72/min.") and len(basis) <= 500
 
 
-def test_a_basis_says_first_what_decided_each_finding_once_and_nothing_of_what_was_not_found() -> None:
+@pytest.mark.parametrize("examiner", [("ai_hospital/words", "examiner"), ("medpmc/words", "technician")])
+def test_a_basis_says_first_what_decided_each_finding_once_and_nothing_of_what_was_not_found(
+    examiner: tuple[str, str],
+) -> None:
     door = CHART["diagnosis"].presentation.model_copy(update={"chief_complaint": "My knee hurts."})
-    nothing = load_words("ai_hospital/words", "en")["examiner"]["normal"]
+    words, person = examiner
+    nothing = load_words(words, "en")[person]["normal"]
     results = {"X-ray": "No fracture.", "Blood Test": f"Blood Test: {nothing}", "Urine Test": "Consistent with gout."}
     reports = {"X-ray": "No fracture.", "MRI": reason("no_description", CHART["diagnosis"])}
     chart = replace(CHART["diagnosis"], presentation=door, reports=reports, results=results)
@@ -144,6 +148,9 @@ def test_a_basis_says_first_what_decided_each_finding_once_and_nothing_of_what_w
         ("Suggestive of local infection or inflammation.", ["Gout"], "Gout"),
         ("Antibodies elevated, supportive of Lambert-Eaton syndrome diagnosis.", [], "Lambert-Eaton syndrome"),
         ("HbA1c 9 %, indicating poor diabetes control.", [], "Undetermined"),
+        ("HbA1c 6 %, indicative of controlled diabetes.", [], "Undetermined"),
+        ("MRI suggestive of neurodegenerative processes.", ["Gout"], "Gout"),
+        ("Fluid, indicative of a cystic nature.", [], "Undetermined"),
         ("Presence of a gastric ulcer on the lesser curvature.", [], "gastric ulcer"),
         ("Presence of a gastric ulcer on the lesser curvature.", ["Gout"], "Gout"),
         ("MRI shows an L5-S1 disc herniation impinging on the root.", [], "L5-S1 disc herniation"),
@@ -154,6 +161,7 @@ def test_a_basis_says_first_what_decided_each_finding_once_and_nothing_of_what_w
         ("病理示：胃腺癌。", [], "胃腺癌"),
         ("提示：急性胰腺炎", ["Gout"], "急性胰腺炎"),
         ("考虑感染。", ["Gout"], "Gout"),
+        ("占位，考虑恶性可能。", ["Gout"], "Gout"),
         ("鼻内镜提示左侧上颌窦新生物。", ["Gout"], "Gout"),
         ("活检提示宫颈高级别鳞状上皮内病变。", ["Gout"], "宫颈高级别鳞状上皮内病变"),
         ("患者表示担心癌，已指示病人做胃镜排除癌。", [], "Undetermined"),
@@ -165,6 +173,12 @@ def test_a_disease_that_a_result_concludes_comes_before_similar_cases_and_one_th
 ) -> None:
     chart = replace(CHART["diagnosis"], results={"CT": result})
     assert STAGES["diagnosis"].without_model(similar, chart, ())["names"][0].startswith(diagnosed)
+
+
+def test_a_disease_that_two_results_name_is_named_once_and_in_full() -> None:
+    results = {"Blood Test": "Consistent with an abortion.", "Ultrasound": "Indicative of a completed abortion."}
+    chart = replace(CHART["diagnosis"], results=results)
+    assert STAGES["diagnosis"].without_model([], chart, ())["names"] == ["completed abortion"]
 
 
 @pytest.mark.parametrize("complaint", ["My lower tooth came out.", "右下两颗牙拔掉了。"])
