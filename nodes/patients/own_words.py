@@ -6,6 +6,7 @@ from functools import lru_cache
 
 from cases.case import PatientRecord
 from cases.text.record_sentences import RecordSentence
+from cases.text.sentences import sentences
 from cases.text.statements import Mention, mentions
 from cases.vocabulary import Language, patterns
 from nodes.reconstruction.lay_speech import article_of, spoken
@@ -37,38 +38,37 @@ def said_of(facts: Sequence[RecordSentence], person: PatientRecord, language: La
 def unsaid(told: Sequence[str], dialogue: Sequence[Turn]) -> list[str]:
     """Return those texts that the patient has not said before, each once.
 
-    Left out is a past illness ("I have had asthma") or a trade that a longer text names too: records have many twice.
+    Left out is also what another of them, or a sentence said before, says with all its words: records have much twice.
     """
-    patients_words = "\n".join(said_by("patient", dialogue))
+    before = "\n".join(said_by("patient", dialogue))
+    said = sentences(before)
     fresh = [
         words
         for words in dict.fromkeys(told)
-        if not re.search(rf"(?<!\w){re.escape(words.rstrip('.。'))}(?!\w)", patients_words)
+        if not re.search(rf"(?<!\w){re.escape(words.rstrip('.。'))}(?!\w)", before)
+        and not any(_says(other, words) for other in said)
     ]
     return [
         words
         for place, words in enumerate(fresh)
-        if not _PATTERNS["of_the_past"].match(words)
-        or not any(
-            _says(other, words) and (other_place < place or not _says(words, other))
-            for other_place, other in enumerate(fresh)
-            if other_place != place
+        if not any(
+            _says(other, words) and (at < place or not _says(words, other))
+            for at, other in enumerate(fresh)
+            if at != place
         )
     ]
 
 
 def _says(longer: str, shorter: str) -> bool:
-    """Whether a sentence of the speaker says what a shorter one does, word for word in the same order."""
-    if _PATTERNS["of_something_else"].search(longer):
-        return False
-    wanted, given = _told_in(shorter), _told_in(longer)
-    starts = range(len(given) - len(wanted) + 1) if wanted else ()
-    return any(given[at : at + len(wanted)] == wanted for at in starts)
+    """Whether a sentence of the speaker says what a shorter one does, with the same words, denials and sides."""
+    one, other = (_PATTERNS["of_something_else"].search(each) is None for each in (longer, shorter))
+    wanted = _told_in(shorter)
+    return one == other and bool(wanted) and wanted <= _told_in(longer)
 
 
 @lru_cache(maxsize=4096)
-def _told_in(sentence: str) -> list[Mention]:
-    return [each for each in mentions(sentence) if not _PATTERNS["telling"].fullmatch(each.word)]
+def _told_in(sentence: str) -> frozenset[Mention]:
+    return frozenset(each for each in mentions(sentence) if not _PATTERNS["telling"].fullmatch(each.word))
 
 
 def _phrase(fact: RecordSentence, voice: Voice) -> str:

@@ -52,10 +52,22 @@ def test_what_a_record_has_twice_is_told_once_and_what_was_said_not_again() -> N
         (["I am a nurse.", "My mother works as a nurse."], [0, 1]),
         (["I am a retired welder.", "I worked as a welder for 30 years."], [0, 1]),
         (["No.", "Yes."], [0, 1]),
+        (["No fever.", "I have not had any recent fever, weight loss or cough."], [1]),
+        (["I have smoked one pack a day for 17 years.", "For 17 years I have smoked one pack a day."], [0]),
+        (["Swollen neck.", "For 3 weeks now I have had a swollen neck."], [1]),
+        (["I have a heart condition.", "There is a father with a heart condition."], [0, 1]),
+        (["I am male.", "I hear two male voices."], [0, 1]),
+        (["急性起病，有高血压。", "急性起病，有发热和高血压。"], [1]),
     ],
 )
 def test_what_a_longer_sentence_says_is_not_told_again_beside_it(told: list[str], unsaid_of_it: list[int]) -> None:
     assert unsaid(told, []) == [told[place] for place in unsaid_of_it]
+
+
+@pytest.mark.parametrize("before", ["I have had nausea and a mild fever.", "Hello. I have had a mild fever. I cough."])
+def test_what_a_sentence_said_before_says_is_not_told_again(before: str) -> None:
+    dialogue = [Turn(speaker="patient", text=before)]
+    assert unsaid(["I have had a fever.", "I have no appetite."], dialogue) == ["I have no appetite."]
 
 
 @pytest.mark.parametrize("other", ["Diabetes runs in the family.", "I was tested for diabetes.", "I fear diabetes."])
