@@ -87,9 +87,11 @@ def _asks(words: str, language: Language, is_question: bool) -> bool:
 def _likely_answers(facts: Sequence[RecordSentence], question: str, language: Language) -> list[RecordSentence]:
     """Return the facts that probably answer one question; what the opening has said, only if nothing else does.
 
-    What another section says of relatives is scored as if it stood in the family history, if that is asked for.
+    What another section says of relatives is scored as if it stood in the family history, if that is asked for; if it
+    is not, relatives' allergies and operations are no answer.
     """
     of_family = "family" in subjects_heard(question, language)
+    facts = [fact for fact in facts if of_family or fact.section != "family_history"]
     placed = [_with_relatives(fact) if of_family else fact for fact in facts]
     scores = dict(zip(facts, answer_scores(question, placed, language), strict=True))
     named = _telling(placed, question, language)

@@ -121,6 +121,21 @@ def test_what_relatives_had_is_not_told_of_illnesses_and_operations_of_ones_own(
 
 
 @pytest.mark.parametrize(
+    ("language", "question", "of_relatives"),
+    [
+        ("en", "Are you allergic to anything?", "Her mother is allergic to penicillin."),
+        ("en", "Have you ever had surgery?", "A sister of her mother had breast surgery at the age of 61."),
+        ("zh", "开过刀吗？", "母亲六十多岁时颈部开过刀，具体不详。"),
+    ],
+)
+def test_where_only_a_relative_had_what_is_asked_for_nothing_is_told(
+    language: Language, question: str, of_relatives: str
+) -> None:
+    """Asked whether she was allergic, a patient said that her mother was."""
+    assert answering([RecordSentence("family_history", of_relatives)], question, language) == []
+
+
+@pytest.mark.parametrize(
     ("language", "question", "told"),
     [
         ("en", "Are there illnesses that run in your family?", "She notes that her mother and brother had leg ulcers."),
