@@ -49,9 +49,11 @@ async def score(case: Case, answers: ConsultationAnswers, settings: ModelSetting
 
 
 def without_reference(case: Case) -> dict[str, str]:
-    """Return the parts that this case's key does not have."""
+    """Return the parts that this case's key does not have; a treatment may be that of another plan."""
     reference = reference_parts(case)
-    return {part: NO_KEY for part in PARTS if not reference[part].strip()}
+    treatments = [reference.treatment, *(plan.treatment_course for plan in case.key.alternative_plans)]
+    stated = {**{part: reference[part] for part in PARTS}, "treatment": "".join(treatments)}
+    return {part: NO_KEY for part, text in stated.items() if not text.strip()}
 
 
 def _of_treatment(options: Mapping[Part, Option | None]) -> int:

@@ -134,6 +134,18 @@ def test_the_plan_that_agrees_best_is_the_treatments_grade_where_an_experiment_s
     assert again["treatment"] == 4.0
 
 
+def test_a_treatment_that_only_another_plan_states_is_graded_and_not_called_unscored() -> None:
+    plan = Plan(treatment_course="Antibiotics for seven days, and a check of the ears after a month.")
+    key = CASE.key.model_copy(update={"treatment_course": "", "alternative_plans": [plan]})
+    case, suite = CASE.model_copy(update={"key": key}), SUITES["mvme"]
+    report = RIGHT.model_copy(update={"treatment": plan.treatment_course})
+    for given, grade in ((report, 4.0), (None, 1.0)):
+        scores = asyncio.run(suite.score(case, ConsultationAnswers(report=given), Context()))
+        assert scores.values["treatment"] == grade and "treatment" not in scores.unscored
+    bare = case.model_copy(update={"key": key.model_copy(update={"alternative_plans": []})})
+    assert "treatment" in suite.without_reference(bare)
+
+
 def test_the_directors_record_parts_complaint_and_history_by_a_full_stop() -> None:
     patient = {"chief_complaint": "Shooting pain in the ear", "present_illness": "It began with eating."}
     case = Case.model_validate({"id": "a", "patient": patient, "provenance": {"source": "own"}})
