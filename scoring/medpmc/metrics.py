@@ -216,7 +216,7 @@ def information_by_round(cases: Iterable[MedPmcTranscript]) -> list[Gathered]:
     said so far; image: the share of the case's images shown so far. A consultation that has ended keeps its values, so
     that every round covers the same cases (the published curves average over consultations still running).
     """
-    by_round = zip(*curves(cases).values(), strict=True)
+    by_round = zip(*(curve for _, curve in _curves(cases)), strict=True)
     table = []
     for number, shares in enumerate(by_round):
         kinds = [mean([value for value in column if value is not None]) for column in zip(*shares, strict=True)]
@@ -226,10 +226,15 @@ def information_by_round(cases: Iterable[MedPmcTranscript]) -> list[Gathered]:
 
 def curves(cases: Iterable[MedPmcTranscript]) -> dict[str, list[Shares]]:
     """Return the shares known after each round by consultation; shorter ones are extended to the longest."""
+    return dict(_curves(cases))
+
+
+def _curves(cases: Iterable[MedPmcTranscript]) -> list[tuple[str, list[Shares]]]:
+    """Return the curves of all consultations, also of several of one case."""
     measure = recall("rouge1")
-    found = {case.case: curve for case in cases if (curve := _curve(case, measure))}
-    rounds = max(map(len, found.values()), default=0)
-    return {name: [*curve, *[curve[-1]] * (rounds - len(curve))] for name, curve in found.items()}
+    found = [(case.case, curve) for case in cases if (curve := _curve(case, measure))]
+    rounds = max((len(curve) for _, curve in found), default=0)
+    return [(name, [*curve, *[curve[-1]] * (rounds - len(curve))]) for name, curve in found]
 
 
 def _curve(case: MedPmcTranscript, measure: Recall) -> list[Shares]:

@@ -156,6 +156,8 @@ def test_information_grows_by_kind_and_round_and_is_kept_after_the_end() -> None
         assert (later.general or 0) >= (earlier.general or 0) and (later.examination or 0) >= (earlier.examination or 0)
     assert information_by_round([short])[0][1:] == (1, 1, None)
     assert information_by_round([]) == information_by_round([medpmc()]) == []
+    again = short.model_copy(update={"id": long.id})
+    assert information_by_round([long, again]) == rows, "of a case with two consultations both count"
 
 
 STRANGE = st.text(st.characters(), max_size=30)
