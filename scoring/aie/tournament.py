@@ -170,7 +170,8 @@ def read_choices(path: str | Path) -> tuple[list[Verdict], list[Problem]]:
     found: list[Verdict] = []
     problems: list[Problem] = []
     entries: Sequence[tuple[str, Any]]
-    if path.suffix == ".csv":
+    is_sheet = path.suffix.lower() in (".csv", ".tsv")
+    if is_sheet:
         columns, entries, problems = read_sheet(path, _COLUMNS)
         problems += [
             Problem(str(path), "header", title, f"is not an aspect; known aspects: {', '.join(sorted(_KNOWN))}")
@@ -182,7 +183,7 @@ def read_choices(path: str | Path) -> tuple[list[Verdict], list[Problem]]:
         entries = [(record.name, record.value) for record in source.records()]
         problems += source.problems
     for name, value in entries:
-        made = _of_row(value) if path.suffix == ".csv" else _of_record(value)
+        made = _of_row(value) if is_sheet else _of_record(value)
         if isinstance(made, tuple):
             problems.append(Problem(str(path), name, *made))
         elif made is not None:

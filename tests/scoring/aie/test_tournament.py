@@ -112,6 +112,9 @@ def test_the_authors_file_and_a_sheet_are_read_alike(tmp_path: Path) -> None:
     assert read_choices(theirs) == read_choices(sheet) == (expected, [])
     sheet.write_text("case,one,other,Clear,Professional\n7,gpt4,glm,lose,tie\n", "utf-8")
     assert read_choices(sheet) == (expected, []), "by the names that the authors' files have too"
+    for name in ("SHEET.CSV", "sheet.tsv"):
+        (tmp_path / name).write_text("case\tone\tother\tclear\tpatient_total\n7\tgpt4\tglm\tlose\ttie\n", "utf-8")
+        assert read_choices(tmp_path / name) == (expected, [])
 
 
 @pytest.mark.parametrize(
