@@ -26,8 +26,9 @@ from retrieval.vector_cache import COMPARED, HEARD
 
 def stock_words(language: Language) -> list[str]:
     """Return the texts that the offline patients embed of what the offline doctors say in every case."""
+    doctor = load_words("medchain/words", language)["doctor"]
     texts = [
-        *(doctor := load_words("medchain/words", language)["doctor"])["questions"],
+        *(text for of in (doctor, doctor["of_a_child"]) for text in (*of["questions"], of["in_particular"])),
         *(doctor["farewell"], doctor["farewell"] + doctor["suggestion"]),
         *(physician := load_words("clini_eval/words", language)["physician"])["questions"],
         physician["results"],
