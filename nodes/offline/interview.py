@@ -36,16 +36,11 @@ def next_in_order(chart: Chart, questions: Sequence[str], saves: bool = True) ->
     """
     spoken = said_by("doctor", chart.dialogue)
     place = next((questions.index(text) + 1 for text in reversed(spoken) if text in questions), 0)
-    if saves and _is_exhausted(chart):
+    known = load_words("consultation/words", chart.presentation.language)["patient"]
+    if saves and any(known[each] in _last_reply(chart) for each in _NO_MORE):
         while place < len(questions) and _is_of_the_story(questions[place], chart.presentation.language):
             place += 1
     return place
-
-
-def _is_exhausted(chart: Chart) -> bool:
-    """Whether the patient has just said that it knows no more of what was asked."""
-    words = load_words("consultation/words", chart.presentation.language)["patient"]
-    return any(words[each] in _last_reply(chart) for each in _NO_MORE)
 
 
 def _last_reply(chart: Chart) -> str:

@@ -169,7 +169,8 @@ def kind_label(words: str, language: Language) -> str:
         "ambiguous", tables, scores
     ):
         label = "inquiry"
-    if label == "inquiry" and kind_named(subject_of(words, language)) == "ambiguous" and not _names(words, language):
+    is_open = kind_named(subject_of(words, language)) == "ambiguous"
+    if label == "inquiry" and is_open and not topic_of(words, language).clinical:
         label = "ambiguous"  # "Where shall we begin?"
     parts = sentences(words)
     if label == "conclusion" and len(parts) > 1:
@@ -184,7 +185,8 @@ def kind_label(words: str, language: Language) -> str:
 @lru_cache(maxsize=4096)
 def subject_of(words: str, language: Language) -> str:
     """Return the most probable subject of a question, a table of `wordings.toml`; ``complaint`` is any symptom."""
-    return _top_label("subject", words, language)
+    labels, scores = _logits("subject", words, language)
+    return labels[int(np.argmax(scores))]
 
 
 @lru_cache(maxsize=4096)
@@ -271,18 +273,6 @@ def _is_named(subject: str, words: str, language: Language) -> bool:
     return any(each.name in about.record for each in (*topic.matters, *topic.frames))
 
 
-def _names(words: str, language: Language) -> bool:
-    """Whether the words name a symptom, a part of the body or a part of the record."""
-    topic = topic_of(words, language)
-    return bool(topic.matters or topic.places or topic.sections)
-
-
-def is_likely(words: str, language: Language) -> bool:
-    """Whether the subject of a question (`subject_of`) is more than a guess."""
-    _, scores = _logits("subject", words, language)
-    return _top_probability(scores) >= _MIN_PROBABILITY
-
-
 def _top_probability(scores: NDArray[np.float32]) -> float:
     """Return the softmax probability of the best label."""
     return float(1 / np.exp(scores - scores.max()).sum())
@@ -302,7 +292,7 @@ def clauses(words: str, language: Language) -> list[str]:
             part
             for part in split([sentence], language)
             if topic_of(part, language).clinical
-            or (is_likely(part, language) and _is_of_history(part, language) and not _OF_THE_SAME.match(part))
+            or (_is_likely_of_history(part, language) and not _OF_THE_SAME.match(part))
         ]
         mark = sentence[-1:] if ASKS.match(sentence[-1:]) else ""
         is_of_several = len({subject_of(part, language) for part in parts}) > 1
@@ -328,10 +318,11 @@ def is_rather_of_a_subject(words: str, language: Language) -> bool:
     return _top_probability(scores) > (_MIN_PROBABILITY if is_clearly_story else top_kind)
 
 
-def _is_of_history(words: str, language: Language) -> bool:
-    """Whether the subject of the words is a part of the record other than the story."""
+def _is_likely_of_history(words: str, language: Language) -> bool:
+    """Whether the subject of the words is, as more than a guess, a part of the record other than the story."""
     about = subjects()[subject_of(words, language)]
-    return bool(about.sections) and not about.story
+    is_likely = _top_probability(_logits("subject", words, language)[1]) >= _MIN_PROBABILITY
+    return is_likely and bool(about.sections) and not about.story
 
 
 def split(told: Sequence[str], language: Language) -> list[str]:
@@ -391,11 +382,6 @@ def _kind_weight(kind: str, tables: Sequence[str], scores: NDArray[np.float32]) 
     return round(
         sum(float(np.exp(scores[at])) for at, table in enumerate(tables) if kind_named(table) == kind), _DECIMALS
     )
-
-
-def _top_label(head: str, words: str, language: Language) -> str:
-    labels, scores = _logits(head, words, language)
-    return labels[int(np.argmax(scores))]
 
 
 def _logits(head: str, words: str, language: Language) -> tuple[list[str], NDArray[np.float32]]:

@@ -36,7 +36,9 @@ _LANGUAGES: tuple[Language, ...] = ("en", "zh")  # that have rules
 def open_results(facts: Sequence[RecordSentence], words: str, language: Language) -> list[RecordSentence]:
     """Return the results that the doctor's words name by the rules, even where a model chooses what to release."""
     results = [fact for fact in facts if fact.is_result]
-    return [fact for fact in results if fact in {*_named_results(results, words, language)}]
+    by_phrase = _named_by_phrase(words)  # so that an order for two things releases both
+    named = {fact for tests, phrase in by_phrase for fact in _phrase_results(results, tests, phrase, language)}
+    return [fact for fact in results if fact in named]
 
 
 def ordered_results(facts: Sequence[RecordSentence], words: str, language: Language) -> list[RecordSentence]:
@@ -106,12 +108,6 @@ def _finding_patterns(language: Language) -> dict[str, re.Pattern[str]]:
 def _is_apart(fact: RecordSentence) -> bool:
     """Whether a result is of a test that is filed with a physical examination only for want of a place (an ECG)."""
     return any(test.apart for test in named_tests(fact.text))
-
-
-def _named_results(results: Sequence[RecordSentence], words: str, language: Language) -> Iterator[RecordSentence]:
-    """Yield the results that each phrase of an order names, so that an order for two things releases both."""
-    for tests, phrase in _named_by_phrase(words):
-        yield from _phrase_results(results, tests, phrase, language)
 
 
 def of_the_part(item: str, report: Sequence[str], words: str, others: Mapping[str, str]) -> list[str]:

@@ -110,14 +110,13 @@ def _with_relatives(fact: RecordSentence) -> RecordSentence:
 
 
 def _telling(facts: Sequence[RecordSentence], question: str, language: Language) -> set[RecordSentence]:
-    """Return the facts of the family, if asked about, and the patient's own that tell one of several matters named.
+    """Return the facts of the family, which are there if asked about, and own ones that tell one of several matters.
 
     "How are your appetite, your sleep and your weight?" is answered by no sentence as a whole.
     """
     matters = [each.name for each in topic_of(question, language).matters if each.name in matters_told()]
-    of_family = "family" in subjects_heard(question, language)
     own = [fact for fact in facts if fact.section != "family_history"]
-    telling = {fact for fact in facts if of_family and fact.section == "family_history"}
+    telling = {*facts} - {*own}
     if own and len(matters) > 1:
         columns = [matters_told().index(name) for name in matters]
         told = told_shares([fact.text for fact in own], language)[:, columns].max(axis=1)

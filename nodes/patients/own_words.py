@@ -46,16 +46,12 @@ def unsaid(told: Sequence[str], dialogue: Sequence[Turn]) -> list[str]:
         words
         for words in dict.fromkeys(told)
         if not re.search(rf"(?<!\w){re.escape(words.rstrip('.。'))}(?!\w)", before)
-        and not any(_says(other, words) for other in said)
     ]
     return [
         words
-        for place, words in enumerate(fresh)
-        if not any(
-            _says(other, words) and (at < place or not _says(words, other))
-            for at, other in enumerate(fresh)
-            if at != place
-        )
+        for place, words in enumerate(fresh, 1)
+        if not any(_says(other, words) for other in (*said, *fresh[: place - 1]))
+        and not any(_says(other, words) and not _says(words, other) for other in fresh[place:])
     ]
 
 
