@@ -26,30 +26,15 @@ from cases.text.named_tests import named_tests
 from cases.text.prose import paragraph, prose
 from cases.text.sentences import clauses, first_sentence, sentences
 from cases.text.words import has_chinese, language_of
-from cases.vocabulary import DEPARTMENTS, PHYSICAL_ITEMS, normalise, patterns
+from cases.vocabulary import DEPARTMENTS, PHYSICAL_ITEMS, normalise, patterns, word_list
 
 _PATTERNS = patterns("cases", "vocabularies/ai_hospital")
+_TRANSLATED: dict[str, str] = word_list("ai_hospital")["translated"]
 
 _EXAMINED = {"physical": ("查体", "体格检查"), "auxiliary": ("辅助检查",)}
 _CONTENTS = {"medical_record", "reference_diagnosis"}
 _BEFORE = ("既往病史", "既往史", "既往", "个人史", "家族史")
 _COMPLAINTS = ("主诉", "症状", "主要症状", "临床症状")
-_TRANSLATED = {
-    "general_info": "一般资料",
-    "chief_complaint": "主诉",
-    "current_medical_history": "现病史",
-    "past_medical_history": "既往史",
-    "personal_history": "个人史",
-    "family_history": "家族史",
-    "physical_examination": "查体",
-    "auxiliary_examinations": "辅助检查",
-    "preliminary_diagnosis": "初步诊断",
-    "diagnostic_basis": "诊断依据",
-    "differential_diagnosis": "鉴别诊断",
-    "diagnosis_and_treatment_process": "诊治经过",
-    "diagnostic_results": "诊断结果",
-    "analysis_and_summary": "分析总结",
-}
 _BULLET = re.compile(r"^\s*[-•*](?:\s+|(?=[^\s\d]))")  # not a minus
 _CLAUSE_END = re.compile(r"(?<=[，；;])|(?<=, )")
 _STATED = "Illness and results are those that the reference states: there was no record."
