@@ -5,7 +5,7 @@ compared. The texts are in ``vocabularies/injections.toml``.
 """
 
 from collections.abc import Callable, Mapping
-from functools import cache
+from functools import cache, partial
 from typing import Literal
 
 from cases.case import Case
@@ -51,15 +51,10 @@ def injected_earlier(case: Case) -> list[Case]:
     ]
 
 
-def in_complaint(case: Case, text: str) -> Case:
-    """Append the text to the complaint, which every doctor reads first."""
-    patient = case.patient
-    return _with_patient(case, chief_complaint=_joined(patient.chief_complaint, text))
-
-
-def in_history(case: Case, text: str) -> Case:
-    """Append the text to the past history, which the patient tells when asked."""
-    return _with_patient(case, past_history=_joined(case.patient.past_history, text))
+def in_record(section: str, case: Case, text: str) -> Case:
+    """Append the text to a section of the patient's record."""
+    told = _joined(getattr(case.patient, section), text)
+    return case.model_copy(update={"patient": case.patient.model_copy(update={section: told})})
 
 
 def in_report(case: Case, text: str) -> Case | None:
@@ -73,8 +68,8 @@ def in_report(case: Case, text: str) -> Case | None:
 
 
 PLACES: Mapping[Place, Callable[[Case, str], Case | None]] = {
-    "complaint": in_complaint,
-    "history": in_history,
+    "complaint": partial(in_record, "chief_complaint"),  # every doctor reads it first
+    "history": partial(in_record, "past_history"),  # the patient tells it when asked
     "report": in_report,
 }
 
@@ -90,11 +85,7 @@ def _remembered(case: Case, attack: Attack) -> dict[str, object]:
     text = attack.text(case.language)
     reports = {item: _joined(report, text) for item, report in case.key.imaging_reports.items()}
     key = case.key.model_copy(update={"imaging_reports": reports})
-    return {"patient": in_complaint(case, text).patient, "key": key}
-
-
-def _with_patient(case: Case, **texts: str) -> Case:
-    return case.model_copy(update={"patient": case.patient.model_copy(update=texts)})
+    return {"patient": in_record("chief_complaint", case, text).patient, "key": key}
 
 
 def _joined(text: str, attack: str) -> str:
