@@ -5,7 +5,7 @@ The offline rules only count, for testing pipelines.
 """
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from random import Random
 from typing import Any, Literal, NamedTuple
@@ -61,6 +61,9 @@ class PairView:
     second: Consultation
 
 
+_Measure = Callable[[Consultation], float]
+
+
 def doctor_rule(view: PairView) -> dict[str, Preference]:
     """Prefer the higher value of each aspect.
 
@@ -68,16 +71,15 @@ def doctor_rule(view: PairView) -> dict[str, Preference]:
     diagnosis: agreement of the names; patient: kind words per turn; total: the majority of these. Without a record,
     both dialogues together are the record.
     """
-    texts = ["\n".join(turn.patient or "" for turn in side.turns) for side in (view.first, view.second)]
-    record = view.record.strip() or "\n".join(texts)
-    orders, order = [_order(text) for text in texts], _order(record)
-    preferences = {
-        "inquiry": _higher(*(stated_share(text, record) for text in texts)),
-        "logic": _higher(*(levenshtein_ratio(each, order) for each in orders)),
-        "diagnosis": _higher(*(name_agreement(side.diagnosis, view.answer) for side in (view.first, view.second))),
-        "patient": _higher(_kindness(view.first), _kindness(view.second)),
+    record = view.record.strip() or f"{_told(view.first)}\n{_told(view.second)}"
+    order = _order(record)
+    aspects: Mapping[str, _Measure] = {
+        "inquiry": lambda side: stated_share(_told(side), record),
+        "logic": lambda side: levenshtein_ratio(_order(_told(side)), order),
+        "diagnosis": lambda side: name_agreement(side.diagnosis, view.answer),
+        "patient": _kindness,
     }
-    return {**preferences, "total": _majority(preferences)}
+    return _preferences(view, aspects)
 
 
 def patient_rule(view: PairView) -> dict[str, Preference]:
@@ -86,27 +88,28 @@ def patient_rule(view: PairView) -> dict[str, Preference]:
     Effective: turns of advice; clear: share of brief turns without jargon; understand: share of turns with questions;
     empathy: kind words per turn; total: the majority of these.
     """
-    preferences = {
-        "effective": _higher(*(sum(turn.state in ADVICE for turn in side.turns) for side in (view.first, view.second))),
-        "clear": _higher(*(share(map(_is_clear, side.turns)) for side in (view.first, view.second))),
-        "understand": _higher(
-            *(
-                share("?" in turn.doctor or "？" in turn.doctor for turn in side.turns)
-                for side in (view.first, view.second)
-            )
-        ),
-        "empathy": _higher(_kindness(view.first), _kindness(view.second)),
+    aspects: Mapping[str, _Measure] = {
+        "effective": lambda side: sum(turn.state in ADVICE for turn in side.turns),
+        "clear": lambda side: share(map(_is_clear, side.turns)),
+        "understand": lambda side: share("?" in turn.doctor or "？" in turn.doctor for turn in side.turns),
+        "empathy": _kindness,
     }
-    return {**preferences, "total": _majority(preferences)}
+    return _preferences(view, aspects)
+
+
+def _preferences(view: PairView, aspects: Mapping[str, _Measure]) -> dict[str, Preference]:
+    """Return which side each measure prefers, and in total the majority."""
+    preferences = {name: _higher(measure(view.first), measure(view.second)) for name, measure in aspects.items()}
+    given = list(preferences.values())
+    return {**preferences, "total": _higher(given.count("first"), given.count("second"))}
 
 
 def _higher(first: float, second: float) -> Preference:
     return "tie" if first == second else "first" if first > second else "second"
 
 
-def _majority(preferences: Mapping[str, Preference]) -> Preference:
-    given = list(preferences.values())
-    return _higher(given.count("first"), given.count("second"))
+def _told(side: Consultation) -> str:
+    return "\n".join(turn.patient or "" for turn in side.turns)
 
 
 def _kindness(side: Consultation) -> float:
