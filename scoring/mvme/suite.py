@@ -62,13 +62,7 @@ def _of_treatment(options: Mapping[Part, Option | None]) -> int:
 
 suite = Suite(
     "mvme",
-    {
-        "symptoms": "Symptoms",
-        "examinations": "Examinations",
-        "diagnosis": "Diagnosis",
-        "basis": "Diagnostic basis",
-        "treatment": "Treatment",
-    },
+    {**{part: part.capitalize() for part in PARTS}, "basis": "Diagnostic basis"},
     score,
     needs=frozenset({"report"}),
     ends=ENDS,
