@@ -7,6 +7,8 @@ from cases.strict import Strict
 from cases.text.note_sections import heading, note_sections, read_sections
 from cases.vocabulary import Language, label
 
+_UNITS = ((1 / 12, "month", "个月"), (7 / 365.25, "week", "周"), (1 / 365.25, "day", "天"))  # each in years
+
 
 class Note(Strict):
     """One patient's note as running text, with what is known of it besides the text."""
@@ -81,14 +83,14 @@ def who_is(patient: PatientRecord, language: Language) -> str:
 
 
 def _age(years: float | None, language: Language) -> str:
+    """Return an age in completed years; under three in months, weeks or days, unless it is one year or two exactly."""
     if years is None:
         return ""
-    for length, english, chinese in ((1.0, "year", "岁"), (1 / 12, "month", "个月"), (7 / 365.25, "week", "周")):
-        if years >= (2 * length if length < 1 else length):
-            count = round(years / length)
-            return f"{count}{chinese}" if language == "zh" else f"{count}-{english}-old"
-    days = round(years * 365.25)
-    return f"{days}天" if language == "zh" else f"{days}-day-old"
+    if years >= 3 or years in (1, 2):
+        return f"{int(years)}岁" if language == "zh" else f"{int(years)}-year-old"
+    length, english, chinese = next((unit for unit in _UNITS if years >= 2 * unit[0]), _UNITS[-1])
+    count = round(years / length)
+    return f"{count}{chinese}" if language == "zh" else f"{count}-{english}-old"
 
 
 def _headed(name: str, text: str, language: Language) -> str:

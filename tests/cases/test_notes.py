@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from cases import CaseFileError, load_cases
+from cases import CaseFileError, PatientRecord, load_cases
 from cases.files import Problem
 from cases.note_files import read_notes
-from cases.notes import note_of
+from cases.notes import note_of, who_is
 from cases.text.note_sections import note_sections, read_sections
 from cases.text.sentences import sentences
 
@@ -25,6 +25,27 @@ NOTE = (
 def lines(path: Path, *records: Any) -> Path:
     path.write_text("".join(json.dumps(record, ensure_ascii=False) + "\n" for record in records), "utf-8")
     return path
+
+
+@pytest.mark.parametrize(
+    ("years", "told"),
+    [
+        (6.9, ("6-year-old", "6岁")),  # in whose complaint she "is not yet seven"
+        (3, ("3-year-old", "3岁")),
+        (2.5, ("30-month-old", "30个月")),
+        (2, ("2-year-old", "2岁")),
+        (1.5, ("18-month-old", "18个月")),
+        (1, ("1-year-old", "1岁")),
+        (0.5, ("6-month-old", "6个月")),
+        (0.1, ("5-week-old", "5周")),
+        (0.005, ("2-day-old", "2天")),
+    ],
+)
+def test_an_age_is_told_in_completed_years_and_a_childs_of_one_and_a_half_in_months(
+    years: float, told: tuple[str, str]
+) -> None:
+    patient = PatientRecord(chief_complaint="a", age_years=years)
+    assert (who_is(patient, "en"), who_is(patient, "zh")) == told
 
 
 def test_a_note_is_taken_apart_at_its_headings_and_no_sentence_is_lost() -> None:
