@@ -1,24 +1,20 @@
-"""Check that each reply answers its question: by its form, and by the part of the note that it comes from."""
+"""Check that each reply answers its question: by its form."""
 
 import re
 from collections.abc import Iterator, Mapping
-from functools import lru_cache
 from itertools import pairwise
 
 from cases.dialogues import PATIENT, PHYSICIAN
-from cases.text.note_sections import read_sections
 from cases.text.numbers import stated_numbers
 from cases.text.sentences import last_sentence, sentences
-from cases.vocabulary import Language, data_file, patterns
+from cases.vocabulary import data_file, patterns
 from nodes.reconstruction.content import Finding, Rule, Told, affirms, content_words, denies
 
 _WORDS = data_file("nodes.reconstruction", "answers")
 _FITS = tuple(tuple(map(re.compile, pair)) for pair in _WORDS["fits"])
-_PARTS = {part["name"]: (re.compile(part["asked"]), part["sections"]) for part in _WORDS["part"]}
 _PATTERNS = patterns("nodes.reconstruction", "particulars")
 ANSWER = 8  # maximum words of an answer to one's own question
 EVADED = 2  # minimum of evasive replies
-OF_ANOTHER = 3  # minimum words of an answer that only another part of the note contains
 
 
 def no_answer(told: Told) -> Iterator[Finding]:
@@ -45,8 +41,6 @@ def no_answer(told: Told) -> Iterator[Finding]:
             _PATTERNS["takes_history"].search(reply) or (asks and _PATTERNS["tells_history"].search(before))
         ):
             yield "the patient asks about what the physician has already answered", number
-        elif (found := _unasked_part(told, last, reply)) is not None:
-            yield f"the answer is about the {found}, which was not asked for", number
 
 
 def _asked_back(told: Told) -> Iterator[int]:
@@ -72,35 +66,6 @@ def _self_answer(told: Told, text: str) -> str | None:
         if denies(reply) or affirms(reply) or (told.language == "en" and new and len(reply.split()) <= ANSWER):
             return reply
     return None
-
-
-def _unasked_part(told: Told, question: str, answer: str) -> str | None:
-    """Return the part of the note that an answer comes from, if the question asks for another part; else None.
-
-    The answer must have no word of the part asked for. A note without headings gives None, as its parts are uncertain.
-    """
-    asked = [name for name, (pattern, _) in _PARTS.items() if pattern.search(question)]
-    own = _distinctive_words(told.note, told.language)
-    if not any(own[name] for name in asked) or not re.search("[:：]", told.dialogue.note):
-        return None
-    answer_words = content_words(answer, told.language)
-    shared = {name: len(answer_words & words) for name, words in own.items()}
-    best = max(shared, key=lambda name: shared[name])
-    return best if shared[best] >= OF_ANOTHER and not any(shared[name] for name in asked) else None
-
-
-@lru_cache(maxsize=8)
-def _distinctive_words(note: str, language: Language) -> Mapping[str, set[str]]:
-    """Return the words of each part of the note that no other part contains."""
-    sections = read_sections(note, language)
-    by_part = {
-        name: content_words(" ".join(line for section in of for line in sections.get(section, ())), language)
-        for name, (_, of) in _PARTS.items()
-    }
-    return {
-        name: words - set[str]().union(*(others for other, others in by_part.items() if other != name))
-        for name, words in by_part.items()
-    }
 
 
 RULES: Mapping[str, Rule] = {"answers_fit": no_answer}

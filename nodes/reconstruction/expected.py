@@ -6,6 +6,7 @@ words; `learned` weighs them. What people ask of no clause at all (a new complai
 
 import re
 from collections.abc import Sequence
+from functools import cache, lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -14,18 +15,28 @@ from cases.text.fact_preservation import terms_in
 from cases.text.jargon import in_lay_words
 from cases.text.sentences import last_sentence
 from cases.text.statements import mentions, statements
-from cases.vocabulary import patterns
-from nodes.reconstruction.content import Told, affirms, denies
-from nodes.reconstruction.contradictions import SHORT_NO, SHORT_YES, clauses_of, content_of, says_yes
+from cases.text.words import stem
+from cases.vocabulary import data_file, patterns
+from nodes.reconstruction.content import Told, affirms, content_words, denies
 from nodes.reconstruction.vectors import Rows, embedded
 
 SHARPNESS = 12.0  # of the attention to the clauses that are most like the question
 OF_WORDS = 0.5  # what a question's words in a clause count beside its likeness in meaning
 MOST_TERMS = 2  # terms that count
 FEATURES = 13
-_PATTERNS = patterns("nodes.reconstruction", "contradictions")
+SHORT_NO, SHORT_YES = 6, 7  # maximum words of a bare no or yes; a longer reply says more
+_PATTERNS = patterns("nodes.reconstruction", "expected")
+_DENIAL = patterns("nodes.reconstruction", "content")["denial"]
 _REQUEST = re.compile(r"\b(?:can|could|would|will) you\b", re.IGNORECASE)
 _ANY = re.compile(r"\b(?:any|ever)", re.IGNORECASE)
+
+
+class Clause(NamedTuple):
+    """A clause of the note: its content words, also in everyday words; and whether it denies."""
+
+    stems: frozenset[str]
+    denies: bool
+    text: str
 
 
 class Answered(NamedTuple):
@@ -42,7 +53,7 @@ def answered(told: Told) -> list[Answered]:
     """Return the questions that get a yes or a no, without requests and those that deny ("You don't smoke?")."""
     found = []
     for number, said, reply in told.replied:
-        question, no, yes = last_sentence(said), denies(reply), affirms(reply) or says_yes(reply)
+        question, no, yes = last_sentence(said), denies(reply), affirms(reply) or _PATTERNS["says_yes"].match(reply)
         if _REQUEST.search(question) or _PATTERNS["denying"].search(question):
             continue
         if question.endswith("?") and (no or yes):
@@ -83,3 +94,23 @@ def expected_rows(told: Told, asked: Sequence[str]) -> Rows:
             ]
         )
     return np.array(rows, np.float32)
+
+
+@lru_cache(maxsize=8)
+def clauses_of(note: str) -> list[Clause]:
+    """Return the clauses of a note."""
+    return [
+        Clause(content_of(f"{text}. {in_lay_words(text, 'en')}"), _DENIAL.search(text) is not None, text)
+        for statement in statements(note)
+        for text in _PATTERNS["clause_end"].split(_PATTERNS["non"].sub(r"not \1ing", statement))
+    ]
+
+
+def content_of(text: str) -> frozenset[str]:
+    """Return the stems of a text's content words that are the matter of a question or a clause."""
+    return frozenset(one for one in content_words(text, "en") - _beside() if not one.isdigit())
+
+
+@cache
+def _beside() -> frozenset[str]:
+    return frozenset(map(stem, data_file("nodes.reconstruction", "expected")["beside"].split()))

@@ -15,7 +15,7 @@ from cases.dialogues import PATIENT, PHYSICIAN, Dialogue
 from cases.text.jargon import jargon_in
 from cases.text.note_sections import read_sections
 from cases.vocabulary import normalise, patterns, spelled, word_list
-from nodes.reconstruction import answers, content, contradictions, kinds, learned, particulars, verbatim
+from nodes.reconstruction import answers, content, kinds, learned, particulars, verbatim
 from nodes.reconstruction.content import Finding, Rule, Told, only_where
 from nodes.reconstruction.verbatim import CLOSING
 
@@ -175,7 +175,7 @@ def entailed_by_the_note(told: Told) -> Iterator[Finding]:
         yield f"{objection.kind}: {objection.reason}", objection.turn
 
 
-_MODULES = (content, particulars, kinds, answers, contradictions, verbatim, learned)
+_MODULES = (content, particulars, kinds, answers, verbatim, learned)
 _RULES = {name: rule for module in _MODULES for name, rule in module.RULES.items()}
 GATES: dict[str, Rule] = {
     "not_empty": not_empty,

@@ -3,21 +3,20 @@
 They cover times, units, medicines, allergies, treatments, illnesses and whose they are, and the patient's sex.
 """
 
+import re
 from collections.abc import Iterator, Mapping
-from itertools import chain, pairwise
+from itertools import chain
 
 from cases.case import Sex
 from cases.dialogues import PATIENT, PHYSICIAN
 from cases.text.demographics import demographics
-from cases.text.fact_preservation import measures, terms_in
+from cases.text.fact_preservation import terms_in
 from cases.text.numbers import spans_of_time
-from cases.text.sentences import last_sentence, sentences
-from cases.text.statements import mentions
+from cases.text.sentences import sentences
 from cases.text.words import stem, words
 from cases.vocabulary import Language, data_file, patterns
 from nodes.reconstruction.content import (
     OTHER_SEX,
-    REASON_TOLD,
     Finding,
     Rule,
     Told,
@@ -30,11 +29,10 @@ from nodes.reconstruction.content import (
 )
 
 _PATTERNS = patterns("nodes.reconstruction", "particulars")
-_PHYSICAL = frozenset(data_file("nodes.reconstruction", "particulars")["physical_units"])
+_SAME_KIN = data_file("nodes.reconstruction", "particulars")["same_kin"]
 ORDERED, SUPPORTED = 3, 1 / 3  # minimum words of an order; minimum share of them in the note
-AT_ONCE = 2  # complaints of one reply that are not in the note
 SPOKEN_OF = 2  # pronouns of the other sex
-TURNED = 2  # words that the note only denies and a reply affirms
+ASKED_BEFORE = 4  # turns back to the question before the last
 
 
 def other_time(told: Told) -> Iterator[Finding]:
@@ -44,23 +42,6 @@ def other_time(told: Told) -> Iterator[Finding]:
         for span in spans_of_time(sentence) if role == PATIENT else ():
             if any(one.amount == span.amount for one in known) and not any(one.lasts_as(span) for one in known):
                 yield f"{span} is not in the note, which uses another unit", number
-
-
-def other_unit(told: Told) -> Iterator[Finding]:
-    """Report a measure whose number is in the note with another unit: grams for milligrams."""
-    known = _units_by_value(told.dialogue.note)
-    for number, _, sentence in told.statements:
-        for value, units in _units_by_value(sentence).items():
-            if value in known and not units & known[value]:
-                yield f"{value} {', '.join(sorted(units))}: the note uses another unit", number
-
-
-def _units_by_value(text: str) -> dict[str, set[str]]:
-    found: dict[str, set[str]] = {}
-    for value, _, unit in (one.partition(" ") for one in measures(text)):
-        if unit in _PHYSICAL:
-            found.setdefault(value, set()).add(unit)
-    return found
 
 
 def other_medicine(told: Told) -> Iterator[Finding]:
@@ -120,125 +101,75 @@ def other_treatment(told: Told) -> Iterator[Finding]:
                 yield f"{sentence!r} is ordered, but the note does not mention it", number
 
 
-def of_a_relative(told: Told) -> Iterator[Finding]:
-    """Report what the note tells only of a relative as the patient's own."""
-    of_kin, own = set[str](), set[str]()
-    for sentence in sentences(told.note):
-        found = {name for name, negated in terms_in(sentence, told.language) if not negated}
-        (of_kin if _PATTERNS["kin"].search(sentence) else own).update(found)
-    for number, role, sentence in told.statements:
-        if role == PATIENT and _PATTERNS["had"].search(sentence) and not _PATTERNS["kin"].search(sentence):
-            for name, negated in terms_in(sentence, told.language):
-                if not negated and name in of_kin - own:
-                    yield f"{name} belongs to a relative in the note", number
-
-
-def all_at_once(told: Told) -> Iterator[Finding]:
-    """Report a reply with several complaints that are not in the note: another patient's history."""
-    known = told.of_note[0]
-    for number in range(1, len(told.dialogue.spoken) + 1):
-        own = " ".join(text for at, role, text in told.statements if at == number and role == PATIENT)
-        found = terms_in(own, told.language)
-        new = {name for name, negated in found if not negated} - known
-        if len(new & complaints()) >= AT_ONCE:
-            yield f"{', '.join(sorted(new))}: the note does not mention it", number
-
-
 def other_illness(told: Told) -> Iterator[Finding]:
-    """Report an illness that the patient claims or suspects and the note does not have."""
-    known, terms_of_note = content_words(told.note, told.language), told.of_note[0]
+    """Report an illness that nobody knows of: that the patient claims or suspects, or the physician concludes.
+
+    The note knows illnesses; for the physician, the dialogue's diseases and the patient's words do too.
+    """
+    dialogue = told.dialogue
+    of_patient = [message.content for message in dialogue.spoken if message.role == PATIENT]
+    of_both = "\n".join([told.note, *dialogue.diseases, dialogue.inferred, *of_patient])
+    known: dict[str, tuple[set[str], set[str]]] = {
+        role: (content_words(text, told.language), {name for name, _ in terms_in(text, told.language)})
+        for role, text in ((PATIENT, told.note), (PHYSICIAN, of_both))
+    }
     for number, role, sentence in told.statements:
-        if role != PATIENT or _PATTERNS["of_another"].search(sentence) or not _PATTERNS["claims"].search(sentence):
+        states, unless = ("claims", "of_another") if role == PATIENT else ("concludes", "doubts")
+        if not _PATTERNS[states].search(sentence) or _PATTERNS[unless].search(sentence):
             continue
-        terms, others = _illnesses_in(_PATTERNS["no_doubt"].sub(" ", sentence), told.language)
-        named = terms - terms_of_note
-        named |= {
-            found
-            for found in others
-            if not content_words(found, told.language) & known
-            and not {name for name, _ in terms_in(found, told.language)} & terms_of_note
-        }
-        if named - terms_of_note:
-            yield f"{sentence!r}: the note does not mention {', '.join(sorted(named - terms_of_note))}", number
+        if new := _illnesses_in(_PATTERNS["no_doubt"].sub(" ", sentence), told.language, *known[role]):
+            yield f"{sentence!r}: nobody knows of {', '.join(sorted(new))}", number
 
 
-def _illnesses_in(text: str, language: Language) -> tuple[set[str], set[str]]:
-    """Return the listed illnesses that a text does not deny, and other words formed like illnesses."""
-    terms = {name for name, negated in terms_in(text, language) if not negated and name in illnesses()}
-    others = {
+def _illnesses_in(text: str, language: Language, known: set[str], known_terms: set[str]) -> set[str]:
+    """Return the unknown illnesses that a text does not deny: listed ones, and words formed like illnesses."""
+    listed = {name for name, negated in terms_in(text, language) if not negated and name in illnesses()}
+    formed = {
         found[0]
         for found in _PATTERNS["illness"].finditer(text)
         if not _PATTERNS["denies"].search(text[: found.start()])
+        and not content_words(found[0], language) & known
+        and not {name for name, _ in terms_in(found[0], language)} & known_terms
     }
-    return terms, others
+    return listed - known_terms | formed
 
 
-def concluded_at_once(told: Told) -> Iterator[Finding]:
-    """Report a conclusion of the physician when the patient has told only the reason for the visit (English).
-
-    Short dialogues, which discuss a diagnosis and take no history, are skipped.
-    """
-    for number, role, sentence in told.statements:
-        if (
-            role == PHYSICIAN
-            and number <= REASON_TOLD < len(told.dialogue.spoken) / 2
-            and not _PATTERNS["recalls"].search(sentence)
-        ):
-            found = _PATTERNS["concludes"].search(sentence)
-            if found and any(_illnesses_in(sentence[found.start() :], told.language)):
-                yield f"{sentence!r}: the physician concludes before any history is taken", number
-
-
-def other_closing(told: Told) -> Iterator[Finding]:
-    """Report what the physician states in the second half without doubt, and the note denies or nobody knows of.
-
-    That is a complaint or illness that the note denies and the patient never affirms; or a diagnosis that is not in the
-    note, among the dialogue's diseases or in the patient's words (English).
-    """
+def denied_at_the_end(told: Told) -> Iterator[Finding]:
+    """Report what the physician states in the second half without doubt, and the note denies and nobody affirms."""
     dialogue, (affirmed, _) = told.dialogue, told.of_patient
-    of_patient = [message.content for message in dialogue.spoken if message.role == PATIENT]
-    known = "\n".join([told.note, *dialogue.diseases, dialogue.inferred, *of_patient])
-    known_words = content_words(known, told.language)
-    known_terms = {name for name, _ in terms_in(known, told.language)}
     denied = (told.of_note[2] - affirmed.keys()) & {*complaints(), *illnesses(vague=True), "smoking", "alcohol"}
     for number, role, sentence in told.statements:
-        if role != PHYSICIAN or 2 * number <= len(dialogue.spoken) or _PATTERNS["doubts"].search(sentence):
+        if role != PHYSICIAN or 2 * number <= len(dialogue.spoken):
             continue
-        stated = {name for name, negated in terms_in(sentence, told.language) if not negated}
         of_somebody = any(_PATTERNS[name].search(sentence) for name in ("of_you", "third_female", "third_male"))
-        if of_somebody and not _PATTERNS["denies"].search(sentence) and (against := stated & denied):
-            yield f"{sentence!r}: the note denies {', '.join(sorted(against))}", number
-        elif _PATTERNS["concludes"].search(sentence):
-            terms, others = _illnesses_in(sentence, told.language)
-            new = (terms - known_terms) | {
-                found
-                for found in others
-                if not content_words(found, told.language) & known_words
-                and not {name for name, _ in terms_in(found, told.language)} & known_terms
-            }
-            if new:
-                yield f"{sentence!r}: neither note nor patient mentions {', '.join(sorted(new))}", number
+        if of_somebody and not any(_PATTERNS[name].search(sentence) for name in ("doubts", "denies")):
+            stated = {name for name, negated in terms_in(sentence, told.language) if not negated}
+            if against := stated & denied:
+                yield f"{sentence!r}: the note denies {', '.join(sorted(against))}", number
 
 
-def turned_round(told: Told) -> Iterator[Finding]:
-    """Report what the patient affirms in the note's own words although the note denies it."""
-    parts = [part for sentence in sentences(told.note) for part in _PATTERNS["says_too"].split(sentence)]
-    polarities = {(one.word, one.negated) for part in parts for one in mentions(part)}
-    denied = {word for word, negated in polarities if negated and (word, False) not in polarities}
+def of_somebody_else(told: Told) -> Iterator[Finding]:
+    """Report a person of whom more than daily life is told, and nobody asked and the note says nothing (English).
+
+    Dialogues in which a relative speaks for the patient are skipped.
+    """
+    heard = " ".join(message.content for message in told.dialogue.spoken if message.role == PHYSICIAN)
+    if len(_PATTERNS["he_or_she"].findall(heard)) > len(_PATTERNS["of_you"].findall(heard)):
+        return
+    if any(_PATTERNS[f"child_{sex}"].search(heard) for sex in OTHER_SEX.values()):
+        return
+    of_kin = [text for text in sentences(told.note) if _PATTERNS["kin"].search(text)]
+    known = content_words(" ".join(of_kin), told.language)
     for number, role, sentence in told.statements:
-        if role == PATIENT and not _PATTERNS["denies"].search(sentence):
-            affirmed = {one.word for one in mentions(sentence) if not one.negated}
-            own = told.language == "zh" or _PATTERNS["had"].search(sentence)
-            if own and len(affirmed & denied) >= max(TURNED, len(affirmed) // 3):
-                yield f"{', '.join(sorted(affirmed & denied))}: affirmed, but the note denies it", number
-            if _PATTERNS["left_of_denial"].search(sentence):
-                yield f"{sentence!r} is a denial that denies nothing", number
-    for number, (before, message) in enumerate(pairwise(told.dialogue.spoken), 2):
-        last = last_sentence(before.content)
-        if message.role == PATIENT and last.endswith(("?", "？")) and affirms(message.content):
-            asked = {one.word for one in mentions(last) if not one.sides}
-            if asked & denied and not any((word, False) in polarities for word in asked):
-                yield f"{', '.join(sorted(asked & denied))}: affirmed, but the note denies it", number
+        other = _PATTERNS["begins_with_another"].search(sentence)
+        if role != PATIENT or not other:
+            continue
+        asked = " ".join(told.dialogue.spoken[at].content for at in (number - 2, number - ASKED_BEFORE) if at >= 0)
+        rest = sentence[other.end() :]
+        in_note = re.search(_SAME_KIN.get(other[1].casefold(), other[1]), told.dialogue.note, re.IGNORECASE)
+        told_of = in_note or _PATTERNS["kin"].search(asked) or content_words(rest, told.language) & known
+        if not told_of and not _PATTERNS["of_daily_life"].search(rest):
+            yield f"{sentence!r}: nobody asked about the {other[1]}, whom the note does not mention", number
 
 
 def other_address(told: Told) -> Iterator[Finding]:
@@ -278,15 +209,11 @@ def _sex_by_pronouns(note: str) -> Sex | None:
 
 RULES: Mapping[str, Rule] = {
     "times_of_the_note": other_time,
-    "units_of_the_note": other_unit,
     "medicines_of_the_note": other_medicine,
     "allergies_of_the_note": other_allergy,
     "treatment_of_the_note": other_treatment,
-    "own_illness": of_a_relative,
+    "own_history": only_where(is_english, of_somebody_else),
     "illness_of_the_note": other_illness,
-    "one_history": all_at_once,
-    "history_first": concluded_at_once,
-    "denials_kept": turned_round,
-    "closing_of_the_note": other_closing,
+    "closing_of_the_note": denied_at_the_end,
     "address_of_the_note": only_where(is_english, other_address),
 }

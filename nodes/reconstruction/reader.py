@@ -19,14 +19,14 @@ from cases.vocabulary import Language
 from llm import AnswerError, Role, ask
 from nodes.context import Context
 from nodes.node import node
-from nodes.reconstruction import content
+from nodes.reconstruction import content, particulars
 
 _AT_ONCE = 10  # turns of a question: the answers on a whole dialogue exceed what small models are let write
 _BY_RULE: dict[str, Literal["contradicted", "invented"]] = {
     "agrees_with_the_note": "contradicted",
     "side_of_the_note": "contradicted",
     "numbers_of_the_note": "contradicted",
-    "person_of_the_note": "contradicted",
+    "address_of_the_note": "contradicted",
     "nothing_invented": "invented",
 }
 
@@ -76,10 +76,11 @@ class ReadingView:
 def objections_by_rule(view: ReadingView) -> Reading:
     """Offline: return the problems that the gates' content rules find."""
     told = content.Told(view.dialogue)
+    rules = {**content.RULES, **particulars.RULES}
     found = [
         TurnReading(turn=turn, says=view.turns[turn - 1][1], note=message, kind=kind)
         for name, kind in _BY_RULE.items()
-        for message, turn in content.RULES[name](told)
+        for message, turn in rules[name](told)
         if turn in view.asked
     ]
     return Reading(turns=found)

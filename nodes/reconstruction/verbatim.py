@@ -133,6 +133,20 @@ def changed(told: Told) -> Iterator[Finding]:
             yield f"{part.text!r}: the note does not say {numbers} there", number
         elif reversed_clause := next((one for one in part.clauses if _is_reversed(one, clauses)), None):
             yield f"{reversed_clause.text.strip()!r}: the note has {found[0].text!r}", number
+    if by_rules:
+        yield from _says_nothing(told)
+
+
+def _says_nothing(told: Told) -> Iterator[Finding]:
+    """Report bare answers ("No."), and questions that their own turn answers: the rules write neither."""
+    note = content_words(told.note, told.language)
+    for number, asked, reply in told.replied:
+        said = content_words(reply, told.language)
+        if _PATTERNS["asks"].search(asked) and not said - courtesies() and not said & note:
+            yield f"{reply!r} tells nothing of the note", number
+        before = sentences(asked)[:-1]
+        if not asked.endswith(("?", "？")) and any(_PATTERNS["asks"].search(one) for one in before):
+            yield f"{asked!r} answers its own question", number - 1
 
 
 def by_the_other(told: Told) -> Iterator[Finding]:

@@ -1,4 +1,4 @@
-"""The answer is to the question: by the part of the note that it is from."""
+"""The answer is to the question."""
 
 import pytest
 
@@ -10,35 +10,12 @@ from nodes.reconstruction.content import Told
 ENGLISH = """Chief complaint: Swollen ankles every evening.
 Past history: Appendix removed in childhood, penicillin rash.
 Family history: Father with gout, grandmother with glaucoma."""
-CHINESE = "主诉：双脚踝每天傍晚浮肿。\n既往史：幼年切除阑尾。\n家族史：父亲痛风，祖母青光眼。"
 
 
 def problems(note: str, language: Language, question: str, answer: str) -> list[int | None]:
     messages = [Message(role=PHYSICIAN, content=question), Message(role=PATIENT, content=answer)]
     told = Told(Dialogue(id="a", language=language, note=note, messages=messages))
     return [turn for _, turn in no_answer(told)]
-
-
-@pytest.mark.parametrize(
-    ("note", "language", "question", "own", "other"),
-    [
-        (
-            ENGLISH,
-            "en",
-            "Which illnesses run in the family?",
-            "My father has gout.",
-            "My ankles swell up every evening, both swollen.",
-        ),
-        (CHINESE, "zh", "家里人身体怎么样？", "父亲有痛风。", "双脚踝每天傍晚浮肿。"),
-        (CHINESE, "zh", "以前做过手术吗？", "幼年切除阑尾。", "父亲痛风，祖母青光眼。"),
-    ],
-)
-def test_an_answer_from_another_part_of_the_note_is_none(
-    note: str, language: Language, question: str, own: str, other: str
-) -> None:
-    assert problems(note, language, question, own) == []
-    assert problems(note, language, question, other) == [2]
-    assert problems(note, language, "And then?" if language == "en" else "还有呢？", other) == []
 
 
 def test_a_patient_who_never_knows_has_told_nothing() -> None:

@@ -289,20 +289,6 @@ def test_a_dialogue_of_courtesies_says_nothing_of_any_note(note: str) -> None:
     assert "covers_the_note" not in found(asked, note="Negative.")
 
 
-def test_without_headings_no_answer_is_from_another_part_of_the_note() -> None:
-    note = "Parents are in good health. A great-uncle developed leukemia around age 50. He has asthma and hay fever."
-    spoken = (
-        "Hello, doctor.",
-        "Does anything run in your family?",
-        "I have asthma and hay fever, good for nothing.",
-        "I see.",
-    )
-    assert "answers_fit" not in found(spoken, note=note)
-    assert "answers_fit" in found(
-        spoken, note="Family history: A great-uncle developed leukemia.\nPresent illness: Asthma, hay fever, good."
-    )
-
-
 def test_findings_in_the_order_of_a_chart_are_english() -> None:
     findings = "Total bilirubin 16.5 mg/dL. Mother's blood group O, baby's A."
     turns = (*GOOD[:3], f"Now to the results. {findings}", "Thank you.", "You're welcome.")

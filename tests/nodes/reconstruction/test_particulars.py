@@ -13,6 +13,7 @@ Chief complaint: Cough for 2 days.
 History: She takes lisinopril 40 mg. She denies fever or night sweats.
 Allergies: no known drug allergies.
 Family history: her mother had gout."""
+CONCLUDED = {"illness_of_the_note", "closing_of_the_note"}
 SOUND = [
     "Hello, doctor.",
     "Hello, what brings you here?",
@@ -52,22 +53,16 @@ def test_a_sound_dialogue_passes_every_gate() -> None:
         (11, "Yes, I am allergic to penicillin.", "allergies_of_the_note"),
         (3, "I have had a cough for two days. It's sarcoidosis, I have no doubt about it.", "illness_of_the_note"),
         (9, "I take lisinopril, fifty five milligrams.", "numbers_of_the_note"),
-        (13, "I had gout.", "own_illness"),
-        (3, "I have had a cough for two days. My knees are swollen, and I vomit after every meal.", "one_history"),
-        (7, "I have had fever and night sweats.", "denials_kept"),
         (5, "I cough at night, mostly.", "answers_fit"),
         (4, "Well, ma'am, sir, how old are you?", "address_of_the_note"),
         (15, "My prostate was looked at last year.", "address_of_the_note"),
         (14, "We will start chemotherapy tomorrow.", "treatment_of_the_note"),
         (14, "Please rub the new ointment into both elbows every evening.", "treatment_of_the_note"),
         (3, "I have had a cough for two minutes.", "times_of_the_note"),
-        (7, "Yes, quite often.", "denials_kept"),
-        (7, "I have had any fever or night sweats.", "denials_kept"),
         (15, "As an AI language model, I have no symptoms.", "no_placeholders"),
         (15, "*sighs* All right.", "no_placeholders"),
         (15, "Patient: All right.", "no_placeholders"),
         (15, "According to the note, I agree.", "no_placeholders"),
-        (9, "I take lisinopril, forty grams.", "units_of_the_note"),
         (13, "My father had gout.", "kinds_of_the_note"),
         (15, "PMH: All right.", "no_placeholders"),
         (15, "Oui, ça a commencé il y a trois jours.", "in_the_language"),
@@ -81,7 +76,7 @@ def test_a_sound_dialogue_passes_every_gate() -> None:
         (13, "My mother had gout. My urine has been dark like tea.", "founded_on_the_note"),
         (13, "My mother had gout. My heart pounds and I get palpitations.", "founded_on_the_note"),
         (14, "Thank you. Your eardrum is perforated.", "founded_on_the_note"),
-        (2, "Hello, it looks like you have pneumonia. What brings you here?", "history_first"),
+        (2, "Hello, it looks like you have pneumonia. What brings you here?", "illness_of_the_note"),
         (8, "Which medicines do you take? No, none at all.", "answers_fit"),
         (8, "Do you take any medicines? Lisinopril, forty milligrams.", "answers_fit"),
         (15, "As a man of my age I am careful.", "address_of_the_note"),
@@ -125,14 +120,6 @@ def test_what_people_say_is_refused_by_no_rule(said: dict[str, str]) -> None:
     assert check_dialogue(dialogue(**said)) == []
 
 
-def test_a_denial_of_lately_denies_nothing_of_the_past() -> None:
-    note = NOTE.replace("She denies", "She has had anemia. She denies")
-    told = "My mother had gout, and I had anemia once."
-    assert check_dialogue(dialogue(note, turn_13=told, turn_15="I have not had anemia in a while.")) == []
-    problems = check_dialogue(dialogue(note, turn_13=told, turn_15="I have not had anemia."))
-    assert {problem.gate for problem in problems} == {"agrees_with_the_note"}
-
-
 def test_an_answer_in_the_physicians_mouth_before_the_patients_question_is_found() -> None:
     swapped = dialogue(turn_4="I am 45 years old.", turn_5="How old are you?")
     assert "answers_fit" in {problem.gate for problem in check_dialogue(swapped)}
@@ -174,14 +161,6 @@ def test_numbers_in_words_are_held_against_the_note_however_they_are_spoken(note
     assert ("numbers_of_the_note" not in {problem.gate for problem in problems}) == passes
 
 
-def test_a_denial_ends_where_something_else_is_said() -> None:
-    note = NOTE.replace("She denies", "She denies any smoking and reports occasional alcohol. She denies")
-    told = dialogue(
-        note, turn_12="Do you drink alcohol?", turn_13="Yes, now and then. My mother had gout. I never smoked."
-    )
-    assert "denials_kept" not in {problem.gate for problem in check_dialogue(told)}
-
-
 def test_spans_of_time_agree_over_their_units() -> None:
     (days,), (weeks,) = spans_of_time("for 14 days"), spans_of_time("two weeks ago")
     assert days.lasts_as(weeks) and not days.lasts_as(Span("14", "week"))
@@ -190,28 +169,28 @@ def test_spans_of_time_agree_over_their_units() -> None:
 
 
 @pytest.mark.parametrize(
-    ("closing", "passes"),
+    ("closing", "gates"),
     [
-        ("So you have had a cough and a fever.", False),
-        ("I think that it is tuberculosis.", False),
-        ("You have carpal tunnel syndrome.", False),
-        ("So you have had a cough, and no fever.", True),
-        ("If you get a fever, come back.", True),
-        ("It could be bronchitis, and I am concerned about pneumonia.", True),
-        ("Your mother had gout, so I will keep that in mind.", True),
-        ("Your temperature is 37 degrees now.", True),
+        ("So you have had a cough and a fever.", {"closing_of_the_note"}),
+        ("I think that it is tuberculosis.", {"illness_of_the_note"}),
+        ("You have carpal tunnel syndrome.", {"illness_of_the_note"}),
+        ("So you have had a cough, and no fever.", set()),
+        ("If you get a fever, come back.", set()),
+        ("It could be bronchitis, and I am concerned about pneumonia.", set()),
+        ("Your mother had gout, so I will keep that in mind.", set()),
+        ("Your temperature is 37 degrees now.", set()),
     ],
 )
-def test_what_the_physician_states_at_the_end_is_held_against_the_note(closing: str, passes: bool) -> None:
-    found = [problem for problem in check_dialogue(dialogue(turn_16=closing)) if problem.gate == "closing_of_the_note"]
-    assert [problem.turn for problem in found] == ([] if passes else [16])
+def test_what_the_physician_states_at_the_end_is_held_against_the_note(closing: str, gates: set[str]) -> None:
+    found = [one for one in check_dialogue(dialogue(turn_16=closing)) if one.gate in CONCLUDED]
+    assert {one.gate for one in found} == gates and all(one.turn == 16 for one in found)
 
 
 def test_a_disease_of_the_dialogue_may_be_concluded_and_the_beginning_is_not_read() -> None:
     inferred = dialogue(turn_16="I think that it is tuberculosis.").model_copy(update={"inferred": "Tuberculosis"})
     early = dialogue(turn_2="Hello, you have had a fever, the nurse wrote. What brings you here?")
     for sound in (inferred, early):
-        assert not any(problem.gate == "closing_of_the_note" for problem in check_dialogue(sound))
+        assert not any(problem.gate in CONCLUDED for problem in check_dialogue(sound))
 
 
 @pytest.mark.parametrize(
@@ -229,3 +208,19 @@ def test_who_is_spoken_of_is_of_the_notes_sex(note: str, spoken: tuple[str, str]
     messages = [Message(role=roles[place % 2], content=text) for place, text in enumerate(spoken)]
     problems = check_dialogue(Dialogue(id="d", messages=messages, note=note))
     assert ("address_of_the_note" in {problem.gate for problem in problems}) is refused
+
+
+def test_what_is_told_of_somebody_of_whom_nobody_asked_is_refused_unless_a_relative_speaks() -> None:
+    def refused(asked: str, reply: str, note: str = NOTE) -> bool:
+        messages = [Message(role=PHYSICIAN, content=asked), Message(role=PATIENT, content=reply)]
+        return "own_history" in {one.gate for one in check_dialogue(Dialogue(id="d", messages=messages, note=note))}
+
+    assert refused("What brings you here?", "My brother takes lisinopril.")
+    assert refused("What brings you here?", "My daughter has been sleeping badly.")
+    assert not refused("How is he? Does he take anything?", "My brother takes lisinopril.")
+    assert not refused("Does anything run in your family?", "My sister had gout.")
+    assert not refused("What is your daughter's trouble?", "My daughter has been sleeping badly.")
+    assert not refused("Do you live alone?", "My wife is a teacher.")
+    assert not refused("What brings you here?", "My husband is looking for parking, he brought us here.")
+    family = "Family history: unremarkable except for alcohol abuse."
+    assert not refused("Anything else?", "My grandfather had trouble with alcohol abuse.", family)

@@ -207,3 +207,21 @@ def test_the_disease_that_a_model_infers_and_its_tests_are_no_change(
     by_rules = planned.model_copy(update={"models": [OFFLINE]})
     assert list(changed(Told(planned))) == []
     assert {turn for _, turn in changed(Told(dialogue))} == {turn for _, turn in changed(Told(by_rules))} - {8} == {9}
+
+
+@pytest.mark.parametrize(("language", "bare", "answered"), [("en", "No, I don't.", "No."), ("zh", "有。", "没有。")])
+def test_a_dialogue_by_rules_has_no_bare_answer_and_no_question_that_its_own_turn_answers(
+    language: Language, bare: str, answered: str
+) -> None:
+    said = SAID[language]
+    for spoken, turns in (
+        (said, []),
+        ([*said[:3], bare, *said[4:]], [4]),
+        ([*said[:2], f"{said[2]} {answered}", *said[3:]], [3]),
+    ):
+        roles = [PHYSICIAN if number % 2 == 0 else PATIENT for number in range(len(spoken))]
+        messages = [Message(role=role, content=text) for role, text in zip(roles, spoken, strict=True)]
+        dialogue = Dialogue(id="1", note=NOTE[language], messages=messages, language=language, models=[OFFLINE])
+        assert [turn for _, turn in changed(Told(dialogue))] == turns
+        freely = dialogue.model_copy(update={"models": ["openai:m"]})
+        assert [turn for message, turn in changed(Told(freely)) if "own question" in message] == []
