@@ -75,8 +75,9 @@ def spoken_numbers(text: str) -> list[tuple[str, list[set[float]]]]:
     found = []
     for run in _RUN.finditer(text):
         parts = [part for part in re.split(r"[ -]+", run[0].casefold()) if part != "and"]
-        if any(part[0].isdigit() or part in NUMBER_WORDS for part in parts):
-            found.append((run[0], [set(cut) for cut in _cuts(tuple(parts[:_LONGEST_RUN]))]))
+        cuts = _cuts(tuple(parts[:_LONGEST_RUN]))  # none if a point has no digits after it
+        if cuts and any(part[0].isdigit() or part in NUMBER_WORDS for part in parts):
+            found.append((run[0], [set(cut) for cut in cuts]))
     return found
 
 

@@ -33,8 +33,6 @@ def no_answer(told: Told) -> Iterator[Finding]:
         open_ended = denies(reply) or not stated_numbers(last, told.language)  # unlike "how old, eighty?"
         if open_ended and any(asked.search(last) and not fits.search(reply) for asked, fits in _FITS):
             yield "the answer belongs to another question", number
-        if _PATTERNS["yes_and_no"].search(reply) and not _PATTERNS["denying_question"].search(last):
-            yield "the answer says both yes and no", number
         asks = reply.rstrip().endswith(("?", "？")) and not _PATTERNS["of_oneself"].search(reply)
         answered_before = not last.endswith(("?", "？")) and not _PATTERNS["of_you"].search(before)
         if answered_before and (

@@ -1,7 +1,5 @@
 """The answer is to the question."""
 
-import pytest
-
 from cases.dialogues import PATIENT, PHYSICIAN, Dialogue, Message
 from cases.vocabulary import Language
 from nodes.reconstruction.answers import no_answer
@@ -34,17 +32,3 @@ def test_a_patient_who_answers_with_questions_has_told_nothing() -> None:
         messages = [Message(role=role, content=text) for role, text in said[:kept]]
         found = no_answer(Told(Dialogue(id="a", note=ENGLISH, messages=messages)))
         assert any("only ask back" in message for message, _ in found) is refused
-
-
-@pytest.mark.parametrize(
-    ("question", "answer", "refused"),
-    [
-        ("Which illnesses were there before?", "Yes, I have not had any serious illness before.", True),
-        ("What about the rest of the body?", "Yes, nothing special there.", True),
-        ("And since then?", "Yeah, I have noticed it too, but it does not last.", False),
-        ("You don't smoke?", "Yes, I don't.", False),
-        ("And your belly?", "No, I am fine.", False),
-    ],
-)
-def test_no_yes_says_that_it_is_not_so(question: str, answer: str, refused: bool) -> None:
-    assert (problems("Chief complaint: Cough.", "en", question, answer) == [2]) is refused

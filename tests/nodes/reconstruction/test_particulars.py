@@ -153,6 +153,7 @@ def test_a_recorded_allergy_is_not_denied() -> None:
         ("Ages 26 and 28.", "Twenty six and thirty one.", False),
         ("BP 145/90.", "It was one sixty five over ninety.", False),
         ("Last seen in 1990.", "That was in nineteen ninety three.", False),
+        ("Ages 26 and 28.", "At that point, twenty six point, twenty eight.", True),  # a point without digits
     ],
 )
 def test_numbers_in_words_are_held_against_the_note_however_they_are_spoken(note: str, said: str, passes: bool) -> None:
