@@ -251,7 +251,7 @@ def invented(told: Told) -> Iterator[Finding]:
     """Report complaints of the patient, or findings of the physician, that are not in the note."""
     every, _, _ = told.of_note
     affirmed, _ = told.of_patient
-    new = {name: turn for name, turn in affirmed.items() if name not in every and name in complaints()}
+    new = {name: turn for name, turn in affirmed.items() if name not in every and name in {*complaints(), "smoking"}}
     added = {
         name
         for _, role, sentence in told.statements

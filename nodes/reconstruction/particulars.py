@@ -68,8 +68,7 @@ def other_medicine(told: Told) -> Iterator[Finding]:
 
 def other_allergy(told: Told) -> Iterator[Finding]:
     """Report an allergy denied although the note records one, or stated although it records none."""
-    if not _PATTERNS["allergy"].search(told.dialogue.note):
-        return
+    recorded = _PATTERNS["allergy"].search(told.dialogue.note) is not None
     none = _PATTERNS["no_allergy"].search(told.dialogue.note)  # its heading may stand on a line of its own
     asked = None
     for number, message in enumerate(told.dialogue.spoken, 1):
@@ -79,10 +78,10 @@ def other_allergy(told: Told) -> Iterator[Finding]:
             continue
         all_denied = asked and _PATTERNS["none_at_all"].search(message.content)
         denied = all_denied or _PATTERNS["denies_allergy"].search(message.content)
-        has = affirms(message.content) if asked else _PATTERNS["has_allergy"].search(message.content)
-        if none and has and (mentioned or asked) and not denied:
+        has = none and asked and affirms(message.content)
+        if not denied and (has or ((none or not recorded) and _PATTERNS["has_allergy"].search(message.content))):
             yield "an allergy is reported, but the note records none", number
-        elif denied and not none:
+        elif denied and recorded and not none:
             yield "an allergy is denied, but the note records one", number
 
 

@@ -51,6 +51,7 @@ def test_a_sound_dialogue_passes_every_gate() -> None:
         (9, "I take warfarin, forty milligrams.", "medicines_of_the_note"),
         (9, "I take lisinopril, 400 mg.", "numbers_of_the_note"),
         (11, "Yes, I am allergic to penicillin.", "allergies_of_the_note"),
+        (15, "All right. I smoke, by the way.", "nothing_invented"),
         (3, "I have had a cough for two days. It's sarcoidosis, I have no doubt about it.", "illness_of_the_note"),
         (9, "I take lisinopril, fifty five milligrams.", "numbers_of_the_note"),
         (5, "I cough at night, mostly.", "answers_fit"),
@@ -131,6 +132,13 @@ def test_no_allergy_under_a_heading_on_a_line_of_its_own_may_be_denied() -> None
     messages = [Message(role=("user", "assistant")[at % 2], content=text) for at, text in enumerate(turns)]
     gates = {problem.gate for problem in check_dialogue(Dialogue(id="1", messages=messages, note=note))}
     assert "allergies_of_the_note" not in gates
+
+
+def test_an_allergy_is_not_told_where_the_note_has_no_word_of_any() -> None:
+    note = NOTE.replace("Allergies: no known drug allergies.\n", "")
+    told = dialogue(note, turn_15="All right. And I am allergic to latex.")
+    assert "allergies_of_the_note" in {problem.gate for problem in check_dialogue(told)}
+    assert check_dialogue(dialogue(note)) == []
 
 
 def test_a_recorded_allergy_is_not_denied() -> None:
