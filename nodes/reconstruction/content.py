@@ -176,6 +176,11 @@ def contradicted(told: Told) -> Iterator[Finding]:
     for name, turn in affirmed.items():
         if name in excluded and name not in denied and name in {*complaints(), "smoking"}:
             yield f"{name} is affirmed, but the note denies it", turn
+    for number, role, sentence in told.statements:
+        if role == PATIENT and _PATTERNS["denies_all"].search(sentence):
+            for name, negated in terms_in(sentence, told.language):
+                if negated and name in recorded:
+                    yield f"{name} is denied, but the note records it", number
     if told.language == "en":
         yield from _unlisted_denials(told)
 

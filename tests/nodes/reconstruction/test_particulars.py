@@ -121,6 +121,14 @@ def test_what_people_say_is_refused_by_no_rule(said: dict[str, str]) -> None:
     assert check_dialogue(dialogue(**said)) == []
 
 
+def test_a_denial_of_lately_denies_nothing_of_the_past() -> None:
+    note = NOTE.replace("She denies", "She has had anemia. She denies")
+    told = "My mother had gout, and I had anemia once."
+    assert check_dialogue(dialogue(note, turn_13=told, turn_15="I have not had anemia in a while.")) == []
+    problems = check_dialogue(dialogue(note, turn_13=told, turn_15="I have not had anemia."))
+    assert {problem.gate for problem in problems} == {"agrees_with_the_note"}
+
+
 def test_an_answer_in_the_physicians_mouth_before_the_patients_question_is_found() -> None:
     swapped = dialogue(turn_4="I am 45 years old.", turn_5="How old are you?")
     assert "answers_fit" in {problem.gate for problem in check_dialogue(swapped)}
