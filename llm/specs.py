@@ -54,12 +54,15 @@ class ModelSpec:
         if text.startswith(f"{OBJECT}:"):
             return cls(OBJECT, text.removeprefix(f"{OBJECT}:"))
         if text.startswith(f"{IN_PROCESS}:"):
-            return cls(IN_PROCESS, _folder(text))
+            if not (folder := text.removeprefix(f"{IN_PROCESS}:")):
+                raise ModelSpecError(f"{text!r} names no folder: expected {_FORMS}")
+            return cls(IN_PROCESS, str(Path(os.path.expanduser(folder))))
         match = _SPELLING.fullmatch(text)
         if match is None:
             raise ModelSpecError(f"{text!r} is not a model: expected {_FORMS}")
         name, url = match["name"], match["url"]
-        providers = _providers()
+        from langchain.chat_models.base import _BUILTIN_PROVIDERS as providers  # LangChain's only list of providers
+
         if match["provider"] not in providers:
             hint = nearest(match["provider"].lower(), providers)
             raise ModelSpecError(f"{text!r}: unknown provider {match['provider']!r}; {hint}")
@@ -113,13 +116,6 @@ def _places(role: str, stage: str) -> list[str]:
     return [".".join([*parts[:depth], role]) for depth in range(len(parts), 0, -1)]
 
 
-def _folder(text: str) -> str:
-    folder = text.removeprefix(f"{IN_PROCESS}:")
-    if not folder:
-        raise ModelSpecError(f"{text!r} names no folder: expected {_FORMS}")
-    return str(Path(os.path.expanduser(folder)))
-
-
 def _check_url(url: str) -> None:
     try:
         parts = urlsplit(url)
@@ -134,9 +130,3 @@ def _check_url(url: str) -> None:
         raise ModelSpecError(
             "the base URL must not contain a user, password, query, fragment or key; set the key in WARDROUND_API_KEY"
         )
-
-
-def _providers() -> frozenset[str]:
-    from langchain.chat_models.base import _BUILTIN_PROVIDERS  # LangChain's only list of providers
-
-    return frozenset(_BUILTIN_PROVIDERS)

@@ -18,7 +18,6 @@ from llm import ModelSettings, ModelSpecError
 from llm.specs import OFFLINE, check_models
 from wardround.config.cast import JUDGES, PATIENT, check_distinct, check_rows, keys_of, patients_side
 from wardround.config.experiment import NAME, ConfigurationError, Experiment, Sweeping, judging_roles, leaves
-from wardround.config.refusals import known_keys, refusal
 from wardround.config.setting_places import (
     COMMAND_LINE,
     MODEL_MAPS,
@@ -26,10 +25,12 @@ from wardround.config.setting_places import (
     Settings,
     block_at,
     given_models,
+    known_keys,
     laid_out,
     nested,
     origin_of,
     place_of,
+    refusal,
     whole,
     within,
 )

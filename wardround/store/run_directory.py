@@ -250,8 +250,20 @@ class RunDirectory:
         Raises:
             OSError: a file cannot be read or written.
         """
-        readers, folder = self._readers(planned).items(), self.path / DAMAGED if mend else None
-        return [fault for file, read in readers for fault in mend_lines(file, read, folder)]
+
+        def result_key(line: str) -> tuple[str, int]:
+            result = self.read_line(line.encode())
+            key = result.key
+            if planned is not None and key not in planned:
+                raise ValueError(f"is for {key[0]}, epoch {key[1]}, which is not part of this run")
+            if self._recorded is not None:
+                self._recorded.setdefault(key, result.without_answers())
+            return key
+
+        readers: dict[Path, Reader] = {self.results_file: result_key}
+        readers |= dict.fromkeys((self._pseudo_cases, self._options), _read_json)
+        folder = self.path / DAMAGED if mend else None
+        return [fault for file, read in readers.items() for fault in mend_lines(file, read, folder)]
 
     def mend_traces(self, but: Collection[str] = (), *, mend: bool = True) -> list[str]:
         """Do the same for the trace files, except for names in ``but``, and unpack them; lost calls are asked again."""
@@ -277,18 +289,6 @@ class RunDirectory:
         for line in raw_lines(self.results_file):
             with contextlib.suppress(ValueError):
                 yield read_result(line.decode())
-
-    def _readers(self, planned: Collection[tuple[str, int]] | None) -> dict[Path, Reader]:
-        def result_key(line: str) -> tuple[str, int]:
-            result = self.read_line(line.encode())
-            key = result.key
-            if planned is not None and key not in planned:
-                raise ValueError(f"is for {key[0]}, epoch {key[1]}, which is not part of this run")
-            if self._recorded is not None:
-                self._recorded.setdefault(key, result.without_answers())
-            return key
-
-        return {self.results_file: result_key, self._pseudo_cases: _read_json, self._options: _read_json}
 
     def read_line(self, line: bytes, seen: Collection[tuple[str, int]] = ()) -> Result:
         """Parse a result line of this run.
