@@ -177,10 +177,9 @@ def _cut(text: str, at_the_limit: bool) -> str:
         sentence = _MARK.sub("", piece).strip().casefold()
         # The last sentence may be cut off; a bounded length makes a model end a loop with any other words. A second day
         # that was as the first but for its end ("planned for Friday") is no loop: little in it stands twice.
-        loops = before - end > longest and 2 * len(set(again)) <= len(again)
-        is_last = start == len(text)
         known = sentence if sentence in seen else None
-        if known is None and is_last:
+        if known is None and start == len(text):
+            loops = before - end > longest and 2 * len(set(again)) <= len(again)
             known = _begun(chain(again, seen), sentence, _BOUNDED if loops else 1.0)
         if known is None:
             end = start
