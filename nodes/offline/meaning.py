@@ -338,9 +338,9 @@ def _with_what_is_asked_of(found: re.Match[str]) -> str:
 
 def features(texts: Sequence[str], language: Language) -> NDArray[np.float32]:
     """Return the features of each text for kind and subject (n, d)."""
-    list_features = _LIST_SCALE * np.array([_list_features(text, language) for text in texts], np.float32)
+    listed = _LIST_SCALE * np.array([list_features(text, language) for text in texts], np.float32)
     embedded = embed([heard(text) for text in texts], MULTILINGUAL_MODEL)
-    rows: NDArray[np.float32] = np.hstack([embedded, list_features]).astype(np.float32)
+    rows: NDArray[np.float32] = np.hstack([embedded, listed]).astype(np.float32)
     return rows
 
 
@@ -366,7 +366,7 @@ def heard(text: str) -> str:
     return said if colon and names_examination(listed) else text
 
 
-def _list_features(text: str, language: Language) -> tuple[float, ...]:
+def list_features(text: str, language: Language) -> tuple[float, ...]:
     """Return which concepts occur in the text, then six features of the text as a whole."""
     topic = topic_of(text, language)
     clinical = topic.clinical > 0 or pattern("clinical", language).search(text) is not None

@@ -40,12 +40,13 @@ def is_same(clause: Clause, others: Sequence[Clause]) -> bool:
 
 def likenesses(clause: Clause, others: Sequence[Clause], cosines: Sequence[float] | Rows) -> Rows:
     """Return the features of a clause beside n other ones (n, 21), whose embeddings have these cosine similarities."""
-    words = [_likenesses_of_words(clause, other) for other in others]
+    words = [word_likenesses(clause, other) for other in others]
     tokens = token_likenesses(clause.text, [other.text for other in others]).astype(np.float64)
     return np.hstack([np.array(cosines)[:, None], np.array(words, np.float64), tokens])
 
 
-def _likenesses_of_words(clause: Clause, other: Clause) -> list[float]:
+def word_likenesses(clause: Clause, other: Clause) -> list[float]:
+    """Return those features that are of the words of two clauses alone."""
     own, others = ({each.word for each in one.mentions} for one in (clause, other))
     shared = [_share_of(one, two) for one, two in ((own, others), (others, own))]
     denied = denies(clause.mentions), denies(other.mentions)

@@ -7,7 +7,6 @@ the features read, or the training data of `wardround.training.meaning` change (
 """
 
 import argparse
-import hashlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,15 +18,17 @@ from cases import Case, load_cases
 from cases.case import ExaminationRecord
 from cases.text.record_sentences import HISTORIES, RecordSentence, record_sentences
 from cases.vocabulary import data_file
-from nodes.offline.meaning import PAIR_WEIGHTS, heard, kind_named, matters_told, subjects
+from nodes.offline.consultation_words import concepts
+from nodes.offline.meaning import PAIR_WEIGHTS, heard, kind_named, list_features, matters_told, subjects
 from nodes.offline.pairs import features as pair_features
-from nodes.offline.pairs import meanings, tells_where
+from nodes.offline.pairs import in_everyday_words, meanings, said_in, tells_where
+from nodes.offline.topics import topic_of
 from retrieval import MULTILINGUAL_MODEL, embed
 from scoring.aie.simulator_set import read_items, shipped_files
 from wardround.training.asked_of_imported import asked_of_imported, told_of_imported
-from wardround.training.fitting import LANGUAGES, keep
+from wardround.training.fitting import LANGUAGES, digest_of, keep
 from wardround.training.labelled import Asked, labelled_cases, places, told_to_learn
-from wardround.training.matters import asked_heads, told_heads
+from wardround.training.matters import asked_heads, told_heads, wordings_to_learn
 from wardround.training.meaning import fingerprint as of_meaning
 from wardround.training.meaning import subjects_to_learn
 
@@ -106,11 +107,27 @@ def _tells(fact: RecordSentence, labels: frozenset[str], subject: str) -> bool |
 
 
 def fingerprint() -> str:
-    """Return the SHA-256 of the training data, without the imported records."""
-    data = [(each.words, each.record, each.answers) for each in answers_to_learn()]
-    told = [(each.text, each.tells) for each in told_to_learn()]
-    imported = data_file("nodes.offline", "asked_of_imported")
-    return hashlib.sha256(repr((of_meaning(), data, matters_told(), told, imported)).encode()).hexdigest()
+    """Return the SHA-256 of the training data, without the imported records: the texts as the features read them."""
+    asked, told = [*answers_to_learn()], [*told_to_learn()]
+    questions = {(each.words, each.language) for each in asked}
+    questions |= {(text, language) for language, text, _ in wordings_to_learn()}
+    facts = {fact.text for each in asked for fact in each.facts}
+    return digest_of(
+        (
+            of_meaning(),
+            matters_told(),
+            data_file("nodes.offline", "asked_of_imported"),
+            [(each.words, each.record, each.facts, each.answers) for each in asked],
+            [(each.text, each.tells) for each in told],
+            [(*each, list_features(*each), topic_of(*each).words) for each in sorted(questions)],
+            [(text, said_in(text), in_everyday_words(text)) for text in sorted(facts)],
+            [
+                (each.name, each.kind, each.asked.pattern, each.recorded.pattern, each.sections)
+                for language in LANGUAGES
+                for each in concepts(language)
+            ],
+        )
+    )
 
 
 def train(datasets: Path) -> dict[str, NDArray[np.generic]]:

@@ -4,14 +4,12 @@ The training data are ``scoring/clini_eval/declined.toml``, and all wordings of 
 not. Run this again when one of them changes (a test says when).
 """
 
-import hashlib
-
 import numpy as np
 from numpy.typing import NDArray
 
 from nodes.offline.meaning import questions, wordings
 from scoring.clini_eval.declined import WEIGHTS, features, sentences_to_learn
-from wardround.training.fitting import LANGUAGES, fitted, keep
+from wardround.training.fitting import LANGUAGES, digest_of, fitted, keep
 
 
 def sentences_with_labels() -> list[tuple[str, bool]]:
@@ -32,7 +30,7 @@ def sentences_with_labels() -> list[tuple[str, bool]]:
 
 def fingerprint() -> str:
     """Return the SHA-256 of the training data."""
-    return hashlib.sha256(repr(sentences_with_labels()).encode()).hexdigest()
+    return digest_of(sentences_with_labels())
 
 
 def train() -> dict[str, NDArray[np.generic]]:

@@ -1,5 +1,6 @@
 """Logistic regression: fitting, scoring and storing of weights."""
 
+import hashlib
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -66,6 +67,15 @@ def fitted_to_shares(
 
     optimizer.step(loss)  # type: ignore[no-untyped-call]
     return weights.detach().double().numpy()
+
+
+def digest_of(data: object) -> str:
+    """Return the SHA-256 of what a training reads, which is stored with its weights.
+
+    Of a text, this is also how the lists of clinical words read it: other readings of the same texts give other
+    weights. Embeddings are left out, since a model's name says what they are.
+    """
+    return hashlib.sha256(repr(data).encode()).hexdigest()
 
 
 def keep(path: Path, weights: dict[str, NDArray[np.generic]]) -> None:

@@ -5,17 +5,15 @@ kind of action also the development items of the tracker's test set. Run this ag
 features read, changes (a test says when), and then `wardround.training.answers`.
 """
 
-import hashlib
 from collections.abc import Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cases.vocabulary import Language
-from nodes.offline.consultation_words import concepts, pattern
-from nodes.offline.meaning import KINDS, WEIGHTS, features, idioms, questions, subjects, wordings
+from nodes.offline.meaning import KINDS, WEIGHTS, features, heard, idioms, list_features, questions, subjects, wordings
 from prompts import mark
-from wardround.training.fitting import LANGUAGES, fitted, keep
+from wardround.training.fitting import LANGUAGES, digest_of, fitted, keep
 from wardround.training.labelled import labelled_turns
 
 
@@ -48,13 +46,14 @@ def subjects_to_learn(language: Language) -> list[tuple[str, str]]:
 
 
 def fingerprint() -> str:
-    """Return the SHA-256 of the training data: the labelled texts, and the patterns that the features read."""
-    data: list[object] = []
-    for language in LANGUAGES:
-        data += [kinds_to_learn(language), subjects_to_learn(language)]
-        data += [(concept.asked.pattern, concept.recorded.pattern) for concept in concepts(language)]
-        data += [pattern(group, language).pattern for group in ("clinical", "treatment")]
-    return hashlib.sha256(repr(data).encode()).hexdigest()
+    """Return the SHA-256 of the training data: the texts as the features read them, with their labels."""
+    return digest_of(
+        [
+            (heard(text), list_features(text, language), label)
+            for language in LANGUAGES
+            for text, label in (*kinds_to_learn(language), *subjects_to_learn(language))
+        ]
+    )
 
 
 def train() -> dict[str, NDArray[np.generic]]:

@@ -4,7 +4,6 @@ The training data are ``nodes/offline/order_wordings.toml`` and ``named_orders.t
 negative examples. Run this again when one of them changes (a test says when).
 """
 
-import hashlib
 import re
 
 import numpy as np
@@ -16,7 +15,7 @@ from cases.vocabulary import Language, normalise
 from nodes.offline.hearing import NO_ORDER, WEIGHTS, named_orders, order_wordings, weighed_sentences
 from nodes.offline.meaning import wordings
 from retrieval import MULTILINGUAL_MODEL, embed
-from wardround.training.fitting import LANGUAGES, fitted, keep
+from wardround.training.fitting import LANGUAGES, digest_of, fitted, keep
 from wardround.training.labelled import labelled_turns
 
 # An opening that the second of two orders lacks: "I'd like to draw some blood and dip your water".
@@ -50,7 +49,7 @@ def orders_by_name_to_learn(language: Language) -> list[tuple[str, bool]]:
 def fingerprint() -> str:
     """Return the SHA-256 of the training data."""
     learned = [(orders_to_learn(language), orders_by_name_to_learn(language)) for language in LANGUAGES]
-    return hashlib.sha256(repr(learned).encode()).hexdigest()
+    return digest_of(learned)
 
 
 def train() -> dict[str, NDArray[np.generic]]:

@@ -5,7 +5,6 @@ in the records of the built-in cases of the split ``train``, as many of them den
 changes (a test says when).
 """
 
-import hashlib
 from collections.abc import Iterator
 from random import Random
 
@@ -18,8 +17,8 @@ from retrieval import embed
 from scoring.consultation import reference_parts
 from scoring.metrics.claims import clauses_of
 from scoring.metrics.opposites import Clause, denies
-from scoring.metrics.same_meaning import WEIGHTS, likenesses, with_products
-from wardround.training.fitting import fitted, keep
+from scoring.metrics.same_meaning import WEIGHTS, likenesses, with_products, word_likenesses
+from wardround.training.fitting import digest_of, fitted, keep
 
 _FROM_TOPIC, _FROM_ELSEWHERE, _FROM_RECORD = 3, 3, 7  # further clauses beside each one that say something else
 _STRENGTH = 0.03
@@ -62,8 +61,8 @@ def _beside_in_records() -> Iterator[Pair]:
 
 
 def fingerprint() -> str:
-    """Return the SHA-256 of the training data."""
-    return hashlib.sha256(repr(pairs()).encode()).hexdigest()
+    """Return the SHA-256 of the training data: the pairs, with the features of their words."""
+    return digest_of([(*pair, word_likenesses(_clause(pair[0]), _clause(pair[1]))) for pair in pairs()])
 
 
 def train() -> dict[str, NDArray[np.generic]]:

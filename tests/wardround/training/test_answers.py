@@ -10,14 +10,15 @@ import pytest
 
 from cases import load_cases
 from cases.case import ExaminationRecord
-from cases.text.record_sentences import record_sentences
+from cases.text.record_sentences import RecordSentence, record_sentences
 from cases.vocabulary import data_file
 from nodes.offline.meaning import PAIR_WEIGHTS, matters_told, subjects
 from prompts import load_words
+from wardround.training import answers as training
 from wardround.training.answers import fingerprint
 from wardround.training.asked_of_imported import asked_of_imported, imported_patients
 from wardround.training.fitting import LANGUAGES
-from wardround.training.labelled import places
+from wardround.training.labelled import Asked, places
 
 DATASETS = Path(__file__).resolve().parents[4] / "shared" / "datasets"
 HELD_OUT = Path(__file__).resolve().parents[2] / "nodes" / "offline" / "questions_before_imported.toml"
@@ -28,6 +29,18 @@ def test_the_shipped_weights_were_trained_on_the_shipped_questions() -> None:
     with np.load(PAIR_WEIGHTS, allow_pickle=False) as stored:
         assert str(stored["fingerprint"]) == fingerprint(), "run `python -m wardround.training.answers DATASETS`"
         assert stored["matters"].tolist() == [*matters_told()]
+
+
+def test_a_recorded_sentence_in_other_words_is_other_training_data(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fingerprint_with(text: str) -> str:
+        facts = (RecordSentence("past_history", text),)
+        monkeypatch.setattr(training, "answers_to_learn", lambda: [Asked("Any asthma?", "a", "en", facts, (True,))])
+        return fingerprint()
+
+    for name in ("told_to_learn", "wordings_to_learn"):
+        monkeypatch.setattr(training, name, list)
+    monkeypatch.setattr(training, "of_meaning", str)
+    assert fingerprint_with("I have asthma.") == fingerprint_with("I have asthma.") != fingerprint_with("I had asthma.")
 
 
 def test_what_answers_a_question_that_is_learned_from_is_a_sentence_of_its_case() -> None:
