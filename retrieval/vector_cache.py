@@ -16,8 +16,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cases.user_cache import cache_folder
-
 Half = NDArray[np.float16]
 Vector = NDArray[Any]
 
@@ -70,12 +68,12 @@ class StoredVectors:
 
     def __init__(
         self,
-        folder: Path | None = None,
+        folder: Path,
         name: str = "embeddings",
         form: type[np.float16 | np.float32] = np.float16,
         sound: Callable[[Vector], bool] = is_sound,
     ) -> None:
-        self._path = (folder or cache_folder()) / f"{name}.sqlite"
+        self._path = folder / f"{name}.sqlite"
         self._form, self._is_sound = form, sound
         self._recent: dict[bytes, Vector] = {}
         self._warned = False

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from cases.vocabulary import Language
 
 LANGUAGES: tuple[Language, ...] = ("en", "zh")
+_STRENGTH = 10  # inverse of the L2 penalty, where nothing else is said
 _ITERATIONS = 60  # more change nothing
 _POSITIVE_WEIGHT = 4  # of a rare positive label, where that of the negative is 1
 
@@ -25,7 +26,7 @@ def fitted(
     named: Sequence[object],
     labels: Sequence[object],
     balanced: bool = False,
-    strength: float = 10,
+    strength: float = _STRENGTH,
     rare: bool = False,
 ) -> NDArray[np.float64]:
     """Return the weights of a logistic regression: (d + 1, labels), or (d + 1, 1) for the second of two labels.
@@ -47,9 +48,7 @@ def fitted(
     return weights
 
 
-def fitted_to_shares(
-    rows: NDArray[np.float32], shares: NDArray[np.float64], strength: float = 10
-) -> NDArray[np.float64]:
+def fitted_to_shares(rows: NDArray[np.float32], shares: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the weights (d + 1, labels) of a logistic regression to the probability of each label (n, labels)."""
     import torch
     from torch.nn.functional import cross_entropy
@@ -61,7 +60,7 @@ def fitted_to_shares(
     def loss() -> torch.Tensor:
         optimizer.zero_grad()
         fit = cross_entropy(inputs @ weights[:-1] + weights[-1], targets)
-        value = fit + weights[:-1].square().sum() / (2 * strength * len(rows))
+        value = fit + weights[:-1].square().sum() / (2 * _STRENGTH * len(rows))
         value.backward()  # type: ignore[no-untyped-call]
         return value
 
