@@ -1,4 +1,4 @@
-"""Check that each reply answers its question: by its form."""
+"""Check by its form that each reply answers its question."""
 
 import re
 from collections.abc import Iterator, Mapping

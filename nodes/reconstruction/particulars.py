@@ -1,6 +1,6 @@
 """Rules that compare particulars of a dialogue with its note, on the basis of `content`.
 
-They cover times, units, medicines, allergies, treatments, illnesses and whose they are, and the patient's sex.
+They cover times, medicines, allergies, treatments, illnesses, whose history is told, and the patient's sex.
 """
 
 import re

@@ -139,10 +139,12 @@ def changed(told: Told) -> Iterator[Finding]:
 
 def _says_nothing(told: Told) -> Iterator[Finding]:
     """Report bare answers ("No."), and questions that their own turn answers: the rules write neither."""
-    note = content_words(told.note, told.language)
+    beside = courtesies() - content_words(told.note, told.language)
     for number, asked, reply in told.replied:
-        said = content_words(reply, told.language)
-        if _PATTERNS["asks"].search(asked) and not said - courtesies() and not said & note:
+        said = content_words(reply, told.language) - beside
+        if told.language == "zh":
+            said = {pair for pair in said if _BETWEEN.isdisjoint(pair)}
+        if _PATTERNS["asks"].search(asked) and not said:
             yield f"{reply!r} tells nothing of the note", number
         before = sentences(asked)[:-1]
         if not asked.endswith(("?", "？")) and any(_PATTERNS["asks"].search(one) for one in before):
