@@ -41,6 +41,7 @@ SITE_WEIGHT = 0.2  # added for imaging of the complaint's site, twice for its ex
 # the more in one the less in the other.
 AMONG = 3
 NEAR = (0.36, 0.24)
+ALONE = 1.1  # how much more is wanted by a doctor who looks at one of them alone
 # Where other departments send patients, or these go by themselves: no few words tell that somebody belongs there.
 _SENT_TO = (
     *("Medical Imaging", "Laboratory Medicine", "Pharmacy Department", "Nursing Department", "Rehabilitation"),
@@ -113,6 +114,7 @@ def _near(neighbours: Sequence[Neighbour], chart: Chart, eye: Eye) -> list[Neigh
     is_examined = bool(chart.results or chart.reports)
     told, found = NEAR
     least = eye.told * told + (eye.found if is_examined else eye.told) * found  # words alone have to say more
+    least *= 1 if eye.told and eye.found else ALONE
     compared = [each for each in neighbours if each.told is not None]
     by_words = sorted(compared, key=lambda each: -(each.told or 0.0))[: AMONG if eye.told else None]
     looks_at_findings = is_examined and eye.found >= eye.told

@@ -148,6 +148,17 @@ def test_the_diagnosis_of_a_distant_case_is_not_taken() -> None:
     assert majority(STAGES["treatment"], chart, [distant], (), None).listed(), "what is done for all is done"
 
 
+@pytest.mark.parametrize(("seat", "told", "found"), [(4, 0.1, 0.25), (5, 0.37, 0.0)])
+def test_who_looks_at_words_or_findings_alone_wants_more_of_them_to_take_a_diagnosis(
+    seat: int, told: float, found: float
+) -> None:
+    """Of acute cholecystitis, one said bone metastases, and one the reaction to a transfusion."""
+    chart, gout = chart_of({"X-ray": "A fracture."}), case("Gout")
+    for similar, named in ((1.0, "Undetermined"), (1.2, "Gout")):
+        near = Neighbour(gout, 0.5, told * similar, found * similar)
+        assert majority(DIAGNOSIS, chart, [near], (), None, seat).listed()[0].startswith(named)
+
+
 def test_a_diagnosis_is_in_the_patients_language_if_a_similar_case_is() -> None:
     english, chinese = case("Gout"), case("痛风", language="zh")
     assert diagnosed(chart_of(language="zh"), english, chinese) == "痛风"
