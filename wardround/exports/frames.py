@@ -90,7 +90,7 @@ def runs_of(run: RecordedRun) -> Iterator[Row]:
 def cases_of(run: RecordedRun) -> Iterator[Row]:
     """Yield one row per case and epoch, in order."""
     known, _ = run.known_cases()
-    for result in _answered(run):
+    for result in run.each_answered():
         yield {
             **_place(run, result),
             **result.model_dump(include=_FACTS),
@@ -160,14 +160,10 @@ _OF_CASES: Mapping[Level, Callable[[Result, Traced], Iterator[Row]]] = {
 def _each_case(runs: Sequence[RecordedRun], levels: Collection[Level]) -> Iterator[tuple[Level, Row]]:
     """Yield the rows of these levels of every case that has ended; its trace is read once, if at all."""
     for run in runs:
-        for result in _answered(run) if "turns" in levels else run.results:
+        for result in run.each_answered() if "turns" in levels else run.results:
             trace = cache(partial(run.trace, result))
             for level in levels:
                 yield from ((level, {**_place(run, result), **row}) for row in _OF_CASES[level](result, trace))
-
-
-def _answered(run: RecordedRun) -> list[Result]:
-    return sorted(run.each_answered(), key=lambda result: result.key)
 
 
 def _place(run: RecordedRun, result: Result) -> Row:

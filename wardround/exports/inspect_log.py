@@ -50,7 +50,7 @@ def inspect_log(run: RecordedRun) -> Any:
     from inspect_ai.log import EvalConfig, EvalDataset, EvalLog, EvalResults, EvalSpec, EvalStats
 
     cases, _ = run.known_cases()
-    results = sorted(run.each_answered(), key=lambda result: result.key)
+    results = list(run.each_answered())
     samples = [_sample(run, result, cases.get(result.case_id)) for result in results]
     experiment = run.experiment
     models = {role: ",".join(names) for role, names in run.models.items()}

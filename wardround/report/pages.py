@@ -145,7 +145,7 @@ def _case_sections(run: RecordedRun, shown: int) -> tuple[list[CaseSection], str
     """Return the sections of the cases shown in full, and why their keys are missing, if they are."""
     failed = [result.key for result in run.results if not result.scored]
     chosen = {*failed[:shown], *(result.key for result in run.results[:shown])}
-    chosen_results = sorted((result for result in run.each_answered() if result.key in chosen), key=attrgetter("key"))
+    chosen_results = [result for result in run.each_answered() if result.key in chosen]
     cases, problem = run.known_cases()
     return [
         case_section(run, result, cases.get(result.case_id), f"case-{number}")

@@ -103,8 +103,8 @@ class RecordedRun:
         return [role for role, names in self.models.items() if "offline" in names]
 
     def each_answered(self) -> Iterator[Result]:
-        """Yield every result with its answers, in the order in which the cases ended."""
-        return self._directory.each_result()
+        """Yield every result with its answers, by case and epoch, in whichever order the cases ended."""
+        return self._directory.each_result(by_case=True)
 
     def each_dialogue(self) -> Iterator[tuple[Result, ConsultationAnswers]]:
         """Yield every result of a consultation that has a dialogue, with its answers."""

@@ -8,7 +8,7 @@ import re
 import shutil
 import uuid
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from fnmatch import fnmatch
 from pathlib import Path
 from typing import Any
@@ -57,6 +57,7 @@ _WRITTEN = (  # what we write in a run directory, as patterns
     *("checkpoints.sqlite", "checkpoints.sqlite-*", "ratings.jsonl", "events.jsonl", _REPORT, ".*.part"),
     *("traces/*.jsonl*", "traces/.*.part", DAMAGED, f"{DAMAGED}/*", f"{DAMAGED}/traces/*"),
 )
+_KEY = re.compile(rb'\{"case_id":("(?:[^"\\]|\\.)*"),"epoch":(\d+)')
 _CHANGES_LISTED = 12  # of a configuration, in a message
 _LONGEST_NAME = 200  # bytes of a file name; systems allow 255, including our suffixes
 
@@ -194,14 +195,18 @@ class RunDirectory:
         files = (self.results_file, self._pseudo_cases, *self.trace_files())
         return any(file.is_file() and file.stat().st_size for file in map(kept_at, files))
 
-    def each_result(self) -> Iterator[Result]:
+    def each_result(self, *, by_case: bool = False) -> Iterator[Result]:
         """Yield the results so far, without a last line that was cut off by a kill.
+
+        Args:
+            by_case: by case and epoch, instead of as the cases ended; the file is read twice.
 
         Raises:
             ConfigurationError: a line is damaged, or repeats a case.
         """
         seen: set[tuple[str, int]] = set()
-        for number, line in enumerate(whole_lines(self.results_file), start=1):
+        lines = enumerate(whole_lines(self.results_file), start=1)
+        for number, line in self._by_case(lines) if by_case else lines:
             try:
                 result = self.read_line(line, seen)
             except ValueError as error:
@@ -209,6 +214,18 @@ class RunDirectory:
                 raise ConfigurationError(f"{message}; run `wardround doctor {self.path}` to repair it") from error
             seen.add(result.key)
             yield result
+
+    def _by_case(self, lines: Iterable[tuple[int, bytes]]) -> Iterator[tuple[int, bytes]]:
+        """Yield the numbered lines of the results by case and epoch; only their places are held."""
+        places, start = [], 0
+        for number, line in lines:
+            places.append((_key_of(line), number, start, len(line)))
+            start += len(line) + 1
+        if places:
+            with self.results_file.open("rb") as file:
+                for _, number, start, length in sorted(places):
+                    file.seek(start)
+                    yield number, file.read(length)
 
     def results(self) -> list[Result]:
         """Return the results so far without their answers, which make up most of them."""
@@ -417,6 +434,12 @@ class RunDirectory:
                 + (_SCORE_AGAIN if any(change.startswith("plugins") for change in changes) else "")
             )
         self._warn(mend_manifest(self.path))
+
+
+def _key_of(line: bytes) -> tuple[str, int]:
+    """Return case and epoch of a result's line; of one that is not as we write them, nothing: it will be refused."""
+    found = _KEY.match(line)
+    return (json.loads(found[1]), int(found[2])) if found else ("", 0)
 
 
 def _trace_name(case_id: str, epoch: int) -> str:

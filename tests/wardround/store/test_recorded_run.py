@@ -62,6 +62,17 @@ def test_a_result_that_a_kill_has_cut_off_is_left_out(tmp_path: Path) -> None:
     assert [result.case_id for result in run.each_answered()] == ["a"]
 
 
+def test_results_come_by_case_and_epoch_in_whichever_order_the_cases_ended(tmp_path: Path) -> None:
+    names = ["b", "a", '"c\\', "发热"]
+    ended = [graded(name, epoch=epoch) for name in names for epoch in (1, 0)]
+    (run,) = find_runs([write_run(tmp_path / "run", ended)])
+    assert [result.key for result in run.each_answered()] == sorted(result.key for result in ended)
+    with (run.path / "results.jsonl").open("a", encoding="utf-8") as out:
+        out.write('{"case_id": 1}\n')
+    with pytest.raises(ConfigurationError, match=rf"results\.jsonl: line {len(ended) + 1} "):
+        list(run.each_answered())
+
+
 def test_a_line_of_results_in_another_encoding_is_told_in_words(tmp_path: Path) -> None:
     path = write_run(tmp_path / "run", [graded("a")])
     with (path / "results.jsonl").open("ab") as out:
