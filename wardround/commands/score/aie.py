@@ -1,7 +1,6 @@
 """``wardround score aie`` and ``mcq``: AIE's doctor metrics, and the same cases as multiple-choice questions."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Literal
@@ -236,16 +235,28 @@ def aie(
         drawn.append(by_round(by_doctor, diagnose, mode))
     estimate_all = partial(estimates, clustered=mode == "sound", ends=PERCENT, neither=suite.neither)
     metrics, files = estimate_all(samples), of_each(samples_by_doctor, estimate_all)
-    n, more = counts([one.case for one in dialogues])
+    answered: dict[str, Estimate] = {}
+    notes += by_rules
     failed = diagnose is not None and bool(unanswered(dialogues))
-    found = Scores("aie", mode, n, metrics, tables, [*notes, *by_rules], failed, drawn=drawn, files=files, more=more)
     if mcq:
-        found = _with_mcq(found, own, mcq)
-    write_drawn(found.drawn, out, by_rules)
+        asked, letters, why = ask_again_as_mcq(dialogues, mcq)
+        metrics |= _percentages({METRIC: asked})
+        if len(letters) < len(asked):
+            answered, failed = _percentages({METRIC: letters}), True
+        notes += why
+        if "DIAGNOSIS" in samples:
+            tables.append(formats_compared(letters, samples["DIAGNOSIS"]))
+            dataset_of_case = {one.case: one.dataset or "" for one in dialogues}
+            if len(subsets := list(dict.fromkeys(dataset_of_case.values()))) > 1:  # the examinations of MedicalExam
+                drawn.append(formats_table(asked, samples["DIAGNOSIS"], dataset_of_case, subsets))
+    write_drawn(drawn, out, by_rules)
     if len(doctors) == 1:  # what the table would show is in the list, and in one of failed cases as wrong
-        wrong = [each for bound in bounds.values() for each in as_wrong_table(estimate_all(bound))]
-        found = replace(found, drawn=found.drawn[1:], tables=[*wrong, *found.tables])
-    return _with_silent_notes(found, own) if "DIAGNOSIS" in samples else found
+        tables = [*(each for bound in bounds.values() for each in as_wrong_table(estimate_all(bound))), *tables]
+        drawn = drawn[1:]
+    if "DIAGNOSIS" in samples:
+        answered |= _over_chosen(own, mode, notes)
+    n, more = counts([one.case for one in dialogues])
+    return Scores("aie", mode, n, metrics, tables, notes, failed, answered, drawn, files, more=more)
 
 
 def read_kept(
@@ -266,43 +277,24 @@ def _not_scored(runs: Sequence[RecordedRun]) -> list[str]:
     return failed_notes(runs)
 
 
-def _with_mcq(found: Scores, own: Scored[AieTranscript], spec: str) -> Scores:
-    """Add the cases asked as multiple-choice questions, and compare both formats."""
-    samples, answered, notes = ask_again_as_mcq(own.dialogues, spec)
-    has_failures = len(answered) < len(samples)
-    tables, drawn = [*found.tables], [*found.drawn]
-    if (interactive := own.samples.get("DIAGNOSIS")) is not None:
-        tables.append(formats_compared(answered, interactive))
-        dataset_of_case = {one.case: one.dataset or "" for one in own.dialogues}
-        if len(subsets := list(dict.fromkeys(dataset_of_case.values()))) > 1:  # the examinations of MedicalExam
-            drawn.append(formats_table(samples, interactive, dataset_of_case, subsets))
-    return replace(
-        found,
-        metrics={**found.metrics, **_percentages({METRIC: samples})},
-        answered=_percentages({METRIC: answered}) if has_failures else {},
-        failed=found.failed or has_failures,
-        tables=tables,
-        drawn=drawn,
-        notes=[*found.notes, *notes],
-    )
+def _over_chosen(own: Scored[AieTranscript], mode: Definition, notes: list[str]) -> dict[str, Estimate]:
+    """Return DIAGNOSIS over the dialogues that chose an option, if some did not, and count as wrong in sound mode.
 
-
-def _with_silent_notes(found: Scores, own: Scored[AieTranscript]) -> Scores:
-    """Add notes to DIAGNOSIS: which dialogues had nothing to choose from, and which chose nothing."""
+    Notes which dialogues had nothing to choose from, and which chose nothing.
+    """
     dialogues, chosen = own.dialogues, own.samples["DIAGNOSIS"]
-    notes, answered = [*found.notes], {**found.answered}
     if without_option := len(dialogues) - len(chosen):
         notes.append(
             f"{without_option} of {len(dialogues)} dialogues have no correct option to choose, and no DIAGNOSIS."
         )
-    if found.mode == "sound" and (without_choice := unanswered(dialogues)):
-        answered_dialogues = [one for one in dialogues if one.answer_idx and one not in without_choice]
-        right = {"DIAGNOSIS": [Sample(one.case, 100.0 * (diagnosis_is_right(one) or 0)) for one in answered_dialogues]}
-        answered |= _percentages(right)
-        notes.append(
-            f"{len(without_choice)} of {len(dialogues)} diagnoses choose no option, and count as wrong in DIAGNOSIS."
-        )
-    return replace(found, notes=notes, answered=answered)
+    without_choice = unanswered(dialogues)
+    if mode == "paper" or not without_choice:
+        return {}
+    notes.append(
+        f"{len(without_choice)} of {len(dialogues)} diagnoses choose no option, and count as wrong in DIAGNOSIS."
+    )
+    answered = [one for one in dialogues if one.answer_idx and one not in without_choice]
+    return _percentages({"DIAGNOSIS": [Sample(one.case, 100.0 * (diagnosis_is_right(one) or 0)) for one in answered]})
 
 
 def _distinct_by_length_table(transcripts: list[AieTranscript]) -> ExtraTable:
