@@ -16,7 +16,7 @@ from wardround.rating.marks import Mark, marks_of_runs
 from wardround.rating.scales import Name, scale_of
 from wardround.store.recorded_run import RecordedRun
 from wardround.tables.ai_hospital import ERROR_TITLES, error_type
-from wardround.tables.table import P_VALUE, SPREAD, Column, Table, measured
+from wardround.tables.table import P_VALUE, SPREAD, Column, Table, key_columns, measured
 
 _RESAMPLES, _SEED = 500, 20_240_607
 
@@ -82,9 +82,8 @@ def _means(scale: Name, votes: Mapping[str, Votes]) -> Table:
             row = {"question": question, "run": run, "against": against, "items": len(items), "marks": len(each)}
             shares = {name: each.count(value) / len(each) for name, value in (("first", -1), ("tie", 0), ("second", 1))}
             rows.append({**row, **measured({"mark": found}), **(shares if against else {})})
-    columns = [Column("question", "Question", key=True), Column("run", "Run", key=True)]
+    columns = key_columns("question", "run", *(["against"] if scale == "pairwise" else []))
     if scale == "pairwise":
-        columns += [Column("against", "Against", key=True)]
         columns += [
             Column(name, title, "Share") for name, title in (("first", "Run"), ("tie", "Tie"), ("second", "Against"))
         ]
@@ -191,7 +190,7 @@ def disagreements(votes: Mapping[str, Answers]) -> Table:
                 rows.append({"apart": spread, "question": question, **labels, "said": listed})
     rows.sort(key=lambda row: -row["apart"])
     names = ("case", "question", "run", "against", "said")
-    columns = [Column(name, name.capitalize(), key=True) for name in names if any(row[name] for row in rows)]
+    columns = key_columns(*(name for name in names if any(row[name] for row in rows)))
     return Table("disagreements", "Items on which people disagree most", [*columns, Column("apart", "Apart")], rows)
 
 
@@ -244,8 +243,7 @@ def sorted_by_people(runs: Sequence[RecordedRun], votes: Mapping[str, Mapping[Ke
             counts = Counter(found for item in rated if (found := judged.get(item)))
             rows.append({"run": run.name, "who": "(the judge)", **{name: counts[name] for name in ERROR_TYPES}})
     columns = [
-        Column("run", "Run", key=True),
-        Column("who", "Who", key=True),
+        *key_columns("run", "who"),
         *(Column(name, title, "Number") for name, title in ERROR_TITLES.items()),
         Column("alike", "Same", "With the judge", ".3f"),
         Column("kappa", "Cohen's kappa", "With the judge", ".3f"),

@@ -28,7 +28,7 @@ from wardround.report.course import dialogue_of
 from wardround.store.recorded_run import RecordedRun
 from wardround.store.run_directory import Result
 from wardround.tables.scores import score_form
-from wardround.tables.table import P_VALUE, SPREAD, Column, Table, measured
+from wardround.tables.table import P_VALUE, SPREAD, Column, Table, key_columns, measured
 
 _log = logging.getLogger(__name__)
 
@@ -205,8 +205,7 @@ def _judges_table(found: Judgements, people: Marks) -> Table:
                     (f"{part}{ending}" for ending, *_ in _RHO), (one.rho, low, high, one.p, one.n), strict=True
                 )
     columns = [
-        Column("score", "Score", key=True),
-        Column("judge", "Judge", key=True),
+        *key_columns("score", "judge"),
         Column("mean", "Mean", form=found.form, mean=True),
     ]
     for part in ("people", "length") if people else ("length",):
@@ -247,9 +246,7 @@ def _self_preference(found: Judgements, people: Marks) -> Table:
                 gain = measured({"gain": paired.difference})
                 rows.append({"judge": judge, "family": own_family, "score": title, **gain, "p": paired.permutation_p})
     columns = [
-        Column("judge", "Judge", key=True),
-        Column("family", "Family", key=True),
-        Column("score", "Score", key=True),
+        *key_columns("judge", "family", "score"),
         Column("gain", "Own family's gain", form=f"+{found.form}", mean=True),
         Column("gain_n", "Cases"),
         Column("p", "p", form=P_VALUE),

@@ -27,7 +27,7 @@ from wardround.tables.figures import as_svg, figures_of
 from wardround.tables.making import make_tables
 from wardround.tables.models import roles_table
 from wardround.tables.scores import epoch_notes, floor_notes, missing_floors, score_form
-from wardround.tables.table import Column, Table, measured
+from wardround.tables.table import Column, Table, key_columns, measured
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -210,7 +210,7 @@ def scores_table(run: RecordedRun) -> Table:
 def unscored_table(run: RecordedRun) -> Table | None:
     """Return how many scores are missing, and why."""
     reasons_by_score = count_unscored(run.scored, run.suite)
-    columns = [Column("score", "Score", key=True), Column("reason", "Reason", key=True), Column("cases", "Cases")]
+    columns = [*key_columns("score", "reason"), Column("cases", "Cases")]
     rows = [
         {"score": run.suite.titles[name], "reason": reason, "cases": count}
         for name, reasons in sorted(reasons_by_score.items(), key=lambda item: run.suite.titles[item[0]])

@@ -27,7 +27,7 @@ from wardround.rating.agreement import resampled_interval
 from wardround.store.recorded_run import RecordedRun
 from wardround.tables import figures
 from wardround.tables.scores import AS_WRONG
-from wardround.tables.table import SPREAD, Column, DoesNotFitError, Table, measured, stars
+from wardround.tables.table import SPREAD, Column, DoesNotFitError, Table, key_columns, measured, stars
 
 UNCHOSEN = "DIAGNOSIS: no option was chosen; use `wardround score aie RUNS --diagnose SPEC` to have a model choose."
 STARS = (
@@ -184,8 +184,7 @@ def rounds_row(doctor: str, turn: int, coverage: Samples, asked: int) -> dict[st
 def rounds_table(rows: Sequence[Mapping[str, Any]]) -> Table:
     """Return coverage and diagnosis up to each round (AIE, Figure 6d)."""
     columns = [
-        Column("doctor", "Doctor", key=True),
-        Column("round", "Round", key=True),
+        *key_columns("doctor", "round"),
         Column("dialogues", "Dialogues"),
         Column("COVERAGE", "Coverage", mean=True, ends=PERCENT),
         *(Column(name, name.capitalize(), "Coverage") for name in ("q1", "median", "q3")),
@@ -275,8 +274,7 @@ def simulators_table(
         *([_BESIDE] if beside else []),
     ]
     columns = [
-        Column("simulator", "Simulator", key=True),
-        Column("round", "Round", key=True),
+        *key_columns("simulator", "round"),
         *(Column(name, title, mean=True) for name, title in SIMULATOR_COLUMNS.items()),
         Column("n", "Replies"),
     ]

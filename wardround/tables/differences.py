@@ -22,7 +22,7 @@ from wardround.analysis.summary import FAILED_AS_WRONG
 from wardround.config.experiment import ConfigurationError, flat
 from wardround.store.recorded_run import RecordedRun
 from wardround.tables.scores import AS_WRONG, judge_notes, offline_notes, score_form, unscored_notes
-from wardround.tables.table import P_VALUE, Column, Table, as_text, measured
+from wardround.tables.table import P_VALUE, Column, Table, as_text, key_columns, measured
 
 # Where scores should move without one of the three characteristics: the arrows of MedChain's Table 4.
 EXPECTED = {"workflow.personalized": "down", "workflow.sequential": "up", "workflow.interactive": "up"}
@@ -52,9 +52,7 @@ def build_contrasts(runs: Sequence[RecordedRun]) -> list[Table]:
     if any(str(row["score"]).endswith(AS_WRONG) for row in rows):
         notes.append(FAILED_AS_WRONG)
     columns = [
-        Column("setting", "Setting", key=True),
-        Column("run", "Run", key=True),
-        Column("score", "Score", key=True),
+        *key_columns("setting", "run", "score"),
         Column("baseline", "Before", form=form, mean=True),
         Column("value", "After", form=form, mean=True),
         Column("difference", "Difference", form=f"+{form}", mean=True),
@@ -188,8 +186,7 @@ def differences_table(runs: Sequence[RecordedRun], margin: float | None = None) 
     first = runs[0]
     form = score_form(first.suite)
     columns = [
-        Column("run", "Run", key=True),
-        Column("score", "Score", key=True),
+        *key_columns("run", "score"),
         Column("baseline", first.name, form=form, mean=True),
         Column("value", "Run", form=form, mean=True),
         Column("difference", "Difference", form=form, mean=True),

@@ -9,15 +9,14 @@ from scoring.metrics.samples import over_cases
 from wardround.store.recorded_run import RecordedRun
 from wardround.store.run_directory import Result
 from wardround.tables.scores import epoch_notes, unfinished_notes
-from wardround.tables.table import Column, Table, measured
+from wardround.tables.table import Column, Table, key_columns, measured
 
 
 def build(runs: Sequence[RecordedRun]) -> list[Table]:
     """Tabulate the ends of each part of the workflow, their shares and the mean number of rounds."""
     rows = [{"run": run.name, **row} for run in runs for row in _rows(run.results)]
     columns = [
-        Column("run", "Run", key=True),
-        Column("part", "Part", key=True),
+        *key_columns("run", "part"),
         Column("end", "Ended", key=True),
         Column("cases", "Cases"),
         Column("share", "Share", form=".3f", mean=True),

@@ -9,7 +9,7 @@ from cases import Case
 from cases.vocabulary import normalise
 from retrieval import CaseMemoryError, EmbeddingModelError, Memory, RememberedCase, kin_of, open_memory, remember
 from wardround.store.recorded_run import RecordedRun
-from wardround.tables.table import Column, DoesNotFitError, Table
+from wardround.tables.table import Column, DoesNotFitError, Table, key_columns
 
 _NOTES = (
     "Text: the remembered case with the nearest symptom description, its cosine similarity, and the largest share of "
@@ -46,8 +46,7 @@ def build(runs: Sequence[RecordedRun]) -> list[Table]:
         )
         rows += [{"run": run.name, **row} for row in case_rows]
     columns = [
-        Column("run", "Run", key=True),
-        Column("case", "Case", key=True),
+        *key_columns("run", "case"),
         Column("nearest", "Nearest", "Text"),
         Column("similarity", "Similarity", "Text", form=".3f"),
         Column("overlap", "Shared", "Text", form=".2f"),

@@ -16,7 +16,7 @@ from wardround.config.selection import select_cases
 from wardround.store.recorded_run import RecordedRun
 from wardround.tables.figures import draw_error_propagation, draw_learning_curve, panels_of
 from wardround.tables.scores import epoch_notes
-from wardround.tables.table import SPREAD, Column, DoesNotFitError, Table, measured
+from wardround.tables.table import SPREAD, Column, DoesNotFitError, Table, key_columns, measured
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -37,8 +37,7 @@ def build_error_propagation(runs: Sequence[RecordedRun]) -> list[Table]:
         for passage in (propagation(run.scored, run.suite) if run.scored else ())
     ]
     columns = [
-        Column("run", "Run", key=True),
-        Column("stage", "Stage", key=True),
+        *key_columns("run", "stage"),
         Column("entered", "Right before"),
         Column("unscored", "Of these, unscored"),
         Column("still_right", "Still right"),

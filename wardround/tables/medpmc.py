@@ -22,7 +22,7 @@ from wardround.store.recorded_run import RecordedRun
 from wardround.store.run_directory import Result
 from wardround.tables.figures import draw_information
 from wardround.tables.scores import AS_WRONG, score_form
-from wardround.tables.table import SPREAD, Column, Table, measured
+from wardround.tables.table import SPREAD, Column, Table, key_columns, measured
 
 COLUMNS = {  # as printed
     "Inquiry": ("Inquiry", "Information gathering"),
@@ -75,9 +75,7 @@ def _doctors_table(number: int, actor: bool, runs: Sequence[RecordedRun]) -> Tab
                         _doctor_row(title, f"[{doctor}]", f"Table {printed['table']}, {printed['recall']}", means)
                     )
     columns = [
-        Column("mode", "Mode", key=True),
-        Column("by", "By", key=True),
-        Column("doctor", "Doctor", key=True),
+        *key_columns("mode", "by", "doctor"),
         *(Column(name, title, group, mean=True) for name, (title, group) in COLUMNS.items()),
     ]
     name = f"Doctors with {'an actor' if actor else 'the standard patient'} (Med-PMC, Table {number})"

@@ -14,7 +14,7 @@ from llm.trace import Call
 from wardround.analysis.summary import uncounted_notes
 from wardround.store.recorded_run import RecordedRun
 from wardround.store.traces import packed_fault
-from wardround.tables.table import Column, Table
+from wardround.tables.table import Column, Table, key_columns
 
 _SUMMED = ("input_tokens", "output_tokens", "cost", "attempts", "repaired", "cached")
 
@@ -83,9 +83,7 @@ def roles_table(tallied: Sequence[tuple[str, Mapping[str, RoleTally]]]) -> Table
     tallies = [(name, role, one) for name, by_role in tallied for role, one in sorted(by_role.items())]
     rows = [{"run": name, "role": role, **one.row} for name, role, one in tallies]
     columns = [
-        Column("run", "Run", key=True),
-        Column("role", "Role", key=True),
-        Column("model", "Model", key=True),
+        *key_columns("run", "role", "model"),
         Column("calls", "Calls"),
         Column("input_tokens", "In", "Tokens"),
         Column("output_tokens", "Out", "Tokens"),
@@ -114,8 +112,7 @@ def build_models(runs: Sequence[RecordedRun]) -> list[Table]:
     rows = [{"run": run.name, **row} for run in runs for row in _model_rows(run)]
     card_columns = dict.fromkeys(name for row in rows for name in row if name.startswith(_CARD))
     columns = [
-        Column("run", "Run", key=True),
-        Column("model", "Model", key=True),
+        *key_columns("run", "model"),
         Column("spec", "Spec"),
         *(Column(name, name.removeprefix(_CARD).capitalize()) for name in card_columns),
         Column("roles", "Roles"),

@@ -56,6 +56,11 @@ class Column:
     ends: tuple[float, float] | None = None  # lowest and highest possible value; None if unknown
 
 
+def key_columns(*names: str) -> list[Column]:
+    """Return key columns that are titled by their names."""
+    return [Column(name, name.capitalize(), key=True) for name in names]
+
+
 @dataclass(frozen=True)
 class Shown:
     """A cell as text: the number, its interval (± half its width, or its ends), stars, whether best or second."""
