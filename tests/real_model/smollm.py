@@ -49,8 +49,9 @@ class Served:
 
 
 def missing() -> list[str]:
-    """The packages of the extra `real-model` that are not installed."""
-    return [name for name in PACKAGES if find_spec(name) is None]
+    """The packages of the extra `real-model` that are not installed; llama.cpp is not needed beside another server."""
+    needed = [name for name in PACKAGES if name != "llama_cpp" or "REAL_MODEL_SERVER" not in os.environ]
+    return [name for name in needed if find_spec(name) is None]
 
 
 def weights() -> Path:
