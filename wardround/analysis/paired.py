@@ -161,7 +161,7 @@ def _changed_cases(one: RecordedRun, other: RecordedRun, common: set[str]) -> st
     ignored: Any = {"split": True, "provenance": True, "examinations": {"images": {"__all__": {"file"}}}}
     changed = [
         case
-        for case in sorted(common)
+        for case in sorted(common & cases.keys() & others.keys())
         if cases[case].model_dump(exclude=ignored) != others[case].model_dump(exclude=ignored)
     ]
     if not changed:

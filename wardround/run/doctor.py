@@ -4,7 +4,7 @@ import contextlib
 import json
 import os
 import sqlite3
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import count
 from pathlib import Path
@@ -12,6 +12,7 @@ from typing import Any, cast
 
 from pydantic import ValidationError
 
+from cases import CaseFileError
 from cases.validation import unpiped
 from llm.specs import WITHOUT_MODEL
 from llm.trace import kept_at
@@ -22,6 +23,7 @@ from wardround.run.checkpoints import damaged_threads, drop_threads, mend_sqlite
 from wardround.run.faults import fault
 from wardround.store.durable_lines import DAMAGED
 from wardround.store.manifest import COPY, MANIFEST, is_run, mend_manifest, planned, recorded_manifest
+from wardround.store.recorded_run import find_runs
 from wardround.store.run_directory import RunDirectory
 from wardround.store.traces import read_trace, unpack
 
@@ -130,7 +132,16 @@ def _records(directory: RunDirectory, mend: bool) -> list[str]:
     directory.run = (recorded_manifest(directory.path) or {}).get("run", "")
     if directory.run and (runs := {result.run for result in directory.told()} - {""}) and directory.run not in runs:
         raise ValueError(f"{directory.path}: {MANIFEST} and the results belong to two runs; restore the original files")
-    return [*directory.mend_records(mend=mend), *directory.mend_packed(mend=mend)]
+    return [*directory.mend_records(_planned(directory.path), mend=mend), *directory.mend_packed(mend=mend)]
+
+
+def _planned(path: Path) -> Collection[tuple[str, int]] | None:
+    """Return the cases and epochs of a run; None if they cannot be known, as its cases have changed or gone."""
+    try:
+        (run,) = find_runs([path])
+        return run.keys
+    except (CaseFileError, ConfigurationError, OSError):
+        return None
 
 
 def _lost_results(directory: RunDirectory, mend: bool) -> list[str]:

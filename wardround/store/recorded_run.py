@@ -1,7 +1,7 @@
 """Recorded runs, finished or not, as tables, reports and data frames read them."""
 
 import logging
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from functools import cache, cached_property
@@ -127,12 +127,39 @@ class RecordedRun:
 
     @cached_property
     def items(self) -> dict[str, Item]:
-        """The cases or notes by id.
+        """The cases or notes by id, with one for every result.
 
         Raises:
-            ConfigurationError: they have changed since the run.
+            ConfigurationError: they have changed since the run, or a result is of none of them.
             CaseFileError: their file cannot be read.
         """
+        if self._foreign:
+            raise ConfigurationError(self._foreign)
+        return self._items
+
+    @cached_property
+    def cases(self) -> dict[str, Case]:
+        """The cases by id, with one for every result.
+
+        Raises:
+            ConfigurationError: as for `items`, or the run is of notes.
+            CaseFileError: the case file cannot be read.
+        """
+        refuse_notes(self.experiment.data)
+        return _cases_in(self.items)
+
+    @property
+    def keys(self) -> Collection[tuple[str, int]]:
+        """Case id and epoch of each result that the run can have.
+
+        Raises:
+            ConfigurationError: the cases or notes have changed since the run.
+            CaseFileError: their file cannot be read.
+        """
+        return {(item, epoch) for item in self._items for epoch in range(self.experiment.epochs)}
+
+    @cached_property
+    def _items(self) -> dict[str, Item]:
         items = select(self.experiment.data).items
         if manifest_of(self.experiment, items)["data"] != self.manifest["data"]:
             source = self.experiment.data.notes or self.experiment.data.cases
@@ -142,26 +169,32 @@ class RecordedRun:
         return {held.id: held.item for held in items}
 
     @cached_property
-    def cases(self) -> dict[str, Case]:
-        """The cases by id.
+    def _foreign(self) -> str:
+        """What is wrong with the results of no case of the run; empty if there are none."""
+        keys = self.keys
+        for result in self.results:
+            if result.key not in keys:
+                return (
+                    f"{self._directory.results_file}: the result for {result.case_id}, epoch {result.epoch}, is not "
+                    f"part of this run; run `wardround doctor {self.path}` to move it aside"
+                )
+        return ""
 
-        Raises:
-            ConfigurationError: they have changed since the run, or it is of notes.
-            CaseFileError: the case file cannot be read.
-        """
-        refuse_notes(self.experiment.data)
-        return {name: item for name, item in self.items.items() if isinstance(item, Case)}
+    def known_cases(self) -> tuple[Mapping[str, Case], str]:
+        """Return the cases by id, and why all are missing, or that of a result: of notes, changed, gone, or foreign."""
+        try:
+            refuse_notes(self.experiment.data)
+            return _cases_in(self._items), self._foreign
+        except (CaseFileError, ConfigurationError, OSError) as error:
+            return {}, str(error)
 
     def in_its_words(self) -> AbstractContextManager[None]:
         """Lay the run's own folder of prompts over ours, as it may hold a language, unless another one was named."""
         return nullcontext() if is_laid_over() else laid_over(self.experiment.prompts)
 
-    def known_cases(self) -> tuple[Mapping[str, Case], str]:
-        """Return the cases by id, or none and the reason: the run is of notes, or the cases have changed or gone."""
-        try:
-            return self.cases, ""
-        except (CaseFileError, ConfigurationError, OSError) as error:
-            return {}, str(error)
+
+def _cases_in(items: Mapping[str, Item]) -> dict[str, Case]:
+    return {name: item for name, item in items.items() if isinstance(item, Case)}
 
 
 def find_runs(paths: Sequence[Path]) -> list[RecordedRun]:

@@ -17,7 +17,6 @@ from scoring.metrics.text_overlap import words
 from wardround.analysis.published import published
 from wardround.analysis.summary import FAILED_AS_WRONG, estimate_scores
 from wardround.analysis.transcripts import read_transcripts
-from wardround.config.experiment import ConfigurationError
 from wardround.store.recorded_run import RecordedRun
 from wardround.store.run_directory import Result
 from wardround.tables.figures import draw_information
@@ -100,10 +99,8 @@ def build_information(runs: Sequence[RecordedRun]) -> list[Table]:
     """
     found: dict[str, dict[str, list[Shares]]] = {}
     for run in runs:
-        try:
+        if any(result.scored for result, _ in run.each_dialogue()):
             found[run.name] = curves(read_transcripts(run.path, "medpmc").records)
-        except ConfigurationError:
-            continue
     longest = max((len(curve) for curves_by_case in found.values() for curve in curves_by_case.values()), default=0)
     rows: list[dict[str, Any]] = []
     for name, curves_by_case in found.items():

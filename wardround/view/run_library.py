@@ -42,10 +42,10 @@ class ViewedRun:
     def __init__(self, run: RecordedRun, name: str) -> None:
         self.name = name
         self.findings = TraceFindings()
-        self._run = run
         self._index = RunIndex(RunDirectory(run.path))
         self._index.directory.run = run.manifest["run"]
-        self._so_far = RunSoFar(name, run.path, run.manifest, run.experiment)
+        # The first keeps the cases. It has no results, so it also knows them beside results that cannot be read.
+        self._run = self._so_far = RunSoFar(name, run.path, run.manifest, run.experiment)
         self._traces_read: set[Key] = set()
         self._texts: dict[str, str] = {}
         self._lock = threading.RLock()

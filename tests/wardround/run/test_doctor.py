@@ -464,6 +464,24 @@ def test_results_of_another_run_are_not_counted_as_this_ones(
     assert code == 0 and "results.jsonl: line 1 belongs to another run" in told and outcomes(damaged) == outcomes(sound)
 
 
+@pytest.mark.parametrize("foreign", [{"case_id": "of-nobody"}, {"epoch": 5}], ids=["case", "epoch"])
+def test_a_result_of_no_case_of_the_run_is_named_wherever_a_case_is_needed_and_set_aside(
+    sound: Path, damaged: Path, foreign: dict[str, Any]
+) -> None:
+    line = json.loads((damaged / "results.jsonl").read_bytes().splitlines()[0]) | foreign
+    line.pop("checksum")
+    edited(damaged / "results.jsonl", lambda content: content + json.dumps(line).encode() + b"\n")
+    for command in (["tables", "--table", "orders"], ["judges", "--judge", "offline"], ["score", "icd10"], ["floors"]):
+        done = CliRunner().invoke(app, [*command, str(damaged)])
+        assert done.exit_code == 2 and f"the result for {line['case_id']}, epoch {line['epoch']}," in done.output
+        assert f"run `wardround doctor {damaged}` to move it aside" in done.output
+    assert CliRunner().invoke(app, ["report", str(damaged)]).exit_code == 0
+    assert f"result for {line['case_id']}, epoch {line['epoch']}, is not part" in (damaged / "report.html").read_text()
+    code, told = doctor(damaged)
+    assert code == 0 and f"line 3 is for {line['case_id']}, epoch {line['epoch']}, which is not part" in told
+    assert outcomes(damaged) == outcomes(sound)
+
+
 @pytest.mark.parametrize("score", ["NaN", "Infinity", "1e308"])
 def test_a_score_that_is_no_number_is_not_counted(sound: Path, damaged: Path, score: str) -> None:
     lines = [json.loads(line) for line in (damaged / "results.jsonl").read_bytes().splitlines()]

@@ -231,7 +231,7 @@ def test_orders_count_the_cases_whose_key_has_none_of_a_part(tmp_path: Path) -> 
         for case in (bare, full)
         for epoch in (0, 1)
     ]
-    ids = {"data": {"cases": str(file), "split": None}, "graph": "clinical_workflow"}
+    ids = {"data": {"cases": str(file), "split": None}, "graph": "clinical_workflow", "epochs": 2}
     (table,) = medchain.build_orders(find_runs([write_run(tmp_path / "run", found, **ids)]))
     (row,) = table.rows
     assert row["cases"] == 4
