@@ -116,14 +116,13 @@ def test_graded_anew_the_epochs_of_a_case_are_one_case_and_what_failed_or_is_emp
     ]
     failed = graded("surgery-02", scores={}).model_copy(update={"termination": "model_error"})
     data = {"case_ids": ["surgery-01", "dentistry-04", "surgery-02"]}
-    lost = [failed.model_copy(update={"epoch": epoch}) for epoch in range(3)]
-    run = write_run(tmp_path / "run", [*results, *lost], graph="consultation", suite="mvme", data=data, epochs=3)
+    run = write_run(tmp_path / "run", [*results, failed], graph="consultation", suite="mvme", data=data, epochs=3)
     out = tmp_path / "scores.json"
     told = wardround("score", "mvme", run, "--grade", "--json", out)
     assert told.exit_code == 0, told.output
     one = json.loads(out.read_text("utf-8"))["metrics"]["diagnosis"]
     assert one["n"] == 6 and one["se"] == pytest.approx(abs(one["mean"] - 1)), "as of two cases, not of six"
-    assert "run: 3 of 9 cases failed, and are not scored." in told.stdout
+    assert "run: 1 of 7 results failed, and are not scored." in told.stdout
     assert "3 of 6 reports have no part, and are graded D: dentistry-04" in " ".join(told.stdout.split())
     scored = [graded("surgery-01", scores={"diagnosis": 3.0}).model_copy(update={"answers": said}), failed]
     told = wardround(
