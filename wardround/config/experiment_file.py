@@ -12,7 +12,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from cases.validation import unreadable
+from cases.validation import unpiped, unreadable
 from graphs.contexts import CONTEXTS
 from llm import ModelSettings, ModelSpecError
 from llm.specs import OFFLINE, check_models
@@ -228,7 +228,7 @@ def _read(file: Path | None, seen: tuple[Path, ...]) -> Settings:
     if file.suffix in (".json", ".jsonl"):
         raise ConfigurationError(f"{file}: is no experiment file (.toml); for a file of cases, give --cases {file}")
     try:
-        values = tomllib.loads(file.read_text("utf-8-sig"))
+        values = tomllib.loads(unpiped(file).read_text("utf-8-sig"))
     except (OSError, ValueError) as error:  # no UTF-8, no TOML, or no name of a file
         if not file.exists():
             close = difflib.get_close_matches(file.stem, library_files(), n=3)
@@ -250,7 +250,10 @@ def _read(file: Path | None, seen: tuple[Path, ...]) -> Settings:
         raise ConfigurationError(f"{file}: extends: these files extend each other in a circle; remove one `extends`")
     beside = file.parent / extended
     shipped = library_files().get(extended.removesuffix(".toml"))
-    base = _read(beside if beside.exists() or shipped is None else shipped, (*seen, file.resolve()))
+    try:
+        base = _read(beside if beside.exists() or shipped is None else shipped, (*seen, file.resolve()))
+    except ConfigurationError as error:
+        raise ConfigurationError(f"{file}: extends: {error}") from error
     # An empty section overrides nothing.
     own = {
         at: setting for at, setting in own.items() if setting[0] != {} or not any(within(place, at) for place in base)

@@ -469,6 +469,23 @@ def test_an_empty_variant_is_a_run_also_in_a_file_that_extends_another(tmp_path:
     assert list(found.runs) == ["full", "bare"] and found.runs["full"].context.feedback == "off"
 
 
+@pytest.mark.parametrize(
+    ("extends", "why"),
+    [
+        ("absent.toml", "absent.toml: file not found, and no built-in experiment has this name"),
+        ("base.toml", "base.toml: invalid TOML"),
+        ("/dev/zero", "/dev/zero: cannot be read (is a device; give a file)"),
+    ],
+)
+def test_a_file_that_cannot_be_extended_is_named_with_the_file_that_extends_it(
+    tmp_path: Path, file: Path, extends: str, why: str
+) -> None:
+    (tmp_path / "base.toml").write_text("= 3", "utf-8")
+    with pytest.raises(ConfigurationError) as refused:
+        read(file, f"extends = '{extends}'")
+    assert str(refused.value).startswith(f"{file}: extends: ") and why in str(refused.value)
+
+
 def test_a_file_extends_one_that_comes_along_by_its_name(file: Path) -> None:
     assert len(sweep(file, "extends = 'medchain_table_3'\nepochs = 2").runs) == 4
 
