@@ -3,12 +3,34 @@
 Unknown fields are errors, so that typos are found.
 """
 
+import errno
+import os
 from collections.abc import Callable, Hashable
 from typing import Annotated, Any
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints, ValidationInfo
 
 NonEmpty = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
+
+
+def nameable(path: str) -> str:
+    """Return a path, whether or not there is a file.
+
+    Raises:
+        ValueError: no file can have this name.
+    """
+    try:
+        os.lstat(path)
+    except (OSError, ValueError) as error:
+        if not path:
+            raise ValueError("is empty; expected a path") from error
+        if isinstance(error, ValueError) or error.errno == errno.ENAMETOOLONG:
+            why = "is too long" if isinstance(error, OSError) else "contains a character that no path may contain"
+            raise ValueError(f"{path[:80]!r} {why}; expected a path") from error
+    return path
+
+
+PathName = Annotated[str, AfterValidator(nameable)]
 
 
 class Strict(BaseModel):

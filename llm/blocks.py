@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, field_validator, model_validator
 
-from cases.strict import Strict
+from cases.strict import PathName, Strict
 from llm.errors import ModelSpecError
 from llm.masking import masked
 from llm.model_objects import OBJECT
@@ -55,7 +55,7 @@ class ModelBlock(Strict):
     prices: tuple[float, float] | None = Field(
         None, description="US dollars per million input and output tokens. Default: the known price."
     )
-    batch: str | None = Field(
+    batch: PathName | None = Field(
         None,
         min_length=1,
         description="Ask through OpenAI's batch interface, at half the price and within a day. The value is a file "

@@ -6,6 +6,7 @@ from typing import Annotated, Any, Self
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationInfo, field_validator
 from pydantic.json_schema import SkipJsonSchema
 
+from cases.strict import PathName
 from cases.vocabulary import one_tag
 from llm.blocks import ModelBlock, ModelBlocks, Temperature, block_of
 from llm.errors import ModelSpecError
@@ -80,7 +81,7 @@ class ModelSettings(BaseModel):
         default_factory=dict,
         description="Prices by model spec, in US dollars per million input and output tokens: `[0.15, 0.6]`.",
     )
-    cache: str | None = Field(None, description="SQLite file with the answers of earlier runs. Default: no cache.")
+    cache: PathName | None = Field(None, description="SQLite file with the answers of earlier runs. Default: no cache.")
     epoch: SkipJsonSchema[int] = Field(
         0, ge=0, description="Number of the repetition; each has its own answers in the cache."
     )

@@ -9,6 +9,7 @@ from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 from cases.registry import nearest
+from cases.strict import nameable
 from llm.errors import ModelSpecError
 from llm.masking import masked
 from llm.model_objects import OBJECT
@@ -56,6 +57,10 @@ class ModelSpec:
         if text.startswith(f"{IN_PROCESS}:"):
             if not (folder := text.removeprefix(f"{IN_PROCESS}:")):
                 raise ModelSpecError(f"{text!r} names no folder: expected {_FORMS}")
+            try:
+                nameable(folder)
+            except ValueError as error:
+                raise ModelSpecError(f"{IN_PROCESS}: {error}") from error
             return cls(IN_PROCESS, str(Path(os.path.expanduser(folder))))
         match = _SPELLING.fullmatch(text)
         if match is None:

@@ -8,7 +8,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, field_valida
 from pydantic.json_schema import SkipJsonSchema
 
 from cases.registry import NameIn
-from cases.strict import NonEmpty
+from cases.strict import NonEmpty, PathName
 from llm import ModelSettings
 from nodes.consultation.example import example_for
 from nodes.patients.medpmc.personas import Profession
@@ -51,7 +51,7 @@ class Settings(ModelSettings):
 class SourceSettings(Settings):
     """Where a case is looked up that is named by its id."""
 
-    case_source: str = _of_admission(
+    case_source: PathName = _of_admission(
         "builtin", description="Where `case_id` is looked up: `builtin`, or the path of a case file."
     )
 
@@ -400,11 +400,11 @@ class RecallSettings(Settings):
         "any",
         description="Recall cases in any language (`any`), or only in the case's own (`case`), which may give fewer.",
     )
-    memory: str = _of_stages(
+    memory: PathName = _of_stages(
         "builtin",
         description="Case memory: `builtin`, the directory of a memory that you built, or the URL of a Chroma server.",
     )
-    embedding: str = _of_stages(
+    embedding: PathName = _of_stages(
         "all-MiniLM-L6-v2",
         description="Embedding model of the case memory: all-MiniLM-L6-v2 (English), use-multilingual-v3, or the name "
         "or path of a sentence-transformers model.",

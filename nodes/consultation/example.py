@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from cases.pictures import picture_fault
-from cases.validation import unreadable
+from cases.validation import unpiped, unreadable
 from cases.vocabulary import Language
 from prompts import load_prompt, load_words
 
@@ -63,7 +63,7 @@ def example_for(file: str, language: Language, send_pictures: bool) -> Example:
 
 def _read(file: Path) -> str:
     try:
-        text = file.read_text("utf-8-sig").strip()
+        text = unpiped(file).read_text("utf-8-sig").strip()
     except (OSError, UnicodeDecodeError) as error:
         raise ExampleError(f"example {file}: {unreadable(error, 'a text file in UTF-8')}") from error
     if not text or len(text) > _LONGEST:

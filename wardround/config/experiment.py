@@ -11,7 +11,7 @@ from cases import Case
 from cases.case import Split
 from cases.files import BUILTIN
 from cases.registry import NameIn
-from cases.strict import Strict
+from cases.strict import PathName, Strict, nameable
 from cases.validation import InputError
 from graphs.contexts import CONTEXTS, is_judging
 from llm.blocks import ModelBlocks
@@ -64,7 +64,7 @@ class ConfigurationError(InputError):
 class Data(Strict):
     """The cases to run."""
 
-    cases: str = Field(BUILTIN, description="JSON-lines file of cases, or `builtin`.")
+    cases: PathName = Field(BUILTIN, description="JSON-lines file of cases, or `builtin`.")
     notes: str | list[str] | None = Field(
         None,
         description="Notes to run instead of cases, for the graph `reconstruction`: one source, or a list of sources.",
@@ -81,7 +81,7 @@ class Data(Strict):
         description="Of these, run only those with a complaint, a history and results (CliniChat, section 4.3).",
     )
     case_ids: list[str] = Field(default_factory=list, description="Run only the cases with these ids.")
-    terms: str | None = Field(
+    terms: PathName | None = Field(
         None,
         description="File of ICD-10 names in the cases' language (.xls or .csv). If not set, ICD-10-CM (English).",
     )
@@ -90,6 +90,13 @@ class Data(Strict):
         description="How the diseases of a report are found for ICD-10: by rule; by rule, under the name of the "
         "nearest term (standard); or by the judge `entity_splitter` (model).",
     )
+
+    @field_validator("notes")
+    @classmethod
+    def _nameable(cls, notes: str | list[str] | None) -> str | list[str] | None:
+        for name in [notes] if isinstance(notes, str) else notes or ():
+            nameable(name)
+        return notes
 
 
 class AllLimits(Strict):
@@ -126,7 +133,9 @@ class Run(Strict):
 
     concurrency: int = Field(4, ge=1, description="Number of cases to run at the same time.")
     max_connections: int = Field(64, ge=1, description="Maximum number of simultaneous requests to one provider.")
-    cache: str | None = Field(None, description="File of cached answers, shared by runs; if not set, no cache is used.")
+    cache: PathName | None = Field(
+        None, description="File of cached answers, shared by runs; if not set, no cache is used."
+    )
     checkpoints: str | None = Field(
         None,
         description="PostgreSQL address for checkpoints (`postgresql://...`); if not set, SQLite in the run directory.",
@@ -154,7 +163,7 @@ class Experiment(Strict):
     plugins: Annotated[list[str], AfterValidator(_load)] = Field(
         default_factory=list, validate_default=True, description="Plug-ins to load, as files or modules, in this order."
     )
-    prompts: Annotated[str, AfterValidator(check_overlay)] | None = Field(
+    prompts: Annotated[PathName, AfterValidator(check_overlay)] | None = Field(
         None, description="Folder of prompts (LANGUAGE/NAME.md) that replace built-in ones of the same name."
     )
     name: str = Field(

@@ -12,6 +12,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from cases.strict import nameable
 from cases.validation import unpiped, unreadable
 from graphs.contexts import CONTEXTS
 from llm import ModelSettings, ModelSpecError
@@ -248,11 +249,11 @@ def _read(file: Path | None, seen: tuple[Path, ...]) -> Settings:
         return own  # refused later, with the other faults of the sweep
     if file.resolve() in seen:
         raise ConfigurationError(f"{file}: extends: these files extend each other in a circle; remove one `extends`")
-    beside = file.parent / extended
     shipped = library_files().get(extended.removesuffix(".toml"))
     try:
+        beside = file.parent / nameable(extended)
         base = _read(beside if beside.exists() or shipped is None else shipped, (*seen, file.resolve()))
-    except ConfigurationError as error:
+    except ValueError as error:
         raise ConfigurationError(f"{file}: extends: {error}") from error
     # An empty section overrides nothing.
     own = {

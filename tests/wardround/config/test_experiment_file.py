@@ -1,6 +1,7 @@
 """Experiment files, what they extend and sweep over, and the command line's options laid over them."""
 
 import json
+import re
 import tomllib
 from pathlib import Path
 from typing import Any, get_args
@@ -493,7 +494,7 @@ def test_a_file_extends_one_that_comes_along_by_its_name(file: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "models", "said"),
     [
-        ('extends = "\\u0000"', {}, "file not found"),
+        ('extends = "\\u0000"', {}, "no path may contain"),
         ("model = 1\nvariants.a.models.default = 'offline'", {"default": "offline"}, "varies this setting; remove it"),
     ],
 )
@@ -501,6 +502,40 @@ def test_odd_values_are_refused_like_others(file: Path, text: str, models: dict[
     file.write_text(text, "utf-8")
     with pytest.raises(ConfigurationError, match=said):
         read_sweep(file, {}, models)
+
+
+@pytest.mark.parametrize("path", ["a\0b", "x" * 300, "/".join(["y" * 100] * 60)], ids=["NUL", "name", "path"])
+@pytest.mark.parametrize(
+    ("key", "text"),
+    [
+        ("extends", "extends = {}"),
+        ("data.cases", "data.cases = {}"),
+        ("data.notes", "graph = 'reconstruction'\ndata.notes = {}"),
+        ("data.notes", "graph = 'reconstruction'\ndata.notes = [{}]"),
+        ("data.terms", "data.terms = {}"),
+        ("plugins", "plugins = [{}]"),
+        ("prompts", "prompts = {}"),
+        ("run.cache", "run.cache = {}"),
+        ("workflow.memory", "workflow.memory = {}"),
+        ("workflow.embedding", "workflow.embedding = {}"),
+        ("workflow.example", "graph = 'consultation'\nworkflow.doctor_mode = 'one_shot_cot'\nworkflow.example = {}"),
+        ("models.default", "models.default = {hf}"),
+        ("model.m", "models.default = 'm'\nmodel.m.spec = {hf}"),
+        ("model.m.batch", "models.default = 'm'\nmodel.m.spec = 'openai:gpt-4o'\nmodel.m.batch = {}"),
+    ],
+)
+def test_a_path_that_no_file_can_have_is_refused_by_its_key(file: Path, key: str, text: str, path: str) -> None:
+    with pytest.raises(ConfigurationError) as refused:
+        sweep(file, text.format(json.dumps(path), hf=json.dumps(f"hf:{path}")))
+    (line,) = str(refused.value).splitlines()
+    assert line.startswith(f"{file}: {key}: ")
+    assert re.search("no path|too long|null byte|not found|no such file", line)
+
+
+@pytest.mark.parametrize("key", ["data.cases", "data.notes", "data.terms", "run.cache", "workflow.memory"])
+def test_an_empty_path_is_refused_by_its_key(file: Path, key: str) -> None:
+    with pytest.raises(ConfigurationError, match=f": {key}: is empty; expected a path$"):
+        sweep(file, "graph = 'reconstruction'\n" * (key == "data.notes") + f"{key} = ''")
 
 
 def test_the_command_line_sets_nothing_that_variants_or_the_grid_sweep_over(file: Path) -> None:
