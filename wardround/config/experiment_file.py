@@ -12,13 +12,14 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from cases.files import BUILTIN
 from cases.strict import nameable
 from cases.validation import unpiped, unreadable
 from graphs.contexts import CONTEXTS
 from llm import ModelSettings, ModelSpecError
 from llm.specs import OFFLINE, check_models
 from wardround.config.cast import JUDGES, PATIENT, check_distinct, check_rows, keys_of, patients_side
-from wardround.config.experiment import NAME, ConfigurationError, Experiment, Sweeping, judging_roles, leaves
+from wardround.config.experiment import NAME, ConfigurationError, Data, Experiment, Sweeping, judging_roles, leaves
 from wardround.config.setting_places import (
     COMMAND_LINE,
     MODEL_MAPS,
@@ -400,10 +401,21 @@ def _validate(settings: Settings, file: Path | None) -> Experiment:
         _ = experiment.context
     except ValidationError as error:
         raise refusal(error, settings, file, section) from error
+    if file is not None:
+        _check_data(experiment.data, settings)
     given = {*experiment.models.values(), *experiment.judges.values()}
     return experiment.model_copy(
         update={"model": {name: block for name, block in experiment.model.items() if name in given}}
     )
+
+
+def _check_data(data: Data, settings: Settings) -> None:
+    """Refuse files of cases, notes or terms that are not there, by where they are named; an option names itself."""
+    notes = data.notes if isinstance(data.notes, list) else filter(None, [data.notes])
+    for key, names in {"cases": {data.cases} - {BUILTIN}, "notes": notes, "terms": filter(None, [data.terms])}.items():
+        _, origin = settings.get(("data", key), (None, COMMAND_LINE))
+        if origin != COMMAND_LINE and (missing := next((name for name in names if not Path(name).exists()), None)):
+            raise ConfigurationError(f"{origin}: data.{key}: {missing}: file not found")
 
 
 def _with_fixed(runs: Mapping[str, Settings], fixed: Mapping[str, str], file: Path | None) -> dict[str, Settings]:

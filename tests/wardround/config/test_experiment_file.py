@@ -504,6 +504,24 @@ def test_odd_values_are_refused_like_others(file: Path, text: str, models: dict[
         read_sweep(file, {}, models)
 
 
+@pytest.mark.parametrize(
+    ("text", "named"),
+    [
+        ("data.cases = 'gone.jsonl'", "data.cases: gone.jsonl"),
+        ("graph = 'reconstruction'\ndata.notes = ['mts.csv', 'gone.csv']", "data.notes: gone.csv"),
+        ("data.terms = 'gone.xls'", "data.terms: gone.xls"),
+        ("[grid]\ndata.cases = ['builtin', 'gone.jsonl']", "grid: data.cases: gone.jsonl"),
+    ],
+)
+def test_a_missing_file_of_data_is_told_with_the_file_and_the_key_that_name_it(
+    tmp_path: Path, file: Path, text: str, named: str
+) -> None:
+    (tmp_path / "mts.csv").touch()
+    with pytest.raises(ConfigurationError) as refused:
+        sweep(file, text.replace("mts.csv", str(tmp_path / "mts.csv")))
+    assert str(refused.value) == f"{file}: {named}: file not found"
+
+
 @pytest.mark.parametrize("path", ["a\0b", "x" * 300, "/".join(["y" * 100] * 60)], ids=["NUL", "name", "path"])
 @pytest.mark.parametrize(
     ("key", "text"),
