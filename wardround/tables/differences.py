@@ -26,6 +26,8 @@ from wardround.tables.table import P_VALUE, Column, Table, as_text, key_columns,
 
 # Where scores should move without one of the three characteristics: the arrows of MedChain's Table 4.
 EXPECTED = {"workflow.personalized": "down", "workflow.sequential": "up", "workflow.interactive": "up"}
+# Settings that cannot keep their value when another changes: without a patient to ask, no dialogue has orders.
+GO_WITH = {"workflow.interactive": ("workflow.orders",)}
 
 
 def build_contrasts(runs: Sequence[RecordedRun]) -> list[Table]:
@@ -71,6 +73,7 @@ def build_contrasts(runs: Sequence[RecordedRun]) -> list[Table]:
 def _effects(setting: str, first: RecordedRun, run: RecordedRun) -> Iterator[dict[str, Any]]:
     """Yield a row for each score of a pair; below it, if cases failed, a row with failed cases counted as wrong."""
     suite = run.suite
+    changing = [setting, *(each for each in GO_WITH.get(setting, ()) if _value(first, each) != _value(run, each))]
     bounded = first.failed_as_wrong.keys() | run.failed_as_wrong.keys()
     kinds = [("", {*suite.titles}, run.scored, first.scored)]
     if bounded:
@@ -84,7 +87,7 @@ def _effects(setting: str, first: RecordedRun, run: RecordedRun) -> Iterator[dic
             if name in names:
                 found = {**_sides(name, scores, suite), "difference": tested[name].found.difference}
                 row: dict[str, Any] = {
-                    "setting": changed(setting, first, run),
+                    "setting": "; ".join(changed(each, first, run) for each in changing),
                     "baseline": first.name,
                     "run": run.name,
                     "score": f"{title}{kind}",
@@ -116,19 +119,20 @@ def _sides(name: str, scores: Mapping[str, tuple[Scores, Scores]], suite: Suite)
 
 
 def pairs(runs: Sequence[RecordedRun]) -> Iterator[tuple[str, RecordedRun, RecordedRun]]:
-    """Yield each setting with two runs that differ only in it, the earlier run as the baseline."""
+    """Yield each setting with two runs that differ only in it and what goes with it, the earlier as the baseline."""
     settings = [flat(run.experiment.identity) for run in runs]
     names = dict.fromkeys(name for each in settings for name in each if name != "name")
     varying = [name for name in names if len({json.dumps(each.get(name)) for each in settings}) > 1]
     for setting in varying:
         if setting == "suite":  # its columns are other ones
             continue
-        others = [name for name in varying if name != setting]
+        others = [name for name in varying if name != setting and name not in GO_WITH.get(setting, ())]
         keys = [json.dumps([each.get(name) for name in others]) for each in settings]
         order = sorted(range(len(runs)), key=lambda index: (keys.index(keys[index]), index))
         for _, group in groupby(order, key=lambda index: keys[index]):
             first, *rest = list(group)
-            yield from ((setting, runs[first], runs[index]) for index in rest)
+            changed_ones = (index for index in rest if settings[index].get(setting) != settings[first].get(setting))
+            yield from ((setting, runs[first], runs[index]) for index in changed_ones)
 
 
 def _as_expected(direction: str, difference: float | None) -> str | None:

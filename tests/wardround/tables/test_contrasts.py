@@ -34,6 +34,27 @@ def test_a_setting_of_which_the_paper_expects_nothing_has_no_such_column(tmp_pat
     assert "expected" not in {column.name for column in table.columns}
 
 
+def test_without_a_patient_to_ask_a_single_doctor_is_compared_with_the_one_whose_dialogue_has_the_orders(
+    tmp_path: Path,
+) -> None:
+    single = {"strategy": "single", "feedback": "off", "retrieval": False}
+    results = [
+        Result(case_id="surgery-03", epoch=0, termination="completed", scores={"diagnosis": grade}, seconds=1.0)
+        for grade in (0.25, 0.75)
+    ]
+    asked = {**single, "orders": "dialogue"}
+    write_run(tmp_path / "asked", results[:1], graph="clinical_workflow", workflow=asked)
+    anonymous = {**asked, "personalized": False}
+    write_run(tmp_path / "anonymous", results[:1], graph="clinical_workflow", workflow=anonymous)
+    write_run(tmp_path / "told", results[1:], graph="clinical_workflow", workflow={**single, "interactive": False})
+    [table] = build_contrasts(find_runs([tmp_path / each for each in ("asked", "anonymous", "told")]))
+    of_diagnosis = {row["run"]: row for row in table.rows if row["score"] == "Diagnosis"}
+    assert of_diagnosis.keys() == {"anonymous", "told"}
+    told = of_diagnosis["told"]
+    assert told["setting"] == "workflow.interactive: true to false; workflow.orders: dialogue to group"
+    assert (told["baseline"], told["difference_mean"], told["expected"]) == ("asked", 0.5, "up: yes")
+
+
 def test_an_average_over_cases_without_some_columns_has_the_interval_of_the_table_of_scores(tmp_path: Path) -> None:
     whole = {"referral_level1": 1.0, "history_taking": 0.9, "diagnosis": 0.75, "treatment": 0.5}
     given = [whole, {**whole, "diagnosis": 1.0}, {"treatment": 0.9}, {"treatment": 0.6}]
