@@ -14,6 +14,7 @@ from typing import Annotated, Any, TypeVar
 from pydantic import Field, TypeAdapter
 
 from cases.strict import Strict
+from cases.validation import InputError
 from llm.checksums import read_sealed, sealed
 from llm.scopes import holding
 from llm.specs import WITHOUT_MODEL
@@ -143,6 +144,9 @@ def _when(entry: Call | Event) -> tuple[float, str]:
     return entry.started, entry.model_dump_json()
 
 
+# A long case offline takes 0.3 MB, and one of 500 calls whose prompts fill a large context 250 MB.
+_LARGEST = 2**30  # bytes of an unpacked trace
+_MOST_PACKED = 1032  # times that the format can make a file smaller
 _LONGEST_LINE = 64 * 2**20  # bytes; a longer one is no record, and a packed file can hold gigabytes in one line
 _collected: contextvars.ContextVar[list[Call] | None] = contextvars.ContextVar("collected_calls", default=None)
 
@@ -202,16 +206,32 @@ def trace_lines(file: str | Path) -> Iterator[str]:
 
 
 def raw_lines(file: str | Path) -> Iterator[bytes]:
-    """Yield the lines of a trace; none if the file is missing, and only those before any damage if compressed."""
+    """Yield the lines of a trace; none if the file is missing, and only those before any damage if compressed.
+
+    Raises:
+        InputError: it unpacks to more than any trace.
+    """
     where = kept_at(file)
     if not where.is_file():
         return
+    if where.suffix == ".gz" and (fault := too_large(where)):
+        raise InputError(f"{fault}; if no run of yours wrote it, delete it")
     with (
         gzip.open(where) if where.suffix == ".gz" else where.open("rb") as raw,
         suppress(EOFError, zlib.error, gzip.BadGzipFile),
     ):
         while line := raw.readline(_LONGEST_LINE):
             yield line
+
+
+def too_large(packed: Path) -> str:
+    """Say that a packed trace unpacks to more than any trace; empty if it does not."""
+    if packed.stat().st_size * _MOST_PACKED > _LARGEST:
+        with gzip.open(packed) as content, suppress(EOFError, zlib.error, gzip.BadGzipFile):
+            while content.read(2**20):
+                if content.tell() > _LARGEST:
+                    return f"{packed}: unpacks to more than {_LARGEST // 2**20} MB, which no trace does"
+    return ""
 
 
 def read_calls(lines: Iterable[str]) -> Trace:

@@ -5,11 +5,13 @@ import os
 import shutil
 import zlib
 from collections.abc import Collection, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from cases.files import replacing
+from cases.validation import InputError
 from llm.limits import Limits, Meter
-from llm.trace import Trace, kept_at, raw_lines, read_calls, trace_lines
+from llm.trace import Trace, kept_at, raw_lines, read_calls, too_large, trace_lines
 
 
 def read_trace(file: Path) -> Trace:
@@ -51,10 +53,13 @@ def pack(file: Path) -> None:
 
 
 def unpack(file: Path) -> None:
-    """Unpack a trace so that it can be appended to; of a damaged one, the lines before the damage."""
+    """Unpack a trace so that it can be appended to; of a damaged one, the lines before the damage.
+
+    Of one that unpacks to more than any trace, nothing is kept.
+    """
     packed = file.with_name(f"{file.name}.gz")
     if kept_at(file) == packed:
-        with replacing(file) as out:
+        with suppress(InputError), replacing(file) as out:
             out.writelines(raw_lines(packed))
     packed.unlink(missing_ok=True)  # a kill may have left both
 
@@ -64,6 +69,8 @@ def packed_fault(file: Path) -> str | None:
     packed = kept_at(file)
     if packed == file:
         return None
+    if fault := too_large(packed):
+        return fault
     try:
         with gzip.open(packed) as lines:
             while lines.read(2**20):
