@@ -6,7 +6,7 @@ import io
 import re
 from pathlib import Path
 
-from cases.validation import unreadable
+from cases.validation import unpiped, unreadable
 
 _PACKED = (b"PK\x03\x04", b"\x1f\x8b", b"\xd0\xcf\x11\xe0")  # xlsx and zip, gzip, xls
 _REMEDY = "in the spreadsheet, save it as 'CSV UTF-8'"
@@ -31,7 +31,7 @@ def sheet_rows(path: Path) -> list[tuple[int, list[str]]]:
         SheetError: the file cannot be opened, decoded or cut into cells.
     """
     try:
-        text = _decoded(path.read_bytes())
+        text = _decoded(unpiped(path).read_bytes())
         declared = _DECLARED.match(text)
         text = text[declared.end() :] if declared else text
         header = _QUOTED.sub("", text.lstrip("\r\n").partition("\n")[0])  # an index may have no name

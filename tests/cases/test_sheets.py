@@ -97,6 +97,11 @@ def test_a_stray_zero_byte_makes_no_other_encoding_of_a_table(tmp_path: Path, te
     assert sheet_rows(tmp_path / "t.csv")[0] == (1, ["case", "name"])
 
 
+def test_a_table_without_an_end_is_refused() -> None:
+    with pytest.raises(SheetError, match="is a device; give a file"):
+        sheet_rows(Path("/dev/zero"))
+
+
 def test_a_fault_of_the_header_is_told_by_its_line_after_what_declares_the_separator(tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_text("sep=;\nname;name\n", "utf-8")
     assert [problem.record for problem in read_human_scores(tmp_path / "t.csv")[1]] == ["line 2", "line 2"]

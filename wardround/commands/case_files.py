@@ -64,7 +64,9 @@ def ask_about(
     that none is paid for twice.
     """
     import anyio
+    from pydantic import ValidationError
 
+    from cases.validation import in_a_line
     from llm import ModelSettings
     from llm.specs import HUMAN, check_models
     from scoring.panel import ask_each
@@ -73,7 +75,10 @@ def ask_about(
     if spec == HUMAN:
         refuse(f"{option} {HUMAN}: a person cannot answer here; name a model")
     check_models({role: spec})
-    settings = ModelSettings(models={role: spec}, cache=str(cache) if cache else None)
+    try:
+        settings = ModelSettings(models={role: spec}, cache=str(cache) if cache else None)
+    except ValidationError as error:
+        refuse(f"--{in_a_line(error)}")
     settings.check_folders()
     return anyio.run(ask_each, cases, lambda case: question(case, settings))
 

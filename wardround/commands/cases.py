@@ -212,15 +212,15 @@ def sample(
 
     from cases import CaseFileError
     from cases.notes import Note, lacking
-    from wardround.config.experiment import Data
+    from wardround.config.experiment_file import check_experiment
     from wardround.config.selection import select
     from wardround.store.provenance import write_json_lines
 
     if out:
         not_over(out, *sources)
     try:
-        data = Data(notes=sources[0] if len(sources) == 1 else sources, limit=limit, shuffle=shuffle)
-        drawn = [held.item for held in select(data).items]
+        data = {"notes": sources[0] if len(sources) == 1 else sources, "limit": limit, "shuffle": shuffle}
+        drawn = [held.item for held in select(check_experiment({"data": data, "graph": "reconstruction"}).data).items]
     except CaseFileError as error:
         refuse_file(", ".join(sources), error.problems)
     lacks = {note.id: lacking(note) for note in drawn if isinstance(note, Note)}

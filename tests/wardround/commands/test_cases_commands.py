@@ -136,16 +136,18 @@ def test_a_faulty_record_names_itself_on_stderr_and_nothing_is_written(tmp_path:
         ("split", "cases.jsonl", "--ratio", "7-1-2"),
         ("split", "cases.jsonl", "--out", "file.txt/deep/out.jsonl"),
         ("sample", "absent.jsonl"),
+        ("sample", ""),
         ("sample", "cases.jsonl", "-o", "cases.jsonl"),
         ("sample", "cases.jsonl", "-o", "file.txt/deep/out.jsonl"),
         ("rate", "absent.jsonl"),
         ("confirm", "absent.jsonl", "absent.csv", "-o", "out.jsonl"),
         ("draft-tests", "builtin", "-o", "out.json", "--writer", "offline"),
+        ("draft-tests", "builtin", "-o", "out.json", "--writer", "hf:absent", "--cache", "x" * 300),
         ("inject", "absent.jsonl", "-o", "out.jsonl"),
         ("inject", "cases.jsonl", "-o", "out.jsonl", "--case-id", "nobody"),
         ("inject", "cases.jsonl", "-o", "file.txt/deep/out.jsonl"),
     ],
-    ids=lambda arguments: " ".join(arguments),
+    ids=lambda arguments: " ".join(arguments)[:80],
 )
 def test_every_subcommand_refuses_bad_input_alike_with_code_2_and_lines_that_begin_with_error(
     arguments: tuple[str, ...], file: Path, monkeypatch: pytest.MonkeyPatch
