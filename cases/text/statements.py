@@ -7,6 +7,7 @@ Rules match words, not meanings. ``No effusion; 15 mm nodule in the left lung`` 
 import re
 import unicodedata
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import NamedTuple
 
 from cases.text.sentences import sentences
@@ -26,12 +27,17 @@ class Mention(NamedTuple):
     @property
     def exact(self) -> bool:
         """Whether the word has a digit: a measure, grade or level, which must match exactly."""
-        return _DIGIT.search(self.word) is not None
+        return _has_digit(self.word)
 
     @property
     def plain(self) -> "Mention":
         """The word without polarity and side, if it must match exactly."""
         return Mention(self.word) if self.exact else self
+
+
+@lru_cache(maxsize=1 << 16)  # judges ask it of the same words again and again
+def _has_digit(word: str) -> bool:
+    return _DIGIT.search(word) is not None
 
 
 _WRITTEN = word_list("statements")

@@ -1,8 +1,9 @@
 """Claim recall of imaging reports: how much of the reference the generated report states (MedChain, after DocLens)."""
 
 import re
-from collections.abc import Collection, Iterable, Sequence, Set
-from functools import cache, lru_cache
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Mapping, Sequence, Set
+from functools import cache, cached_property, lru_cache
 from itertools import pairwise
 from typing import Self
 
@@ -13,7 +14,7 @@ from cases.text.numbers import in_digits
 from cases.text.statements import Mention, clause_texts, clauses, statements
 from cases.text.words import has_chinese, stem
 from cases.vocabulary import EXAMINATION_ITEMS, normalise, word_list
-from scoring.metrics.opposites import ROOT, Clause, alike, denies, has_opposite, is_contrary
+from scoring.metrics.opposites import ROOT, Clause, alike, has_opposite, is_contrary
 from scoring.metrics.samples import mean
 
 MAX_CLAIMS = 30
@@ -110,10 +111,14 @@ def entailed(claims: Iterable[str], report: str) -> list[bool]:
     lines = statements(report)
     verbatim, read = {normalise(sentence) for sentence in lines}, [_read(sentence) for sentence in lines]
     windows = [
-        *read,
-        *(one + two for (one, two), later in zip(pairwise(read), lines[1:], strict=False) if _CONTINUES.match(later)),
+        *map(_Window, read),
+        *(
+            _Window([*one, *two])
+            for (one, two), later in zip(pairwise(read), lines[1:], strict=False)
+            if _CONTINUES.match(later)
+        ),
     ]
-    whole = [mention for sentence in read for mention in sentence]
+    whole = _Window(mention for sentence in read for mention in sentence)
 
     def has(claim: str) -> bool:
         own = {normalise(part) for part in statements(claim)}
@@ -135,7 +140,30 @@ def entailed(claims: Iterable[str], report: str) -> list[bool]:
     return [has(claim) or says(claim) or says_each(claim) for claim in claims]
 
 
-def _is_stated(mention: Mention, told: Collection[Mention], denied: Collection[Mention]) -> bool:
+class _Window(tuple[Mention, ...]):
+    """Words among which others are looked for, many times."""
+
+    @cached_property
+    def sides(self) -> frozenset[str]:
+        """The sides that they name."""
+        return frozenset(side for each in self for side in each.sides)
+
+    @cached_property
+    def by_root(self) -> Mapping[str, list[Mention]]:
+        """The words by their first letters, which are those of all forms of an English word."""
+        found = defaultdict[str, list[Mention]](list)
+        for each in self:
+            found[each.word[:ROOT]].append(each)
+        return found
+
+    def near(self, word: str) -> list[Mention]:
+        """Return the few words to which one may be alike: with the same beginning, or shared characters."""
+        if word.isascii():
+            return self.by_root.get(word[:ROOT], [])
+        return [each for each in self if each.word in word or word in each.word]
+
+
+def _is_stated(mention: Mention, told: _Window, denied: _Window) -> bool:
     """Whether a word is told, and nowhere the opposite of it."""
     agreeing = _agreeing(mention, told)
     if mention.exact:
@@ -157,7 +185,7 @@ def stated_share(report: str, reference: str, beside: str = "") -> float:
     """
     read = clauses_of(report)
     truth = [clause for text in (reference, beside) for clause in clauses_of(text)]
-    true = dict.fromkeys(each for clause in truth for each in clause.mentions)
+    true = _Window(dict.fromkeys(each for clause in truth for each in clause.mentions))
     opposed = {each for clause in read for each in clause.mentions if _is_opposite(each, true)}
     kept = [
         clause
@@ -165,8 +193,8 @@ def stated_share(report: str, reference: str, beside: str = "") -> float:
         if (opposed.isdisjoint(clause.mentions) or _is_true_denial(clause.mentions, opposed, true))
         and not has_opposite(clause, truth)
     ]
-    found = dict.fromkeys(each.plain for clause in kept for each in clause.mentions)
-    denied = dict.fromkeys(each for each in opposed if not each.exact)
+    found = _Window(dict.fromkeys(each.plain for clause in kept for each in clause.mentions))
+    denied = _Window(each for each in opposed if not each.exact)
     states: dict[Mention, float] = {}
     for clause in clauses_of(reference):
         flags = {each.plain: _is_stated(each.plain, found, denied) for each in clause.mentions}
@@ -191,7 +219,7 @@ def told(claims: Iterable[str], report: str) -> list[bool]:
 
 def _is_meant(clause: Clause, others: Sequence[Clause]) -> bool:
     """Whether one of the other clauses means the same, with the same polarity, side and numbers."""
-    others = [other for other in others if _agrees(clause.mentions, other.mentions) and not is_contrary(clause, other)]
+    others = [other for other in others if _agrees(clause, other) and not is_contrary(clause, other)]
     if not others:
         return False
     if not has_chinese(clause.text):
@@ -204,25 +232,23 @@ def _is_meant(clause: Clause, others: Sequence[Clause]) -> bool:
     return round(max(float(meaning @ meant) for meaning in meanings), _DECIMALS) >= SAME_MEANING
 
 
-def _agrees(one: Collection[Mention], other: Collection[Mention]) -> bool:
+def _agrees(one: Clause, other: Clause) -> bool:
     """Whether what must match of two clauses does: whether anything is denied, the numbers and the sides."""
-    numbers = [{each.word for each in clause if each.exact} for clause in (one, other)]
-    sides = [{side for each in clause for side in each.sides} for clause in (one, other)]
     return (
-        bool(one and other)
-        and denies(one) == denies(other)
-        and numbers[0] <= numbers[1]
-        and (not all(sides) or sides[0] <= sides[1])
+        bool(one.mentions and other.mentions)
+        and one.denied == other.denied
+        and one.numbers <= other.numbers
+        and (not (one.sides and other.sides) or one.sides <= other.sides)
     )
 
 
-def _is_opposite(mention: Mention, true: Collection[Mention]) -> bool:
+def _is_opposite(mention: Mention, true: _Window) -> bool:
     """Whether the truth has a word with the other polarity alone."""
     polarities = {other.negated for other in _agreeing(mention, true)}
     return bool(polarities) and mention.negated not in polarities
 
 
-def _is_true_denial(clause: Collection[Mention], opposed: Set[Mention], true: Collection[Mention]) -> bool:
+def _is_true_denial(clause: Collection[Mention], opposed: Set[Mention], true: _Window) -> bool:
     """Whether a clause denies what the truth denies, and only what it denies that of is told otherwise.
 
     "My head does not ache" is "no headache".
@@ -248,7 +274,7 @@ def clauses_of(text: str) -> list[Clause]:
     return [clause for sentence in statements(text) for clause in _content(sentence)]
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=1 << 14)  # the sentences of a few hundred cases, each compared with many
 def _content(sentence: str) -> list[Clause]:
     """Return the clauses of a sentence; what is with or without something else is a clause of its own.
 
@@ -307,7 +333,7 @@ def _clauses(sentence: str) -> list[list[Mention]]:
     return clauses(pattern.sub(lambda found: f" {names[(found.lastindex or 1) - 1]} ", sentence))
 
 
-def _states(window: list[Mention], claim: list[Mention], whole: list[Mention]) -> bool:
+def _states(window: _Window, claim: list[Mention], whole: _Window) -> bool:
     """Whether all findings of a claim are in a window, and enough of its other words.
 
     An absent finding needs none of the other words, unless the report affirms it elsewhere: then the places must agree.
@@ -333,7 +359,7 @@ def _states(window: list[Mention], claim: list[Mention], whole: list[Mention]) -
     return bool(claim) and enough
 
 
-def _contradicts(window: list[Mention], claim: list[Mention]) -> bool:
+def _contradicts(window: _Window, claim: list[Mention]) -> bool:
     """Whether a window states the opposite of the claim's only finding, about everything else in the claim."""
     found = [mention for mention in claim if mention.word in _terms()[-1]]
     others = [mention for mention in claim if mention.word not in _terms()[-1]]
@@ -343,22 +369,16 @@ def _contradicts(window: list[Mention], claim: list[Mention]) -> bool:
     return bool(polarities) and found[0].negated not in polarities
 
 
-def _agreeing(mention: Mention, window: Collection[Mention]) -> list[Mention]:
+def _agreeing(mention: Mention, window: _Window) -> list[Mention]:
     """Return the mentions of the same thing on the same side in a window."""
-    word, latin, root = mention.word, mention.word.isascii(), mention.word[:ROOT]
-    found = [
-        each  # a cheap filter before alike: the same beginning, or shared characters
-        for each in window
-        if (each.word[:ROOT] == root if latin else each.word in word or word in each.word) and alike(word, each.word)
-    ]
+    found = [each for each in window.near(mention.word) if alike(mention.word, each.word)]
     if not found or not mention.sides:
         return found
-    sides = {side for each in window for side in each.sides}
-    anywhere = not sides or mention.sides <= sides
+    anywhere = not window.sides or mention.sides <= window.sides
     return [each for each in found if (mention.sides <= each.sides if each.sides else anywhere)]
 
 
-def _as_normal(mention: Mention, window: list[Mention], findings: frozenset[str]) -> bool:
+def _as_normal(mention: Mention, window: _Window, findings: frozenset[str]) -> bool:
     """Whether a finding's absence is stated as normality, or normality as the absence of a finding."""
     if mention.word == _NORMAL:
         return any(other.word in findings and other.negated != mention.negated for other in window)

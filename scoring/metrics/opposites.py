@@ -1,9 +1,9 @@
 """Whether a clause states the opposite of another one: a word for the opposite, or another number of the same unit."""
 
 import re
-from collections.abc import Collection, Sequence, Set
-from functools import cache, lru_cache
-from typing import NamedTuple
+from collections.abc import Sequence, Set
+from dataclasses import dataclass
+from functools import cache, cached_property, lru_cache
 
 from cases.text.statements import Mention
 from cases.text.words import has_chinese
@@ -14,11 +14,43 @@ ROOT = 5  # letters shared by forms of one English word
 _NUMBER = re.compile(r"[0-9.]+")
 
 
-class Clause(NamedTuple):
-    """A clause as it is written, and its content words."""
+@dataclass(frozen=True)
+class Clause:
+    """A clause as it is written, and its content words; what comparisons need of it is computed once."""
 
     text: str
     mentions: list[Mention]
+
+    @cached_property
+    def words(self) -> frozenset[str]:
+        """Its content words, numbers among them."""
+        return frozenset(each.word for each in self.mentions)
+
+    @cached_property
+    def numbers(self) -> frozenset[str]:
+        """Those that must match exactly."""
+        return frozenset(each.word for each in self.mentions if each.exact)
+
+    @cached_property
+    def sides(self) -> frozenset[str]:
+        """The sides that it names."""
+        return frozenset(side for each in self.mentions for side in each.sides)
+
+    @cached_property
+    def denied(self) -> bool:
+        """Whether any of its words is denied."""
+        return any(each.negated for each in self.mentions)
+
+    @cached_property
+    def measured(self) -> frozenset[tuple[str, str]]:
+        """Its numbers, each with its unit: its own (8mm), or else the next word."""
+        measured, next_word = set(), ""
+        for each in reversed(self.mentions):
+            if each.exact:
+                measured.add((each.word, _NUMBER.sub("", each.word) or next_word))
+            else:
+                next_word = each.word
+        return frozenset(measured)
 
 
 def has_opposite(clause: Clause, others: Sequence[Clause]) -> bool:
@@ -26,29 +58,15 @@ def has_opposite(clause: Clause, others: Sequence[Clause]) -> bool:
 
     Another number of the same unit, which none of all others has, is the opposite too.
     """
-    words = {each.word for each in clause.mentions}
-    shared = [_shared(words, {each.word for each in other.mentions}) for other in others]
+    shared = [_shared(clause.words, other.words) for other in others]
     most = max(shared, default=0.0)
     nearest = [other for other, share in zip(others, shared, strict=True) if share == most >= SAME_THING]
     if not nearest:
         return False
-    known = {each.word for other in others for each in other.mentions if each.exact}
-    numbers = _measured(clause.mentions)
+    numbers = clause.measured
+    known = {number for other in others for number in other.numbers} if numbers else set()
     unknown = {(number, unit) for number, unit in numbers if number not in known}
-    return all(
-        is_contrary(clause, other) or _units(unknown) & _units(_measured(other.mentions) - numbers) for other in nearest
-    )
-
-
-def _measured(clause: Sequence[Mention]) -> set[tuple[str, str]]:
-    """Return the numbers of a clause, each with its unit: its own (8mm), or else the next word."""
-    measured, next_word = set(), ""
-    for each in reversed(clause):
-        if each.exact:
-            measured.add((each.word, _NUMBER.sub("", each.word) or next_word))
-        else:
-            next_word = each.word
-    return measured
+    return all(is_contrary(clause, other) or _units(unknown) & _units(other.measured - numbers) for other in nearest)
 
 
 def _units(measured: Set[tuple[str, str]]) -> set[str]:
@@ -60,14 +78,9 @@ def _shared(one: Set[str], other: Set[str]) -> float:
     return len(one & other) / max(len(one), len(other), 1)
 
 
-def denies(clause: Collection[Mention]) -> bool:
-    """Whether any word of a clause is denied."""
-    return any(each.negated for each in clause)
-
-
 def is_contrary(one: Clause, other: Clause) -> bool:
     """Whether one clause has a word and the other its opposite, as in 疼痛加重 and 疼痛减轻, with the same polarity."""
-    if denies(one.mentions) != denies(other.mentions):
+    if one.denied != other.denied:
         return False
     poles = _poles(one.text), _poles(other.text)
     return any(not poles[here][0].isdisjoint(poles[1 - here][1]) for here in (0, 1))

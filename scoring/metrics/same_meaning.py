@@ -5,7 +5,7 @@ is, of twenty likenesses and their products: of the clauses' embeddings, of thei
 the nearest one of the other clause. It was trained on `clauses.toml` (`python -m wardround.training.same_meaning`).
 """
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from retrieval import embed
 from retrieval.token_vectors import token_likenesses
-from scoring.metrics.opposites import Clause, alike, denies, is_contrary
+from scoring.metrics.opposites import Clause, alike, is_contrary
 
 WEIGHTS = Path(str(files("scoring.metrics") / "same_meaning.npz"))
 SAME_FROM = 0.4  # probability from which a clause counts as the same
@@ -47,14 +47,14 @@ def likenesses(clause: Clause, others: Sequence[Clause], cosines: Sequence[float
 
 def word_likenesses(clause: Clause, other: Clause) -> list[float]:
     """Return those features that are of the words of two clauses alone."""
-    own, others = ({each.word for each in one.mentions} for one in (clause, other))
+    own, others = clause.words, other.words
     shared = [_share_of(one, two) for one, two in ((own, others), (others, own))]
-    denied = denies(clause.mentions), denies(other.mentions)
+    denied = clause.denied, other.denied
     lengths = [min(len(one), _LONGEST) / _LONGEST for one in (own, others)]
     return [*shared, *lengths, is_contrary(clause, other), denied[0] != denied[1], all(denied), not shared[0]]
 
 
-def _share_of(words: set[str], others: set[str]) -> float:
+def _share_of(words: Set[str], others: Set[str]) -> float:
     return sum(any(alike(word, other) for other in others) for word in words) / max(1, len(words))
 
 

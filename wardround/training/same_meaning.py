@@ -16,7 +16,7 @@ from cases.vocabulary import data_file
 from retrieval import embed
 from scoring.consultation import reference_parts
 from scoring.metrics.claims import clauses_of
-from scoring.metrics.opposites import Clause, denies
+from scoring.metrics.opposites import Clause
 from scoring.metrics.same_meaning import WEIGHTS, likenesses, with_products, word_likenesses
 from wardround.training.fitting import digest_of, fitted, keep
 
@@ -54,7 +54,7 @@ def _beside_in_records() -> Iterator[Pair]:
                 if len(clause.mentions) in _WORDS
             ]
             random = Random(case.id)
-            for among in (found, [clause for clause in found if denies(clause.mentions)]):
+            for among in (found, [clause for clause in found if clause.denied]):
                 for _ in range(_FROM_RECORD if len(among) > 1 else 0):
                     one, other = random.sample(among, 2)
                     yield one.text, other.text, False
