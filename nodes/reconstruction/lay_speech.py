@@ -34,8 +34,8 @@ def spoken(sentence: str, section: str, voice: Voice) -> str:
 def told_to(sentence: str, voice: Voice) -> str:
     """Reword a finding as the physician says it to the patient ("you"), without list numbers and capitals."""
     text = re.sub(r"^\s*\d+[.)]\s+", "", " ".join(sentence.split()))
-    if not re.search(r"[.!?;:,…。！？；：，][\"”’)）]*$", text):
-        text += mark("stop", voice.language)
+    if not re.search(r"[.!?:,…。！？：，][\"”’)）]*$", text):
+        text = text.rstrip(";；") + mark("stop", voice.language)
     if voice.language != "en":
         return text
     text = re.sub(r"\b[A-Z]{4,}(?=:)", lambda match: match[0].capitalize(), rewritten(text, "examined"))

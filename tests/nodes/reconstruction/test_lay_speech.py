@@ -184,6 +184,14 @@ SON, MOTHER = Voice("en", "son", "male"), Voice("en", "relative", "female")
             HE,
             "The pain worsens after eating. No, I have not had any serious illness before. I do not smoke.",
         ),
+        ("present_illness", "The stairs made her pant, but rest helped.", SHE, "The stairs made me pant, but rest helped."),
+        ("present_illness", "The heat makes her sweat.", SHE, "The heat makes me sweat."),
+        ("present_illness", "A bruise left her afraid of pain.", SHE, "A bruise left me afraid of pain."),
+        ("present_illness", "There was no palpitation.", SHE, "There was no pounding heart."),
+        ("present_illness", "The patient reports noticing a lump 3 weeks ago.", SHE, "I noticed a lump 3 weeks ago."),
+        ("present_illness", "Additionally, she vomited.", SHE, "I vomited."),
+        ("personal_history", "Works as a nurse, no recent travel.", SHE, "I work as a nurse, with no recent travel."),
+        ("present_illness", "She has no fever, no cough.", SHE, "I have no fever, no cough."),
         ("allergies", "NKDA.", HE, "No, I am not allergic to anything that I know of."),
         ("medications", "Aspirin and metformin.", HE, "I take aspirin and metformin."),
         ("family_history", "Positive for stroke.", HE, "There is stroke in the family."),
@@ -213,6 +221,7 @@ def test_a_physician_tells_a_finding_to_the_patient() -> None:
     assert told == "You had no fever, and otherwise have been doing well."
     assert told_to("I saw that her arm is sore.", SHE) == "I saw that her arm is sore."  # "I" is the physician
     assert told_to("pH 5.5, protein trace.", SHE) == "pH 5.5, protein trace."
+    assert told_to("右鼓膜内陷，可见液平；", Voice("zh", "self")) == "右鼓膜内陷，可见液平。"
 
 
 @pytest.mark.parametrize(
@@ -286,6 +295,8 @@ def test_what_only_a_clinician_would_say_stays_unsaid(chart: str) -> None:
         ("self", "患者咨询医师。", "我咨询医师。"),
         ("self", "患者，女，45岁，昨日突然发生。", "我昨日突然发生。"),
         ("self", "父亲患胃癌去世。", "父亲得胃癌去世。"),
+        ("self", "母亲患过敏性鼻炎，父亲患过肺炎。", "母亲有过敏性鼻炎，父亲得过肺炎。"),
+        ("self", "无诱因阴道流液。", "没什么原因就阴道流液。"),
     ],
 )
 def test_chinese_charts_too(kin: Any, chart: str, said: str) -> None:
