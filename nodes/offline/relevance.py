@@ -66,8 +66,8 @@ def answering(facts: Sequence[RecordSentence], words: str, language: Language) -
         if "person" in about.sections and is_surely_heard(words, language):
             found |= {*_recorded(person, about.record, language)}
         if named & {*about.whole_with}:
-            section = [fact for fact in histories if fact.section in about.sections]
-            excluded = {*_recorded(section, about.whole_but, language)}
+            section = [fact for fact in histories if fact.section in about.sections and _is_own(fact)]
+            excluded = {*_recorded(section, {*about.whole_but} - named, language)}
             found |= {*section} - excluded | {*_recorded(section, (*about.record, *about.whole_with), language)}
     besides_opening = {fact for fact in found if fact.section != "chief_complaint"}
     return [fact for fact in facts if fact in (besides_opening or found)]
@@ -106,7 +106,12 @@ def _likely_answers(facts: Sequence[RecordSentence], question: str, language: La
 
 def _with_relatives(fact: RecordSentence) -> RecordSentence:
     """Return a sentence that says what a relative has or had as one of the family history."""
-    return replace(fact, section="family_history") if _PATTERNS["of_relatives"].search(fact.text) else fact
+    return fact if _is_own(fact) else replace(fact, section="family_history")
+
+
+def _is_own(fact: RecordSentence) -> bool:
+    """Whether a sentence says nothing of what a relative has or had."""
+    return _PATTERNS["of_relatives"].search(fact.text) is None
 
 
 def _telling(facts: Sequence[RecordSentence], question: str, language: Language) -> set[RecordSentence]:

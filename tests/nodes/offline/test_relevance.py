@@ -54,6 +54,25 @@ def test_an_illness_is_told_as_one_where_its_medicine_stands_beside_it() -> None
 
 
 @pytest.mark.parametrize(
+    ("language", "question", "told"),
+    [
+        (
+            "en",
+            "What illnesses have you had before, what medicines do you take, and do you have allergies?",
+            ["His uric acid is slightly raised.", "He takes no medicine."],
+        ),
+        ("zh", "以前得过什么病、做过什么手术？在用什么药？有没有过敏？", ["尿酸偏高。", "不吃药。"]),
+    ],
+)
+def test_who_asks_for_illnesses_medicines_and_allergies_hears_the_whole_past_history(
+    language: Language, question: str, told: list[str]
+) -> None:
+    vaccinated = {"en": "His vaccinations are complete.", "zh": "疫苗接种齐全。"}[language]
+    facts = [RecordSentence("past_history", text) for text in [*told, vaccinated]]
+    assert answering(facts, question, language) == facts[:-1]
+
+
+@pytest.mark.parametrize(
     ("language", "question", "part"),
     [
         ("en", "Where does the pain spread to?", "right shoulder blade"),
