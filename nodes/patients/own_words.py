@@ -42,10 +42,11 @@ def unsaid(told: Sequence[str], dialogue: Sequence[Turn]) -> list[str]:
     """
     before = "\n".join(said_by("patient", dialogue))
     said = sentences(before)
+    told = [_without_repeats(words, (*said, *(other for other in told if other != words))) for words in told]
     fresh = [
         words
         for words in dict.fromkeys(told)
-        if not re.search(rf"(?<!\w){re.escape(words.rstrip('.。'))}(?!\w)", before)
+        if words and not re.search(rf"(?<!\w){re.escape(words.rstrip('.。'))}(?!\w)", before)
     ]
     return [
         words
@@ -53,6 +54,18 @@ def unsaid(told: Sequence[str], dialogue: Sequence[Turn]) -> list[str]:
         if not any(_says(other, words) for other in (*said, *fresh[: place - 1]))
         and not any(_says(other, words) and not _says(words, other) for other in fresh[place:])
     ]
+
+
+def _without_repeats(words: str, others: Sequence[str]) -> str:
+    """Return a list of symptoms without those that another sentence tells, as records repeat the story in it."""
+    if (listed := _PATTERNS["list_of_symptoms"].match(words)) is None:
+        return words
+    items = re.split(r", (?:and )?| and ", listed["symptoms"])
+    kept = [item for item in items if not any(_says(other, item) for other in others)]
+    rest = [each for each in sentences(words[listed.end() :]) if not any(_says(other, each) for other in others)]
+    *first, last = kept or [""]
+    fewer = f"{listed['begin']}{', '.join(first)}{' and ' if first else ''}{last}." if kept else ""
+    return " ".join(filter(None, [listed[0] if kept == items else fewer, *rest]))
 
 
 def _says(longer: str, shorter: str) -> bool:

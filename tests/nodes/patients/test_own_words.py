@@ -64,6 +64,18 @@ def test_what_a_longer_sentence_says_is_not_told_again_beside_it(told: list[str]
     assert unsaid(told, []) == [told[place] for place in unsaid_of_it]
 
 
+def test_of_a_list_of_symptoms_is_told_what_the_story_does_not_tell() -> None:
+    story = ["I have had drenching night sweats and a weight loss of 5 kg.", "I have not had any fever."]
+    listed = "I have also had night sweats, weight loss of 5 kg and a swelling of the neck. No fever."
+    assert unsaid([*story, listed], []) == [*story, "I have also had a swelling of the neck."]
+    assert unsaid([listed], [Turn(speaker="patient", text=" ".join(story))]) == [
+        "I have also had a swelling of the neck."
+    ]
+    assert unsaid([*story, "I have also had night sweats. No fever."], []) == story
+    kept = "I have also had lesions on both wrists and hands and thirst."
+    assert unsaid([*story, kept], []) == [*story, kept]
+
+
 @pytest.mark.parametrize("before", ["I have had nausea and a mild fever.", "Hello. I have had a mild fever. I cough."])
 def test_what_a_sentence_said_before_says_is_not_told_again(before: str) -> None:
     dialogue = [Turn(speaker="patient", text=before)]

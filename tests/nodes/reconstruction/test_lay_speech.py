@@ -184,7 +184,7 @@ SON, MOTHER = Voice("en", "son", "male"), Voice("en", "relative", "female")
             HE,
             "The pain worsens after eating. No, I have not had any serious illness before. I do not smoke.",
         ),
-        ("present_illness", "The stairs made her pant, but rest helped.", SHE, "The stairs made me pant, but rest helped."),
+        ("present_illness", "Stairs made her pant, but rest helped.", SHE, "Stairs made me pant, but rest helped."),
         ("present_illness", "The heat makes her sweat.", SHE, "The heat makes me sweat."),
         ("present_illness", "A bruise left her afraid of pain.", SHE, "A bruise left me afraid of pain."),
         ("present_illness", "There was no palpitation.", SHE, "There was no pounding heart."),
