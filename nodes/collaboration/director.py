@@ -1,5 +1,6 @@
 """The medical director in the discussion: names the disputes, and writes the final report when none are left."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any
 
@@ -7,7 +8,7 @@ from langgraph.runtime import Runtime
 from pydantic import BaseModel, Field
 
 from cases.strict import Strict, at_most, each_once
-from cases.vocabulary import labels
+from cases.vocabulary import Language, label, labels
 from llm import Role, ask
 from nodes.asking import place
 from nodes.collaboration.topic import (
@@ -27,6 +28,7 @@ from nodes.state.collaboration import (
     ConferenceState,
     DiscussionRound,
     Dispute,
+    Part,
     Statement,
     last_statements,
     pictures_shown,
@@ -61,10 +63,15 @@ def differences(view: DirectorView) -> Disputes:
     answers, language = _answers(view), view.chart.language
     found = []
     for part in differing(view.subject, answers)[:MOST_DISPUTES]:
-        held = (labels(view.subject.claims[part].of(answer), language) for answer in answers)
-        claims = [mark("series", language).join(each) or "-" for each in held]
+        held = (view.subject.claims[part].of(answer) for answer in answers)
+        claims = [mark("series", language).join(_called(part, names, language)) or "-" for names in held]
         found.append(Dispute(part=part, point=" | ".join(dict.fromkeys(claims))))
     return Disputes(disputes=found)
+
+
+def _called(part: Part, names: Sequence[str], language: Language) -> list[str]:
+    """Return claims as they are called in a language; `Surgery` is a department, or else an operation."""
+    return [label(name, language) for name in names] if part == "referral" else labels(names, language)
 
 
 def no_difference(view: DirectorView) -> Agreement:

@@ -26,7 +26,7 @@ from nodes.collaboration.topic import (
 )
 from nodes.context import Context
 from nodes.node import member
-from nodes.offline.chart_signs import contradicts, named_in_findings, reason
+from nodes.offline.chart_signs import contradicts, determined, named_in_findings, reason
 from nodes.offline.votes import eye_of, half, majority, most, some
 from nodes.state.chart import Chart
 from nodes.state.collaboration import ConferenceState, Dispute, Facts, Statement, last_statements, pictures_shown
@@ -85,6 +85,8 @@ def give_way(view: InternView) -> Revision[Any]:
             named = held_by(subject, answers, part, some)
             possible = _by_facts(view.facts, named, view.chart)
             adopted = [claim for claim in adopted if claim in possible] or (possible if possible != named else [])
+        if part == "diagnosis":
+            adopted = determined(adopted, view.chart.language)
         if adopted:
             answer = subject.claims[part].set(answer, adopted)
     return Revision(reasoning=reason("others_hold_it", view.chart), report=answer)

@@ -1,6 +1,7 @@
 """Signs that the offline rules read from a chart: urgency, site of the complaint, named diseases, contradictions."""
 
 import re
+from collections.abc import Sequence
 from functools import cache, lru_cache
 from itertools import chain
 from typing import Any
@@ -206,6 +207,11 @@ def reason(name: str, chart: Chart, *what: str) -> str:
 def undetermined(chart: Chart) -> str:
     """Return what an offline doctor writes who can name no disease: the complaint, as the patient's words."""
     return reason("undetermined", chart, chart.presentation.chief_complaint.rstrip(".。"))
+
+
+def determined(names: Sequence[str], language: Language) -> list[str]:
+    """Return the names of diseases, without "undetermined" beside them; all if there are none."""
+    return [name for name in names if not is_undetermined(name, language)] or list(names)
 
 
 def is_undetermined(name: str, language: Language) -> bool:

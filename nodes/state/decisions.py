@@ -45,6 +45,10 @@ class Decision(Strict):
         lists = (value for value in dict(self).values() if isinstance(value, list) and frozenset(value) == choices)
         return list(next(lists, sorted(choices)))
 
+    def labelled(self, language: Language) -> list[str]:
+        """Return the choices in alphabetical order, as they are called in a language."""
+        return labels(sorted(self.choices()), language)
+
     def told(self, language: Language) -> str:
         """Return the decision as a prompt shows it."""
         return in_words(self.model_dump(mode="json"), language)
@@ -67,6 +71,10 @@ class Triage(Decision):
     urgency: GivenUrgency = Field(description="How soon the patient must be seen.")
     department: GivenDepartment = Field(description="The single first-level department.")
     compared = ("department",)  # urgency alone is no ground for an objection
+
+    def labelled(self, language: Language) -> list[str]:
+        """Return the department's name: `Surgery` is no operation here."""
+        return [label(self.department, language)]
 
 
 class SubDepartments(Decision):

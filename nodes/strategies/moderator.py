@@ -7,7 +7,6 @@ from langgraph.runtime import Runtime
 from pydantic import Field
 
 from cases.strict import NonEmpty, Strict
-from cases.vocabulary import labels
 from llm import Role
 from nodes.asking import ask_at_stage
 from nodes.context import Context
@@ -56,7 +55,7 @@ def name_the_differences(view: ModeratorView) -> Remarks:
     """Offline: list the proposals."""
     decisions = [view.stage.decision.model_validate(opinion.decision) for opinion in view.opinions]
     language = view.chart.language
-    proposals = (labels(sorted(decision.choices()), language) for decision in decisions)
+    proposals = (decision.labelled(language) for decision in decisions)
     return Remarks(remarks=" | ".join(map(mark("series", language).join, proposals)))
 
 

@@ -5,7 +5,6 @@ from typing import Any
 
 from langgraph.runtime import Runtime
 
-from cases.vocabulary import labels
 from llm import Role
 from nodes.asking import StageView, ask_at_stage, stage_view
 from nodes.context import Context
@@ -44,7 +43,7 @@ def accept_unless_neighbours_disagree(view: JudgeView) -> Verdict:
     if votes.agreement(decision, expected) >= 0.5:
         return Verdict(accepted=True, reason="")
     language = view.chart.language
-    names = mark("listed", language).join(labels(sorted(expected.choices()), language))
+    names = mark("listed", language).join(expected.labelled(language))
     return Verdict(accepted=False, reason=reason("had", view.chart, names or "none"))
 
 

@@ -15,6 +15,7 @@ from typing_extensions import TypedDict, get_type_hints
 from cases.registry import RegistryError, check_function, nearest
 from cases.vocabulary import AUXILIARY_ITEMS, DEPARTMENTS, PHYSICAL_ITEMS, SECOND_LEVEL, TREATMENT_ITEMS, Language
 from nodes.offline.chart_signs import (
+    determined,
     is_undetermined,
     known_findings,
     named_in_findings,
@@ -145,7 +146,7 @@ def _referral(stage: Stage, decision: SubDepartments, findings: Findings) -> dic
 
 
 def _offline_diagnosis(chosen: Sequence[str], chart: Chart, options: Sequence[str]) -> dict[str, Any]:
-    names = named_in_findings(chart) or list(chosen) or shown_in_findings(chart)
+    names = named_in_findings(chart) or determined(chosen, chart.language) or shown_in_findings(chart)
     entry = chart.presentation
     naming = sorted(known_findings(chart), key=lambda text: not any(name in text for name in names))
     texts = filter(None, [entry.chief_complaint, *naming])

@@ -127,6 +127,25 @@ def test_three_views_without_a_majority_stand_beside_each_other_when_the_dispute
     assert give_way(dataclasses.replace(views[0], disputes=[])).report.diagnosis == ["Asthma"]
 
 
+def test_an_open_diagnosis_does_not_stand_beside_a_disease() -> None:
+    views = (report("Asthma"), report("Gout"), report("Undetermined (the complaint: “Pain”)"))
+    third = intern(1, *views, disputed=("diagnosis",))
+    assert third.own is not None
+    view = dataclasses.replace(third, own=third.own.model_copy(update={"round": 2}))
+    assert give_way(view).report.diagnosis == ["Asthma", "Gout"]
+    assert STAGES["diagnosis"].without_model(["Undetermined (the complaint: “Pain”)", "Gout"], CHART, ())["names"] == [
+        "Gout"
+    ]
+
+
+def test_the_director_names_the_department_of_surgery_and_no_operation() -> None:
+    triage, said = decision_on(STAGES["referral.level1"]), []
+    for seat, department in enumerate(("Surgery", "Oncology"), start=1):
+        said.append(Statement(round=0, seat=seat, report={"urgency": "routine", "department": department}))
+    chart = dataclasses.replace(CHART, language="zh")
+    assert differences(DirectorView(triage, "", chart, None, NOTHING, said, [])).disputes[0].point == "外科 | 肿瘤科"
+
+
 def test_of_four_half_are_followed_when_the_dispute_is_named_again_and_most_at_once() -> None:
     two, three = (intern(4, *map(report, names), disputed=("diagnosis",)) for names in (("A", "A", "B", "C"), "AAAB"))
     assert [give_way(in_round(number, two)).report.diagnosis for number in (1, 2)] == [["C"], ["A"]]
