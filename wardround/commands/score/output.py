@@ -168,7 +168,7 @@ def _print(scores: Scores) -> None:
     console = Console(highlight=False)
     choices = (f"{name} {chosen}" for name, chosen in scores.how.items())
     title = ", ".join([scores.suite, f"{scores.mode} mode", *choices, counted(scores.n, "case"), *scores.more])
-    if scores.listed:
+    if scores.listed and scores.metrics:
         rows = [(name, *_cells(found)) for name, found in scores.metrics.items()]
         shown = [place for place in range(6) if place != 2 or any(row[place] for row in rows)]
         headings = [("metric", "mean", "±", "95 % interval", "se", "n")[place] for place in shown]

@@ -156,7 +156,8 @@ def test_replies_are_judged_or_put_on_a_sheet_and_marked_sheets_are_read_back(tm
     run = write_run(tmp_path / "run", [found], data={"case_ids": [case.id]})
     sheet, out = tmp_path / "sheet.csv", tmp_path / "out.json"
     assert wardround("score", "replies", run).exit_code == 0
-    assert wardround("score", "replies", run, "--sheet", sheet).exit_code == 0
+    written = wardround("score", "replies", run, "--sheet", sheet)
+    assert written.exit_code == 0 and "2 rounds to mark" in written.stdout and "mean" not in written.stdout
     unmarked = wardround("score", "replies", run, "--marks", sheet, "--marks", sheet)
     assert unmarked.exit_code == 2 and "neither yes nor no" in unmarked.stderr
     frame = pd.read_csv(sheet, dtype=str)
