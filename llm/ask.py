@@ -3,7 +3,9 @@
 import asyncio
 import json
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Any
 
 from cases.vocabulary import Language
@@ -20,11 +22,13 @@ from llm.rehearsal import is_rehearsal, rehearsed
 from llm.repetition import copies
 from llm.replies import whole_text
 from llm.role import Answer, Role
+from llm.scopes import holding
 from llm.settings import ModelSettings
 from llm.specs import OFFLINE, model_of
 from llm.trace import Call, collect, record
 
 _CANCELLED = "cancelled: the case ended before the answer was complete"
+_loop_is_own: ContextVar[bool] = ContextVar("loop_is_own", default=False)
 
 
 async def ask(
@@ -138,10 +142,17 @@ def _from_journal(role: Role[Answer], view: Any, call: Call, settings: ModelSett
     return answer
 
 
+@contextmanager
+def in_loop_of_our_own() -> Iterator[None]:
+    """Promise that the event loop started in this block has no work of others, which a rule could keep waiting."""
+    with holding(_loop_is_own, True):
+        yield
+
+
 async def _by_rule(asked: Asked[Answer], view: Any, call: Call) -> Answer:
     """Return the offline rule's answer, computed in a thread, as it may embed text and block the event loop."""
-    if is_kept() and set(asked.settings.models.values()) <= {OFFLINE}:
-        return asked.role.by_rule(view)  # a run without models: only other rules could be kept waiting
+    if (is_kept() or _loop_is_own.get()) and set(asked.settings.models.values()) <= {OFFLINE}:
+        return asked.role.by_rule(view)  # without models, only other rules could be kept waiting
     return await asyncio.to_thread(asked.role.by_rule, view)
 
 

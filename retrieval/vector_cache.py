@@ -111,16 +111,15 @@ class StoredVectors:
         try:
             self._path.parent.mkdir(parents=True, exist_ok=True)
             with closing(self._connect()) as database, database:
+                # Waiting for the disk after each text took ten times as long as embedding it. A kill loses nothing.
+                database.execute("PRAGMA synchronous = OFF")
                 database.execute("CREATE TABLE IF NOT EXISTS embedding (digest BLOB PRIMARY KEY, vector BLOB NOT NULL)")
                 database.executemany("INSERT OR REPLACE INTO embedding VALUES (?, ?)", rows)
         except (sqlite3.Error, OSError) as error:
             self._warn(error)
 
     def _connect(self) -> sqlite3.Connection:
-        database = sqlite3.connect(self._path, timeout=10)
-        # Waiting for the disk after each text took ten times as long as embedding it. A kill loses nothing.
-        database.execute("PRAGMA synchronous = OFF")
-        return database
+        return sqlite3.connect(self._path, timeout=10)
 
     def _warn(self, error: Exception) -> None:
         if not self._warned:

@@ -63,13 +63,13 @@ def ask_about(
     ``who`` gives the option that names the model, and the role in which it answers. Answers are cached in ``cache``, so
     that none is paid for twice.
     """
-    import anyio
     from pydantic import ValidationError
 
     from cases.validation import in_a_line
     from llm import ModelSettings
     from llm.specs import HUMAN, check_models
     from scoring.panel import ask_each
+    from wardround.run.own_loop import run_alone
 
     option, role = who
     if spec == HUMAN:
@@ -80,7 +80,7 @@ def ask_about(
     except ValidationError as error:
         refuse(f"--{in_a_line(error)}")
     settings.check_folders()
-    return anyio.run(ask_each, cases, lambda case: question(case, settings))
+    return run_alone(ask_each, cases, lambda case: question(case, settings))
 
 
 def refuse_file(file: str, problems: "Sequence[Problem]") -> NoReturn:

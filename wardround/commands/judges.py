@@ -31,13 +31,12 @@ def judges(
     length, the agreement of the judges, and the preference of a judge for models of its own family. No doctor is called
     again. For position bias, use `wardround score aie-pairwise`, which judges each pair in both orders.
     """
-    import anyio
-
     from wardround.rating.judges import judged, marks_of, scores_of, tables_of
+    from wardround.run.own_loop import run_alone
     from wardround.store.recorded_run import find_runs
     from wardround.tables.terminal import tell
 
     found = find_runs(runs)
-    judgements = anyio.run(judged, found, judge or [])
+    judgements = run_alone(judged, found, judge or [])
     people = scores_of(human, judgements, several=len(found) > 1) if human else marks_of(found, marks)
     tell(tables_of(judgements, people), csv, json_file)

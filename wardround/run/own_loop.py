@@ -2,12 +2,23 @@
 
 import asyncio
 import contextvars
-from collections.abc import Coroutine
+from collections.abc import Awaitable, Callable, Coroutine
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
-from typing import Any, TypeVar
+from typing import Any, TypeVar, TypeVarTuple
+
+import anyio
+
+from llm.ask import in_loop_of_our_own
 
 Returned = TypeVar("Returned")
+Given = TypeVarTuple("Given")
+
+
+def run_alone(function: Callable[[*Given], Awaitable[Returned]], *given: *Given) -> Returned:
+    """Run a coroutine function in the event loop of a command, which has nothing else to do."""
+    with in_loop_of_our_own():
+        return anyio.run(function, *given)
 
 
 def in_own_loop(work: Coroutine[Any, Any, Returned]) -> Returned:
@@ -23,7 +34,7 @@ def in_own_loop(work: Coroutine[Any, Any, Returned]) -> Returned:
         started.set_result((asyncio.get_running_loop(), task))
         return await task
 
-    with ThreadPoolExecutor(1) as executor:
+    with ThreadPoolExecutor(1) as executor, in_loop_of_our_own():
         outcome = executor.submit(contextvars.copy_context().run, asyncio.run, interruptible())
         try:
             return outcome.result()

@@ -7,7 +7,6 @@ from functools import partial
 from pathlib import Path
 from typing import Annotated, Literal, get_args
 
-import anyio
 import typer
 
 from cases import Problem
@@ -57,6 +56,7 @@ from wardround.commands.score.output import (
     unanswered,
 )
 from wardround.commands.score.transcripts import JudgeOption, asking, counts, failed_notes, read_files
+from wardround.run.own_loop import run_alone
 from wardround.store.recorded_run import RecordedRun, find_run
 from wardround.store.run_directory import Result
 from wardround.tables.ai_hospital import NO_DISCUSSION, discussions_of, is_english, language_name
@@ -193,7 +193,7 @@ def mvme(
         return await judges.misdiagnosis(*case.both, settings, case.language, case.case_id)
 
     if grade:
-        answers, failures = anyio.run(ask_each, read_report_cases(source, reference, run), ask_director)
+        answers, failures = run_alone(ask_each, read_report_cases(source, reference, run), ask_director)
         graded: list[tuple[ReportCase, Grades]] = [
             (case, {part: option for part, option in answer.options.items() if part not in case.copied})
             for case, answer in answers
@@ -210,7 +210,7 @@ def mvme(
         notes += _unclear([options for _, options in graded], mode)
     if error_types:
         lowest = [case for case, options in graded if options.get("diagnosis") == "D"]
-        found, failed = anyio.run(ask_each, lowest, ask_why)
+        found, failed = run_alone(ask_each, lowest, ask_why)
         metrics |= {
             name: over_cases(((case.case_id, float(why.type == name)) for case, why in found), (0.0, 1.0))
             for name in ERROR_TYPES
@@ -382,7 +382,7 @@ def _split(
             await disease_entities.ask_for_diseases(expected, settings, case.language, f"{case.case_id}/reference"),
         )
 
-    asked = anyio.run(ask_each, texts, by_model)
+    asked = run_alone(ask_each, texts, by_model)
     return [(item[0], found) for item, found in asked.answers], [reason for _, reason in asked.failures]
 
 

@@ -5,7 +5,6 @@ from functools import partial
 from pathlib import Path
 from typing import Annotated, Literal
 
-import anyio
 import typer
 
 from cases.text.words import language_of
@@ -59,6 +58,7 @@ from wardround.commands.score.transcripts import (
     without,
 )
 from wardround.config.experiment_file import parse_models
+from wardround.run.own_loop import run_alone
 from wardround.store.recorded_run import RecordedRun
 from wardround.tables.aie import (
     actions_table,
@@ -86,7 +86,7 @@ def mcq(
     diagnosis. Every other case gets four distractors, written once and saved as options.jsonl in the run directory. To
     ask questions about anything other than the diagnosis, use `score aie RUN --mcq`.
     """
-    found = anyio.run(compare_formats, run, parse_models(models or []))
+    found = run_alone(compare_formats, run, parse_models(models or []))
     metrics, over_answered = (_percentages(values) for values in (found.samples, found.answered))
     answered = {name: one for name, one in over_answered.items() if one.n < metrics[name].n}
     tables = [formats_compared(*found.answered.values())]
@@ -111,7 +111,7 @@ def ask_again_as_mcq(transcripts: list[AieTranscript], spec: str) -> tuple[list[
     if spec == HUMAN:
         refuse("--mcq human: a person cannot answer here; name a model or 'offline'")
     questions, reasons = questions_of(transcripts)
-    answered = anyio.run(answer_questions, questions, asking({mcq_doctor.name: spec}, "--mcq"))
+    answered = run_alone(answer_questions, questions, asking({mcq_doctor.name: spec}, "--mcq"))
     notes = [f"Case {case}: no {METRIC} ({reason})." for case, reason in (reasons | answered.failures).items()]
     samples = mcq_diagnosis(questions, answered.letters)
     return samples, [one for one in samples if one.case in answered.letters], notes
@@ -130,7 +130,7 @@ def diagnosed(transcripts: list[AieTranscript], spec: str, notes: list[str]) -> 
         refuse(
             "--diagnose: a file or run has no case with options; for each run, `wardround score mcq RUN` writes them"
         )
-    answered = anyio.run(answer_questions, questions, asking({mcq_doctor.name: spec}, "--diagnose"))
+    answered = run_alone(answer_questions, questions, asking({mcq_doctor.name: spec}, "--diagnose"))
     failures = reasons | answered.failures
     notes += [f"Case {case}: no option was chosen ({reason})." for case, reason in failures.items()]
     return [one.model_copy(update={"diagnosis": answered.letters.get(one.case)}) for one in transcripts]

@@ -5,7 +5,6 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
 
-import anyio
 import typer
 
 from cases import Problem
@@ -32,6 +31,7 @@ from wardround.commands.score.output import ExtraTable, ModeOption, Scores, refu
 from wardround.commands.score.transcripts import asking, cell, counts, failed_notes
 from wardround.config.experiment import GIVES
 from wardround.config.experiment_file import parse_models
+from wardround.run.own_loop import run_alone
 from wardround.store.provenance import write_json_lines
 from wardround.store.recorded_run import RecordedRun, find_runs
 
@@ -97,7 +97,7 @@ def clini_eval(
         overrides: dict[str, Any] = {} if mode == "sound" else {"diseases": [], "inferred": ""}
         return await score_clini_eval(dialogues[index].model_copy(update=overrides), settings)
 
-    asked = anyio.run(ask_each, range(len(dialogues)), score)
+    asked = run_alone(ask_each, range(len(dialogues)), score)
     judged = dict(asked.answers)
     scores = [judged.get(index) for index in range(len(dialogues))]
     failures = [f"Dialogue {dialogues[index].id}: not judged: {reason}" for index, reason in asked.failures]

@@ -7,7 +7,6 @@ from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-import anyio
 import typer
 
 from cases.text.words import language_of
@@ -38,6 +37,7 @@ from wardround.commands.score.transcripts import (
     failed_notes,
     read_played,
 )
+from wardround.run.own_loop import run_alone
 from wardround.store.manifest import is_run
 
 Judged = Literal["consultation", "patient", "persona"]
@@ -162,7 +162,7 @@ def _judge(
         return replace(verdict, answers={seat: with_images_only(seen, one) for seat, one in verdict.answers.items()})
 
     judged = [item for item in views if role is not persona_judge or item[2].replies]
-    return [(case, verdict) for (case, _, _), verdict in anyio.run(ask_each, judged, ask_about_case).answers]
+    return [(case, verdict) for (case, _, _), verdict in run_alone(ask_each, judged, ask_about_case).answers]
 
 
 def _not_judged(

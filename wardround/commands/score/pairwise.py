@@ -7,7 +7,6 @@ from itertools import combinations
 from pathlib import Path
 from typing import Annotated, Literal
 
-import anyio
 import typer
 
 from cases.text.words import language_of
@@ -36,6 +35,7 @@ from wardround.commands.score.transcripts import (
 from wardround.rating.agreement import agreement_table
 from wardround.rating.items import Key
 from wardround.rating.marks import read_marks
+from wardround.run.own_loop import run_alone
 from wardround.tables.aie import agreement, matrix, win_rates
 from wardround.tables.table import P_VALUE, Table, as_text
 
@@ -208,7 +208,7 @@ def _duels(
             once=once,
         )
 
-    return dict(anyio.run(ask_each, pairs, compare_pair).answers)
+    return dict(run_alone(ask_each, pairs, compare_pair).answers)
 
 
 def _choices(files: Sequence[Path], names: Sequence[str], case_of: Mapping[str, str]) -> Iterator[Verdict]:

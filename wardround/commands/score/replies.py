@@ -6,7 +6,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
-import anyio
 import typer
 
 from cases.text.record_sentences import facts_of
@@ -31,6 +30,7 @@ from wardround.commands.options import RoleModels
 from wardround.commands.printing import counted, reason
 from wardround.commands.score.output import ExtraTable, Scores, refuse_records, unanswered
 from wardround.config.experiment_file import parse_models
+from wardround.run.own_loop import run_alone
 from wardround.store.provenance import write_whole
 from wardround.store.recorded_run import RecordedRun, find_runs
 from wardround.tables.table import Table, as_text
@@ -77,10 +77,10 @@ def replies(
     samples: dict[str, Samples] = {}
     failures: dict[str, str] = {}
     for run in found:
-        context = anyio.run(context_for, run, parse_models(models or []))
+        context = run_alone(context_for, run, parse_models(models or []))
         trial = Trial(run.cases, context)
         played = [labelled(one, run.cases[key[1]], "/".join(key)) for key, one in rounds_by_run[run.name].items()]
-        anyio.run(judge_played, trial, played)
+        run_alone(judge_played, trial, played)
         samples[run.name] = trial.samples
         failures |= trial.failures
     notes = [] if models else ["Judged by rules that compare words and facts; use only to rank similar systems."]

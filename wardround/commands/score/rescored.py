@@ -5,7 +5,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
-import anyio
 import typer
 
 from scoring.case_scores import JUDGE_FAILED
@@ -20,6 +19,7 @@ from wardround.commands.score.output import ExtraTable, ModeOption, Scores, as_w
 from wardround.commands.score.transcripts import cell
 from wardround.config.experiment import judging_roles
 from wardround.config.experiment_file import parse_models
+from wardround.run.own_loop import run_alone
 from wardround.store.recorded_run import find_run
 from wardround.store.run_directory import Result
 
@@ -57,7 +57,7 @@ def scores_of_run(run: Path, suite: str, mode: Definition, models: Mapping[str, 
         ConfigurationError: no run, its cases have changed, or the suite does not fit.
         ModelSpecError: a judge's model cannot be used.
     """
-    results, summary = anyio.run(rescore, run, models or {}, suite)
+    results, summary = run_alone(rescore, run, models or {}, suite)
     metrics = {
         name: Estimate.model_validate({**score, "interval": summary["intervals"][name]})
         for name, score in summary["scores"].items()

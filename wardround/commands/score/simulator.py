@@ -8,7 +8,6 @@ from pathlib import Path
 from statistics import correlation
 from typing import Annotated, Any, Literal
 
-import anyio
 import typer
 from pydantic import ValidationError
 
@@ -46,6 +45,7 @@ from wardround.commands.score.output import (
 )
 from wardround.commands.score.transcripts import LeaveOut, cell, counts, names_of, read_files, without
 from wardround.config.experiment_file import parse_models
+from wardround.run.own_loop import run_alone
 from wardround.store.recorded_run import find_runs
 from wardround.tables.aie import ALL, confusion_tables, simulators_table, tracking_table
 from wardround.tables.table import P_VALUE, Table, as_text
@@ -143,7 +143,7 @@ def played_tests(
         refuse(f"{files[0]}: no test has a question (patient_test.ROUND.ACTION.question) to ask")
     trial = Trial(cases, context)
     name = patient or "saps"
-    played = anyio.run(simulators.play_tests, trial, tests, name)
+    played = run_alone(simulators.play_tests, trial, tests, name)
     name += "" if context.tracker else WITHOUT_TRACKER
     if options.replies is not None:
         simulators.write_tests(options.replies, files[0], played)
@@ -175,7 +175,7 @@ def played_runs(
     for run, tests in zip(runs, recorded, strict=True):
         if patient is not None:
             trial = Trial({test.id: run.cases[case_of(test.id)] for test in tests}, context)
-            tests = anyio.run(simulators.play_tests, trial, tests, patient)
+            tests = run_alone(simulators.play_tests, trial, tests, patient)
             notes += [f"{run.name}, {place}: no answer: {reason}" for place, reason in trial.failures.items()]
         if tests:
             player = patient if patient is None or context.tracker else f"{patient}{WITHOUT_TRACKER}"
@@ -338,7 +338,7 @@ def simulator(
     known = {case.id: case for case in load_cases(cases)}
     refuse_records(misfits(items, known))
     trial = Trial({item.case_id: known[item.case_id] for item in items}, context)
-    played = anyio.run(judgement.of, trial, items, patient or judgement.patient, mode)
+    played = run_alone(judgement.of, trial, items, patient or judgement.patient, mode)
     metrics = estimates(trial.samples, clustered=mode == "sound", ends=judgement.ends, neither=(LENGTH,))
     tables = [_judgement_table(metrics)] if judged == "medpmc" else _tracked(played or [], trial.cases)
     notes = _notes(patient, judgement, context)
