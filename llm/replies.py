@@ -3,7 +3,7 @@
 import json
 import re
 from collections.abc import Callable, Iterator, Set
-from typing import Any
+from typing import Any, Never
 
 from langchain_core.messages import AIMessage
 
@@ -21,7 +21,12 @@ def _unambiguous(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return found
 
 
-_DECODER = json.JSONDecoder(strict=False, object_pairs_hook=_unambiguous)
+def _no_number(name: str) -> Never:
+    """Refuse NaN and Infinity, which Python reads as numbers."""
+    raise ValueError(f"{name} is not a number; give one")
+
+
+_DECODER = json.JSONDecoder(strict=False, object_pairs_hook=_unambiguous, parse_constant=_no_number)
 # Where an object may begin; prose contains braces too.
 _OBJECT_START = re.compile(r"\{(?=\s*(?:[\"“”'}/]|\w+\s*:|\Z))")
 # Deviations from JSON outside strings (the first alternative): other quotes, bare names, trailing commas, comments.

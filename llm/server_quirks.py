@@ -29,7 +29,7 @@ _STREAM_PREFIXES = ("data:", "event:", "id:", "retry:")
 _COMMENTS = re.compile(r"\A(?:\s*:[^\r\n]*[\r\n]+)+")  # before a stream, or before plain JSON
 _LINE_END = re.compile(r"\r\n|\n|\r")  # of a stream; splitlines() would also split at other characters inside text
 _FAILED = 500  # for an error that comes with status 200 and names no other
-_NO_CHOICE = 424  # for an answer without a choice: its generation failed
+_NO_CHOICE = 424  # for an answer without a whole choice: its generation failed
 
 
 def put_right(body: bytes) -> tuple[int, bytes] | None:
@@ -43,7 +43,7 @@ def put_right(body: bytes) -> tuple[int, bytes] | None:
         if not isinstance(found, dict):
             return None
         choices, usage = found.get("choices") or [], counted(found.get("usage"))
-        errors = [found.get("error"), *(choice.get("error") for choice in choices)]
+        errors = [found.get("error"), *(choice.get("error") or _broken_off(choice) for choice in choices)]
         if error := next(filter(None, errors), None):
             return _status(error), json.dumps({"error": error, "usage": usage}).encode()
         if not choices:
@@ -55,6 +55,12 @@ def put_right(body: bytes) -> tuple[int, bytes] | None:
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return None
     return 200, json.dumps({**found, "usage": usage}).encode()
+
+
+def _broken_off(choice: dict[str, Any]) -> dict[str, Any] | None:
+    """Return the error of a choice that ended with one; OpenRouter does not always name it."""
+    is_broken = choice.get("finish_reason") == "error"
+    return {"code": _NO_CHOICE, "message": "the server broke off its answer with an error"} if is_broken else None
 
 
 def _events(text: str) -> Iterator[dict[str, Any]]:

@@ -105,6 +105,12 @@ def test_what_occurs_twice_alike_is_read() -> None:
         find_json(text_of(AIMessage("", tool_calls=differing)))
 
 
+@pytest.mark.parametrize("written", ["NaN", "-Infinity"])
+def test_what_is_no_number_is_refused_as_such_and_not_as_a_field_given_twice(written: str) -> None:
+    with pytest.raises(ValueError, match=f"^{written} is not a number"):
+        find_json(f'{{"level": {written}}}')
+
+
 def test_a_fence_inside_a_value_is_a_part_of_the_value() -> None:
     value = {"reason": '```json\n{"level": 1}\n```', "level": 3}
     assert find_json(json.dumps(value, indent=1)) == value

@@ -372,3 +372,10 @@ def test_what_is_no_completion_is_left_to_the_client(body: bytes) -> None:
 def test_an_error_with_a_200_has_the_status_that_it_names(error: Any, status: int) -> None:
     right = put_right(json.dumps({"error": error}).encode())
     assert right is not None and right[0] == status
+
+
+@pytest.mark.parametrize("content", ["", '{"level": 3}'])
+def test_what_ended_with_an_error_is_a_failed_request_and_no_answer(content: str) -> None:
+    choice = {"index": 0, "message": {"role": "assistant", "content": content}, "finish_reason": "error"}
+    status, body = put_right(json.dumps({"choices": [choice]}).encode()) or (0, b"{}")
+    assert status == 424 and "broke off" in json.loads(body)["error"]["message"]
