@@ -16,7 +16,7 @@ def jargon_in(text: str, language: Language) -> list[str]:
 def in_lay_words(text: str, language: Language) -> str:
     """Replace jargon by everyday words; an explanation in brackets that repeats a term is removed."""
     if language != "zh":
-        text = re.sub(r"\s*\(([^()]*)\)", lambda match: "" if jargon_in(match[1], language) else match[0], text)
+        text = re.sub(r"(?<!\s)\s*\(([^()]*)\)", lambda match: "" if jargon_in(match[1], language) else match[0], text)
     return _pattern(language).sub(lambda match: _said(_lay(match["term"], language), match), text)
 
 

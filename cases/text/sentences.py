@@ -90,10 +90,15 @@ def pieces(text: str) -> list[str]:
 
 @lru_cache(maxsize=1024)  # rules analyse the same few texts repeatedly
 def _pieces(text: str) -> tuple[str, ...]:
-    cuts = [0]
+    cuts, read, has_word = [0], 0, False
     for stop in _STOP.finditer(text):
-        if _has_word(text[cuts[-1] : stop.start()]) and _ends_sentence(text, cuts[-1], stop):
-            cuts.append(len(text) - len(text[stop.end() :].lstrip()))
+        has_word, read = has_word or _has_word(text[read : stop.start()]), stop.start()
+        if has_word and _ends_sentence(text, cuts[-1], stop):
+            end = stop.end()
+            while text[end : end + 1].isspace():
+                end += 1
+            cuts.append(end)
+            has_word, read = False, end
     if not _has_word(text[cuts[-1] :]):
         cuts = cuts[:-1] or cuts
     return tuple(text[start:end] for start, end in zip(cuts, [*cuts[1:], len(text)], strict=True))
