@@ -4,6 +4,7 @@ import os
 import socket
 import subprocess
 import sys
+import tempfile
 import time
 import uuid
 from collections.abc import Iterator
@@ -17,9 +18,14 @@ ROLE, PASSWORD = "guarded", "pepper-4711"  # a role that needs its password
 
 
 @contextmanager
-def postgres(folder: Path) -> Iterator[str]:
-    """Start a Postgres server with its data and its socket in a new folder, and yield its URL."""
+def postgres() -> Iterator[str]:
+    """Start a Postgres server with its data and its socket in a new folder, and yield its URL.
+
+    The folder is not one of pytest's: for root, Postgres runs as another user, and every session of pytest that starts
+    closes the folder above all of them to others.
+    """
     pgserver = pytest.importorskip("pgserver", reason="Postgres comes with pgserver, which ends with Python 3.12")
+    folder = Path(tempfile.mkdtemp(prefix="postgres-"))
     server = pgserver.get_server(folder, cleanup_mode="delete")
     try:
         url: str = server.get_uri()

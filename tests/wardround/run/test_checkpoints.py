@@ -33,9 +33,9 @@ class Killed(BaseException):
 
 
 @pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+def server() -> Iterator[str]:
     """The address of a Postgres server."""
-    with servers.postgres(tmp_path_factory.mktemp("postgres") / "data") as url:
+    with servers.postgres() as url:
         yield url
 
 

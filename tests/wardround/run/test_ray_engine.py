@@ -50,9 +50,9 @@ def cluster() -> Iterator[str]:
 
 
 @pytest.fixture
-def database(tmp_path: Path) -> Iterator[str]:
+def database() -> Iterator[str]:
     """The address of a Postgres database."""
-    with servers.postgres(tmp_path / "postgres") as url:
+    with servers.postgres() as url:
         yield url
 
 
