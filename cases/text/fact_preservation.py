@@ -73,14 +73,15 @@ def terms_in(text: str, language: Language) -> frozenset[tuple[str, bool]]:
     return frozenset(found for sentence in statements(text) or [text] for found in _terms_of(sentence, language))
 
 
-@lru_cache(maxsize=1 << 14)  # by sentence, as a dialogue that grows is read again with each of its sections
-def _terms_of(sentence: str, language: Language) -> tuple[tuple[str, bool], ...]:
-    found = []
-    for name, pattern in _terms(language):
-        if pattern.search(sentence):
-            read = mentions(pattern.sub(f" {_MARK} ", sentence))
-            found += [(name, negated) for negated in {each.negated for each in read if each.word.startswith(_MARK)}]
-    return tuple(found)
+@lru_cache(maxsize=1 << 14)  # the same sentences occur in many texts: what is told, and what the record has
+def _terms_of(sentence: str, language: Language) -> frozenset[tuple[str, bool]]:
+    return frozenset(
+        (name, mention.negated)
+        for name, pattern in _terms(language)
+        if pattern.search(sentence)
+        for mention in mentions(pattern.sub(f" {_MARK} ", sentence))
+        if mention.word.startswith(_MARK)
+    )
 
 
 def _reversed(plain: str, said: str, language: Language) -> Iterator[str]:
