@@ -1,14 +1,19 @@
 """Lists of ICD-10 terms, and the search for the terms nearest to a written disease."""
 
+import json
 import re
 import unicodedata
 from collections import Counter, defaultdict
 from collections.abc import Hashable, Iterable
+from contextlib import suppress
 from functools import cached_property, lru_cache
+from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
+from cases.files import replacing
 from cases.sheets import SheetError, sheet_rows
+from cases.user_cache import cache_folder
 from cases.validation import InputError
 
 if TYPE_CHECKING:
@@ -226,12 +231,24 @@ def _csv_rows(path: Path) -> list[tuple[int, list[str]]]:
         raise TermListError(f"{path}: {error}") from error
 
 
-def _icd10cm() -> Iterable[tuple[str, str]]:
-    """Yield descriptions and inclusion terms of all categories and subcategories, without seventh characters."""
+def _icd10cm() -> list[tuple[str, str]]:
+    """Return descriptions and inclusion terms of all categories and subcategories, without seventh characters.
+
+    The package parses its XML for 1.7 CPU seconds wherever it is imported, so its terms are kept in the user's cache.
+    """
+    path = cache_folder() / f"icd10cm-{version('simple-icd-10-cm')}.json"
+    with suppress(OSError, TypeError, ValueError):  # missing, or damaged
+        return [(code, term) for code, term in json.loads(path.read_bytes())]
     import simple_icd_10_cm as icd
 
-    for code in icd.get_all_codes():
-        if icd.is_category_or_subcategory(code) and not icd.is_extended_subcategory(code):
-            for term in icd.get_inclusion_term(code):
-                yield code, term
-            yield code, icd.get_description(code)
+    terms = [
+        (code, term)
+        for code in icd.get_all_codes()
+        if icd.is_category_or_subcategory(code) and not icd.is_extended_subcategory(code)
+        for term in (*icd.get_inclusion_term(code), icd.get_description(code))
+    ]
+    with suppress(OSError):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with replacing(path) as file:
+            file.write(json.dumps(terms).encode())
+    return terms

@@ -1,3 +1,4 @@
+import sys
 import time
 from pathlib import Path
 from random import Random
@@ -8,6 +9,7 @@ from hypothesis import strategies as st
 from rapidfuzz import fuzz, process
 
 from llm import ModelSettings
+from scoring.metrics import icd10_terms
 from scoring.metrics.icd10 import (
     RULES,
     DiseaseCase,
@@ -199,6 +201,21 @@ def test_the_english_list_knows_common_diseases() -> None:
         "essential hypertension": "I10",
         "type 2 diabetes mellitus": "E11",
     }
+
+
+@pytest.mark.slow
+def test_the_english_list_is_parsed_once_and_anew_where_what_was_kept_is_damaged(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("WARDROUND_CACHE", str(tmp_path / "cache"))
+    parsed = icd10_terms._icd10cm()
+    (kept,) = (tmp_path / "cache").iterdir()
+    with monkeypatch.context() as without_the_package:
+        without_the_package.setitem(sys.modules, "simple_icd_10_cm", None)
+        assert icd10_terms._icd10cm() == parsed
+    for damaged in ("", "[1]", kept.read_text("utf-8")[:-9]):
+        kept.write_text(damaged, "utf-8")
+        assert icd10_terms._icd10cm() == parsed
 
 
 @pytest.mark.slow
