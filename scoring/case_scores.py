@@ -3,6 +3,7 @@
 import asyncio
 import copy
 import inspect
+import math
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from numbers import Real
@@ -70,6 +71,15 @@ class CaseScores:
         return cls(dict.fromkeys(names), dict.fromkeys(names, reason))
 
 
+def _finite(value: Any) -> float | None:
+    """Return a metric's number, of whatever library, as a float; None if it is none, or too great for a mean."""
+    try:  # as a float before it is compared: a number of NumPy may have no room for NO_SCORE
+        number = float(value) if isinstance(value, Real) else math.nan
+    except OverflowError:
+        return None
+    return number if abs(number) < NO_SCORE else None
+
+
 @dataclass(frozen=True, eq=False)
 class Metric:
     """A column added to those of a suite's paper.
@@ -111,9 +121,9 @@ class Metric:
                 value = await value
             if value is None:
                 return "the metric returned no value for this case"
-            if not isinstance(value, Real) or not abs(value) < NO_SCORE:
+            if (number := _finite(value)) is None:
                 return f"{METRIC_FAILED}: it returned {value!r:.80}; expected a finite number or None"
-            return float(value)
+            return number
         except UNANSWERED as error:
             return judge_failed(error)
         except AskError:

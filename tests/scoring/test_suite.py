@@ -2,8 +2,10 @@
 
 import asyncio
 from collections.abc import Iterator
+from fractions import Fraction
 from typing import Any
 
+import numpy as np
 import pytest
 
 from cases import Case, load_cases
@@ -45,6 +47,12 @@ def test_a_metric_may_be_a_coroutine() -> None:
         return 0.25
 
     assert score().values["slow"] == 0.25
+
+
+@pytest.mark.parametrize("kind", [np.float16, np.float32, np.float64, np.int64, Fraction])
+def test_a_metric_may_return_a_number_of_another_library(kind: Any, recwarn: pytest.WarningsRecorder) -> None:
+    metric("other", suite="medchain")(lambda case, answers: kind(1))
+    assert score().values["other"] == 1.0 and not recwarn.list
 
 
 def test_a_case_that_a_metric_gives_no_value_is_unscored_and_says_so() -> None:
