@@ -323,6 +323,33 @@ def test_the_share_of_the_notes_findings_that_came_up_is_counted() -> None:
     assert [len(findings_of(NOTE[language], language)) for language in ("en", "zh")] == [3, 3]
 
 
+@pytest.mark.parametrize(
+    ("language", "note", "same", "opposite"),
+    [
+        (
+            "en",
+            "Physical examination: The left knee is swollen and warm. Ultrasound shows stones in the gallbladder.",
+            "Swelling and heat of the knee on the left. Gallstones are seen sonographically. How are you?",
+            "The left knee is slim and cool. Ultrasound shows a gallbladder without stones. How are you?",
+        ),
+        (
+            "zh",
+            "体格检查：大便黑色如柏油。尿中见蛋白和红细胞。",
+            "解柏油样黑便。尿检蛋白阳性，有红细胞。您怎么样？",
+            "大便黄色成形。尿中无蛋白和红细胞。您怎么样？",
+        ),
+    ],
+)
+def test_findings_in_other_words_count_more_than_their_opposites(
+    language: str, note: str, same: str, opposite: str
+) -> None:
+    told, denied = (
+        count_points(talk((words, "Oh."), note=note, language=language)).counted["examination_consistency"]
+        for words in (same, opposite)
+    )
+    assert told > denied == 0
+
+
 def test_a_heading_of_the_note_is_no_part_of_a_finding() -> None:
     note = "Chief complaint: Cough. Test results: ECG shows ST elevation in V2. WBC 15.2."
     assert findings_of(note, "en") == ["ECG shows ST elevation in V2.", "WBC 15.2."]
