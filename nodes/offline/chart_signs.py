@@ -17,6 +17,8 @@ from retrieval import RememberedCase
 
 _CHILD_FROM, _ADULT_FROM = 0.25, 14.0  # years
 _PAEDIATRIC_UNTIL, _OLD_FROM = 18.0, 60.0
+_CHILDREN_FROM = 12.0  # years, from which a woman may carry a child
+_BY_RADIATION = ("X-ray", "CT", "Nuclear Medicine Imaging")
 _FEW_WORDS = {"en": 8, "zh": 16}  # words, characters: a complaint of so few is like many cases
 _SIDES = {"left": re.compile(r"\bleft\b|左", re.IGNORECASE), "right": re.compile(r"\bright\b|右", re.IGNORECASE)}
 _CLAUSE = re.compile(r"[,，]|\band (?=(?:the|there|no|left|right)\b)|\b(?:but|while)\b", re.IGNORECASE)
@@ -55,8 +57,17 @@ def _sites(complaint: str, language: str) -> list[dict[str, Any]]:
 
 def usual_pictures(chart: Chart) -> list[str]:
     """Return the usual imaging for the sites of the complaint, or the most common imaging if no site is named."""
-    imaging = [item for site in sites(chart) for item in site["pictures"]]
-    return list(dict.fromkeys(imaging)) or list(data_file("nodes.offline", "sites")["else"])
+    imaging = [item for site in sites(chart) for item in site["pictures"]] or data_file("nodes.offline", "sites")[
+        "else"
+    ]
+    return [item for item in dict.fromkeys(imaging) if not harms(item, chart)]
+
+
+def harms(item: str, chart: Chart) -> bool:
+    """Whether an examination is one by radiation, and the patient tells of a child that she carries."""
+    patient = chart.presentation
+    may_carry = patient.sex != "male" and (patient.age_years is None or patient.age_years >= _CHILDREN_FROM)
+    return item in _BY_RADIATION and may_carry and _PATTERNS["carries_a_child"].search(chart.patients_words) is not None
 
 
 def known_findings(chart: Chart) -> list[str]:
@@ -97,10 +108,12 @@ def _names(chart: Chart, *wordings: str) -> list[str]:
 
 
 def admits(department: str | None, chart: Chart) -> bool:
-    """Whether the patient's age and sex fit the department or clinic; so do those that are not known."""
+    """Whether age, sex and urgency fit the department or clinic; so do an age and a sex that are not known."""
     patient, name = chart.presentation, department or ""
     years = patient.age_years
     if patient.sex == "male" and _PATTERNS["for_women"].search(name):
+        return False
+    if name == "Emergency Medicine" and urgency(chart) == "routine":
         return False
     if years is None:
         return True

@@ -15,6 +15,7 @@ from nodes.offline.chart_signs import (
     admits,
     contradicts,
     departments_of_the_place,
+    harms,
     has_few_words,
     sites,
     usual_pictures,
@@ -143,7 +144,7 @@ def _site_weights(stage: Stage, chart: Chart) -> dict[str, float]:
         department = SECOND_LEVEL[chart.department].names if chart.department in SECOND_LEVEL else ()
         return {clinic: 2 * SITE_WEIGHT for clinic in department if clinic in here}
     if stage.decision is AuxiliaryOrders:
-        return {item: SITE_WEIGHT for site in places for item in site["pictures"]}
+        return {item: SITE_WEIGHT for site in places for item in site["pictures"] if not harms(item, chart)}
     here = {site["examination"] for site in places if "examination" in site}
     if stage.decision is not PhysicalOrders or not here:
         return {}
@@ -161,14 +162,11 @@ def weights(
     """
     eye = eye_of(seat)
     is_referral = stage.decision in (Triage, SubDepartments)
+    fits = admits if is_referral else lambda name, chart: not harms(name, chart)
     precedents = [
         (max(similarity, 1e-6), each.aside == "clinic", choices)
         for similarity, each in _ranked(stage, chart, neighbours, eye)
-        if (
-            choices := [
-                name for name in stage.precedent(each.case, image_class) if not is_referral or admits(name, chart)
-            ]
-        )
+        if (choices := [name for name in stage.precedent(each.case, image_class) if fits(name, chart)])
     ]
     total = sum(similarity for similarity, *_ in precedents[: eye.nearest])
     votes: dict[str, float] = {}

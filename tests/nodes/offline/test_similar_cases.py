@@ -181,6 +181,35 @@ def test_nobody_is_referred_to_a_department_for_another_age_or_sex(
     assert referred == {"person": "Surgery", "other": department}
 
 
+@pytest.mark.parametrize(
+    ("complaint", "department"),
+    [("I have slept badly for years.", "Psychology"), ("Suddenly I cannot breathe.", "Emergency Medicine")],
+)
+def test_nobody_whose_complaint_is_not_urgent_is_sent_to_the_emergency_department(
+    complaint: str, department: str
+) -> None:
+    cases = [case("1", department="Emergency Medicine"), case("2", department="Psychology")]
+    near = [Neighbour(each, 0.9 - place / 10) for place, each in enumerate(cases)]
+    decision = majority(STAGES["referral.level1"], chart_of(chief_complaint=f"{complaint} {LONG}"), near, (), None)
+    assert decision.choices() == {department}
+
+
+@pytest.mark.parametrize(
+    ("complaint", "sex", "radiated"),
+    [
+        ("I am 30 weeks pregnant and my belly hurts since last week.", "female", False),
+        ("停经37+5周，阴道流液1小时，下腹一阵阵地痛。", None, False),
+        ("My belly hurts since last week; I was pregnant twice long ago.", "female", True),
+        ("My wife is 30 weeks pregnant, and my own belly hurts since last week.", "male", True),
+    ],
+)
+def test_no_unborn_child_is_radiated(complaint: str, sex: str | None, radiated: bool) -> None:
+    near = [Neighbour(case("1", auxiliary_examination={"CT": "-", "Ultrasound": "-"}), 0.9)]
+    chart = chart_of(chief_complaint=complaint, sex=sex, age_years=30)
+    chosen = majority(STAGES["history_taking.auxiliary"], chart, near, AUXILIARY_ITEMS.names, None).choices()
+    assert chosen == ({"CT", "Ultrasound"} if radiated else {"Ultrasound"})
+
+
 def test_what_was_not_examined_is_no_finding_that_cases_share() -> None:
     """Of nothing but normal results, obsessive-compulsive disorder was diagnosed after a fall."""
     healthy = case(
