@@ -206,15 +206,24 @@ def stated_share(report: str, reference: str, beside: str = "") -> float:
 
 
 def told(claims: Iterable[str], report: str) -> list[bool]:
-    """Whether a report states most of each claim (`MOST` of :func:`stated_share`), all its numbers, and no opposite."""
+    """Whether a report states most of each claim (`MOST` of :func:`stated_share`), all its numbers, and no opposite.
+
+    A claim whose clauses the report has word for word is told, whatever the report denies of something else.
+    """
     read = clauses_of(report)
     numbers = {each.word for each in stated(report) if each.exact}
-    return [
-        {each.word for each in stated(claim) if each.exact} <= numbers
-        and stated_share(report, claim) >= MOST
-        and not any(has_opposite(clause, read) for clause in clauses_of(claim))
-        for claim in claims
-    ]
+
+    def is_told(claim: str) -> bool:
+        clauses = clauses_of(claim)
+        if clauses and all(clause in read for clause in clauses):
+            return True
+        return (
+            {each.word for each in stated(claim) if each.exact} <= numbers
+            and stated_share(report, claim) >= MOST
+            and not any(has_opposite(clause, read) for clause in clauses)
+        )
+
+    return [*map(is_told, claims)]
 
 
 def _is_meant(clause: Clause, others: Sequence[Clause]) -> bool:
