@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pydantic import ValidationError
 
 from cases.registry import GivenError
+from cases.text.disease_names import folded_name
 from cases.validation import in_a_line
 from cases.vocabulary import PHYSICAL_ITEMS, SECOND_LEVEL, normalise
 from nodes.offline.chart_signs import (
@@ -255,14 +256,14 @@ def some(count: int, of: int) -> bool:
 
 
 def held(answers: Collection[Iterable[str]], share: Callable[[int, int], bool]) -> list[str]:
-    """Return what enough of the answers name, in the order in which it was first named.
+    """Return what enough of the answers name, by any of its names, in the order in which it was first named.
 
     ``share`` says whether a count of answers out of all of them is enough.
     """
     holders: dict[str, int] = {}
     spelling: dict[str, str] = {}
     for answer in answers:
-        for key, claim in {normalise(claim): claim for claim in answer}.items():
+        for key, claim in {folded_name(claim): claim for claim in answer}.items():
             spelling.setdefault(key, claim)
             holders[key] = holders.get(key, 0) + 1
     return [spelling[key] for key, count in holders.items() if share(count, len(answers))]
@@ -270,7 +271,7 @@ def held(answers: Collection[Iterable[str]], share: Callable[[int, int], bool]) 
 
 def overlap(one: Iterable[str], other: Iterable[str]) -> float:
     """Return the Jaccard index of two lists of choices, in [0, 1]; 1 if both are empty."""
-    left, right = {normalise(choice) for choice in one}, {normalise(choice) for choice in other}
+    left, right = {folded_name(choice) for choice in one}, {folded_name(choice) for choice in other}
     return len(left & right) / len(left | right) if left | right else 1.0
 
 

@@ -63,6 +63,19 @@ def test_the_director_finds_no_dispute_where_reports_hold_the_same_in_another_or
     assert differences(view).disputes == [] and no_difference(view).agreed
 
 
+@pytest.mark.parametrize(
+    ("one", "other", "agreed"),
+    [
+        ("Heart attack", "Myocardial infarction", True),
+        ("心梗", "心肌梗死", True),
+        ("COPD", "Chronic obstructive pulmonary disease", True),
+        ("Heart attack", "Heart failure", False),
+    ],
+)
+def test_names_of_one_disease_are_no_dispute(one: str, other: str, agreed: bool) -> None:
+    assert no_difference(director(report(one), report(other))).agreed is agreed
+
+
 def test_the_director_lists_at_most_three_disputes_the_diagnosis_first() -> None:
     view = director(
         report("Asthma"),
