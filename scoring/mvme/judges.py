@@ -1,6 +1,6 @@
 """The medical director as judge: grades a report in five parts, and explains a wrong diagnosis."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, Literal
@@ -136,16 +136,23 @@ misdiagnosis_judge: Role[Misdiagnosis] = Role(
 
 
 async def grade(
-    report: ReportParts, reference: ReportParts, settings: ModelSettings, language: Language, place: str = ""
+    report: ReportParts,
+    reference: ReportParts,
+    settings: ModelSettings,
+    language: Language,
+    place: str = "",
+    *,
+    copied: Collection[str] = (),
 ) -> MvmeGrades:
     """Ask the director for grades of the parts that the reference has (AI Hospital, section 3.2, tables 13 and 14).
 
-    A part that the report leaves empty gets the lowest grade without asking.
+    A part that the report leaves empty gets the lowest grade without asking. Parts that the doctor ``copied`` from a
+    disclosed record are neither shown nor graded.
 
     Raises:
         AskError: the judge could not be asked.
     """
-    parts = [part for part in PARTS if reference[part].strip()]
+    parts = [part for part in PARTS if reference[part].strip() and part not in copied]
     empty = [part for part in parts if not report[part].strip()]
     fixed: dict[str, PartGrade | None] = {part: None for part in PARTS if part not in parts}
     fixed |= dict.fromkeys(empty, PartGrade(analysis="The report leaves this part empty.", option=LOWEST))

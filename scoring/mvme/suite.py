@@ -32,7 +32,7 @@ async def score(case: Case, answers: ConsultationAnswers, settings: ModelSetting
         return CaseScores({part: None if part in unscored else lowest for part in values}, unscored)
     try:
         report = report_parts(answers.report)
-        options = (await grade(report, reference, settings, case.language)).options
+        options = (await grade(report, reference, settings, case.language, copied=copied)).options
         for number, plan in enumerate(plan for plan in case.key.alternative_plans if plan.treatment_course.strip()):
             other = ReportParts(treatment=plan.treatment_course)
             found = (await grade(report, other, settings, case.language, f"plan{number + 2}")).options
@@ -44,7 +44,7 @@ async def score(case: Case, answers: ConsultationAnswers, settings: ModelSetting
         with suppress(*UNANSWERED):  # the trace has the answer, or why there is none
             await misdiagnosis(report, reference, settings, case.language)
     for part, option in options.items():
-        values[part] = float(SCORES[option]) if option and part not in copied else None
+        values[part] = float(SCORES[option]) if option else None
     return CaseScores(values, unscored)
 
 

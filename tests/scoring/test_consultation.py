@@ -14,6 +14,7 @@ from scoring.consultation import ConsultationAnswers, items_asked_for, reference
 from scoring.mvme.suite import COPIED
 from scoring.suite import SUITES
 from tests.graphs.scripting import builtin
+from tests.support.fake_server import FakeServer
 from wardround.config.experiment import Experiment
 
 ONE_STEP: Any = one_step
@@ -77,6 +78,17 @@ def test_what_one_step_copies_of_the_record_is_not_scored_and_says_why() -> None
     assert {part: found.unscored[part] for part in COPIED} == COPIED
     unwritten = asyncio.run(SUITES["mvme"].score(case, answers.model_copy(update={"report": None}), Context()))
     assert [unwritten.values[part] for part in COPIED] == [None, None] and unwritten.values["diagnosis"] == 1.0
+
+
+def test_the_director_is_neither_shown_nor_asked_for_what_one_step_copies_of_the_record() -> None:
+    answers = ConsultationAnswers(report=RIGHT, disclosed=True)
+    with FakeServer() as server:
+        models = {"default": f"openai:any@{server.base_url}"}
+        found = asyncio.run(SUITES["mvme"].score(CASE, answers, ModelSettings(models=models)))
+        asked = next(request for request in server.requests if request.name == "MvmeGrades")
+    assert "Parts to grade: diagnosis, basis, treatment." in asked.text
+    assert not any(text in asked.text for text in (CASE.patient.chief_complaint, RIGHT.examinations))
+    assert {part for part, score in found.values.items() if score is None} == set(COPIED)
 
 
 @pytest.mark.parametrize(("diagnosis", "asked"), [(["Gout"], 1), (CASE.key.diagnosis, 0)])

@@ -187,17 +187,14 @@ def mvme(
     notes += asked_of_rules(("--judge", judge)) if grade or error_types else []
 
     async def ask_director(case: ReportCase) -> MvmeGrades:
-        return await judges.grade(*case.both, settings, case.language, case.case_id)
+        return await judges.grade(*case.both, settings, case.language, case.case_id, copied=case.copied)
 
     async def ask_why(case: ReportCase) -> Misdiagnosis:
         return await judges.misdiagnosis(*case.both, settings, case.language, case.case_id)
 
     if grade:
         answers, failures = run_alone(ask_each, read_report_cases(source, reference, run), ask_director)
-        graded: list[tuple[ReportCase, Grades]] = [
-            (case, {part: option for part, option in answer.options.items() if part not in case.copied})
-            for case, answer in answers
-        ]
+        graded: list[tuple[ReportCase, Grades]] = [(case, answer.options) for case, answer in answers]
         metrics = _means_by_part({"": [options for _, options in graded]}, mode, [case.case_id for case, _ in graded])
         if silent := [case.case_id for case, _ in graded if not any(case.report.values())]:
             notes.append(f"{len(silent)} of {len(graded)} reports have no part, and are graded D: {first_of(silent)}.")
