@@ -175,8 +175,8 @@ def _print(scores: Scores) -> None:
         print_rows(title, headings, [[row[place] for place in shown] for row in rows])
     else:
         console.print(Text(title))
-        for table in scores.drawn:
-            print_table(table)
+    for table in () if scores.listed else scores.drawn:
+        print_table(table)
     methods = {one.interval for one in scores.metrics.values()}
     if explanations := [words for method, words in INTERVALS.items() if method in methods]:
         console.print(Text(f"95 % intervals: {'; '.join(explanations)}."))
