@@ -105,11 +105,14 @@ def _check_types(record: Record, value: Mapping[str, Any]) -> None:
 
 
 def _split_question(text: str, asked: str) -> tuple[str, str]:
-    """Split the closing question from the record; if ``asked`` is the whole record, the question is found in it."""
+    """Split the closing question from the record; if ``asked`` is the whole record, the question is found in it.
+
+    White space makes no difference: records have lines, and ``asked`` is one phrase.
+    """
     text = text.strip()
-    asked = "" if asked == text else asked
-    if asked and text.endswith(asked):
-        rest = text.removesuffix(asked)
+    asked = "" if asked == phrase(text) else asked
+    if asked and (found := re.search(r"\s+".join(map(re.escape, asked.split())) + r"\Z", text)):
+        rest = text[: found.start()]
     elif closing := _CLOSING.search(text):
         rest, asked = text[: closing.start()], asked or closing.group().strip()
     else:

@@ -84,7 +84,7 @@ class AieTranscript(ForeignModel):
     def asked(self) -> str:
         """The closing question; if the files repeat the record as the question, only its last sentence."""
         asked = (self.question or "").strip()
-        if asked and self.findings not in asked:
+        if asked and " ".join(self.findings.split()) not in " ".join(asked.split()):
             return asked
         closing = _QUESTION_END.search(self.record.rstrip())
         return closing.group().strip() if closing else ""

@@ -157,9 +157,12 @@ def test_a_number_that_stands_twice_is_said(tmp_path: Path) -> None:
     ]
 
 
-def test_a_question_that_repeats_the_record_is_cut_to_its_last_sentence(tmp_path: Path) -> None:
-    case = case_of(tmp_path, {**EXAM, "question": EXAM["raw_data"]["question"]})
+@pytest.mark.parametrize("between", [" ", "  ", "\n"])
+def test_a_question_that_repeats_the_record_is_cut_to_its_last_sentence(tmp_path: Path, between: str) -> None:
+    told = EXAM["raw_data"]["question"].replace(". ", f".{between}")
+    case = case_of(tmp_path, {**EXAM, "raw_data": {**EXAM["raw_data"], "question": told}, "question": told})
     assert case.key.question == "Which drug should be given first?"
+    assert "Which drug" not in case.patient.present_illness
     assert "Which drug" not in case.model_dump_json(include={"patient", "examinations"})
 
 
