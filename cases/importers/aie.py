@@ -105,7 +105,7 @@ def _check_types(record: Record, value: Mapping[str, Any]) -> None:
 
 
 def _split_question(text: str, asked: str) -> tuple[str, str]:
-    """Split the closing question from the record; if ``asked`` is the whole record, the question is found in it.
+    """Split the closing question from the record; if ``asked`` holds the record, the question is found in the record.
 
     White space makes no difference: records have lines, and ``asked`` is one phrase.
     """
@@ -114,7 +114,9 @@ def _split_question(text: str, asked: str) -> tuple[str, str]:
     if asked and (found := re.search(r"\s+".join(map(re.escape, asked.split())) + r"\Z", text)):
         rest = text[: found.start()]
     elif closing := _CLOSING.search(text):
-        rest, asked = text[: closing.start()], asked or closing.group().strip()
+        rest = text[: closing.start()]
+        told = phrase(rest)
+        asked = closing.group().strip() if not asked or (told and told in asked) else asked
     else:
         rest = text
     return rest.strip() or text, asked

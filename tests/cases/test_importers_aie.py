@@ -163,6 +163,9 @@ def test_a_question_that_repeats_the_record_is_cut_to_its_last_sentence(tmp_path
     case = case_of(tmp_path, {**EXAM, "raw_data": {**EXAM["raw_data"], "question": told}, "question": told})
     assert case.key.question == "Which drug should be given first?"
     assert "Which drug" not in case.patient.present_illness
+    told_alone = told.removesuffix("Which drug should be given first?")
+    case = case_of(tmp_path, {**EXAM, "raw_data": {**EXAM["raw_data"], "question": told}, "question": told_alone})
+    assert case.key.question == "Which drug should be given first?"
     assert "Which drug" not in case.model_dump_json(include={"patient", "examinations"})
 
 
