@@ -18,7 +18,7 @@ from scoring.mvme.replies import exchanges
 from wardround.store.recorded_run import RecordedRun
 from wardround.store.run_directory import Result
 from wardround.tables.figures import draw_consensus
-from wardround.tables.table import SPREAD, Column, DoesNotFitError, Table, measured
+from wardround.tables.table import SPREAD, Column, DoesNotFitError, Table, key_columns, measured
 
 NO_DISCUSSION = "no case had a discussion (graph dispute_resolution with two interns or more)"
 _ENDS: Mapping[str, End] = {"agreed": "agreed", "rounds_used_up": "gave_up"}
@@ -35,7 +35,7 @@ def build_consensus(runs: Sequence[RecordedRun]) -> list[Table]:
         return []
     limit = max(run.experiment.context.max_rounds for run in discussed)
     columns = [
-        Column("run", "Run", key=True),
+        *key_columns("run"),
         *(Column(f"after_{number}", str(number), "After round", ".3f", mean=True) for number in range(limit + 1)),
         Column("agreed", "Agreed", "In the end", ".3f", mean=True),
         Column("gave_up", "Gave up", "In the end", ".3f", mean=True),
@@ -85,7 +85,7 @@ def build_dialogues(runs: Sequence[RecordedRun]) -> list[Table]:
         means = {"pairs_each": over_cases(pairs), "tests_each": over_cases(tests)}
         rows += [{"run": run.name, "dialogues": len(found), **sums, **measured(means)}] if found else []
     columns = [
-        Column("run", "Run", key=True),
+        *key_columns("run"),
         Column("dialogues", "Dialogues"),
         Column("pairs", "#QA", "In total"),
         Column("tests", "#Test", "In total"),
@@ -120,7 +120,7 @@ def _phases(runs: Sequence[RecordedRun]) -> list[Table]:
         }
         rows.append({"run": run.name, "dialogues": len(found), **measured(means)})
     columns = [
-        Column("run", "Run", key=True),
+        *key_columns("run"),
         Column("dialogues", "Dialogues"),
         Column("before", "Before", "Turns", mean=True),
         Column("after", "From then on", "Turns", mean=True),
@@ -166,7 +166,7 @@ def build_error_types(runs: Sequence[RecordedRun]) -> list[Table]:
         numbers = {**{name: counts[name] for name in ERROR_TITLES}, "not_sorted": len(lowest) - len(classified)}
         rows.append({"run": run.name, "lowest": len(lowest), **numbers, **measured(shares)})
     columns = [
-        Column("run", "Run", key=True),
+        *key_columns("run"),
         Column("lowest", "Graded D"),
         *(Column(name, title, "Number") for name, title in ERROR_TITLES.items()),
         Column("not_sorted", "Not sorted", "Number"),
@@ -227,7 +227,7 @@ def build_icd10(runs: Sequence[RecordedRun]) -> list[Table]:
         )
     has_languages = len({row["language"] for row in rows}) > 1
     columns = [
-        Column("run", "Run", key=True),
+        *key_columns("run"),
         *([Column("language", "Cases in", key=True)] if has_languages else []),
         Column("cases", "Cases"),
         Column("entities", "#", mean=True),

@@ -78,7 +78,7 @@ def build_learning_curve(runs: Sequence[RecordedRun]) -> list[Table]:
             found = {"average": over_cases(part), "gain": over_cases(gains)}
             rows.append({"run": run.name, "block": block + 1, "cases": f"{start + 1}-{end}", **measured(found)})
     columns = [
-        Column("run", "Run", key=True),
+        *key_columns("run"),
         Column("block", "Block"),
         Column("cases", "Cases"),
         Column("average", "Average", form=".3f", mean=True),
@@ -117,7 +117,7 @@ def build_orders(runs: Sequence[RecordedRun]) -> list[Table]:
             unscored = {f"{part}_unscored": len(found) - one.n for part, one in scores.items()}
             rows.append({"run": run.name, "cases": len(found), **measured(scores), **unscored})
     columns = [
-        Column("run", "Run", key=True),
+        *key_columns("run"),
         Column("cases", "Cases"),
         *(Column(part, title, form=".3f", mean=True, ranked=True) for part, (title, _) in _PARTS.items()),
         *(Column(f"{part}_unscored", title, group="Unscored") for part, (title, _) in _PARTS.items()),

@@ -111,7 +111,7 @@ def build_information(runs: Sequence[RecordedRun]) -> list[Table]:
             means = {kind: over_cases(zip(cases, values, strict=True), (0.0, 1.0)) for kind, values in kinds.items()}
             rows.append({"run": name, "round": round_index + 1, **measured(means)})
     columns = [
-        Column("run", "Run", key=True),
+        *key_columns("run"),
         Column("round", "Round"),
         *(Column(kind, title, form=".3f", mean=True, ends=(0.0, 1.0)) for kind, title in INFORMATION.items()),
     ]

@@ -12,7 +12,7 @@ from wardround.analysis.paired import differences, p_with_failures
 from wardround.config.experiment import judging_roles
 from wardround.store.recorded_run import RecordedRun
 from wardround.tables.figures import draw_scores
-from wardround.tables.table import SPREAD, Column, Table, measured
+from wardround.tables.table import SPREAD, Column, Table, key_columns, measured
 
 _BY_RULES = "The floors and the ceiling are judged by rules, even if a model judged the runs."
 AS_WRONG = ", failed as wrong"
@@ -70,7 +70,7 @@ def _columns(suite: Suite) -> list[Column]:
         Column(score, title, form=form, mean=True, ranked=score not in unranked, ends=suite.ends_of(score))
         for score, title in suite.titles.items()
     ]
-    return [Column("run", "Run", key=True), *scores, Column("scored", "Scored"), Column("failed", "Failed")]
+    return [*key_columns("run"), *scores, Column("scored", "Scored"), Column("failed", "Failed")]
 
 
 def _of_unknown_direction(suite: Suite) -> list[str]:
