@@ -17,7 +17,7 @@ from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from wardround.serving.allowed import STUDIO, allowed
-from wardround.serving.loopback import are_others, callers
+from wardround.serving.loopback import asked_by_another
 
 _LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
 # What Studio and the SDK use. Left out are uploads to LangGraph's cloud, agents' protocols, and the page `/docs`, which
@@ -60,7 +60,7 @@ def _refusal(scope: Scope) -> str | None:
     origins = {*allowed().origins, *(f"http://{host}" for host in hosts)}
     if any(origin not in origins for origin in headers.getlist("origin")):
         return "refused: pages of that origin may not call this server; allow it with `wardround dev --allow-origin`"
-    if scope.get("client") and are_others(callers(scope["client"][1], scope["server"][1])):
+    if scope.get("client") and asked_by_another(scope["client"][1], scope["server"][1]):
         return "refused: this server answers only to the user who started it"
     _, token, *rest = scope["path"].split("/", 2)
     if not secrets.compare_digest(token.encode(), allowed().token.encode()):

@@ -4,7 +4,7 @@ import base64
 import io
 import os
 import secrets
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -44,9 +44,9 @@ def callers(port: int, server_port: int) -> set[int]:
     return found
 
 
-def are_others(users: Iterable[int]) -> bool:
-    """Whether one of these users is neither who runs this process nor root, who may read everything anyway."""
-    return any(user not in (0, os.getuid()) for user in users)
+def asked_by_another(port: int, server_port: int) -> bool:
+    """Whether a caller is neither who runs this process nor root, who may read everything anyway."""
+    return any(user not in (0, os.getuid()) for user in callers(port, server_port))
 
 
 class LoopbackServer(ThreadingHTTPServer):
@@ -109,7 +109,7 @@ class GuardedHandler(BaseHTTPRequestHandler):
             refusal = "this server answers only to 127.0.0.1 and localhost"
         elif any(origin not in {f"http://{host}" for host in hosts} for origin in origins):
             refusal = "pages of that origin may not call this server"
-        elif are_others(callers(self.client_address[1], self.server.server_port)):
+        elif asked_by_another(self.client_address[1], self.server.server_port):
             refusal = "this server answers only to the user who started it"
         elif not secrets.compare_digest(token.encode(), self.server.token.encode()):
             refusal = "the address must begin with the token that was printed when this server started"
