@@ -25,7 +25,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from cases.user_cache import cache_folder
 from cases.validation import InputError
-from retrieval.vector_cache import SHIPPED, Half, ShippedVectors, StoredVectors
+from retrieval.vector_cache import SHIPPED, Half, ShippedVectors, user_vectors
 
 DEFAULT_MODEL = "all-MiniLM-L6-v2"
 MULTILINGUAL_MODEL = "use-multilingual-v3"
@@ -154,12 +154,7 @@ def _encodable(text: str) -> str:
 def _cached(digests: Sequence[bytes]) -> dict[bytes, Half]:
     shipped = _shipped.get(digests)
     others = dict.fromkeys(digest for digest in digests if digest not in shipped)
-    return shipped | _user_cache(cache_folder()).get(others) if others else shipped
-
-
-@lru_cache(maxsize=8)
-def _user_cache(folder: Path) -> StoredVectors:
-    return StoredVectors(folder)
+    return shipped | user_vectors(cache_folder()).get(others) if others else shipped
 
 
 def _compute(texts: dict[bytes, str], model: str) -> dict[bytes, Half]:
@@ -171,7 +166,7 @@ def _compute(texts: dict[bytes, str], model: str) -> dict[bytes, Half]:
         with model_lock:
             rows = _load(model)([texts[digest] for digest in batch])
         fresh = dict(zip(batch, np.asarray(rows).astype(np.float16), strict=True))
-        _user_cache(cache_folder()).put(fresh)
+        user_vectors(cache_folder()).put(fresh)
         vectors |= fresh
     return vectors
 

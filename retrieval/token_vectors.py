@@ -3,7 +3,6 @@
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from itertools import groupby
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -18,7 +17,7 @@ from retrieval.embedding import (
     one_thread,
     unit_rows,
 )
-from retrieval.vector_cache import StoredVectors, Vector
+from retrieval.vector_cache import Vector, user_vectors
 
 WIDTH = 384  # components of each layer's vector
 _LAYERS = (2, -1)  # an early layer tells the words, the last one what they mean here
@@ -91,7 +90,7 @@ def token_likenesses(text: str, others: Sequence[str]) -> NDArray[np.float32]:
     """
     if not others:
         return np.zeros((0, _LIKENESSES), np.float32)
-    cache = _user_cache(cache_folder())
+    cache = user_vectors(cache_folder(), "token_likenesses", np.float32, _is_sound)
     digests = [content_digest(f"{_LAYERS} {_LONGEST}\0{text}\0{other}") for other in others]
     found = cache.get(digests)
     fresh = {
@@ -111,11 +110,6 @@ def _likeness(tokens: NDArray[np.float32], others: NDArray[np.float32]) -> NDArr
         for nearest in (np.sort(similar.max(axis=axis)) for axis in (1, 0)):
             row += [nearest.mean(), nearest[0], nearest[:2].mean()]
     return np.array(row, np.float32)
-
-
-@lru_cache(maxsize=8)
-def _user_cache(folder: Path) -> StoredVectors:
-    return StoredVectors(folder, "token_likenesses", np.float32, _is_sound)
 
 
 def _is_sound(row: Vector) -> bool:

@@ -8,7 +8,7 @@ import logging
 import sqlite3
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import closing
-from functools import cached_property
+from functools import cached_property, lru_cache
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -125,3 +125,6 @@ class StoredVectors:
         if not self._warned:
             self._warned = True
             _log.warning("the embedding cache %s cannot be used: %s; if it is damaged, delete it", self._path, error)
+
+
+user_vectors = lru_cache(maxsize=16)(StoredVectors)  # one for each folder and kind

@@ -58,7 +58,7 @@ def test_a_vector_is_the_same_to_the_last_bit_alone_in_a_batch_and_from_every_ca
 
 
 def test_what_is_shipped_is_looked_for_in_no_cache(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "_user_cache", NoModel())
+    monkeypatch.setattr(module, "user_vectors", NoModel())
     assert embed([remember(load_cases()[0]).symptoms]).shape == (1, 384)
 
 

@@ -44,7 +44,7 @@ def test_how_alike_two_texts_are_is_embedded_once_and_then_read_from_the_users_c
     computed = token_likenesses("Clear lungs.", texts)
     assert computed.shape == (3, 12)
     assert computed[0].mean() > computed[1].mean() > computed[2].mean() == 0
-    for cached in (module._user_cache, module.token_vectors):
+    for cached in (module.user_vectors, module.token_vectors):
         cached.cache_clear()
     monkeypatch.setattr(module, "loaded_transformer", pytest.fail)
     assert (token_likenesses("Clear lungs.", texts[:2]) == computed[:2]).all()
@@ -53,7 +53,7 @@ def test_how_alike_two_texts_are_is_embedded_once_and_then_read_from_the_users_c
 
 def test_a_damaged_row_of_the_cache_is_computed_again() -> None:
     def likeness() -> NDArray[np.float32]:
-        module._user_cache.cache_clear()
+        module.user_vectors.cache_clear()
         return token_likenesses("Clear lungs.", ["The lungs are clear."])
 
     computed = likeness()
