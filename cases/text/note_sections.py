@@ -170,7 +170,7 @@ def _heading_pattern() -> re.Pattern[str]:
     number = r"(?:(?:\d{1,2}|[一二三四五六七八九十]{1,3})[)）、.．]\s*|[(（][\d一二三四五六七八九十]{1,3}[)）]\s*)?"
     elsewhere = rf"(?<=[.;。；])|(?<=[.;]\s)|(?<=[.;]\s\s)|(?<=[\s，,)）])(?={number}[{HAN}])|(?P<boxed>[【\[])"
     ends = r"(?(boxed)[】\]]\s*[:：]?|(?(line)\**[ \t]*(?:[:：]\**|$)|\s*[:：]))"
-    return re.compile(rf"(?:(?P<line>^)[ \t#*]*|{elsewhere})[ \t]*{number}{named}{ends}", re.I | re.M)
+    return re.compile(rf"(?:(?P<line>^)[ \t#*]*+|{elsewhere})[ \t]*+{number}{named}{ends}", re.I | re.M)
 
 
 def claimed_by(line: str, language: Language) -> str | None:

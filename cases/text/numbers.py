@@ -50,11 +50,11 @@ _DURATIONS = {"second": 1 / 86400, "minute": 1 / 1440, "hour": 1 / 24, "decade":
 _DURATIONS |= {"秒": 1 / 86400, "分钟": 1 / 1440, "小时": 1 / 24}
 _VAGUE = ("few", "several", "couple of", "几")
 _VAGUE_SPAN = re.compile(
-    r"(?P<amount>\d+(?:\.\d+)?|\b(?:few|several|couple of|(?:for|past|last|since) an?|past|last)|几)"
+    r"(?P<amount>(?<!\d)\d+(?:\.\d+)?|\b(?:few|several|couple of|(?:for|past|last|since) an?|past|last)|几)"
     rf"[\s-]*个?(?P<unit>{'|'.join(_DURATIONS)})",
     re.IGNORECASE,
 )
-_SPAN = re.compile(r"(\d+(?:\.\d+)?)[\s-]*个?(day|week|month|year|天|日|周|星期|月|年|岁)")
+_SPAN = re.compile(r"(?<!\d)(\d+(?:\.\d+)?)[\s-]*个?(day|week|month|year|天|日|周|星期|月|年|岁)")
 
 
 def stated_numbers(text: str, language: Language) -> dict[float, str]:

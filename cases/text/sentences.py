@@ -23,6 +23,7 @@ _ENTRY = re.compile(
     rf"(?:^|(?<=[\s,，;；。.、{HAN}]))(?P<open>[(（]?)(?P<number>\d{{1,2}})\s?(?P<close>[)）、．]|[.:：](?!\d(?!型)))\s*"
     r"|(?P<circled>[①-⑳])\s*"
 )
+_NEAR = 40  # characters before a number, in which what it counts stands
 _COUNTED = re.compile(r"(?:stage|grade|type|class|phase|level|degree|nos?\.?|number|第)\s*$", re.IGNORECASE)
 _NUMBER_OF = re.compile(r"\b[Nn]o$")
 _CLAUSE_END = re.compile(
@@ -57,7 +58,9 @@ def entries(text: str, first: int = 1) -> list[str]:
     All numbers must have one style and be complete and in order ("1. A；2. B", "(1) A (2) B", "①A②B"); otherwise the
     entries cannot be told apart, and the text is not split.
     """
-    marks = [mark for mark in _ENTRY.finditer(text) if not _COUNTED.search(text[: mark.start()])]
+    marks = [
+        mark for mark in _ENTRY.finditer(text) if not _COUNTED.search(text, max(0, mark.start() - _NEAR), mark.start())
+    ]
     if not marks or text[: marks[0].start()].strip():
         return [text]
     style = marks[0]["open"], marks[0]["close"]
