@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field
@@ -190,7 +191,8 @@ def _one_spelling(one: str, other: str) -> bool:
     return fuzz.ratio(one, other) >= SPELLINGS_FROM
 
 
-def name_words(name: str) -> list[str]:
+@lru_cache(maxsize=1 << 14)  # each name is compared with many
+def name_words(name: str) -> tuple[str, ...]:
     """Return the words of a name: stems, with sides and negations as words of their own."""
     text = _JOINTS.sub("", normalise(_ABBREVIATION_BEHIND.sub("", name).replace("’", "'")))
     text = _ALIAS.sub(lambda found: ALIASES.get(found[0], found[0]), _BRITISH.sub("e", text))
@@ -201,4 +203,4 @@ def name_words(name: str) -> list[str]:
         if mention.word not in _QUALIFIERS
     ]
     sides = sorted({side for mention in read for side in mention.sides})
-    return list(dict.fromkeys([*words, *sides])) or [normalise(name)]
+    return tuple(dict.fromkeys([*words, *sides])) or (normalise(name),)

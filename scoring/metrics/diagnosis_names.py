@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Sequence
-from functools import cache
+from functools import cache, lru_cache
 from typing import Literal
 
 from cases.strict import Strict
@@ -96,12 +96,13 @@ def _head(name: str) -> str:
     return next((word for word in reversed(name_words(head)) if word not in _SIDES), "")
 
 
-def _forms(name: str) -> list[str]:
+@lru_cache(maxsize=1 << 14)  # each name is compared with many
+def _forms(name: str) -> tuple[str, ...]:
     """Return the forms of a name, with synonyms mapped to the first; a name with another in brackets has several."""
     bracketed = [inside for inside in _BRACKETS.findall(name) if set(name_words(inside)) - _SIDES]
     forms = [name, *([_BRACKETS.sub(" ", name), *bracketed] if bracketed else [])]
     pattern, first = _synonyms()
-    return [pattern.sub(lambda found: first[found[0]], normalise(form)) for form in forms if form.strip()]
+    return tuple(pattern.sub(lambda found: first[found[0]], normalise(form)) for form in forms if form.strip())
 
 
 @cache
