@@ -104,6 +104,12 @@ def test_a_file_is_run_from_python_with_settings_and_plug_ins_laid_over(tmp_path
     assert json.loads((tmp_path / "run/manifest.json").read_text("utf-8"))["configuration"]["data"]["limit"] == 1
 
 
+def test_a_setting_may_be_named_from_python_as_it_may_on_the_command_line(tmp_path: Path) -> None:
+    wr.run_experiment(out=tmp_path, settings={"data.limit": 1, "seed": 3, **SHORT})
+    configuration = json.loads((tmp_path / "manifest.json").read_text("utf-8"))["configuration"]
+    assert configuration["seed"] == 3 and {name: configuration["workflow"][name] for name in SHORT} == SHORT
+
+
 @pytest.mark.parametrize(
     ("experiment", "reason"),
     [

@@ -163,22 +163,27 @@ def check_experiment(sections: Mapping[str, Any]) -> Experiment:
 
 
 def parse_settings(settings: Sequence[str]) -> dict[str, Any]:
-    """Parse ``KEY=VALUE`` options: a dotted key, and a value in TOML or plain text.
-
-    A bare key is a top-level key of the experiment file (`seed`, `inferred_keys`) if there is one, otherwise a setting
-    of the workflow.
+    """Parse ``KEY=VALUE`` options: a key as `dotted` reads it, and a value in TOML or plain text.
 
     Raises:
         ConfigurationError: an option has no ``=``.
     """
     parsed: dict[str, Any] = {}
-    bare = known_keys([])
     for setting in settings:
         key, equals, value = setting.partition("=")
         if not equals or not key:
             raise ConfigurationError(f"--set {setting}: expected KEY=VALUE, for example --set feedback=off")
-        parsed[key if "." in key or key in bare else f"workflow.{key}"] = _toml_value(value)
+        parsed[dotted(key)] = _toml_value(value)
     return parsed
+
+
+def dotted(key: str) -> str:
+    """Return the dotted key of a setting.
+
+    A bare key is a top-level key of the experiment file (`seed`, `inferred_keys`) if there is one, otherwise a setting
+    of the workflow.
+    """
+    return key if "." in key or key in known_keys([]) else f"workflow.{key}"
 
 
 def parse_call_settings(settings: Sequence[str]) -> dict[str, Any]:

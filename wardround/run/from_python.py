@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from wardround.config.experiment import ConfigurationError, Experiment
-from wardround.config.experiment_file import Sweep, check_experiment, read_experiment
+from wardround.config.experiment_file import Sweep, check_experiment, dotted, read_experiment
 from wardround.library import find_file
 from wardround.run.own_loop import in_own_loop
 from wardround.run.runner import run_experiment as run_it
@@ -26,7 +26,7 @@ def run_experiment(
         experiment: a file, the name of a built-in one, or its sections as a mapping; if None, the built-in cases,
             offline.
         out: the run directory; ``runs/<name>-<fingerprint>`` if None.
-        settings: override a file's settings by dotted key: ``{"data.limit": 2, "workflow.feedback": "off"}``.
+        settings: override a file's settings, by key as in ``--set``: ``{"data.limit": 2, "feedback": "off"}``.
         models: override a file's model map.
         plugins: loaded in addition to those that a file names.
 
@@ -40,7 +40,8 @@ def run_experiment(
         experiment = check_experiment(experiment)
     if not isinstance(experiment, Experiment):
         file = find_file(Path(experiment)) if experiment is not None else None
-        experiment = read_experiment(file, settings or {}, models, [str(plugin) for plugin in plugins])
+        given = {dotted(key): value for key, value in (settings or {}).items()}
+        experiment = read_experiment(file, given, models, [str(plugin) for plugin in plugins])
     elif settings or models or plugins:
         raise ConfigurationError("settings, models and plugins override an experiment file; set them in the experiment")
     directory = Path(out) if out is not None else default_directory(Sweep(experiment.name, {"": experiment}))
