@@ -64,9 +64,9 @@ def _osce_data(record: Record, osce: Mapping[str, Any]) -> dict[str, Any] | None
         return None
     for where, part in ((_ROOT, osce), (_ACTOR, actor), (f"{_ACTOR}.Symptoms", actor.get("Symptoms"))):
         for name, content in part.items() if isinstance(part, Mapping) else ():
-            if part is actor and name in _PERSON:
-                continue
-            record.check_text(f"{where}.{name}", content)
+            is_read = name in _READ if part is osce else not (part is actor and name in _PERSON)
+            if is_read:
+                record.check_text(f"{where}.{name}", content)
     diagnosis = listed(osce.get("Correct_Diagnosis"))
     if not diagnosis or isinstance(osce["Correct_Diagnosis"], Mapping):
         record.expected(f"{_ROOT}.Correct_Diagnosis", "the diagnosis, or a list", osce.get("Correct_Diagnosis"))

@@ -48,7 +48,7 @@ def _data(record: Record, value: Mapping[str, Any]) -> dict[str, Any] | None:
     if right_letter not in options and not right_letter.strip("0123456789"):
         right_letter = letter_of(given, options)  # no letter, or a place in the list, counted from 0 or 1
     if options and right_letter not in options:
-        record.error("raw_data.answer_idx", f"expected one of {', '.join(options)}, found {stated!r}")
+        record.expected("raw_data.answer_idx", f"one of {', '.join(options)}", raw.get("answer_idx"))
     _check_types(record, value)
     if not record.sound:
         return None

@@ -440,6 +440,14 @@ def test_a_test_is_filed_under_the_item_it_belongs_to(label: str, item: str | No
     assert lexicon.test_item(label) == item
 
 
+@pytest.mark.parametrize(
+    "finding", ["Tender right lower quadrant", "Left upper quadrant: soft", "Pain in the iliac fossa"]
+)
+def test_a_quadrant_is_of_the_belly_and_no_limb(finding: str) -> None:
+    assert lexicon.physical_item(finding) == "Abdominal Examination"
+    assert lexicon.physical_item("Right upper extremity") == "Spine and Limb Examination"
+
+
 def test_the_lexicon_knows_every_item_by_its_own_name() -> None:
     assert all(lexicon.test_item(name) == name for name in AUXILIARY_ITEMS.names)
     assert all(lexicon.physical_item(name) == name for name in PHYSICAL_ITEMS.names)

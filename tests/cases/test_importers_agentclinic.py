@@ -118,6 +118,12 @@ def test_what_no_rule_knows_and_what_is_no_finding_is_warned_about(tmp_path: Pat
     assert "'Quux Index'" in warnings and "'Suggestion' is not a finding" in warnings
 
 
+@pytest.mark.parametrize("content", [3, True, {"by": 2}])
+def test_a_field_that_nobody_reads_is_left_out_whatever_it_holds(content: object, tmp_path: Path) -> None:
+    result = read(tmp_path, osce(Difficulty=content))
+    assert len(result.cases) == 1 and "'Difficulty' is not a finding; left out" in str(result.warnings)
+
+
 def test_what_stands_beside_a_tests_findings_and_is_left_out_is_warned_about(tmp_path: Path) -> None:
     result = read(tmp_path, osce(Test_Results={"CT_Scan": {"Findings": "A mass.", "Notes": "See MRI.", "Remarks": ""}}))
     assert result.cases[0].examinations.results["CT"] == "A mass."
