@@ -194,6 +194,7 @@ SON, MOTHER = Voice("en", "son", "male"), Voice("en", "relative", "female")
         ("present_illness", "She has no fever, no cough.", SHE, "I have no fever, no cough."),
         ("allergies", "NKDA.", HE, "No, I am not allergic to anything that I know of."),
         ("medications", "Aspirin and metformin.", HE, "I take aspirin and metformin."),
+        ("personal_history", "Unremarkable except for ETOH abuse.", HE, "Alcohol abuse."),
         ("family_history", "Positive for stroke.", HE, "There is stroke in the family."),
         ("family_history", "Father died. He smoked.", HE, "My father died. He smoked."),
         ("personal_history", "Non-smoker, drinks wine.", SHE, "I do not smoke but drink wine."),
