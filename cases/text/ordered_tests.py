@@ -119,6 +119,8 @@ def _described(words: str, folded: str, named: Sequence[Placed]) -> Iterator[Pla
             continue
         called = {name.item for start, _, name in named if sentence.start() <= start < sentence.end()}
         for test, kinds in _descriptions():
+            if not kinds[0].search(folded, *sentence.span()):  # nearly always
+                continue
             if not test.spellings and test.item in {*IMAGE_CLASSES} & called:
                 continue  # "an ultrasound scan of your belly" is named, not described
             others = [span for span, item in taken if item != test.item]
