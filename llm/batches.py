@@ -12,7 +12,7 @@ import logging
 import math
 import os
 from collections import defaultdict
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import suppress
 from functools import partial
 from http import HTTPStatus
@@ -37,6 +37,7 @@ _NOT_ACCEPTED = (425, 429)  # the server has accepted nothing
 _DOWNLOADS = 3  # attempts for a file whose last line is cut off
 _BODY_HEADERS = ("host", "connection", "content-length", "content-type", "transfer-encoding", "accept-encoding")
 _PATH = "/chat/completions"
+_BEGINS = ('{"file"', '{"batch"')  # how each line of a file begins
 
 _log = logging.getLogger(__name__)
 
@@ -265,17 +266,12 @@ class BatchTransport(httpx2.AsyncBaseTransport):
 
     def _read_file(self) -> dict[str, list[tuple[str, str]]]:
         requests: dict[str, list[tuple[str, str]]] = defaultdict(list)
-        if self._file.exists():
-            for line in self._file.read_text("utf-8").split("\n"):
-                try:
-                    entry = json.loads(line)
-                except ValueError:  # cut off by a kill
-                    continue
-                name = entry.get("file") or entry["batch"]  # older versions record the batch alone
-                if "batch" in entry:
-                    self._made[name] = entry["batch"]
-                for place in entry.get("requests", ()):
-                    requests[place.partition("-")[2]].append((name, place))
+        for entry in _entries(self._file):
+            name = entry.get("file") or entry["batch"]  # older versions record the batch alone
+            if "batch" in entry:
+                self._made[name] = entry["batch"]
+            for place in entry.get("requests", ()):
+                requests[place.partition("-")[2]].append((name, place))
         return requests
 
     def _record(self, entry: dict[str, Any]) -> None:
@@ -284,6 +280,36 @@ class BatchTransport(httpx2.AsyncBaseTransport):
             out.write("\n" + json.dumps(entry))  # the line feed comes first, so that a cut-off line ends here
             out.flush()
             os.fsync(out.fileno())
+
+
+def check_file(file: Path) -> None:
+    """Refuse a file of something else, to which batches would be added.
+
+    Raises:
+        ValueError: it holds something else, or cannot be read; the message names it and the remedy.
+    """
+    try:
+        for _ in _entries(file):
+            pass
+    except (OSError, ValueError) as error:
+        why = error.strerror if isinstance(error, OSError) else "holds something else than the batches of a run"
+        raise ValueError(f"{file}: {why}; name a new file") from error
+
+
+def _entries(file: Path) -> Iterator[dict[str, Any]]:
+    """Yield the entries of a file (none if there is no file), without lines that were cut off by a kill.
+
+    Raises:
+        ValueError: another line.
+        OSError: it cannot be read.
+    """
+    lines = file.read_text("utf-8").split("\n") if file.exists() else ()
+    for line in filter(None, lines):
+        entry = _object(line)
+        if entry is not None and entry.keys() & {"file", "batch"}:
+            yield entry
+        elif entry is not None or not any(begins.startswith(line[: len(begins)]) for begins in _BEGINS):
+            raise ValueError(f"not a batch: {line[:80]!r}")
 
 
 async def _pauses(most: float = math.inf) -> AsyncIterator[float]:

@@ -4,6 +4,7 @@ import logging
 import os
 from collections.abc import Collection, Mapping
 from functools import cache
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.request import getproxies
 
@@ -51,8 +52,8 @@ def build_model(name: str, settings: ModelSettings, without: Collection[str] = (
     if spec.provider == OBJECT:
         return object_of(spec.name)
     options = _parameters(block, settings, without)
-    if block.batch and spec.provider != "openai":
-        raise ModelSpecError(f"model.{name}.batch: not available for {spec.provider}; use openai:MODEL@URL")
+    if block.batch:
+        _check_batch(name, block.batch, spec.provider)
     if spec.provider == IN_PROCESS:
         from llm.local_weights import HfChat, check_folder
 
@@ -87,6 +88,17 @@ def build_model(name: str, settings: ModelSettings, without: Collection[str] = (
             client.organization = client.project = None
             client._custom_headers = dict(getattr(model, "default_headers", None) or {})
     return model
+
+
+def _check_batch(name: str, file: str, provider: str) -> None:
+    from llm.batches import check_file
+
+    if provider != "openai":
+        raise ModelSpecError(f"model.{name}.batch: not available for {provider}; use openai:MODEL@URL")
+    try:
+        check_file(Path(os.path.expanduser(file)))
+    except ValueError as error:
+        raise ModelSpecError(f"model.{name}.batch: {error}") from error
 
 
 def _own_clients(block: ModelBlock) -> dict[str, Any]:

@@ -210,3 +210,31 @@ def test_a_provider_without_openais_form_is_refused_by_name() -> None:
     context = ModelSettings.model_validate({"model": {"c": {"spec": "anthropic:claude", "batch": "b"}}})
     with pytest.raises(ModelSpecError, match=r"model\.c\.batch"):
         build_model("c", context)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [b'{"id": "one", "language": "en"}\n', b"[1, 2]\n", b"notes, not JSON\n", b"\xff\xfe\x00", b'{"fi\n{"id": 1}\n'],
+    ids=["cases", "a list", "words", "bytes", "cases after a torn line"],
+)
+def test_a_file_of_something_else_is_refused_and_stays_as_it_is(tmp_path: Path, content: bytes) -> None:
+    from llm.build import build_model
+
+    (tmp_path / "cases.jsonl").write_bytes(content)
+    with (
+        FakeServer() as server,
+        pytest.raises(ModelSpecError, match=r"cheap\.batch: .*cases\.jsonl.*a new file"),
+    ):
+        build_model("cheap", settings(server, tmp_path / "cases.jsonl"))
+    assert (tmp_path / "cases.jsonl").read_bytes() == content
+
+
+def test_a_file_with_a_torn_line_is_one_of_batches(tmp_path: Path) -> None:
+    from llm.build import build_model
+
+    sent = '{"file": "f", "requests": ["0-key"]}'
+    for length in range(1, len(sent)):
+        (tmp_path / "b.jsonl").write_text(f"\n{sent}\n{sent[:length]}\n{sent}")
+        batches.check_file(tmp_path / "b.jsonl")
+    with FakeServer() as server:
+        build_model("cheap", settings(server, tmp_path / "b.jsonl"))
