@@ -184,8 +184,8 @@ def _bare(form: Question[Answer]) -> Question[Answer]:
 
 def _read(question: Question[Answer], reply: Reply, taken: Taken, *, strictly: bool = True) -> Answer:
     if reply.refused:
-        words = f": {reply.text[:200]!r}" if reply.text else ""
-        raise ValueError(f"the model, or its server's filter, refuses to answer{words}")
+        words = repr(reply.text[:200]) if reply.text else "without a word"
+        raise ValueError(f"the model, or its server's filter, refuses to answer: {words}")
     text = without_loops(reply.text, cut=reply.cut)
     looped = text != reply.text
     if looped and strictly and question.repair:

@@ -96,7 +96,7 @@ def test_a_collaboration_killed_while_it_was_being_scored_asks_nothing_again(
     class Killed(BaseException):
         """The end of the process, as far as the run is concerned."""
 
-    async def killed(*_: Any) -> CaseScores:
+    async def killed(*_: Any, **__: Any) -> CaseScores:
         raise Killed
 
     with FakeServer() as server:
