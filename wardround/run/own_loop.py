@@ -3,7 +3,7 @@
 import asyncio
 import contextvars
 from collections.abc import Awaitable, Callable, Coroutine
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import suppress
 from typing import Any, TypeVar, TypeVarTuple
 
@@ -13,6 +13,8 @@ from llm.ask import in_loop_of_our_own
 
 Returned = TypeVar("Returned")
 Given = TypeVarTuple("Given")
+
+_UNSEEN = 1.0  # seconds that a signal which comes in the moment before the wait may stay unseen
 
 
 def run_alone(function: Callable[[*Given], Awaitable[Returned]], *given: *Given) -> Returned:
@@ -37,9 +39,11 @@ def in_own_loop(work: Coroutine[Any, Any, Returned]) -> Returned:
     with ThreadPoolExecutor(1) as executor, in_loop_of_our_own():
         outcome = executor.submit(contextvars.copy_context().run, asyncio.run, interruptible())
         try:
-            return outcome.result()
+            while not wait([outcome], timeout=_UNSEEN).done:
+                pass
         except KeyboardInterrupt:
             loop, task = started.result()
             with suppress(RuntimeError):  # the loop has ended meanwhile
                 loop.call_soon_threadsafe(task.cancel)
             raise
+        return outcome.result()

@@ -4,6 +4,7 @@ import signal
 import sys
 import threading
 import traceback
+from concurrent.futures import wait
 
 import pytest
 
@@ -13,7 +14,7 @@ from wardround.run.own_loop import in_own_loop
 def until_the_main_thread_waits() -> None:
     while True:
         frame = sys._current_frames()[threading.main_thread().ident or 0]
-        if "result" in [one.f_code.co_name for one, _ in traceback.walk_stack(frame)]:
+        if wait.__code__ in [one.f_code for one, _ in traceback.walk_stack(frame)]:
             return
 
 
