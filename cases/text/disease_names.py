@@ -12,7 +12,13 @@ def folded_name(name: str) -> str:
 
 
 @cache
+def synonyms() -> dict[str, str]:
+    """Return the first of each list of synonyms by every one of them, all folded."""
+    return {normalise(name): normalise(names[0]) for names in word_list("synonyms")["names"] for name in names}
+
+
+@cache
 def _first_names() -> dict[str, str]:
-    first = {normalise(name): normalise(names[0]) for names in word_list("synonyms")["names"] for name in names}
+    first = synonyms()
     aliases = {normalise(other): normalise(name) for other, name in word_list("diagnoses")["same_as"].items()}
     return first | {other: first.get(name, name) for other, name in aliases.items()}

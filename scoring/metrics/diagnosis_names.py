@@ -6,6 +6,7 @@ from functools import cache, lru_cache
 from typing import Literal
 
 from cases.strict import Strict
+from cases.text.disease_names import synonyms
 from cases.vocabulary import normalise, spelled, word_list
 from scoring.metrics.diagnosis_grade import SAME, DiagnosisGrade, Level, grade_offline, name_agreement, name_words
 
@@ -107,6 +108,5 @@ def _forms(name: str) -> tuple[str, ...]:
 
 @cache
 def _synonyms() -> tuple[re.Pattern[str], dict[str, str]]:
-    lists = [[normalise(name) for name in names] for names in word_list("synonyms")["names"]]
-    first = {name: names[0] for names in lists for name in names}
+    first = synonyms()
     return re.compile("|".join(spelled(name).pattern for name in sorted(first, key=len, reverse=True))), first
