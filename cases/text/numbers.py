@@ -125,7 +125,8 @@ def _value(part: str) -> float:
     return _RUN_VALUES[part] if part in _RUN_VALUES else float(part) if part[0].isdigit() else 0.0
 
 
-def known_numbers(text: str) -> set[float]:
+@lru_cache(maxsize=4096)  # a note is compared with each state of its dialogue
+def known_numbers(text: str) -> frozenset[float]:
     """Return every number that a note states in any notation, also converted between units of time."""
     known = {float(match.group().replace(",", "")) for match in _DIGITS.finditer(text)}
     known |= {value for value, _ in _english(text)}
@@ -140,7 +141,7 @@ def known_numbers(text: str) -> set[float]:
             near = round(2 * days / length) / 2
             if near and abs(near * length - days) <= days / 12:
                 known |= {near}
-    return known
+    return frozenset(known)
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache, cached_property, wraps
+from functools import cache, cached_property, lru_cache, wraps
 
 from cases.case import Sex
 from cases.dialogues import PATIENT, PHYSICIAN, Dialogue
@@ -239,9 +239,9 @@ def other_number(told: Told) -> Iterator[Finding]:
                 )
 
 
-def _unsaid_numbers(told: Told, known: set[float]) -> set[float]:
+def _unsaid_numbers(told: Told, known: frozenset[float]) -> set[float]:
     """Return the note's numbers that nobody says in digits or words; 1 is left out ("one" is often no number)."""
-    spoken = known_numbers(told.text)
+    spoken = set(known_numbers(told.text))
     for _, readings in spoken_numbers(told.text):
         spoken |= next((each for each in readings if each <= known), readings[0])
     parts = [value for _, readings in spoken_numbers(told.dialogue.note) for each in readings for value in each]
@@ -405,13 +405,14 @@ def illnesses(*, vague: bool = False) -> frozenset[str]:
     return found if vague else found & complaints()
 
 
-def content_words(text: str, language: Language) -> set[str]:
+@lru_cache(maxsize=1 << 13)  # each section is checked with all before it, against the same note
+def content_words(text: str, language: Language) -> frozenset[str]:
     """Return the stems of a text's content words; for Chinese, pairs of adjacent characters."""
     if language == "zh":
         signs = re.findall(r"[\u4e00-\u9fff]|\d+", text)
-        return {one + other for one, other in itertools.pairwise(signs)}
+        return frozenset(one + other for one, other in itertools.pairwise(signs))
     found = (word for word in words(text) if word not in common_words() and (len(word) > 2 or word.isdigit()))
-    return {stem(word) for word in found}
+    return frozenset(map(stem, found))
 
 
 def denies(reply: str) -> bool:

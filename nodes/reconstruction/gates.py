@@ -17,6 +17,7 @@ from cases.text.note_sections import read_sections
 from cases.vocabulary import normalise, patterns, spelled, word_list
 from nodes.reconstruction import answers, content, kinds, learned, particulars, verbatim
 from nodes.reconstruction.content import Finding, Rule, Told, only_where
+from nodes.reconstruction.vectors import one_thread
 from nodes.reconstruction.verbatim import CLOSING
 
 MOST_QUESTIONS = 2
@@ -46,7 +47,8 @@ class GateProblem:
 def check_dialogue(dialogue: Dialogue) -> list[GateProblem]:
     """Return the problems that all gates find in a dialogue, in the order of the gates."""
     told = Told(dialogue)
-    return [GateProblem(name, message, turn) for name, gate in GATES.items() for message, turn in gate(told)]
+    with one_thread():
+        return [GateProblem(name, message, turn) for name, gate in GATES.items() for message, turn in gate(told)]
 
 
 def not_empty(told: Told) -> Iterator[Finding]:

@@ -24,7 +24,7 @@ SAME = 2  # words that a statement shares with its sentence of the note
 
 def other_of_its_kind(told: Told) -> Iterator[Finding]:
     """Report a body part, relative, degree, etc. other than that of the matching sentence of the note."""
-    known, used = _kinds_in(told.note), _kinds_in(told.text)
+    known, used = _kinds_in(told.note), {one for turn in told.dialogue.spoken for one in _kinds_in(turn.content)}
     of_note = [
         (found, _about(one, told.language), bool(_PATTERNS["denies"].search(one)))
         for one in sentences(told.note)

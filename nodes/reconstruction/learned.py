@@ -114,10 +114,12 @@ def speaker_rows(texts: Sequence[str]) -> Rows:
 def fit_rows(asked: Sequence[str], answers: Sequence[str]) -> Rows:
     """Return features of questions with answers that tell whether they belong together (n, d)."""
     question, answer = embedded(asked), embedded(answers)
+    of_question = {one: [_PATTERNS[name].search(one) is not None for name in _QUESTION_SIGNS] for one in {*asked}}
+    tells_when = {one: _PATTERNS["tells_when"].search(one) is not None for one in {*answers}}
     signs = []
     for one, other in zip(asked, answers, strict=True):
-        openly, when = (_PATTERNS[name].search(one) is not None for name in _QUESTION_SIGNS)
-        no, yes, time = denies(other), affirms(other), _PATTERNS["tells_when"].search(other) is not None
+        (openly, when), time = of_question[one], tells_when[other]
+        no, yes = denies(other), affirms(other)
         signs.append([no, yes, openly, when, time, log(1 + len(other.split())), "?" in one])
         signs[-1] += [no and openly, yes and openly, time and when]
     both = question * answer
@@ -305,8 +307,9 @@ def other_than_expected(told: Told, weights: Rows) -> Iterator[Weighed]:
 def of_nobody_else(told: Told, weights: Rows) -> Iterator[Weighed]:
     """Score how unrelated each exchange is to the note and to all other turns."""
     found, lines = exchanges(told.dialogue.spoken), _lines(told)
+    note = embedded(lines)
     for one, score in zip(found, _scores(strange_rows(told), weights), strict=True):
-        nearest = lines[int((embedded(lines) @ embedded([f"{one.asked} {one.answer}"])[0]).argmax())]
+        nearest = lines[int((note @ embedded([f"{one.asked} {one.answer}"])[0]).argmax())]
         yield score, f"{one.asked!r}, {one.answer!r}: the note has nothing closer than {nearest!r}", one.number
 
 

@@ -108,7 +108,7 @@ def other_illness(told: Told) -> Iterator[Finding]:
     dialogue = told.dialogue
     of_patient = [message.content for message in dialogue.spoken if message.role == PATIENT]
     of_both = "\n".join([told.note, *dialogue.diseases, dialogue.inferred, *of_patient])
-    known: dict[str, tuple[set[str], set[str]]] = {
+    known: dict[str, tuple[frozenset[str], set[str]]] = {
         role: (content_words(text, told.language), {name for name, _ in terms_in(text, told.language)})
         for role, text in ((PATIENT, told.note), (PHYSICIAN, of_both))
     }
@@ -120,7 +120,7 @@ def other_illness(told: Told) -> Iterator[Finding]:
             yield f"{sentence!r}: nobody knows of {', '.join(sorted(new))}", number
 
 
-def _illnesses_in(text: str, language: Language, known: set[str], known_terms: set[str]) -> set[str]:
+def _illnesses_in(text: str, language: Language, known: frozenset[str], known_terms: set[str]) -> set[str]:
     """Return the unknown illnesses that a text does not deny: listed ones, and words formed like illnesses."""
     listed = {name for name, negated in terms_in(text, language) if not negated and name in illnesses()}
     formed = {

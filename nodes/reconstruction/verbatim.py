@@ -8,7 +8,7 @@ those (``entailment``).
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cache, cached_property, lru_cache
 from itertools import pairwise
 from typing import Any
 
@@ -66,8 +66,8 @@ class _Part:
         return _content_words(" ".join([self.text, self.lay, *said]), self.language)
 
     @cached_property
-    def numbers(self) -> set[float]:
-        return set(known_numbers(f"{self.text} {self.lay}"))
+    def numbers(self) -> frozenset[float]:
+        return known_numbers(f"{self.text} {self.lay}")
 
     @cached_property
     def denies(self) -> bool | None:
@@ -143,7 +143,7 @@ def _says_nothing(told: Told) -> Iterator[Finding]:
     for number, asked, reply in told.replied:
         said = content_words(reply, told.language) - beside
         if told.language == "zh":
-            said = {pair for pair in said if _BETWEEN.isdisjoint(pair)}
+            said = frozenset(pair for pair in said if _BETWEEN.isdisjoint(pair))
         if _PATTERNS["asks"].search(asked) and not said:
             yield f"{reply!r} tells nothing of the note", number
         before = sentences(asked)[:-1]
@@ -182,6 +182,7 @@ def _is_reversed(clause: _Part, clauses: list[_Part]) -> bool:
     return bool(found) and set(found) == {not clause.denies}
 
 
+@lru_cache(maxsize=1 << 13)  # as `content_words`
 def _content_words(text: str, language: Language) -> frozenset[str]:
     """Return the content words of a text, without stock phrases of interviews.
 

@@ -105,11 +105,11 @@ class DialogueFiles:
         return outcome
 
     def write(self, *, finished: bool = True) -> DataSheet:
-        """Write all files from the results so far, each whole or not at all; what each model used only at the end."""
+        """Write all files from the results so far, by note, each whole or not at all; what models used at the end."""
         lines: dict[Path, list[str]] = {self.output: [], self.failed: []}
         reasons = []
         usage = []
-        for result in self.directory.each_result():
+        for result in self.directory.each_result(by_case=True):
             outcome = outcome_of(result)
             usage.append((result.calls, result.tokens, result.cost))
             if isinstance(outcome, Failure):

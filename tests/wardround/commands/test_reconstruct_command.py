@@ -132,6 +132,15 @@ def test_what_has_passed_the_gates_is_not_checked_again(
 
 
 @pytest.mark.slow
+def test_the_files_do_not_depend_on_the_order_in_which_notes_ended(source: Path, tmp_path: Path) -> None:
+    out = tmp_path / "dialogs.jsonl"
+    run(source, "-o", out)
+    written, results = out.read_bytes(), tmp_path / "dialogs.jsonl.work" / "results.jsonl"
+    results.write_bytes(b"".join(reversed(results.read_bytes().splitlines(keepends=True))))
+    assert run(source, "-o", out).exit_code == 0
+    assert out.read_bytes() == written and written.count(b"\n") == 3
+
+
 def test_a_cut_last_line_is_mended(source: Path, tmp_path: Path) -> None:
     out = tmp_path / "d.jsonl"
     run(source, "-o", out)
