@@ -48,7 +48,8 @@ def in_a_line(error: BaseException, whole: str = "", most: int = 8) -> str:
     if not isinstance(error, ValidationError):
         return " ".join(str(error).split())
     return "; ".join(
-        f"{place}: {message}" if place else message for place, message in placed_faults(error, whole, most)
+        f"{place}: {message}" if place and not message.startswith(f"{place}: ") else message
+        for place, message in placed_faults(error, whole, most)
     )
 
 

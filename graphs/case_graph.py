@@ -2,7 +2,7 @@
 
 import copy
 import json
-from collections.abc import AsyncIterator, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import contextmanager
 from types import MappingProxyType
 from typing import Any
@@ -22,6 +22,10 @@ from nodes.patients.address import AddressState
 _SETTINGS = "wardround_settings"  # in a checkpoint's metadata: the settings of the run that left it, as JSON
 _RUNTIME = "__pregel_runtime"  # under this key, LangGraph passes the context to conditional edges
 _INSIDE = "__pregel_read"  # and this one only a graph within another graph has
+_DELIVERY = (
+    "00000000-0000-0000-0000-000000000000",
+    "__resume__",
+)  # an answer on its way to the question, by task and channel
 _END = object()
 
 
@@ -32,6 +36,7 @@ class CaseGraph(CompiledStateGraph[Any, Any, Any, Any]):
       Only a patient alone continues its dialogue, until another case is named.
     - What goes on without a context (an answer to a question, a fork, an edited state) has the settings of the run that
       left the checkpoint.
+    - What goes on without an answer asks the open question again; LangGraph would take the last answer for it.
     - LangChain's tracers do not see it, unless it is given one itself.
     """
 
@@ -85,9 +90,11 @@ class CaseGraph(CompiledStateGraph[Any, Any, Any, Any]):
         graph, config = self, _without_tracers(config)
         if _begins(given):
             if saved and not self._continues(given, saved.checkpoint["channel_values"]):
-                graph = self._without_history()
+                graph = self._seeing(lambda _: None)
         elif saved and not options.get("context"):
             options = {**options, "context": _settings_of(saved)}
+        if given is None and isinstance(self.checkpointer, BaseCheckpointSaver):
+            graph = self._seeing(_without_delivery)
         schema: Any = self.context_schema
         if (context := options.get("context")) is None or not issubclass(schema or dict, BaseModel):
             return graph, config, options
@@ -113,19 +120,20 @@ class CaseGraph(CompiledStateGraph[Any, Any, Any, Any]):
         named = given.get("case_id", kept.get("case_id")) if case is None else getattr(case, "id", None)
         return bool(named == kept.get("case_id"))
 
-    def _without_history(self) -> "CaseGraph":
-        """Return the graph with a saver that hides the thread's earlier runs, but saves this one in it."""
+    def _seeing(self, seen: Callable[[CheckpointTuple], CheckpointTuple | None]) -> "CaseGraph":
+        """Return the graph with a saver that shows it its own checkpoints as ``seen``, and saves on the same thread."""
         saver: Any = copy.copy(self.checkpointer)
         get_tuple, aget_tuple = saver.get_tuple, saver.aget_tuple
 
-        def inside(config: RunnableConfig) -> bool:
-            return bool(config["configurable"].get("checkpoint_ns"))
+        def shown(config: RunnableConfig, saved: CheckpointTuple | None) -> CheckpointTuple | None:
+            is_inside = bool(config["configurable"].get("checkpoint_ns"))
+            return seen(saved) if saved and not is_inside else saved
 
-        async def aget_tuple_inside(config: RunnableConfig) -> Any:
-            return await aget_tuple(config) if inside(config) else None
+        async def aget_tuple_shown(config: RunnableConfig) -> CheckpointTuple | None:
+            return shown(config, await aget_tuple(config))
 
-        saver.get_tuple = lambda config: get_tuple(config) if inside(config) else None
-        saver.aget_tuple = aget_tuple_inside
+        saver.get_tuple = lambda config: shown(config, get_tuple(config))
+        saver.aget_tuple = aget_tuple_shown
         return self.copy({"checkpointer": saver})
 
     def _edited(self, config: RunnableConfig, saved: CheckpointTuple | None) -> RunnableConfig:
@@ -144,6 +152,11 @@ class CaseGraph(CompiledStateGraph[Any, Any, Any, Any]):
 def _begins(given: Any) -> bool:
     """Whether a run begins with this input; otherwise it goes on from a checkpoint."""
     return given is not None and not isinstance(given, Command)
+
+
+def _without_delivery(saved: CheckpointTuple) -> CheckpointTuple:
+    """Return a checkpoint without an answer that was delivered: the node that asked has kept it."""
+    return saved._replace(pending_writes=[write for write in saved.pending_writes or [] if write[:2] != _DELIVERY])
 
 
 def _settings_of(saved: CheckpointTuple) -> dict[str, Any]:

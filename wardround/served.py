@@ -19,6 +19,7 @@ from prompts import add_prompts
 from prompts.loading import warm_up
 from wardround.plugins import load_plugins_of_environment
 from wardround.serving.allowed import REACHING, allowed
+from wardround.serving.quiet import keep_log_short
 from wardround.serving.served_graph import ServedGraph, check_context
 
 PROMPTS = "WARDROUND_PROMPTS"
@@ -106,4 +107,5 @@ only_pictures_in([builtin_folder(), EXAMPLES, *allowed().picture_folders])
 GRAPHS = {name: _served(one.build()) for name, one in served().items()}
 globals().update({name: _per_request(name, graph) for name, graph in GRAPHS.items()})
 
+keep_log_short()
 warm_up()  # load now: a server must not block on disk reads during a run

@@ -85,6 +85,23 @@ async def test_an_answer_without_a_context_goes_on_with_the_settings_of_the_run_
     assert set(result["trace"].models["doctor"]) == {"human"}
 
 
+@HOW
+@pytest.mark.parametrize("role", ["doctor", "history_taking.doctor"])
+async def test_going_on_without_an_answer_asks_the_open_question_again(how: str, role: str) -> None:
+    graph, context = kept(consultation.builder), {**TALK, "max_turns": 3, "models": {role: "human"}}
+    await go(graph, how, {"case": CASE}, thread(), context=context)
+    await go(graph, how, Command(resume="Where does it hurt?"), thread())
+    for options in ({}, {"context": context}):
+        await go(graph, how, None, thread(), **options)
+        (task,) = graph.get_state(thread(), subgraphs=True).tasks
+        assert [turn.text for turn in task.state.values["dialogue"]][::2] == ["Where does it hurt?"]
+    await go(graph, how, Command(resume=""), thread())  # refused: asked again by the same node
+    await go(graph, how, None, thread())
+    await go(graph, how, Command(resume="Since when?"), thread())
+    (task,) = graph.get_state(thread(), subgraphs=True).tasks
+    assert [turn.text for turn in task.state.values["dialogue"]][::2] == ["Where does it hurt?", "Since when?"]
+
+
 async def test_a_model_object_answers_also_after_a_fork_without_a_context() -> None:
     graph = kept(build_clinical_workflow())
     doctor = FakeListChatModel(responses=["Where does it hurt?"])

@@ -1,5 +1,6 @@
 """Graphs as a server runs them: what comes as JSON is checked, and gets the types of the state."""
 
+import asyncio
 from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
@@ -7,14 +8,17 @@ from typing import Any, get_type_hints
 
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import BaseCheckpointSaver
+from langgraph.graph import END
 from langgraph.graph.state import CompiledStateGraph
-from langgraph.types import Command, StateUpdate
+from langgraph.types import Command, Send, StateUpdate
 from pydantic import BaseModel, TypeAdapter, ValidationError
 from pydantic_core import to_json
 
+from cases.files import BUILTIN
 from cases.registry import nearest
 from cases.validation import faults, in_a_line
 from graphs.case_graph import CaseGraph
+from nodes.workflow.admission import find_case
 
 
 class ServedGraph(CaseGraph):
@@ -32,17 +36,40 @@ class ServedGraph(CaseGraph):
             NotStartedError: the input does not fit the graph, or there is nothing to resume.
         """
         config = config or {}
+        for option in ("interrupt_before", "interrupt_after"):
+            self._check_nodes(option, options.get(option))
         if input is not None and not isinstance(input, Command):
             input = input_of(input, self._input_types(), self.name)
+            if "case_id" in input and "case" not in input:  # before the thread has another case in place of its own
+                await asyncio.to_thread(find_case, input["case_id"], _case_source(options.get("context")))
         elif not isinstance(self.checkpointer, BaseCheckpointSaver) or not await self.checkpointer.aget_tuple(config):
             fields = ", ".join(self._input_types())
+            named = config.get("configurable", {}).get("checkpoint_id")
+            missing = f"no checkpoint {named!r}" if named else "no earlier state"
             raise NotStartedError(
-                f"input: this thread has no earlier state to continue from; {self.name!r} starts from {fields}"
+                f"input: this thread has {missing} to continue from; {self.name!r} starts from {fields}"
             )
-        if isinstance(input, Command) and isinstance(input.update, Mapping):
-            input = replace(input, update=_typed(input.update, await self._types_at(config)))
+        if isinstance(input, Command):
+            if input.resume is None and not input.update and not input.goto:
+                raise NotStartedError("command: expected `resume`, `update` or `goto`")
+            self._check_nodes("command.goto", input.goto)
+            if isinstance(input.update, Mapping):
+                input = replace(input, update=_typed(input.update, await self._types_at(config)))
         async for part in super().astream(input, config, **options):
             yield part
+
+    def _check_nodes(self, place: str, given: Any) -> None:
+        """Refuse the name of no node, which LangGraph would pass over: the run would do nothing, or not stop there.
+
+        Raises:
+            NotStartedError: names the place and the nearest node.
+        """
+        for one in [given] if isinstance(given, str | Send) else given or ():
+            name = one.node if isinstance(one, Send) else one
+            if name not in self.nodes and name not in ("*", END) and ":" not in name:  # as in node:node_of_its_subgraph
+                raise NotStartedError(
+                    f"{place}: {self.name!r} has no node {name!r}: {nearest(name, self.builder.nodes)}"
+                )
 
     def _input_types(self) -> Mapping[str, Any]:
         schema: type = self.builder.input_schema
@@ -72,6 +99,12 @@ class ServedGraph(CaseGraph):
         builder = (subgraph if isinstance(subgraph, CompiledStateGraph) else self).builder
         schemas: list[type] = list(builder.schemas)  # includes schemas of single nodes
         return types_of(*schemas)
+
+
+def _case_source(context: Any) -> str:
+    """Return where a run with this context, an object or its fields, looks up its case."""
+    fields = context if isinstance(context, Mapping) else dict(context or {})
+    return str(fields.get("case_source", BUILTIN))
 
 
 def _typed(values: Any, types: Mapping[str, Any]) -> Any:

@@ -5,10 +5,11 @@ from typing import Any
 
 import pytest
 from langgraph.checkpoint.memory import InMemorySaver
-from langgraph.types import Command
+from langgraph.types import Command, Send
 
 from cases import load_cases
 from graphs.catalogue import served
+from nodes.workflow.admission import UnknownCaseError
 from wardround.serving.served_graph import NotStartedError, ServedGraph, check_context, input_of, types_of
 
 CASE = next(case for case in load_cases() if case.id == "surgery-03").model_dump(mode="json")
@@ -54,6 +55,41 @@ async def test_a_patient_goes_on_with_its_dialogue_until_another_is_named() -> N
     assert [turn.speaker for turn in longer["dialogue"]] == ["doctor", "patient"] * 3
     other = await played(graph, {"case_id": "surgery-03", **words})
     assert other == await played(graph, {"case_id": "surgery-03", **words}, "another")
+
+
+async def test_an_unknown_case_ends_no_dialogue() -> None:
+    graph = graph_of("patient_medchain")
+    words = {"words": "Where does it hurt?"}
+    await played(graph, {"case_id": "surgery-01", **words})
+    with pytest.raises(UnknownCaseError, match="no case 'surgery-99'"):
+        await played(graph, {"case_id": "surgery-99", **words})
+    assert [turn.speaker for turn in (await played(graph, words))["dialogue"]] == ["doctor", "patient"] * 2
+
+
+@pytest.mark.parametrize(
+    ("given", "options", "said"),
+    [
+        (Command(), {}, "command: expected `resume`, `update` or `goto`"),
+        (Command(goto="diagnose"), {}, "command.goto: 'Clinical workflow' has no node 'diagnose': did you mean"),
+        (Command(goto=Send("diagnose", {})), {}, "command.goto: 'Clinical workflow' has no node 'diagnose'"),
+        ({"case_id": "surgery-01"}, {"interrupt_before": ["diagnose"]}, "interrupt_before: 'Clinical workflow' has no"),
+        ({"case_id": "surgery-01"}, {"interrupt_after": ["diagnose"]}, "interrupt_after: 'Clinical workflow' has no"),
+        (None, {}, "this thread has no checkpoint '1f1eb149-fe2e-66ee-8006-d959faca3be7'"),
+    ],
+)
+async def test_a_step_that_is_not_there_is_refused_where_nothing_would_be_done(
+    given: Any, options: dict[str, Any], said: str
+) -> None:
+    graph = graph_of("clinical_workflow")
+    config: Any = {"configurable": {"thread_id": "one"}}
+    async for _ in graph.astream({"case_id": "surgery-01"}, config, context=SHORT, interrupt_before=["diagnosis"]):
+        pass
+    if given is None:
+        config = {"configurable": {"thread_id": "one", "checkpoint_id": "1f1eb149-fe2e-66ee-8006-d959faca3be7"}}
+    with pytest.raises(NotStartedError, match=re.escape(said)):
+        async for _ in graph.astream(given, config, context=SHORT, **options):
+            pass
+    assert (await graph.aget_state({"configurable": {"thread_id": "one"}})).next == ("diagnosis",)
 
 
 async def test_an_empty_thread_has_nothing_to_go_on_from() -> None:
@@ -119,6 +155,7 @@ async def test_an_edit_of_a_state_is_refused_by_its_field() -> None:
         ({"model": "x"}, "model: Input should be a valid dictionary"),
         ({"models": "offline", "model": {"a": {"spec": "offline"}}}, "models: Input should be a valid dictionary"),
         ({"model": {"a": 5}}, "model.a: "),
+        ({"models": {"doktor": "offline"}}, "context: models: unknown role 'doktor'"),
         ({"epoch": 3}, "'epoch' is not a setting of 'g' on a server"),
     ],
 )
