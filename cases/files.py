@@ -13,14 +13,13 @@ from dataclasses import dataclass, replace
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
-from typing import IO, Literal, TypeVar, get_args
+from typing import IO, Any, Literal, TypeVar, get_args
 
 from pydantic import BaseModel, ValidationError
 
 from cases.case import Case, Split
 from cases.pictures import picture_fault, picture_faults
-from cases.registry import nearest
-from cases.validation import InputError, faults, unpiped, unreadable
+from cases.validation import InputError, faults, nearest, unpiped, unreadable
 
 BUILTIN = "builtin"
 Model = TypeVar("Model", bound=BaseModel)
@@ -261,7 +260,7 @@ def parsed_lines(path: Path, model: type[Model]) -> Iterator[tuple[str, Model | 
         try:
             yield place, model.model_validate_json(line)
         except ValidationError as error:
-            found = validation_problems(path, place or "whole file", error)
+            found = validation_problems(path, place or "whole file", error, model)
             yield place, found if place else [replace(one, message=f"{one.message}; {_EXPECTED}") for one in found]
 
 
@@ -333,9 +332,12 @@ def numbered_lines(lines: Iterable[str]) -> Iterator[tuple[str, str]]:
     return ((f"line {number}", line) for number, line in enumerate(lines, start=1) if line.strip())
 
 
-def validation_problems(path: str | Path, record: str, error: ValidationError) -> list[Problem]:
-    """Turn a validation error into problems, one per field; several missing fields become one problem."""
-    found = [(".".join(map(str, detail["loc"])), detail) for detail in faults(error)]
+def validation_problems(path: str | Path, record: str, error: ValidationError, of: Any = None) -> list[Problem]:
+    """Turn a validation error into problems, one per field; several missing fields become one problem.
+
+    ``of`` is the type that did not fit, of which an unknown field suggests another.
+    """
+    found = [(".".join(map(str, detail["loc"])), detail) for detail in faults(error, of)]
     lacking = [field for field, detail in found if detail["type"] == "missing"]
     problems = [
         Problem(str(path), record, field, detail["msg"])

@@ -1,16 +1,15 @@
 """Registries for what plug-ins can add: importers, patients, strategies, suites and others."""
 
-import difflib
 import inspect
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, Generic, TypeVar
 
 from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler
 from pydantic_core import CoreSchema, core_schema
 
-from cases.validation import InputError
+from cases.validation import InputError, nearest
 
 Entry = TypeVar("Entry")
 _NAME = re.compile(r"[a-z][a-z0-9_]*")
@@ -22,14 +21,6 @@ class RegistryError(InputError):
 
 class GivenError(ValueError):
     """Registered code returned something other than required; the fault is in that code."""
-
-
-def nearest(name: str, known: Iterable[str]) -> str:
-    """Suggest the most similar known name, or list them all if none is similar."""
-    known = sorted(known)
-    if alike := difflib.get_close_matches(name, known, n=1):
-        return f"did you mean {alike[0]!r}?"
-    return f"expected one of {', '.join(known)}"
 
 
 _KINDS: dict[str, Callable[[Any], bool]] = {

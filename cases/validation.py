@@ -5,11 +5,12 @@ import inspect
 import os
 import re
 import traceback
+from collections.abc import Iterable
 from difflib import get_close_matches
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 
 if TYPE_CHECKING:
     from pydantic_core import ErrorDetails
@@ -21,10 +22,40 @@ class InputError(ValueError):
     """What was given cannot be used; the message says what is wrong. Commands print it, and exit with code 2."""
 
 
-def faults(error: ValidationError) -> "list[ErrorDetails]":
-    """Return each fault's place (``loc``), message (``msg``) and kind (``type``)."""
+def nearest(name: str, known: Iterable[str]) -> str:
+    """Suggest the most similar known name, or list them all if none is similar."""
+    known = sorted(known)
+    if alike := get_close_matches(name, known, n=1):
+        return f"did you mean {alike[0]!r}?"
+    return f"expected one of {', '.join(known)}"
+
+
+def faults(error: ValidationError, of: Any = None) -> "list[ErrorDetails]":
+    """Return each fault's place (``loc``), message (``msg``) and kind (``type``).
+
+    With the type that did not fit (``of``), the message of an unknown field suggests the one that was meant.
+    """
     found = error.errors(include_url=False, include_context=False)
-    return [{**fault, "msg": _message(fault)} for fault in found]
+    return [{**fault, "msg": _unknown_field(fault, of) or _message(fault)} for fault in found]
+
+
+def _unknown_field(fault: "ErrorDetails", of: Any) -> str:
+    """Return the message of an unknown field of the type ``of``, or of what lies in it; empty for another fault."""
+    if of is None or fault["type"] != "extra_forbidden":
+        return ""
+    *around, name = fault["loc"]
+    models = _models_in(of)
+    for part in around:  # a number, or a key of a mapping, has no field of its own
+        fields = [model.model_fields[part] for model in models if part in model.model_fields]
+        models = [inner for field in fields for inner in _models_in(field.annotation)] or models
+    return f"unknown field: {nearest(str(name), {known for model in models for known in model.model_fields})}"
+
+
+def _models_in(hint: Any) -> list[type[BaseModel]]:
+    """Return the models in a type: itself, or those of its members and entries."""
+    if isinstance(hint, type) and issubclass(hint, BaseModel):
+        return [hint]
+    return [model for part in get_args(hint) for model in _models_in(part)]
 
 
 def _message(fault: "ErrorDetails") -> str:

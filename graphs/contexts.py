@@ -6,7 +6,7 @@ from typing import Any, ClassVar, Literal, Self
 
 from pydantic import ConfigDict, Field, model_validator
 
-from cases.registry import nearest
+from cases.validation import nearest
 from llm import ModelSettings
 from llm.role import known_roles
 from nodes.context import Context, GraphContext

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
-from cases.registry import nearest
 from cases.strict import nameable
+from cases.validation import nearest
 from llm.errors import ModelSpecError
 from llm.masking import masked
 from llm.model_objects import OBJECT

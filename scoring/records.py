@@ -60,7 +60,7 @@ def read_records(path: str | Path, model: type[Model]) -> Reading[Model]:
         try:
             records.append(model.model_validate(record.value))
         except ValidationError as error:
-            refused.extend(validation_problems(path, record.name, error))
+            refused.extend(validation_problems(path, record.name, error, model))
     problems = source.problems + refused
     if not (records or problems):
         problems.append(Problem(str(path), "", "", "contains no records; expected a JSON list of objects"))

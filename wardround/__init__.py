@@ -137,7 +137,7 @@ def _refuse_namesakes() -> None:
         if found and found.origin and Path(found.origin).resolve().parent.parent != ours:
             raise ImportError(
                 f"wardround needs its own module {room!r}, but {found.origin} hides it; rename that file, or start "
-                "Python in another folder"
+                "Python in another folder, without this one in PYTHONPATH"
             )
 
 

@@ -22,9 +22,9 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from cases.registry import RegistryError, nearest, registering
+from cases.registry import RegistryError, registering
 from cases.user_cache import state_folder
-from cases.validation import InputError, in_a_line, line_in
+from cases.validation import InputError, in_a_line, line_in, nearest
 from prompts import prompt_folders
 
 if TYPE_CHECKING:
@@ -259,7 +259,7 @@ def _import(source: str, name: str) -> ModuleType:
             raise PluginError(
                 f"plug-in {name}: no such file in this folder, and no such module is installed"
             ) from error
-        raise PluginError(f"plug-in {name}: import failed: {_error_text(error, file)}") from error
+        raise PluginError(f"plug-in {name}: import failed: {_error_text(error, file)}{_beside(error, file)}") from error
     except (Exception, SystemExit) as error:  # third-party code may raise anything
         raise PluginError(f"plug-in {name}: import failed: {_error_text(error, file)}") from error
 
@@ -307,6 +307,17 @@ def _error_text(error: BaseException, file: Path) -> str:
         found = importlib.util.find_spec(str(file).partition(".")[0])
         file = Path(found.origin) if found and found.origin else file
     return f"{kind}{message}{_suggestion(message)}{line_in(error, file.parent if file.name == '__init__.py' else file)}"
+
+
+def _beside(error: ModuleNotFoundError, file: Path) -> str:
+    """Return the remedy if the module that is not found lies beside the plug-in, where Python does not look."""
+    top = str(error.name).partition(".")[0]
+    if not any((file.parent / part).exists() for part in (f"{top}.py", top)):
+        return ""
+    return (
+        f"; it lies beside the plug-in: put both into a folder with an __init__.py, which imports it as .{top}, or set "
+        f"PYTHONPATH={file.parent}"
+    )
 
 
 def _suggestion(message: str) -> str:

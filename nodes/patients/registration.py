@@ -5,7 +5,8 @@ from typing import Any
 
 from langgraph.graph import StateGraph
 
-from cases.registry import RegistryError, check_function, check_named, nearest
+from cases.registry import RegistryError, check_function, check_named
+from cases.validation import nearest
 from llm.tracing import UNTRACED
 from nodes.consultation.doctor import DOCTORS
 from nodes.patients.systems import PATIENTS, PatientSystem

@@ -12,7 +12,8 @@ from typing import Annotated, Any, Protocol
 
 from typing_extensions import TypedDict, get_type_hints
 
-from cases.registry import RegistryError, check_function, nearest
+from cases.registry import RegistryError, check_function
+from cases.validation import nearest
 from cases.vocabulary import AUXILIARY_ITEMS, DEPARTMENTS, PHYSICAL_ITEMS, SECOND_LEVEL, TREATMENT_ITEMS, Language
 from nodes.offline.chart_signs import (
     determined,

@@ -29,7 +29,10 @@ def test_chats_of_sharegpt_are_read_with_their_system_message_first(tmp_path: Pa
     ("turn", "problem"),
     [
         ({"from": "function_call", "value": "{}"}, "messages.0.role: Input should be 'system', 'user' or 'assistant'"),
-        ({"from": "human", "value": "I cough.", "weight": 0}, "messages.0.weight: Extra inputs are not permitted"),
+        (
+            {"from": "human", "value": "I cough.", "weight": 0},
+            "messages.0.weight: unknown field: expected one of content, role",
+        ),
         ({"from": "human"}, "messages.0.content: Field required"),
         ({"from": 3, "value": "I cough."}, "messages.0.role, messages.0.content: Fields required"),
         ("I cough.", "messages.0: expected an object"),

@@ -1,3 +1,4 @@
+import json
 import os
 import threading
 from pathlib import Path
@@ -5,7 +6,7 @@ from pathlib import Path
 import pytest
 from pydantic import BaseModel, TypeAdapter, ValidationError, field_validator
 
-from cases import CaseFileError, load_cases
+from cases import CaseFileError, check_cases, load_cases
 from cases.files import Problem, each_case, shortened
 from cases.validation import faults, in_a_line, unreadable
 from wardround.store.durable_lines import raw_lines
@@ -41,6 +42,20 @@ def test_a_sentence_of_ours_stands_alone_and_a_reason_of_a_type_as_it_is() -> No
         TypeAdapter(tuple[float, float]).validate_python({"input": 1.0})
     assert in_a_line(refused.value) == "Input should be a valid list", "as whoever writes a file calls it"
     assert in_a_line(KeyError("a\n b")) == "'a\\n b'" and in_a_line(ValueError("a\n b")) == "a b"
+
+
+def test_an_unknown_field_of_a_case_suggests_the_one_that_was_meant_wherever_it_lies(tmp_path: Path) -> None:
+    patient = {"age_years": 40, "sexx": "male", "chief_complaint": "I cough."}
+    image = {"item": "X-ray", "fil": "a.png", "file": "b.png"}
+    record = {"id": "1", "patient": patient, "examinations": {"images": [image], "results": {}}, "langage": "zh"}
+    (tmp_path / "mine.jsonl").write_text(json.dumps({**record, "provenance": {"source": "mine"}}), "utf-8")
+    _, problems = check_cases(tmp_path / "mine.jsonl")
+    assert [(problem.field, problem.message) for problem in problems if "unknown" in problem.message] == [
+        ("patient.sexx", "unknown field: did you mean 'sex'?"),
+        ("examinations.images.0.fil", "unknown field: did you mean 'file'?"),
+        ("examinations.results", "unknown field: expected one of auxiliary, images, physical, unpictured"),
+        ("langage", "unknown field: did you mean 'language'?"),
+    ]
 
 
 def test_an_error_that_many_records_have_is_named_by_the_first_and_counted() -> None:

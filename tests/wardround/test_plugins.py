@@ -52,6 +52,14 @@ def test_what_a_plug_in_prints_when_it_is_loaded_is_not_in_what_a_command_prints
     assert capsys.readouterr() == ("", "hello\n")
 
 
+def test_a_module_beside_a_plug_in_is_not_found_and_the_remedy_is_named(tmp_path: Path) -> None:
+    write(tmp_path / "our_models.py", "SIZE = 1")
+    file = write(tmp_path / "our_ward.py", f"import our_models\n{IMPORTER.format(name='ward')}")
+    remedy = f"folder with an __init__.py, which imports it as .our_models, or set PYTHONPATH={tmp_path}"
+    with pytest.raises(PluginError, match=f"No module named 'our_models' .*; it lies beside .*{re.escape(remedy)}"):
+        load_plugin(file)
+
+
 def test_a_file_is_loaded_by_its_path_or_by_its_name_and_only_once(tmp_path: Path) -> None:
     file = write(tmp_path / "our_ward.py", IMPORTER.format(name="ward"))
     found = load_plugin("our_ward")

@@ -5,7 +5,7 @@ import os
 from pathlib import Path
 from typing import Any
 
-from cases.registry import nearest
+from cases.validation import nearest
 from llm.role import prompts_of_roles
 from prompts import Prompt, PromptError, laid_over, load_prompt, load_words
 from prompts.folders import is_language, prompt_files, prompt_folders

@@ -9,8 +9,7 @@ from typing import Any, get_args, get_origin
 
 from pydantic import BaseModel, ValidationError
 
-from cases.registry import nearest
-from cases.validation import faults
+from cases.validation import faults, nearest
 from graphs.contexts import CONTEXTS
 from nodes.context import Context
 from wardround.config.experiment import NOT_OF_THE_WORKFLOW, ConfigurationError, Experiment, Sweeping, leaves

@@ -15,8 +15,7 @@ from pydantic import BaseModel, TypeAdapter, ValidationError
 from pydantic_core import to_json
 
 from cases.files import BUILTIN
-from cases.registry import nearest
-from cases.validation import faults, in_a_line
+from cases.validation import faults, in_a_line, nearest
 from graphs.case_graph import CaseGraph
 from nodes.workflow.admission import find_case
 
@@ -183,7 +182,9 @@ def fields_of(given: Mapping[str, Any], types: Mapping[str, Any], place: str) ->
             if _is_model(types[name]) and not isinstance(value, Mapping | BaseModel):
                 needed = f"expected an object with {', '.join(_needed(types[name]))}"
                 raise NotStartedError(f"{place}: {name}: {needed}, not {value!r:.60}") from None
-            fault_texts = [f"{'.'.join(map(str, (name, *each['loc'])))}: {each['msg']}" for each in faults(error)]
+            fault_texts = [
+                f"{'.'.join(map(str, (name, *each['loc'])))}: {each['msg']}" for each in faults(error, types[name])
+            ]
             raise NotStartedError(f"{place}: {'; '.join(fault_texts[:8])}") from None
     return typed
 

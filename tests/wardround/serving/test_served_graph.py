@@ -111,6 +111,7 @@ async def test_an_empty_thread_has_nothing_to_go_on_from() -> None:
         ("one_step", {"case": "surgery-03"}, "case: expected an object with id, patient, provenance, not 'surgery-03'"),
         ("one_step", {"case": {**CASE, "patient": 5}}, "case.patient: expected an object"),
         ("one_step", {"case": {**CASE, "id": ""}}, "case.id: "),
+        ("one_step", {"case": {**CASE, "keey": {}}}, "case.keey: unknown field: did you mean 'key'?"),
         ("one_step", {"case_id": "surgery-01", "case": CASE}, "'surgery-01' and case 'surgery-03' are different cases"),
         ("reconstruction", {"note": "A man with a cough."}, "note: expected an object with id, text"),
         ("patient_saps", {"case_id": "surgery-03", "words": 5}, "words: Input should be a valid string"),

@@ -13,8 +13,7 @@ from pydantic import ValidationError
 
 from cases import Case, load_cases
 from cases.importers.source import Source
-from cases.registry import nearest
-from cases.validation import in_a_line
+from cases.validation import in_a_line, nearest
 from llm import ModelSpecError, Role
 from llm.specs import OFFLINE, model_of
 from nodes.context import Context
