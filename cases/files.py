@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from difflib import get_close_matches
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
@@ -145,6 +146,9 @@ def _checked(source: str | Path, problems: list[Problem], *, whole_pictures: boo
     """Yield the valid cases of a file, and add all problems to a list."""
     seen: dict[str, str] = {}
     foreign = True
+    if hint := meant_builtin(source):
+        problems.append(Problem(str(source), "", "", f"file not found{hint}"))
+        return
     for path in _paths(source):
         folder = str(path.parent.resolve())
         for place, case in parsed_lines(path, Case):
@@ -177,6 +181,12 @@ def _checked(source: str | Path, problems: list[Problem], *, whole_pictures: boo
                 f"if it has another format, {remedy}",
             )
         )
+
+
+def meant_builtin(source: str | Path) -> str:
+    """Return the suggestion for a misspelt ``builtin``; empty for all else."""
+    is_near = str(source) != BUILTIN and get_close_matches(str(source).lower(), [BUILTIN], cutoff=0.75)
+    return f"; did you mean {BUILTIN!r}?" if is_near and not Path(source).exists() else ""
 
 
 def _is_foreign(problem: Problem) -> bool:
@@ -349,7 +359,7 @@ def validation_problems(path: str | Path, record: str, error: ValidationError, o
 
 def _paths(source: str | Path) -> list[Path]:
     if str(source) != BUILTIN:
-        return [Path(source)]
+        return [Path(os.path.expanduser(source))]
     return sorted(builtin_folder().glob("*.jsonl"))
 
 

@@ -30,7 +30,17 @@ def nameable(path: str) -> str:
     return path
 
 
+def home_path(path: str) -> str:
+    """Return a path in which ``~`` is replaced by the user's folder, so that whoever reads the file need not do so.
+
+    Raises:
+        ValueError: no file can have this name.
+    """
+    return os.path.expanduser(nameable(path))
+
+
 PathName = Annotated[str, AfterValidator(nameable)]
+HomePathName = Annotated[str, AfterValidator(home_path)]
 
 
 class Strict(BaseModel):

@@ -26,7 +26,7 @@ _MOST_TOKENS = 1_000_000_000  # of one request; a server may report any number
 _FIRST_WAIT = 0.25
 _LONGEST_OWN_WAIT = 20.0
 _LONGEST_WAIT = 60.0
-_TOO_LONG_TO_WAIT = 3600.0  # an exhausted quota returns, but not while a run waits
+_TOO_LONG_TO_WAIT = 3600.0  # seconds: a server that asks for more comes back, but not while a run waits
 _SEARCHED = 4000  # characters of an error body that are searched
 # Environment variables with secret values.
 SECRET_NAME = re.compile("KEY|TOKEN|SECRET|PASSWORD")
@@ -152,9 +152,13 @@ def refusal(error: BaseException) -> str | None:
         return "it has another address"
     if status != _TOO_MANY:
         return None
-    comes_back = _SAYS["quota_of_a_minute"].search(text) and not _SAYS["quota_of_a_day"].search(text)
-    used_up = _SAYS["no_quota"].search(text) and not comes_back
-    return "the quota is used up" if used_up or (_asked_wait(error) or 0.0) > _TOO_LONG_TO_WAIT else None
+    asked = _asked_wait(error) or 0.0
+    is_long = asked > _TOO_LONG_TO_WAIT
+    of_a_day = _SAYS["quota_of_a_day"].search(text)
+    comes_back = _SAYS["quota_of_a_minute"].search(text) and not of_a_day
+    if (_SAYS["no_quota"].search(text) and not comes_back) or (is_long and (comes_back or of_a_day)):
+        return "the quota is used up"
+    return f"it asks to wait for {asked / 3600:,.1f} hours" if is_long else None
 
 
 def is_refused_alike(error: BaseException, others: Iterable[str]) -> bool:

@@ -8,7 +8,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, field_valida
 from pydantic.json_schema import SkipJsonSchema
 
 from cases.registry import NameIn
-from cases.strict import NonEmpty, PathName
+from cases.strict import HomePathName, NonEmpty, PathName, home_path
 from llm import ModelSettings
 from nodes.consultation.example import example_for
 from nodes.patients.medpmc.personas import Profession
@@ -51,7 +51,7 @@ class Settings(ModelSettings):
 class SourceSettings(Settings):
     """Where a case is looked up that is named by its id."""
 
-    case_source: PathName = _of_admission(
+    case_source: HomePathName = _of_admission(
         "builtin", description="Where `case_id` is looked up: `builtin`, or the path of a case file."
     )
 
@@ -337,6 +337,7 @@ class DialogueSettings(TurnSettings, PatientSettings):
     @classmethod
     def _check_example(cls, example: str) -> str:
         if example:
+            example = home_path(example)
             example_for(example, "en", True)
         return example
 

@@ -48,8 +48,10 @@ def test_what_the_server_asks_for_in_milliseconds_goes_before_its_seconds() -> N
 
 
 def test_a_server_that_wants_to_be_left_alone_for_hours_ends_the_run() -> None:
-    for later in ("25920", "Fri, 20 Nov 2099 16:00:00 GMT"):
-        assert refusal(busy(retry_after=later)) == "the quota is used up"
+    assert refusal(busy(retry_after="25920")) == "it asks to wait for 7.2 hours"
+    until_2099 = refusal(busy(retry_after="Fri, 20 Nov 2099 16:00:00 GMT"))
+    assert until_2099 and until_2099.startswith("it asks to wait for ") and until_2099.endswith(" hours")
+    assert refusal(says(429, "insufficient_quota", retry_after="25920")) == "the quota is used up"
     assert refusal(busy(retry_after="600")) is None
 
 

@@ -4,6 +4,8 @@ import ast
 import asyncio
 import importlib
 import json
+import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -13,7 +15,8 @@ import pytest
 
 import graphs
 import wardround as wr
-from wardround.config.experiment import ConfigurationError
+from wardround.config.experiment import ConfigurationError, Data
+from wardround.config.experiment_file import read_experiment
 
 HEAVY = ("torch", "chromadb", "langgraph", "langchain_core", "pandas", "numpy", "pydantic", "matplotlib")
 NEEDED_LATER = ("torch", "chromadb", "jinja2", "openai", "langchain_openai", "snowballstemmer", "scipy", "pandas")
@@ -108,6 +111,45 @@ def test_a_setting_may_be_named_from_python_as_it_may_on_the_command_line(tmp_pa
     wr.run_experiment(out=tmp_path, settings={"data.limit": 1, "seed": 3, **SHORT})
     configuration = json.loads((tmp_path / "manifest.json").read_text("utf-8"))["configuration"]
     assert configuration["seed"] == 3 and {name: configuration["workflow"][name] for name in SHORT} == SHORT
+
+
+@pytest.mark.parametrize(
+    ("given", "reason"),
+    [
+        ({"settings": {"feedback": "none"}}, "run_experiment: workflow.feedback: Input should be"),
+        ({"settings": {"feedbak": "off"}}, "run_experiment: workflow.feedbak: not a setting of the graph"),
+        ({"settings": {"grid.feedback": ["off"]}}, "run_experiment: grid.feedback: can only be set in an experiment"),
+        ({"models": {"doktor": "offline"}}, "run_experiment: models: unknown role 'doktor'"),
+        ({"models": {"judges": "offline"}}, "run_experiment: judges are set by settings={'judges.default': SPEC}"),
+        ({"settings": {"data.cases": "builtn"}}, "builtn: file not found; did you mean 'builtin'?"),
+    ],
+)
+def test_what_python_gave_is_not_blamed_on_the_command_line(given: Any, reason: str, tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match=f"^{re.escape(reason)}"):
+        wr.run_experiment(out=tmp_path / "run", **given)
+
+
+def test_the_users_folder_may_be_written_as_a_tilde_wherever_a_file_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    wr.save_cases(wr.load_cases()[:1], tmp_path / "mine.jsonl")
+    (case,) = wr.load_cases("~/mine.jsonl")
+    (tmp_path / "mine.txt").write_text("Cough for three days.", "utf-8")
+    (tmp_path / "words/en/medchain").mkdir(parents=True)
+    shutil.copy(Path(graphs.__file__).parents[1] / "prompts/en/medchain/general.md", tmp_path / "words/en/medchain")
+    (tmp_path / "study").mkdir()
+    (tmp_path / "base.toml").write_text("seed = 7", "utf-8")
+    file = tmp_path / "study/study.toml"
+    file.write_text('extends = "~/base.toml"\nprompts = "~/words"\ndata.cases = "~/mine.jsonl"\n', "utf-8")
+    read = read_experiment(file, {"workflow.doctor_mode": "one_shot_cot", "workflow.example": "~/mine.txt"})
+    assert (read.seed, read.data.cases, read.prompts) == (7, f"{tmp_path}/mine.jsonl", f"{tmp_path}/words")
+    context: Any = read.context
+    assert context.example == f"{tmp_path}/mine.txt"
+    notes = Data(notes=["~/mine.txt"], terms="~/mine.xls")
+    assert (notes.notes, notes.terms) == ([f"{tmp_path}/mine.txt"], f"{tmp_path}/mine.xls")
+    settings = {"case_source": "~/mine.jsonl", "retrieval": False}
+    assert wr.one_step.invoke({"case_id": case.id}, context=settings)["case_id"] == case.id
 
 
 @pytest.mark.parametrize(

@@ -154,7 +154,8 @@ def _allowed(allow: list[str], origins: list[str], browser: bool) -> "Allowed":
 
                     check_folder(spec.name)
             elif setting == "case_source":
-                values.setdefault(setting, []).append(str(Path(value).resolve(strict=True)))
+                file = Path(value).expanduser()
+                values.setdefault(setting, []).extend([str(file), str(file.resolve(strict=True))])
         except (ModelSpecError, OSError) as error:
             refuse(f"--allow {entry}: {reason(error)}")
         values.setdefault(setting, []).append(value)

@@ -11,7 +11,7 @@ from cases import Case
 from cases.case import Split
 from cases.files import BUILTIN
 from cases.registry import NameIn
-from cases.strict import PathName, Strict, nameable
+from cases.strict import HomePathName, PathName, Strict, home_path
 from cases.validation import InputError
 from graphs.contexts import CONTEXTS, is_judging
 from llm.blocks import ModelBlocks
@@ -64,7 +64,7 @@ class ConfigurationError(InputError):
 class Data(Strict):
     """The cases to run."""
 
-    cases: PathName = Field(BUILTIN, description="JSON-lines file of cases, or `builtin`.")
+    cases: HomePathName = Field(BUILTIN, description="JSON-lines file of cases, or `builtin`.")
     notes: str | list[str] | None = Field(
         None,
         description="Notes to run instead of cases, for the graph `reconstruction`: one source, or a list of sources.",
@@ -81,7 +81,7 @@ class Data(Strict):
         description="Of these, run only those with a complaint, a history and results (CliniChat, section 4.3).",
     )
     case_ids: list[str] = Field(default_factory=list, description="Run only the cases with these ids.")
-    terms: PathName | None = Field(
+    terms: HomePathName | None = Field(
         None,
         description="File of ICD-10 names in the cases' language (.xls or .csv). If not set, ICD-10-CM (English).",
     )
@@ -93,10 +93,10 @@ class Data(Strict):
 
     @field_validator("notes")
     @classmethod
-    def _nameable(cls, notes: str | list[str] | None) -> str | list[str] | None:
-        for name in [notes] if isinstance(notes, str) else notes or ():
-            nameable(name)
-        return notes
+    def _without_tilde(cls, notes: str | list[str] | None) -> str | list[str] | None:
+        if isinstance(notes, list):
+            return [home_path(name) for name in notes]
+        return None if notes is None else home_path(notes)
 
 
 class AllLimits(Strict):

@@ -2,6 +2,7 @@
 
 import difflib
 import itertools
+import os
 import re
 import tomllib
 from collections import Counter
@@ -12,7 +13,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from cases.files import BUILTIN
+from cases.files import BUILTIN, meant_builtin
 from cases.strict import nameable
 from cases.validation import unpiped, unreadable
 from graphs.contexts import CONTEXTS
@@ -75,6 +76,7 @@ def read_sweep(
     overrides: Mapping[str, Any],
     models: Mapping[str, str] | None = None,
     plugins: Sequence[str] = (),
+    origin: str = COMMAND_LINE,
 ) -> Sweep:
     """Read every run of an experiment file, with the command line's settings over each.
 
@@ -86,6 +88,7 @@ def read_sweep(
         overrides: values by dotted key, such as ``data.limit`` or ``workflow.feedback``.
         models: entries that override the file's model map.
         plugins: loaded in addition to those that the file names.
+        origin: where overrides, models and plugins were written, for errors.
 
     Raises:
         ConfigurationError: a file cannot be read, or a key or value is unknown; names file and key.
@@ -99,19 +102,20 @@ def read_sweep(
         _check_name(f"{file}: variants", name)
     swept = {*grid, *(place for settings in variants.values() for place in settings)}
     if "judges" in (models or {}):
-        raise ConfigurationError(f"{COMMAND_LINE}: judges are set by `--set judges.default=SPEC`, not by `--models`")
-    given = _given(overrides, models or {})
-    if plugins and isinstance(listed := base.get(("plugins",), ([], COMMAND_LINE))[0], list):
-        base[("plugins",)] = ([*listed, *plugins], COMMAND_LINE)
+        how = "`--set judges.default=SPEC`" if origin == COMMAND_LINE else "settings={'judges.default': SPEC}"
+        raise ConfigurationError(f"{origin}: judges are set by {how}, not among the models")
+    given = _given(overrides, models or {}, origin)
+    if plugins and isinstance(listed := base.get(("plugins",), ([], origin))[0], list):
+        base[("plugins",)] = ([*listed, *plugins], origin)
     _check_not_swept(given, base, swept, file)
     _check_not_in_grid(base, variants, grid, file)
     fixed = _fixed(sweeping, swept, file)
     blocks = {block for place in (*base, *given, *swept) if (block := block_at(place))}
-    for origin, model_map in ((COMMAND_LINE, models or {}), (f"{file}: fixed", fixed)):
+    for where, model_map in ((origin, models or {}), (f"{file}: fixed", fixed)):
         try:
             check_models(model_map, blocks)
         except ModelSpecError as error:
-            raise ConfigurationError(f"{origin}: {error}") from error
+            raise ConfigurationError(f"{where}: {error}") from error
     settings = _run_settings(base, given, list(_combinations(variants or {"": {}}, grid, file)), file)
     runs = {
         name: _validate(run_settings, file)
@@ -119,8 +123,8 @@ def read_sweep(
     }
     check_distinct(runs, str(file))
     models_given = {*fixed.values()}.union(*map(given_models, (base, *settings.values())))
-    for place, (_, origin) in base.items():
-        if (block := block_at(place)) and block not in models_given and origin == str(file):
+    for place, (_, written_in) in base.items():
+        if (block := block_at(place)) and block not in models_given and written_in == str(file):
             raise ConfigurationError(
                 f"{file}: model.{block}: not used in [models] or [judges]; use it for a role, or remove it"
             )
@@ -141,13 +145,14 @@ def read_experiment(
     overrides: Mapping[str, Any],
     models: Mapping[str, str] | None = None,
     plugins: Sequence[str] = (),
+    origin: str = COMMAND_LINE,
 ) -> Experiment:
     """Read the only run of an experiment file; see :func:`read_sweep`.
 
     Raises:
         ConfigurationError: as there, or the file sweeps over several runs.
     """
-    sweep = read_sweep(file, overrides, models, plugins)
+    sweep = read_sweep(file, overrides, models, plugins, origin)
     if not sweep.single:
         raise ConfigurationError(f"{file}: defines {len(sweep.runs)} runs; expected one")
     return sweep.runs[""]
@@ -257,7 +262,7 @@ def _read(file: Path | None, seen: tuple[Path, ...]) -> Settings:
         raise ConfigurationError(f"{file}: extends: these files extend each other in a circle; remove one `extends`")
     shipped = library_files().get(extended.removesuffix(".toml"))
     try:
-        beside = file.parent / nameable(extended)
+        beside = file.parent / os.path.expanduser(nameable(extended))
         base = _read(beside if beside.exists() or shipped is None else shipped, (*seen, file.resolve()))
     except ValueError as error:
         raise ConfigurationError(f"{file}: extends: {error}") from error
@@ -276,9 +281,9 @@ def _resolve_beside(settings: dict[str, Any], file: Path) -> None:
         except PluginError as error:
             raise ConfigurationError(f"{file}: plugins: {error}") from error
     if isinstance(folder := settings.get("prompts"), str):
-        settings["prompts"] = str(file.parent / folder)
+        settings["prompts"] = str(file.parent / os.path.expanduser(folder))
     elif isinstance(folder, list):  # in a grid
-        settings["prompts"] = [str(file.parent / str(name)) for name in folder]
+        settings["prompts"] = [str(file.parent / os.path.expanduser(str(name))) for name in folder]
     variants = settings.get("variants")
     for inner in (settings.get("grid"), *(variants.values() if isinstance(variants, dict) else ())):
         if isinstance(inner, dict):
@@ -297,28 +302,28 @@ def _sweeping(settings: Settings, file: Path | None) -> Sweeping:
     return found
 
 
-def _given(overrides: Mapping[str, Any], models: Mapping[str, str]) -> dict[Place, Any]:
+def _given(overrides: Mapping[str, Any], models: Mapping[str, str], origin: str) -> Settings:
     """Return the command line's settings by place; except `mixed`, it may set nothing that defines the sweep."""
-    given = {place_of(key): value for key, value in overrides.items() if key != "mixed"}
-    given |= {("models", role): spec for role, spec in models.items()}
+    given: Settings = {place_of(key): (value, origin) for key, value in overrides.items() if key != "mixed"}
+    given |= {("models", role): (spec, origin) for role, spec in models.items()}
     if hits := [place for place in given if place[0] in Sweeping.model_fields]:
         other = (
             "; --models ROLE=SPEC and --set judges.default=SPEC take precedence over it"
             if hits[0][0] == "fixed"
             else ""
         )
-        raise ConfigurationError(f"{COMMAND_LINE}: {'.'.join(hits[0])}: can only be set in an experiment file{other}")
+        raise ConfigurationError(f"{origin}: {'.'.join(hits[0])}: can only be set in an experiment file{other}")
     return given
 
 
-def _check_not_swept(given: Mapping[Place, Any], base: Settings, swept: Collection[Place], file: Path | None) -> None:
+def _check_not_swept(given: Settings, base: Settings, swept: Collection[Place], file: Path | None) -> None:
     """Refuse command-line settings that the sweep varies."""
-    for place in given:
+    for place, (_, origin) in given.items():
         if place in swept:
             named = sorted(filter(None, map(block_at, base))) if place[0] == "models" else []
             other_models = f"change its models with --set model.{named[0]}.spec=SPEC" if named else ""
             remedy = other_models or "remove it from the file"
-            raise ConfigurationError(f"{COMMAND_LINE}: {'.'.join(place)}: {file} varies this setting; {remedy}")
+            raise ConfigurationError(f"{origin}: {'.'.join(place)}: {file} varies this setting; {remedy}")
 
 
 def _check_not_in_grid(
@@ -347,7 +352,7 @@ def _fixed(sweeping: Sweeping, swept: Collection[Place], file: Path | None) -> d
 
 
 def _run_settings(
-    base: Settings, given: Mapping[Place, Any], combinations: Sequence[tuple[str, Settings]], file: Path | None
+    base: Settings, given: Settings, combinations: Sequence[tuple[str, Settings]], file: Path | None
 ) -> dict[str, Settings]:
     """Return the settings of each run by name: command line over the run's own over the file's."""
     obeyed_by_any = set().union(*(_obeyed(base, run_settings) for _, run_settings in combinations))
@@ -359,7 +364,7 @@ def _run_settings(
             raise ConfigurationError(
                 f"{file}: two runs would be named {name!r}; give them different names in [variants]"
             )
-        over = {**run_settings, **{place: (value, COMMAND_LINE) for place, value in given.items()}}
+        over = {**run_settings, **given}
         if name:
             over[("name",)] = (name, str(file))
         ignored = obeyed_by_any - _obeyed(base, over)  # settings that only other runs' graphs have
@@ -420,7 +425,8 @@ def _check_data(data: Data, settings: Settings) -> None:
     for key, names in {"cases": {data.cases} - {BUILTIN}, "notes": notes, "terms": filter(None, [data.terms])}.items():
         _, origin = settings.get(("data", key), (None, COMMAND_LINE))
         if origin != COMMAND_LINE and (missing := next((name for name in names if not Path(name).exists()), None)):
-            raise ConfigurationError(f"{origin}: data.{key}: {missing}: file not found")
+            hint = meant_builtin(missing) if key == "cases" else ""
+            raise ConfigurationError(f"{origin}: data.{key}: {missing}: file not found{hint}")
 
 
 def _with_fixed(runs: Mapping[str, Settings], fixed: Mapping[str, str], file: Path | None) -> dict[str, Settings]:

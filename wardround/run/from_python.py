@@ -41,7 +41,7 @@ def run_experiment(
     if not isinstance(experiment, Experiment):
         file = find_file(Path(experiment)) if experiment is not None else None
         given = {dotted(key): value for key, value in (settings or {}).items()}
-        experiment = read_experiment(file, given, models, [str(plugin) for plugin in plugins])
+        experiment = read_experiment(file, given, models, [str(plugin) for plugin in plugins], "run_experiment")
     elif settings or models or plugins:
         raise ConfigurationError("settings, models and plugins override an experiment file; set them in the experiment")
     directory = Path(out) if out is not None else default_directory(Sweep(experiment.name, {"": experiment}))
