@@ -33,6 +33,9 @@ _TRANSLATED: dict[str, str] = word_list("ai_hospital")["translated"]
 
 _EXAMINED = {"physical": ("查体", "体格检查"), "auxiliary": ("辅助检查",)}
 _CONTENTS = {"medical_record", "reference_diagnosis"}
+# What the release holds of its doctors, by the field that shows it.
+_OF_DOCTORS = {"dialog_history": "is a doctor's dialogue with a patient", "final_turn": "is a discussion of doctors"}
+_SCORES = "`wardround score mvme FILE --reference EVALUATIONS`, or by `score icd10`"
 _BEFORE = ("既往病史", "既往史", "既往", "个人史", "家族史")
 _COMPLAINTS = ("主诉", "症状", "主要症状", "临床症状")
 _BULLET = re.compile(r"^\s*[-•*](?:\s+|(?=[^\s\d]))")  # not a minus
@@ -55,6 +58,9 @@ def import_ai_hospital(source: Source) -> Iterator[Case]:
             content = {name: text for name, text in value["reference_diagnosis"].items() if name != "patient_id"}
             stated = value.get("patient_id", value["reference_diagnosis"].get("patient_id", record.key or None))
             number, read = stated, _reference
+        elif isinstance(value, Mapping) and (found := next((name for name in _OF_DOCTORS if name in value), None)):
+            record.error("", f"{_OF_DOCTORS[found]} and not its case: score it by {_SCORES}")
+            continue
         else:
             record.expected(
                 "", "a record {id, medical_record} or an evaluation {patient_id, reference_diagnosis}", value

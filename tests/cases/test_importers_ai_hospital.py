@@ -200,7 +200,9 @@ def test_a_reference_without_a_complaint_is_left_out_by_name_and_the_others_are_
 @pytest.mark.parametrize(
     ("record", "message"),
     [
-        ({"patient_id": 1, "dialog_history": []}, "expected a record {id, medical_record} or an evaluation"),
+        ({"patient_id": 1, "answers": []}, "expected a record {id, medical_record} or an evaluation"),
+        ({"patient_id": 1, "dialog_history": []}, "a doctor's dialogue with a patient and not its case: score it by"),
+        ({"patient_id": 1, "final_turn": 2}, "is a discussion of doctors and not its case: score it by `wardround sc"),
         ({"medical_record": RECORD}, "id: expected the patient's number, found nothing"),
         (["no object"], "expected a record {id, medical_record} or an evaluation"),
     ],

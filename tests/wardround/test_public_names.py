@@ -148,7 +148,7 @@ def test_the_users_folder_may_be_written_as_a_tilde_wherever_a_file_is_named(
     assert context.example == f"{tmp_path}/mine.txt"
     notes = Data(notes=["~/mine.txt"], terms="~/mine.xls")
     assert (notes.notes, notes.terms) == ([f"{tmp_path}/mine.txt"], f"{tmp_path}/mine.xls")
-    settings = {"case_source": "~/mine.jsonl", "retrieval": False}
+    settings: Any = {"case_source": "~/mine.jsonl", "retrieval": False}
     assert wr.one_step.invoke({"case_id": case.id}, context=settings)["case_id"] == case.id
 
 

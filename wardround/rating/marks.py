@@ -1,5 +1,6 @@
 """The file of ratings: one line per answer of a rater, on the disk before the page reports it as saved."""
 
+import logging
 from codecs import BOM_UTF8
 from collections.abc import Sequence
 from datetime import UTC, datetime
@@ -16,10 +17,11 @@ from cases.validation import in_a_line
 from wardround.config.experiment import ConfigurationError
 from wardround.rating.items import Key
 from wardround.rating.scales import Name, scale_of
-from wardround.store.durable_lines import append_line, drop_cut_line, whole_lines
+from wardround.store.durable_lines import append_line, drop_cut_line, is_cut_off, raw_lines
 from wardround.store.recorded_run import RecordedRun
 
 FILE = "ratings.jsonl"
+_log = logging.getLogger(__name__)
 
 
 def clean_name(given: str) -> str:
@@ -110,7 +112,10 @@ def read_marks(file: Path) -> Sequence[Mark]:
         ConfigurationError: a line is not a rating, or not an answer that its scale allows.
     """
     last: dict[tuple[str, Name, Key, str], Mark] = {}
-    for number, given_line in enumerate(whole_lines(file), 1):
+    for number, given_line in enumerate(raw_lines(file), 1):
+        if is_cut_off(given_line):
+            _log.warning("%s: line %d is cut off and does not count; complete or delete it", file, number)
+            continue
         if not (line := given_line.removeprefix(BOM_UTF8).strip()):  # as editors and tables put files together
             continue
         if not line.startswith(b"{"):

@@ -92,6 +92,11 @@ def whole_lines(path: Path) -> Iterator[bytes]:
     return (line.removesuffix(b"\n") for line in raw_lines(path) if line.endswith(b"\n") or _is_record(line))
 
 
+def is_cut_off(line: bytes) -> bool:
+    """Whether a line, with its end, was cut off by a kill; one that does not start like ours is damaged."""
+    return not line.endswith(b"\n") and line.startswith(b"{") and not _is_record(line)
+
+
 def drop_cut_line(path: Path) -> None:
     """Remove a last line that was cut off, and end one that only lacks its line feed, so that the next does not join.
 
@@ -137,8 +142,8 @@ def damaged_lines(path: Path, read: Reader) -> dict[int, str]:
     found: dict[int, str] = {}
     seen: dict[Hashable, int] = {}
     for number, line in enumerate(raw_lines(path), start=1):
-        if not line.endswith(b"\n") and line.startswith(b"{") and not _is_record(line):
-            continue  # cut off by a kill; a line that does not start like ours is damaged
+        if is_cut_off(line):
+            continue
         try:
             key = read(line.removesuffix(b"\n").decode("utf-8"))
         except UnicodeDecodeError:

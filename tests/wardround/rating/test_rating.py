@@ -395,6 +395,19 @@ def test_a_judgement_whose_line_feed_an_editor_dropped_counts_and_stays(tmp_path
     assert list(read_marks(file)) == [first, second]
 
 
+def test_a_last_line_that_is_cut_off_is_told_and_does_not_count(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    first, second = mark("Ann", "diagnosis", 4, ENGLISH[0]), mark("Bob", "diagnosis", 1, ENGLISH[0])
+    file = tmp_path / FILE
+    file.write_text(f"{first.model_dump_json()}\n{second.model_dump_json()[:-9]}", "utf-8")
+    assert list(read_marks(file)) == [first]
+    assert f"{file}: line 2 is cut off and does not count; complete or delete it" in caplog.text
+    file.write_text(f"{first.model_dump_json()}\nBob,diagnosis,1", "utf-8")
+    with pytest.raises(ConfigurationError, match=r"line 2: expected one answer.*correct or delete it"):
+        read_marks(file)
+
+
 def test_the_summary_prints_and_writes_what_was_judged(tmp_path: Path) -> None:
     run = consulted(tmp_path / "one")
     told = CliRunner().invoke(app, ["rate", str(run.path), "--summary"])
