@@ -136,8 +136,8 @@ def _imaging_reports(sections: Sections) -> dict[str, str]:
         for name, report in content.items():
             sections.record.check_text(f"{at}.{name}", report)
             if (item := AUXILIARY_ITEMS.canonical(name)) is None:
-                expected = f"expected {AUXILIARY_ITEMS.choices}"
-                sections.record.warn(f"{at}.{name}", f"unknown image class, left out; {expected}")
+                left_out = sections.record.source.left_out(name, AUXILIARY_ITEMS)
+                sections.record.warn(f"{at}.{name}", f"unknown image class, {left_out}")
             elif text := prose(report):
                 reports[item] = paragraph(reports.get(item, ""), text)
     return reports
@@ -150,8 +150,8 @@ def _treatment_items(sections: Sections) -> list[str]:
             if item := TREATMENT_ITEMS.canonical(name):
                 items.append(item)
             else:
-                expected = f"expected {TREATMENT_ITEMS.choices}"
-                sections.record.warn("Treatment Items (治疗项目)", f"unknown item {name!r}, left out; {expected}")
+                left_out = sections.record.source.left_out(name, TREATMENT_ITEMS)
+                sections.record.warn("Treatment Items (治疗项目)", f"unknown item {name!r}, {left_out}")
     return items
 
 

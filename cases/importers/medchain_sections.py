@@ -60,7 +60,8 @@ class Sections:
                 # By item, not by position: some cases list an X-ray among the physical items.
                 self._result(item, content, at)
             elif holder in _KEYS["examinations"]:
-                self.record.warn(at, f"unknown examination item, left out; expected {EXAMINATION_ITEMS.choices}")
+                left_out = self.record.source.left_out(key, EXAMINATION_ITEMS)
+                self.record.warn(at, f"unknown examination item, {left_out}")
             else:
                 self.record.warn(at, "unknown section, left out")
 

@@ -5,6 +5,7 @@ import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,7 @@ from cases.files import (
 from cases.pictures import picture_fault
 from cases.text.sentences import entries_of
 from cases.validation import kind_of_bytes, unpiped, unreadable
+from cases.vocabulary import Vocabulary
 
 _ANOTHER = "GB18030 or Windows-1252, perhaps: save it as UTF-8"
 IsRecord = Callable[[Mapping[str, Any]], bool]
@@ -46,6 +48,16 @@ class Source:
     problems: list[Problem] = field(default_factory=list)
     ids: set[str] = field(default_factory=set)
     reading: str = ""  # the name of the current record
+    listed: set[str] = field(default_factory=set)  # names of the vocabularies that a warning has listed
+
+    def left_out(self, term: str, vocabulary: Vocabulary) -> str:
+        """Return that a term is left out, with the one that was meant; all terms stand in the first warning alone."""
+        if alike := get_close_matches(term, vocabulary.names, n=1):
+            return f"left out: did you mean {alike[0]!r}?"
+        if vocabulary.name in self.listed:
+            return "left out"
+        self.listed.add(vocabulary.name)
+        return f"left out; expected {vocabulary.choices}"
 
     def records(self, is_record: IsRecord | None = None) -> Iterator["Record"]:
         """Yield the file's records: JSON lines, the entries of its list, its single object, or objects in a row.

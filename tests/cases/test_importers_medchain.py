@@ -209,6 +209,15 @@ def test_unknown_items_are_left_out_with_a_warning_that_names_them(tmp_path: Pat
     assert result.cases[0].key.treatment_items == ["Surgery"]
 
 
+def test_a_vocabulary_is_listed_once_and_a_misspelt_term_suggests_the_one_that_was_meant(tmp_path: Path) -> None:
+    case = {"Chief Complaint": "Pain", "Treatment Items": ["Magic", "Incense", "Surgry"]}
+    first, second, third, *others = [each.message for each in read(tmp_path, {"a": case, "b": case}).warnings]
+    assert "unknown item 'Magic', left out; expected one of Surgery" in first
+    assert second == "unknown item 'Incense', left out"
+    assert third == "unknown item 'Surgry', left out: did you mean 'Surgery'?"
+    assert max(map(len, others)) < 60 and len(others) == 3
+
+
 def test_an_item_without_text_is_no_recorded_item(tmp_path: Path) -> None:
     result = read(tmp_path, {"a": {"主诉": "头痛", "辅助检查": {"CT": "", "MRI": []}}})
     assert result.cases[0].key.examination_items == [] and len(result.warnings) == 2
