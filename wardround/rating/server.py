@@ -115,7 +115,7 @@ class _Handler(GuardedHandler):
         nonce, query = secrets.token_urlsafe(16), parse_qs(urlsplit(self.path).query)
         rater = clean_name(query.get("rater", [""])[0])[:80].strip()
         place = query.get("item", [""])[0]
-        page = self.server.page(nonce, rater, int(place) if place.isdecimal() else None)
+        page = self.server.page(nonce, rater, int(place[:9]) if place.isdecimal() else None)
         if page is None:
             self.answer(HTTPStatus.NOT_FOUND, "there is no such page")
         else:

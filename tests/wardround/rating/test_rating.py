@@ -93,8 +93,12 @@ def test_the_page_shows_dialogue_report_and_case_and_tells_nothing_of_the_run(tm
     for scale, wanted in (("mvme", 4), ("pairwise", 3)):
         with served(runs, scale, tmp_path / f"{scale}.jsonl") as server:  # type: ignore[arg-type]
             pages = [ask(f"{server.address}?rater=Ann&item={place}")[1] for place in range(len(server.items))]
-            assert ask(f"{server.address}?rater=Ann&item=99")[0] == 404
+            assert [ask(f"{server.address}?rater=Ann&item={far}")[0] for far in (99, "9" * 5000)] == [404, 404]
         assert not any("secret" in page for page in pages)
+        # Arabic begins at the right; a browser that reloads the page shows what was saved, not what was last chosen.
+        assert all(
+            "unicode-bidi: plaintext" in page and '<form class="marks" autocomplete="off">' in page for page in pages
+        )
         assert all("Since Monday." in page and re.search("Answer key|参考答案", page) for page in pages)
         assert all(page.count('name="diagnosis"') == wanted for page in pages)
         if scale == "pairwise":
