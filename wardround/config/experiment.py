@@ -98,6 +98,12 @@ class Data(Strict):
             return [home_path(name) for name in notes]
         return None if notes is None else home_path(notes)
 
+    @property
+    def source(self) -> str:
+        """Where the cases or notes are from, for people."""
+        notes = [self.notes] if isinstance(self.notes, str) else self.notes
+        return ", ".join(notes or [self.cases])
+
 
 class AllLimits(Strict):
     """Limits on what may be spent. A case that reaches a limit is scored with what it has, and marked.

@@ -81,8 +81,7 @@ def select(data: Data) -> Selection:
         ConfigurationError: nothing is left, or an id is not among the cases.
     """
     if data.notes is not None:
-        source = data.notes if isinstance(data.notes, str) else ", ".join(data.notes)
-        return Selection(_chosen(list(map(Held.of, read_notes(data.notes))), data, source, ""))
+        return Selection(_chosen(list(map(Held.of, read_notes(data.notes))), data, data.source, ""))
     split = data.split or ("test" if data.cases == BUILTIN and not data.case_ids else None)
     enough = data.limit if data.shuffle is None and not data.case_ids else None  # the first are taken
     cases: list[Held] = []

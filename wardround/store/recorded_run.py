@@ -162,7 +162,7 @@ class RecordedRun:
     def _items(self) -> dict[str, Item]:
         items = select(self.experiment.data).items
         if manifest_of(self.experiment, items)["data"] != self.manifest["data"]:
-            source = self.experiment.data.notes or self.experiment.data.cases
+            source = self.experiment.data.source
             made = other_program(self.manifest)
             does = f"use the program of the run, {made}" if source == BUILTIN and made else "restore them"
             raise ConfigurationError(f"{self.path}: the cases have changed since the run ({source}); {does}")

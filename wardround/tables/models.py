@@ -97,7 +97,8 @@ def roles_table(tallied: Sequence[tuple[str, Mapping[str, RoleTally]]]) -> Table
         Column("errors", "Errors"),
     ]
     notes = [
-        "Seconds: duration of a call. Cost: - if a price is unknown. Requests: those sent to models, not to rules."
+        "Seconds: duration of a call. Cost: - if a price is unknown. Calls: rules' and people's too. "
+        "Requests: those sent to models, not to rules."
     ]
     notes += uncounted_notes(sum(int(one.sums["uncounted"]) for *_, one in tallies))
     caption = "Calls, tokens, cost and latency by role."

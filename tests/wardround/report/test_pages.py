@@ -185,6 +185,14 @@ def test_a_page_says_what_was_run_and_which_roles_were_rules(tmp_path: Path) -> 
     assert manifest["prompts"]["en/judges/mvme.md"] in page
 
 
+def test_a_run_of_notes_names_the_notes_and_not_the_built_in_cases(tmp_path: Path) -> None:
+    for name in ("one.txt", "two.txt"):
+        (tmp_path / name).write_text("A man of 40 has had a cough for three days.", "utf-8")
+    notes = [str(tmp_path / name) for name in ("one.txt", "two.txt")]
+    page = page_of(write_run(tmp_path / "run", [], graph="reconstruction", suite="gates", data={"notes": notes}))
+    assert f"<dt>Data</dt><dd>{', '.join(notes)}, fingerprint" in page
+
+
 @pytest.mark.slow
 def test_an_unfinished_run_says_so_and_one_without_results_has_a_page_too(tmp_path: Path) -> None:
     some = write_run(tmp_path / "some", [graded("dentistry-05")], {("dentistry-05", 0): []}, data={"limit": 3})
