@@ -44,17 +44,15 @@ def _write(cases: Iterator[Sequence["ReadableSpan"]], file: Path) -> int:
     from google.protobuf.json_format import MessageToDict
     from opentelemetry.exporter.otlp.proto.common.trace_encoder import encode_spans
 
-    return write_json_lines(file, (_hex(MessageToDict(encode_spans(spans))) for spans in cases))
+    return write_json_lines(file, (_with_hex_ids(MessageToDict(encode_spans(spans))) for spans in cases))
 
 
-def _hex(content: Any) -> Any:
-    """Convert ids from base64, as in Protobuf's JSON, to hexadecimal, as in OTLP's."""
-    if isinstance(content, list):
-        return [_hex(one) for one in content]
-    if not isinstance(content, dict):
-        return content
-    ids = ("traceId", "spanId", "parentSpanId")
-    return {key: base64.b64decode(one).hex() if key in ids else _hex(one) for key, one in content.items()}
+def _with_hex_ids(message: dict[str, Any]) -> dict[str, Any]:
+    """Convert the spans' ids from base64, as in Protobuf's JSON, to hexadecimal, as in OTLP's."""
+    scopes = (scope for resource in message["resourceSpans"] for scope in resource["scopeSpans"])
+    for span in (span for scope in scopes for span in scope["spans"]):
+        span |= {key: base64.b64decode(span[key]).hex() for key in ("traceId", "spanId", "parentSpanId") if key in span}
+    return message
 
 
 def _send(cases: Iterator[Sequence["ReadableSpan"]], to: str) -> int:
