@@ -52,17 +52,17 @@ def _content_of(parts: tuple[str, ...], language: Language) -> Iterator[str]:
     """Yield the affirmed part of each clause without lead-ins; the opening clause in any case."""
     opening = True
     for part in parts:
-        for clause, affirmed in _affirmed(part, language):
+        for clause, kept in affirmed(part, language):
             if _is_filler(clause, language):
                 continue
-            content = affirmed or (clause if opening else "")
+            content = kept or (clause if opening else "")
             content = " ".join(_pattern("lead", language).sub("", content.strip()).split()).strip(" ,，、.。")
             if content:
                 yield content
             opening = False
 
 
-def _affirmed(text: str, language: Language) -> Iterator[tuple[str, str]]:
+def affirmed(text: str, language: Language) -> Iterator[tuple[str, str]]:
     """Yield each clause with its affirmed part (empty if all of it is negated)."""
     for statement in statements(text):
         negated = False

@@ -9,6 +9,7 @@ from typing import Any
 from cases.sexes import bound_to_sex
 from cases.text.sentences import sentences
 from cases.text.statements import mentions, statements
+from cases.text.symptoms import affirmed, describe_symptoms
 from cases.text.words import has_chinese, rules_of
 from cases.vocabulary import Language, data_file, normalise, patterns, word_list
 from nodes.state.chart import Chart
@@ -18,7 +19,9 @@ from retrieval import RememberedCase
 _CHILD_FROM, _ADULT_FROM = 0.25, 14.0  # years
 _PAEDIATRIC_UNTIL, _OLD_FROM = 18.0, 60.0
 _CHILDREN_FROM = 12.0  # years, from which a woman may carry a child
-_BY_RADIATION = ("X-ray", "CT", "Nuclear Medicine Imaging")
+_HARMS_THE_UNBORN = ("X-ray", "CT", "Nuclear Medicine Imaging", "Radiation Therapy", "Chemotherapy")
+_NEED_NO_REASON = ("General Examination", "Blood Test")
+_INVASIVE = ("Endoscopy", "Pathological Examination", "Nuclear Medicine Imaging")
 _FEW_WORDS = {"en": 8, "zh": 16}  # words, characters: a complaint of so few is like many cases
 _SIDES = {"left": re.compile(r"\bleft\b|左", re.IGNORECASE), "right": re.compile(r"\bright\b|右", re.IGNORECASE)}
 _CLAUSE = re.compile(r"[,，]|\band (?=(?:the|there|no|left|right)\b)|\b(?:but|while)\b", re.IGNORECASE)
@@ -28,11 +31,17 @@ _PATTERNS = patterns("nodes.offline", "patterns")
 
 
 def urgency(chart: Chart) -> str:
-    """Return the urgency (emergency, urgent or routine) by the alarm words of the complaint."""
-    text = chart.patients_words.casefold()
-    if _PATTERNS["emergency"].search(text):
+    """Return the urgency (emergency, urgent or routine) by the alarm words of what the patient does not deny.
+
+    What has lasted for weeks, and has not changed just now, is no emergency.
+    """
+    words = chart.patients_words
+    told = " ".join(part for _, part in affirmed(words, chart.presentation.language)).casefold()
+    lasts = _PATTERNS["long_lasting"].search(words) and not _PATTERNS["just_now"].search(words)
+    alarming = _PATTERNS["emergency"].search(told)
+    if alarming and not lasts:
         return "emergency"
-    return "urgent" if _PATTERNS["urgent"].search(text) else "routine"
+    return "urgent" if alarming or _PATTERNS["urgent"].search(told) else "routine"
 
 
 def sites(chart: Chart) -> list[dict[str, Any]]:
@@ -49,10 +58,30 @@ def sites(chart: Chart) -> list[dict[str, Any]]:
 
 
 @lru_cache(maxsize=1024)  # called by each doctor of each stage
-def _sites(complaint: str, language: str) -> list[dict[str, Any]]:
+def _sites(complaint: str, language: str, kind: str = "site") -> list[dict[str, Any]]:
     start = "" if language == "zh" else r"(?<![a-z])"
-    table = data_file("nodes.offline", "sites")["site"]
+    table = data_file("nodes.offline", "sites")[kind]
     return [site for site in table if re.search(f"{start}(?:{site[language]})", complaint, re.IGNORECASE)]
+
+
+def is_called_for(item: str, chart: Chart) -> bool:
+    """Whether a symptom calls for an examination, by its place or as a sign without a place.
+
+    The symptoms are those by which similar cases are found. The general examination and a blood test need none; where
+    no symptom calls for anything, only tissue, scopes and isotopes do.
+    """
+    called = _called_for(chart.patients_words, rules_of(chart.presentation.language))
+    return item in called or item in _NEED_NO_REASON or not (called or item in _INVASIVE)
+
+
+@lru_cache(maxsize=256)  # asked of each item of each similar case
+def _called_for(words: str, language: Language) -> frozenset[str]:
+    symptoms = describe_symptoms(words, language=language)
+    places, signs = _sites(symptoms, language), _sites(symptoms, language, "sign")
+    examined = (place["examination"] for place in places if "examination" in place)
+    return frozenset(
+        chain(examined, *(place["pictures"] for place in places), *(each["also"] for each in places + signs))
+    )
 
 
 def usual_pictures(chart: Chart) -> list[str]:
@@ -64,10 +93,14 @@ def usual_pictures(chart: Chart) -> list[str]:
 
 
 def harms(item: str, chart: Chart) -> bool:
-    """Whether an examination is one by radiation, and the patient tells of a child that she carries."""
+    """Whether an examination or treatment harms an unborn child, and the patient tells that she carries one."""
     patient = chart.presentation
     may_carry = patient.sex != "male" and (patient.age_years is None or patient.age_years >= _CHILDREN_FROM)
-    return item in _BY_RADIATION and may_carry and _PATTERNS["carries_a_child"].search(chart.patients_words) is not None
+    return (
+        item in _HARMS_THE_UNBORN
+        and may_carry
+        and _PATTERNS["carries_a_child"].search(chart.patients_words) is not None
+    )
 
 
 def known_findings(chart: Chart) -> list[str]:
@@ -108,16 +141,20 @@ def _names(chart: Chart, *wordings: str) -> list[str]:
 
 
 def admits(department: str | None, chart: Chart) -> bool:
-    """Whether age, sex and urgency fit the department or clinic; so do an age and a sex that are not known."""
+    """Whether age, sex and urgency fit the department or clinic; so does a sex that is not known.
+
+    A patient of unknown age is a child if the words are of a child's parents, else an adult.
+    """
     patient, name = chart.presentation, department or ""
     years = patient.age_years
     if patient.sex == "male" and _PATTERNS["for_women"].search(name):
         return False
     if name == "Emergency Medicine" and urgency(chart) == "routine":
         return False
+    for_children = _PATTERNS["for_children"].search(name) is not None
     if years is None:
-        return True
-    if _PATTERNS["for_children"].search(name):
+        return not for_children or _PATTERNS["of_a_child"].search(chart.patients_words) is not None
+    if for_children:
         return years < _PAEDIATRIC_UNTIL
     return years >= (_OLD_FROM if "Geriatric" in name else _ADULT_FROM if _PATTERNS["for_adults"].search(name) else 0)
 

@@ -11,13 +11,14 @@ from pydantic import ValidationError
 from cases.registry import GivenError
 from cases.text.disease_names import folded_name
 from cases.validation import in_a_line
-from cases.vocabulary import PHYSICAL_ITEMS, SECOND_LEVEL, normalise
+from cases.vocabulary import EXAMINATION_ITEMS, PHYSICAL_ITEMS, SECOND_LEVEL, normalise
 from nodes.offline.chart_signs import (
     admits,
     contradicts,
     departments_of_the_place,
     harms,
     has_few_words,
+    is_called_for,
     sites,
     usual_pictures,
 )
@@ -163,7 +164,7 @@ def weights(
     """
     eye = eye_of(seat)
     is_referral = stage.decision in (Triage, SubDepartments)
-    fits = admits if is_referral else lambda name, chart: not harms(name, chart)
+    fits = admits if is_referral else _may_be_ordered
     precedents = [
         (max(similarity, 1e-6), each.aside == "clinic", choices)
         for similarity, each in _ranked(stage, chart, neighbours, eye)
@@ -185,6 +186,11 @@ def weights(
         if bonus > 0 or key in votes:
             votes[key] = max(votes.get(key, 0.0) + bonus, 0.0)
     return dict(sorted(votes.items(), key=lambda item: -round(item[1], 9)))
+
+
+def _may_be_ordered(item: str, chart: Chart) -> bool:
+    """Whether an examination or treatment of a similar case fits this patient."""
+    return not harms(item, chart) and (item not in EXAMINATION_ITEMS.names or is_called_for(item, chart))
 
 
 def majority(

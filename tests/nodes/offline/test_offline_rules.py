@@ -221,3 +221,22 @@ def test_without_a_diagnosis_psychotherapy_is_for_complaints_of_the_mind_alone(c
 def test_who_may_harm_himself_is_an_emergency(complaint: str) -> None:
     door = CHART["diagnosis"].presentation.model_copy(update={"chief_complaint": complaint, "present_illness": ""})
     assert urgency(replace(CHART["diagnosis"], presentation=door)) == "emergency"
+
+
+@pytest.mark.parametrize(
+    ("complaint", "language", "urgent"),
+    [
+        ("I cannot get enough air since an hour ago.", "en", "emergency"),
+        ("A bee stung me and my throat is tight.", "en", "emergency"),
+        ("喉咙发紧、喘不上气，还晕倒了一次。", "zh", "emergency"),
+        ("I have a cold. There is no chest pain, no seizure and no collapse.", "en", "routine"),
+        ("感冒，无胸痛，无呼吸困难。", "zh", "routine"),
+        ("For three months I have had chest pain now and then.", "en", "urgent"),
+        ("For three months I have had chest pain, and since yesterday I cannot breathe.", "en", "emergency"),
+        ("Every night I lie awake for two hours every time.", "en", "routine"),
+    ],
+)
+def test_what_is_denied_or_lasts_for_months_is_no_emergency(complaint: str, language: str, urgent: str) -> None:
+    told = {"chief_complaint": complaint, "present_illness": "", "language": language}
+    door = CHART["diagnosis"].presentation.model_copy(update=told)
+    assert urgency(replace(CHART["diagnosis"], presentation=door, dialogue=[])) == urgent

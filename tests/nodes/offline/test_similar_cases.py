@@ -195,10 +195,70 @@ def test_nobody_whose_complaint_is_not_urgent_is_sent_to_the_emergency_departmen
 
 
 @pytest.mark.parametrize(
+    ("language", "complaint", "called_for", "not_called_for"),
+    [
+        ("en", "I have lain awake at night for two years.", [], ["Endoscopy", "Pathological Examination"]),
+        ("en", "Altered mental status", ["CT", "MRI"], ["Endoscopy", "Pathological Examination"]),
+        (
+            "en",
+            "Watery diarrhea. No cough, chest pain or rash.",
+            ["Stool Test"],
+            ["Chest Examination", "Skin Examination"],
+        ),
+        ("en", "A hard lump in my right breast", ["X-ray", "Pathological Examination"], ["Abdominal Examination"]),
+        ("en", "Difficulty swallowing", ["Endoscopy"], ["Stool Test"]),
+        ("zh", "声音嘶哑一年，无咳嗽。", ["Endoscopy"], ["Chest Examination"]),
+        ("zh", "孕足月，无宫缩阵痛", ["Ultrasound"], ["Spine and Limb Examination"]),
+    ],
+)
+def test_what_no_symptom_calls_for_is_not_taken_over_from_similar_cases(
+    language: Language, complaint: str, called_for: list[str], not_called_for: list[str]
+) -> None:
+    """Sleeplessness came to a gastroscopy with biopsies, as three of five similar cases had been of the stomach."""
+    items = [*called_for, *not_called_for]
+    similar = [
+        case(
+            str(number),
+            physical_examination={item: "-" for item in items if item in PHYSICAL_ITEMS.names},
+            auxiliary_examination={item: "-" for item in items if item in AUXILIARY_ITEMS.names},
+        )
+        for number in range(5)
+    ]
+    chart = chart_of(language=language, chief_complaint=complaint, present_illness="")
+    near = [Neighbour(each, 0.5) for each in similar]
+    voted = {
+        name for stage in ("physical", "auxiliary") for name in weights(STAGES[f"history_taking.{stage}"], chart, near)
+    }
+    assert {*called_for} <= voted and not voted & {*not_called_for}
+
+
+@pytest.mark.parametrize(
+    ("language", "words", "referred"),
+    [
+        ("zh", "反复喘息，绝经后女性。", "Internal Medicine"),
+        ("zh", "患儿反复喘息。", "Pediatrics"),
+        ("en", "Wheezing for years", "Internal Medicine"),
+        ("en", "My little daughter wheezes", "Pediatrics"),
+    ],
+)
+def test_a_patient_of_unknown_age_comes_to_paediatrics_if_the_parents_speak(
+    language: Language, words: str, referred: str
+) -> None:
+    near = [
+        Neighbour(case("near", department="Pediatrics"), 0.9),
+        Neighbour(case("far", department="Internal Medicine"), 0.1),
+    ]
+    chart = chart_of(language=language, chief_complaint=words, present_illness=LONG, age_years=None)
+    assert next(iter(weights(STAGES["referral.level1"], chart, near))) == referred
+
+
+@pytest.mark.parametrize(
     ("complaint", "sex", "radiated"),
     [
         ("I am 30 weeks pregnant and my belly hurts since last week.", "female", False),
         ("停经37+5周，阴道流液1小时，下腹一阵阵地痛。", None, False),
+        ("My belly hurts since last week, and my baby is due in five weeks.", "female", False),
+        ("孕足月，下腹一阵阵地痛。", "female", False),
         ("My belly hurts since last week; I was pregnant twice long ago.", "female", True),
         ("My wife is 30 weeks pregnant, and my own belly hurts since last week.", "male", True),
     ],
@@ -335,31 +395,40 @@ def test_of_a_departments_clinics_that_of_the_place_is_chosen_and_none_of_anothe
 
 
 @pytest.mark.parametrize(
-    ("complaint", "language", "examined", "spared"),
+    ("complaint", "language", "examined", "beside", "spared"),
     [
-        ("Since noon my right lower belly hurts.", "en", "Abdominal Examination", "Chest Examination"),
-        ("我左膝盖里侧鼓起一个硬包。", "zh", "Spine and Limb Examination", "Chest Examination"),
-        ("三天来咳嗽、胸痛。", "zh", "Chest Examination", "Neurological Examination"),
+        (
+            "Since noon my right lower belly hurts.",
+            "en",
+            "Abdominal Examination",
+            "Urogenital System Examination",
+            "Chest Examination",
+        ),
+        ("我左膝盖里侧鼓起一个硬包。", "zh", "Spine and Limb Examination", "Skin Examination", "Chest Examination"),
+        ("三天来咳嗽、胸痛。", "zh", "Chest Examination", "Neck Examination", "Neurological Examination"),
     ],
 )
 def test_what_is_examined_follows_the_complaint_as_well_as_similar_cases(
-    complaint: str, language: str, examined: str, spared: str
+    complaint: str, language: str, examined: str, beside: str, spared: str
 ) -> None:
     chart = chart_of(chief_complaint=complaint, language=language)
     others = [case(str(number), physical_examination={"General Examination": "Well."}) for number in range(3)]
-    one = case("one", physical_examination={spared: "Clear.", "General Examination": "Well."})
-    near = [Neighbour(each, 0.5) for each in (one, *others)]
-    ordered = majority(STAGES["history_taking.physical"], chart, near, (), None).listed()
-    assert ordered == ["General Examination", examined]
-    near = [Neighbour(one, 0.5), *near[:2], Neighbour(one.model_copy(update={"id": "another"}), 0.5)]
-    ordered = majority(STAGES["history_taking.physical"], chart, near, (), None).listed()
-    assert spared in ordered, "if most similar cases had it"
+    one = case("one", physical_examination=dict.fromkeys((spared, beside, "General Examination"), "-"))
+
+    def ordered(*similar: RememberedCase) -> list[str]:
+        near = [Neighbour(each, 0.5) for each in similar]
+        return majority(STAGES["history_taking.physical"], chart, near, (), None).listed()
+
+    assert ordered(one, *others) == ["General Examination", examined]
+    often = ordered(one, one.model_copy(update={"id": "another"}), *others[:1])
+    assert beside in often and spared not in often, "most similar cases had both, and the complaint calls for one"
 
 
 def test_doctors_of_a_group_order_different_examinations_with_similar_cases_and_without() -> None:
     chart = chart_of(chief_complaint="My knee hurts.")
     told = Neighbour(case("told", physical_examination={"Skin Examination": "Red."}), 0.9, told=0.9, found=0.0)
-    found = Neighbour(case("found", physical_examination={"Neck Examination": "Stiff."}), 0.8, told=0.0, found=0.9)
+    weak = case("found", physical_examination={"Neurological Examination": "Weak."})
+    found = Neighbour(weak, 0.8, told=0.0, found=0.9)
     for near in ([told, found], []):
         groups = [
             tuple(orders(STAGES[stage], chart, near, items.names, seat) for seat in (1, 2, 3))
