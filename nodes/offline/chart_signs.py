@@ -103,6 +103,18 @@ def harms(item: str, chart: Chart) -> bool:
     )
 
 
+def untreated_without_a_diagnosis(chart: Chart) -> list[str]:
+    """Return the treatments for which a complaint without a diagnosis gives no reason.
+
+    Psychotherapy is for a complaint of the mind, and antibiotics are for signs of an infection, told or found.
+    """
+    of_the_mind = any(site["department"] == "Psychiatry" for site in sites(chart))
+    words = " ".join((chart.patients_words, *chart.results.values(), *chart.reports.values()))
+    told = " ".join(part for _, part in affirmed(words, chart.presentation.language))
+    reasons = {"Psychological Therapy": of_the_mind, "Antibiotic Therapy": _PATTERNS["of_an_infection"].search(told)}
+    return [item for item, is_given in reasons.items() if not is_given]
+
+
 def known_findings(chart: Chart) -> list[str]:
     """Return the reports, then the results, each once, without those that tell of nothing found or described."""
     known = dict.fromkeys([*chart.reports.values(), *chart.results.values()])
@@ -201,6 +213,33 @@ def contradicts(case: RememberedCase, chart: Chart) -> bool:
         return False  # a Chinese name cannot match other results, and splitting it would load a dictionary
     named = {word for name in case.diagnosis[:1] for word in _words(name)}
     return bool(named) and named <= _denied_words(results)
+
+
+def is_founded(diagnosis: str, chart: Chart) -> bool:
+    """Whether all that a diagnosis presupposes is told or found: a growth, an injury, a drug that it is named after.
+
+    The complaint must not be of the other side.
+    """
+    sides, complained = _sides_in(diagnosis), _sides_in(chart.presentation.chief_complaint)
+    if sides and complained and not sides & complained:
+        return False
+    words = " ".join((chart.patients_words, *chart.results.values(), *chart.reports.values()))
+    told = _told_causes(words, chart.presentation.language)
+    drugs = (max(filter(None, found.groups())) for found in _PATTERNS["by_a_drug"].finditer(diagnosis))
+    return all(drug.casefold() in words.casefold() for drug in drugs) and all(
+        place in told for place, cause in enumerate(_causes()) if re.search(cause["named"], diagnosis, re.IGNORECASE)
+    )
+
+
+@lru_cache(maxsize=64)  # hundreds of cases are compared with one chart
+def _told_causes(words: str, language: Language) -> frozenset[int]:
+    told = " ".join(part for _, part in affirmed(words, language))
+    return frozenset(place for place, cause in enumerate(_causes()) if re.search(cause["told"], told, re.IGNORECASE))
+
+
+def _causes() -> list[dict[str, str]]:
+    causes: list[dict[str, str]] = data_file("nodes.offline", "causes")["cause"]
+    return causes
 
 
 @lru_cache(maxsize=64)  # hundreds of cases are compared with one chart

@@ -19,6 +19,7 @@ from nodes.offline.chart_signs import (
     harms,
     has_few_words,
     is_called_for,
+    is_founded,
     sites,
     usual_pictures,
 )
@@ -101,7 +102,8 @@ def _ranked(stage: Stage, chart: Chart, neighbours: Sequence[Neighbour], eye: Ey
     if stage.decision is Diagnosis:
         fitting = [each for each in neighbours if not contradicts(each.case, chart)]
         own = [each for each in fitting if each.case.language == chart.presentation.language]
-        neighbours = _near(own or fitting, chart, eye)
+        near = _near(own or fitting, chart, eye)
+        neighbours = [each for each in near if is_founded("; ".join(each.case.diagnosis[:1]), chart)]
     if stage.decision is Treatment and chart.diagnosis:
         named = set(map(normalise, chart.diagnosis.names))
         neighbours = [each for each in neighbours if named & set(map(normalise, each.case.diagnosis))] or neighbours

@@ -22,8 +22,8 @@ from nodes.offline.chart_signs import (
     named_in_findings,
     reason,
     shown_in_findings,
-    sites,
     undetermined,
+    untreated_without_a_diagnosis,
     urgency,
 )
 from nodes.state.chart import Chart, Findings, Progress, heard_by, merge_decided, merge_reports
@@ -160,9 +160,8 @@ def _offline_diagnosis(chosen: Sequence[str], chart: Chart, options: Sequence[st
 
 def _offline_treatment(chosen: Sequence[str], chart: Chart, options: Sequence[str]) -> dict[str, Any]:
     if chart.diagnosis and is_undetermined(chart.diagnosis.names[0], chart.language):
-        of_the_mind = any(site["department"] == "Psychiatry" for site in sites(chart))
-        unfounded = _FOR_A_DIAGNOSIS if of_the_mind else (*_FOR_A_DIAGNOSIS, "Psychological Therapy")
-        chosen = [item for item in chosen if item not in unfounded]
+        without_reason = untreated_without_a_diagnosis(chart)
+        chosen = [item for item in chosen if item not in _FOR_A_DIAGNOSIS and item not in without_reason]
     return {"items": list(chosen) or ["Medication"], "plan": ""}
 
 

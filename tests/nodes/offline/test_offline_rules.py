@@ -217,6 +217,27 @@ def test_without_a_diagnosis_psychotherapy_is_for_complaints_of_the_mind_alone(c
     assert ("Psychological Therapy" in treated) == (complaint == "Hearing voices")
 
 
+@pytest.mark.parametrize(
+    ("complaint", "language", "infected"),
+    [
+        ("My right groin hurts when I walk.", "en", False),
+        ("My right groin hurts. There is no fever.", "en", False),
+        ("Pus runs from my ear.", "en", True),
+        ("右腹股沟区疼痛，无发热。", "zh", False),
+        ("发热、咽痛三天。", "zh", True),
+    ],
+)
+def test_without_a_diagnosis_antibiotics_are_for_signs_of_an_infection(
+    complaint: str, language: str, infected: bool
+) -> None:
+    told = {"chief_complaint": complaint, "present_illness": "", "language": language}
+    door = CHART["treatment"].presentation.model_copy(update=told)
+    chart = replace(CHART["treatment"], presentation=door, language=language, results={}, reports={})  # type: ignore[arg-type]
+    chart = replace(chart, diagnosis=Diagnosis(names=[undetermined(chart)], basis=""))
+    treated = STAGES["treatment"].without_model(["Antibiotic Therapy", "Medication"], chart, ())["items"]
+    assert ("Antibiotic Therapy" in treated) == infected
+
+
 @pytest.mark.parametrize("complaint", ["Voices encouraging self-harm", "反复有自杀念头"])
 def test_who_may_harm_himself_is_an_emergency(complaint: str) -> None:
     door = CHART["diagnosis"].presentation.model_copy(update={"chief_complaint": complaint, "present_illness": ""})

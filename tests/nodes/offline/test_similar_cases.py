@@ -60,11 +60,34 @@ def diagnosed(chart: Chart, *cases: RememberedCase) -> str:
 def test_a_diagnosis_never_contradicts_sex_age_or_a_result_that_was_read_out(
     chart: Chart, contradicted: RememberedCase
 ) -> None:
-    spoken, gout = {"language": contradicted.language}, case("Gout", language=contradicted.language)
+    told = "A lump is felt, the period is late, perhaps a pregnancy. 乳房有肿块，怀孕。"  # what some of them presuppose
+    spoken = {"language": contradicted.language, "present_illness": told}
+    gout = case("Gout", language=contradicted.language)
     here = replace(chart, presentation=chart.presentation.model_copy(update=spoken))
     assert diagnosed(chart_of(**spoken), contradicted, gout) == contradicted.id
     assert diagnosed(here, contradicted, gout) == "Gout"
     assert diagnosed(here, contradicted).startswith("Undetermined"), "nothing else is known"
+
+
+@pytest.mark.parametrize(
+    ("diagnosis", "language", "silent", "told"),
+    [
+        ("Multiple bone metastases", "en", "My knee hurts. No lump, no swelling.", "A tumor was found. My knee hurts."),
+        ("宫颈高级别鳞状上皮内病变", "zh", "右下肚子突然剧痛。", "宫颈长了个包块。"),
+        ("Delayed hemolytic transfusion reaction", "en", "Fever for four days", "Fever since I had a transfusion"),
+        ("外伤性前房积血", "zh", "左眼突然看东西发暗。", "羽毛球打中了眼睛。"),
+        ("他克莫司中毒", "zh", "一直吃降脂的药，没力气。", "一直吃他克莫司，手抖。"),
+        ("Phenytoin toxicity", "en", "I walk as if drunk.", "I take phenytoin and walk as if drunk."),
+        ("Bacterial keratitis of the right eye", "en", "My left eye hurts.", "My right eye hurts."),
+        ("Ectopic pregnancy", "en", "I have had no period trouble, no fever.", "I am pregnant."),
+        ("输卵管妊娠破裂", "zh", "下腹痛，无停经。", "停经40天，下腹痛。"),
+    ],
+)
+def test_what_a_diagnosis_presupposes_has_been_told(diagnosis: str, language: Language, silent: str, told: str) -> None:
+    """Of two patients, one was poisoned by the drug of the other, and a girl of 19 had a woman's breast cancer."""
+    for words, named in ((silent, False), (told, True)):
+        chart = chart_of(language=language, chief_complaint=words, present_illness="")
+        assert (diagnosed(chart, case(diagnosis, language=language)) == diagnosis) == named
 
 
 def test_a_result_that_affirms_a_disease_elsewhere_does_not_deny_it() -> None:
