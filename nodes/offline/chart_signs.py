@@ -20,6 +20,7 @@ _CHILD_FROM, _ADULT_FROM = 0.25, 14.0  # years
 _PAEDIATRIC_UNTIL, _OLD_FROM = 18.0, 60.0
 _CHILDREN_FROM = 12.0  # years, from which a woman may carry a child
 _HARMS_THE_UNBORN = ("X-ray", "CT", "Nuclear Medicine Imaging", "Radiation Therapy", "Chemotherapy")
+_MOVED = ("Spine and Limb Examination", "Neurological Examination", "Neck Examination", "Skin Examination")
 _NEED_NO_REASON = ("General Examination", "Blood Test")
 _INVASIVE = ("Endoscopy", "Pathological Examination", "Nuclear Medicine Imaging")
 _FEW_WORDS = {"en": 8, "zh": 16}  # words, characters: a complaint of so few is like many cases
@@ -94,24 +95,32 @@ def usual_pictures(chart: Chart) -> list[str]:
 
 def harms(item: str, chart: Chart) -> bool:
     """Whether an examination or treatment harms an unborn child, and the patient tells that she carries one."""
+    return item in _HARMS_THE_UNBORN and carries_a_child(chart)
+
+
+def carries_a_child(chart: Chart) -> bool:
+    """Whether a woman tells that she is pregnant."""
     patient = chart.presentation
     may_carry = patient.sex != "male" and (patient.age_years is None or patient.age_years >= _CHILDREN_FROM)
-    return (
-        item in _HARMS_THE_UNBORN
-        and may_carry
-        and _PATTERNS["carries_a_child"].search(chart.patients_words) is not None
-    )
+    return may_carry and _PATTERNS["carries_a_child"].search(chart.patients_words) is not None
 
 
 def untreated_without_a_diagnosis(chart: Chart) -> list[str]:
     """Return the treatments for which a complaint without a diagnosis gives no reason.
 
-    Psychotherapy is for a complaint of the mind, and antibiotics are for signs of an infection, told or found.
+    Psychotherapy is for a complaint of the mind, physical therapy is for limbs, back, head and skin, and antibiotics
+    are for signs of an infection, told or found.
     """
-    of_the_mind = any(site["department"] == "Psychiatry" for site in sites(chart))
+    places = sites(chart)
+    of_the_mind = any(site["department"] == "Psychiatry" for site in places)
+    of_movement = not places or any(site.get("examination") in _MOVED for site in places)
     words = " ".join((chart.patients_words, *chart.results.values(), *chart.reports.values()))
     told = " ".join(part for _, part in affirmed(words, chart.presentation.language))
-    reasons = {"Psychological Therapy": of_the_mind, "Antibiotic Therapy": _PATTERNS["of_an_infection"].search(told)}
+    reasons = {
+        "Psychological Therapy": of_the_mind,
+        "Physical Therapy": of_movement,
+        "Antibiotic Therapy": _PATTERNS["of_an_infection"].search(told),
+    }
     return [item for item, is_given in reasons.items() if not is_given]
 
 

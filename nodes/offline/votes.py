@@ -3,6 +3,7 @@
 Each rule reads the chart and the recalled cases, including those that no prompt shows (`whole_picture.py`).
 """
 
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -14,6 +15,7 @@ from cases.validation import in_a_line
 from cases.vocabulary import EXAMINATION_ITEMS, PHYSICAL_ITEMS, SECOND_LEVEL, normalise
 from nodes.offline.chart_signs import (
     admits,
+    carries_a_child,
     contradicts,
     departments_of_the_place,
     harms,
@@ -138,6 +140,8 @@ def _similarity(neighbour: Neighbour, chart: Chart, eye: Eye) -> float:
 def _site_weights(stage: Stage, chart: Chart) -> dict[str, float]:
     """Return what the site of the complaint adds to the vote for each examination or department, or takes from it."""
     if stage.decision is Triage:
+        if carries_a_child(chart):
+            return {"Obstetrics and Gynecology": 2 * SITE_WEIGHT}
         if not has_few_words(chart):
             return {}
         of_none = "General Medicine" if admits("General Medicine", chart) else "Pediatrics"
@@ -258,6 +262,11 @@ def every(count: int, of: int) -> bool:
     return count == of
 
 
+def several(count: int, of: int) -> bool:
+    """At least two."""
+    return count > 1
+
+
 def some(count: int, of: int) -> bool:
     """At least one."""
     return count > 0
@@ -275,6 +284,13 @@ def held(answers: Collection[Iterable[str]], share: Callable[[int, int], bool]) 
             spelling.setdefault(key, claim)
             holders[key] = holders.get(key, 0) + 1
     return [spelling[key] for key, count in holders.items() if share(count, len(answers))]
+
+
+def most_often(answers: Collection[Iterable[str]]) -> list[str]:
+    """Return the claim that most answers name, the first named of several; empty if none names anything."""
+    claims = [claim for answer in answers for claim in answer]
+    counts = Counter(map(folded_name, claims))
+    return [max(claims, key=lambda claim: counts[folded_name(claim)])] if claims else []
 
 
 def overlap(one: Iterable[str], other: Iterable[str]) -> float:

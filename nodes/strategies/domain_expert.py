@@ -83,7 +83,9 @@ def accept_if_half_is_shared(view: VoterView) -> Verdict:
     own = _vote_of_similar_cases(view).listed()
     if overlap(own, view.synthesis.proposal) >= 0.5:
         return Verdict(accepted=True, reason="")
-    return Verdict(accepted=False, reason=reason("had", view.chart, mark("listed", view.chart.language).join(own)))
+    language = view.chart.language
+    names = mark("listed", language).join(view.stage.labelled(own, language))
+    return Verdict(accepted=False, reason=reason("had", view.chart, names))
 
 
 analyst = Role("expert", "", "strategies/analyse", AnalysisText, offline=analyse_by_rule, seats=SEATS, stages=STAGES)

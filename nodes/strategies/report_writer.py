@@ -14,7 +14,7 @@ from llm import Role
 from nodes.asking import ask_at_stage
 from nodes.context import Context
 from nodes.node import at_least_one, node
-from nodes.offline.votes import held, most, some
+from nodes.offline.votes import held, most, most_often, several, some
 from nodes.state.decisions import Judgement, Round
 from nodes.state.experts import (
     MOST_EXPERTS,
@@ -70,13 +70,20 @@ class LeaderView(CaseView):
 
 
 def most_proposed(view: WriterView) -> ReportText:
-    """Offline: what most analyses propose; after objections or without a majority, all that any of them does."""
+    """Offline: what most analyses propose, else all that any of them does; after objections, what at least two do.
+
+    Where one answer has to be given, it is what most of them propose, or else what is proposed most often.
+    """
     proposals = [analysis.proposal for analysis in view.analyses]
-    agreed = [] if view.objections else held(proposals, most)
-    language = view.chart.language
-    colon = mark("label", language)
-    report = "\n".join(f"{item.expert}{colon}{item.proposed(language)}" for item in view.analyses)
-    return ReportText(report=report, proposal=agreed or held(proposals, some))
+    agreed, language = held(proposals, most), view.chart.language
+    if view.stage.single:
+        proposal = agreed or most_often(proposals)
+    else:
+        proposal = (held(proposals, several) if view.objections else agreed) or held(proposals, some)
+    colon, comma = mark("label", language), mark("listed", language)
+    named = (comma.join(view.stage.labelled(item.proposal, language)) for item in view.analyses)
+    report = "\n".join(f"{item.expert}{colon}{names}" for item, names in zip(view.analyses, named, strict=True))
+    return ReportText(report=report, proposal=proposal)
 
 
 def each_by_focus(view: LeaderView) -> Assignments:

@@ -14,7 +14,16 @@ from typing_extensions import TypedDict, get_type_hints
 
 from cases.registry import RegistryError, check_function
 from cases.validation import nearest
-from cases.vocabulary import AUXILIARY_ITEMS, DEPARTMENTS, PHYSICAL_ITEMS, SECOND_LEVEL, TREATMENT_ITEMS, Language
+from cases.vocabulary import (
+    AUXILIARY_ITEMS,
+    DEPARTMENTS,
+    PHYSICAL_ITEMS,
+    SECOND_LEVEL,
+    TREATMENT_ITEMS,
+    Language,
+    label,
+    labels,
+)
 from nodes.offline.chart_signs import (
     determined,
     is_undetermined,
@@ -133,6 +142,10 @@ class Stage:
             for name in getattr(self, field):
                 if name not in known:
                     raise RegistryError(f"stage {self.name!r}: {field}: unknown {name!r}: {nearest(name, known)}")
+
+    def labelled(self, choices: Sequence[str], language: Language) -> list[str]:
+        """Return choices as they are called in a language; `Surgery` is a department, or else an operation."""
+        return [label(name, language) for name in choices] if self.decision is Triage else labels(choices, language)
 
     @property
     def part(self) -> str:

@@ -275,6 +275,19 @@ def test_a_patient_of_unknown_age_comes_to_paediatrics_if_the_parents_speak(
     assert next(iter(weights(STAGES["referral.level1"], chart, near))) == referred
 
 
+def test_who_carries_a_child_is_referred_to_obstetrics() -> None:
+    """With a headache and flickering eyes in the 35th week, a woman was sent to the ophthalmologists for glaucoma."""
+    near = [
+        Neighbour(case("eye", department="Ophthalmology"), 0.6),
+        Neighbour(case("birth", department="Obstetrics and Gynecology"), 0.4),
+    ]
+    for complaint, department in (("my baby is due in five weeks", "Obstetrics and Gynecology"), ("", "Ophthalmology")):
+        chart = chart_of(
+            chief_complaint=f"Bad headache and flickering, {complaint}. {LONG}", sex="female", age_years=36
+        )
+        assert next(iter(weights(STAGES["referral.level1"], chart, near))) == department
+
+
 @pytest.mark.parametrize(
     ("complaint", "sex", "radiated"),
     [
