@@ -159,7 +159,7 @@ def __getattr__(name: str) -> Any:
         for home in _homes():
             if name in vars(home):
                 return vars(home)[name]
-    from cases.registry import nearest
+    from cases.validation import nearest
 
     suggestion = "" if name.startswith("_") else f": {nearest(name, __all__)}"
     # With its name but no object, so that Python adds no second suggestion.

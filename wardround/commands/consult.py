@@ -129,7 +129,7 @@ def _case(wanted: str, source: str, seat: str) -> "Case":
 
 
 def _context(models: list[str], settings: list[str], seat: str) -> "Context":
-    from cases.registry import nearest
+    from cases.validation import nearest
     from graphs.asked_roles import keys_asked
     from nodes.patients.systems import PATIENTS
     from wardround.config.experiment_file import parse_models, parse_settings, read_experiment
