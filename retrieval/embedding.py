@@ -6,6 +6,7 @@ of the call (batches of 32 and 8 differ by up to 2e-7 per component). On a CPU t
 2.3 s either way), because nothing is padded.
 """
 
+import gc
 import hashlib
 import importlib.util
 import json
@@ -234,7 +235,20 @@ def _multilingual() -> Callable[[str], Any]:
     return encode
 
 
+@contextmanager
+def _without_collection() -> Iterator[None]:
+    """Search for no garbage meanwhile: imports leave none, and searching takes a sixth of their time."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
+
+
 @lru_cache(maxsize=2)
+@_without_collection()
 def loaded_transformer(model: str) -> Any:
     """Load the sentence-transformers model of this name or folder; use it under `model_lock`."""
     folder = _package_folder() if _is_default(model) else Path(os.path.expanduser(model))
