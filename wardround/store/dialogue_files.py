@@ -20,7 +20,7 @@ from wardround.analysis.summary import summed
 from wardround.commands.printing import counted
 from wardround.config.experiment import ConfigurationError
 from wardround.store.durable_lines import append_line, whole_lines, writing
-from wardround.store.manifest import is_run, recorded_manifest
+from wardround.store.manifest import is_run, other_program, recorded_manifest
 from wardround.store.provenance import versions, write_whole
 from wardround.store.run_directory import Result, RunDirectory
 from wardround.store.traces import read_trace
@@ -50,15 +50,18 @@ class Failure(BaseModel):
         return f"{self.termination}: {', '.join(self.gates)}" if self.gates else self.termination
 
 
-def outcome_of(result: Result) -> Dialogue | Failure:
+def outcome_of(result: Result, refused: Failure | None = None) -> Dialogue | Failure:
     """Return the dialogue if it passes the gates, otherwise the reason why there is none.
 
-    A dialogue that passed all of them when it was scored is not checked again: it would take a tenth of a second.
+    A dialogue that passed all of them when it was scored is not checked again, nor the one of ``refused``, which failed
+    a gate before: it would take a tenth of a second.
     """
     written = result.answers.reconstructed if isinstance(result.answers, ReconstructionAnswers) else None
     if written is None:
         return Failure(id=result.case_id, termination=result.termination, error=result.error)
     dialogue = written.model_copy(update={"models": sorted({spec for used in result.models.values() for spec in used})})
+    if refused and refused.termination == GATES and refused.dialogue == dialogue:
+        return refused
     passed = written.models == dialogue.models and all(result.scores.get(gate, 0.0) != 0.0 for gate in ALL_GATES)
     problems = [] if passed else check_dialogue(dialogue)
     if not problems:
@@ -109,8 +112,9 @@ class DialogueFiles:
         lines: dict[Path, list[str]] = {self.output: [], self.failed: []}
         reasons = []
         usage = []
+        refused = self._refused()
         for result in self.directory.each_result(by_case=True):
-            outcome = outcome_of(result)
+            outcome = outcome_of(result, refused.get(result.case_id))
             usage.append((result.calls, result.tokens, result.cost))
             if isinstance(outcome, Failure):
                 reasons.append(outcome.reason)
@@ -127,6 +131,14 @@ class DialogueFiles:
             sheet = fresh_sheet.model_copy(update={**used, "models": by_model})
             write_whole(self.sheet, sheet.model_dump_json(indent=2) + "\n")
         return sheet
+
+    def _refused(self) -> dict[str, Failure]:
+        """Return the failures on file by their note's id, if this program wrote them and nobody has damaged them."""
+        with suppress(ValueError):
+            if self.failed.is_file() and not other_program(recorded_manifest(self.directory.path) or {}):
+                failures = map(Failure.model_validate_json, whole_lines(self.failed))
+                return {failure.id: failure for failure in failures}
+        return {}
 
     def kept_of_another_version(self) -> str:
         """Say how many dialogues an earlier version of this software wrote, whose gates they passed; empty if none."""

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner, Result
 
-from cases.dialogues import read_dialogues
+from cases.dialogues import Dialogue, read_dialogues
 from cases.files import replacing
 from tests.support.fake_server import ChatRequest, FakeServer
 from wardround.cli import app
@@ -129,6 +129,35 @@ def test_what_has_passed_the_gates_is_not_checked_again(
     for _ in range(2):
         assert run(source, "-o", tmp_path / "d.jsonl").exit_code == 0
     assert len(read_dialogues(tmp_path / "d.jsonl")[0]) == 3
+
+
+def test_what_has_failed_a_gate_is_checked_again_only_if_the_program_or_the_dialogue_is_another(
+    source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def answer(request: ChatRequest) -> Any:
+        return {"exchanges": [{"physician": "What is it?", "patient": "I have had it for 77 weeks."}]}
+
+    out, failed = tmp_path / "d.jsonl", tmp_path / "d.failed.jsonl"
+    with FakeServer(answer=answer) as server:
+        models = ("--models", f"openai:fake-model@{server.base_url}")
+        command = (source, "-o", out, "--strategy", "direct", "--limit", 1, *models)
+        run(*command)
+        before = failed.read_bytes()
+        checked: list[str] = []
+
+        def pass_all(dialogue: Dialogue) -> list[object]:
+            checked.append(dialogue.id)
+            return []
+
+        monkeypatch.setattr(dialogue_files, "check_dialogue", pass_all)
+        assert run(*command).exit_code == 1 and not checked and failed.read_bytes() == before
+        failed.write_bytes(before.replace(b"77 weeks", b"78 weeks"))
+        assert run(*command).exit_code == 0 and checked == ["a"] and not failed.read_bytes()
+        failed.write_bytes(before)
+        root = tmp_path / "d.jsonl.work"
+        manifest = recorded_manifest(root) or {}
+        write_manifest(root, {**manifest, "versions": {**manifest["versions"], "wardround": "0.0.9"}})
+        assert run(*command).exit_code == 0 and len(checked) > 1
 
 
 @pytest.mark.slow
