@@ -2,7 +2,7 @@
 
 import logging
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext, suppress
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from functools import cache, cached_property
 from pathlib import Path
@@ -187,18 +187,6 @@ class RecordedRun:
             return _cases_in(self._items), self._foreign
         except (CaseFileError, ConfigurationError, OSError) as error:
             return {}, str(error)
-
-    def check_results(self) -> None:
-        """Refuse a result of no case of the run, as far as its cases are known.
-
-        Raises:
-            ConfigurationError: names the result and the remedy.
-        """
-        foreign = ""
-        with suppress(CaseFileError, ConfigurationError, OSError):  # gone, or changed since the run
-            foreign = self._foreign
-        if foreign:
-            raise ConfigurationError(foreign)
 
     def in_its_words(self) -> AbstractContextManager[None]:
         """Lay the run's own folder of prompts over ours, as it may hold a language, unless another one was named."""
