@@ -7,7 +7,7 @@ from cases.text.prose import label
 from cases.vocabulary import EXAMINATION_ITEMS, word_list
 
 GENERAL = "General Examination"
-_SHOWS = re.compile(r"\s+(?:shows?|showed|reveals?|revealed|demonstrate[sd]?|is|are|was|were)\b")
+_SHOWS = re.compile(r"(?<!\s)\s+(?:shows?|showed|reveals?|revealed|demonstrate[sd]?|is|are|was|were)\b")
 
 
 def physical_item(name: str) -> str | None:

@@ -7,8 +7,10 @@ import pytest
 
 from cases.text.demographics import age_phrases, demographics
 from cases.text.jargon import in_lay_words
+from cases.text.lexicon import told_by
 from cases.text.note_sections import read_sections
 from cases.text.numbers import known_numbers, spans_of_time
+from cases.text.ordered_tests import ordered_tests
 from cases.text.sentences import entries, pieces
 from cases.text.statements import statements
 
@@ -21,7 +23,7 @@ LENGTH = 40_000  # characters, for which the slowest of these took half a minute
 @pytest.mark.parametrize(
     "read",
     [
-        *(pieces, entries, statements, age_phrases, demographics, spans_of_time, known_numbers),
+        *(pieces, entries, statements, age_phrases, demographics, spans_of_time, known_numbers, told_by, ordered_tests),
         lambda text: in_lay_words(text, "en"),
         lambda text: read_sections(text, "en"),
     ],

@@ -1,3 +1,5 @@
+import time
+
 import pytest
 
 from cases.vocabulary import Language
@@ -120,3 +122,13 @@ def test_advice_names_something_or_nothing(language: Language, nothing: bool, wo
 @pytest.mark.parametrize(("language", "words"), [("en", "The sky over there."), ("zh", "一二三四。")])
 def test_words_that_are_nothing_in_particular_end_no_dialogue(language: Language, words: str) -> None:
     assert kind_of(words, language) != "conclusion"
+
+
+@pytest.mark.slow  # the embedding model reads what it has not seen
+@pytest.mark.parametrize("language", ["en", "zh"])
+@pytest.mark.parametrize("character", ["a", "1", ",", " ", "痛", "的"])
+def test_thousands_of_one_character_are_heard_at_once(character: str, language: Language) -> None:
+    is_vague(character, language)  # patterns are compiled, and the model is loaded, on first use
+    began = time.process_time()
+    is_vague(character * 8000, language)
+    assert time.process_time() - began < 4  # half a minute, where patterns went back over all of it
