@@ -26,7 +26,7 @@ from nodes.consultation.final_report import (
 )
 from nodes.context import Context
 from nodes.node import node
-from nodes.offline.chart_signs import is_undetermined, named_in_findings, shown_in_findings
+from nodes.offline.chart_signs import is_undetermined, named_in_findings, order_of, shown_in_findings
 from nodes.offline.clinichat_physician import interview_to_the_plan
 from nodes.offline.doctor_actions import kind_of
 from nodes.offline.interview import next_question
@@ -123,7 +123,7 @@ def consult_in_order(view: InterviewView) -> DoctorTurn:
         is_ordered = any(text.startswith(order.partition("{")[0]) for text in spoken)
         if not is_ordered and view.questions_left > 1:
             items = orders(stage, view.chart, view.neighbours, vocabulary.names, view.seat)
-            return DoctorTurn(text=order.format(Options(items, language)), finished=False)
+            return DoctorTurn(text=order.format(order_of(items, view.chart)), finished=False)
     if not view.tells:
         return DoctorTurn(text=words["farewell"], finished=True)
     if told_already(view.chart):

@@ -11,9 +11,9 @@ from cases.text.sentences import sentences
 from cases.text.statements import mentions, statements
 from cases.text.symptoms import affirmed, describe_symptoms
 from cases.text.words import has_chinese, rules_of
-from cases.vocabulary import Language, data_file, normalise, patterns, word_list
+from cases.vocabulary import Language, data_file, label, normalise, patterns, word_list
 from nodes.state.chart import Chart
-from prompts import load_words
+from prompts import load_words, mark
 from retrieval import RememberedCase
 
 _CHILD_FROM, _ADULT_FROM = 0.25, 14.0  # years
@@ -51,11 +51,17 @@ def sites(chart: Chart) -> list[dict[str, Any]]:
     If the complaint names none ("course of ten hours"), they are those of the first words of the patient's that name
     one and deny nothing.
     """
-    language = rules_of(chart.presentation.language)
-    if found := _sites(chart.presentation.chief_complaint, language):
+    return _told_sites(chart.presentation.chief_complaint, chart.patients_words, chart.presentation.language)
+
+
+@lru_cache(maxsize=256)
+def _told_sites(complaint: str, words: str, language: Language) -> list[dict[str, Any]]:
+    rules = rules_of(language)
+    complained = " ".join(part for _, part in affirmed(complaint, language)).strip()
+    if found := _sites(complained or complaint, rules):
         return found
-    told = (part for sentence in sentences(chart.patients_words) for part in re.split("[，；]", sentence))
-    return next((found for part in told if not _DENIES.search(part) and (found := _sites(part, language))), [])
+    told = (part for sentence in sentences(words) for part in re.split("[，；]", sentence))
+    return next((found for part in told if not _DENIES.search(part) and (found := _sites(part, rules))), [])
 
 
 @lru_cache(maxsize=1024)  # called by each doctor of each stage
@@ -71,14 +77,16 @@ def is_called_for(item: str, chart: Chart) -> bool:
     The symptoms are those by which similar cases are found. The general examination and a blood test need none; where
     no symptom calls for anything, only tissue, scopes and isotopes do.
     """
-    called = _called_for(chart.patients_words, rules_of(chart.presentation.language))
+    presentation = chart.presentation
+    called = _called_for(presentation.chief_complaint, chart.patients_words, presentation.language)
     return item in called or item in _NEED_NO_REASON or not (called or item in _INVASIVE)
 
 
 @lru_cache(maxsize=256)  # asked of each item of each similar case
-def _called_for(words: str, language: Language) -> frozenset[str]:
-    symptoms = describe_symptoms(words, language=language)
-    places, signs = _sites(symptoms, language), _sites(symptoms, language, "sign")
+def _called_for(complaint: str, words: str, language: Language) -> frozenset[str]:
+    symptoms, rules = describe_symptoms(words, language=language), rules_of(language)
+    places = [*_sites(symptoms, rules), *_told_sites(complaint, words, language)]
+    signs = _sites(symptoms, rules, "sign")
     examined = (place["examination"] for place in places if "examination" in place)
     return frozenset(
         chain(examined, *(place["pictures"] for place in places), *(each["also"] for each in places + signs))
@@ -91,6 +99,14 @@ def usual_pictures(chart: Chart) -> list[str]:
         "else"
     ]
     return [item for item in dict.fromkeys(imaging) if not harms(item, chart)]
+
+
+def order_of(items: Sequence[str], chart: Chart) -> str:
+    """Return examinations as a doctor orders them for the place of the complaint, in the patient's language."""
+    language = chart.presentation.language
+    called = {item: names for site in sites(chart) for item, names in site.get("called", {}).items()}
+    names = (called[item][rules_of(language)] if item in called else label(item, language) for item in items)
+    return mark("series", language).join(names)
 
 
 def harms(item: str, chart: Chart) -> bool:

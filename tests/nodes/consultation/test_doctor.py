@@ -2,9 +2,12 @@ from dataclasses import replace
 
 import pytest
 
+from cases.text.record_sentences import RecordSentence
+from cases.vocabulary import Language
 from llm import ModelSettings, ask
 from llm.role import variables
 from nodes.consultation.doctor import DOCTORS, InterviewView, consult_in_order
+from nodes.offline.orders import ordered_results
 from nodes.state.chart import Chart, Presentation, Turn
 from nodes.state.stage import Options, Recalled
 from prompts import load_prompt, load_words
@@ -72,3 +75,18 @@ def test_offline_a_consulting_doctor_orders_physical_examinations_once_whatever_
     said = [*questions, order["physical"].format("一般检查；颈部检查；皮肤检查")]
     chart = replace(CHART, dialogue=[Turn(speaker="doctor", text=text) for text in said])
     assert consult_in_order(replace(VIEW, chart=chart)).text.startswith(order["auxiliary"].partition("{")[0])
+
+
+@pytest.mark.parametrize(
+    ("language", "complaint", "ordered"),
+    [("en", "I have a lump in my right breast.", "X-ray of the breast"), ("zh", "右乳房有个肿块。", "乳腺X线")],
+)
+def test_offline_the_x_ray_of_a_breast_is_ordered_by_a_name_that_opens_the_mammogram(
+    language: Language, complaint: str, ordered: str
+) -> None:
+    presentation = Presentation(language=language, chief_complaint=complaint)
+    order = load_words("consultation/words", language)["doctor"]["physical"].format("-")
+    chart = replace(CHART, language=language, presentation=presentation, dialogue=[Turn(speaker="doctor", text=order)])
+    said = consult_in_order(replace(VIEW, chart=chart, questions_left=3)).text
+    film = RecordSentence("X-ray", {"en": "Mammography: no calcifications.", "zh": "钼靶：未见钙化。"}[language])
+    assert ordered in said and ordered_results([film], said, language) == [film]

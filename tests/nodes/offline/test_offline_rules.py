@@ -230,7 +230,7 @@ def test_without_a_diagnosis_antibiotics_are_for_signs_of_an_infection(
 ) -> None:
     told = {"chief_complaint": complaint, "present_illness": "", "language": language}
     door = CHART["treatment"].presentation.model_copy(update=told)
-    chart = replace(CHART["treatment"], presentation=door, language=language, results={}, reports={})  # type: ignore[arg-type]
+    chart = replace(CHART["treatment"], presentation=door, language=language, results={}, reports={})
     chart = replace(chart, diagnosis=Diagnosis(names=[undetermined(chart)], basis=""))
     treated = STAGES["treatment"].without_model(["Antibiotic Therapy", "Medication"], chart, ())["items"]
     assert ("Antibiotic Therapy" in treated) == infected

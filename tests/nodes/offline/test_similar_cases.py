@@ -61,7 +61,7 @@ def test_a_diagnosis_never_contradicts_sex_age_or_a_result_that_was_read_out(
     chart: Chart, contradicted: RememberedCase
 ) -> None:
     told = "A lump is felt, the period is late, perhaps a pregnancy. 乳房有肿块，怀孕。"  # what some of them presuppose
-    spoken = {"language": contradicted.language, "present_illness": told}
+    spoken: dict[str, Any] = {"language": contradicted.language, "present_illness": told}
     gout = case("Gout", language=contradicted.language)
     here = replace(chart, presentation=chart.presentation.model_copy(update=spoken))
     assert diagnosed(chart_of(**spoken), contradicted, gout) == contradicted.id
@@ -424,7 +424,7 @@ def test_of_a_departments_clinics_that_of_the_place_is_chosen_and_none_of_anothe
 ) -> None:
     """Vertigo and a cough came to cardiology, the first clinic of the list, for a case of general medicine."""
     near = [Neighbour(case("near", department="General Medicine", sub_departments=["General Outpatient Clinic"]), 0.9)]
-    door = {"chief_complaint": complaint, "language": language}
+    door: dict[str, Any] = {"chief_complaint": complaint, "language": language}
     chart = replace(chart_of(**door), referral=None, triage=Triage(urgency="routine", department="Internal Medicine"))
     names = SECOND_LEVEL["Internal Medicine"].names
     assert majority(STAGES["referral.level2"], chart, near, names, None).listed() == [clinic]
