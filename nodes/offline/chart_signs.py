@@ -57,8 +57,7 @@ def sites(chart: Chart) -> list[dict[str, Any]]:
 @lru_cache(maxsize=256)
 def _told_sites(complaint: str, words: str, language: Language) -> list[dict[str, Any]]:
     rules = rules_of(language)
-    complained = " ".join(part for _, part in affirmed(complaint, language)).strip()
-    if found := _sites(complained or complaint, rules):
+    if found := _sites(complaint, rules):
         return found
     told = (part for sentence in sentences(words) for part in re.split("[，；]", sentence))
     return next((found for part in told if not _DENIES.search(part) and (found := _sites(part, rules))), [])
@@ -85,7 +84,7 @@ def is_called_for(item: str, chart: Chart) -> bool:
 @lru_cache(maxsize=256)  # asked of each item of each similar case
 def _called_for(complaint: str, words: str, language: Language) -> frozenset[str]:
     symptoms, rules = describe_symptoms(words, language=language), rules_of(language)
-    places = [*_sites(symptoms, rules), *_told_sites(complaint, words, language)]
+    places = _sites(symptoms, rules) or _told_sites(complaint, words, language)
     signs = _sites(symptoms, rules, "sign")
     examined = (place["examination"] for place in places if "examination" in place)
     return frozenset(

@@ -189,7 +189,7 @@ def weights(
     by_site = _site_weights(stage, chart) if votes or is_referral else {}  # else see `orders`
     for choice, bonus in by_site.items():
         key = spelling.setdefault(normalise(choice), choice)
-        if bonus > 0 or key in votes:
+        if key in votes or (bonus > 0 and fits(choice, chart)):
             votes[key] = max(votes.get(key, 0.0) + bonus, 0.0)
     return dict(sorted(votes.items(), key=lambda item: -round(item[1], 9)))
 
