@@ -53,7 +53,10 @@ def warm_up() -> None:
 @cache
 def _check_language(language: Language, places: tuple[Path, ...]) -> None:
     if language not in languages():
-        raise PromptError(f"there are no prompts in the language {language!r}; available: {', '.join(languages())}")
+        raise PromptError(
+            f"there are no prompts in the language {language!r}; available: {', '.join(languages())}; name a folder "
+            "that has them with --prompts (docs/languages.md)"
+        )
     known = {name for place in places for name in prompt_files(place)}
     wanted = _reference_files(prompt_files(OURS))
     if absent := [name for name in wanted if f"{language}/{name}" not in known]:

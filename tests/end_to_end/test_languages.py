@@ -129,7 +129,10 @@ def test_a_run_is_refused_before_it_begins_if_a_language_is_not_whole(folder: Pa
     cases, out = str(tmp_path / "cases.jsonl"), str(tmp_path / "run")
     command = ["run", "--cases", cases, "--set", "retrieval=false", "--out", out]
     refused = CliRunner().invoke(app, command)
-    assert refused.exit_code == 2 and "there are no prompts in the language 'xx'; available: en, zh" in refused.output
+    assert (
+        refused.exit_code == 2
+        and "there are no prompts in the language 'xx'; available: en, zh; name a folder" in refused.output
+    )
     (write_made_up(tmp_path / "part") / MADE_UP / "saps" / "words.toml").unlink()
     refused = CliRunner().invoke(app, [*command, "--prompts", str(tmp_path / "part")])
     assert refused.exit_code == 2 and "lacks saps/words.toml" in refused.output

@@ -119,7 +119,7 @@ def check(
         try:
             check_language(language)
         except PromptError as error:
-            echo(f"to run them: {error}; name a folder that has them with --prompts (docs/languages.md)")
+            echo(f"to run them: {error}")
     if out is not None:
         _write_distribution(cases, out)
 
