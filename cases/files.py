@@ -20,7 +20,7 @@ from pydantic import BaseModel, ValidationError
 
 from cases.case import Case, Split
 from cases.pictures import picture_fault, picture_faults
-from cases.validation import InputError, faults, nearest, unpiped, unreadable
+from cases.validation import InputError, faults, is_unknown_field, nearest, unpiped, unreadable
 
 BUILTIN = "builtin"
 Model = TypeVar("Model", bound=BaseModel)
@@ -152,9 +152,10 @@ def _checked(source: str | Path, problems: list[Problem], *, whole_pictures: boo
     for path in _paths(source):
         folder = str(path.parent.resolve())
         for place, case in parsed_lines(path, Case):
-            foreign &= isinstance(case, list) and any(_is_foreign(problem) for problem in case)
-            if isinstance(case, list):
-                problems.extend(case)
+            of_another_format = isinstance(case, list) and any(_is_foreign(problem) for problem in case)
+            foreign &= of_another_format
+            if isinstance(case, list):  # of another format, its own fields say nothing
+                problems.extend(one for one in case if not (of_another_format and is_unknown_field(one.message)))
                 continue
             if case.id in seen:
                 problems.append(
@@ -190,8 +191,9 @@ def meant_builtin(source: str | Path) -> str:
 
 
 def _is_foreign(problem: Problem) -> bool:
-    """Whether a record is not in our format at all: not an object, or without a patient."""
-    return bool(problem.record) and (not problem.field or "patient" in problem.lacking)
+    """Whether a record is not in our format at all: not an object, or without a patient who is one."""
+    of_patient = "patient" in problem.lacking or (problem.field, problem.message) == ("patient", "expected an object")
+    return bool(problem.record) and (not problem.field or of_patient)
 
 
 def unless_linked(path: str, flags: int) -> int:

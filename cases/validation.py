@@ -15,6 +15,7 @@ from pydantic import BaseModel, ValidationError
 if TYPE_CHECKING:
     from pydantic_core import ErrorDetails
 
+_UNKNOWN = "unknown field: "
 _BEFORE = "Value error, "  # Pydantic's prefix to our own messages
 
 
@@ -48,7 +49,12 @@ def _unknown_field(fault: "ErrorDetails", of: Any) -> str:
     for part in around:  # a number, or a key of a mapping, has no field of its own
         fields = [model.model_fields[part] for model in models if part in model.model_fields]
         models = [inner for field in fields for inner in _models_in(field.annotation)] or models
-    return f"unknown field: {nearest(str(name), {known for model in models for known in model.model_fields})}"
+    return f"{_UNKNOWN}{nearest(str(name), {known for model in models for known in model.model_fields})}"
+
+
+def is_unknown_field(message: str) -> bool:
+    """Whether a message is that of an unknown field."""
+    return message.startswith(_UNKNOWN)
 
 
 def _models_in(hint: Any) -> list[type[BaseModel]]:

@@ -58,6 +58,14 @@ def test_an_unknown_field_of_a_case_suggests_the_one_that_was_meant_wherever_it_
     ]
 
 
+def test_of_another_format_no_field_is_told_but_how_to_import_it(tmp_path: Path) -> None:
+    record = {"patient_id": 1812, "doctor": "Agent.Doctor.GPT", "patient": "Agent.Patient.GPT", "dialog_history": []}
+    (tmp_path / "dialogues.jsonl").write_text(json.dumps(record), "utf-8")
+    _, problems = check_cases(tmp_path / "dialogues.jsonl")
+    assert not any("unknown field" in problem.message for problem in problems)
+    assert "import it first: `wardround cases import FORMAT" in problems[-1].message
+
+
 def test_an_error_that_many_records_have_is_named_by_the_first_and_counted() -> None:
     errors = [Problem("f", f"line {number}", "id", "is missing") for number in range(1, 507)]
     warnings = [Problem("f", f"line {number}", "age", "is odd", "warning") for number in range(1, 9)]

@@ -52,6 +52,8 @@ def compare(
         refuse(f"--latex {latex}: is the file of --csv, too; name another file")
     found = find_runs(runs)
     check_comparable(found)
+    for run in found:
+        run.tell_foreign()
     if margin is not None and not 0 < margin < math.inf:
         refuse(f"--margin {margin:g}: expected a number above 0, on the scale of the scores")
     table = differences_table(found, margin)

@@ -2,7 +2,7 @@
 
 import logging
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass
 from functools import cache, cached_property
 from pathlib import Path
@@ -187,6 +187,12 @@ class RecordedRun:
             return _cases_in(self._items), self._foreign
         except (CaseFileError, ConfigurationError, OSError) as error:
             return {}, str(error)
+
+    def tell_foreign(self) -> None:
+        """Warn of a result of no case of the run, which counts nevertheless, as far as its cases are known."""
+        with suppress(CaseFileError, ConfigurationError, OSError):  # gone, or changed since the run
+            if self._foreign:
+                _tell_once(self._foreign)
 
     def in_its_words(self) -> AbstractContextManager[None]:
         """Lay the run's own folder of prompts over ours, as it may hold a language, unless another one was named."""

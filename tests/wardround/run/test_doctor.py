@@ -466,15 +466,22 @@ def test_results_of_another_run_are_not_counted_as_this_ones(
 
 @pytest.mark.parametrize("foreign", [{"case_id": "of-nobody"}, {"epoch": 5}], ids=["case", "epoch"])
 def test_a_result_of_no_case_of_the_run_is_named_wherever_a_case_is_needed_and_set_aside(
-    sound: Path, damaged: Path, foreign: dict[str, Any]
+    sound: Path, damaged: Path, foreign: dict[str, Any], caplog: pytest.LogCaptureFixture
 ) -> None:
     line = json.loads((damaged / "results.jsonl").read_bytes().splitlines()[0]) | foreign
     line.pop("checksum")
     edited(damaged / "results.jsonl", lambda content: content + json.dumps(line).encode() + b"\n")
-    for command in (["tables", "--table", "orders"], ["judges", "--judge", "offline"], ["score", "icd10"], ["floors"]):
+    for command in (
+        ["tables", "--table", "orders"],
+        ["judges", "--judge", "offline"],
+        ["score", "icd10"],
+        ["floors"],
+    ):
         done = CliRunner().invoke(app, [*command, str(damaged)])
         assert done.exit_code == 2 and f"the result for {line['case_id']}, epoch {line['epoch']}," in done.output
         assert f"run `wardround doctor {damaged}` to move it aside" in done.output
+    compared = CliRunner().invoke(app, ["compare", str(sound), str(damaged)])
+    assert compared.exit_code == 0 and f"result for {line['case_id']}, epoch {line['epoch']}, is not" in caplog.text
     assert CliRunner().invoke(app, ["report", str(damaged)]).exit_code == 0
     assert f"result for {line['case_id']}, epoch {line['epoch']}, is not part" in (damaged / "report.html").read_text()
     code, told = doctor(damaged)
