@@ -11,12 +11,14 @@ from urllib.parse import urlsplit
 from cases.notes import Note
 from graphs.asked_roles import roles_asked
 from graphs.catalogue import Graph
+from graphs.contexts import is_judging
 from llm.build import build_model
 from llm.cache import open_cache
 from llm.context_window import tokens
 from llm.errors import ModelSpecError
 from llm.keys import key_of
 from llm.rehearsal import is_rehearsal
+from llm.role import declared_roles
 from llm.specs import WITHOUT_MODEL
 from nodes.context import Context
 from prompts import PromptError, check_language, load_prompt
@@ -43,10 +45,14 @@ def check_languages(languages: Collection[str], context: Context) -> None:
             raise ConfigurationError(f"language: {error}") from error
 
 
-def check_own_prompts(graph: Graph, languages: Collection[str], context: Context) -> None:
+def check_own_prompts(graph: Graph, languages: Collection[str], context: Context, *, with_judges: bool = False) -> None:
     """Check that the roles of plug-ins have their prompts, and that their views have the fields which these use.
 
-    ``languages`` are those of the cases or notes.
+    Args:
+        graph: the graph that is run.
+        languages: those of the cases or notes.
+        context: its settings.
+        with_judges: whether a metric of a plug-in asks a judge.
 
     Raises:
         ConfigurationError: a prompt is missing in the language of a case, its view lacks a variable, or another role
@@ -54,6 +60,9 @@ def check_own_prompts(graph: Graph, languages: Collection[str], context: Context
     """
     languages_used = {context.language} if context.language else languages
     asked = list(roles_asked(graph, context))
+    if with_judges:
+        judges = (role for role in declared_roles().values() if is_judging(role.stage))
+        asked += [(role, role.stage) for role in judges if not _is_ours(role.prompt)]
     for role, stage in asked:
         if not _is_ours(role.prompt) and any(
             (other.name, at) == (role.name, stage) and other.prompt != role.prompt for other, at in asked

@@ -89,7 +89,8 @@ async def _checked(experiment: Experiment) -> tuple[Sequence[Held], Context]:
         context = context.model_copy(update={"sub_departments": selected.sub_departments})
     languages = {item.language for item in selected.items}
     check_languages(languages, context)
-    check_own_prompts(TASKS[experiment.graph].graph(context), languages, context)
+    asks_a_judge = any(metric.asks for metric in SUITES[experiment.scored_by].own_metrics)
+    check_own_prompts(TASKS[experiment.graph].graph(context), languages, context, with_judges=asks_a_judge)
     check_lengths(selected.items, context)
     await check_servers(context)
     if experiment.limits_cost and (unknown := unpriced(context.models, context)):

@@ -10,7 +10,7 @@ from langgraph.runtime import Runtime
 from pydantic import BaseModel
 
 from cases import load_cases
-from llm import Role, ask
+from llm import Role, ask, role
 from nodes.context import Context
 from nodes.node import node
 from nodes.state.patient_side import PatientSideState
@@ -70,6 +70,18 @@ def test_a_prompt_that_asks_for_what_the_view_has_not_is_named(prompt: Path) -> 
     prompt.write_text("---\nvariables: [pulse, question]\n---\n# system\n# user\n{{ question }}{{ pulse }}\n", "utf-8")
     with pytest.raises(ConfigurationError, match=r"mine/shy \(en\) uses variables that View has no field for: pulse"):
         check(ENGLISH)
+
+
+def test_the_judge_of_a_metric_of_ones_own_has_its_prompt_too_if_a_metric_asks_one(
+    prompt: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(role, "_declared", dict(role._declared))
+    Role("shy_judge", "evaluation", "mine/judge", Reply, offline=say)
+    prompt.write_text("---\nvariables: [question]\n---\n# system\n# user\n{{ question }}\n", "utf-8")
+    builder = StateGraph(PatientSideState, context_schema=Context).add_node(answer).add_edge(START, "answer")
+    check_own_prompts(builder.compile(), {"en"}, Context())
+    with pytest.raises(ConfigurationError, match=r"role 'shy_judge': there is no file prompts/en/mine/judge.md; write"):
+        check_own_prompts(builder.compile(), {"en"}, Context(), with_judges=True)
 
 
 def test_a_role_with_the_name_of_another_that_is_asked_beside_it_is_refused(prompt: Path) -> None:

@@ -117,6 +117,6 @@ def test_one_without_a_prompt_is_refused_before_anybody_is_asked(tmp_path: Path)
         experiment = judged(judge, tmp_path)
         for prompt in (tmp_path / "words").glob("*/own/kindness.md"):
             prompt.unlink()
-        with pytest.raises(ConfigurationError, match="kindness: metric failed: PromptError: there is no file"):
+        with pytest.raises(ConfigurationError, match=r"role 'kindness_judge': there is no file prompts/.*; write it"):
             run(experiment, tmp_path / "out")
         assert judge.requests == []
