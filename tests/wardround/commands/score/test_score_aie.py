@@ -22,7 +22,7 @@ from wardround.commands.score import aie, score_app
 def _few_resamples_and_each_figure_drawn_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """What else they give is tested by itself, `tests/scoring/aie/test_tournament.py` and `tables/test_figures.py`."""
     monkeypatch.setattr("scoring.aie.tournament._RESAMPLES", 10)
-    monkeypatch.setattr("wardround.tables.figures.as_png", lambda figure: b"a picture")
+    monkeypatch.setattr("wardround.tables.making.as_png", lambda figure: b"a picture")
 
 
 def run(*arguments: object) -> Result:
