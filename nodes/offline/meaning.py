@@ -55,6 +55,7 @@ _MIN_OTHER_TOPIC = 0.6  # probability of small talk, to be taken as such
 _LIST_SCALE = 0.15  # scale of the list features beside the embedding
 _TOLD_LIST_SCALE = 0.3  # the same for recorded sentences
 ASKS = re.compile("[?？]")
+_ASKING = ("inquiry", "ambiguous")
 _DECIMALS = 3  # of logits, so that ties do not depend on the machine; the first label then wins
 
 
@@ -173,13 +174,18 @@ def kind_label(words: str, language: Language) -> str:
     if label == "inquiry" and is_open and not topic_of(words, language).clinical:
         label = "ambiguous"  # "Where shall we begin?"
     parts = sentences(words)
-    if label == "conclusion" and len(parts) > 1:
+    if len(parts) > 1 and (label == "conclusion" or (label in _ASKING and _asks_nowhere(parts, language))):
         return kind_label(parts[-1], language)
     if label == "advice" or not heard_tests(words):
         return label
     if label == "demand":
         return "demand" if is_for_the_patient_to_do(words) else "advice"
     return "advice" if label == "conclusion" or is_order(words) else label  # a question may name a test
+
+
+def _asks_nowhere(parts: Sequence[str], language: Language) -> bool:
+    """Whether no sentence of a turn asks, by mark or by itself: "You have pneumonia. Take these tablets."."""
+    return not any(ASKS.search(part) or kind_label(part, language) in _ASKING for part in parts)
 
 
 @lru_cache(maxsize=4096)

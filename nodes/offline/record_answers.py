@@ -13,6 +13,7 @@ from nodes.offline.consultation_words import in_known_words
 from nodes.offline.doctor_actions import is_vague
 from nodes.offline.hearing import heard_tests
 from nodes.offline.meaning import (
+    ASKS,
     is_rather_of_a_subject,
     is_silent,
     is_surely_heard,
@@ -34,7 +35,7 @@ _PATTERNS = patterns("nodes.offline", "patterns")
 _MAX_SENTENCES = 3  # of one answer to an open question
 _POSSIBLE = -1.6  # score of a possible answer (`pairs.py`), beside which a question is not denied
 # What is said to words that ask for nothing; vague advice is asked about.
-_REPLIES = {"conclusion": "thanks", "advice": "advised", "demand": "agreed"}
+_REPLIES = {"conclusion": "thanks", "remark": "thanks", "advice": "advised", "demand": "agreed"}
 _BACKGROUND = ("past_history", "personal_history", "family_history")
 
 
@@ -104,11 +105,13 @@ def denial(question: str, language: Language, recorded: Sequence[RecordSentence]
 
 
 def facts_for(question: str, facts: Sequence[RecordSentence], language: Language) -> list[RecordSentence]:
-    """Return the facts that answer a question: the story for an open question, else by `answering`."""
+    """Return the facts that answer: the story for an open question, nothing for a remark, else by `answering`."""
     subject, topic = subject_of(question, language), topic_of(question, language)
     names_nothing = kind_named(subject) == "ambiguous" or not (topic.clinical or topic.words)
     if not (names_nothing and is_vague(question, language)) or is_rather_of_a_subject(question, language):
         return answering(facts, question, language)
+    if kind_label(question, language) == "remark" and not ASKS.search(question):
+        return []
     beside = {"opening": ("chief_complaint",), "other_symptoms": _BACKGROUND}.get(subject, ())
     return [fact for fact in facts if fact.section in ("present_illness", *beside)]
 

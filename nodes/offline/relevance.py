@@ -7,9 +7,12 @@ the doctor names the examination.
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 
+import numpy as np
+from numpy.typing import NDArray
+
 from cases.text.record_sentences import HISTORIES, RecordSentence
 from cases.vocabulary import Language, patterns
-from nodes.offline.consultation_words import concepts
+from nodes.offline.consultation_words import concepts, in_known_words
 from nodes.offline.meaning import (
     ASKS,
     clauses,
@@ -17,19 +20,22 @@ from nodes.offline.meaning import (
     is_surely_heard,
     kind_label,
     matters_told,
+    shares,
     subject_of,
     subjects,
     subjects_heard,
     told_shares,
 )
 from nodes.offline.orders import names_examination, ordered_results, tried
-from nodes.offline.pairs import answer_scores
+from nodes.offline.pairs import answer_scores, with_known_words
 from nodes.offline.topics import topic_of
 
 _PATTERNS = patterns("nodes.offline", "patterns")
-# Least score (`pairs.py`) of a sentence that is told: a little less probable than that nothing answers.
-_LEAST = -0.2
-_LEAST_TELLING = -2.5  # the same of a sentence of the family, or that tells one of several matters asked about
+# Least score of a sentence that is told: that of `pairs.py`, and the logarithm of its support by its weight.
+_LEAST = -0.85
+_LEAST_TELLING = -2.85  # the same of a sentence of the family, or that tells one of several matters asked about
+_SUPPORT = (0.01, 0.5)  # bounds of the probability that a sentence tells what is asked for; more of it adds nothing
+_SUPPORT_WEIGHT = 0.5
 _TELLS = 0.5  # least probability that a sentence tells a matter
 _BEHIND_BEST = 1.6  # at most, of another sentence that is told: a fifth as probable as the best
 
@@ -76,9 +82,11 @@ def answering(facts: Sequence[RecordSentence], words: str, language: Language) -
 def _asks(words: str, language: Language, is_question: bool) -> bool:
     """Return whether the words may ask for something on record, other than results that they do not name.
 
-    Without a question mark in the turn, they have to be an inquiry or advice.
+    Without a question mark in the turn, they have to be an inquiry; advice to stop smoking does not ask for the habit.
     """
     kind = kind_label(words, language)
+    if kind in ("advice", "vague_advice") and not is_question:
+        return False
     asks = kind in ("inquiry", "advice") or is_rather_of_a_subject(words, language)
     asks = asks or (is_question and kind not in ("remark", "conclusion"))
     return asks and subjects()[subject_of(words, language)].names != ("results",)
@@ -93,15 +101,29 @@ def _likely_answers(facts: Sequence[RecordSentence], question: str, language: La
     of_family = "family" in subjects_heard(question, language)
     facts = [fact for fact in facts if of_family or fact.section != "family_history"]
     placed = [_with_relatives(fact) if of_family else fact for fact in facts]
-    scores = dict(zip(facts, answer_scores(question, placed, language), strict=True))
     named = _telling(placed, question, language)
     telling = {fact for fact, as_asked in zip(facts, placed, strict=True) if as_asked in named}
+    support = np.where([fact in telling for fact in facts], _SUPPORT[1], _support(placed, question, language))
+    scored = answer_scores(question, placed, language) + _SUPPORT_WEIGHT * np.log(support)
+    scores = dict(zip(facts, scored, strict=True))
     for is_opening in (False, True):
         part = [fact for fact in facts if (fact.section == "chief_complaint") == is_opening]
         least = max(_LEAST, max((scores[fact] for fact in part), default=0) - _BEHIND_BEST)
         if found := [fact for fact in part if scores[fact] >= (_LEAST_TELLING if fact in telling else least)]:
             return found
     return []
+
+
+def _support(facts: Sequence[RecordSentence], question: str, language: Language) -> NDArray[np.float64]:
+    """Return the probability, within `_SUPPORT`, that each fact tells the matter that is asked for (n,).
+
+    The classifier of pairs alone trusts likeness more than it should in wordings that it has not learned.
+    """
+    if not facts:
+        return np.zeros(0)
+    tells = told_shares([fact.text for fact in with_known_words(facts, language)], language)
+    support: NDArray[np.float64] = np.clip(tells @ shares(in_known_words(question, language), language), *_SUPPORT)
+    return support
 
 
 def _with_relatives(fact: RecordSentence) -> RecordSentence:

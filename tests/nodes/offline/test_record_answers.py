@@ -29,9 +29,6 @@ RECORDS: dict[Language, PatientRecord] = {
 }
 
 
-ANOTHER_HABIT_IS_TOLD = pytest.mark.xfail(strict=True, reason="a known miss: another habit is told")
-
-
 def answer(question: str, language: Language, *said: str) -> str:
     dialogue = [Turn(speaker="patient", text=text) for text in said]
     return answer_from_record(question, RECORDS[language], dialogue, language)
@@ -65,7 +62,7 @@ def test_what_is_not_on_record_is_denied(language: Language, question: str, deni
     ("language", "question", "reply"),
     [
         ("en", "How often do you exercise?", "untold"),
-        pytest.param("zh", "一晚上睡几个小时？", "untold", marks=ANOTHER_HABIT_IS_TOLD),
+        ("zh", "一晚上睡几个小时？", "untold"),
         ("en", "Did the parcel arrive?", "unclear"),
         ("zh", "快递到了没有？", "unclear"),
         ("zh", "好的，先这样，祝您早日康复。", "thanks"),
@@ -242,3 +239,28 @@ def test_a_lump_is_told_or_not_denied_where_the_record_or_the_doctor_calls_it_by
     assert facts_for("身上有没有肿物？", [named], "zh") == [named]
     assert denial("身上有没有长什么包块?", "zh", [palpable]) == "untold"
     assert denial("身上有没有肿物？", "zh", [stomach]) == "nothing"
+
+
+@pytest.mark.slow  # the embedding model reads what it has not seen
+@pytest.mark.parametrize(
+    ("language", "words"),
+    [
+        ("en", "I'm so sorry to hear that."),
+        ("en", "All right, I've got that noted."),
+        ("en", "I know this is worrying, but most people do well."),
+        ("zh", "好的，我记下了。"),
+        ("zh", "听到这些我很难过。"),
+    ],
+)
+def test_a_remark_is_thanked_for_and_nothing_is_told(language: Language, words: str) -> None:
+    assert answer(words, language) == load_words("consultation/words", language)["patient"]["thanks"]
+
+
+@pytest.mark.slow  # the embedding model reads what it has not seen
+@pytest.mark.parametrize(
+    ("language", "words"),
+    [("en", "You ought to give up smoking."), ("zh", "您应该戒烟。")],
+)
+def test_advice_that_names_a_habit_asks_for_nothing(language: Language, words: str) -> None:
+    facts = record_sentences(RECORDS[language], ExaminationRecord(), language)
+    assert facts_for(words, facts, language) == []
