@@ -123,12 +123,12 @@ def carries_a_child(chart: Chart) -> bool:
 def untreated_without_a_diagnosis(chart: Chart) -> list[str]:
     """Return the treatments for which a complaint without a diagnosis gives no reason.
 
-    Psychotherapy is for a complaint of the mind, physical therapy is for limbs, back, head and skin, and antibiotics
-    are for signs of an infection, told or found.
+    Psychotherapy is for a complaint of the mind, physical therapy for one of limbs, back, head and skin alone, and
+    antibiotics are for signs of an infection, told or found.
     """
     places = sites(chart)
     of_the_mind = any(site["department"] == "Psychiatry" for site in places)
-    of_movement = not places or any(site.get("examination") in _MOVED for site in places)
+    of_movement = all(site.get("examination") in _MOVED for site in places)
     words = " ".join((chart.patients_words, *chart.results.values(), *chart.reports.values()))
     told = " ".join(part for _, part in affirmed(words, chart.presentation.language))
     reasons = {
