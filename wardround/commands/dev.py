@@ -156,6 +156,8 @@ def _allowed(allow: list[str], origins: list[str], browser: bool) -> "Allowed":
             elif setting == "case_source":
                 file = Path(value).expanduser()
                 values.setdefault(setting, []).extend([str(file), str(file.resolve(strict=True))])
+            elif setting == "example":
+                values.setdefault(setting, []).append(str(Path(value).expanduser()))
         except (ModelSpecError, OSError) as error:
             refuse(f"--allow {entry}: {reason(error)}")
         values.setdefault(setting, []).append(value)

@@ -42,6 +42,14 @@ def test_a_folder_without_a_model_is_refused_before_the_server_starts(
     assert _allowed(["models=hf:*"], [], False).values == {"models": ("hf:*",)}
 
 
+def test_a_file_in_the_users_folder_is_allowed_as_runs_name_it(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    (tmp_path / "mine.jsonl").touch()
+    allowed = _allowed(["case_source=~/mine.jsonl", "example=~/mine.txt"], [], False)
+    assert allowed.admits("case_source", f"{tmp_path}/mine.jsonl")
+    assert allowed.admits("example", f"{tmp_path}/mine.txt")
+
+
 def test_studio_is_not_opened_where_nothing_may_leave_the_machine(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("llm.egress._closed", True)
     refused = CliRunner().invoke(app, ["dev", "--browser"])
