@@ -3,7 +3,8 @@
 There is one file per family of suites; they are imported, with the scoring code, only when a command is called.
 """
 
-from typing import Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 import typer
 from typer.core import TyperCommand
@@ -12,18 +13,21 @@ from typer.main import get_group
 from wardround.commands.exit_codes import Commands
 from wardround.commands.plugin_options import open_doors
 
+if TYPE_CHECKING:
+    from wardround.commands.score.output import Scores
+
 
 class _Scores(Commands):
     """One command per family of suites, and one per suite that only scores runs, including those of plug-ins."""
 
     @property
-    def _known(self) -> dict[str, TyperCommand]:
+    def _known(self) -> "dict[str, Callable[..., Scores]]":
+        """The scoring functions by the names of their commands."""
         from scoring.suite import SUITES
         from wardround.commands.score.ai_hospital import consensus, icd10, mvme
         from wardround.commands.score.aie import aie, mcq
         from wardround.commands.score.clini_eval import clini_eval
         from wardround.commands.score.medpmc import medpmc
-        from wardround.commands.score.output import command
         from wardround.commands.score.pairwise import aie_pairwise
         from wardround.commands.score.replies import replies
         from wardround.commands.score.rescored import rescoring_by
@@ -34,19 +38,22 @@ class _Scores(Commands):
         )  # fmt: skip
         of_files = {score.__name__: score for score in families}
         of_runs = {name: rescoring_by(suite) for name, suite in SUITES.items() if name not in of_files}
-        app = typer.Typer(rich_markup_mode=None)
-        for name, score in {**of_runs, **of_files}.items():
-            app.command(name.replace("_", "-"))(command(score))
-        open_doors(app)
-        return get_group(app).commands  # type: ignore[return-value]
+        return {name.replace("_", "-"): score for name, score in {**of_runs, **of_files}.items()}
 
     def list_commands(self, ctx: Any) -> list[str]:
         """Return the names, in the order of the help."""
         return list(self._known)
 
     def get_command(self, ctx: Any, cmd_name: str) -> TyperCommand | None:
-        """Return a command by name."""
-        return self._known.get(cmd_name)
+        """Return a command by name; the others are not made."""
+        from wardround.commands.score.output import command
+
+        if (score := self._known.get(cmd_name)) is None:
+            return None
+        app = typer.Typer(rich_markup_mode=None)
+        app.command(cmd_name)(command(score))
+        open_doors(app)
+        return get_group(app).commands[cmd_name]  # type: ignore[return-value]
 
 
 score_app = typer.Typer(cls=_Scores, no_args_is_help=True, rich_markup_mode=None)
