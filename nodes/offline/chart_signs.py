@@ -37,7 +37,7 @@ def urgency(chart: Chart) -> str:
     What has lasted for weeks, and has not changed just now, is no emergency.
     """
     words = chart.patients_words
-    told = " ".join(part for _, part in affirmed(words, chart.presentation.language)).casefold()
+    told = _affirmed(words, chart.presentation.language).casefold()
     lasts = _PATTERNS["long_lasting"].search(words) and not _PATTERNS["just_now"].search(words)
     alarming = _PATTERNS["emergency"].search(told)
     if alarming and not lasts:
@@ -129,14 +129,23 @@ def untreated_without_a_diagnosis(chart: Chart) -> list[str]:
     places = sites(chart)
     of_the_mind = any(site["department"] == "Psychiatry" for site in places)
     of_movement = all(site.get("examination") in _MOVED for site in places)
-    words = " ".join((chart.patients_words, *chart.results.values(), *chart.reports.values()))
-    told = " ".join(part for _, part in affirmed(words, chart.presentation.language))
+    told = _affirmed(_told_and_found(chart), chart.presentation.language)
     reasons = {
         "Psychological Therapy": of_the_mind,
         "Physical Therapy": of_movement,
         "Antibiotic Therapy": _PATTERNS["of_an_infection"].search(told),
     }
     return [item for item, is_given in reasons.items() if not is_given]
+
+
+def _told_and_found(chart: Chart) -> str:
+    """Return what the patient told, with all results and reports."""
+    return " ".join((chart.patients_words, *chart.results.values(), *chart.reports.values()))
+
+
+def _affirmed(words: str, language: Language) -> str:
+    """Return what words do not deny."""
+    return " ".join(part for _, part in affirmed(words, language))
 
 
 def known_findings(chart: Chart) -> list[str]:
@@ -247,7 +256,7 @@ def is_founded(diagnosis: str, chart: Chart) -> bool:
     sides, complained = _sides_in(diagnosis), _sides_in(chart.presentation.chief_complaint)
     if sides and complained and not sides & complained:
         return False
-    words = " ".join((chart.patients_words, *chart.results.values(), *chart.reports.values()))
+    words = _told_and_found(chart)
     told = _told_causes(words, chart.presentation.language)
     drugs = (max(filter(None, found.groups())) for found in _PATTERNS["by_a_drug"].finditer(diagnosis))
     return all(drug.casefold() in words.casefold() for drug in drugs) and all(
@@ -257,7 +266,7 @@ def is_founded(diagnosis: str, chart: Chart) -> bool:
 
 @lru_cache(maxsize=64)  # hundreds of cases are compared with one chart
 def _told_causes(words: str, language: Language) -> frozenset[int]:
-    told = " ".join(part for _, part in affirmed(words, language))
+    told = _affirmed(words, language)
     return frozenset(place for place, cause in enumerate(_causes()) if re.search(cause["told"], told, re.IGNORECASE))
 
 

@@ -68,7 +68,7 @@ def _part(name: str) -> str:
 @cache
 def _about(text: str, language: Language) -> frozenset[str]:
     """Return the content words of a sentence, without those of a kind."""
-    return frozenset(content_words(_KINDS.sub(" ", text), language))
+    return content_words(_KINDS.sub(" ", text), language)
 
 
 RULES: Mapping[str, Rule] = {"kinds_of_the_note": other_of_its_kind}

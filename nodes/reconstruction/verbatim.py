@@ -213,7 +213,7 @@ def _stock_words(language: Language) -> frozenset[str]:
     stated = " ".join(text for part in texts_in(phrases) for text in sentences(part) if not text.endswith(("?", "？")))
     if language == "zh":
         return frozenset(_pairs(stated))
-    return frozenset(content_words(stated, language)) | frozenset(map(stem, _LISTS["added"].split()))
+    return content_words(stated, language) | frozenset(map(stem, _LISTS["added"].split()))
 
 
 RULES: Mapping[str, Rule] = {"sentences_of_the_note": changed, "told_by_who_knows": by_the_other}
