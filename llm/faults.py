@@ -1,14 +1,12 @@
 """What is wrong with an answer, as its model is told that has to repair it: in the language of the prompt."""
 
 import re
-from functools import cache
-from pathlib import Path
 
 from pydantic import ValidationError
 
 from cases.validation import placed_faults
 from cases.vocabulary import Language
-from prompts import load_words, mark, prompt_folders
+from prompts import cached_with_prompts, load_words, mark
 
 
 def what_is_wrong(error: ValueError, language: Language = "en") -> str:
@@ -24,14 +22,14 @@ def what_is_wrong(error: ValueError, language: Language = "en") -> str:
 
 
 def _in_words(message: str, language: Language) -> str:
-    for english, words in _faults(language, prompt_folders()):
+    for english, words in _faults(language):
         if found := english.fullmatch(message):
             return words.format(*(_in_words(named, language) for named in found.groups()))
     return message
 
 
-@cache
-def _faults(language: Language, _: tuple[Path, ...]) -> list[tuple[re.Pattern[str], str]]:
+@cached_with_prompts
+def _faults(language: Language) -> list[tuple[re.Pattern[str], str]]:
     """Return the English messages as patterns, each with the words of the language; none for English itself."""
     english, words = load_words("ask/faults", "en"), load_words("ask/faults", language)
     return [

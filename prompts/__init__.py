@@ -1,6 +1,6 @@
 """Prompts, one folder per language: templates with declared variables, and the wordings of offline rules."""
 
-from prompts.folders import add_prompts, laid_over, languages, prompt_folders
+from prompts.folders import add_prompts, cached_with_prompts, laid_over, languages, prompt_folders
 from prompts.loading import (
     Prompt,
     PromptError,
@@ -22,6 +22,7 @@ __all__ = [
     "SpokenLanguage",
     "add_prompts",
     "age",
+    "cached_with_prompts",
     "check_language",
     "check_stage_texts",
     "laid_over",

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import yaml
 from pydantic import AfterValidator, BaseModel
 
-from prompts.folders import OURS, find_prompt, languages, prompt_files, prompt_folders
+from prompts.folders import OURS, cached_with_prompts, find_prompt, languages, prompt_files, prompt_folders
 
 if TYPE_CHECKING:
     from jinja2 import Template
@@ -40,24 +40,24 @@ def check_language(language: Language) -> Language:
         PromptError: the language has no folder, a file is missing, or a file lacks something that the English one has.
     """
     if language not in _SHIPPED or prompt_folders() != (OURS,):  # tests check the built-in ones
-        _check_language(language, prompt_folders())
+        _check_language(language)
     return language
 
 
 def warm_up() -> None:
     """Read all prompts and wordings of every language, so that no file is read later."""
     for language in languages():
-        _check_language(language, prompt_folders())
+        _check_language(language)
 
 
-@cache
-def _check_language(language: Language, places: tuple[Path, ...]) -> None:
+@cached_with_prompts
+def _check_language(language: Language) -> None:
     if language not in languages():
         raise PromptError(
             f"there are no prompts in the language {language!r}; available: {', '.join(languages())}; name a folder "
             "that has them with --prompts (docs/languages.md)"
         )
-    known = {name for place in places for name in prompt_files(place)}
+    known = {name for folder in prompt_folders() for name in prompt_files(folder)}
     wanted = _reference_files(prompt_files(OURS))
     if absent := [name for name in wanted if f"{language}/{name}" not in known]:
         more = f" and {len(absent) - 5} more" if len(absent) > 5 else ""
@@ -141,6 +141,7 @@ class Prompt:
             raise PromptError(f"prompt {self.name} ({self.language}) cannot be rendered: {error}") from error
 
 
+@cached_with_prompts
 def load_prompt(name: str, language: Language, stage: str | None = None) -> Prompt:
     """Read ``<language>/<name>.md`` from the first of the prompt folders that has it, and check it.
 
@@ -153,36 +154,6 @@ def load_prompt(name: str, language: Language, stage: str | None = None) -> Prom
     Raises:
         PromptError: no such file, a section missing, or a variable used but not declared (or declared but not used).
     """
-    return _load(name, language, stage, prompt_folders())
-
-
-def stage_title(stage: str, language: Language) -> str:
-    """Return the title that a chart shows for a stage without a field of its own: the section ``title`` of its text.
-
-    Raises:
-        PromptError: the text, or the section, is missing.
-    """
-    found = _parse(stage, _read(f"medchain/stages/{stage}", language))[1]
-    if "title" not in found:
-        raise PromptError(f"stage text {stage} ({language}) lacks the section title")
-    return found["title"]
-
-
-def titled(stage: str, language: Language) -> str:
-    """Return a part of the course in words: its title if it has one, else its name."""
-    return _titled(stage, language, prompt_folders())
-
-
-@cache
-def _titled(stage: str, language: Language, _: tuple[Path, ...]) -> str:
-    try:
-        return stage_title(stage, language)
-    except PromptError:
-        return stage.replace("_", " ")
-
-
-@cache
-def _load(name: str, language: Language, stage: str | None, _: tuple[Path, ...]) -> Prompt:
     source = _read(name, language)
     header, sections = _parse(name, source)
     stage_texts, stage_source = _stage_texts(name, header, language, stage)
@@ -200,6 +171,11 @@ def _load(name: str, language: Language, stage: str | None, _: tuple[Path, ...])
         sources.append(before.hash)
     if absent := {"system", "user"} - sections.keys():
         raise PromptError(f"prompt {name} ({language}) lacks the section {_joined(absent)}")
+    if unsent := sections.keys() - {"system", "user"}:
+        lost = "text before its first section" if "" in unsent else f"the section {_joined(unsent)}"
+        raise PromptError(
+            f"prompt {name} ({language}) has {lost}, which would not be sent; a heading inside a message begins with ##"
+        )
     _check_variables(f"{name} ({language})", sections["system"] + sections["user"], declared | stage_texts.keys())
     return Prompt(
         name=name,
@@ -212,13 +188,42 @@ def _load(name: str, language: Language, stage: str | None, _: tuple[Path, ...])
     )
 
 
+def stage_title(stage: str, language: Language) -> str:
+    """Return the title that a chart shows for a stage without a field of its own: the section ``title`` of its text.
+
+    Raises:
+        PromptError: the text, or the section, is missing.
+    """
+    found = _parse(stage, _read(f"medchain/stages/{stage}", language))[1]
+    if "title" not in found:
+        raise PromptError(f"stage text {stage} ({language}) lacks the section title")
+    return found["title"]
+
+
+@cached_with_prompts
+def titled(stage: str, language: Language) -> str:
+    """Return a part of the course in words: its title if it has one, else its name."""
+    try:
+        return stage_title(stage, language)
+    except PromptError:
+        return stage.replace("_", " ")
+
+
+@cached_with_prompts
 def load_words(name: str, language: Language) -> Mapping[str, Any]:
     """Read the wordings of offline rules, ``<language>/<name>.toml``, with the keys of the English file.
 
     Raises:
         PromptError: no such file, or its keys or placeholders differ from those of the English file.
     """
-    return _load_words(name, language, prompt_folders())
+    try:
+        words = tomllib.loads(_read(name, language, "toml"))
+    except tomllib.TOMLDecodeError as error:
+        raise PromptError(f"{name} ({language}) is not a TOML file: {error}") from error
+    pattern = OURS / _REFERENCE / f"{name}.toml"
+    if pattern.is_file():
+        _check_words(f"{name} ({language})", words, tomllib.loads(pattern.read_text("utf-8")))
+    return words
 
 
 def mark(kind: str, language: Language) -> str:
@@ -234,18 +239,6 @@ def with_full_stop(text: str, language: Language) -> str:
 def speaker(who: str, language: Language) -> str:
     """Return the speaker label in a dialogue that a judge reads."""
     return f"{load_words('judges/words', language)[who]}{mark('label', language)}"
-
-
-@cache
-def _load_words(name: str, language: Language, _: tuple[Path, ...]) -> Mapping[str, Any]:
-    try:
-        words = tomllib.loads(_read(name, language, "toml"))
-    except tomllib.TOMLDecodeError as error:
-        raise PromptError(f"{name} ({language}) is not a TOML file: {error}") from error
-    pattern = OURS / _REFERENCE / f"{name}.toml"
-    if pattern.is_file():
-        _check_words(f"{name} ({language})", words, tomllib.loads(pattern.read_text("utf-8")))
-    return words
 
 
 def _check_words(where: str, words: Any, pattern: Any) -> None:
@@ -411,8 +404,12 @@ def _parse(name: str, source: str) -> tuple[Mapping[str, Any], dict[str, str]]:
             header = _header(head)
         except (ValueError, yaml.YAMLError) as error:
             raise PromptError(f"prompt {name}: header: {' '.join(str(error).split())}") from error
-    parts = re.split(r"^# (\w+)\s*$", body, flags=re.MULTILINE)
-    return header, {title: text.strip() for title, text in zip(parts[1::2], parts[2::2], strict=True)}
+    before, *parts = re.split(r"^# (\w+)\s*$", body, flags=re.MULTILINE)
+    titles, texts = parts[::2], parts[1::2]
+    if twice := {title for title in titles if titles.count(title) > 1}:
+        raise PromptError(f"prompt {name} has two sections of one name: {_joined(twice)}")
+    sections = {title: text.strip() for title, text in zip(titles, texts, strict=True)}
+    return header, {"": before.strip(), **sections} if before.strip() else sections
 
 
 @cache

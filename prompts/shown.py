@@ -5,7 +5,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Hashable, Sequence
 from typing import Any
 
-from prompts.folders import prompt_folders
+from prompts.folders import edition
 
 _MOST = 256  # texts: a few stages of each case that runs in parallel
 
@@ -21,7 +21,7 @@ def shown_once(of: Sequence[Any], key: Hashable, words: Callable[[], str]) -> st
         key: everything else that the text depends on, including its kind.
         words: makes the text.
     """
-    cache_key = (tuple(map(id, of)), key, prompt_folders())
+    cache_key = (tuple(map(id, of)), key, edition())
     with _lock:
         if cache_key in _texts:
             _texts.move_to_end(cache_key)

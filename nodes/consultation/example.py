@@ -5,14 +5,13 @@ is sent before those of the patient; if no pictures are sent, the finding takes 
 """
 
 import re
-from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
 from cases.pictures import picture_fault
 from cases.validation import unpiped, unreadable
 from cases.vocabulary import Language
-from prompts import load_prompt, load_words
+from prompts import cached_with_prompts, load_prompt, load_words
 
 _PICTURE = re.compile(r"!\[([^\]]*)\]\(([^)\s]+)\)")
 EXAMPLES = Path(__file__).parent  # the folder of the built-in example's picture
@@ -33,7 +32,6 @@ class ExampleError(ValueError):
     """The example cannot be used; the message names the file, the reason and the remedy."""
 
 
-@cache
 def example_for(file: str, language: Language, send_pictures: bool) -> Example:
     """Return the example of a file, else the built-in one.
 
@@ -45,6 +43,12 @@ def example_for(file: str, language: Language, send_pictures: bool) -> Example:
     Raises:
         ExampleError: the file or one of its pictures cannot be used.
     """
+    written = Path(file).stat().st_mtime_ns if Path(file).is_file() else 0
+    return _example(file, written, language, send_pictures)
+
+
+@cached_with_prompts
+def _example(file: str, written: int, language: Language, send_pictures: bool) -> Example:
     text = _read(Path(file)) if file else load_prompt("consultation/example", language).render({})[1]
     folder = Path(file).resolve().parent if file else EXAMPLES
     enclosed: list[str] = []

@@ -13,7 +13,7 @@ from cases.text.symptoms import affirmed, describe_symptoms
 from cases.text.words import has_chinese, rules_of
 from cases.vocabulary import Language, data_file, label, normalise, patterns, word_list
 from nodes.state.chart import Chart
-from prompts import load_words, mark
+from prompts import cached_with_prompts, load_words, mark
 from retrieval import RememberedCase
 
 _CHILD_FROM, _ADULT_FROM = 0.25, 14.0  # years
@@ -155,7 +155,7 @@ def known_findings(chart: Chart) -> list[str]:
     return [text for text in known if not empty.fullmatch(text.strip())]
 
 
-@cache
+@cached_with_prompts
 def _tells_nothing(language: Language) -> re.Pattern[str]:
     """Return a pattern of what is said of an examination that is not on record, perhaps after its name."""
     examiners = (("ai_hospital/words", "examiner"), ("medpmc/words", "technician"))

@@ -1,6 +1,5 @@
 """The exchanges of a dialogue: a physician's turn with its reply. Only direct role-play may ask over two questions."""
 
-from functools import cache
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import AfterValidator, BeforeValidator, Field, ValidationInfo, model_validator
@@ -8,7 +7,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, ValidationInfo, mod
 from cases.strict import NonEmpty, Strict
 from llm.role import NO_WORDS, has_words, says_back
 from nodes.reconstruction.gates import MOST_QUESTIONS, questions_in
-from prompts import languages, speaker
+from prompts import cached_with_prompts, languages, speaker
 
 SectionName = Literal[
     "chief_complaint",
@@ -33,7 +32,7 @@ def _check_questions(text: str) -> str:
 _SPEAKERS = ("doctor", "physician", "patient")
 
 
-@cache
+@cached_with_prompts
 def _speaker_names() -> frozenset[str]:
     """Return the speakers' names in each language, which are no valid turn by themselves."""
     names = {speaker(who, language).strip(" :：") for who in _SPEAKERS for language in languages()}

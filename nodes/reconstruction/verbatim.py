@@ -24,7 +24,7 @@ from llm.specs import OFFLINE
 from nodes.reconstruction.content import Finding, Rule, Told, content_words, courtesies
 from nodes.reconstruction.lay_speech import spoken
 from nodes.reconstruction.voice import Voice
-from prompts import load_words
+from prompts import cached_with_prompts, load_words
 
 _PATTERNS = patterns("nodes.reconstruction", "verbatim")
 _NO_SIDE = patterns("nodes.reconstruction", "content")["no_side"]
@@ -202,7 +202,7 @@ def _pairs(text: str) -> set[str]:
     return {one + other for run in runs for one, other in pairwise(run)}
 
 
-@cache
+@cached_with_prompts
 def _stock_words(language: Language) -> frozenset[str]:
     """Return the words of the offline interview's own statements, without its questions."""
     phrases: list[Any] = [load_words(f"reconstruction/{name}", language) for name in ("words", "interview_plan")]

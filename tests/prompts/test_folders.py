@@ -3,6 +3,7 @@ from pathlib import Path
 
 import pytest
 
+from nodes.consultation.example import example_for
 from prompts import PromptError, add_prompts, check_language, folders, laid_over, load_prompt
 from tests.support.made_up import MADE_UP, write_made_up
 from wardround.store.manifest import prompt_hashes
@@ -57,6 +58,23 @@ def test_what_a_plug_in_says_in_one_language_alone_takes_no_other_away(tmp_path:
         assert check_language(MADE_UP) == MADE_UP
     with pytest.raises(PromptError, match=r"no file prompts/zh/mine/role\.md"):
         load_prompt("mine/role", "zh")
+
+
+def test_an_edited_folder_is_read_anew_when_it_is_named_again(tmp_path: Path) -> None:
+    """In a notebook, a run after an edit was asked the old prompts, and its manifest had the hashes of the new ones."""
+    for text in ("Mine.", "Mine, edited."):
+        with laid_over(folder(tmp_path, text)):
+            assert words() == text
+    for text in ("Added.", "Added, edited."):
+        add_prompts(folder(tmp_path, text))
+        assert words() == text
+
+
+def test_what_is_remembered_of_the_wordings_is_that_of_the_folder_which_lies_over_ours(tmp_path: Path) -> None:
+    ours = example_for("", "en", False).text
+    with laid_over(folder(tmp_path, "", "en/consultation/example.md")):
+        assert example_for("", "en", False).text == ""
+    assert example_for("", "en", False).text == ours != ""
 
 
 async def test_runs_that_go_on_at_once_have_each_their_own_prompts(tmp_path: Path) -> None:

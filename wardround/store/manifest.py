@@ -45,7 +45,7 @@ def manifest_of(
         "configuration": experiment.identity,
         "data": {"cases" if experiment.data.notes is None else "notes": len(items), "fingerprint": _fingerprint(items)},
         "memory": dict(remembered) if remembered is not None else None,
-        "prompts": prompt_hashes(),
+        "prompts": {**prompt_hashes(), **_example_hash(experiment.context.example)},
         "plugins": record_plugins(),
         "prices": price_source(),
         "seed": experiment.seed,
@@ -162,5 +162,13 @@ def _fingerprint(items: Sequence[Held]) -> str:
 
 def prompt_hashes() -> dict[str, str]:
     """Return a hash of every prompt file in use, by its path under ``prompts/``."""
-    found = sorted(prompts_in_use().items())
-    return {name: hashlib.sha256(path.read_bytes()).hexdigest()[:16] for name, path in found}
+    return {name: _hash_of(path) for name, path in sorted(prompts_in_use().items())}
+
+
+def _example_hash(file: str) -> dict[str, str]:
+    """Return a hash of the user's own example consultation, by the setting that names it; nothing for the built-in."""
+    return {"workflow.example": _hash_of(Path(file))} if file else {}
+
+
+def _hash_of(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()[:16]

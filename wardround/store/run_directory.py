@@ -63,7 +63,8 @@ _LONGEST_NAME = 200  # bytes of a file name; systems allow 255, including our su
 
 _log = logging.getLogger(__name__)
 _SCORE_AGAIN = " How a changed metric scores what is recorded: docs/doors/metric.md."
-_PLACES = tuple(f"configuration.{key}: " for key in ("data.cases", "data.notes", "plugins", "prompts"))
+_NAME_FILES = ("data.cases", "data.notes", "plugins", "prompts", "workflow.example")
+_PLACES = tuple(f"configuration.{key}: " for key in _NAME_FILES)
 
 RunAnswers = Answers | ConsultationAnswers | ReconstructionAnswers
 

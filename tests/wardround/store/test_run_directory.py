@@ -220,6 +220,20 @@ def test_a_changed_prompt_is_refused_by_its_name(tmp_path: Path, monkeypatch: py
         open_once(tmp_path)
 
 
+def test_an_example_consultation_may_lie_elsewhere_but_not_say_something_else(tmp_path: Path) -> None:
+    def opened(example: Path) -> None:
+        workflow = {"doctor_mode": "one_shot_cot", "example": str(example)}
+        open_once(tmp_path / "out", Experiment.model_validate({"workflow": workflow}))
+
+    example = tmp_path / "example.txt"
+    example.write_text("Doctor: since when?", "utf-8")
+    opened(example)
+    opened(example.rename(tmp_path / "moved.txt"))
+    example.write_text("Doctor: where?", "utf-8")
+    with pytest.raises(ConfigurationError, match=r"prompts\.workflow\.example: was"):
+        opened(example)
+
+
 def test_concurrency_may_change(tmp_path: Path) -> None:
     open_once(tmp_path, Experiment.model_validate({"run": {"concurrency": 1}}))
     open_once(tmp_path, Experiment.model_validate({"run": {"concurrency": 9}}))
