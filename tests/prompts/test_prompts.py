@@ -13,7 +13,7 @@ from cases import load_cases
 from cases.vocabulary import AUXILIARY_ITEMS, DEPARTMENTS, IMAGE_CLASSES, TREATMENT_ITEMS, Vocabulary, label
 from nodes.state.decisions import Judgement, PhysicalOrders, Report, Round, Verdict
 from nodes.state.stage import Opinion, Options
-from prompts import Prompt, PromptError, check_language, folders, languages, load_prompt, loading
+from prompts import Prompt, PromptError, check_language, folders, languages, load_prompt
 from prompts.loading import Language, fence
 
 LANGUAGES: tuple[Language, ...] = ("en", "zh")
@@ -126,6 +126,9 @@ You are a doctor.
         (("role: doctor", "opening: ward/bad"), r"bad.* has itself as its opening"),
         (("{{ chart }}", "{% if chart %}"), r"bad.* is not a valid template"),
         (("role: doctor", "stage_texts: [task]"), r"bad.* is for a stage; name the stage"),
+        (("# system", "Be brief.\n# system"), r"bad.* has text before its first section, which would not be sent"),
+        (("# user", "# Rules\nBe brief.\n# user"), r"bad.* has the section Rules, which would not be sent; .* with ##"),
+        (("# user", "# user\nBe brief.\n# user"), r"bad has two sections of one name: user"),
     ],
     ids=lambda value: None if isinstance(value, tuple) else value.partition("* ")[2],
 )
@@ -176,10 +179,10 @@ def test_what_a_case_says_is_never_rendered_and_a_prompt_cannot_fill_the_memory(
     (folder / "good.md").write_text(GOOD, "utf-8")
     assert load_prompt("ward/good", "en").render({"chart": hostile})[1] == hostile
     (folder / "good.md").write_text(GOOD.replace("{{ chart }}", "{{ chart }}{{ '-' * 3 }}{{ 2 * 3 }}"), "utf-8")
-    loading._load.cache_clear()
+    folders.forget()
     assert load_prompt("ward/good", "en").render({"chart": "Cough."})[1] == "Cough.---6"
     (folder / "good.md").write_text(GOOD.replace("{{ chart }}", "{{ chart }}{{ 'a' * 100000000 }}"), "utf-8")
-    loading._load.cache_clear()
+    folders.forget()
     with pytest.raises(PromptError, match=r"good.* repeated to more than 1,000,000 characters"):
         load_prompt("ward/good", "en").render({"chart": "Cough."})
 
@@ -204,7 +207,7 @@ def test_the_hash_changes_with_a_word_of_the_prompt_and_with_a_word_of_the_stage
     def load(prompt: str, stage: str) -> Prompt:
         (folder / "judge.md").write_text(prompt, "utf-8")
         (folder / "stages" / "round.md").write_text(stage, "utf-8")
-        loading._load.cache_clear()
+        folders.forget()
         return load_prompt("ward/judge", "en", "round")
 
     first = load(text, "# task\nVisit the ward.\n")
