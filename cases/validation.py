@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from pydantic_core import ErrorDetails
 
 _UNKNOWN = "unknown field: "
+_LISTED, _SHOWN = 30, 8  # known names: so many are all listed, and so many shown of more
 _BEFORE = "Value error, "  # Pydantic's prefix to our own messages
 
 
@@ -24,11 +25,14 @@ class InputError(ValueError):
 
 
 def nearest(name: str, known: Iterable[str]) -> str:
-    """Suggest the most similar known name, or list them all if none is similar."""
+    """Suggest the most similar known name; if none is similar, list them all, or of very many the least unlike."""
     known = sorted(known)
     if alike := get_close_matches(name, known, n=1):
         return f"did you mean {alike[0]!r}?"
-    return f"expected one of {', '.join(known)}"
+    if len(known) <= _LISTED:
+        return f"expected one of {', '.join(known)}"
+    shown = sorted(get_close_matches(name, known, _SHOWN, cutoff=0.0))
+    return f"expected one of {len(known)} names, such as {', '.join(shown)}"
 
 
 def faults(error: ValidationError, of: Any = None) -> "list[ErrorDetails]":

@@ -284,7 +284,7 @@ class PatientSettings(Settings):
 
     @model_validator(mode="after")
     def _reject_settings_of_other_patients(self) -> Self:
-        for name in self.model_fields_set:
+        for name in sorted(self.model_fields_set):
             owners = [repr(system.name) for system in PATIENTS.values() if name in system.settings]
             if owners and name not in PATIENTS[self.patient].settings:
                 raise ValueError(

@@ -4,6 +4,7 @@ import pytest
 from pydantic import BaseModel, ValidationError
 
 from cases.registry import NameIn, Registry, RegistryError, check_function, registering
+from cases.validation import nearest
 
 colours: Registry[int] = Registry("colour")
 colours.add("red", 1)
@@ -70,3 +71,10 @@ def test_a_name_that_a_notebook_registers_again_is_told_to_be_perhaps_its_own() 
         tints.add("pale", "#eee")
     with registering("plug-in ward_a"), pytest.raises(RegistryError, match=r"choose another name$"):
         tints.add("pale", "#eee")
+
+
+def test_of_very_many_names_only_the_likest_are_shown_for_one_that_resembles_none() -> None:
+    many = [f"shade_{number:02}" for number in range(40)]
+    assert nearest("qqq_07", many).startswith("expected one of 40 names, such as shade_")
+    assert "shade_07" in nearest("qqq_07", many) and nearest("qqq_07", many).count(",") == 8
+    assert nearest("qqq_07", many[:3]) == "expected one of shade_00, shade_01, shade_02"

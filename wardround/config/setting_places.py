@@ -73,8 +73,9 @@ def origin_of(settings: Settings, place: Place, file: Path | None) -> str:
 
 
 def laid_out(settings: Mapping[str, Any]) -> dict[Place, Any]:
-    """Flatten settings given in nested sections or, at the top, under dotted keys."""
-    return {whole((*place_of(first), *rest)): value for (first, *rest), value in leaves(settings) if value != {}}
+    """Flatten settings given in nested sections or, at the top, under dotted keys; a known section may be empty."""
+    placed = {whole((*place_of(first), *rest)): value for (first, *rest), value in leaves(settings)}
+    return {at: value for at, value in placed.items() if value != {} or at[-1] not in known_keys(at[:-1])}
 
 
 def refusal(error: ValidationError, settings: Settings, file: Path | None, section: str = "") -> ConfigurationError:

@@ -16,7 +16,14 @@ from llm.specs import model_of
 from scoring.clini_eval.demonstration import senior_physician
 from scoring.clini_eval.instructor import comparing, scoring, summing_up
 from wardround.config.experiment import ConfigurationError, Experiment, experiment_schema
-from wardround.config.experiment_file import Sweep, parse_models, parse_settings, read_experiment, read_sweep
+from wardround.config.experiment_file import (
+    Sweep,
+    check_experiment,
+    parse_models,
+    parse_settings,
+    read_experiment,
+    read_sweep,
+)
 from wardround.library import find_file, library_files
 
 EVERY_SECTION = """
@@ -169,8 +176,26 @@ def test_a_file_of_cases_in_place_of_an_experiment_is_told_where_it_belongs(text
 def test_only_settings_that_the_graph_obeys_are_suggested(graph: str, file: Path) -> None:
     with pytest.raises(ConfigurationError) as refused:
         read(file, f"graph = '{graph}'\n[workflow]\nqqqq = 1")
-    suggested = str(refused.value).rpartition("expected one of ")[2].split(", ")
+    suggested = re.split("expected one of (?:.*such as )?", str(refused.value))[-1].split(", ")
     assert suggested and set(suggested) <= set(CONTEXTS[graph].model_fields)
+
+
+@pytest.mark.parametrize(
+    ("sections", "named"),
+    [
+        ({"workflw": {}}, "workflw: unknown key; did you mean 'workflow'?"),
+        ({"data": {"splt": {}}}, "data.splt: unknown key; did you mean 'split'?"),
+        ({"model": {"big": {}}}, "model.big.spec: Field required"),
+    ],
+)
+def test_a_misspelt_section_is_refused_from_python_even_if_it_is_empty(sections: dict[str, Any], named: str) -> None:
+    with pytest.raises(ConfigurationError, match=re.escape(named)):
+        check_experiment(sections)
+
+
+def test_an_empty_section_sets_nothing() -> None:
+    empty = {"workflow": {}, "models": {}, "limits": {"case": {}}, "data": {}}
+    assert check_experiment(empty) == check_experiment({})
 
 
 def test_every_fault_of_a_file_is_listed(file: Path) -> None:
