@@ -2,13 +2,12 @@
 
 import asyncio
 import concurrent.futures
-import contextvars
 import inspect
 import os
 import threading
 import time
 from collections.abc import Awaitable, Callable, Collection, Mapping
-from functools import cache, partial
+from functools import cache
 from typing import Any, TypeVar
 
 from langchain_core.runnables import Runnable, RunnableConfig
@@ -147,7 +146,8 @@ def _run_in_background(work: Awaitable[dict[str, Any]]) -> dict[str, Any]:
     """Run a coroutine in the process's background event loop and wait for it.
 
     All sync calls share this loop, and thus their connections. The caller's context variables are passed on, since
-    LangGraph keeps the running configuration in one.
+    LangGraph keeps the running configuration in one. A caller that is interrupted (Ctrl-C) cancels the coroutine, which
+    would go on asking models.
     """
     outcome: concurrent.futures.Future[dict[str, Any]] = concurrent.futures.Future()
 
@@ -158,8 +158,12 @@ def _run_in_background(work: Awaitable[dict[str, Any]]) -> dict[str, Any]:
             outcome.set_exception(error)
 
     loop = _background_loop()
-    loop.call_soon_threadsafe(partial(loop.create_task, run(), context=contextvars.copy_context()))
-    return outcome.result()
+    task = asyncio.run_coroutine_threadsafe(run(), loop)  # in a copy of the caller's context
+    try:
+        return outcome.result()
+    except KeyboardInterrupt:
+        task.cancel()
+        raise
 
 
 @cache

@@ -1,5 +1,7 @@
 import asyncio
 import os
+import signal
+import threading
 from concurrent.futures import ThreadPoolExecutor
 from multiprocessing import get_context
 from typing import Annotated, Any
@@ -108,6 +110,27 @@ def test_a_graph_runs_in_a_forked_process_whose_parent_has_run_one() -> None:
         assert forked.exitcode == 0
     finally:
         forked.kill()
+
+
+@pytest.mark.skipif(os.name == "nt", reason="this system sends no SIGINT to a process")
+def test_who_interrupts_a_graph_has_no_more_models_asked() -> None:
+    """The coroutine of the interrupted node went on in the background, with calls that nobody waited for."""
+    ended = threading.Event()
+    went_on = []
+
+    @node
+    async def patient(view: Words, runtime: Runtime[Context]) -> dict[str, Any]:
+        threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT)).start()  # once the caller waits
+        try:
+            await asyncio.sleep(20)
+            went_on.append("asked again")
+        finally:
+            ended.set()
+        return {}
+
+    with pytest.raises(KeyboardInterrupt):
+        graph_of(patient).invoke(GIVEN)
+    assert ended.wait(10) and not went_on
 
 
 def test_several_threads_may_invoke_one_graph_and_none_sees_the_calls_of_another() -> None:
