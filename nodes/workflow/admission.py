@@ -2,7 +2,10 @@
 
 import asyncio
 import difflib
+import os
 from contextlib import suppress
+from functools import lru_cache
+from pathlib import Path
 from typing import Annotated, Any
 
 from langgraph.runtime import Runtime
@@ -182,6 +185,13 @@ def find_case(case_id: str | None, source: str) -> Case:
         raise UnknownCaseError("the input needs `case` (a Case) or `case_id`")
     if not isinstance(case_id, str):
         raise UnknownCaseError(f"case_id: expected the id of a case, such as 'surgery-03', not {case_id!r}")
+    file = Path(os.path.expanduser(source))
+    written = file.stat().st_mtime_ns if file.is_file() else 0
+    return _find(case_id, source, written).model_copy(deep=True)
+
+
+@lru_cache(maxsize=8)  # a server looks a case up before it starts the run, and the run again
+def _find(case_id: str, source: str, written: int) -> Case:
     cases = {case.id: case for case in load_cases(source)}
     if case_id not in cases:
         close = difflib.get_close_matches(case_id, cases, n=3)

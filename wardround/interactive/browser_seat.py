@@ -14,8 +14,6 @@ from pathlib import Path
 from typing import Any, TypeVar
 from urllib.parse import parse_qs
 
-from pydantic import ValidationError
-
 from cases.vocabulary import label
 from llm import AskError
 from prompts import mark
@@ -157,7 +155,7 @@ class BrowserSeat(LoopbackServer):
         if self._feedback is None and file.exists():
             try:
                 self._feedback = Feedback.model_validate_json(file.read_text("utf-8"))
-            except ValidationError:  # written by another version
+            except ValueError:  # written by another version, or damaged
                 file.unlink()
         if self._feedback is None:
             session = self.session

@@ -118,7 +118,7 @@ def open_session(case: Case, seat: Seat, context: Context, directory: Path) -> I
             else:
                 write_whole(file, json.dumps(outline, ensure_ascii=False, indent=1))
             connection = sqlite3.connect(directory / "checkpoints.sqlite", check_same_thread=False)
-        except (OSError, json.JSONDecodeError, sqlite3.Error) as error:
+        except (OSError, UnicodeDecodeError, json.JSONDecodeError, sqlite3.Error) as error:
             raise ConfigurationError(f"{directory} cannot be used for a consultation: {error}") from error
         with closing(connection):
             yield Session(case, seat, context, directory, SqliteSaver(connection, serde=serializer()))

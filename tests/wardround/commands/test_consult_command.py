@@ -254,6 +254,9 @@ def test_a_directory_of_another_session_or_of_something_else_is_refused(tmp_path
     other = consult([], out, seat="patient")
     assert other.exit_code == 2 and "(different: as, " in other.stderr
     assert consult([], out, "--set=max_turns=3").exit_code == 2
+    (out / "session.json").write_bytes(b"\xff")
+    damaged = consult([], out)
+    assert damaged.exit_code == 2 and "cannot be used for a consultation" in damaged.stderr
     (tmp_path / "full").mkdir()
     (tmp_path / "full" / "letter.txt").write_text("hello")
     assert "contains other files" in consult([], tmp_path / "full").stderr
