@@ -61,7 +61,8 @@ def _data(record: Record, value: Mapping[str, Any]) -> dict[str, Any] | None:
         examined if isinstance(examined, str) else texts["Examinations"],
         {str(name): _plain(report) for name, report in images.items()},
     )
-    for name in leads.keys() - {str(name) for name in images}:
+    known = {str(name) for name in images}
+    for name in (name for name in leads if name not in known):
         record.warn("Text.Examinations", f"marks the picture {name!r}, which Image does not contain; left out")
     shown, classes = _pictures(record, {name: lead or before.get(name, "") for name, lead in leads.items()}, images)
     _sort(findings, rest)
