@@ -183,7 +183,7 @@ spoken = Speech(
     in_plain_words,
     heard_last,
     apart=without_dialogue,
-    said=lambda view: last_words(view.chart.dialogue, "doctor"),
+    said=lambda view: last_words(view.chart.dialogue),
 )
 doctor = Role("doctor", "history_taking", "medchain/doctor", DoctorTurn, offline=interview_in_order, speech=spoken)
 consulting_doctor = Role(

@@ -12,7 +12,7 @@ from cases.case import ExaminationRecord, PatientRecord
 from llm import Trace, merge_traces
 from nodes.patients.ai_hospital.profile import Profile
 from nodes.patients.medpmc.personas import Profession
-from nodes.state.chart import Ended, Presentation, Speaker, Turn
+from nodes.state.chart import Ended, Presentation, Turn
 
 
 class PatientSideOutput(TypedDict, total=False):
@@ -55,6 +55,6 @@ def turn_number(dialogue: list[Turn]) -> int:
     return sum(turn.speaker == "doctor" for turn in dialogue)
 
 
-def last_words(dialogue: list[Turn], speaker: Speaker) -> str:
-    """Return what a speaker said last; empty if nothing yet."""
-    return next((turn.text for turn in reversed(dialogue) if turn.speaker == speaker), "")
+def last_words(dialogue: list[Turn]) -> str:
+    """Return what the doctor said last; empty if nothing yet."""
+    return next((turn.text for turn in reversed(dialogue) if turn.speaker == "doctor"), "")

@@ -106,8 +106,8 @@ def _panel_of(most: int) -> type[Experts]:
     return create_model("Experts", __base__=Experts, __doc__=Experts.__doc__, experts=(panel, Field(min_length=1)))
 
 
-recruiter = Role("recruiter", "", "strategies/recruit", Experts, departments_of_similar_cases, stages=STAGES)
-group_recruiter = Role("recruiter", "", "strategies/form_group", Group, all_independent, stages=STAGES)
+recruiter = Role("recruiter", "", "strategies/recruit", Experts, offline=departments_of_similar_cases, stages=STAGES)
+group_recruiter = Role("recruiter", "", "strategies/form_group", Group, offline=all_independent, stages=STAGES)
 team_recruiter = Role("recruiter", "", "strategies/form_teams", Teams, offline=assessment_and_review, stages=STAGES)
 
 

@@ -21,9 +21,9 @@ def counted(number: int, thing: str) -> str:
     return f"{number:,} {thing}{'' if number == 1 else 's'}"
 
 
-def first_of(names: Sequence[str], most: int = 5) -> str:
-    """List the first names, with an ellipsis if there are more."""
-    return ", ".join([*names[:most], *["..."] * (len(names) > most)])
+def first_of(names: Sequence[str]) -> str:
+    """List the first five names, with an ellipsis if there are more."""
+    return ", ".join([*names[:5], *["..."] * (len(names) > 5)])
 
 
 def reason(error: Exception) -> str:

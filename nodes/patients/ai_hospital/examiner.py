@@ -84,7 +84,7 @@ async def parse_request(state: HeardState, runtime: Runtime[Context]) -> dict[st
     dialogue = state["dialogue"]
     view = RequestView(request=dialogue[-1].text, language=runtime.context.language or language)
     parsed = await ask_in_turn(reception, view, state, runtime.context)
-    words = last_words(dialogue, "doctor")
+    words = last_words(dialogue)
     items = [item for parsed_item in parsed.items for item in ordered_as(parsed_item, words)]
     return {"requested_items": list(dict.fromkeys(items))}
 
@@ -102,7 +102,7 @@ async def report_outcomes(state: DeskState, runtime: Runtime[Context]) -> dict[s
     findings: dict[str, str] = {}
     facts: list[str] = []
     pictures: list[Picture] = []
-    ordered, folder = last_words(dialogue, "doctor"), state.get("picture_folder", "")
+    ordered, folder = last_words(dialogue), state.get("picture_folder", "")
     found = {
         item: look_up(state["examination_record"], item, folder, context.send_pictures, part_of(item, ordered))
         for item in state["requested_items"]

@@ -129,7 +129,7 @@ async def _speak(role: Role[Any], state: AiHospitalPatientState, context: Contex
             record=state["patient_record"],
             profile=state.get("profile"),
             dialogue=Told(heard[:-1]),
-            question=last_words(dialogue, "doctor"),
+            question=last_words(dialogue),
             outcomes=outcomes,
             language=context.language or language,
         ),

@@ -136,7 +136,7 @@ def _findings_of(item: str, state: FilesState, context: Context, language: Langu
     mode = context.pictures_in_dialogue
     send = context.send_pictures or mode != "consultation"
     record, folder = state["examination_record"], state.get("picture_folder", "")
-    filed = look_up(record, item, folder, send, part_of(item, last_words(state["dialogue"], "doctor")))
+    filed = look_up(record, item, folder, send, part_of(item, last_words(state["dialogue"])))
     texts, words, pictures = filed.texts, [*filed.texts], filed.pictures
     wordings = load_words("medpmc/words", language)["technician"]
     if pictures and mode == "consultation":
