@@ -17,7 +17,7 @@ from langchain_core.messages import AIMessage
 from cases.vocabulary import patterns
 from llm.blocks import ModelBlock
 from llm.replies import answer_in, find_json, text_of, unwrapped
-from llm.retries import brief, status_of, words_of
+from llm.retries import brief, is_passing, status_of, words_of
 
 _SAYS = patterns("llm", "servers")
 
@@ -111,6 +111,8 @@ class Forms:
             return status in _REFUSALS
         if _SAYS["of_the_form"].search(words_of(error)):
             return True
+        if is_passing(error):  # of the server behind a gateway, which may be starting
+            return False
         fault = f"{form}: {brief(error)}"
         faults.append(fault)
         return status == 500 and form not in self.took and faults.count(fault) >= _SAME_FAULT

@@ -39,22 +39,34 @@ async def test_a_server_that_takes_no_question_is_asked_once_and_says_why(fault:
 
 
 async def test_a_server_that_refuses_its_first_question_in_every_form_alike_answers_none() -> None:
-    """As LiteLLM does with a key that it cannot look up: four requests, and not as many for every case."""
+    """Four requests, and not as many for every case."""
     refusals: list[str] = []
 
     def refused(request: ChatRequest) -> tuple[int, str] | None:
         refusals.append(request.mode)
-        return (400, "No connected db.") if len(refusals) < 9 else None
+        return (400, "No such tenant.") if len(refusals) < 9 else None
 
     with FakeServer(refusal=refused) as server:
         for _ in range(2):
-            with pytest.raises(RefusedError, match=r"in every form with the same message.*No connected db"):
+            with pytest.raises(RefusedError, match=r"in every form with the same message.*No such tenant"):
                 await put(served(server))
         assert refusals == ["json_schema", "json_object", "tools", "text"] * 2
         await put(served(server))  # nothing is held against its forms
         refusals.clear()
         with pytest.raises(ModelError):
             await put(served(server))
+
+
+async def test_a_key_that_litellm_cannot_look_up_is_said_to_be_one() -> None:
+    asked: list[str] = []
+
+    def refused(request: ChatRequest) -> tuple[int, str]:
+        asked.append(request.mode)
+        return 400, "No connected db."
+
+    with FakeServer(refusal=refused) as server, pytest.raises(RefusedError, match="the API key is not accepted"):
+        await put(served(server))
+    assert asked == ["json_schema"]
 
 
 @pytest.mark.parametrize(
@@ -241,6 +253,18 @@ async def test_a_proxy_without_its_server_is_waited_for_too(status: int, said: s
         await put(settings)
         _, call = await put(settings)
     assert call.attempts == 6
+
+
+async def test_a_server_that_starts_behind_a_gateway_loses_no_form_by_it() -> None:
+    asked: list[str] = []
+
+    def without(request: ChatRequest) -> tuple[int, str] | None:
+        asked.append(request.mode)
+        return (500, "litellm.InternalServerError: OpenAIException - Connection error.") if len(asked) < 5 else None
+
+    with FakeServer(refusal=without) as server:
+        _, call = await put(served(server))
+    assert (call.form, asked) == ("json_schema", ["json_schema"] * 5)
 
 
 async def test_a_fault_after_an_outage_is_waited_for_as_a_first_one() -> None:

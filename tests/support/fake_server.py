@@ -151,6 +151,7 @@ class FakeServer:
         retry_after: the Retry-After of a 429, in seconds.
         hold: seconds for which a "timeout" holds the connection.
         models: names that ``/v1/models`` lists; None: that path does not exist. Requests may name any model.
+        patterns: further names that it lists only if asked for patterns, as LiteLLM does.
         port: 0 for a free one.
     """
 
@@ -167,6 +168,7 @@ class FakeServer:
         retry_after: float = 0.05,
         hold: float = 5.0,
         models: Sequence[str] | None = ("fake-model",),
+        patterns: Sequence[str] = (),
         port: int = 0,
     ) -> None:
         if unknown := {*supports, *ignores} - set(MODES):
@@ -181,6 +183,7 @@ class FakeServer:
         self.retry_after = retry_after
         self.hold = hold
         self.models = models
+        self.patterns = patterns
         self.port = port
         self.requests: list[ChatRequest] = []
         self.batches = FakeBatches(self._answer_batch_line)
@@ -264,20 +267,22 @@ class FakeServer:
         """Serve one connection, kept alive for any number of requests."""
         try:
             while (received := await _receive(reader)) is not None:
-                method, path, headers, body = received
-                await self._route(method, path, headers, body, _Response(writer))
+                method, target, headers, body = received
+                path, _, query = target.partition("?")
+                await self._route(method, path, query, headers, body, _Response(writer))
         except (ConnectionError, asyncio.IncompleteReadError):
             pass
         finally:
             writer.close()
 
     async def _route(
-        self, method: str, path: str, headers: Mapping[str, str], body: bytes, response: "_Response"
+        self, method: str, path: str, query: str, headers: Mapping[str, str], body: bytes, response: "_Response"
     ) -> None:
         if (method, path) == ("POST", "/v1/chat/completions"):
             await self._complete(headers, body, response)
         elif (method, path) == ("GET", "/v1/models") and self.models is not None:
-            listed = [{"id": name, "object": "model", "created": 0, "owned_by": "fake"} for name in self.models]
+            names = [*self.models, *(self.patterns if query == "return_wildcard_routes=true" else ())]
+            listed = [{"id": name, "object": "model", "created": 0, "owned_by": "fake"} for name in names]
             await response.send(200, {"object": "list", "data": listed})
         elif path.startswith(("/v1/files", "/v1/batches")):
             await response.send(*await self.batches.route(method, path, body))
@@ -498,7 +503,7 @@ async def _run_loop() -> None:
 
 
 async def _receive(reader: asyncio.StreamReader) -> tuple[str, str, dict[str, str], bytes] | None:
-    """Return the next request's method, path, headers and body; None if the client has closed."""
+    """Return the next request's method, target, headers and body; None if the client has closed."""
     try:
         head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1")
     except asyncio.IncompleteReadError as error:
@@ -509,7 +514,7 @@ async def _receive(reader: asyncio.StreamReader) -> tuple[str, str, dict[str, st
     method, target, _ = first.split(" ", 2)
     headers = {key.strip().lower(): value.strip() for key, _, value in (line.partition(":") for line in lines)}
     body = await reader.readexactly(int(headers.get("content-length", 0)))
-    return method, target.partition("?")[0], headers, body
+    return method, target, headers, body
 
 
 def _parse(body: Mapping[str, Any], headers: Mapping[str, str], index: int) -> ChatRequest:

@@ -29,6 +29,8 @@ from wardround.config.selection import Held
 
 _SECONDS = 5.0  # to list a server's models
 _SHOWN = 10  # names of a server's models in an error
+# LiteLLM lists a pattern such as `lab/*` itself only if asked to; otherwise the names that it knows for it, or none.
+_PATTERNS = {"return_wildcard_routes": "true"}
 
 
 def check_languages(languages: Collection[str], context: Context) -> None:
@@ -159,7 +161,11 @@ async def check_servers(context: Context) -> None:
         if spec.base_url not in listed:
             listed[spec.base_url] = await _served_models(spec.base_url, name, context)
         served = listed[spec.base_url]
-        if served and not _is_listed(spec.name, served):
+        if (
+            served
+            and not _is_listed(spec.name, served)
+            and not _is_listed(spec.name, await _served_models(spec.base_url, name, context, **_PATTERNS))
+        ):
             shown = get_close_matches(spec.name, served, _SHOWN, 0.0) if len(served) > _SHOWN else served
             more = f" and {len(served) - _SHOWN:,} more" if len(served) > _SHOWN else ""
             raise ModelSpecError(
@@ -182,7 +188,7 @@ def _bare_name(name: str) -> str:
     return name.removeprefix("models/").removesuffix(":latest")
 
 
-async def _served_models(base_url: str, name: str, context: Context) -> list[str]:
+async def _served_models(base_url: str, name: str, context: Context, **asked: str) -> list[str]:
     if (urlsplit(base_url).hostname or "").endswith(".azure.com"):
         return []  # Azure lists what may be deployed, and is asked for deployments, whose names are free
     import httpx2
@@ -194,7 +200,7 @@ async def _served_models(base_url: str, name: str, context: Context) -> list[str
     client = httpx2.AsyncClient(headers=headers, event_hooks=HOOKS, verify=certificates(), follow_redirects=True)
     try:
         async with asyncio.timeout(_SECONDS), client:
-            listed = (await client.get(f"{base_url}/models")).raise_for_status().json()["data"]
+            listed = (await client.get(f"{base_url}/models", params=asked or None)).raise_for_status().json()["data"]
             return sorted(str(model["id"]) for model in listed)
     except Exception:  # no list, no answer, or a response unlike OpenAI's
         return []

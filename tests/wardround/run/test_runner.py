@@ -439,6 +439,13 @@ def test_a_models_name_need_not_stand_in_its_servers_list_letter_by_letter(
         assert run(short(models={"default": spec(server, name)}, limit=1), tmp_path)["scored"] == 1
 
 
+def test_a_model_that_a_gateway_serves_by_a_pattern_which_it_lists_only_if_asked_is_served(tmp_path: Path) -> None:
+    with FakeServer(models=["lab/gpt-4o"], patterns=["lab/*"]) as server:
+        assert run(short(models={"default": spec(server, "lab/qwen")}, limit=1), tmp_path / "out")["scored"] == 1
+        with pytest.raises(ModelSpecError, match=r"serves no model 'lob/qwen'; it serves lab/gpt-4o$"):
+            run(short(models={"default": spec(server, "lob/qwen")}), tmp_path / "other")
+
+
 def test_of_hundreds_of_models_the_error_names_the_nearest(tmp_path: Path) -> None:
     said = r"serves no model 'gema-3'.* and 291 more$"
     names = [f"maker/model-{number}" for number in range(300)]
