@@ -1,6 +1,7 @@
 """AIE's ready files over HTTP, on imported cases, and the figures that are made of their runs."""
 
 import json
+import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -17,13 +18,27 @@ from wardround.run.runner import run_experiment
 from wardround.store.recorded_run import find_runs
 from wardround.tables.making import make_tables
 
-SEVEN = ("chatglm3", "internlm", "baichuan", "xinghuo", "qianwen", "chatgpt", "gpt_4")
+VERSIONS = {  # AIE, section 4.1
+    "chatglm3": "chatglm3-6b",
+    "internlm": "internlm2-chat-20b",
+    "baichuan": "Baichuan-13B-Chat",
+    "xinghuo": "generalv3",
+    "qianwen": "qwen-max",
+    "chatgpt": "gpt-3.5-turbo-1106",
+    "gpt_4": "gpt-4-1106-preview",
+}
+SEVEN = tuple(VERSIONS)
 
 
 def _answer(request: ChatRequest) -> dict[str, Any] | None:
     """A doctor who asks on and on, so that the rounds of the file decide; the others say anything that fits."""
     said = {"DoctorTurn": {"text": "Does it hurt?", "finished": False}, "ActionKind": {"kind": "other_topic"}}
     return said.get(request.name)
+
+
+def test_the_seven_doctors_are_the_papers_versions() -> None:
+    models = tomllib.loads(find_file(Path("aie_figure_4")).read_text("utf-8"))["model"]
+    assert {name: block["spec"].partition(":")[2].partition("@")[0] for name, block in models.items()} == VERSIONS
 
 
 @pytest.mark.slow
