@@ -37,7 +37,9 @@ def _answer(request: ChatRequest) -> dict[str, Any] | None:
 
 
 def test_the_seven_doctors_are_the_papers_versions() -> None:
-    models = tomllib.loads(find_file(Path("aie_figure_4")).read_text("utf-8"))["model"]
+    file = find_file(Path("aie_figure_4"))
+    assert file
+    models = tomllib.loads(file.read_text("utf-8"))["model"]
     assert {name: block["spec"].partition(":")[2].partition("@")[0] for name, block in models.items()} == VERSIONS
 
 

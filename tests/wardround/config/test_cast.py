@@ -56,6 +56,11 @@ def written(folder: Path, text: str, models: dict[str, str] | None = None, **ove
     return read_sweep(file, overrides, models)
 
 
+def test_the_full_workflow_of_medchains_table_3_is_the_last_row_of_its_table_2() -> None:
+    full = ready("medchain_table_3").runs["full"]
+    assert full.context == ready("medchain_table_2").runs["medchain_agent"].context
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("name", sorted(library_files()))
 def test_in_a_ready_file_the_doctors_model_plays_no_patient_and_judges_nothing(name: str) -> None:
