@@ -73,7 +73,7 @@ def embed(texts: Sequence[str], model: str = DEFAULT_MODEL) -> NDArray[np.float3
     vectors = _cached(digests)
     missing = {digest: text for digest, text in zip(digests, texts, strict=True) if digest not in vectors}
     if missing:
-        vectors |= _compute(missing, model)
+        vectors |= _compute(missing, model, identity)
     return unit_rows([vectors[digest] for digest in digests])
 
 
@@ -158,14 +158,14 @@ def _cached(digests: Sequence[bytes]) -> dict[bytes, Half]:
     return shipped | user_vectors(cache_folder()).get(others) if others else shipped
 
 
-def _compute(texts: dict[bytes, str], model: str) -> dict[bytes, Half]:
+def _compute(texts: dict[bytes, str], model: str, identity: str) -> dict[bytes, Half]:
     """Compute the vectors of texts by digest, saving them in steps."""
     vectors: dict[bytes, Half] = {}
     digests = list(texts)
     for start in range(0, len(digests), _SAVE_EVERY):
         batch = digests[start : start + _SAVE_EVERY]
         with model_lock:
-            rows = _load(model)([texts[digest] for digest in batch])
+            rows = _load(model, identity)([texts[digest] for digest in batch])
         fresh = dict(zip(batch, np.asarray(rows).astype(np.float16), strict=True))
         user_vectors(cache_folder()).put(fresh)
         vectors |= fresh
@@ -194,8 +194,11 @@ def _is_default(model: str) -> bool:
 
 
 @lru_cache(maxsize=2)
-def _load(model: str) -> Callable[[list[str]], Any]:
-    """Return a function that embeds texts one at a time; folders and packaged models load without a network."""
+def _load(model: str, identity: str) -> Callable[[list[str]], Any]:
+    """Return a function that embeds texts one at a time; folders and packaged models load without a network.
+
+    A folder whose files have changed has another ``identity``, and is loaded again.
+    """
     if model == MULTILINGUAL_MODEL:
         encode = _multilingual()
         return lambda texts: [encode(text) for text in texts]
@@ -247,10 +250,14 @@ def _without_collection() -> Iterator[None]:
             gc.enable()
 
 
-@lru_cache(maxsize=2)
-@_without_collection()
 def loaded_transformer(model: str) -> Any:
     """Load the sentence-transformers model of this name or folder; use it under `model_lock`."""
+    return _transformer(model, _identity(model))
+
+
+@lru_cache(maxsize=2)
+@_without_collection()
+def _transformer(model: str, identity: str) -> Any:
     folder = _package_folder() if _is_default(model) else Path(os.path.expanduser(model))
     if not folder.is_dir() and (model.startswith((".", "~")) or folder.is_absolute()):
         raise EmbeddingModelError(f"embedding model {model!r}: folder not found; expected the folder of a model")

@@ -39,6 +39,8 @@ class Rows:
 
     def near(self, query: NDArray[np.float32], before: int | None) -> NDArray[np.float32]:
         """Return approximate similarities to a unit vector, (n,); -inf where the order is not less than ``before``."""
+        if not self.ids:  # all its cases have moved: Chroma then gives vectors of no length
+            return np.zeros(0, np.float32)
         near: NDArray[np.float32] = np.vecdot(self.vectors, query)  # single-threaded, unlike a BLAS product
         return near if before is None else np.where(self.orders < before, near, np.float32(-inf))
 
@@ -56,7 +58,7 @@ class Rows:
         orders = np.array([inf if case.order is None else case.order for case in cases])
         return Rows(
             [*rest.ids, *ids],
-            np.concatenate([rest.vectors, vectors]),
+            np.concatenate([rest.vectors, vectors]) if rest.ids else vectors,
             [*rest.told, *told],
             np.concatenate([rest.orders, orders]),
         )

@@ -4,6 +4,7 @@ import subprocess
 import sys
 import types
 from concurrent.futures import ThreadPoolExecutor
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -115,6 +116,25 @@ def test_vectors_of_a_model_folder_are_forgotten_when_its_files_change(tmp_path:
     assert content_digest("text") == content_digest("text", "sentence-transformers/all-MiniLM-L6-v2")
 
 
+def test_a_model_whose_files_change_is_loaded_again_before_it_embeds(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The vectors of the weights that were loaded were stored as those of the new ones, for good."""
+
+    class Weights:
+        def __init__(self, folder: Path) -> None:
+            self.number = float((folder / "model.safetensors").read_bytes())
+
+        def encode(self, texts: list[str], **_: Any) -> "np.ndarray[tuple[int, int], np.dtype[np.float64]]":
+            return np.array([[self.number, 1.0]] * len(texts))
+
+    monkeypatch.setattr(module, "_transformer", lru_cache(lambda model, identity: Weights(Path(model))))
+    for weights in (b"1", b"2.0"):
+        (tmp_path / "model.safetensors").write_bytes(weights)
+        x, y = embed(["a text"], str(tmp_path))[0]
+        assert x / y == pytest.approx(float(weights), rel=1e-2)
+
+
 @pytest.mark.parametrize("damage", [b"no database at all" * 100, b""])
 def test_a_damaged_cache_answers_nothing_and_fails_nothing(tmp_path: Path, damage: bytes) -> None:
     (tmp_path / "embeddings.sqlite").write_bytes(damage)
@@ -212,7 +232,7 @@ def test_a_text_is_embedded_by_one_thread_and_who_else_computes_keeps_theirs(mon
     before = torch.get_num_threads()
     torch.set_num_threads(3)
     try:
-        assert module._load.__wrapped__("any")(["a text"]).tolist() == [[1, 1]]
+        assert module._load.__wrapped__("any", "")(["a text"]).tolist() == [[1, 1]]
         assert torch.get_num_threads() == 3
     finally:
         torch.set_num_threads(before)

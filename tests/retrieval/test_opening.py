@@ -102,6 +102,19 @@ def test_a_directory_is_found_as_it_was_when_it_is_opened_again(tmp_path: Path) 
     assert found[0].case == remember(appendicitis(found[0].case.id))
 
 
+def test_a_department_that_its_last_case_has_left_is_searched_and_filled_again(tmp_path: Path) -> None:
+    """Opened again, such a memory could not be read any more."""
+    [case] = [appendicitis("a", "train")]
+    build_memory([case], tmp_path, "cheap")
+    key = case.key.model_copy(update={"department": "Dentistry", "sub_departments": []})
+    build_memory([case.model_copy(update={"key": key})], tmp_path, "cheap").close()
+    memory = open_memory(tmp_path, "cheap")
+    assert memory.recall("pain", "Surgery") == []
+    assert [found.case.id for found in memory.recall("pain", None)] == ["a"]
+    build_memory([appendicitis("b", "train")], tmp_path, "cheap")
+    assert [found.case.id for found in memory.recall("pain", "Surgery")] == ["b"]
+
+
 def test_a_directory_is_opened_once_for_all_threads_and_spellings(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
