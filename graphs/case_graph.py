@@ -88,6 +88,9 @@ class CaseGraph(CompiledStateGraph[Any, Any, Any, Any]):
     ) -> tuple["CaseGraph", RunnableConfig | None, dict[str, Any]]:
         """Return the graph, config and options with which a run begins or goes on."""
         graph, config = self, _without_tracers(config)
+        around = merge_configs(_around(), config).get("configurable", {})
+        if _INSIDE in around:  # a graph that is watched as a node (`astream_events`) hands on what it does otherwise
+            options = {"output_keys": self.output_channels, **options}
         if _begins(given):
             if saved and not self._continues(given, saved.checkpoint["channel_values"]):
                 graph = self._seeing(lambda _: None)
@@ -96,7 +99,10 @@ class CaseGraph(CompiledStateGraph[Any, Any, Any, Any]):
         if given is None and isinstance(self.checkpointer, BaseCheckpointSaver):
             graph = self._seeing(_without_delivery)
         schema: Any = self.context_schema
-        if (context := options.get("context")) is None or not issubclass(schema or dict, BaseModel):
+        context = options.get("context")
+        if context is None and getattr(around.get(_RUNTIME), "context", None) is None:
+            context = {}  # the graph's own defaults: those of a stage alone or of a patient differ from the workflow's
+        if context is None or not issubclass(schema or dict, BaseModel):
             return graph, config, options
         if isinstance(context, GraphContext) and not isinstance(context, schema):  # made for another graph
             context = {name: getattr(context, name) for name in context.model_fields_set}

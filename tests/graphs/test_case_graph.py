@@ -13,9 +13,10 @@ from pydantic import ValidationError
 from typing_extensions import TypedDict
 
 from cases import Case
-from graphs import build_clinical_workflow, clinical_workflow, consultation
+from graphs import build_clinical_workflow, clinical_workflow, consultation, dispute_resolution
 from graphs.contexts import ClinicalContext, ConsultationContext
-from graphs.patient_turn import build_patient_turn
+from graphs.one_stage import stage_by_itself
+from graphs.patient_turn import build_patient_turn, patient_turn_of
 from nodes.state.decisions import Diagnosis
 from tests.graphs.scripting import builtin
 from wardround.run.checkpoints import serializer
@@ -165,6 +166,33 @@ async def test_a_graph_is_a_node_of_the_users_graph_with_its_settings_or_is_refu
         await go(
             in_a_graph_of_the_users(clinical_workflow, dict), how, {"case": CASE}, thread(), context={"user": "me"}
         )
+
+
+@HOW
+@pytest.mark.parametrize(
+    "graph", [stage_by_itself("diagnosis"), patient_turn_of("ai_hospital")], ids=["stage", "patient"]
+)
+async def test_a_graph_without_a_context_has_the_defaults_of_its_own(graph: Any, how: str) -> None:
+    """A stage alone is given the reference of earlier ones; the workflow's stages are not."""
+    given = {"case_id": CASE.id, "words": "How are you?"} if "words" in graph.channels else {"case_id": CASE.id}
+    told = found(await go(graph, how, given, None, context={}))
+    assert found(await go(graph, how, given, None)) == told
+    around: Any = StateGraph(graph.builder.state_schema).add_node("inner", graph).add_edge(START, "inner").compile()
+    inside = found(await go(around, how, given, None))
+    assert {key: inside[key] for key in told} == told
+
+
+@pytest.mark.parametrize(
+    "graph", [stage_by_itself("examination"), dispute_resolution], ids=["stage", "dispute_resolution"]
+)
+async def test_a_graph_whose_events_are_watched_ends_as_one_that_is_not(graph: Any) -> None:
+    """LangGraph hands on the whole state of a watched subgraph, which two reports side by side cannot both write."""
+    given, context = {"case_id": "surgery-03"}, {"retrieval": False}
+    alone = found(await graph.ainvoke(given, context=context))
+    assert graph is dispute_resolution or len(alone["reports"]) > 1
+    *_, last = [event async for event in graph.astream_events(given, context=context)]
+    watched = found(last["data"]["output"])
+    assert {key: watched[key] for key in alone} == alone
 
 
 def test_runs_side_by_side_in_threads_of_one_checkpointer_keep_apart() -> None:
