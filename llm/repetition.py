@@ -26,6 +26,7 @@ _BRACKETS = re.compile(r"[\s\[\]{}\",:]+")  # what remains of an empty form
 _MATERIAL = re.compile(r"<data [^>]*>.*?</data>|\"[^\"\n]*\"|“[^”\n]*”", re.DOTALL)
 _SENTENCE, _REMARK = 6, 4  # words of a sentence and of a remark at least; a Chinese character counts half
 _PART_END = re.compile(r"[:;：；\n]")
+_COLON = re.compile(r"[:：]")
 _RUN = (12, 24)  # words, or Chinese characters, that are not the same by chance
 _WORD = re.compile(r"[\u4e00-\u9fff]|[^\W\u4e00-\u9fff]+")
 _MARK = re.compile(r"^\W*(?:\d+\W+)?")  # list markers
@@ -49,7 +50,7 @@ def without_loops(reply: str, *, cut: bool = False) -> str:
 
 def without_fences(reply: str) -> str:
     """Remove our prompts' fences and bare brackets from a reply's texts; an incomplete object stays as it is."""
-    return _map_reply(reply, _unfenced)
+    return _map_reply(reply, lambda text: text if text is reply and "{" in text else _unfenced(text))
 
 
 def names_in(schema: Mapping[str, Any], headings: Iterable[str]) -> frozenset[str]:
@@ -93,8 +94,12 @@ def _terms_in(schema: Mapping[str, Any]) -> set[str]:
 
 
 def directions_in(prompt: str) -> set[str]:
-    """Return the sentences of a prompt that are instructions, without its material and quotations."""
-    return set(_sentences(_MATERIAL.sub("\n", prompt)))
+    """Return the sentences of a prompt that are instructions, without its material and quotations.
+
+    What follows a colon is one of its own: "Now speak to the patient: ask one question."
+    """
+    instructions = _MATERIAL.sub("\n", prompt)
+    return {*_sentences(instructions), *_sentences(_COLON.sub("\n", instructions))}
 
 
 def says_directions(text: str, directions: Set[str]) -> bool:
@@ -129,8 +134,8 @@ def _runs(text: str) -> set[tuple[str, ...]]:
 
 
 def _unfenced(text: str) -> str:
-    bare = _FENCES.sub("", text).strip() if _FENCES.search(text) else text
-    return "" if _BRACKETS.fullmatch(bare) else text if "{" in text else bare
+    bare = _FENCES.sub("", text).strip().rstrip("[{ \n") if _FENCES.search(text) else text
+    return "" if _BRACKETS.fullmatch(bare) else bare
 
 
 def _sentences(text: str) -> Iterator[str]:

@@ -128,6 +128,22 @@ def test_a_direction_is_a_whole_sentence_outside_of_material_and_quotes() -> Non
     assert not says_directions("您好,医生。", directions_in("您好,医生。"))
 
 
+def test_what_a_direction_says_after_a_colon_is_a_direction_too() -> None:
+    english = directions_in(
+        "Now speak to the patient yourself: as long as something needs to be asked, ask one question."
+    )
+    assert says_directions("As long as something needs to be asked, ask one question.", english)
+    assert not says_directions("As long as you rest, nothing needs to be asked of you.", english)
+    chinese = directions_in("现在请直接对患者说接下来的话：只要还有需要问的，就提一个问题。")
+    assert says_directions("只要还有需要问的，就提一个问题。", chinese)
+
+
+def test_a_fence_is_removed_from_a_text_that_goes_on_with_a_form() -> None:
+    said = "The patient's facts stand in the chart. The doctor says:"
+    reply = json.dumps({"text": f"{said}\n</data>\n```json\n{{\n"})
+    assert json.loads(without_fences(reply)) == {"text": said}
+
+
 def test_a_form_that_breaks_off_keeps_its_code_fence_and_what_has_none_is_left() -> None:
     for reply in (
         '```json\n{"text": "It hu',
