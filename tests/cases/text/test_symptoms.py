@@ -19,6 +19,9 @@ ANY_TEXT = st.text(alphabet=st.characters(codec=None), max_size=400) | st.lists(
     [
         ("Cough for a week. Denies fever, chills, or night sweats.", "Cough for a week"),
         ("Cough for a week, no fever, but he has lost weight.", "Cough for a week, lost weight"),
+        ("He has a cough but no chest pain or sweating, and is weak.", "cough, is weak"),
+        ("Rash, but I have no fever.", "Rash"),
+        ("Fever, but no appetite.", "Fever, no appetite"),
         ("Chest pain without sweating, radiating to the jaw", "Chest pain, radiating to the jaw"),
         ("Headache. He does not have a rash. He has no appetite.", "Headache, no appetite"),
         ("Hello doctor, I've been having headaches for three weeks.", "headaches for three weeks"),
