@@ -233,6 +233,7 @@ def mark(kind: str, language: Language) -> str:
 
 def with_full_stop(text: str, language: Language) -> str:
     """Return a sentence with the language's full stop, unless it has an ending of its own."""
+    text = text.rstrip("；;，,、")
     return text if text.endswith((".", "!", "?", "。", "！", "？")) else text + mark("stop", language)
 
 

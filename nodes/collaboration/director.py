@@ -8,6 +8,7 @@ from langgraph.runtime import Runtime
 from pydantic import BaseModel, Field
 
 from cases.strict import Strict, at_most, each_once
+from cases.text.disease_names import folded_name
 from cases.vocabulary import Language, label, labels
 from llm import Role, ask
 from nodes.asking import place
@@ -63,9 +64,10 @@ def differences(view: DirectorView) -> Disputes:
     answers, language = _answers(view), view.chart.language
     found = []
     for part in differing(view.subject, answers)[:MOST_DISPUTES]:
-        held = (view.subject.claims[part].of(answer) for answer in answers)
-        claims = [mark("series", language).join(_called(part, names, language)) or "-" for names in held]
-        found.append(Dispute(part=part, point=" | ".join(dict.fromkeys(claims))))
+        held = [view.subject.claims[part].of(answer) for answer in answers]
+        distinct = {frozenset(map(folded_name, names)): names for names in reversed(held)}  # in whatever order
+        claims = [mark("series", language).join(_called(part, names, language)) or "-" for names in distinct.values()]
+        found.append(Dispute(part=part, point=" | ".join(reversed(claims))))
     return Disputes(disputes=found)
 
 

@@ -63,6 +63,12 @@ def test_the_director_finds_no_dispute_where_reports_hold_the_same_in_another_or
     assert differences(view).disputes == [] and no_difference(view).agreed
 
 
+def test_the_director_names_what_is_held_once_in_whatever_order() -> None:
+    view = director(*(report("Gout", treatment=held) for held in ("Rest, Medication", "Medication, Rest", "Surgery")))
+    (dispute,) = differences(view).disputes
+    assert dispute.point == "Rest; Medication | Surgery"
+
+
 @pytest.mark.parametrize(
     ("one", "other", "agreed"),
     [
