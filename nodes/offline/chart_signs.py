@@ -20,8 +20,10 @@ _CHILD_FROM, _ADULT_FROM = 0.25, 14.0  # years
 _PAEDIATRIC_UNTIL, _OLD_FROM = 18.0, 60.0
 _CHILDREN_FROM = 12.0  # years, from which a woman may carry a child
 _HARMS_THE_UNBORN = ("X-ray", "CT", "Nuclear Medicine Imaging", "Radiation Therapy", "Chemotherapy")
+_FOR_A_DIAGNOSIS = ("Surgery", "Interventional Therapy", "Radiation Therapy", "Chemotherapy", "Immunotherapy")
 _MOVED = ("Spine and Limb Examination", "Neurological Examination", "Neck Examination", "Skin Examination")
 _NEED_NO_REASON = ("General Examination", "Blood Test")
+_FOR_THE_BODY = ("Internal Medicine", "Surgery")  # not for some organs alone
 _INVASIVE = ("Endoscopy", "Pathological Examination", "Nuclear Medicine Imaging")
 _FEW_WORDS = {"en": 8, "zh": 16}  # words, characters: a complaint of so few is like many cases
 _SIDES = {"left": re.compile(r"\bleft\b|左", re.IGNORECASE), "right": re.compile(r"\bright\b|右", re.IGNORECASE)}
@@ -121,10 +123,11 @@ def carries_a_child(chart: Chart) -> bool:
 
 
 def untreated_without_a_diagnosis(chart: Chart) -> list[str]:
-    """Return the treatments for which a complaint without a diagnosis gives no reason.
+    """Return the treatments for which a complaint gives no reason without a diagnosis, or a case of it to go by.
 
-    Psychotherapy is for a complaint of the mind, physical therapy for one of limbs, back, head and skin alone, and
-    antibiotics are for signs of an infection, told or found.
+    Operations and what else harms are never for a complaint alone, psychotherapy is for one of the mind, physical
+    therapy for one of limbs, back, head and skin alone, antibiotics are for signs of an infection, told or found, and
+    traditional Chinese medicine is for those who were referred to it.
     """
     places = sites(chart)
     of_the_mind = any(site["department"] == "Psychiatry" for site in places)
@@ -134,8 +137,9 @@ def untreated_without_a_diagnosis(chart: Chart) -> list[str]:
         "Psychological Therapy": of_the_mind,
         "Physical Therapy": of_movement,
         "Antibiotic Therapy": _PATTERNS["of_an_infection"].search(told),
+        "Traditional Chinese Medicine": chart.department == "Traditional Chinese Medicine",
     }
-    return [item for item, is_given in reasons.items() if not is_given]
+    return [*_FOR_A_DIAGNOSIS, *(item for item, is_given in reasons.items() if not is_given)]
 
 
 def _told_and_found(chart: Chart) -> str:
@@ -186,12 +190,15 @@ def _names(chart: Chart, *wordings: str) -> list[str]:
 
 
 def admits(department: str | None, chart: Chart) -> bool:
-    """Whether age, sex and urgency fit the department or clinic; so does a sex that is not known.
+    """Whether age, sex, urgency and place fit the department or clinic; so does a sex that is not known.
 
-    A patient of unknown age is a child if the words are of a child's parents, else an adult.
+    A patient of unknown age is a child if the words are of a child's parents, else an adult. A department for some
+    organs, as for the eyes, is not for complaints of others.
     """
     patient, name = chart.presentation, department or ""
     years = patient.age_years
+    if name in _of_organs() and (named := departments_named(chart)) and name not in named:
+        return False
     if patient.sex == "male" and _PATTERNS["for_women"].search(name):
         return False
     if name == "Emergency Medicine" and urgency(chart) == "routine":
@@ -202,6 +209,18 @@ def admits(department: str | None, chart: Chart) -> bool:
     if for_children:
         return years < _PAEDIATRIC_UNTIL
     return years >= (_OLD_FROM if "Geriatric" in name else _ADULT_FROM if _PATTERNS["for_adults"].search(name) else 0)
+
+
+def departments_named(chart: Chart) -> list[str]:
+    """Return the departments for the places of the complaint; obstetrics too for a woman who carries a child."""
+    births = ["Obstetrics and Gynecology"] if carries_a_child(chart) else []
+    return [*births, *(site["department"] for site in sites(chart))]
+
+
+@cache
+def _of_organs() -> frozenset[str]:
+    """Return the departments that are each for some organs alone."""
+    return frozenset(site["department"] for site in data_file("nodes.offline", "sites")["site"]) - set(_FOR_THE_BODY)
 
 
 def has_few_words(chart: Chart) -> bool:

@@ -23,6 +23,8 @@ from nodes.offline.chart_signs import (
     is_called_for,
     is_founded,
     sites,
+    untreated_without_a_diagnosis,
+    urgency,
     usual_pictures,
 )
 from nodes.offline.whole_picture import FOUND
@@ -42,13 +44,15 @@ from retrieval import Neighbour
 
 NEAREST = 5  # number of cases that vote
 MAJORITY_SHARE = 0.4  # minimum weight of a choice, where several may be made
+PLACE, EMERGENCY = 0.03, 0.1  # added for the department of a long complaint, and for the emergency department
 SITE_WEIGHT = 0.2  # added for imaging of the complaint's site, twice for its examination; subtracted for other sites
 # A diagnosis is taken of a case that is among the first by words and by findings, and has these similarities in both,
 # the more in one the less in the other.
 AMONG = 3
 NEAR = (0.36, 0.24)
 ALONE = 1.1  # how much more is wanted by a doctor who looks at one of them alone
-# Where other departments send patients, or these go by themselves: no few words tell that somebody belongs there.
+# Where other departments send patients, or these go by themselves: no few words tell that somebody belongs there, and
+# no emergency does.
 _SENT_TO = (
     *("Medical Imaging", "Laboratory Medicine", "Pharmacy Department", "Nursing Department", "Rehabilitation"),
     *("Oncology", "Traditional Chinese Medicine"),
@@ -98,7 +102,7 @@ def _ranked(stage: Stage, chart: Chart, neighbours: Sequence[Neighbour], eye: Ey
     are those of cases with the patient's disease, if there are any.
     """
     if stage.decision is Triage:
-        others = _SENT_TO if has_few_words(chart) else ()
+        others = _SENT_TO if has_few_words(chart) or urgency(chart) == "emergency" else ()
         admitting = [each for each in neighbours if admits(each.case.department, chart)]
         neighbours = [each for each in admitting if each.case.department not in others]
     if stage.decision is Diagnosis:
@@ -106,10 +110,15 @@ def _ranked(stage: Stage, chart: Chart, neighbours: Sequence[Neighbour], eye: Ey
         own = [each for each in fitting if each.case.language == chart.presentation.language]
         near = _near(own or fitting, chart, eye)
         neighbours = [each for each in near if is_founded("; ".join(each.case.diagnosis[:1]), chart)]
-    if stage.decision is Treatment and chart.diagnosis:
-        named = set(map(normalise, chart.diagnosis.names))
-        neighbours = [each for each in neighbours if named & set(map(normalise, each.case.diagnosis))] or neighbours
+    if stage.decision is Treatment:
+        neighbours = _of_the_disease(chart, neighbours) or neighbours
     return sorted(((_similarity(each, chart, eye), each) for each in neighbours), key=lambda pair: -pair[0])
+
+
+def _of_the_disease(chart: Chart, neighbours: Sequence[Neighbour]) -> list[Neighbour]:
+    """Return the cases that have the patient's disease."""
+    named = set(map(normalise, chart.diagnosis.names)) if chart.diagnosis else set()
+    return [each for each in neighbours if named & set(map(normalise, each.case.diagnosis))]
 
 
 def _near(neighbours: Sequence[Neighbour], chart: Chart, eye: Eye) -> list[Neighbour]:
@@ -142,10 +151,12 @@ def _site_weights(stage: Stage, chart: Chart) -> dict[str, float]:
     if stage.decision is Triage:
         if carries_a_child(chart):
             return {"Obstetrics and Gynecology": 2 * SITE_WEIGHT}
+        of_place = departments_of_the_place(chart)
         if not has_few_words(chart):
-            return {}
+            at_once = {"Emergency Medicine": EMERGENCY} if urgency(chart) == "emergency" else {}
+            return dict.fromkeys(of_place, PLACE) | at_once
         of_none = "General Medicine" if admits("General Medicine", chart) else "Pediatrics"
-        return dict.fromkeys(departments_of_the_place(chart), 2 * SITE_WEIGHT) or {of_none: SITE_WEIGHT}
+        return dict.fromkeys(of_place, 2 * SITE_WEIGHT) or {of_none: SITE_WEIGHT}
     places = sites(chart)
     if stage.decision is SubDepartments:
         here = {clinic for site in places for clinic in site.get("clinics", ()) if admits(clinic, chart)}
@@ -171,10 +182,15 @@ def weights(
     eye = eye_of(seat)
     is_referral = stage.decision in (Triage, SubDepartments)
     fits = admits if is_referral else _may_be_ordered
+    barred = _barred(stage, chart, neighbours)
+
+    def had(each: Neighbour) -> Sequence[str]:
+        return stage.precedent(each.case, image_class)
+
     precedents = [
         (max(similarity, 1e-6), each.aside == "clinic", choices)
         for similarity, each in _ranked(stage, chart, neighbours, eye)
-        if (choices := [name for name in stage.precedent(each.case, image_class) if fits(name, chart)])
+        if (choices := [name for name in had(each) if name not in barred and fits(name, chart)])
     ]
     total = sum(similarity for similarity, *_ in precedents[: eye.nearest])
     votes: dict[str, float] = {}
@@ -192,6 +208,13 @@ def weights(
         if key in votes or (bonus > 0 and fits(choice, chart)):
             votes[key] = max(votes.get(key, 0.0) + bonus, 0.0)
     return dict(sorted(votes.items(), key=lambda item: -round(item[1], 9)))
+
+
+def _barred(stage: Stage, chart: Chart, neighbours: Sequence[Neighbour]) -> Sequence[str]:
+    """Return the treatments that cases of other diseases give no reason for: where none has the patient's."""
+    if stage.decision is not Treatment or not chart.diagnosis or _of_the_disease(chart, neighbours):
+        return ()
+    return untreated_without_a_diagnosis(chart)
 
 
 def _may_be_ordered(item: str, chart: Chart) -> bool:

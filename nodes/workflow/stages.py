@@ -54,8 +54,6 @@ from retrieval.features import FEATURES
 
 _NAME = re.compile(r"[a-z][a-z0-9_]*(\.[a-z0-9_]+)?")
 _IN_CHART = ("triage", "referral", "orders", "results", "pictures", "reports", "diagnosis")  # see `read_chart`
-# What no offline doctor recommends without a diagnosis.
-_FOR_A_DIAGNOSIS = ("Surgery", "Interventional Therapy", "Radiation Therapy", "Chemotherapy", "Immunotherapy")
 _BASIS = 500  # characters of the basis that an offline doctor gives for a diagnosis
 
 
@@ -174,7 +172,7 @@ def _offline_diagnosis(chosen: Sequence[str], chart: Chart, options: Sequence[st
 def _offline_treatment(chosen: Sequence[str], chart: Chart, options: Sequence[str]) -> dict[str, Any]:
     if chart.diagnosis and is_undetermined(chart.diagnosis.names[0], chart.language):
         without_reason = untreated_without_a_diagnosis(chart)
-        chosen = [item for item in chosen if item not in _FOR_A_DIAGNOSIS and item not in without_reason]
+        chosen = [item for item in chosen if item not in without_reason]
     return {"items": list(chosen) or ["Medication"], "plan": ""}
 
 

@@ -197,11 +197,11 @@ def test_without_a_diagnosis_no_offline_doctor_recommends_an_operation(language:
 
 
 def test_treatment_is_that_of_remembered_cases_of_the_disease_if_there_are_any() -> None:
-    """Iron deficiency was to be operated on, as two in five similar cases had been."""
-    case = neighbour(0.2, "Medication").case.model_copy(update={"diagnosis": ["Gout"]})
+    """Iron deficiency was to be operated on, as two in five similar cases had been, and so was a pneumonia."""
+    case = neighbour(0.2, "Antibiotic Therapy").case.model_copy(update={"diagnosis": ["Gout"]})
     gout = Neighbour(case, 0.2)
     cases = [neighbour(0.9, "Surgery"), neighbour(0.8, "Surgery"), gout]
-    for name, item in (("gout", "Medication"), ("Sepsis", "Surgery")):
+    for name, item in (("gout", "Antibiotic Therapy"), ("Sepsis", "Medication")):
         chart = replace(CHART["treatment"], diagnosis=Diagnosis(names=[name], basis=""))
         assert majority(STAGES["treatment"], chart, cases, TREATMENT_ITEMS.names, None).listed() == [item]
 
