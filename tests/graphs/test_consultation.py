@@ -66,7 +66,7 @@ def test_the_offline_doctor_takes_the_history_in_order_orders_examinations_and_r
 
 
 def test_with_a_memory_the_doctor_orders_what_similar_cases_had_and_reports_what_they_were() -> None:
-    with_memory, without = run(retrieval=True), run()
+    with_memory, without = (run(builtin("general-medicine-03"), retrieval=retrieval) for retrieval in (True, False))
     assert doctors_turns(with_memory)[6:8] != doctors_turns(without)[6:8]
     assert without["report"].diagnosis[0].startswith("Undetermined")
     assert not with_memory["report"].diagnosis[0].startswith("Undetermined")
