@@ -124,7 +124,7 @@ class Told:
                 last = last_sentence(message.content)
                 asked = terms_in(last, self.language) if last.rstrip().endswith(("?", "？")) else frozenset()
                 continue
-            found = set()
+            found = set[tuple[str, bool]]()
             for at, _, text in self.statements:
                 if at == number:
                     open_list = _PATTERNS["denial"].search(text) is not None  # the denial may cover the following terms
@@ -134,7 +134,7 @@ class Told:
                     found |= {(name, True) for name, _ in asked}
                 elif affirms(message.content):
                     found |= {(name, False) for name, _ in asked}
-            for name, negated in found:
+            for name, negated in sorted(found):
                 (denied if negated else affirmed).setdefault(name, number)
         return affirmed, denied
 
@@ -178,7 +178,7 @@ def contradicted(told: Told) -> Iterator[Finding]:
             yield f"{name} is affirmed, but the note denies it", turn
     for number, role, sentence in told.statements:
         if role == PATIENT and _PATTERNS["denies_all"].search(sentence):
-            for name, negated in terms_in(sentence, told.language):
+            for name, negated in sorted(terms_in(sentence, told.language)):
                 if negated and name in recorded:
                     yield f"{name} is denied, but the note records it", number
     if told.language == "en":

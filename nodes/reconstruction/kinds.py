@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterator, Mapping
-from functools import cache, lru_cache
+from functools import lru_cache
 
 from cases.dialogues import PATIENT
 from cases.text.sentences import sentences
@@ -65,7 +65,7 @@ def _part(name: str) -> str:
     return name.rpartition("_")[0]
 
 
-@cache
+@lru_cache(maxsize=4096)
 def _about(text: str, language: Language) -> frozenset[str]:
     """Return the content words of a sentence, without those of a kind."""
     return content_words(_KINDS.sub(" ", text), language)

@@ -46,7 +46,7 @@ def tables_of(cases: Sequence[Case], scale: Name, marks: Sequence[Mark]) -> list
     by_question = votes_by_question(scale, marks_of_cases)
     questions = [question.key for question in scale_of(scale, "en").questions]
     overall: dict[Key, dict[str, int]] = defaultdict(dict)
-    for item, rater in {(mark.item, mark.rater) for mark in marks_of_cases if mark.scale == scale}:
+    for item, rater in dict.fromkeys((mark.item, mark.rater) for mark in marks_of_cases if mark.scale == scale):
         answers = {by_question.get(question, {}).get(item, {}).get(rater) for question in questions}
         if None not in answers:
             overall[item][rater] = SOUND if answers == {SOUND} else 1
