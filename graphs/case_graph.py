@@ -38,6 +38,7 @@ class CaseGraph(CompiledStateGraph[Any, Any, Any, Any]):
       left the checkpoint.
     - What goes on without an answer asks the open question again; LangGraph would take the last answer for it.
     - LangChain's tracers do not see it, unless it is given one itself.
+    - A notebook draws it on this machine.
     """
 
     def stream(self, input: Any, config: RunnableConfig | None = None, **options: Any) -> Iterator[Any]:
@@ -66,6 +67,10 @@ class CaseGraph(CompiledStateGraph[Any, Any, Any, Any]):
         return await super().abulk_update_state(
             self._edited(config, saver and await saver.aget_tuple(asked)), supersteps
         )
+
+    def _repr_mimebundle_(self, **_: Any) -> dict[str, Any]:
+        """Show the graph in a notebook as Mermaid, which the notebook draws; LangGraph has a web service draw it."""
+        return {"text/plain": repr(self), "text/vnd.mermaid": self.get_graph().draw_mermaid()}
 
     def _saver(
         self, config: RunnableConfig | None, given: Any = None, options: Mapping[str, Any] = MappingProxyType({})

@@ -111,7 +111,9 @@ class Role(Generic[Answer]):
         Raises:
             ValueError: there is no valid answer, or it fails the check.
         """
-        if isinstance(given, str) and self.speech is not None and given.strip():
+        if isinstance(given, str) and self.speech is not None:
+            if not given.strip():
+                raise ValueError(f"text: {NO_WORDS}")
             answer = self.speech.answer(view, given.strip())
         else:
             own = self.answer.model_fields

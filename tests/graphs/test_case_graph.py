@@ -4,6 +4,7 @@ import asyncio
 from typing import Any
 
 import pytest
+from IPython.core.formatters import DisplayFormatter
 from langchain_core.language_models.fake_chat_models import FakeListChatModel
 from langchain_core.runnables import RunnableLambda
 from langgraph.checkpoint.memory import InMemorySaver
@@ -219,3 +220,11 @@ async def test_a_thread_that_a_chain_around_names_is_its_own_too(how: str) -> No
     await go(chain, how, {"case_id": "dentistry-01"}, thread())
     second = await go(chain, how, {"case": CASE}, thread())
     assert found(second) == found(await go(chain, how, {"case": CASE}, thread("2")))
+
+
+def test_a_notebook_that_shows_a_graph_asks_no_web_service_to_draw_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("socket.socket.connect", lambda *_: pytest.fail("a connection was opened"))
+    shown = DisplayFormatter().format(clinical_workflow)[0]
+    assert (
+        set(shown) == {"text/plain", "text/vnd.mermaid"} and "referral --> history_taking" in shown["text/vnd.mermaid"]
+    )
