@@ -20,6 +20,7 @@ from scoring.metrics.samples import mean
 MAX_CLAIMS = 30
 ENTAILED_FROM = 0.8  # share of a claim's words that a report must state if none is a known finding
 SAME_MEANING = 0.55  # cosine similarity of two clauses
+SURELY_SAME = 0.8  # the same, where it decides alone
 MEANT = 0.75  # how much of a word is stated by a clause of the same meaning
 MOST = 0.7  # share of a claim that is most of it
 _DECIMALS = 3
@@ -102,11 +103,12 @@ def entailed(claims: Iterable[str], report: str) -> list[bool]:
     sentence of the report (or two, if the second continues with "it") has all of its findings with their polarity and
     side, all of its numbers (lengths in millimetres), half of its other words (locations, and words in no list), and no
     opposite size. A finding is also absent if normality is stated. A claim contradicted by another sentence is not
-    entailed; a claim that the report states verbatim is.
+    entailed; a claim that the report states verbatim is. So is one of which each clause is stated so, or means the same
+    as a clause of the report with its polarity, side and numbers (`SURELY_SAME`).
 
     Limits: no inference ("a rim of pleural air" does not entail pneumothorax, nor "acid-fast bacilli" tuberculosis),
-    number words are not read, and words in no list are compared literally. Its agreement with labelled claims is in the
-    docs; use an LLM judge for numbers to publish.
+    number words are not read, and words in no list are compared literally or by their clause. Its agreement with
+    labelled claims is in the docs; use an LLM judge for numbers to publish.
     """
     lines = statements(report)
     verbatim, read = {normalise(sentence) for sentence in lines}, [_read(sentence) for sentence in lines]
@@ -137,7 +139,15 @@ def entailed(claims: Iterable[str], report: str) -> list[bool]:
         parts = [part for part in _CLAUSE.split(claim) if _read(part)]
         return len(parts) > 1 and all(map(says, parts)) and not any(map(contradicted, _COMMA.split(claim)))
 
-    return [has(claim) or says(claim) or says_each(claim) for claim in claims]
+    def means(claim: str) -> bool:
+        """Whether each clause is stated or meant, with all numbers of the claim, and none has its opposite."""
+        own, written = [clause for clause in clauses_of(claim) if clause.mentions], clauses_of(report)
+        numbers = {number for clause in written for number in clause.numbers}
+        if not own or any(clause.numbers - numbers or has_opposite(clause, written) for clause in own):
+            return False
+        return all((len(own) > 1 and says(clause.text)) or _is_surely_meant(clause, written) for clause in own)
+
+    return [has(claim) or says(claim) or says_each(claim) or means(claim) for claim in claims]
 
 
 class _Window(tuple[Mention, ...]):
@@ -235,10 +245,30 @@ def _is_meant(clause: Clause, others: Sequence[Clause]) -> bool:
         from scoring.metrics.same_meaning import is_same
 
         return is_same(clause, others)
+    return _likeness(clause, others) >= SAME_MEANING
+
+
+def _is_surely_meant(clause: Clause, others: Sequence[Clause]) -> bool:
+    """Whether one of the other clauses surely means the same, with the same polarity, side and numbers.
+
+    What tells a finding of one thing and what calls it normal are opposites, however much they share.
+    """
+    findings = _terms()[-1]
+
+    def is_normal_instead(one: Clause, other: Clause) -> bool:
+        return _NORMAL in one.words and _NORMAL not in other.words and not findings.isdisjoint(other.words)
+
+    others = [each for each in others if _agrees(clause, each) and not is_contrary(clause, each)]
+    others = [each for each in others if not (is_normal_instead(clause, each) or is_normal_instead(each, clause))]
+    return bool(others) and _likeness(clause, others) >= SURELY_SAME
+
+
+def _likeness(clause: Clause, others: Sequence[Clause]) -> float:
+    """Return the highest cosine similarity of a clause to others, by the multilingual model."""
     from retrieval import MULTILINGUAL_MODEL, embed
 
     meant, *meanings = embed([clause.text, *(other.text for other in others)], MULTILINGUAL_MODEL)
-    return round(max(float(meaning @ meant) for meaning in meanings), _DECIMALS) >= SAME_MEANING
+    return round(max(float(meaning @ meant) for meaning in meanings), _DECIMALS)
 
 
 def _agrees(one: Clause, other: Clause) -> bool:

@@ -85,6 +85,21 @@ def test_chinese_claims_follow_the_same_rules(claim: str, expected: bool) -> Non
     assert entailed([claim], REPORT_ZH) == [expected]
 
 
+@pytest.mark.parametrize(
+    ("claim", "report", "expected"),
+    [
+        ("磨牙位点牙槽骨宽7.8毫米，距神经管13.2毫米。", "磨牙缺牙区牙槽嵴宽度7.8毫米，至神经管距离13.2毫米。", True),
+        ("磨牙位点牙槽骨宽7.8毫米，距神经管13.2毫米。", "磨牙缺牙区牙槽嵴宽度7.8毫米，至神经管距离3.2毫米。", False),
+        ("食管黏膜糜烂。", "胃窦有一处溃疡。食管黏膜光滑。", False),
+        ("印象：腺样体肥大。", "结论：腺样体没有肥大。", False),
+    ],
+)
+def test_a_clause_of_the_same_meaning_states_a_claim_but_none_that_calls_it_normal(
+    claim: str, report: str, expected: bool
+) -> None:
+    assert entailed([claim], report) == [expected]
+
+
 def test_a_bilateral_finding_entails_the_finding_on_one_side() -> None:
     assert entailed(["Left pleural effusion"], "Bilateral pleural effusion.") == [True]
 
