@@ -268,16 +268,16 @@ class FakeServer:
         try:
             while (received := await _receive(reader)) is not None:
                 method, target, headers, body = received
-                path, _, query = target.partition("?")
-                await self._route(method, path, query, headers, body, _Response(writer))
+                await self._route(method, target, headers, body, _Response(writer))
         except (ConnectionError, asyncio.IncompleteReadError):
             pass
         finally:
             writer.close()
 
     async def _route(
-        self, method: str, path: str, query: str, headers: Mapping[str, str], body: bytes, response: "_Response"
+        self, method: str, target: str, headers: Mapping[str, str], body: bytes, response: "_Response"
     ) -> None:
+        path, _, query = target.partition("?")
         if (method, path) == ("POST", "/v1/chat/completions"):
             await self._complete(headers, body, response)
         elif (method, path) == ("GET", "/v1/models") and self.models is not None:
