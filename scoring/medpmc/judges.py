@@ -73,7 +73,7 @@ class MedPmcView:
 
 
 def view(case: MedPmcTranscript, language: Language) -> MedPmcView:
-    """Return what a judge sees of a transcript."""
+    """Return what a judge sees of a transcript; what images show is on record in words if none could be shown."""
     doctor, patient = speaker("doctor", language), speaker("patient", language)
     lines = [
         doctor + turn.doctor + (f"\n{patient}{turn.patient}" if turn.patient is not None else "")
@@ -84,7 +84,9 @@ def view(case: MedPmcTranscript, language: Language) -> MedPmcView:
         for turn in case.turns_before_end
         if turn.standard_patient is not None and turn.patient is not None
     ]
-    return MedPmcView(case.model_copy(update={"images": {}}) if case.withheld else case, "\n".join(lines), replies)
+    if case.withheld:
+        case = case.model_copy(update={"images": {}, "examinations": case.examinations_in_words})
+    return MedPmcView(case, "\n".join(lines), replies)
 
 
 def with_images_only(seen: MedPmcView, given: ConsultationScores) -> ConsultationScores:

@@ -112,7 +112,7 @@ async def score_patient(case: Case, answers: ConsultationAnswers, settings: Mode
     compared with themselves, and their consistency is left out, as in the table. A judge that fails leaves its columns
     unscored.
     """
-    made = _transcript(case, answers)
+    made = _transcript(case, answers, settings)
     spoken = [turn.patient for turn in made.turns_before_end if turn.patient]
     if not spoken:
         return CaseScores.none_of(patient_suite.published, _SILENT)

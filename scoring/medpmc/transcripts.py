@@ -72,6 +72,11 @@ class MedPmcTranscript(ForeignModel):
         return [self.patient_information, self.chief_complaint, self.present_illness, self.past_history]
 
     @property
+    def examinations_in_words(self) -> str:
+        """The examinations, with the report of each image in the place of its mark."""
+        return _IMAGE.sub(lambda mark: self.images.get(mark[1].strip()) or mark[0], self.examinations)
+
+    @property
     def findings(self) -> str:
         """What the record tells about the patient; results are left out, as importing rewords them."""
         return "\n".join((self.patient_information, self.chief_complaint, self.present_illness))

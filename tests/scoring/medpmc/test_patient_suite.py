@@ -6,6 +6,7 @@ import pytest
 
 from cases import load_cases
 from llm import ModelSettings
+from nodes.context import Context
 from nodes.state.chart import Turn
 from scoring.consultation import ConsultationAnswers
 from scoring.medpmc.suite import patient_suite as suite
@@ -55,6 +56,20 @@ async def test_a_judge_that_fails_leaves_its_own_columns_unscored(fails: str, le
     assert found.values[left] is not None
     lost = {name for name, reason in found.unscored.items() if reason.startswith("judge failed")}
     assert lost == {name for name, value in found.values.items() if value is None} and left not in lost
+
+
+@pytest.mark.parametrize("tracker", [True, False])
+async def test_a_patient_without_states_who_tells_what_a_picture_shows_is_judged_by_a_record_that_has_it(
+    tracker: bool,
+) -> None:
+    case = next(case for case in load_cases("builtin") if case.examinations.images)
+    image = case.examinations.images[0]
+    with FakeServer(answer=judged) as server:
+        settings = Context(models={"default": f"openai:any@{server.base_url}"}, patient="medpmc", tracker=tracker)
+        await suite.score(case, dialogue("It hurts."), settings)
+    patient, _ = server.requests
+    assert (case.report_of(image.item, image.file) in patient.text) is not tracker
+    assert (image.file.rpartition("/")[2] in patient.text) is tracker
 
 
 async def test_a_silent_patient_is_unscored_with_the_reason() -> None:
