@@ -134,7 +134,7 @@ def _replacements(groups: Iterable[str], sex: Sex, language: Language) -> dict[s
 def replaced(text: str, words: Mapping[str, str], language: Language) -> str:
     """Return a text with words replaced, in any case, the longest first; a capital stays one."""
     edge = r"\b" if language == "en" else ""
-    pattern = re.compile(f"{edge}(?:{'|'.join(sorted(words, key=len, reverse=True))}){edge}", re.IGNORECASE)
+    pattern = re.compile(f"{edge}(?a:{'|'.join(sorted(words, key=len, reverse=True))}){edge}", re.IGNORECASE)
     folded = {old.casefold(): new for old, new in words.items()}
     return pattern.sub(lambda found: like(found[0], folded[found[0].casefold()]), text)
 

@@ -21,7 +21,7 @@ _UNITS: dict[str, str] = word_list("medical_terms")["units"]
 _WORDS_EN = {word: value for word, value in NUMBER_WORDS.items() if value > 1} | {"hundred": 100}
 _NUMBER = re.compile(
     r"(?:(?P<twice>\btwice\b)|(?P<number>(?<![A-Za-z])\d+(?:[.,]\d+)*"
-    rf"|\b(?:{'|'.join(_WORDS_EN)})\b|\bhalf\b|(?<!一)半|[二三四五六七八九两十百][一二三四五六七八九两十百]*"
+    rf"|\b(?a:{'|'.join(_WORDS_EN)}|half)\b|(?<!一)半|[二三四五六七八九两十百][一二三四五六七八九两十百]*"
     r"|一[十百][一二三四五六七八九十]*|一(?=个?[年月周天日岁次]|个?星期|小时))"
     rf"(?:[\s-]?(?:(?P<unit>{'|'.join(_UNITS.values())})(?![A-Za-z]))?)?)",
     re.IGNORECASE,

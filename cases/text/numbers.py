@@ -14,8 +14,10 @@ _ONES = (
 _TENS = ("twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety")
 NUMBER_WORDS = {**{word: n for n, word in enumerate(_ONES)}, **{word: 10 * n for n, word in enumerate(_TENS, 2)}}
 _OTHERS = {"half": 0.5, "couple": 2, "dozen": 12, "once": 1, "twice": 2, "thrice": 3, "single": 1, "both": 2, "pair": 2}
+# ``(?a:`` lets no letter beyond A to Z match in another case, as "ſ" does for "s".
 _ENGLISH = re.compile(
-    rf"\b(?P<tens>{'|'.join(_TENS)})(?:[- ](?P<ones>{'|'.join(_ONES[1:10])}))?\b|\b(?P<one>{'|'.join(_ONES)})\b"
+    rf"\b(?P<tens>(?a:{'|'.join(_TENS)}))(?:[- ](?P<ones>(?a:{'|'.join(_ONES[1:10])})))?\b"
+    rf"|\b(?P<one>(?a:{'|'.join(_ONES)}))\b"
     rf"(?:[- ](?P<hundred>hundred|thousand))?",
     re.IGNORECASE,
 )
@@ -34,7 +36,8 @@ _FIRST = (
 _ORDINALS = {f"{re.sub('y$', 'ie', word)}th": n for word, n in NUMBER_WORDS.items()}
 _ORDINALS |= {word: n for n, word in enumerate(_FIRST, 1)}
 _RUN_VALUES = {**NUMBER_WORDS, **_ORDINALS, **dict.fromkeys(("oh", "o"), 0)}
-_PART = rf"(?:{'|'.join(sorted((*_RUN_VALUES, *_SCALES, 'point'), key=len, reverse=True))}|\d+(?:\.\d+)?)"
+_FEW = r"\d{1,15}(?:\.\d{1,15})?"  # digits; a model that repeats itself writes hundreds, which no float holds
+_PART = rf"(?:(?a:{'|'.join(sorted((*_RUN_VALUES, *_SCALES, 'point'), key=len, reverse=True))})|{_FEW})"
 _RUN = re.compile(rf"\b{_PART}(?:(?:[ -]| and ){_PART})*\b", re.IGNORECASE)
 _HAN_DIGIT = {"零": 0, "一": 1, "二": 2, "两": 2, "三": 3, "四": 4, "五": 5, "六": 6, "七": 7, "八": 8, "九": 9}
 _HAN = "".join(_HAN_DIGIT)
@@ -50,11 +53,11 @@ _DURATIONS = {"second": 1 / 86400, "minute": 1 / 1440, "hour": 1 / 24, "decade":
 _DURATIONS |= {"秒": 1 / 86400, "分钟": 1 / 1440, "小时": 1 / 24}
 _VAGUE = ("few", "several", "couple of", "几")
 _VAGUE_SPAN = re.compile(
-    r"(?P<amount>(?<!\d)\d+(?:\.\d+)?|\b(?:few|several|couple of|(?:for|past|last|since) an?|past|last)|几)"
+    rf"(?P<amount>(?<!\d){_FEW}|\b(?:few|several|couple of|(?:for|past|last|since) an?|past|last)|几)"
     rf"[\s-]*个?(?P<unit>{'|'.join(_DURATIONS)})",
     re.IGNORECASE,
 )
-_SPAN = re.compile(r"(?<!\d)(\d+(?:\.\d+)?)[\s-]*个?(day|week|month|year|天|日|周|星期|月|年|岁)")
+_SPAN = re.compile(rf"(?<!\d)({_FEW})[\s-]*个?(day|week|month|year|天|日|周|星期|月|年|岁)")
 
 
 def stated_numbers(text: str, language: Language) -> dict[float, str]:
@@ -162,13 +165,13 @@ class Span:
         return f"{self.amount} {self.unit}"
 
 
-def spans_of_time(text: str) -> set[Span]:
-    """Return the durations in a text, ages included; a vague amount is kept as its word."""
-    spans = set()
+def spans_of_time(text: str) -> list[Span]:
+    """Return the durations in a text, in order and each once, ages included; a vague amount is kept as its word."""
+    spans = []
     for found in _VAGUE_SPAN.finditer(in_digits(text)):
         amount = found["amount"].casefold()
-        spans.add(Span(amount if amount in _VAGUE or amount[0].isdigit() else "1", found["unit"].casefold()))
-    return spans
+        spans.append(Span(amount if amount in _VAGUE or amount[0].isdigit() else "1", found["unit"].casefold()))
+    return list(dict.fromkeys(spans))
 
 
 def chinese_number(text: str) -> float | None:
