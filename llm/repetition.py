@@ -17,6 +17,7 @@ _BOUNDED = 0.75  # of a loop's last sentence: as before ("... has been diagnosed
 _IN_A_ROW = re.compile(r"(.{1,120}?)\1{5,}", re.DOTALL)  # six or more copies in a row
 _PART = 20  # characters; any loop longer than LONGEST_ECHO contains such a part of the text, and its next copy
 _KEYWORDS = ("additionalProperties", "minItems", "minLength", "uniqueItems")  # never words of an answer
+_OF_SCHEMAS = {"$defs", "additionalProperties", "description", "properties", "required", "title", "type"}
 _TYPES = ("string", "array", "object", "integer", "number", "boolean", "null", "properties", "required", "items")
 _OF_FORMS = ("the", "description", "text", "value", "name", "field", "list", "answer")  # added to a field's name
 # The marks that fence material and schemas in our prompts, complete or begun.
@@ -149,12 +150,20 @@ def _length(words: str) -> float:
 
 
 def echoes(reply: str, schema: Mapping[str, Any]) -> bool:
-    """Whether a text of the reply is a description or keyword of the schema."""
+    """Whether the reply is a schema, whole or cut off, or a text of it is a description or keyword of the schema."""
     try:
-        texts = set(texts_in(find_json(reply)))
+        found = find_json(reply)
     except ValueError:
-        return False
+        return any(f'"{word}":' in reply for word in _KEYWORDS)
+    if _is_schema(found) and "properties" not in schema.get("properties", {}):
+        return True
+    texts = set(texts_in(found))
     return not texts.isdisjoint({*_KEYWORDS, *map(str.strip, _descriptions_in(schema))})
+
+
+def _is_schema(found: Any) -> bool:
+    """Whether an object is a schema; one with `properties` alone is a form that was filled in (`unwrapped`)."""
+    return isinstance(found, dict) and {"properties"} < found.keys() <= _OF_SCHEMAS
 
 
 def undescribed(schema: Any) -> Any:

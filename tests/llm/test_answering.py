@@ -1,5 +1,6 @@
 """Replies as a very small model gives them: its own sentence over and over, or the form said back."""
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
@@ -169,6 +170,22 @@ async def test_a_form_that_is_said_back_is_asked_for_anew_without_showing_it_aga
     said, call, asked = await put(lambda request: next(replies))
     assert said.text == SAID and call.repaired
     assert len(asked[1].messages) == 2 and MEANT not in asked[1].text
+
+
+@pytest.mark.parametrize("end", [None, 150], ids=["whole", "cut off"])
+async def test_a_schema_that_is_given_back_is_asked_for_anew_without_showing_either_again(end: int | None) -> None:
+    """What SmolLM2 does where no grammar binds it; shown its reply and the schema, it gave the schema each time."""
+    schema = {"type": "object", "additionalProperties": False, "required": ["text"]}
+    given = {**schema, "properties": {"text": {"type": "string", "minLength": 1, "defaultValue": "Pain"}}}
+    reply = f"```json\n{json.dumps(given)}\n```"[:end]
+    with FakeServer(
+        answer=lambda request: reply if "additionalProperties" in request.text else SAID, supports=["text"]
+    ) as server:
+        said = await ask(
+            SPEAKER, View(), ModelSettings(models={"default": f"openai:any@{server.base_url}"}), language="en"
+        )
+        first, second = [request for request in server.requests if request.status == 200]
+    assert said.text == SAID and len(second.messages) == len(first.messages)
 
 
 async def test_a_reply_that_does_not_fit_beside_its_prompt_is_asked_for_anew_without_showing_it() -> None:

@@ -109,6 +109,9 @@ def test_a_form_that_is_said_back_is_no_answer() -> None:
     assert echoes('{"text": "It hurts.", "description": ["Of the pain, in the patient\'s words. "]}', SCHEMA)
     assert not echoes('{"text": "It hurts.", "description": "What the patient says"}', SCHEMA)
     assert not echoes("What the patient says.", SCHEMA)
+    assert echoes(json.dumps(SCHEMA | {"required": ["text"]}), SCHEMA)
+    assert echoes('{"additionalProperties": false, "properties": {"te', SCHEMA)
+    assert not echoes('{"properties": {"text": "It hurts.", "description": "Dull."}}', SCHEMA), "a form filled in"
 
 
 def test_a_schema_without_descriptions_keeps_a_field_of_that_name() -> None:
