@@ -16,6 +16,7 @@ from nodes.collaboration.topic import (
     SUBJECTS,
     Subject,
     SubjectView,
+    as_shown,
     differing,
     merged,
     on_agreed_facts,
@@ -125,7 +126,8 @@ async def conclude(state: ConferenceState, runtime: Runtime[Context], subject: S
 
 async def _ask(role: Role[Any], state: ConferenceState, context: Context, subject: Subject, what: str) -> Any:
     case = subject_view(subject, state, context)
-    view = DirectorView(**vars(case), reports=last_statements(state), disputes=state.get("disputes", []))
+    reports = as_shown(last_statements(state), subject, state.get("facts"))
+    view = DirectorView(**vars(case), reports=reports, disputes=state.get("disputes", []))
     return await ask(
         role,
         view,

@@ -17,6 +17,7 @@ from nodes.collaboration.topic import (
     SUBJECTS,
     Subject,
     SubjectView,
+    as_shown,
     differing,
     held_by,
     objections,
@@ -126,8 +127,10 @@ async def revise(state: ConferenceState, runtime: Runtime[Context], subject: Sub
     Before the first round of a decision there are none, and the intern makes a first proposal.
     """
     context, seat, round_ = runtime.context, state["seat"], state.get("round", 0)
-    case, last = subject_view(subject, state, context), last_statements(state)
-    chart = case.chart
+    case, facts = subject_view(subject, state, context), state.get("facts")
+    chart, last = case.chart, last_statements(state)
+    earlier = [statement for statement in state.get("statements", []) if statement not in last]
+    last, earlier = as_shown(last, subject, facts), as_shown(earlier, subject, facts)
     answer: type[Revision[Any]] = Revision[subject.answer]  # type: ignore[name-defined]
     revision = await ask(
         intern.at(subject.name, answer),
@@ -138,7 +141,7 @@ async def revise(state: ConferenceState, runtime: Runtime[Context], subject: Sub
             neighbours=recalled_at(subject.stage, state, chart) if subject.stage else [],
             own=next((statement for statement in last if statement.seat == seat), None),
             others=[statement for statement in last if statement.seat != seat],
-            earlier=[statement for statement in state.get("statements", []) if statement not in last],
+            earlier=earlier,
             disputes=state.get("disputes", objections(subject, state, chart.language)),
         ),
         context,
@@ -147,7 +150,7 @@ async def revise(state: ConferenceState, runtime: Runtime[Context], subject: Sub
         pictures=[*pictures_shown(state, seat), *pictures_of(subject, chart, state)],
         seat=seat,
     )
-    report = on_agreed_facts(revision.report, state.get("facts")).model_dump(mode="json")
+    report = on_agreed_facts(revision.report, facts).model_dump(mode="json")
     return {"statements": [Statement(round=round_, seat=seat, report=report, reasoning=revision.reasoning)]}
 
 

@@ -15,7 +15,7 @@ from nodes.consultation.final_report import FinalReport
 from nodes.context import Context
 from nodes.offline.votes import every, held, most, overlap, some
 from nodes.state.chart import Chart
-from nodes.state.collaboration import ConferenceState, Dispute, Facts, Part
+from nodes.state.collaboration import ConferenceState, Dispute, Facts, Part, Statement
 from nodes.state.decisions import (
     AuxiliaryOrders,
     Decision,
@@ -156,6 +156,17 @@ def objections(subject: Subject, state: ConferenceState, language: Language) -> 
 def on_agreed_facts(report: BaseModel, facts: BaseModel | None) -> BaseModel:
     """Return the report with the agreed facts, so that only diagnosis, basis and treatment are discussed."""
     return report if facts is None else report.model_copy(update=facts.model_dump())
+
+
+def as_shown(statements: Sequence[Statement], subject: Subject, facts: Facts | None) -> list[Statement]:
+    """Return statements as director and interns see them: with the agreed facts, also in reports from before these."""
+    if facts is None:
+        return list(statements)
+    reports = [on_agreed_facts(subject.answer.model_validate(one.report), facts) for one in statements]
+    return [
+        one.model_copy(update={"report": report.model_dump(mode="json")})
+        for one, report in zip(statements, reports, strict=True)
+    ]
 
 
 def pictures_of(subject: Subject, chart: Chart, state: ConferenceState) -> list[str]:

@@ -446,6 +446,20 @@ def test_the_agreed_facts_stand_whatever_a_model_writes_of_them_in_the_discussio
 
 
 @pytest.mark.parametrize("named", [True, False])
+def test_no_request_of_the_discussion_has_an_interns_own_facts_instead_of_the_agreed_ones(named: bool) -> None:
+    left = {"Disputes": {"disputes": [{"part": "diagnosis", "point": "this or that"}]}, "Agreement": {"agreed": False}}
+    own = report("Disease 1")
+    with FakeServer(answer=lambda request: left.get(request.name)) as server:
+        models = {"intern": spec(server, "intern"), "director": spec(server, "director")}
+        result = discuss(models=models, max_rounds=1, turn_taking=True, dispute_resolution=named)
+    sent = [raw(request) for request in server.requests]
+    assert len(sent) == 6, "two of the director's questions, three revisions, and the end"
+    assert all("Agreed scan." in body and own.examinations not in body for body in sent)
+    first = result["collaboration"].discussion[0].statements[0].report
+    assert first["examinations"] == own.examinations, "the record keeps what the intern wrote"
+
+
+@pytest.mark.parametrize("named", [True, False])
 def test_named_disputes_reach_each_of_three_doctors_and_change_what_they_are_asked(
     named: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
