@@ -36,7 +36,7 @@ _PATTERNS = patterns("nodes.offline", "patterns")
 def urgency(chart: Chart) -> str:
     """Return the urgency (emergency, urgent or routine) by the alarm words of what the patient does not deny.
 
-    What has lasted for weeks, and has not changed just now, is no emergency.
+    What has lasted for weeks, and has not changed just now, is no emergency. What a newborn has is urgent.
     """
     words = chart.patients_words
     told = _affirmed(words, chart.presentation.language).casefold()
@@ -44,7 +44,8 @@ def urgency(chart: Chart) -> str:
     alarming = _PATTERNS["emergency"].search(told)
     if alarming and not lasts:
         return "emergency"
-    return "urgent" if alarming or _PATTERNS["urgent"].search(told) else "routine"
+    is_newborn = (chart.presentation.age_years or _CHILD_FROM) < _CHILD_FROM
+    return "urgent" if alarming or is_newborn or _PATTERNS["urgent"].search(told) else "routine"
 
 
 def sites(chart: Chart) -> list[dict[str, Any]]:

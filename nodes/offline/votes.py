@@ -158,6 +158,8 @@ def _site_weights(stage: Stage, chart: Chart) -> dict[str, float]:
         of_none = "General Medicine" if admits("General Medicine", chart) else "Pediatrics"
         return dict.fromkeys(of_place, 2 * SITE_WEIGHT) or {of_none: SITE_WEIGHT}
     places = sites(chart)
+    if stage.decision is SubDepartments and carries_a_child(chart):
+        return {"Obstetrics": 2 * SITE_WEIGHT}
     if stage.decision is SubDepartments:
         here = {clinic for site in places for clinic in site.get("clinics", ()) if admits(clinic, chart)}
         department = SECOND_LEVEL[chart.department].names if chart.department in SECOND_LEVEL else ()

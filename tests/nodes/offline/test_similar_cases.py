@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from cases.vocabulary import AUXILIARY_ITEMS, PHYSICAL_ITEMS, SECOND_LEVEL, Language, label
-from nodes.offline.chart_signs import sites
+from nodes.offline.chart_signs import sites, urgency
 from nodes.offline.votes import AMONG, majority, orders, weights
 from nodes.offline.whole_picture import KEPT, clinics, seen_now, seen_whole, sorted_replies
 from nodes.state.chart import Chart, Turn
@@ -404,6 +404,29 @@ def test_a_department_for_some_organs_does_not_get_the_complaints_of_others(
         )
         == referred
     )
+
+
+@pytest.mark.parametrize(
+    ("complaint", "language", "years", "expected"),
+    [
+        ("Change in mental status", "en", 67, "emergency"),
+        ("Yellow skin", "en", 0.02, "urgent"),
+        ("女儿怕胖，体重掉了十六公斤。", "zh", 15, "urgent"),
+        ("睡不着，手脚心发热。", "zh", 52, "routine"),
+    ],
+)
+def test_urgency_reads_a_changed_mind_lost_weight_and_the_newborn(
+    complaint: str, language: Language, years: float, expected: str
+) -> None:
+    assert urgency(chart_of(chief_complaint=complaint, language=language, age_years=years)) == expected
+
+
+def test_who_carries_a_child_comes_to_obstetrics_too() -> None:
+    near = [Neighbour(case("birth", department="Obstetrics and Gynecology", sub_departments=["Gynecology"]), 0.6)]
+    chart = chart_of(chief_complaint="I am pregnant and vomit.", sex="female", age_years=30)
+    chart = replace(chart, triage=Triage(urgency="routine", department="Obstetrics and Gynecology"))
+    clinics = SECOND_LEVEL["Obstetrics and Gynecology"].names
+    assert "Obstetrics" in majority(STAGES["referral.level2"], chart, near, clinics, None).choices()
 
 
 @pytest.mark.parametrize("department", ["Dentistry", "Ophthalmology", "Psychiatry"])
