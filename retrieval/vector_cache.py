@@ -20,7 +20,8 @@ Half = NDArray[np.float16]
 Vector = NDArray[Any]
 
 _FOLDER = Path(str(files("retrieval") / "embeddings"))
-SHIPPED, COMPARED, HEARD = (_FOLDER / f"{name}.npz" for name in ("builtin", "compared", "heard"))
+_FILES = [_FOLDER / f"{name}.npz" for name in ("builtin", "compared", "heard", "reported")]
+SHIPPED, COMPARED, HEARD, REPORTED = _FILES
 _log = logging.getLogger(__name__)
 
 
@@ -34,7 +35,7 @@ class ShippedVectors:
     """The read-only embedding files of the package (arrays ``digests`` and ``vectors``)."""
 
     def __init__(self, *paths: Path) -> None:
-        self._paths = paths or (SHIPPED, COMPARED, HEARD)
+        self._paths = paths or _FILES
 
     @cached_property
     def _rows(self) -> dict[bytes, Half]:

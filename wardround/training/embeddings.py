@@ -2,8 +2,9 @@
 
 With them, a run of the built-in cases needs no embedding model. They are those of the symptom descriptions in the
 memory, of the offline workflow's queries, and of the names of the clinics, by the multilingual model for Chinese cases
-too; and, by that model, of what the offline doctors say in every case and what the offline patients may answer. Run
-this again when built-in cases, or the rules that describe them, change (a test says when).
+too; and, by that model, of what the offline doctors say in every case, what the offline patients may answer, and the
+clauses of reports, which the judge of claims compares. Run this again when built-in cases, or the rules that describe
+them, change (a test says when).
 """
 
 from functools import cache
@@ -12,7 +13,7 @@ from cases import load_cases
 from cases.case import ExaminationRecord
 from cases.text.record_sentences import HISTORIES, record_sentences
 from cases.text.sentences import sentences
-from cases.vocabulary import Language
+from cases.vocabulary import IMAGE_CLASSES, Language
 from graphs import clinical_workflow
 from nodes.offline.hearing import weighed_texts
 from nodes.offline.meaning import clauses, heard, split
@@ -21,7 +22,8 @@ from nodes.offline.whole_picture import clinic_names
 from prompts import load_words
 from retrieval import MULTILINGUAL_MODEL, remember
 from retrieval.embedding import ship
-from retrieval.vector_cache import COMPARED, HEARD
+from retrieval.vector_cache import COMPARED, HEARD, REPORTED
+from scoring.metrics.claims import clauses_of
 
 
 def stock_words(language: Language) -> list[str]:
@@ -55,6 +57,19 @@ def tellable_sentences() -> list[str]:
     ]
 
 
+def reported_clauses() -> list[str]:
+    """Return the clauses of the built-in cases' reports and described pictures, without what the examiner lacks."""
+    texts = [
+        text
+        for case in load_cases()
+        for reports in (case.key.imaging_reports, case.examinations.results)
+        for item, text in reports.items()
+        if item in IMAGE_CLASSES
+    ]
+    texts += [load_words("medchain/words", language)["group"]["no_description"] for language in ("en", "zh")]
+    return [clause.text for text in texts for clause in clauses_of(text)]
+
+
 def remembered_texts() -> list[str]:
     """Return every text that the memory embeds in an offline run of the built-in cases."""
     return sorted({*clinic_names("en"), *(remember(case).symptoms for case in load_cases())}.union(*queries().values()))
@@ -81,3 +96,4 @@ if __name__ == "__main__":
     print(f"{ship(compared_texts(), COMPARED, MULTILINGUAL_MODEL)} for Chinese cases shipped")
     spoken = [*stock_words("en"), *stock_words("zh"), *tellable_sentences()]
     print(f"{ship(spoken, HEARD, MULTILINGUAL_MODEL)} of what doctors and patients say shipped")
+    print(f"{ship(reported_clauses(), REPORTED, MULTILINGUAL_MODEL)} of clauses of reports shipped")

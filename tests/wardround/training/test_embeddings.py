@@ -13,7 +13,7 @@ from retrieval.embedding import content_digest
 from retrieval.vector_cache import ShippedVectors
 from tests.support.processes import Forked
 from wardround.cli import main
-from wardround.training.embeddings import tellable_sentences
+from wardround.training.embeddings import reported_clauses, tellable_sentences
 
 
 def test_the_symptoms_of_every_built_in_case_are_shipped() -> None:
@@ -29,6 +29,13 @@ def test_the_symptoms_of_every_built_in_case_are_shipped() -> None:
 
 def test_what_offline_patients_may_tell_of_built_in_cases_is_shipped() -> None:
     digests = {content_digest(text, MULTILINGUAL_MODEL): text for text in tellable_sentences()}
+    missing = digests.keys() - ShippedVectors().get(digests).keys()
+    assert len(digests) > 1000
+    assert not missing, f"run `python -m wardround.training.embeddings`: {[digests[digest] for digest in missing][:3]}"
+
+
+def test_what_the_judge_of_claims_compares_of_built_in_cases_is_shipped() -> None:
+    digests = {content_digest(text, MULTILINGUAL_MODEL): text for text in reported_clauses()}
     missing = digests.keys() - ShippedVectors().get(digests).keys()
     assert len(digests) > 1000
     assert not missing, f"run `python -m wardround.training.embeddings`: {[digests[digest] for digest in missing][:3]}"
