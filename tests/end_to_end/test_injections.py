@@ -72,7 +72,7 @@ def ends(result: dict[str, Any]) -> dict[str, Any]:
 
 def earlier(language: str) -> list[Case]:
     """Three cases of different departments, so that there is something to object to."""
-    return [case for case in load_cases() if case.split == "train" and case.language == language][::14][:3]
+    return [case for case in load_cases() if case.split == "train" and case.language == language][4::14][:3]
 
 
 @pytest.fixture
