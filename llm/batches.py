@@ -11,7 +11,7 @@ import json
 import logging
 import math
 import os
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import suppress
 from functools import partial
@@ -21,6 +21,7 @@ from typing import Any
 
 import httpx2
 
+from cases.vocabulary import patterns
 from llm.transport import ENCODINGS, held
 
 SECONDS = 90_000.0  # until an answer must have come: the 24 hours of a batch, and an hour
@@ -33,6 +34,8 @@ _MAX_OUTAGE = 1_800.0  # seconds that the server may be unreachable while a batc
 _LAG = 60.0  # seconds that a new batch may be missing from the listing
 _ENDED = ("completed", "failed", "expired", "cancelled")
 _TRANSIENT = (408, 409, 425, 429)  # and any status from 500
+_SAME_FAULT = 5  # equal 500s, as of a server that has files but nowhere to keep them
+_BEHIND = patterns("llm", "servers")["behind"]  # a 500 of a gateway whose server is away
 _NOT_ACCEPTED = (425, 429)  # the server has accepted nothing
 _DOWNLOADS = 3  # attempts for a file whose last line is cut off
 _BODY_HEADERS = ("host", "connection", "content-length", "content-type", "transfer-encoding", "accept-encoding")
@@ -249,7 +252,7 @@ class BatchTransport(httpx2.AsyncBaseTransport):
         accepted is sent again; its result, if any, is returned instead.
         """
         assert self._client is not None
-        refused = True
+        refused, faults = True, Counter[str]()
         async for waited in _pauses():
             if unless is not None and not refused and (found := await unless()):
                 return found
@@ -261,6 +264,10 @@ class BatchTransport(httpx2.AsyncBaseTransport):
                 status = error.response.status_code if isinstance(error, httpx2.HTTPStatusError) else _TRANSIENT[0]
                 if (status not in _TRANSIENT and status < HTTPStatus.INTERNAL_SERVER_ERROR) or waited > _MAX_OUTAGE:
                     raise
+                if status == HTTPStatus.INTERNAL_SERVER_ERROR and isinstance(error, httpx2.HTTPStatusError):
+                    faults[error.response.text] += 1
+                    if max(faults.values()) >= _SAME_FAULT and not _BEHIND.search(error.response.text):
+                        raise  # it is up, and set up without batches, as a gateway may be
                 refused = status in _NOT_ACCEPTED or isinstance(error, httpx2.ConnectError)
         raise AssertionError("the pauses never end")
 

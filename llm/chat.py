@@ -158,6 +158,8 @@ class ChatClient:
 
     def _refuses_all(self, error: Exception, refusals: Mapping[str, str]) -> str | None:
         """Return why the server will answer no question, if the error of the last form (plain text) shows it."""
+        if status_of(error) == 404 and self.block.batch:
+            return "it has no batch interface (/v1/files, /v1/batches); leave `batch` out of the model's block"
         if status_of(error) == 404:
             return "nothing is served at this address; base URLs mostly end with /v1"
         if self._has_answered or not retries.is_refused_alike(error, refusals.values()):

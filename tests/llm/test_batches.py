@@ -9,7 +9,7 @@ import pytest
 
 from llm import ModelSettings, ModelSpecError, batches
 from llm.chat import chat_client
-from llm.errors import ModelError
+from llm.errors import ModelError, RefusedError
 from llm.prices import cost_of
 from llm.question import Question
 from llm.retries import Patience
@@ -194,6 +194,19 @@ async def test_a_batch_that_the_server_refuses_fails_with_its_reason(tmp_path: P
         server.batches.status = "failed"
         with pytest.raises(ModelError, match="no such endpoint"):
             await ask(settings(server, tmp_path / "b.jsonl"), 0)
+
+
+async def test_a_server_without_batches_is_told_from_an_address_without_a_server(tmp_path: Path) -> None:
+    """llama_cpp.server, vLLM and most others answer chats alone."""
+    with FakeServer() as server, pytest.raises(RefusedError, match=r"no batch interface .*leave `batch` out"):
+        server.batches.refusing = (404, "Not Found")
+        await ask(settings(server, tmp_path / "b.jsonl"), 0)
+
+
+async def test_a_gateway_that_keeps_no_files_is_not_waited_for(tmp_path: Path) -> None:
+    with FakeServer() as server, pytest.raises(ModelError, match="files_settings is not set"):
+        server.batches.refusing = (500, "files_settings is not set, set it on your config.yaml file.")  # LiteLLM
+        await ask(settings(server, tmp_path / "b.jsonl"), 0)
 
 
 def test_a_batch_costs_half_the_list_price() -> None:

@@ -19,6 +19,7 @@ class FakeBatches:
         status: the final status of batches.
         full: number of batches to refuse as too many.
         away: number of requests to answer with 503.
+        refusing: the status and message of each answer.
         lost: number of created batches whose reply is lost.
         lag: number of listings in which a new batch is still missing.
         cut: number of downloads to truncate within their last line.
@@ -32,6 +33,7 @@ class FakeBatches:
     status: str = "completed"
     full: int = 0
     away: int = 0
+    refusing: tuple[int, str] | None = None
     lost: int = 0
     lag: int = 0
     cut: int = 0
@@ -46,6 +48,8 @@ class FakeBatches:
         if self.away:
             self.away -= 1
             return 503, {"error": {"message": "away"}}
+        if self.refusing:
+            return self.refusing[0], {"error": {"message": self.refusing[1]}}
         if self.page and method == "GET":
             self.page -= 1
             return 200, "<html>"
