@@ -176,6 +176,8 @@ def build_error_types(runs: Sequence[RecordedRun]) -> list[Table]:
         "Graded D: diagnoses that contain hardly anything of the reference.",
         "Not sorted: no report was written, or the judge gave no answer; the shares are of the sorted diagnoses.",
     ]
+    if any(run.experiment.graph == "one_step" for run in runs):
+        notes.append("One-step doctors have all results: what they omitted is missing from their reports alone.")
     return [Table("error_types", "Wrong diagnoses by type of error", columns, rows, notes, "Types of misdiagnosis.")]
 
 

@@ -422,6 +422,13 @@ def test_error_types_count_the_diagnoses_graded_lowest_by_what_the_judge_said(tm
     assert row["omitted_examination_share_mean"] == pytest.approx(2 / 3)
 
 
+@pytest.mark.parametrize("graph", ["consultation", "one_step"])
+def test_error_types_say_of_one_step_runs_what_an_omitted_examination_is_there(graph: str, tmp_path: Path) -> None:
+    path = write_run(tmp_path / "run", [graded("a", 1.0)], {}, graph=graph, suite="mvme")
+    (table,) = ai_hospital.build_error_types(find_runs([path]))
+    assert any("have all results" in note for note in table.notes) is (graph == "one_step")
+
+
 def test_dialogues_count_the_answered_turns_and_the_requests_at_the_desk_as_a_hand_count_does(tmp_path: Path) -> None:
     def turn(speaker: str, text: str, addressee: str | None = None) -> dict[str, str | None]:
         return {"speaker": speaker, "text": text, "addressee": addressee}
