@@ -110,10 +110,18 @@ def _script(view: WholeView) -> list[WrittenSection]:
     return script(view.note, view.roles, view.knowledge.diagnostic.most_likely_disease)
 
 
+_NOTHING_SAID = "sections: no section has an exchange; write the interview"
 section_author = Role(
     "dialogue_writer", "reconstruction", "reconstruction/section", SectionDialogue, section_of_the_script
 )
-whole_author = Role("dialogue_writer", "reconstruction", "reconstruction/whole", WholeDialogue, whole_script)
+whole_author = Role(
+    "dialogue_writer",
+    "reconstruction",
+    "reconstruction/whole",
+    WholeDialogue,
+    whole_script,
+    check=lambda view, whole: None if any(part.exchanges for part in whole.sections) else _NOTHING_SAID,
+)
 direct_author = Role("dialogue_writer", "reconstruction", "reconstruction/direct", DirectDialogue, what_the_note_tells)
 
 

@@ -337,3 +337,18 @@ def test_offline_a_note_that_tells_nothing_of_a_patient_is_a_named_failure(how: 
     note = Note(id="a", text="Family and social history: Reviewed and remained unchanged.")
     with pytest.raises(AnswerError, match="says nothing about a patient"):
         GRAPH.invoke({"note": note}, context=how)
+
+
+def test_a_whole_dialogue_in_which_nobody_speaks_is_asked_for_again() -> None:
+    """A small model wrote one section, without an exchange; greeting and farewell were filed as an interview."""
+    asked: list[str] = []
+
+    def answer(request: ChatRequest) -> Any:
+        asked.append(request.text)
+        said = [{"physician": "Since when?", "patient": "Since yesterday."}] if len(asked) > 1 else []
+        return {"sections": [{"section": "chief_complaint", "exchanges": said}]}
+
+    with FakeServer(answer=answer) as server:
+        result = run(models={"dialogue_writer": spec(server)["default"]}, whole_dialogue=True)
+    assert "Since yesterday." in [message.content for message in result["dialogue"].messages]
+    assert "no section has an exchange" in asked[1] and "no section has an exchange" not in asked[0]
