@@ -140,10 +140,13 @@ def entailed(claims: Iterable[str], report: str) -> list[bool]:
         return len(parts) > 1 and all(map(says, parts)) and not any(map(contradicted, _COMMA.split(claim)))
 
     def means(claim: str) -> bool:
-        """Whether each clause is stated or meant, with all numbers of the claim, and none has its opposite."""
+        """Whether each clause is stated or meant, with all numbers of the claim, and none is told otherwise."""
         own, written = [clause for clause in clauses_of(claim) if clause.mentions], clauses_of(report)
         numbers = {number for clause in written for number in clause.numbers}
+        everything = _Window(each for clause in written for each in clause.mentions)
         if not own or any(clause.numbers - numbers or has_opposite(clause, written) for clause in own):
+            return False
+        if any(_is_opposite(each, everything) for clause in own for each in clause.mentions if not each.exact):
             return False
         return all((len(own) > 1 and says(clause.text)) or _is_surely_meant(clause, written) for clause in own)
 

@@ -92,6 +92,7 @@ def test_chinese_claims_follow_the_same_rules(claim: str, expected: bool) -> Non
         ("磨牙位点牙槽骨宽7.8毫米，距神经管13.2毫米。", "磨牙缺牙区牙槽嵴宽度7.8毫米，至神经管距离3.2毫米。", False),
         ("食管黏膜糜烂。", "胃窦有一处溃疡。食管黏膜光滑。", False),
         ("印象：腺样体肥大。", "结论：腺样体没有肥大。", False),
+        ("Ultrasound shows stones in the gallbladder.", "Ultrasound shows a gallbladder without stones.", False),
     ],
 )
 def test_a_clause_of_the_same_meaning_states_a_claim_but_none_that_calls_it_normal(
