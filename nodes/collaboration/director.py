@@ -65,10 +65,11 @@ def differences(view: DirectorView) -> Disputes:
     answers, language = _answers(view), view.chart.language
     found = []
     for part in differing(view.subject, answers)[:MOST_DISPUTES]:
-        held = [view.subject.claims[part].of(answer) for answer in answers]
-        distinct = {frozenset(map(folded_name, names)): names for names in reversed(held)}  # in whatever order
+        distinct: dict[frozenset[str], Sequence[str]] = {}  # in whatever order they are named
+        for names in (view.subject.claims[part].of(answer) for answer in answers):
+            distinct.setdefault(frozenset(map(folded_name, names)), names)
         claims = [mark("series", language).join(_called(part, names, language)) or "-" for names in distinct.values()]
-        found.append(Dispute(part=part, point=" | ".join(reversed(claims))))
+        found.append(Dispute(part=part, point=" | ".join(claims)))
     return Disputes(disputes=found)
 
 

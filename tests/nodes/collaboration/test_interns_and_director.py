@@ -69,6 +69,12 @@ def test_the_director_names_what_is_held_once_in_whatever_order() -> None:
     assert dispute.point == "Rest; Medication | Surgery"
 
 
+def test_the_director_names_what_is_held_in_the_order_of_the_seats() -> None:
+    view = director(*(report("Gout", treatment=held) for held in ("Rest, Medication", "Surgery", "Medication, Rest")))
+    (dispute,) = differences(view).disputes
+    assert dispute.point == "Rest; Medication | Surgery"
+
+
 @pytest.mark.parametrize(
     ("one", "other", "agreed"),
     [
