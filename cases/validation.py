@@ -126,6 +126,12 @@ def unreadable(error: Exception, expected: str = "") -> str:
     return f"cannot be read ({reason[:1].lower()}{reason[1:]})" + (f"; expected {expected}" if expected else "")
 
 
+def state_of(path: Path) -> tuple[int, int] | None:
+    """Return what an edit of a file changes, for caches of what it holds: its time and size; None without a file."""
+    seen = path.stat() if path.is_file() else None
+    return seen and (seen.st_mtime_ns, seen.st_size)
+
+
 def unpiped(path: Path) -> Path:
     """Return the path of a file, unless it is a device without an end, such as `/dev/zero`, or a named pipe.
 

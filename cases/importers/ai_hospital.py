@@ -83,8 +83,9 @@ def _record(record: Record, value: Mapping[str, Any]) -> dict[str, Any]:
         for kind, keys in _EXAMINED.items()
     }
     examined = {key for keys in _EXAMINED.values() for key in keys}
-    for key in filter(examined.__contains__, medical):
-        record.check_text(f"medical_record.{key}", medical[key])
+    for key, text in medical.items():
+        if key in examined:
+            record.check_text(f"medical_record.{key}", text)
     other = {key: text for key, text in medical.items() if key not in {*examined, "诊断结果"}}
     if "诊断结果" in medical:  # the final diagnosis takes precedence
         other = {key: text for key, text in other.items() if key != "初步诊断"} | {"初步诊断": medical["诊断结果"]}

@@ -62,8 +62,9 @@ def _data(record: Record, value: Mapping[str, Any]) -> dict[str, Any] | None:
         {str(name): _plain(report) for name, report in images.items()},
     )
     known = {str(name) for name in images}
-    for name in (name for name in leads if name not in known):
-        record.warn("Text.Examinations", f"marks the picture {name!r}, which Image does not contain; left out")
+    for name in leads:
+        if name not in known:
+            record.warn("Text.Examinations", f"marks the picture {name!r}, which Image does not contain; left out")
     shown, classes = _pictures(record, {name: lead or before.get(name, "") for name, lead in leads.items()}, images)
     _sort(findings, rest)
     unpictured = {item: [*lines] for item, lines in findings.by_item.items()}

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from cases.pictures import picture_fault
-from cases.validation import unpiped, unreadable
+from cases.validation import state_of, unpiped, unreadable
 from cases.vocabulary import Language
 from prompts import cached_with_prompts, load_prompt, load_words
 
@@ -43,12 +43,11 @@ def example_for(file: str, language: Language, send_pictures: bool) -> Example:
     Raises:
         ExampleError: the file or one of its pictures cannot be used.
     """
-    written = Path(file).stat().st_mtime_ns if Path(file).is_file() else 0
-    return _example(file, written, language, send_pictures)
+    return _example(file, state_of(Path(file)), language, send_pictures)
 
 
 @cached_with_prompts
-def _example(file: str, written: int, language: Language, send_pictures: bool) -> Example:
+def _example(file: str, state: tuple[int, int] | None, language: Language, send_pictures: bool) -> Example:
     text = _read(Path(file)) if file else load_prompt("consultation/example", language).render({})[1]
     folder = Path(file).resolve().parent if file else EXAMPLES
     enclosed: list[str] = []

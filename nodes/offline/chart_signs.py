@@ -148,6 +148,7 @@ def _told_and_found(chart: Chart) -> str:
     return " ".join((chart.patients_words, *chart.results.values(), *chart.reports.values()))
 
 
+@lru_cache(maxsize=64)  # the urgency is asked for with each similar case
 def _affirmed(words: str, language: Language) -> str:
     """Return what words do not deny."""
     return " ".join(part for _, part in affirmed(words, language))
@@ -238,7 +239,7 @@ def departments_of_the_place(chart: Chart) -> list[str]:
     complaint = chart.presentation.chief_complaint.casefold()
     if _PATTERNS["emergency"].search(complaint) and _PATTERNS["urgent"].search(complaint):
         return ["Emergency Medicine"]
-    named = [site["department"] for site in sites(chart)]
+    named = departments_named(chart)
     if not admits("General Medicine", chart):
         named = [name if admits(name, chart) else "Pediatrics" for name in named]
     return list(dict.fromkeys(name for name in named if admits(name, chart)))

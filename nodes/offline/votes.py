@@ -183,16 +183,16 @@ def weights(
     """
     eye = eye_of(seat)
     is_referral = stage.decision in (Triage, SubDepartments)
-    fits = admits if is_referral else _may_be_ordered
+    rule = admits if is_referral else _may_be_ordered
     barred = _barred(stage, chart, neighbours)
 
-    def had(each: Neighbour) -> Sequence[str]:
-        return stage.precedent(each.case, image_class)
+    def fits(name: str) -> bool:
+        return name not in barred and rule(name, chart)
 
     precedents = [
         (max(similarity, 1e-6), each.aside == "clinic", choices)
         for similarity, each in _ranked(stage, chart, neighbours, eye)
-        if (choices := [name for name in had(each) if name not in barred and fits(name, chart)])
+        if (choices := [name for name in stage.precedent(each.case, image_class) if fits(name)])
     ]
     total = sum(similarity for similarity, *_ in precedents[: eye.nearest])
     votes: dict[str, float] = {}
@@ -207,7 +207,7 @@ def weights(
     by_site = _site_weights(stage, chart) if votes or is_referral else {}  # else see `orders`
     for choice, bonus in by_site.items():
         key = spelling.setdefault(normalise(choice), choice)
-        if key in votes or (bonus > 0 and fits(choice, chart)):
+        if key in votes or (bonus > 0 and fits(choice)):
             votes[key] = max(votes.get(key, 0.0) + bonus, 0.0)
     return dict(sorted(votes.items(), key=lambda item: -round(item[1], 9)))
 

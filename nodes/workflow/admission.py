@@ -18,6 +18,7 @@ from cases.impersonal import impersonal
 from cases.pictures import with_sound_pictures
 from cases.sexes import SexBoundError, with_sex
 from cases.strict import Strict
+from cases.validation import state_of
 from cases.vocabulary import AUXILIARY_ITEMS, DEPARTMENTS, PHYSICAL_ITEMS, TREATMENT_ITEMS
 from nodes.context import Context
 from nodes.node import node
@@ -185,13 +186,11 @@ def find_case(case_id: str | None, source: str) -> Case:
         raise UnknownCaseError("the input needs `case` (a Case) or `case_id`")
     if not isinstance(case_id, str):
         raise UnknownCaseError(f"case_id: expected the id of a case, such as 'surgery-03', not {case_id!r}")
-    file = Path(os.path.expanduser(source))
-    written = file.stat().st_mtime_ns if file.is_file() else 0
-    return _find(case_id, source, written).model_copy(deep=True)
+    return _find(case_id, source, state_of(Path(os.path.expanduser(source)))).model_copy(deep=True)
 
 
 @lru_cache(maxsize=8)  # a server looks a case up before it starts the run, and the run again
-def _find(case_id: str, source: str, written: int) -> Case:
+def _find(case_id: str, source: str, state: tuple[int, int] | None) -> Case:
     cases = {case.id: case for case in load_cases(source)}
     if case_id not in cases:
         close = difflib.get_close_matches(case_id, cases, n=3)

@@ -80,7 +80,7 @@ def _degree(share: float) -> Literal["fully", "partly", "not"]:
     return "fully" if share >= 1 else "partly" if share > 0 else "not"
 
 
-def _without_words(comparison: Comparison) -> str | None:
+def _says_nothing(view: ComparisonView, comparison: Comparison) -> str | None:
     is_compared = comparison.points and all(point.point.strip() for point in comparison.points)
     return None if is_compared else "points: nothing is compared; compare each point"
 
@@ -99,7 +99,7 @@ comparing = Role(
     "clini_eval/comparison",
     Comparison,
     offline=compare_statements,
-    check=lambda view, comparison: _without_words(comparison),
+    check=_says_nothing,
     whole=True,
 )
 scoring: Role[Points] = Role(

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 from cases.files import replacing
 from cases.sheets import SheetError, sheet_rows
 from cases.user_cache import cache_folder
-from cases.validation import InputError
+from cases.validation import InputError, state_of
 
 if TYPE_CHECKING:
     import numpy as np
@@ -188,9 +188,7 @@ def load_terms(source: str | Path) -> TermList:
     Raises:
         TermListError: the file cannot be read, or a row has no code or no name.
     """
-    file = Path(source)
-    seen = file.stat() if file.is_file() else None
-    return _terms(str(source), seen and (seen.st_mtime_ns, seen.st_size))
+    return _terms(str(source), state_of(Path(source)))
 
 
 @lru_cache(maxsize=4)
