@@ -157,19 +157,19 @@ def _entries() -> dict[str, dict[str, Any]]:
 def kind_label(words: str, language: Language) -> str:
     """Return which of ``KINDS`` the words are; a ``remark`` asks nothing.
 
-    The classifier predicts a table of wordings. Since inquiries have many tables, their probabilities are added before
-    they are compared with open questions. A farewell counts only as the last sentence, because a wrong end does more
-    harm than a missed one.
+    The classifier predicts a table of wordings. Since inquiries have many tables, and open questions three, their
+    probabilities are added before they are compared; open questions have to be likelier than any other table. A
+    farewell counts only as the last sentence, because a wrong end does more harm than a missed one.
     """
     words = without_told_back(words)
     tables, scores = _logits("kind", words, language)
     label = kind_named(tables[int(np.argmax(scores))])
     if label == "other_topic" and _top_probability(scores) < _MIN_OTHER_TOPIC:
         label = "inquiry"  # "Still on the fags?"
-    if label == "ambiguous" and _kind_weight("inquiry", tables, scores) > _MIN_ODDS * _kind_weight(
-        "ambiguous", tables, scores
-    ):
-        label = "inquiry"
+    if label in _ASKING:
+        asked, open_asked = (_kind_weight(kind, tables, scores) for kind in _ASKING)
+        best = round(float(np.exp(scores.max())), _DECIMALS)
+        label = "ambiguous" if open_asked >= max(best, asked / _MIN_ODDS) else "inquiry"
     is_open = kind_named(subject_of(words, language)) == "ambiguous"
     if label == "inquiry" and is_open and not topic_of(words, language).clinical:
         label = "ambiguous"  # "Where shall we begin?"

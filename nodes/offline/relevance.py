@@ -32,10 +32,10 @@ from nodes.offline.topics import topic_of
 
 _PATTERNS = patterns("nodes.offline", "patterns")
 # Least score of a sentence that is told: that of `pairs.py`, and the logarithm of its support by its weight.
-_LEAST = -0.85
+_LEAST = -0.9
 _LEAST_TELLING = -2.85  # the same of a sentence of the family, or that tells one of several matters asked about
 _SUPPORT = (0.01, 0.5)  # bounds of the probability that a sentence tells what is asked for; more of it adds nothing
-_SUPPORT_WEIGHT = 0.5
+_SUPPORT_WEIGHT = 0.6
 _TELLS = 0.5  # least probability that a sentence tells a matter
 _BEHIND_BEST = 1.6  # at most, of another sentence that is told: a fifth as probable as the best
 
@@ -71,7 +71,8 @@ def answering(facts: Sequence[RecordSentence], words: str, language: Language) -
     for about in {subjects()[name] for question in questions for name in subjects_heard(question, language)}:
         if "person" in about.sections and is_surely_heard(words, language):
             found |= {*_recorded(person, about.record, language)}
-        if named & {*about.whole_with}:
+        is_heading = "past_history" in about.sections and _PATTERNS["past_history"].search(words)
+        if named & {*about.whole_with} or is_heading:
             section = [fact for fact in histories if fact.section in about.sections and _is_own(fact)]
             excluded = {*_recorded(section, {*about.whole_but} - named, language)}
             found |= {*section} - excluded | {*_recorded(section, (*about.record, *about.whole_with), language)}
@@ -103,8 +104,7 @@ def _likely_answers(facts: Sequence[RecordSentence], question: str, language: La
     placed = [_with_relatives(fact) if of_family else fact for fact in facts]
     named = _telling(placed, question, language)
     telling = {fact for fact, as_asked in zip(facts, placed, strict=True) if as_asked in named}
-    support = np.where([fact in telling for fact in facts], _SUPPORT[1], _support(placed, question, language))
-    scored = answer_scores(question, placed, language) + _SUPPORT_WEIGHT * np.log(support)
+    scored = supported_scores(placed, question, language, [fact in telling for fact in facts])
     scores = dict(zip(facts, scored, strict=True))
     for is_opening in (False, True):
         part = [fact for fact in facts if (fact.section == "chief_complaint") == is_opening]
@@ -114,16 +114,23 @@ def _likely_answers(facts: Sequence[RecordSentence], question: str, language: La
     return []
 
 
-def _support(facts: Sequence[RecordSentence], question: str, language: Language) -> NDArray[np.float64]:
-    """Return the probability, within `_SUPPORT`, that each fact tells the matter that is asked for (n,).
+def supported_scores(
+    facts: Sequence[RecordSentence], question: str, language: Language, telling: Sequence[bool] | None = None
+) -> NDArray[np.float64]:
+    """Return the score of each fact as an answer (n,): that of `pairs.py`, and the weighted logarithm of its support.
 
-    The classifier of pairs alone trusts likeness more than it should in wordings that it has not learned.
+    The support is the probability, within `_SUPPORT`, that the fact tells the matter that is asked for, and that of
+    facts that are known to tell it (``telling``) is the highest. The classifier of pairs alone trusts likeness more
+    than it should in wordings that it has not learned.
     """
     if not facts:
         return np.zeros(0)
     tells = told_shares([fact.text for fact in with_known_words(facts, language)], language)
-    support: NDArray[np.float64] = np.clip(tells @ shares(in_known_words(question, language), language), *_SUPPORT)
-    return support
+    support = np.clip(tells @ shares(in_known_words(question, language), language), *_SUPPORT)
+    if telling is not None:
+        support[[*telling]] = _SUPPORT[1]
+    scores: NDArray[np.float64] = answer_scores(question, facts, language) + _SUPPORT_WEIGHT * np.log(support)
+    return scores
 
 
 def _with_relatives(fact: RecordSentence) -> RecordSentence:

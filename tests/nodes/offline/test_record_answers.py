@@ -219,6 +219,22 @@ def test_what_the_record_says_without_naming_it_is_not_denied(
 
 
 @pytest.mark.slow  # the embedding model reads what it has not seen
+@pytest.mark.parametrize(
+    ("language", "words", "told"),
+    [
+        ("en", "Past history?", "I have had hernia operation in 2019. No known drug allergy."),
+        ("en", "Allergies.", "No known drug allergy."),
+        ("en", "How are your folks?", "My father has gout."),
+        ("en", "Go on.", "Pain in the belly since yesterday. It began at noon. The pain is dull."),
+        ("zh", "既往史", "2019年做过疝气手术。没有药物过敏。"),
+        ("zh", "过敏史", "没有药物过敏。"),
+    ],
+)
+def test_a_bare_heading_is_answered_and_a_go_on_gets_the_story(language: Language, words: str, told: str) -> None:
+    assert answer(words, language) == told
+
+
+@pytest.mark.slow  # the embedding model reads what it has not seen
 def test_of_two_subjects_that_are_near_each_other_in_one_part_both_are_told() -> None:
     assert set(subjects_heard("Where is it and what sort of pain?", "en")) == {"site", "character"}
     assert subjects_heard("What makes it worse?", "en") == ("worse",)
