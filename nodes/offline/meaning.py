@@ -51,6 +51,7 @@ _MIN_UNNAMED = 0.4  # total probability of the candidates, unless the question n
 _MIN_UNNAMED_BESIDE_NAMED = 0.6  # the same if it names something else
 _MAX_SILENT = 0.1  # highest probability of any sentence where the record is silent
 _MIN_SURE = 0.8  # probability of a subject that may be denied, unless it is named
+_MIN_LIKELY = 0.7  # probability of a subject that a question is about, although its kind is open
 _MIN_OTHER_TOPIC = 0.6  # probability of small talk, to be taken as such
 _LIST_SCALE = 0.15  # scale of the list features beside the embedding
 _TOLD_LIST_SCALE = 0.3  # the same for recorded sentences
@@ -171,6 +172,9 @@ def kind_label(words: str, language: Language) -> str:
         best = round(float(np.exp(scores.max())), _DECIMALS)
         label = "ambiguous" if open_asked >= max(best, asked / _MIN_ODDS) else "inquiry"
     is_open = kind_named(subject_of(words, language)) == "ambiguous"
+    is_likely = _top_probability(_logits("subject", words, language)[1]) >= _MIN_LIKELY
+    if label == "ambiguous" and is_likely and ASKS.search(words) and _is_likely_of_history(words, language):
+        label = "inquiry"  # 以前身体怎么样？
     if label == "inquiry" and is_open and not topic_of(words, language).clinical:
         label = "ambiguous"  # "Where shall we begin?"
     parts = sentences(words)
