@@ -4,16 +4,20 @@ import copy
 import json
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
 
 from langchain_core.runnables.config import RunnableConfig, merge_configs, var_child_runnable_config
+from langchain_core.runnables.graph import Graph
 from langgraph.checkpoint.base import BaseCheckpointSaver, CheckpointTuple
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.runtime import Runtime
 from langgraph.types import Command
 from pydantic import BaseModel
 
+from graphs.drawing import Drawing
+from graphs.state_types import fields_of, types_of
 from llm import ModelSettings
 from llm.tracing import outside_tracers
 from nodes.context import GraphContext
@@ -43,6 +47,7 @@ class CaseGraph(CompiledStateGraph[Any, Any, Any, Any]):
 
     def stream(self, input: Any, config: RunnableConfig | None = None, **options: Any) -> Iterator[Any]:
         """Run the graph; `invoke` and `batch` do it by this."""
+        input = self._typed_command(input, config)
         saver, asked = self._saver(config, input, options)
         graph, config, options = self._prepared(input, config, options, saver and saver.get_tuple(asked))
         parts = super(CaseGraph, graph).stream(input, config, **options)
@@ -50,6 +55,7 @@ class CaseGraph(CompiledStateGraph[Any, Any, Any, Any]):
 
     async def astream(self, input: Any, config: RunnableConfig | None = None, **options: Any) -> AsyncIterator[Any]:
         """Run the graph; `ainvoke`, `abatch` and `astream_events` do it by this."""
+        input = self._typed_command(input, config)
         saver, asked = self._saver(config, input, options)
         graph, config, options = self._prepared(input, config, options, saver and await saver.aget_tuple(asked))
         parts = super(CaseGraph, graph).astream(input, config, **options)
@@ -57,16 +63,32 @@ class CaseGraph(CompiledStateGraph[Any, Any, Any, Any]):
             yield part
 
     def bulk_update_state(self, config: RunnableConfig, supersteps: Any) -> RunnableConfig:
-        """Edit the state; conditional edges see the settings of the edited run."""
+        """Edit the state; conditional edges see the settings of the edited run.
+
+        Raises:
+            NotStartedError: the state has no such field, or a value is not of the field's type.
+        """
+        edits = self._typed_edits(supersteps, config)
         saver, asked = self._saver(config)
-        return super().bulk_update_state(self._edited(config, saver and saver.get_tuple(asked)), supersteps)
+        return super().bulk_update_state(self._edited(config, saver and saver.get_tuple(asked)), edits)
 
     async def abulk_update_state(self, config: RunnableConfig, supersteps: Any) -> RunnableConfig:
-        """Edit the state; conditional edges see the settings of the edited run."""
+        """Edit the state; conditional edges see the settings of the edited run.
+
+        Raises:
+            NotStartedError: the state has no such field, or a value is not of the field's type.
+        """
+        edits = self._typed_edits(supersteps, config)
         saver, asked = self._saver(config)
-        return await super().abulk_update_state(
-            self._edited(config, saver and await saver.aget_tuple(asked)), supersteps
-        )
+        return await super().abulk_update_state(self._edited(config, saver and await saver.aget_tuple(asked)), edits)
+
+    def get_graph(self, config: RunnableConfig | None = None, *, xray: int | bool = False) -> Graph:
+        """Return the nodes and edges for drawing, with as many levels of subgraphs as ``xray`` says."""
+        return Drawing(**vars(super().get_graph(config, xray=xray)))
+
+    async def aget_graph(self, config: RunnableConfig | None = None, *, xray: int | bool = False) -> Graph:
+        """Return the nodes and edges for drawing, with as many levels of subgraphs as ``xray`` says."""
+        return Drawing(**vars(await super().aget_graph(config, xray=xray)))
 
     def _repr_mimebundle_(self, **_: Any) -> dict[str, Any]:
         """Show the graph in a notebook as Mermaid, which the notebook draws; LangGraph has a web service draw it."""
@@ -146,6 +168,26 @@ class CaseGraph(CompiledStateGraph[Any, Any, Any, Any]):
         saver.get_tuple = lambda config: shown(config, get_tuple(config))
         saver.aget_tuple = aget_tuple_shown
         return self.copy({"checkpointer": saver})
+
+    def _typed_edits(self, supersteps: Any, config: RunnableConfig) -> list[list[Any]]:
+        return [
+            [edit._replace(values=self._typed(edit.values, config)) for edit in superstep] for superstep in supersteps
+        ]
+
+    def _typed_command(self, given: Any, config: RunnableConfig | None) -> Any:
+        is_edit = isinstance(given, Command) and given.update is not None
+        return replace(given, update=self._typed(given.update, config or {})) if is_edit else given
+
+    def _typed(self, values: Any, config: RunnableConfig) -> Any:
+        """Return fields of the state as their types: of the graph, or of the subgraph of the config's checkpoint."""
+        if not isinstance(values, Mapping):
+            return values
+        namespace = str(config.get("configurable", {}).get("checkpoint_ns", ""))
+        path = "|".join(part.partition(":")[0] for part in namespace.split("|") if part and not part.isdigit())
+        subgraph = dict(self.get_subgraphs(namespace=path, recurse=True)).get(path) if path else None
+        builder = (subgraph if isinstance(subgraph, CompiledStateGraph) else self).builder
+        schemas: list[type] = list(builder.schemas)  # includes schemas of single nodes
+        return fields_of(values, types_of(*schemas), "state")
 
     def _edited(self, config: RunnableConfig, saved: CheckpointTuple | None) -> RunnableConfig:
         """Return the config of an edit with the settings of the run that left the checkpoint; LangGraph gives none."""

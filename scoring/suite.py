@@ -10,14 +10,15 @@ from scoring.clini_eval.suite import gates
 from scoring.clini_eval.suite import paper_suite as clini_eval_paper
 from scoring.clini_eval.suite import suite as clini_eval
 from scoring.medchain.suite import suite as medchain
-from scoring.medpmc.suite import judged_suite, patient_suite
+from scoring.medpmc.suite import judged_suite, patient_suite, standard_patient_suite
 from scoring.medpmc.suite import suite as medpmc
 from scoring.mvme.suite import suite as mvme
 
 __all__ = ["SUITES", "CaseScores", "Metric", "Suite", "metric"]
 
 SUITES: Registry[Suite] = Registry("suite")
-for _suite in (medchain, mvme, aie, medpmc, judged_suite, patient_suite, clini_eval, clini_eval_paper, gates):
+_OF_MEDPMC = (medpmc, judged_suite, patient_suite, standard_patient_suite)
+for _suite in (medchain, mvme, aie, *_OF_MEDPMC, clini_eval, clini_eval_paper, gates):
     SUITES.add(_suite.name, _suite)
 
 # Other fields of results, and other columns of tables beside the scores.

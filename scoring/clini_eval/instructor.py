@@ -144,9 +144,11 @@ async def summarise(state: CliniEvalState, runtime: Runtime[Any]) -> dict[str, A
         AskError: no valid answer.
     """
     dialogue, scores = state["dialogue"], state["scores"]
-    numbers = [f"{LEAVES[key].metric}: {points:g}/{LEAVES[key].maximum:g}" for key, points in scores.leaves.items()]
+    settings = runtime.context
+    language = settings.language or dialogue.language
+    numbers = [LEAVES[key].reached(points, language) for key, points in scores.leaves.items()]
     view = SummaryView(state["comparison"], scores, numbers, dialogue.language)
-    answer = await ask(summing_up, view, runtime.context, language=dialogue.language, place=dialogue.id)
+    answer = await ask(summing_up, view, settings, language=dialogue.language, place=dialogue.id)
     return {"scores": scores.model_copy(update={"summary": answer.summary})}
 
 

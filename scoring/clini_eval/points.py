@@ -48,6 +48,11 @@ class Leaf(Strict):
         """Return what earns the points."""
         return self.zh if language == "zh" else self.en
 
+    def reached(self, points: float, language: Language) -> str:
+        """Return the points beside the maximum: in Chinese under the criterion, since the paper's names are English."""
+        of = f"{points:g}/{self.maximum:g}"
+        return f"{self.zh.rstrip('。')}（{of}）" if language == "zh" else f"{self.metric}: {of}"
+
 
 def clini_eval_file() -> Mapping[str, Any]:
     """Return the leaves, and the patterns of the rules."""

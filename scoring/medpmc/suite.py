@@ -105,46 +105,71 @@ _PLAIN = "no actor spoke, so nothing was rephrased"
 _SILENT = "the patient said nothing"
 
 
-async def score_patient(case: Case, answers: ConsultationAnswers, settings: ModelSettings) -> CaseScores:
-    """Return five aspects of the patient, 0 to 2 each, their sum, and two of the actor, 0 to 5; higher is better.
+async def score_standard_patient(case: Case, answers: ConsultationAnswers, settings: ModelSettings) -> CaseScores:
+    """Return five aspects of the patient, 0 to 2 each, and their sum; higher is better.
 
-    The patient is judged by the intended words, without a persona's manner. If no actor spoke, the plain words are
-    compared with themselves, and their consistency is left out, as in the table. A judge that fails leaves its columns
-    unscored.
+    The patient is judged by the intended words, without a persona's manner. All are unscored if the judge fails.
     """
     made = _transcript(case, answers, settings)
-    spoken = [turn.patient for turn in made.turns_before_end if turn.patient]
-    if not spoken:
-        return CaseScores.none_of(patient_suite.published, _SILENT)
+    if not _spoken(made):
+        return CaseScores.none_of(standard_patient_suite.published, _SILENT)
     plain = [turn.model_copy(update={"patient": turn.told, "standard_patient": None}) for turn in made.history]
     intended = view(made.model_copy(update={"history": plain}), case.language)
-    with_persona = view(made, case.language)
-    acted = bool(with_persona.replies)
-    values: dict[str, float | None] = dict.fromkeys(patient_suite.published)
-    unscored = {} if acted else {_CONSISTENCY: _PLAIN}
     try:
         patient = await ask(patient_judge, intended, settings, language=case.language)
-        values |= {column: getattr(patient, aspect) for column, aspect in ASPECTS.items()}
-        values[_TOTAL] = sum(getattr(patient, aspect) for aspect in ASPECTS.values())
     except UNANSWERED as error:
-        unscored |= dict.fromkeys((*ASPECTS, _TOTAL), judge_failed(error))
+        return CaseScores.none_of(standard_patient_suite.published, error)
+    values = {column: getattr(patient, aspect) for column, aspect in ASPECTS.items()}
+    return CaseScores({**values, _TOTAL: sum(values.values())}, {})
+
+
+async def score_patient(case: Case, answers: ConsultationAnswers, settings: ModelSettings) -> CaseScores:
+    """Return :func:`score_standard_patient`'s columns and two of the actor, 0 to 5; higher is better.
+
+    If no actor spoke, the plain words are compared with themselves, and their consistency is left out, as in the
+    table. A judge that fails leaves its columns unscored.
+    """
+    made = _transcript(case, answers, settings)
+    if not (spoken := _spoken(made)):
+        return CaseScores.none_of(patient_suite.published, _SILENT)
+    found = await score_standard_patient(case, answers, settings)
+    with_persona = view(made, case.language)
+    acted = bool(with_persona.replies)
+    pairs = with_persona.replies or [(words, words) for words in spoken]
     try:
-        pairs = with_persona.replies or [(words, words) for words in spoken]
         persona = await ask(persona_judge, replace(with_persona, replies=pairs), settings, language=case.language)
-        values[_CONSISTENCY] = persona.semantic_consistency if acted else None
-        values[_CHARACTER] = persona.character_features
+        values = {_CONSISTENCY: persona.semantic_consistency if acted else None, _CHARACTER: persona.character_features}
+        unscored: dict[str, str] = {}
     except UNANSWERED as error:
-        unscored = {**dict.fromkeys((_CONSISTENCY, _CHARACTER), judge_failed(error)), **unscored}
-    return CaseScores(values, unscored)
+        values = dict.fromkeys((_CONSISTENCY, _CHARACTER))
+        unscored = dict.fromkeys(values, judge_failed(error))
+    if not acted:
+        unscored[_CONSISTENCY] = _PLAIN
+    return CaseScores({**found.values, **values}, {**found.unscored, **unscored})
 
 
+def _spoken(made: MedPmcTranscript) -> list[str]:
+    return [turn.patient for turn in made.turns_before_end if turn.patient]
+
+
+_RANGES = (
+    "Description (D), information completeness (I), cooperation (C), understanding (U), communication (CM): 0 to "
+    "2 each; their total: 0 to 10"
+)
+standard_patient_suite = Suite(
+    "medpmc_standard_patient",
+    {column: column for column in (*ASPECTS, _TOTAL)},
+    score_standard_patient,
+    needs=frozenset({"dialogue", "patient"}),
+    judged=(*ASPECTS, _TOTAL),
+    notes=f"{_RANGES}.",
+)
 patient_suite = Suite(
     "medpmc_patient",
     {**{column: column for column in (*ASPECTS, _TOTAL)}, _CONSISTENCY: _CONSISTENCY, _CHARACTER: _CHARACTER},
     score_patient,
     needs=frozenset({"dialogue", "patient"}),
     judged=(*ASPECTS, _TOTAL, _CONSISTENCY, _CHARACTER),
-    notes="Description (D), information completeness (I), cooperation (C), understanding (U), communication (CM): 0 to "
-    "2 each; their total: 0 to 10; semantic consistency and character feature of the actor: 0 to 5. The paper prints "
+    notes=f"{_RANGES}; semantic consistency and character feature of the actor: 0 to 5. The paper prints "
     "4.85 for the consistency of its actor, 4.59 for its character, and 0.77 without an actor (Table 5).",
 )

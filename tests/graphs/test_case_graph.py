@@ -1,6 +1,7 @@
 """Graphs that a user compiles with a checkpointer, edits, forks, or builds into a graph of their own."""
 
 import asyncio
+import re
 from typing import Any
 
 import pytest
@@ -9,15 +10,17 @@ from langchain_core.language_models.fake_chat_models import FakeListChatModel
 from langchain_core.runnables import RunnableLambda
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import START, StateGraph
-from langgraph.types import Command
+from langgraph.types import Command, Overwrite
 from pydantic import ValidationError
 from typing_extensions import TypedDict
 
 from cases import Case
 from graphs import build_clinical_workflow, clinical_workflow, consultation, dispute_resolution
+from graphs.catalogue import served
 from graphs.contexts import ClinicalContext, ConsultationContext
 from graphs.one_stage import stage_by_itself
 from graphs.patient_turn import build_patient_turn, patient_turn_of
+from graphs.state_types import NotStartedError
 from nodes.state.decisions import Diagnosis
 from tests.graphs.scripting import builtin
 from wardround.run.checkpoints import serializer
@@ -130,6 +133,34 @@ async def test_a_state_is_edited_where_an_edge_asks_for_the_settings(how: str) -
     assert result["reports"]["Ultrasound"] == "Stones." and isinstance(result["diagnosis"], Diagnosis)
 
 
+@HOW
+@pytest.mark.parametrize(
+    ("edit", "said"),
+    [
+        ({"diagnosis": "appendicitis"}, "diagnosis: expected an object with names, basis, not 'appendicitis'"),
+        ({"dialogue": ["Where?"]}, "dialogue.0: expected an object"),
+        ({"results": Overwrite({"Ultrasound": 3})}, "results.Ultrasound: "),
+        ({"diagnossis": {}}, "'diagnossis' is not a field of it: did you mean 'diagnosis'?"),
+    ],
+)
+async def test_an_edit_of_a_wrong_type_is_refused_by_its_field(how: str, edit: Any, said: str) -> None:
+    graph = kept(build_clinical_workflow())
+    await go(graph, how, {"case": CASE}, thread(), context=QUICK)
+    with pytest.raises(NotStartedError, match=re.escape(said)):
+        graph.update_state(thread(), edit) if how == "invoke" else await graph.aupdate_state(thread(), edit)
+    with pytest.raises(NotStartedError, match=re.escape(said)):
+        await go(graph, how, Command(update=edit), thread())
+
+
+def test_an_edit_may_hold_objects_and_overwrite_what_is_collected() -> None:
+    graph = kept(build_clinical_workflow())
+    result = graph.invoke({"case": CASE}, thread(), context=QUICK)
+    told = result["diagnosis"].model_copy(update={"basis": "Seen."})
+    graph.update_state(thread(), {"diagnosis": told, "decisions": Overwrite([])})
+    assert graph.get_state(thread()).values["diagnosis"].basis == "Seen."
+    assert graph.get_state(thread()).values["decisions"] == []
+
+
 # Contexts.
 
 
@@ -228,3 +259,17 @@ def test_a_notebook_that_shows_a_graph_asks_no_web_service_to_draw_it(monkeypatc
     assert (
         set(shown) == {"text/plain", "text/vnd.mermaid"} and "referral --> history_taking" in shown["text/vnd.mermaid"]
     )
+
+
+# Drawn.
+
+
+@pytest.mark.parametrize(
+    "name", ["clinical_workflow_medagents", "clinical_workflow_dispute_resolution", "patient_medpmc"]
+)
+async def test_a_graph_with_subgraphs_of_one_name_is_drawn_at_any_depth(name: str) -> None:
+    graph = served()[name].build()
+    drawn = graph.get_graph(xray=True).draw_mermaid()
+    assert drawn == (await graph.aget_graph(xray=True)).draw_mermaid()
+    boxes = [line.split()[1] for line in drawn.splitlines() if line.strip().startswith("subgraph ")]
+    assert len(boxes) == len(set(boxes)) > 1

@@ -1,6 +1,5 @@
 """``wardround graph``: draw a graph as Mermaid, SVG or PNG."""
 
-from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -38,7 +37,7 @@ def graph(
     except ValueError as error:
         refuse(str(error))
     if out is None:
-        echo(_mermaid(drawn))
+        echo(drawn.draw_mermaid())
         return
     try:
         if out.suffix.lower() == ".png":
@@ -48,7 +47,7 @@ def graph(
 
             out.write_text(as_svg(drawn, f"The graph {name}"), encoding="utf-8")
         else:
-            out.write_text(_mermaid(drawn), encoding="utf-8")
+            out.write_text(drawn.draw_mermaid(), encoding="utf-8")
     except ImportError:
         refuse("a PNG is drawn by Graphviz; run: pip install 'wardround[draw]' (needs graphviz and graphviz-dev)")
 
@@ -58,26 +57,6 @@ def known_graphs() -> dict[str, list[str]]:
     from graphs.catalogue import graph_names
 
     return {"Graphs": graph_names()}
-
-
-def _mermaid(drawn: "Graph") -> str:
-    """Return the Mermaid text; subgraphs of the same name are told apart by the names of what holds them."""
-    from langchain_core.runnables.graph import Graph
-
-    holders = {node.rpartition(":")[0] for node in drawn.nodes}
-    paths = {":".join(parts[:end]) for parts in (one.split(":") for one in holders) for end in range(1, len(parts) + 1)}
-    names = Counter(path.rpartition(":")[2] for path in paths)
-
-    def renamed(node: str) -> str:
-        *within, own = node.split(":")
-        for place, name in enumerate(within):
-            if place and names[name] > 1:
-                within[place] = f"{within[place - 1]}_{name}"
-        return ":".join((*within, own))
-
-    nodes = {renamed(key): node.copy(id=renamed(key)) for key, node in drawn.nodes.items()}
-    edges = [edge.copy(source=renamed(edge.source), target=renamed(edge.target)) for edge in drawn.edges]
-    return Graph(nodes=nodes, edges=edges).draw_mermaid()
 
 
 def _png(drawn: "Graph") -> bytes:

@@ -3,8 +3,8 @@
 import logging
 from collections.abc import Mapping
 
+from graphs.state_types import NotStartedError
 from nodes.workflow.admission import UnknownCaseError
-from wardround.serving.served_graph import NotStartedError
 
 _REFUSALS = (str(NotStartedError), str(UnknownCaseError))
 _FIRST_OF_TWO = "Run encountered an error in graph"

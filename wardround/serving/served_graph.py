@@ -1,22 +1,20 @@
 """Graphs as a server runs them: what comes as JSON is checked, and gets the types of the state."""
 
 import asyncio
-from collections.abc import AsyncIterator, Collection, Mapping, Sequence
-from dataclasses import replace
-from functools import cache
-from typing import Any, get_type_hints
+from collections.abc import AsyncIterator, Collection, Mapping
+from typing import Any
 
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.graph import END
 from langgraph.graph.state import CompiledStateGraph
-from langgraph.types import Command, Send, StateUpdate
-from pydantic import BaseModel, TypeAdapter, ValidationError
-from pydantic_core import to_json
+from langgraph.types import Command, Send
+from pydantic import BaseModel, ValidationError
 
 from cases.files import BUILTIN
-from cases.validation import faults, in_a_line, nearest
+from cases.validation import in_a_line, nearest
 from graphs.case_graph import CaseGraph
+from graphs.state_types import NotStartedError, fields_of, is_model, needed_fields, types_of
 from nodes.workflow.admission import find_case
 
 
@@ -52,8 +50,6 @@ class ServedGraph(CaseGraph):
             if input.resume is None and not input.update and not input.goto:
                 raise NotStartedError("command: expected `resume`, `update` or `goto`")
             self._check_nodes("command.goto", input.goto)
-            if isinstance(input.update, Mapping):
-                input = replace(input, update=_typed(input.update, await self._types_at(config)))
         async for part in super().astream(input, config, **options):
             yield part
 
@@ -74,55 +70,11 @@ class ServedGraph(CaseGraph):
         schema: type = self.builder.input_schema
         return types_of(schema)
 
-    async def abulk_update_state(
-        self, config: RunnableConfig, supersteps: Sequence[Sequence[StateUpdate]]
-    ) -> RunnableConfig:
-        """Edit the state.
-
-        Raises:
-            ValueError: a value is not of the field's type.
-        """
-        types = await self._types_at(config)
-        typed = [[update._replace(values=_typed(update.values, types)) for update in step] for step in supersteps]
-        return await super().abulk_update_state(config, typed)
-
-    async def _types_at(self, config: RunnableConfig) -> Mapping[str, Any]:
-        """Return the field types of the graph, or of the subgraph that the checkpoint belongs to."""
-        namespace = str(config.get("configurable", {}).get("checkpoint_ns", ""))
-        subgraph_path = "|".join(part.partition(":")[0] for part in namespace.split("|") if part and not part.isdigit())
-        subgraph = (
-            dict(self.get_subgraphs(namespace=subgraph_path, recurse=True)).get(subgraph_path)
-            if subgraph_path
-            else None
-        )
-        builder = (subgraph if isinstance(subgraph, CompiledStateGraph) else self).builder
-        schemas: list[type] = list(builder.schemas)  # includes schemas of single nodes
-        return types_of(*schemas)
-
 
 def _case_source(context: Any) -> str:
     """Return where a run with this context, an object or its fields, looks up its case."""
     fields = context if isinstance(context, Mapping) else dict(context or {})
     return str(fields.get("case_source", BUILTIN))
-
-
-def _typed(values: Any, types: Mapping[str, Any]) -> Any:
-    return fields_of(values, types, "state") if isinstance(values, Mapping) else values
-
-
-class NotStartedError(ValueError):
-    """A run that cannot start from its input; names the field and a remedy."""
-
-
-@cache
-def types_of(*schemas: type) -> dict[str, Any]:
-    """Return the declared type of each field of the state schemas."""
-    return {name: hint for schema in schemas for name, hint in get_type_hints(schema).items()}
-
-
-@cache
-def _adapter(hint: Any) -> TypeAdapter[Any]:
-    return TypeAdapter(hint)
 
 
 def check_context(given: Mapping[str, Any], schema: type[BaseModel], offered: Collection[str], graph: str) -> None:
@@ -156,7 +108,7 @@ def input_of(given: Any, types: Mapping[str, Any], graph: str) -> dict[str, Any]
     for name in given:
         if name not in types:
             for field, hint in types.items():
-                if _is_model(hint) and set(_needed(hint)) <= given.keys() <= hint.model_fields.keys():
+                if is_model(hint) and set(needed_fields(hint)) <= given.keys() <= hint.model_fields.keys():
                     raise NotStartedError(f'input: these are the fields of a {field}; pass it as {{"{field}": ...}}')
             raise NotStartedError(f"input: {name!r} is not a field of it; {expected_fields}")
     found = fields_of({name: value for name, value in given.items() if value is not None}, types, "input")
@@ -164,34 +116,3 @@ def input_of(given: Any, types: Mapping[str, Any], graph: str) -> dict[str, Any]
         both_cases = f"case_id {found['case_id']!r} and case {case.id!r}"
         raise NotStartedError(f"input: {both_cases} are different cases; give only one")
     return found
-
-
-def fields_of(given: Mapping[str, Any], types: Mapping[str, Any], place: str) -> dict[str, Any]:
-    """Return fields of a state, each as its type. ``place`` is where they were given, for messages.
-
-    Raises:
-        NotStartedError: the state has no such field, or a value is of the wrong type.
-    """
-    typed = {}
-    for name, value in given.items():
-        if name not in types:
-            raise NotStartedError(f"{place}: {name!r} is not a field of it: {nearest(name, types)}")
-        try:
-            typed[name] = _adapter(types[name]).validate_json(to_json(value))
-        except ValidationError as error:
-            if _is_model(types[name]) and not isinstance(value, Mapping | BaseModel):
-                needed = f"expected an object with {', '.join(_needed(types[name]))}"
-                raise NotStartedError(f"{place}: {name}: {needed}, not {value!r:.60}") from None
-            fault_texts = [
-                f"{'.'.join(map(str, (name, *each['loc'])))}: {each['msg']}" for each in faults(error, types[name])
-            ]
-            raise NotStartedError(f"{place}: {'; '.join(fault_texts[:8])}") from None
-    return typed
-
-
-def _is_model(hint: Any) -> bool:
-    return isinstance(hint, type) and issubclass(hint, BaseModel)
-
-
-def _needed(model: type[BaseModel]) -> list[str]:
-    return [name for name, field in model.model_fields.items() if field.is_required()]

@@ -193,6 +193,17 @@ async def test_the_dialogue_and_the_note_stand_fenced_in_the_prompts(language: s
         assert "\nPhysician: <" not in user, "a line break opens no turn of its own"
 
 
+@pytest.mark.parametrize(
+    ("language", "line"),
+    [("en", "Past Medical History: Vaccination Status: "), ("zh", "询问疫苗接种情况（")],
+)
+async def test_the_points_are_summed_up_in_the_language_of_the_prompts(language: str, line: str) -> None:
+    with FakeServer(answer=judge(lambda _: FULL)) as server:
+        await score_clini_eval(interview("en", True), settings(server).model_copy(update={"language": language}))
+    summing_up = server.requests[-1].text
+    assert line in summing_up and ("Vaccination" in summing_up) == (language == "en")
+
+
 @pytest.mark.parametrize("language", ["en", "zh"])
 async def test_every_leaf_is_put_to_the_judge_with_its_maximum(language: str) -> None:
     with collecting_calls() as calls:

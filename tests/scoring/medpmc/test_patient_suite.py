@@ -10,6 +10,7 @@ from nodes.context import Context
 from nodes.state.chart import Turn
 from scoring.consultation import ConsultationAnswers
 from scoring.medpmc.suite import patient_suite as suite
+from scoring.medpmc.suite import standard_patient_suite
 from tests.support.fake_server import ChatRequest, FakeServer
 
 CASE = load_cases("builtin")[0]
@@ -37,6 +38,15 @@ async def test_the_patient_is_judged_by_what_was_meant_and_the_actor_by_both() -
     patient, persona = server.requests
     assert "It hurts, no fever." in patient.text and "Well, doc" not in patient.text
     assert "It hurts, no fever." in persona.text and "Well, doc, it hurts." in persona.text
+
+
+async def test_the_standard_patient_alone_is_judged_without_a_question_about_a_persona() -> None:
+    with FakeServer(answer=judged) as server:
+        settings = ModelSettings(models={"default": f"openai:any@{server.base_url}"})
+        found = await standard_patient_suite.score(CASE, dialogue(""), settings)
+        whole = await suite.score(CASE, dialogue(""), settings)
+    assert found.values == {name: whole.values[name] for name in found.values} and found.values["Total"] == 8.5
+    assert [request.name for request in server.requests] == ["PatientScores", "PatientScores", "PersonaScores"]
 
 
 async def test_without_the_actor_plain_words_have_no_consistency_to_score() -> None:

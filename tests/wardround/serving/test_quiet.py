@@ -4,8 +4,8 @@ import logging
 
 import pytest
 
+from graphs.state_types import NotStartedError
 from wardround.serving.quiet import keep_log_short
-from wardround.serving.served_graph import NotStartedError
 
 REFUSAL = NotStartedError("input: case_id: Input should be a valid string")
 

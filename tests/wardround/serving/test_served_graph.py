@@ -9,8 +9,9 @@ from langgraph.types import Command, Send
 
 from cases import load_cases
 from graphs.catalogue import served
+from graphs.state_types import NotStartedError, types_of
 from nodes.workflow.admission import UnknownCaseError
-from wardround.serving.served_graph import NotStartedError, ServedGraph, check_context, input_of, types_of
+from wardround.serving.served_graph import ServedGraph, check_context, input_of
 
 CASE = next(case for case in load_cases() if case.id == "surgery-03").model_dump(mode="json")
 SHORT = {"retrieval": False, "max_turns": 2, "interns": 2, "max_rounds": 1, "general_agents": 1, "feedback": "off"}

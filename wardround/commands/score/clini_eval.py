@@ -192,7 +192,8 @@ def _means_by(
         columns += [ASSESSED, ASSESSABLE]
     means: dict[tuple[str, ...], dict[str, float | None]] = {}
     for group, indices in groups.items():
-        found = estimates_of([dialogues[index] for index in indices], [scores[index] for index in indices])
+        judged = [index for index in indices if scores[index] is not None]
+        found = estimates_of([dialogues[index] for index in judged], [scores[index] for index in judged])
         means[group] = {name: one.mean for name, one in found.items()}
     gains = [name for name in (*_GAINS, ASSESSED) if name in columns] if over is not None else []
     if over is not None and not any(over in group for group in groups):

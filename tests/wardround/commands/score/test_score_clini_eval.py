@@ -9,7 +9,7 @@ from typer.testing import CliRunner, Result
 
 from cases import load_cases, save_cases
 from cases.dialogues import read_dialogues
-from scoring.clini_eval.points import LEAVES, MAINS, TOTAL
+from scoring.clini_eval.points import LEAVES, MAINS, TOTAL, statistics_of
 from tests.scoring.clini_eval_dialogues import dialogue_file, interview
 from tests.support.fake_server import ChatRequest, FakeServer
 from wardround.commands.score import score_app
@@ -131,8 +131,12 @@ def test_a_dialogue_whose_judge_fails_is_named_counted_and_left_out(file: Path, 
 
     out = tmp_path / "scores.json"
     with FakeServer(answer=too_high) as server:
-        result = run(file, "--judge", f"openai:judge@{server.base_url}", "--json", out)
+        result = run(file, "--judge", f"openai:judge@{server.base_url}", "--json", out, "--by", "department")
     assert result.exit_code == 1
+    means = result.stdout.partition("Means by department")[2].splitlines()
+    row = next([cell.strip() for cell in line.split("│")] for line in means if line.startswith("│ Cardiology"))
+    [other] = [one for one in read_dialogues(file)[0] if one.id == "zh-good"]
+    assert row[2] == "1" and float(row[3]) == statistics_of(other)["Avg. Turns"], "no turn of one not judged counts"
     assert (
         "Left out: 1 dialogue that could not be judged" in result.stdout
         and "Dialogue en-good: not judged" in result.stdout
