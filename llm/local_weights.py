@@ -20,6 +20,7 @@ from langchain_core.messages import AIMessage, BaseMessage
 from langchain_core.outputs import ChatGeneration, ChatResult
 
 from cases.dialogues import Message
+from cases.validation import state_of
 from llm.conversation import own_turn, source_tokens
 from llm.errors import ModelSpecError, RefusedError
 
@@ -28,6 +29,7 @@ _POINTER = b"version https://git-lfs"
 LONGEST_REPLY = 512  # tokens, if neither `max_tokens` nor the training sets a limit
 _ROLES: dict[str, Literal["system", "user", "assistant"]] = {"system": "system", "human": "user", "ai": "assistant"}
 _PICKLED = frozenset({".bin", ".pt", ".pth", ".ckpt", ".pkl", ".pickle", ".h5", ".msgpack", ".joblib"})
+_READ = frozenset({".safetensors", ".json", ".jinja", ".model"})
 _DATA = {"local_files_only": True, "trust_remote_code": False}
 _loading = threading.Lock()
 
@@ -174,7 +176,8 @@ class LoadedModel:
         return ChatResult(generations=[ChatGeneration(message=message)])
 
 
-_loaded: dict[str, LoadedModel] = {}
+_seated: dict[str, LoadedModel] = {}
+_loaded: dict[str, tuple[object, LoadedModel]] = {}  # with the state of the files it was read from
 
 
 def only_data(folder: Path) -> None:
@@ -255,29 +258,42 @@ def _is_cached(name: str) -> bool:
 
 
 def load_model(folder: str) -> LoadedModel:
-    """Load a folder's weights, with the base model if it is an adapter; once per process.
+    """Load a folder's weights, with the base model if it is an adapter; once per process, and again if they change.
 
     Raises:
         RefusedError: loading failed, so that no question will be answered.
     """
-    if folder not in _loaded:
+    if folder in _seated:
+        return _seated[folder]
+    state = _state_of_files(Path(folder))
+    if folder not in _loaded or _loaded[folder][0] != state:
+        _loaded.pop(folder, None)  # two would not fit
         try:
-            _loaded[folder] = _load(Path(folder))
+            _loaded[folder] = state, _load(Path(folder))
         except Exception as error:
             why = shorten(str(error), 400, placeholder=" ...")  # PEFT lists every weight that does not fit
             raise RefusedError(f"hf:{folder} cannot be loaded ({type(error).__name__}: {why})") from error
-    return _loaded[folder]
+    return _loaded[folder][1]
+
+
+def _state_of_files(folder: Path) -> object:
+    """Return what changes when a model's files do, with those of its base if it is an adapter."""
+    folders = [folder]
+    if (folder / ADAPTER_FILE).is_file():
+        with suppress(ModelSpecError):  # told when it is loaded
+            folders.append(Path(_base(folder)))
+    return {file: state_of(file) for each in folders for file in each.glob("*.*") if file.suffix in _READ}
 
 
 @contextmanager
 def in_seat(folder: Path, model: Any, tokenizer: Any) -> Iterator[None]:
     """Inside the block, make `hf:FOLDER` a model that is already in memory, such as one in training."""
     name, training = str(folder.resolve()), model.training
-    _loaded[name] = _with_limits(folder, model.eval(), tokenizer)
+    _seated[name] = _with_limits(folder, model.eval(), tokenizer)
     try:
         yield
     finally:
-        del _loaded[name]
+        del _seated[name]
         model.train(training)
 
 

@@ -140,6 +140,18 @@ def test_a_reply_has_its_counts_and_ends_at_the_length_asked_for(base: Path) -> 
     assert reply.usage_metadata["output_tokens"] == 5 and reply.response_metadata["finish_reason"] == "length"
 
 
+def test_weights_that_are_trained_again_are_read_again_in_the_same_process(base: Path, tmp_path: Path) -> None:
+    from safetensors.torch import load_file, save_file
+
+    folder = Path(shutil.copytree(base, tmp_path / "tuned"))
+    first = load_model(str(folder))
+    assert load_model(str(folder)) is first, "unchanged, it is loaded once"
+    weights = load_file(folder / "model.safetensors")
+    save_file({name: value * 0 for name, value in weights.items()}, folder / "model.safetensors", {"format": "pt"})
+    again = load_model(str(folder))
+    assert again is not first and not any(value.any() for value in again.model.state_dict().values())
+
+
 def test_a_reply_ends_where_the_tokenizer_says_though_the_weights_name_another_end(base: Path, tmp_path: Path) -> None:
     import torch
 

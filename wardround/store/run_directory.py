@@ -6,6 +6,7 @@ import json
 import logging
 import re
 import shutil
+import unicodedata
 import uuid
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -177,6 +178,7 @@ class RunDirectory:
         """
         planned = {(item.id, epoch) for item in items for epoch in range(experiment.epochs)}
         with self.held():
+            self._check_ids([item.id for item in items])
             try:
                 self._check_manifest(manifest_of(experiment, items, remembered))
                 self._recorded = {}
@@ -399,6 +401,18 @@ class RunDirectory:
                 f"{file}: a line {error}; run `wardround doctor {self.path}` to repair it"
             ) from error
 
+    def _check_ids(self, ids: Iterable[str]) -> None:
+        """Refuse ids whose traces would be one file, where the file system ignores letter case."""
+        if not (self.path / ".LOCK").exists():  # which is `.lock` there, and held now
+            return
+        seen: dict[str, str] = {}
+        for own in ids:
+            if (other := seen.setdefault(_folded(_trace_name(own, 0)), own)) != own:
+                raise ConfigurationError(
+                    f"--out {self.path}: this file system ignores letter case, so the cases {other!r} and {own!r} "
+                    "would share a trace; rename one of them, or choose an --out on another file system"
+                )
+
     def _check_manifest(self, manifest: dict[str, Any]) -> None:
         self.run = ""
         try:
@@ -449,6 +463,11 @@ def _trace_name(case_id: str, epoch: int) -> str:
     if safe != case_id:
         safe += "-" + hashlib.sha256(case_id.encode("utf-8", "surrogatepass")).hexdigest()[:8]
     return f"{safe}-{epoch}.jsonl"
+
+
+def _folded(name: str) -> str:
+    """Return what a file system that ignores letter case, and how a letter is composed, takes a name for."""
+    return unicodedata.normalize("NFC", name).casefold()
 
 
 def is_of_run(file: Path) -> bool:

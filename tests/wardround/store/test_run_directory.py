@@ -56,6 +56,16 @@ def test_a_run_leaves_manifest_results_traces_checkpoints_and_summary(tmp_path: 
     assert summary["attempted"] == summary["scored"] + summary["failed"] == 4
 
 
+def test_ids_that_differ_by_letter_case_are_refused_only_where_their_traces_would_be_one_file(tmp_path: Path) -> None:
+    items = [Held.of(CASES[0].model_copy(update={"id": name})) for name in ("Ward-1", "ward-1")]
+    open_once(tmp_path / "any", items=items)
+    (tmp_path / "mac").mkdir()
+    (tmp_path / "mac" / ".LOCK").touch()  # as `.lock` is found where letter case is ignored
+    with pytest.raises(ConfigurationError, match="the cases 'Ward-1' and 'ward-1' would share a trace; rename one"):
+        open_once(tmp_path / "mac", items=items)
+    open_once(tmp_path / "mac", items=items[:1])
+
+
 def test_the_manifest_says_what_the_results_rest_on(tmp_path: Path) -> None:
     experiment = Experiment(seed=5)
     open_once(tmp_path, experiment)
