@@ -74,31 +74,37 @@ def collected_words(transcript: AieTranscript) -> list[str]:
     return [word for turn in transcript.history if turn.state in TELLING for word in words(turn.patient or "")]
 
 
-def coverage(transcript: AieTranscript, definition: Definition = "sound", language: Language = "en") -> float:
+def coverage(transcript: AieTranscript, definition: Definition = "sound", language: Language = "en") -> float | None:
     """Return how much of the record the doctor obtained: ROUGE-1 recall, in [0, 1]; higher is better.
 
     ``shared words / words of the record``, over the replies at turns with action O, EI or EA; 0 if there are none. The
     paper's text (equations 14 and 15) leaves out O, but its numbers do not, and neither do we: the record holds the
     chief complaint. Sound: counted words, tokenised by each utterance's language, with the closing question removed
-    from the record. A reply in another language than the record shares no words with it: translate first, or check the
-    count of turns by language. Published: the whole question; Chinese by sets of jieba's tokens (rouge-chinese),
-    English by rouge-score's stemmed tokens.
+    from the record; None (unscored) if no turn names an action. A reply in another language than the record shares no
+    words with it: translate first, or check the count of turns by language. Published: the whole question; Chinese by
+    sets of jieba's tokens (rouge-chinese), English by rouge-score's stemmed tokens.
     """
     if definition == "sound":
+        if transcript.untracked:
+            return None
         return rouge_1(collected_words(transcript), words(transcript.findings)).recall
     cut = rouge_chinese_words if language == "zh" else rouge_words
     return rouge_1(cut(collected_text(transcript)), cut(transcript.record)).recall
 
 
-def inquiry_logic(transcript: AieTranscript, definition: Definition = "sound", language: Language = "en") -> float:
+def inquiry_logic(
+    transcript: AieTranscript, definition: Definition = "sound", language: Language = "en"
+) -> float | None:
     """Return how closely what was told follows the record's order: ``2 LCS / (m + n)``, in [0, 1]; higher is better.
 
     A doctor who asks for everything in the order of the record gets 1; 0 if nothing was told. Source: AIE, equation 18,
     whose "Levenshtein distance" is the ratio by insertions and deletions. Sound: over words, tokenised by each
-    utterance's language. Published: over characters, in Chinese those of jieba's words joined by spaces; chance level
-    is then about a quarter.
+    utterance's language; None (unscored) if no turn names an action. Published: over characters, in Chinese those of
+    jieba's words joined by spaces; chance level is then about a quarter.
     """
     if definition == "sound":
+        if transcript.untracked:
+            return None
         collected = collected_words(transcript)
         return levenshtein_ratio(collected, words(transcript.findings)) if collected else 0.0
     collected_chars, record = collected_text(transcript), transcript.record
@@ -257,9 +263,11 @@ class LengthScores(NamedTuple):
 
 
 def action_shares(transcripts: Iterable[AieTranscript]) -> list[TurnShares]:
-    """Return the share of each action at each turn, the opening first (AIE, figure 6c)."""
+    """Return the share of each action at each turn of dialogues that name any, the opening first (AIE, figure 6c)."""
     by_turn: dict[int, Counter[str]] = {}
     for transcript in transcripts:
+        if transcript.untracked:
+            continue
         for number, turn in enumerate(transcript.history, 1):
             by_turn.setdefault(number, Counter())[turn.state] += 1
     return [
@@ -280,10 +288,8 @@ def by_length(transcripts: Iterable[AieTranscript], definition: Definition = "so
         LengthScores(
             turns,
             len(group),
-            mean([coverage(transcript, definition, language) for transcript in group]),
-            mean([right for one in group if (right := diagnosis_is_right(one, definition)) is not None])
-            if asked
-            else None,
+            mean(coverage(one, definition, language) for one in group),
+            mean(diagnosis_is_right(one, definition) for one in group) if asked else None,
         )
         for turns, group in sorted(groups.items())
     ]

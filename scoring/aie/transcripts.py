@@ -1,6 +1,7 @@
 """AIE's cases, transcripts and simulator tests, and the codes of a doctor's actions."""
 
 import re
+import reprlib
 from collections.abc import Iterator
 from dataclasses import replace
 from itertools import chain
@@ -68,6 +69,12 @@ class AieTranscript(ForeignModel):
     def played(self) -> bool:
         """Whether the doctor said or chose anything after the opening."""
         return len(self.history) > 1 or self.diagnosis is not None
+
+    @property
+    def untracked(self) -> bool:
+        """Whether no turn but the conclusion names an action, where a tracker names one for each."""
+        states = {turn.state for turn in self.history} - {CODES["Conclusion"]}
+        return bool(states) and states.isdisjoint(ACTIONS)
 
     @property
     def right(self) -> str:
@@ -150,10 +157,19 @@ def read_simulator_tests(path: str | Path) -> Reading[SimulatorTest]:
 
 
 def _odd_transcripts(transcripts: list[AieTranscript]) -> Iterator[Oddity]:
+    if untracked := [one for one in transcripts if one.untracked]:
+        others = f" and {len(untracked) - 1} more" if len(untracked) > 1 else ""
+        found = sorted({turn.state for one in untracked for turn in one.history} - ACTIONS.keys())
+        yield (
+            f"case {untracked[0].case}{others}",
+            "history",
+            f"no metric of actions is scored: expected one of {', '.join(ACTIONS)} as each turn's 'state', found only "
+            f"{reprlib.repr(found)}",
+        )
     for transcript in transcripts:
         name = f"case {transcript.case}"
         for number, turn in enumerate(transcript.history):
-            if turn.state not in ACTIONS:
+            if not transcript.untracked and turn.state not in ACTIONS:
                 yield name, f"history.{number}.state", _unknown_action(turn.state)
         if transcript.options and transcript.answer_idx not in transcript.options:
             known = ", ".join(transcript.options)

@@ -219,8 +219,7 @@ def information_by_round(cases: Iterable[MedPmcTranscript]) -> list[Gathered]:
     by_round = zip(*(curve for _, curve in _curves(cases)), strict=True)
     table = []
     for number, shares in enumerate(by_round):
-        kinds = [mean([value for value in column if value is not None]) for column in zip(*shares, strict=True)]
-        table.append(Gathered(number + 1, *kinds))
+        table.append(Gathered(number + 1, *map(mean, zip(*shares, strict=True))))
     return table
 
 

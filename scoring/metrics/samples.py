@@ -80,9 +80,10 @@ def known(values: Iterable[tuple[str, float | None]], scale: float = 1) -> list[
     return [Sample(case, scale * value) for case, value in values if value is not None]
 
 
-def mean(values: Sequence[float]) -> float | None:
-    """Return the mean; None if there are no values."""
-    return sum(values) / len(values) if values else None
+def mean(values: Iterable[float | None]) -> float | None:
+    """Return the mean of the values that are not None; None if there are none."""
+    found = [value for value in values if value is not None]
+    return sum(found) / len(found) if found else None
 
 
 def share(flags: Iterable[bool]) -> float:

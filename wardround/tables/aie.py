@@ -174,11 +174,19 @@ def actions_table(doctors: Doctors) -> Table:
 
 def rounds_row(doctor: str, turn: int, coverage: Samples, asked: int) -> dict[str, Any]:
     """Return the row of a doctor's dialogues up to a round: coverage, quartiles, and the share of right diagnoses."""
-    values = sorted(value for _, value in coverage["COVERAGE"])
+    values = sorted(value for _, value in coverage["COVERAGE"])  # none if no dialogue names an action
     cuts = quantiles(values, n=4, method="inclusive") if len(values) > 1 else values * 3
-    spread = dict(zip(("lowest", "q1", "median", "q3", "highest"), (values[0], *cuts, values[-1]), strict=True))
+    whole = (values[0], *cuts, values[-1]) if values else (None,) * 5
+    spread = dict(zip(("lowest", "q1", "median", "q3", "highest"), whole, strict=True))
     found = estimates({name: coverage[name] for name in ("COVERAGE", "DIAGNOSIS")}, clustered=True, ends=PERCENT)
-    return {"doctor": doctor, "round": turn, "dialogues": len(values), "asked": asked, **measured(found), **spread}
+    return {
+        "doctor": doctor,
+        "round": turn,
+        "dialogues": len(coverage["AVG_TURN"]),
+        "asked": asked,
+        **measured(found),
+        **spread,
+    }
 
 
 def rounds_table(rows: Sequence[Mapping[str, Any]]) -> Table:

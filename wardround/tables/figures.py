@@ -163,11 +163,12 @@ def draw_rounds(table: Table) -> "Figure":
     points = table.points("DIAGNOSIS")
     for number, (panel, (name, rows)) in enumerate(zip(panels, doctors, strict=True)):
         turns = rows["round"].astype(int)
+        boxes = rows[rows["median"].notna()]  # no dialogue of the others names an action
         stats = [
             {"med": row["median"], "q1": row["q1"], "q3": row["q3"], "whislo": row["lowest"], "whishi": row["highest"]}
-            for _, row in rows.iterrows()
+            for _, row in boxes.iterrows()
         ]
-        panel.bxp(stats, positions=list(turns), widths=0.6, showfliers=False, manage_ticks=False)
+        panel.bxp(stats, positions=list(turns[boxes.index]), widths=0.6, showfliers=False, manage_ticks=False)
         _line(panel, points.reindex(rows.index).set_axis(turns).dropna(), number, "Diagnosis", 0.0)
         panel.set_title(_title(name), loc="left")
         panel.set(xlabel="Round", ylim=(0, 100), xlim=(0.4, table.frame["round"].astype(int).max() + 0.6))

@@ -103,6 +103,22 @@ def test_dialogues_of_cases_without_options_are_counted_and_no_wrong_diagnoses(t
         assert found["DIAGNOSIS"]["n"] == 2 and found["AVG_TURN"]["n"] == 3
 
 
+def test_dialogues_in_which_nobody_tracked_actions_are_unscored_in_them_and_told_once(tmp_path: Path) -> None:
+    """Transcripts exported from a run of another patient have no actions but the conclusion."""
+    turns = [turn("", "Hello.", "I am tired."), turn("", "Since when?", "A week."), turn("E", "Goodbye.")]
+    file = write(tmp_path / "t.json", [aie_data("Tired.", *turns, id=one) for one in (1, 2)])
+    out = tmp_path / "out.json"
+    told = run("aie", file, "--diagnose", "offline", "--each-round", "--json", out, "--out", tmp_path / "drawn")
+    assert told.exit_code == 0, told.output
+    assert told.stderr.count("warning") == 1 and "case 1 and 1 more" in told.stderr and "found only ['']" in told.stderr
+    found = scores(out)["metrics"]
+    assert {name for name, one in found.items() if not one["n"]} == {
+        "COVERAGE", "INQUIRY_ACC", "INQUIRY_SPECIFIC", "INQUIRY_LOGIC", "ADVICE_ACC", "ADVICE_SPECIFIC"
+    }  # fmt: skip
+    assert "Share of actions by turn" not in told.stdout
+    assert (tmp_path / "drawn" / "aie-figure-6d.png").is_file()
+
+
 def test_two_dialogues_of_a_case_are_one_case_and_within_a_file_a_warning_says_so(tmp_path: Path) -> None:
     files = [write(tmp_path / f"{name}.json", rows) for name, rows in (("one", CHINESE), ("two", CHINESE[:1] * 2))]
     told = run("aie", *files)
@@ -198,7 +214,7 @@ def test_a_faulty_record_ends_with_code_2_and_nothing_written(tmp_path: Path) ->
 
 
 def test_odd_actions_are_warnings(tmp_path: Path) -> None:
-    file = write(tmp_path / "t.json", [aie_data("Cough.", *[turn("?", "Hi")] * 25)])
+    file = write(tmp_path / "t.json", [aie_data("Cough.", turn("O", "Hello"), *[turn("?", "Hi")] * 25)])
     result = run("aie", file)
     assert result.exit_code == 0 and result.stderr.count("warning:") == 20 and "5 more warnings" in result.stderr
 
