@@ -18,7 +18,7 @@ SEXES = {"f": "female", "m": "male"}
 @wr.importer("ward_notes")
 def read(source: Path) -> Iterator[wr.Case]:
     """Read a tab-separated file with the columns number, age, sex, complaint, story, admitted_to, diagnosis."""
-    with source.open(encoding="utf-8", newline="") as lines:
+    with source.open(encoding="utf-8-sig", newline="") as lines:  # as Excel writes "CSV UTF-8"
         for row in csv.DictReader(lines, delimiter="\t"):
             yield wr.Case.model_validate(
                 {

@@ -76,7 +76,7 @@ def _reference_files(files: Iterable[str]) -> list[str]:
 
 def _check_prompt(name: str, language: Language, stages: list[str]) -> None:
     names = [Path(stage).stem for stage in stages]
-    has_stage_texts = "stage_texts" in _parse(name, _read(name, _REFERENCE))[0]
+    has_stage_texts = "stage_texts" in _parse(name, _read(name, language))[0]
     for stage in names if has_stage_texts else [None]:
         prompt = load_prompt(name, language, stage)
         if unknown := prompt.variables - _passed_variables(name):

@@ -102,3 +102,13 @@ def test_a_language_is_a_folder(tmp_path: Path) -> None:
 def test_a_folder_that_is_not_there_is_refused_when_it_is_added(tmp_path: Path) -> None:
     with pytest.raises(NotADirectoryError, match="promts: folder not found"):
         add_prompts(tmp_path / "promts")
+
+
+def test_a_prompt_that_uses_the_stage_in_one_language_alone_is_checked_by_its_own_header(tmp_path: Path) -> None:
+    """It was refused with "is for a stage; name the stage", which nobody can who writes a prompt."""
+    add_prompts(folder(tmp_path, "You decide.", "en/mine/role.md"))
+    (tmp_path / "zh/mine").mkdir(parents=True)
+    text = TEXT.format(words="{{ task }} {{ pulse }}").replace("variables: []", "variables: [pulse]\nstage_texts: [task]")
+    (tmp_path / "zh/mine/role.md").write_text(text, "utf-8")
+    with pytest.raises(PromptError, match=r"mine/role \(zh\) declares variables that are not provided: pulse"):
+        check_language("zh")

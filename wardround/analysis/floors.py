@@ -1,5 +1,6 @@
 """Floor and ceiling scores for the cases of a run: from answers made from the keys, and from the offline baseline."""
 
+import math
 from collections.abc import Hashable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -44,7 +45,13 @@ def floors_of(run: RecordedRun) -> tuple[Floors, str]:
     """
     if (file := run.path / FILE).is_file():
         try:
-            return _FLOORS.validate_json(file.read_bytes()), ""
+            floors = _FLOORS.validate_json(file.read_bytes())
+            estimates = [estimate for scores in floors.values() for estimate in scores.values()]
+            if any(each.n > run.planned for each in estimates):
+                raise ValueError("is of more cases than the run has")
+            if not all(math.isfinite(number) for each in estimates for number in (each.mean or 0, *(each.ci95 or ()))):
+                raise ValueError("has a score that is not a number")
+            return floors, ""
         except (OSError, ValueError) as error:
             remedy = "run `wardround floors` to write it anew"
             return {}, f"No floors and ceiling: {file} cannot be read ({in_a_line(error)}); {remedy}."

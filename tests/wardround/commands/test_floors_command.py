@@ -67,9 +67,17 @@ def test_cases_alone_can_be_scored_by_any_suite_since_the_baseline_gets_a_patien
     assert suite != "aie" or "aie with saps" in done.stderr
 
 
-def test_floors_that_cannot_be_read_are_named_and_the_table_is_there(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "written",
+    [
+        "[1]",
+        '{"constant": {"diagnosis": {"mean": 1e999, "n": 1}}}',
+        '{"constant": {"diagnosis": {"mean": 0.5, "n": 900}}}',  # of another run
+    ],
+)
+def test_floors_that_cannot_be_read_are_named_and_the_table_is_there(written: str, tmp_path: Path) -> None:
     run = run_of(tmp_path / "one")
-    (run / "floors.json").write_text("[1]", "utf-8")
+    (run / "floors.json").write_text(written, "utf-8")
     (table,) = scores.build(find_runs([run]))
     (note,) = [note for note in table.notes if "run `wardround floors` to write it anew" in note]
     assert len(table.rows) == 1 and "\n" not in note
