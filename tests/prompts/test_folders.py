@@ -108,7 +108,8 @@ def test_a_prompt_that_uses_the_stage_in_one_language_alone_is_checked_by_its_ow
     """It was refused with "is for a stage; name the stage", which nobody can who writes a prompt."""
     add_prompts(folder(tmp_path, "You decide.", "en/mine/role.md"))
     (tmp_path / "zh/mine").mkdir(parents=True)
-    text = TEXT.format(words="{{ task }} {{ pulse }}").replace("variables: []", "variables: [pulse]\nstage_texts: [task]")
+    header = "variables: [pulse]\nstage_texts: [task]"
+    text = TEXT.format(words="{{ task }} {{ pulse }}").replace("variables: []", header)
     (tmp_path / "zh/mine/role.md").write_text(text, "utf-8")
     with pytest.raises(PromptError, match=r"mine/role \(zh\) declares variables that are not provided: pulse"):
         check_language("zh")
