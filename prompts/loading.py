@@ -227,7 +227,7 @@ def load_words(name: str, language: Language) -> Mapping[str, Any]:
 
 
 def mark(kind: str, language: Language) -> str:
-    """Return a punctuation mark: ``space`` (of sentences), ``listed``, ``series``, ``clause``, ``label``, ``stop``."""
+    """Return a punctuation mark, or the word for ``nothing``, by its name in `punctuation.toml`."""
     return str(load_words("punctuation", language)[kind])
 
 

@@ -79,6 +79,7 @@ class InterviewView:
     seat: int = 0  # of an intern; offline rules differ by seat
     aloud: bool = False  # whether the reasoning is spoken too
     examined: bool = False  # whether the doctor is told that all examinations have been done
+    unanswered: bool = False  # whether the turn is the last one, and nobody replies to it
 
 
 _ROUTINE = ("General Examination", "Blood Test")  # suggested if there is no similar case
@@ -219,6 +220,7 @@ async def question(state: DoctorState, runtime: Runtime[Context], consultation: 
         opening = load_words("clini_eval/words", chart.language)["opening"]
         return {"dialogue": [Turn(speaker="doctor", text=opening)], "dialogue_ended": ""}
     asked = turn_number(dialogue)
+    patient = PATIENTS[context.patient]
     suggests = context.orders == "dialogue" or consultation
     listed = suggests and context.list_examinations
     stage = stage_of_doctor(context, consultation)
@@ -240,10 +242,11 @@ async def question(state: DoctorState, runtime: Runtime[Context], consultation: 
         ),
         mode=context.doctor_mode,
         example=example.text,
-        tells=consultation and PATIENTS[context.patient].told,
+        tells=consultation and patient.told,
         seat=state.get("seat", 0),
         aloud=context.thoughts == "spoken",
         examined=context.already_examined,
+        unanswered=asked + 1 >= context.max_turns and not patient.tracks,
     )
     role: Role[Any] = DOCTORS[stage]
     if context.doctor_mode != "direct":

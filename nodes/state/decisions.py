@@ -55,14 +55,14 @@ class Decision(Strict):
 
 
 def in_words(decision: Mapping[str, Any], language: Language) -> str:
-    """Return a decision as a prompt shows it: its values, with terms in the language; a dash if it is empty."""
+    """Return a decision as a prompt shows it: its values, with terms in the language; "none" if it is empty."""
     separator = mark("listed", language)
     texts = [
         separator.join(labels(value, language)) if isinstance(value, list) else label(str(value), language)
         for value in decision.values()
         if value
     ]
-    return mark("series", language).join(texts) or "-"
+    return mark("series", language).join(texts) or mark("nothing", language)
 
 
 class Triage(Decision):

@@ -44,7 +44,9 @@ class Assignments(Strict):
 class ReportText(Strict):
     """What the report says."""
 
-    report: str = Field(description="Essential knowledge, what is common, what differs; comes before the proposal.")
+    report: NonEmpty = Field(
+        description="Essential knowledge, what is common, what differs; comes before the proposal."
+    )
     proposal: Proposed
 
 

@@ -338,6 +338,19 @@ def test_of_four_turns_one_is_the_greeting_and_three_are_the_doctors_each_answer
     assert (left, result["dialogue_ended"], result["dialogue"][-1].speaker) == ([3, 2, 1], "turn_limit", "patient")
 
 
+@pytest.mark.parametrize("patient", list(PATIENTS))
+def test_a_doctor_knows_which_turn_nobody_replies_to(patient: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    unanswered: list[bool] = []
+
+    def rule(view: Any) -> DoctorTurn:
+        unanswered.append(view.unanswered)
+        return DoctorTurn(text=f"Does it hurt in place {len(unanswered)}?", finished=False)
+
+    script(monkeypatch, "doctor", rule)
+    dialogue = run(patient=patient, max_turns=3)["dialogue"]
+    assert unanswered[-1] == (dialogue[-1].speaker == "doctor") and not any(unanswered[:-1])
+
+
 @pytest.mark.parametrize("patient", PATIENTS)
 def test_what_is_said_and_reported_in_chinese_has_chinese_marks(patient: str) -> None:
     result = run(builtin("pediatrics-05"), patient=patient, absent_examinations="normal", max_turns=20)

@@ -147,7 +147,10 @@ def test_in_role_play_both_speak_in_turns_until_the_physician_ends_it_or_the_tur
     assert [message.role for message in dialogue.spoken] == ["user", "assistant"] * 3
     first, second, last = (request.text for request in server.requests if request.name == "PhysicianTurn")
     assert "Now greet the patient and ask your first question." in first and "3 turns left" in first
-    assert "Now say to the patient what comes next." in second and "1 turn left" in last
+    assert (
+        "Now say to the patient what comes next." in second
+        and "the patient does not reply any more: ask nothing" in last
+    )
 
 
 def test_in_role_play_nobody_ends_a_dialogue_in_which_the_patient_has_said_nothing() -> None:

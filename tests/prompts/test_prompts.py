@@ -346,7 +346,7 @@ def test_a_decision_is_shown_in_the_words_of_the_language_like_what_it_was_chose
         ({"items": ["Blood Test", "X-ray"]}, "血液学检查、X-ray"),
         ({"urgency": "urgent", "department": "Surgery"}, "urgent；外科"),
         ({"items": ["Surgery"], "plan": "阑尾切除。"}, "手术；阑尾切除。"),
-        ({"items": []}, "-"),
+        ({"items": []}, "无"),
     ):
         values = NOTHING | {"chart": "", "opinions": [opinion(1, **decision)]}
         assert f">\n{told}\n" in load_prompt("medchain/summarizing", "zh", "diagnosis").render(values)[1]
@@ -413,3 +413,13 @@ def test_a_prompt_knows_its_own_language_so_that_a_copy_needs_its_words_changed_
     for language in LANGUAGES:
         for name in NAMES[language]:
             assert not re.search(rf"\{{[{{%][^}}]*\"{language}\"", source(language, name)), name
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.parametrize("name", ["medchain/doctor", "consultation/doctor", "clini_eval/doctor"])
+def test_a_doctor_to_whom_nobody_replies_any_more_is_not_told_to_ask(name: str, language: Language) -> None:
+    prompt = load_prompt(name, language)
+    values: dict[str, Any] = dict.fromkeys(prompt.variables, "") | {"mode": "direct", "questions_left": 1}
+    ask = {"en": "Now speak to the patient yourself: as long as", "zh": "现在请直接对患者说接下来的话：只要"}[language]
+    assert ask in prompt.render(values | {"unanswered": False})[1]
+    assert ask not in prompt.render(values | {"unanswered": True})[1]
