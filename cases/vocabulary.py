@@ -192,7 +192,7 @@ TREATMENT_ITEMS = Vocabulary("treatment items", _terms(word_list("treatments")["
 
 def label(name: str, language: Language) -> str:
     """Return the name of a term of any vocabulary in a language; other names are returned unchanged."""
-    for vocabulary in (DEPARTMENTS, SUB_DEPARTMENTS, EXAMINATION_ITEMS, TREATMENT_ITEMS):
+    for vocabulary in (DEPARTMENTS, SUB_DEPARTMENTS, EXAMINATION_ITEMS, TREATMENT_ITEMS, URGENCIES):
         if name in vocabulary.names:
             return vocabulary.label(name, language)
     return name

@@ -61,7 +61,7 @@ def sites(chart: Chart) -> list[dict[str, Any]]:
 def _told_sites(complaint: str, words: str, language: Language) -> list[dict[str, Any]]:
     rules = rules_of(language)
     if found := _sites(complaint, rules):
-        return found
+        return [site for site in found if "alone" in site] or found
     told = (part for sentence in sentences(words) for part in re.split("[，；]", sentence))
     return next((found for part in told if not _DENIES.search(part) and (found := _sites(part, rules))), [])
 
@@ -71,6 +71,13 @@ def _sites(complaint: str, language: str, kind: str = "site") -> list[dict[str, 
     start = "" if language == "zh" else r"(?<![a-z])"
     table = data_file("nodes.offline", "sites")[kind]
     return [site for site in table if re.search(f"{start}(?:{site[language]})", complaint, re.IGNORECASE)]
+
+
+def usually_needed(chart: Chart) -> list[str]:
+    """Return the examinations that the signs of the complaint usually need, beside those of its place."""
+    presentation = chart.presentation
+    signs = _sites(presentation.chief_complaint, rules_of(presentation.language), "sign")
+    return [item for sign in signs for item in sign.get("usual", ())]
 
 
 def is_called_for(item: str, chart: Chart) -> bool:
@@ -143,6 +150,34 @@ def untreated_without_a_diagnosis(chart: Chart) -> list[str]:
     return [*_FOR_A_DIAGNOSIS, *(item for item, is_given in reasons.items() if not is_given)]
 
 
+def without_a_finding(chart: Chart) -> list[str]:
+    """Return the treatments with real dangers for which no result or report of this patient gives a reason.
+
+    Whatever a remembered case had: an operation is for what can be mended, radiation for a malignant growth or a gland
+    that takes up too much, chemotherapy for a malignant growth, immunotherapy for one or for antibodies.
+    """
+    found = " ".join((*chart.results.values(), *chart.reports.values()))
+    reasons = {
+        "Surgery": ("to_be_mended",),
+        "Interventional Therapy": ("to_be_mended",),
+        "Radiation Therapy": ("malignant", "takes_up"),
+        "Chemotherapy": ("malignant",),
+        "Immunotherapy": ("malignant", "of_antibodies"),
+    }
+    return [item for item in _FOR_A_DIAGNOSIS if not any(_affirms(found, name) for name in reasons[item])]
+
+
+@lru_cache(maxsize=256)  # asked by each doctor of a group
+def _affirms(text: str, name: str) -> bool:
+    """Whether a text has a pattern where it is not negated."""
+    return any(not _is_negated(text, match.start()) for match in _PATTERNS[name].finditer(text))
+
+
+def _is_negated(text: str, start: int) -> bool:
+    """Whether what starts there is said not to be."""
+    return _PATTERNS["negated"].search(text[:start][-50:]) is not None
+
+
 def _told_and_found(chart: Chart) -> str:
     """Return what the patient told, with all results and reports."""
     return " ".join((chart.patients_words, *chart.results.values(), *chart.reports.values()))
@@ -185,7 +220,7 @@ def _names(chart: Chart, *wordings: str) -> list[str]:
     for text in [*chart.results.values(), *chart.reports.values()]:
         for match in chain.from_iterable(_PATTERNS[wording].finditer(text) for wording in wordings):
             name = match["name"].strip()
-            if not (_PATTERNS["negated"].search(text[: match.start()][-50:]) or _PATTERNS["no_name"].search(name)):
+            if not (_is_negated(text, match.start()) or _PATTERNS["no_name"].search(name)):
                 names.setdefault(normalise(name), name)
     whole = [name for key, name in names.items() if not any(key in other and key != other for other in names)]
     return whole[:2]

@@ -22,10 +22,13 @@ from nodes.offline.chart_signs import (
     has_few_words,
     is_called_for,
     is_founded,
+    reason,
     sites,
     untreated_without_a_diagnosis,
     urgency,
     usual_pictures,
+    usually_needed,
+    without_a_finding,
 )
 from nodes.offline.whole_picture import FOUND
 from nodes.state.chart import Chart
@@ -40,6 +43,7 @@ from nodes.state.decisions import (
     Triage,
 )
 from nodes.workflow.stages import Stage
+from prompts import mark
 from retrieval import Neighbour
 
 NEAREST = 5  # number of cases that vote
@@ -164,9 +168,12 @@ def _site_weights(stage: Stage, chart: Chart) -> dict[str, float]:
         here = {clinic for site in places for clinic in site.get("clinics", ()) if admits(clinic, chart)}
         department = SECOND_LEVEL[chart.department].names if chart.department in SECOND_LEVEL else ()
         return {clinic: 2 * SITE_WEIGHT for clinic in department if clinic in here}
+    needed = usually_needed(chart)
     if stage.decision is AuxiliaryOrders:
-        return {item: SITE_WEIGHT for site in places for item in site["pictures"] if not harms(item, chart)}
-    here = {site["examination"] for site in places if "examination" in site}
+        pictures = (item for site in places for item in site["pictures"])
+        by_site = dict.fromkeys(pictures, SITE_WEIGHT) | dict.fromkeys(needed, 2 * SITE_WEIGHT)
+        return {item: bonus for item, bonus in by_site.items() if not harms(item, chart)}
+    here = {*needed, *(site["examination"] for site in places if "examination" in site)}
     if stage.decision is not PhysicalOrders or not here:
         return {}
     elsewhere = PHYSICAL_ITEMS.names[1:]  # all but the general examination, which has no site
@@ -213,10 +220,13 @@ def weights(
 
 
 def _barred(stage: Stage, chart: Chart, neighbours: Sequence[Neighbour]) -> Sequence[str]:
-    """Return the treatments that cases of other diseases give no reason for: where none has the patient's."""
-    if stage.decision is not Treatment or not chart.diagnosis or _of_the_disease(chart, neighbours):
+    """Return the treatments for which there is no reason in this patient's findings or in a case of the disease."""
+    if stage.decision is not Treatment:
         return ()
-    return untreated_without_a_diagnosis(chart)
+    barred = without_a_finding(chart)
+    if chart.diagnosis and not _of_the_disease(chart, neighbours):
+        barred += untreated_without_a_diagnosis(chart)
+    return barred
 
 
 def _may_be_ordered(item: str, chart: Chart) -> bool:
@@ -255,6 +265,33 @@ def orders(
         site_items = usual_pictures(chart) if stage.decision is AuxiliaryOrders else by_site
         chosen = {*eye.routine, *(site_items if eye.place else ())}
     return [item for item in options if item in chosen] or [item for item in options if item in EYES[0].routine]
+
+
+def objection(
+    stage: Stage,
+    chart: Chart,
+    neighbours: Sequence[Neighbour],
+    decided: Collection[str],
+    wanted: Decision,
+    image_class: str | None = None,
+) -> str:
+    """Return what a decision lacks of what similar cases had, the nearest that had it, and what few of them had."""
+    named = {normalise(name) for name in decided}
+    lacking = [name for name in wanted.listed() if normalise(name) not in named]
+    wanted_names = set(map(normalise, wanted.listed()))
+    unusual = [name for name in decided if normalise(name) not in wanted_names]
+
+    def told(key: str, names: Sequence[str]) -> str:
+        return reason(key, chart, mark("listed", chart.language).join(stage.labelled(names, chart.language)))
+
+    def had(each: Neighbour) -> bool:
+        return bool({*map(normalise, stage.precedent(each.case, image_class))} & {*map(normalise, lacking)})
+
+    complaint = next((each.case.chief_complaint for each in neighbours if each.case.chief_complaint and had(each)), "")
+    parts = [told("lacking", lacking)] if lacking else []
+    if lacking and complaint:
+        parts[0] += reason("as_in", chart, complaint.rstrip(".。"))
+    return mark("series", chart.language).join([*parts, *([told("unusual", unusual)] if unusual else [])])
 
 
 def decision_of(stage: Stage, chosen: Sequence[str], chart: Chart, options: Sequence[str]) -> Decision:

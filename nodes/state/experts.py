@@ -11,7 +11,7 @@ from nodes.asking import StageView, stage_view
 from nodes.context import Context
 from nodes.state.decisions import in_words
 from nodes.state.reducers import union_by
-from nodes.state.stage import StageState
+from nodes.state.stage import Options, StageState
 from nodes.workflow.stages import Stage
 from prompts import load_prompt, load_words, mark
 
@@ -56,14 +56,15 @@ class Conclusion(Strict):
 
     proposal: Proposed
 
-    def proposed(self, language: Language) -> str:
-        """Return the proposal as a prompt shows it."""
-        return in_words({"proposal": self.proposal}, language)
+    def proposed(self, language: Language, options: Options | None = None) -> str:
+        """Return the proposal as a prompt shows it; ``options`` tell a department from an operation of that name."""
+        names = options.called if options else {}
+        return in_words({"proposal": [names.get(name, name) for name in self.proposal]}, language)
 
-    def with_proposal(self, text: str, language: Language) -> str:
+    def with_proposal(self, text: str, language: Language, options: Options | None = None) -> str:
         """Return a text and, named as such, the proposal that sums it up."""
         name = load_words("strategies/words", language)["proposed"]
-        return f"{text}\n{name}{mark('label', language)}{self.proposed(language)}"
+        return f"{text}\n{name}{mark('label', language)}{self.proposed(language, options)}"
 
 
 class Analysis(Conclusion):
@@ -74,9 +75,9 @@ class Analysis(Conclusion):
     expert: str
     analysis: str
 
-    def told(self, language: Language) -> str:
+    def told(self, language: Language, options: Options | None = None) -> str:
         """Return the expert, the analysis and the proposal as a prompt shows them."""
-        return self.with_proposal(f"{self.expert}\n{self.analysis}", language)
+        return self.with_proposal(f"{self.expert}\n{self.analysis}", language, options)
 
 
 class Synthesis(Conclusion):
@@ -85,9 +86,9 @@ class Synthesis(Conclusion):
     team: int
     report: str
 
-    def told(self, language: Language) -> str:
+    def told(self, language: Language, options: Options | None = None) -> str:
         """Return the report and the proposal as a prompt shows them."""
-        return self.with_proposal(self.report, language)
+        return self.with_proposal(self.report, language, options)
 
 
 class Said(Strict):

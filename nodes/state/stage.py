@@ -47,6 +47,11 @@ class Options:
         """Return the names as a prompt shows them."""
         return mark("series", self.language).join(labels(self.names, self.language))
 
+    @property
+    def called(self) -> dict[str, str]:
+        """What each choice is called in the language of the prompt, by its canonical name."""
+        return dict(zip(self.names, labels(self.names, self.language), strict=True))
+
     def __bool__(self) -> bool:
         """Whether there is a closed list of choices."""
         return bool(self.names)

@@ -15,7 +15,7 @@ from nodes.asking import ask_at_stage
 from nodes.context import Context
 from nodes.node import member
 from nodes.offline.chart_signs import reason
-from nodes.offline.votes import eye_of, majority, overlap
+from nodes.offline.votes import eye_of, majority, objection, overlap
 from nodes.state.decisions import Decision, Verdict
 from nodes.state.experts import (
     MOST_EXPERTS,
@@ -32,7 +32,6 @@ from nodes.state.experts import (
 )
 from nodes.state.stage import Objection
 from nodes.workflow.stages import STAGES, Stage
-from prompts import mark
 
 SEATS = MOST_EXPERTS + MOST_WEIGHING  # each may have a model of its own: `expert1`
 
@@ -80,12 +79,11 @@ def analyse_by_rule(view: ExpertView) -> AnalysisText:
 
 def accept_if_half_is_shared(view: VoterView) -> Verdict:
     """Offline: accept a report that shares at least half with the expert's own view of the similar cases."""
-    own = _vote_of_similar_cases(view).listed()
-    if overlap(own, view.synthesis.proposal) >= 0.5:
+    own, proposal = _vote_of_similar_cases(view), view.synthesis.proposal
+    if overlap(own.listed(), proposal) >= 0.5:
         return Verdict(accepted=True, reason="")
-    language = view.chart.language
-    names = mark("listed", language).join(view.stage.labelled(own, language))
-    return Verdict(accepted=False, reason=reason("had", view.chart, names))
+    objected = objection(view.stage, view.chart, view.neighbours, proposal, own, view.image_class)
+    return Verdict(accepted=False, reason=objected)
 
 
 analyst = Role("expert", "", "strategies/analyse", AnalysisText, offline=analyse_by_rule, seats=SEATS, stages=STAGES)

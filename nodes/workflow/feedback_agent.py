@@ -10,11 +10,10 @@ from nodes.asking import StageView, ask_at_stage, stage_view
 from nodes.context import Context
 from nodes.node import member
 from nodes.offline import votes
-from nodes.offline.chart_signs import named_in_findings, reason
+from nodes.offline.chart_signs import named_in_findings
 from nodes.state.decisions import Decision, Diagnosis, Report, Verdict
 from nodes.state.stage import Objection, StageState
 from nodes.workflow.stages import STAGES, Stage, judges_after
-from prompts import mark
 
 
 @dataclass(frozen=True)
@@ -42,9 +41,10 @@ def accept_unless_neighbours_disagree(view: JudgeView) -> Verdict:
     expected = votes.strongest(stage, view.chart, shares, view.options.names)
     if votes.agreement(decision, expected) >= 0.5:
         return Verdict(accepted=True, reason="")
-    language = view.chart.language
-    names = mark("listed", language).join(expected.labelled(language))
-    return Verdict(accepted=False, reason=reason("had", view.chart, names or "none"))
+    objected = votes.objection(
+        stage, view.chart, view.neighbours, sorted(decision.choices()), expected, view.image_class
+    )
+    return Verdict(accepted=False, reason=objected)
 
 
 feedback_agent = Role(

@@ -344,7 +344,7 @@ def test_a_decision_is_shown_in_the_words_of_the_language_like_what_it_was_chose
     for decision, told in (
         ({"names": ["急性阑尾炎", "腹膜炎"], "basis": "右下腹压痛。"}, "急性阑尾炎、腹膜炎；右下腹压痛。"),
         ({"items": ["Blood Test", "X-ray"]}, "血液学检查、X-ray"),
-        ({"urgency": "urgent", "department": "Surgery"}, "urgent；外科"),
+        ({"urgency": "urgent", "department": "Surgery"}, "紧急；外科"),
         ({"items": ["Surgery"], "plan": "阑尾切除。"}, "手术；阑尾切除。"),
         ({"items": []}, "无"),
     ):

@@ -1,6 +1,7 @@
 """What no offline doctor does to any patient of the built-in cases, whoever of a group decides."""
 
 import re
+from dataclasses import replace
 from functools import cache
 
 import pytest
@@ -17,6 +18,7 @@ from retrieval import Neighbour, RememberedCase
 
 CASES = load_cases()
 BY_RADIATION = {"X-ray", "CT", "Nuclear Medicine Imaging", "Radiation Therapy", "Chemotherapy"}
+DANGEROUS = {"Surgery", "Interventional Therapy", "Radiation Therapy", "Chemotherapy", "Immunotherapy"}
 PREGNANT = re.compile(r"weeks pregnant|baby is due|expecting my|孕\d+周|停经\d")
 
 
@@ -103,6 +105,46 @@ def test_whatever_cases_are_near_a_diagnosis_and_a_clinic_fit_sex_age_and_what_w
             assert department != "Pediatrics" and not any(name.startswith("Pediatric") for name in chosen)
         if patient.sex == "male":
             assert department != "Obstetrics and Gynecology"
+
+
+@pytest.mark.parametrize("case", CASES[2::3], ids=lambda case: case.id)
+def test_whatever_cases_are_near_nothing_dangerous_is_done_before_a_finding_calls_for_it(case: Case) -> None:
+    blind = replace(chart_of(case), results={"General Examination": "Temperature 36.6 °C, body mass index 24."})
+    for similar in near(case):
+        for names in (["Appendicitis"], similar[0].case.diagnosis):
+            told = replace(blind, diagnosis=Diagnosis(names=names, basis="what the patient told"))
+            for seat in range(1, len(EYES) + 1):
+                treated = majority(STAGES["treatment"], told, similar, TREATMENT_ITEMS.names, None, seat)
+                assert not treated.choices() & DANGEROUS
+
+
+@pytest.mark.parametrize(
+    ("treatment", "found", "is_given"),
+    [
+        ("Surgery", "Displaced fracture of the left radius.", True),
+        ("Surgery", "No fracture, no dislocation.", False),
+        ("Surgery", "子宫大小正常，盆腔无积液。", False),
+        ("Interventional Therapy", "右冠状动脉闭塞。", True),
+        ("Chemotherapy", "Biopsy: adenocarcinoma.", True),
+        ("Chemotherapy", "Normal bone marrow.", False),
+        ("Radiation Therapy", "甲状腺摄取增高。", True),
+        ("Immunotherapy", "直接抗人球蛋白试验阳性。", True),
+        ("Immunotherapy", "Haemoglobin 74 g/L.", False),
+    ],
+)
+def test_what_a_case_of_the_same_disease_had_is_done_if_a_finding_of_this_patient_calls_for_it(
+    treatment: str, found: str, is_given: bool
+) -> None:
+    chart = replace(
+        chart_of(CASES[0]),
+        results={"Pathological Examination": found},
+        diagnosis=Diagnosis(names=["the disease"], basis=found),
+    )
+    similar = [
+        Neighbour(RememberedCase(id="1", verified=True, diagnosis=["the disease"], treatment_items=[treatment]), 0.9)
+    ]
+    given = majority(STAGES["treatment"], chart, similar, TREATMENT_ITEMS.names, None).choices()
+    assert (treatment in given) == is_given
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])

@@ -5,8 +5,9 @@ from typing import Any
 
 import pytest
 
+from cases.vocabulary import DEPARTMENTS, TREATMENT_ITEMS
 from nodes.state.decisions import Judgement, Verdict
-from nodes.state.experts import Analysis
+from nodes.state.experts import Analysis, Synthesis
 from nodes.state.stage import Options
 from nodes.strategies.domain_expert import VoterView, accept_if_half_is_shared
 from nodes.strategies.report_writer import WriterView, most_proposed
@@ -75,4 +76,7 @@ def test_a_report_and_a_vote_call_a_department_a_department() -> None:
     shared = {name: getattr(view, name) for name in ("stage", "chart", "image_class", "options", "file", "task")}
     voting: Any = {"expert": None, "seat": 1, "synthesis": view.analyses[0]}
     vote = accept_if_half_is_shared(VoterView(**shared, neighbours=[Neighbour(case, 0.9)], **voting))
-    assert vote.reason == "相似病例为：外科"
+    assert vote.reason == "相似病例有而此处没有：外科；相似病例少有：心理科"
+    surgeons = Synthesis(team=0, report="", proposal=["Surgery"])
+    assert surgeons.told("zh", Options(DEPARTMENTS.names, "zh")).endswith("外科")
+    assert surgeons.told("zh", Options(TREATMENT_ITEMS.names, "zh")).endswith("手术")

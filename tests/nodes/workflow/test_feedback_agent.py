@@ -30,9 +30,9 @@ def test_who_knows_no_near_case_does_not_object_to_a_diagnosis(told: float, acce
     assert accept_unless_neighbours_disagree(view).accepted is accepted
 
 
-def test_an_objection_names_what_similar_cases_had_in_the_language_of_the_chart() -> None:
-    chart = replace(read_chart(findings(), "treatment", None), language="zh")  # type: ignore[arg-type]
-    case = RememberedCase(id="gout", verified=True, treatment_items=["Surgery"])
+def test_an_objection_names_what_is_missing_with_a_case_that_had_it_and_what_few_had() -> None:
+    chart = replace(read_chart(findings(), "treatment", None), language="zh", results={"CT": "肿块。"})  # type: ignore[arg-type]
+    case = RememberedCase(id="gout", verified=True, chief_complaint="脚趾痛。", treatment_items=["Surgery"])
     view = JudgeView(
         stage=STAGES["treatment"],
         chart=chart,
@@ -44,4 +44,6 @@ def test_an_objection_names_what_similar_cases_had_in_the_language_of_the_chart(
         decision=Treatment(items=["Medication"], plan=""),
         reply="",
     )
-    assert accept_unless_neighbours_disagree(view).reason == "相似病例为：手术"
+    assert accept_unless_neighbours_disagree(view).reason == (
+        "相似病例有而此处没有：手术（最接近者：“脚趾痛”）；相似病例少有：药物治疗"
+    )
