@@ -18,7 +18,7 @@ EVADED = 2  # minimum of evasive replies
 
 
 def no_answer(told: Told) -> Iterator[Finding]:
-    """Report replies to another question, physicians who answer themselves, and dialogues of mostly evasive replies."""
+    """Report replies to another question, physicians who answer themselves, and patients who mostly evade or listen."""
     for number, message in enumerate(told.dialogue.spoken, 1):
         if message.role == PHYSICIAN and (found := _self_answer(told, message.content)) is not None:
             yield f"the physician answers their own question: {found!r}", number
@@ -26,6 +26,10 @@ def no_answer(told: Told) -> Iterator[Finding]:
     evasive = sum(_PATTERNS["evades"].search(reply) is not None for reply in replies)
     if evasive >= EVADED and 2 * evasive > len(replies):
         yield f"{evasive} of {len(replies)} replies contain no answer", None
+    to_questions = [reply for _, before, reply in told.replied if last_sentence(before).endswith(("?", "？"))]
+    assents = sum(_PATTERNS["assents"].match(reply) is not None for reply in to_questions)
+    if assents >= EVADED and 2 * assents > len(to_questions):
+        yield f"{assents} of {len(to_questions)} questions get no more than a sound of assent", None
     if len(asked_back := [*_asked_back(told)]) >= EVADED:
         yield f"{len(asked_back)} replies only ask back", asked_back[0]
     for number, before, reply in told.replied:

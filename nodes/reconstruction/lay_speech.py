@@ -9,6 +9,7 @@ from nodes.reconstruction.voice import Voice
 from prompts import mark
 
 _LONGEST_FRAGMENT = 14  # words; a longer one has an unknown verb
+_PRONOUN = {"male": "he", "female": "she"}
 _ELSEWHERE = {"habit": "personal_history", "earlier": "past_history"}  # what stands in a list of symptoms: its section
 
 
@@ -64,6 +65,8 @@ def _in_english(text: str, section: str, voice: Voice) -> str:
     text = rewritten(_without_opener(text) if section != "person" else text, "patient")
     if not voice.itself:
         text = rewritten(PATTERNS["parent_says"].sub(_parent_says, text), "family")
+        if (tells := PATTERNS["tells"].match(text)) and tells["who"].casefold() == _PRONOUN.get(voice.sex or ""):
+            text = f"@I {text[tells.end() :]}"
         text = rewritten(text, *{"son": ("son", "child"), "relative": ("relative",)}.get(voice.kin, ("child",)))
     if PATTERNS["starts_with_verb"].match(text):
         text = f"@I {text[0].lower()}{text[1:]}"

@@ -21,7 +21,9 @@ from cases.vocabulary import (
 from prompts import mark
 
 # What weak models write instead of a reason.
-_NO_REASON = re.compile(r"\W*(?:true|false|yes|no|none|null|n/?a|无|没有|是|否|原因|理由)?\W*", re.IGNORECASE)
+_NO_REASON = re.compile(
+    r"\W*(?:true|false|yes|no|none|null|n/?a|(?:no )?reasons?|是|否|(?:无|没有)?(?:原因|理由)?)\W*", re.IGNORECASE
+)
 
 
 class Decision(Strict):

@@ -1,5 +1,7 @@
 """The answer is to the question."""
 
+import pytest
+
 from cases.dialogues import PATIENT, PHYSICIAN, Dialogue, Message
 from cases.vocabulary import Language
 from nodes.reconstruction.answers import no_answer
@@ -32,3 +34,34 @@ def test_a_patient_who_answers_with_questions_has_told_nothing() -> None:
         messages = [Message(role=role, content=text) for role, text in said[:kept]]
         found = no_answer(Told(Dialogue(id="a", note=ENGLISH, messages=messages)))
         assert any("only ask back" in message for message, _ in found) is refused
+
+
+@pytest.mark.parametrize(
+    ("language", "question", "reply", "refused"),
+    [
+        ("en", "Do you smoke?", "I see.", True),
+        ("en", "Has anyone in your family had gout?", "Okay, thank you, doctor.", True),
+        ("en", "What makes the swelling worse?", "Mm-hm.", True),
+        ("en", "You take it every day?", "Right.", False),
+        ("en", "Do the ankles swell?", "Mm-hm.", False),
+        ("en", "May I look at your ankles?", "Okay.", False),
+        ("en", "We will meet again next week, okay?", "All right, thank you.", False),
+        ("en", "How does that sound?", "Sure.", False),
+        ("en", "Do you smoke?", "Okay, doctor, I will tell you: a pack a day.", False),
+        ("zh", "您抽烟吗？", "我知道了。", True),
+        ("zh", "家族里有什么病？", "好的。", True),
+        ("zh", "我给您看看，好吗？", "好的。", False),
+        ("zh", "您抽烟吗？", "嗯。", False),
+    ],
+)
+def test_to_hear_somebody_out_is_no_answer(language: Language, question: str, reply: str, refused: bool) -> None:
+    assert (problems(ENGLISH, language, question, reply) != []) is refused
+
+
+def test_a_patient_who_only_listens_has_told_nothing() -> None:
+    said = [(PHYSICIAN, "Since when?"), (PATIENT, "Every evening.")]
+    said += [pair for reply in ("Right.", "Sure.") for pair in ((PHYSICIAN, "Does it hurt?"), (PATIENT, reply))]
+    for kept, refused in ((6, True), (4, False)):
+        messages = [Message(role=role, content=text) for role, text in said[:kept]]
+        found = no_answer(Told(Dialogue(id="a", note=ENGLISH, messages=messages)))
+        assert any("sound of assent" in message for message, _ in found) is refused

@@ -19,6 +19,11 @@ SON, MOTHER = Voice("en", "son", "male"), Voice("en", "relative", "female")
         ("present_illness", "The patient reports a 2-week history of fever.", SHE, "For 2 weeks now I have had fever."),
         ("present_illness", "She notes that it is worse at night.", SHE, "It is worse at night."),
         ("present_illness", "He denies any chest pain or cough.", HE, "I have not had any chest pain or cough."),
+        ("present_illness", "He also denies any chest pain.", HE, "I have not had any chest pain."),
+        ("present_illness", "He denies any chest pain.", SON, "My son has not had any chest pain."),
+        ("present_illness", "She also reports nausea.", MOTHER, "My relative has had nausea."),
+        ("present_illness", "On questioning she works at night.", SHE, "I work at night."),
+        ("personal_history", "Patient denies the use of tobacco.", SHE, "I do not use tobacco."),
         ("personal_history", "He does not smoke and seldom exercises.", HE, "I do not smoke and seldom exercise."),
         ("personal_history", "Non-smoker, occasional alcohol use.", HE,
          "I do not smoke, and drink alcohol occasionally."),
@@ -218,6 +223,7 @@ def test_a_physician_tells_a_finding_to_the_patient() -> None:
         == "General: You were tired, and your arm is sore."
     )
     assert told_to("She also was up-to-date.", SHE) == "You also were up-to-date."
+    assert told_to("He sits upright and speaks in short phrases.", HE) == "You sit upright and speak in short phrases."
     told = told_to("She had no fever, and otherwise has been doing well.", SHE)
     assert told == "You had no fever, and otherwise have been doing well."
     assert told_to("I saw that her arm is sore.", SHE) == "I saw that her arm is sore."  # "I" is the physician
