@@ -1,14 +1,16 @@
 """Normalise the answers of OpenAI-compatible servers to what OpenAI's client reads.
 
 Handled are: unrequested streams, comments that keep a connection alive, content in parts, reasoning in a separate
-field, token counts as strings or under other names, tool arguments as objects, errors with status 200, and a missing
-role, choice or content type.
+field, token counts as strings or under other names, answers and tool arguments as objects or encoded twice, functions
+from before tools, errors with status 200, and a missing role, choice or content type.
 docs/models.md lists the deviations by server.
 """
 
 import json
 import re
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from textwrap import shorten
 from typing import Any
 
 from llm.replies import LONGEST_TEXT, find_json
@@ -29,6 +31,7 @@ _STREAM_PREFIXES = ("data:", "event:", "id:", "retry:")
 _COMMENTS = re.compile(r"\A(?:\s*:[^\r\n]*[\r\n]+)+")  # before a stream, or before plain JSON
 _LINE_END = re.compile(r"\r\n|\n|\r")  # of a stream; splitlines() would also split at other characters inside text
 _FAILED = 500  # for an error that comes with status 200 and names no other
+_QUOTED = 200  # characters of an answer that is none
 _NO_CHOICE = 424  # for an answer without a whole choice: its generation failed
 
 
@@ -42,19 +45,24 @@ def put_right(body: bytes) -> tuple[int, bytes] | None:
         found = _assembled(_events(text)) if text.lstrip().startswith(_STREAM_PREFIXES) else json.loads(text)
         if not isinstance(found, dict):
             return None
-        choices, usage = found.get("choices") or [], counted(found.get("usage"))
+        choices, usage = [*filter(_has_answer, found.get("choices") or ())], counted(found.get("usage"))
         errors = [found.get("error"), *(choice.get("error") or _broken_off(choice) for choice in choices)]
         if error := next(filter(None, errors), None):
             return _status(error), json.dumps({"error": error, "usage": usage}).encode()
         if not choices:
-            error = {"message": "the server's answer has no choices"}
+            error = {"message": f"the server's answer has no choices: {shorten(text[:1_000], _QUOTED)}"}
             return _NO_CHOICE, json.dumps({"error": error, "usage": usage}).encode()
         found["choices"] = choices[:1]  # one is asked for and read
         for choice in found["choices"]:
+            choice["message"] = choice.get("message") or {"content": choice["text"]}
             _mend(choice["message"])
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return None
     return 200, json.dumps({**found, "usage": usage}).encode()
+
+
+def _has_answer(choice: dict[str, Any]) -> bool:
+    return bool(choice.get("message") or "text" in choice or choice.get("error") or _broken_off(choice))
 
 
 def _broken_off(choice: dict[str, Any]) -> dict[str, Any] | None:
@@ -108,8 +116,10 @@ def _add(message: dict[str, Any], piece: dict[str, Any]) -> None:
 
 def _mend(message: dict[str, Any]) -> None:
     message.setdefault("role", "assistant")
-    content = _text(message.get("content"))
+    content = _content(message.get("content"))
     reasoning = next((text for key in _REASONING if (text := _text(message.get(key)).strip())), "")
+    if not message.get("tool_calls") and (function := message.pop("function_call", None)):
+        message["tool_calls"] = [{"id": "", "type": "function", "function": function}]  # as before tools
     for call in message.get("tool_calls") or ():
         call["function"]["arguments"] = _arguments(call["function"].get("arguments"))
     if reasoning and not (content.strip() or message.get("tool_calls") or message.get("refusal")):
@@ -125,6 +135,17 @@ def _is_object(text: str) -> bool:
         return text.startswith(("{", "```")) and text.endswith(("}", "```")) and isinstance(find_json(text), dict)
     except ValueError:
         return False
+
+
+def _content(content: Any) -> str:
+    """Return the text of a message; an answer that came as an object, or encoded twice, as it is meant."""
+    if isinstance(content, dict) and "type" not in content and content.keys() != {"text"}:
+        return json.dumps(content)
+    text = _text(content)
+    if text.startswith('"{') and text.endswith('}"'):
+        with suppress(ValueError):
+            return str(json.loads(text))
+    return text
 
 
 def _text(content: Any) -> str:

@@ -357,7 +357,6 @@ def test_no_sign_within_a_streamed_text_ends_its_event(sign: str) -> None:
         b"[1]",
         b"null",
         b'{"choices": 5}',
-        b'{"choices": [{"message": null}]}',
         b'{"choices": [{"message": {"tool_calls": [5]}}]}',
         b"[" * 100_000,
     ],
@@ -379,3 +378,33 @@ def test_what_ended_with_an_error_is_a_failed_request_and_no_answer(content: str
     choice = {"index": 0, "message": {"role": "assistant", "content": content}, "finish_reason": "error"}
     status, body = put_right(json.dumps({"choices": [choice]}).encode()) or (0, b"{}")
     assert status == 424 and "broke off" in json.loads(body)["error"]["message"]
+
+
+@pytest.mark.parametrize(
+    "choice",
+    [
+        {"message": {"content": GOOD}},
+        {"message": {"content": json.dumps(json.dumps(GOOD))}},
+        {"text": json.dumps(GOOD)},
+    ],
+    ids=["as an object", "encoded twice", "as text beside no message"],
+)
+def test_an_answer_in_another_place_or_shape_is_read(choice: dict[str, Any]) -> None:
+    found = put_right(json.dumps({"choices": [choice]}).encode())
+    assert found is not None and found[0] == 200
+    assert json.loads(json.loads(found[1])["choices"][0]["message"]["content"]) == GOOD
+
+
+def test_a_call_of_a_function_as_before_tools_is_one_of_a_tool() -> None:
+    message = {"content": None, "function_call": {"name": "answer", "arguments": json.dumps(GOOD)}}
+    found = put_right(json.dumps({"choices": [{"message": message}]}).encode())
+    assert found is not None
+    [call] = json.loads(found[1])["choices"][0]["message"]["tool_calls"]
+    assert json.loads(call["function"]["arguments"]) == GOOD
+
+
+@pytest.mark.parametrize("body", [{"detail": "Not Found"}, {"choices": [{"message": None}]}])
+def test_an_answer_without_a_choice_is_quoted(body: Any) -> None:
+    found = put_right(json.dumps(body).encode())
+    assert found is not None and found[0] == 424
+    assert json.dumps(body) in json.loads(found[1])["error"]["message"]

@@ -14,7 +14,6 @@ from pydantic import ValidationError
 
 from cases import CaseFileError
 from cases.validation import unpiped
-from llm.specs import WITHOUT_MODEL
 from llm.trace import kept_at
 from scoring.suite import SUITES
 from wardround.analysis.summary import summarise_results
@@ -167,11 +166,7 @@ def _lost_traces(directory: RunDirectory, mend: bool) -> list[str]:
             continue  # it will be resumed, or was reported already
         if not kept_at(file).is_file():
             gone += [file] * result.scored
-        # Earlier versions also counted what a limit refused and, in lines without `uncounted`, what rules answered.
-        elif result.calls > sum(
-            call.model not in WITHOUT_MODEL or "uncounted" not in result.model_fields_set
-            for call in read_trace(file).calls
-        ):
+        elif result.misses_of(read_trace(file).calls):
             cut.append(file)
     found = [
         f"{what} {_named_cases(files)}"

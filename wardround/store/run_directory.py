@@ -18,7 +18,8 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from llm.checksums import read_sealed, unsealed
 from llm.errors import AnswerError
-from llm.trace import kept_at, read_entry
+from llm.specs import WITHOUT_MODEL
+from llm.trace import Call, kept_at, read_entry
 from scoring.case_scores import JUDGE_FAILED, NO_SCORE
 from scoring.clini_eval.dialogue import ReconstructionAnswers
 from scoring.consultation import ConsultationAnswers
@@ -130,6 +131,14 @@ class Result(BaseModel):
     def key(self) -> tuple[str, int]:
         """What identifies it in the run: case id and epoch."""
         return self.case_id, self.epoch
+
+    def misses_of(self, calls: Iterable[Call]) -> bool:
+        """Whether some of the case's questions to models are not among its calls.
+
+        Earlier versions also counted what a limit refused and, in lines without `uncounted`, what rules answered.
+        """
+        counts_rules = "uncounted" not in self.model_fields_set
+        return self.calls > sum(counts_rules or call.model not in WITHOUT_MODEL for call in calls)
 
     def without_answers(self) -> "Result":
         """Return it without its answers, which make up most of it."""

@@ -69,10 +69,20 @@ def build_roles(runs: Sequence[RecordedRun]) -> list[Table]:
     missing = []
     for run in runs:
         tallies: Tallies = {}
+        results = {run.trace_file(*result.key): result for result in run.results if result.scored}
+        lost = {*results}
         for file, calls in run.each_trace():
             tally(calls, tallies)
+            if file in results and not results[file].misses_of(calls):
+                lost.discard(file)
             if fault := packed_fault(file):
                 missing.append(f"Calls are missing. {fault}; run `wardround doctor {run.path}` to set it aside.")
+                lost.discard(file)
+        if lost:
+            missing.append(
+                f"Calls are missing. {run.name}: the traces of {len(lost)} of {len(results)} cases are gone or "
+                f"incomplete; `wardround doctor --check {run.path}` names them."
+            )
         tallies_by_run.append((run.name, tallies))
     table = roles_table(tallies_by_run)
     return [replace(table, notes=[*table.notes, *missing])]

@@ -6,7 +6,7 @@ import pytest
 
 from cases import ExaminationRecord, load_cases, save_cases
 from cases.vocabulary import PHYSICAL_ITEMS
-from llm.trace import kept_at
+from llm.trace import Call, kept_at
 from nodes.state.chart import Turn
 from scoring.consultation import ConsultationAnswers
 from scoring.medchain.answers import Answers
@@ -320,10 +320,23 @@ def test_roles_name_a_trace_of_which_a_part_is_lost(tmp_path: Path) -> None:
     assert str(packed) in said and f"wardround doctor {run.path}" in said
 
 
+@pytest.mark.parametrize(
+    "kept", [{("a", 0): [call("one")]}, {("a", 0): [call("one")], ("b", 0): [call("other", model="offline")]}]
+)
+def test_roles_say_of_how_many_cases_the_traces_are_gone_or_incomplete(
+    kept: dict[tuple[str, int], list[Call]], tmp_path: Path
+) -> None:
+    results = [graded("a", calls=1, uncounted=0), graded("b", calls=1, uncounted=0)]
+    path = write_run(tmp_path / "run", results, kept)
+    (table,) = models.build_roles(find_runs([path]))
+    assert [note for note in table.notes if "Calls are missing" in note] == [
+        "Calls are missing. run: the traces of 1 of 2 cases are gone or incomplete; "
+        f"`wardround doctor --check {path}` names them."
+    ]
+
+
 def test_roles_hold_the_calls_of_one_trace_at_a_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     import weakref
-
-    from llm.trace import Call
 
     traces = {(f"c{number}", 0): [call(messages=[{"content": "x" * 1000}])] for number in range(5)}
     (run,) = find_runs([write_run(tmp_path / "run", [], traces)])
