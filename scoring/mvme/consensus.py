@@ -10,17 +10,20 @@ from scoring.mvme.transcripts import Collaboration
 
 End = Literal["agreed", "gave_up", "unknown"]
 ENDS: tuple[End, ...] = ("agreed", "gave_up", "unknown")
-_SHARE = (0.0, 1.0)
 ROUNDS = 4  # the authors' limit
 _AGREED = "#结束#"  # the director's word for having nothing left to discuss
 
 
 @dataclass(frozen=True)
 class Discussion:
-    """The round after which a discussion ended (0 if none was needed), and how."""
+    """The round after which a discussion ended (0 if none was needed), and how.
+
+    ``case`` is given if some cases have several discussions (epochs), which then count as one for intervals.
+    """
 
     rounds: int
     end: End
+    case: str | None = None
 
 
 def discussion(record: Collaboration, limit: int = ROUNDS) -> Discussion:
@@ -56,7 +59,7 @@ def share_ended_at(discussions: Sequence[Discussion], number: int) -> Estimate:
 
     No direction. This is the published count, which treats discussions that ended at the limit as agreed.
     """
-    return estimate((float(one.rounds == number) for one in discussions), ends=_SHARE)
+    return _share(discussions, [one.rounds == number for one in discussions])
 
 
 def share_in_consensus(discussions: Sequence[Discussion], number: int) -> Estimate:
@@ -67,7 +70,7 @@ def share_in_consensus(discussions: Sequence[Discussion], number: int) -> Estima
     """
     if any(one.end == "unknown" and one.rounds <= number for one in discussions):
         return estimate([])
-    return estimate((float(one.end == "agreed" and one.rounds <= number) for one in discussions), ends=_SHARE)
+    return _share(discussions, [one.end == "agreed" and one.rounds <= number for one in discussions])
 
 
 def share_of_end(discussions: Sequence[Discussion], end: End) -> Estimate:
@@ -77,4 +80,9 @@ def share_of_end(discussions: Sequence[Discussion], end: End) -> Estimate:
     """
     if end != "unknown" and any(one.end == "unknown" for one in discussions):
         return estimate([])
-    return estimate((float(one.end == end) for one in discussions), ends=_SHARE)
+    return _share(discussions, [one.end == end for one in discussions])
+
+
+def _share(discussions: Sequence[Discussion], flags: Sequence[bool]) -> Estimate:
+    cases = [place if one.case is None else one.case for place, one in enumerate(discussions)]
+    return estimate(map(float, flags), cases, ends=(0.0, 1.0))

@@ -65,7 +65,7 @@ def build_consensus(runs: Sequence[RecordedRun]) -> list[Table]:
 def discussions_of(results: Iterable[Result]) -> list[Discussion]:
     """Return the finished discussions; a case with one doctor has none, nor one that never reached it."""
     return [
-        Discussion(result.rounds["discussion"], _ENDS[end])
+        Discussion(result.rounds["discussion"], _ENDS[end], result.case_id)
         for result in results
         if (end := result.stages.get("discussion", "")) in _ENDS
     ]
@@ -160,7 +160,7 @@ def build_error_types(runs: Sequence[RecordedRun]) -> list[Table]:
         classified = [(case, found) for case, found in types if found]
         counts = Counter(found for _, found in classified)
         shares = {
-            f"{name}_share": over_cases([(case, float(found == name)) for case, found in classified])
+            f"{name}_share": over_cases([(case, float(found == name)) for case, found in classified], (0.0, 1.0))
             for name in ERROR_TITLES
         }
         numbers = {**{name: counts[name] for name in ERROR_TITLES}, "not_sorted": len(lowest) - len(classified)}

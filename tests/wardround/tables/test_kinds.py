@@ -203,6 +203,17 @@ def test_consensus_keeps_agreed_and_gave_up_apart_and_counts_cases_without_discu
     assert (row["agreed_mean"], row["gave_up_mean"], row["discussed"], row["without"]) == (0.75, 0.25, 4, 2)
 
 
+def test_the_epochs_of_a_case_count_as_one_case_in_the_intervals_of_consensus(tmp_path: Path) -> None:
+    ends_of = {"a": "agreed", "b": "agreed", "c": "agreed", "d": "rounds_used_up"}
+    found = [discussed(case, 4, end, epoch=epoch) for case, end in ends_of.items() for epoch in (0, 1, 2)]
+    (table,) = ai_hospital.build_consensus(runs_of(tmp_path, one=[one for one in found if not one.epoch], three=found))
+    once, thrice = table.rows
+    assert (thrice["agreed_mean"], thrice["agreed_n"]) == (0.75, 12)
+    assert thrice["agreed_low"] <= once["agreed_low"] and thrice["agreed_high"] >= once["agreed_high"]
+    assert (thrice["after_0_mean"], thrice["after_0_low"]) == (0.0, 0.0)
+    assert thrice["after_0_high"] >= once["after_0_high"]
+
+
 def test_orders_are_held_against_the_key_physical_and_auxiliary_apart(tmp_path: Path) -> None:
     case = next(case for case in load_cases("builtin") if len(case.key.examination_items) > 2)
     physical = [item for item in case.key.examination_items if item in PHYSICAL_ITEMS.names]
@@ -433,6 +444,8 @@ def test_error_types_count_the_diagnoses_graded_lowest_by_what_the_judge_said(tm
     assert [row[name] for name in ai_hospital.ERROR_TITLES] == [2, 0, 1]
     assert (row["lowest"], row["not_sorted"]) == (4, 1)
     assert row["omitted_examination_share_mean"] == pytest.approx(2 / 3)
+    never = [row[f"complication_only_share_{part}"] for part in ("mean", "low", "high")]
+    assert never == [0.0, 0.0, pytest.approx(0.5615, abs=1e-4)], "what never occurred has Wilson's bound, too"
 
 
 @pytest.mark.parametrize("graph", ["consultation", "one_step"])
