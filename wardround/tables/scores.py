@@ -1,6 +1,6 @@
 """The scores of runs side by side, as in Table 2 of AI Hospital and Tables 2 to 4 of MedChain."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 from scoring.case_scores import Suite
@@ -169,6 +169,16 @@ def epoch_notes(runs: Sequence[RecordedRun]) -> list[str]:
     if all(run.experiment.epochs == 1 for run in runs):
         return []
     return ["Each epoch of a case counts; intervals and tests treat all epochs of a case as one unit."]
+
+
+def failed_notes(runs: Iterable[RecordedRun]) -> list[str]:
+    """Return how many cases of each run failed, and so are in no score."""
+    return [
+        f"{run.name}: {run.failed} of {len(run.results)} {what} failed, and are not scored."
+        for run in runs
+        for what in ["cases" if run.experiment.epochs == 1 else "results"]
+        if run.failed
+    ]
 
 
 def unfinished_notes(runs: Sequence[RecordedRun]) -> list[str]:

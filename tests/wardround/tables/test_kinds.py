@@ -193,6 +193,16 @@ def test_every_table_that_rests_on_rules_for_judges_says_so(tmp_path: Path) -> N
     assert not any("Judged by" in note for note in made.tables[0].notes) and "by_rules" not in made.tables[0].csv
 
 
+@pytest.mark.parametrize("name", ["consensus", "error_types", "icd10"])
+def test_tables_that_leave_failed_cases_out_say_how_many(name: str, tmp_path: Path) -> None:
+    first, second, third = [case.id for case in load_cases("builtin") if case.language == "en"][:3]
+    failed = Result(case_id=third, epoch=0, termination="model_error")
+    found = [*(discussed(case, 1) for case in (first, second)), failed]
+    path = write_run(tmp_path / "run", found, data={"case_ids": [first, second, third], "split": None})
+    (made,) = make_tables(find_runs([path]), [name])
+    assert "run: 1 of 3 cases failed, and are not scored." in made.tables[0].notes
+
+
 def test_consensus_keeps_agreed_and_gave_up_apart_and_counts_cases_without_discussion(tmp_path: Path) -> None:
     found = [discussed("a", 0), discussed("b", 2), discussed("c", 4), discussed("d", 4, "rounds_used_up")]
     (table,) = ai_hospital.build_consensus(

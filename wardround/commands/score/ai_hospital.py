@@ -55,12 +55,12 @@ from wardround.commands.score.output import (
     refuse_records,
     unanswered,
 )
-from wardround.commands.score.transcripts import JudgeOption, asking, counts, failed_notes, read_files
+from wardround.commands.score.transcripts import JudgeOption, asking, counts, read_files
 from wardround.run.own_loop import run_alone
 from wardround.store.recorded_run import RecordedRun, find_run
 from wardround.store.run_directory import Result
 from wardround.tables.ai_hospital import NO_DISCUSSION, discussions_of, is_english, language_name
-from wardround.tables.scores import judge_notes
+from wardround.tables.scores import failed_notes, judge_notes
 
 ReportSource = Annotated[
     Path,

@@ -52,7 +52,6 @@ from wardround.commands.score.transcripts import (
     correlated,
     counts,
     each_doctor,
-    failed_notes,
     interval_cell,
     read_played,
     without,
@@ -69,7 +68,7 @@ from wardround.tables.aie import (
     rounds_row,
     rounds_table,
 )
-from wardround.tables.scores import offline_notes
+from wardround.tables.scores import failed_notes, offline_notes
 from wardround.tables.table import P_VALUE, Table, as_text
 
 

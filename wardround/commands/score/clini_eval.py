@@ -28,12 +28,13 @@ from scoring.panel import ask_each
 from wardround.commands.exit_codes import refuse
 from wardround.commands.printing import counted
 from wardround.commands.score.output import ExtraTable, ModeOption, Scores, refuse_records
-from wardround.commands.score.transcripts import asking, cell, counts, failed_notes
+from wardround.commands.score.transcripts import asking, cell, counts
 from wardround.config.experiment import GIVES
 from wardround.config.experiment_file import parse_models
 from wardround.run.own_loop import run_alone
 from wardround.store.provenance import write_json_lines
 from wardround.store.recorded_run import RecordedRun, find_runs
+from wardround.tables.scores import failed_notes
 
 Sources = Annotated[
     list[Path],

@@ -34,11 +34,11 @@ from wardround.commands.score.transcripts import (
     correlated,
     counts,
     each_doctor,
-    failed_notes,
     read_played,
 )
 from wardround.run.own_loop import run_alone
 from wardround.store.manifest import is_run
+from wardround.tables.scores import failed_notes
 
 Judged = Literal["consultation", "patient", "persona"]
 _JUDGES: Mapping[Judged, Role[Any]] = {

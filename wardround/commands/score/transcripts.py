@@ -190,16 +190,6 @@ def each_doctor(paths: Sequence[Path]) -> tuple[list[str], list[Path], list[Reco
     )
 
 
-def failed_notes(runs: Iterable[RecordedRun]) -> list[str]:
-    """Return how many cases of each run failed, and so are in no score."""
-    return [
-        f"{run.name}: {run.failed} of {len(run.results)} {what} failed, and are not scored."
-        for run in runs
-        for what in ["cases" if run.experiment.epochs == 1 else "results"]
-        if run.failed
-    ]
-
-
 def counts(consultations: Collection[str], what: str = "dialogues") -> tuple[int, list[str]]:
     """Return the number of cases in the ids of consultations, and what there is of each, in words if it differs."""
     cases = len(set(map(case_of, consultations)))
