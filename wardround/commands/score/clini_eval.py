@@ -70,7 +70,8 @@ def clini_eval(
     over: Annotated[
         str | None,
         typer.Option(
-            metavar="STRATEGY", help="With --by strategy: also print the gain over this strategy's mean, in percent."
+            metavar="STRATEGY",
+            help="With --by strategy: also print the gain over this strategy's mean, in percent, on their common notes.",
         ),
     ] = None,
     details: Annotated[
@@ -183,7 +184,8 @@ def _means_by(
 ) -> ExtraTable:
     """Tabulate the means of each group (CliniChat, Tables 2 and 3); what was not assessed is empty.
 
-    With ``over``, add the gain in percent over that strategy's dialogues with the same other factor.
+    With ``over``, add the gain in percent over that strategy's dialogues with the same other factor, over the notes that
+    were judged in both (all, if the two share none), so that a dialogue that failed shifts no gain.
     """
     groups: dict[tuple[str, ...], list[int]] = {}
     for index, dialogue in enumerate(dialogues):
@@ -191,21 +193,29 @@ def _means_by(
     columns = [*STATISTICS, *MAINS, TOTAL]
     if any(score is not None and score.unscored for score in scores):
         columns += [ASSESSED, ASSESSABLE]
-    means: dict[tuple[str, ...], dict[str, float | None]] = {}
-    for group, indices in groups.items():
-        judged = [index for index in indices if scores[index] is not None]
-        found = estimates_of([dialogues[index] for index in judged], [scores[index] for index in judged])
-        means[group] = {name: one.mean for name, one in found.items()}
+    judged = {group: [index for index in indices if scores[index] is not None] for group, indices in groups.items()}
+
+    def means_of(indices: Sequence[int]) -> dict[str, float | None]:
+        found = estimates_of([dialogues[index] for index in indices], [scores[index] for index in indices])
+        return {name: one.mean for name, one in found.items()}
+
+    def on_common_notes(group: Sequence[int], base: Sequence[int]) -> list[Sequence[int]]:
+        ours, theirs = ({dialogues[index].note for index in indices} for indices in (group, base))
+        common = ours & theirs or ours | theirs
+        return [[index for index in indices if dialogues[index].note in common] for indices in (group, base)]
+
     gains = [name for name in (*_GAINS, ASSESSED) if name in columns] if over is not None else []
     if over is not None and not any(over in group for group in groups):
         refuse(f"--over {over}: no dialogue of this strategy in the sources")
     rows: list[dict[str, str]] = []
-    for group, group_means in sorted(means.items(), key=lambda each: each[0]):
+    for group, indices in sorted(judged.items()):
         factors: dict[str, str] = dict(zip(by, group, strict=True))
-        base = means.get(tuple((factors | {"strategy": over}).values()), {}) if over is not None else {}
-        row = {**factors, "n": str(sum(scores[index] is not None for index in groups[group]))}
+        group_means = means_of(indices)
+        row = {**factors, "n": str(len(indices))}
         row |= {name: cell(group_means.get(name)) for name in columns}
-        row |= {f"{name}, gain": _gain(group_means.get(name), base.get(name)) for name in gains}
+        base = judged.get(tuple((factors | {"strategy": over}).values()), []) if over is not None else []
+        ours, theirs = map(means_of, on_common_notes(indices, base))
+        row |= {f"{name}, gain": _gain(ours.get(name), theirs.get(name)) for name in gains}
         rows.append(row)
     shown = dict.fromkeys(name for row in rows for name, cell_text in row.items() if cell_text)
     header = [name for name in rows[0] if name in shown] if rows else []

@@ -97,6 +97,18 @@ def test_a_department_that_one_strategy_has_inferred_counts_for_all_dialogues_of
     assert rows[0][-2].strip().startswith("+"), "its gain is over the other dialogue of the note"
 
 
+def test_a_gain_is_over_the_notes_of_both_strategies(tmp_path: Path) -> None:
+    pair = [interview("en", True, strategy="clini_recon"), interview("en", False, strategy="direct")]
+    another = interview("zh", True, strategy="direct")  # its dialogue by Clini-Recon is missing
+    gains = []
+    for name, dialogues in {"pair": pair, "more": [*pair, another]}.items():
+        file = dialogue_file(tmp_path / f"{name}.jsonl", *dialogues)
+        table = run(file, "--by", "strategy", "--over", "direct").stdout
+        rows = [line.split("│") for line in table[table.index("Means by") :].splitlines() if line.startswith("│")]
+        gains.append([row[-2].strip() for row in rows if row[1].strip() == "clini_recon"])
+    assert gains[0] == gains[1] and gains[0][0].startswith("+")
+
+
 def test_a_gain_that_cannot_be_told_is_said(tmp_path: Path) -> None:
     talks = [interview("en", True).model_copy(update={"strategy": name}) for name in ("direct", "clini_recon")]
     result = run(dialogue_file(tmp_path / "dialogues.jsonl", *talks), "--by", "strategy", "--over", "direct")
