@@ -71,7 +71,7 @@ def clini_eval(
         str | None,
         typer.Option(
             metavar="STRATEGY",
-            help="With --by strategy: also print the gain over this strategy's mean, in percent, on their common notes.",
+            help="With --by strategy: also print the gain over this strategy on common notes, in percent.",
         ),
     ] = None,
     details: Annotated[
@@ -184,7 +184,7 @@ def _means_by(
 ) -> ExtraTable:
     """Tabulate the means of each group (CliniChat, Tables 2 and 3); what was not assessed is empty.
 
-    With ``over``, add the gain in percent over that strategy's dialogues with the same other factor, over the notes that
+    With ``over``, add the gain in percent over that strategy's dialogues with the same other factor, on the notes that
     were judged in both (all, if the two share none), so that a dialogue that failed shifts no gain.
     """
     groups: dict[tuple[str, ...], list[int]] = {}
