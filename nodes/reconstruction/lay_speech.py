@@ -116,7 +116,7 @@ def _listed(items: str, voice: Voice) -> str:
     items = re.sub(r"\bthe patient\b", "me" if voice.itself else "the patient", items, flags=re.IGNORECASE)
     symptoms, acts, clauses, absent = list[str](), list[str](), list[str](), list[str]()
     for item in items.split(";"):
-        part = re.sub(r"^(?:patient|mother|child) \w+s (?:that )?", "", item.strip(" ."))
+        part = re.sub(r"^(?:patient|mother|child) \w+s (?:that )?", "", item.strip(" ."), flags=re.IGNORECASE)
         if not part or PATTERNS["found"].search(part):
             continue
         part = re.sub(r"^history of ", "a history of ", part, flags=re.IGNORECASE)

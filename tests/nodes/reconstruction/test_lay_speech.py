@@ -19,6 +19,8 @@ SON, MOTHER = Voice("en", "son", "male"), Voice("en", "relative", "female")
         ("present_illness", "The patient reports a 2-week history of fever.", SHE, "For 2 weeks now I have had fever."),
         ("present_illness", "She notes that it is worse at night.", SHE, "It is worse at night."),
         ("present_illness", "He denies any chest pain or cough.", HE, "I have not had any chest pain or cough."),
+        ("present_illness", "Other symptoms: Patient shows irritability; Uses contact lenses", SHE,
+         "I have also had irritability. I use contact lenses."),
         ("present_illness", "He also denies any chest pain.", HE, "I have not had any chest pain."),
         ("present_illness", "He denies any chest pain.", SON, "My son has not had any chest pain."),
         ("present_illness", "She also reports nausea.", MOTHER, "My relative has had nausea."),
