@@ -50,8 +50,9 @@ def paired_difference(one: Scores, other: Scores, *, margin: float | None = None
     so that epochs of 0.7 and 0.1 equal two of 0.4. ``margin`` is the largest difference that counts as equivalent.
     """
     differences = case_differences(one, other)
-    difference = estimate(differences)
-    if len(differences) > 1 and {abs(one) for one in differences if one} in ({1.0}, {100.0}):
+    difference = estimate(differences, differences=True)
+    steps = {abs(each) for each in differences if each}
+    if len(differences) > 1 and steps in ({1.0}, {100.0}) and _scores_in(one, other) <= {0.0, *steps}:
         difference = difference.model_copy(update={"ci95": matched_interval(differences), "interval": "matched"})
     if difference.ci95:  # else an end at 0 may lie beside it by the error of a sum; adding 0.0 makes -0.0 positive
         low, high = (round(end, _DIGITS) + 0.0 for end in difference.ci95)
@@ -63,6 +64,17 @@ def paired_difference(one: Scores, other: Scores, *, margin: float | None = None
         needed=needed_cases(differences),
         equivalence_p=None if margin is None else equivalence_p(differences, margin),
     )
+
+
+def _scores_in(one: Scores, other: Scores) -> set[float]:
+    """Return the scores of the cases that both have: grades and counts, too, may differ by exactly 1."""
+    return {
+        score
+        for side, others in ((one, other), (other, one))
+        for case in side
+        if case in others
+        for score in side[case]
+    }
 
 
 def case_differences(one: Scores, other: Scores) -> list[float]:

@@ -55,6 +55,7 @@ def estimate(
     *,
     ends: Ends | None = None,
     published: bool = False,
+    differences: bool = False,
 ) -> Estimate:
     """Estimate the mean of one score.
 
@@ -73,6 +74,7 @@ def estimate(
         clusters: the case of each value, if cases have several; None if each value is a case of its own.
         ends: the minimum and maximum of the score, if known.
         published: use the percentile bootstrap, as papers do.
+        differences: the values are differences of scores, of which 0 and 1 are not wrong and right.
 
     Raises:
         ValueError: a value is not finite, or there is not one cluster for each value.
@@ -82,7 +84,7 @@ def estimate(
     if not scored:
         return Estimate(n=0)
     pulls = _pulls(scored, cases)
-    return _estimate(fmean(scored), pulls, scored, ends, published)
+    return _estimate(fmean(scored), pulls, scored, ends, published, differences=differences)
 
 
 def estimate_columns(
@@ -154,13 +156,15 @@ def _estimate(
     ends: Ends | None,
     published: bool = False,
     within: Ends | None = None,
+    differences: bool = False,
 ) -> Estimate:
     cases, n = len(pulls), len(values)
     if cases == 1:
         return Estimate(mean=mean, n=n)
     squares = math.fsum(pull * pull for pull in pulls.values())
     se = math.sqrt(cases / (cases - 1) * squares)
-    how, ci95 = _interval(mean, pulls, values, ends, published, within or (min(values), max(values)))
+    observed = within or (min(values), max(values))
+    how, ci95 = _interval(mean, pulls, values, ends, published, observed, differences)
     return Estimate(mean=mean, se=se, ci95=ci95, n=n, interval=how if ci95 else None)
 
 
@@ -171,11 +175,12 @@ def _interval(
     ends: Ends | None,
     published: bool,
     observed: Ends,
+    differences: bool,
 ) -> tuple[Interval, Ends | None]:
     cases = len(pulls)
     if published:
         return "percentile", _bootstrapped(mean, pulls, "percentile", 0.95)
-    right_or_wrong = ends or (observed if observed in _BINARY else None)
+    right_or_wrong = ends or (observed if observed in _BINARY and not differences else None)
     if right_or_wrong and set(values) <= set(right_or_wrong):
         return "wilson", _wilson(mean, pulls, len(values), right_or_wrong)
     if len(values) * max(map(abs, pulls.values())) <= 1e-9 * max(1.0, abs(mean)):

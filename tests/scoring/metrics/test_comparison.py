@@ -180,6 +180,13 @@ def test_rounding_of_floats_is_no_difference() -> None:
     assert found.difference.mean == 0 and found.permutation_p == 1 and found.wilcoxon_p is None
 
 
+@pytest.mark.parametrize(("worst", "interval"), [(0.0, "matched"), (2.0, "bca")])
+def test_grades_and_counts_that_differ_by_one_are_not_taken_for_right_and_wrong(worst: float, interval: str) -> None:
+    one, other = ({str(n): [worst + (n < right)] for n in range(10)} for right in (7, 3))
+    found = paired_difference(one, other).difference
+    assert (found.mean, found.interval) == (pytest.approx(0.4), interval)
+
+
 def test_an_interval_that_ends_at_zero_ends_at_zero() -> None:
     other = {str(n): [0.0] for n in range(6)}
     found = paired_difference(other | {"0": [-1 / 6], "1": [-1 / 6]}, other).difference
