@@ -146,7 +146,7 @@ class Suite:
         needs: what a run must have produced, which decides which graphs the suite can score.
         averaged: whether the mean of the published columns is meaningful, all of them being in [0, 1].
         stages: the columns along which errors propagate, in order; empty if the columns are not stages.
-        ends: the minimum and maximum of the published columns, except those in `neither`.
+        ends: the minimum and maximum of the published columns, except those in `neither`; by name, if they differ.
         neither: columns for which neither higher nor lower is better.
         judged: the published columns that a judge decides.
         without_reference: returns the published columns for which a case's key has no reference, with the reason, so
@@ -163,7 +163,7 @@ class Suite:
     needs: frozenset[Part]
     averaged: bool = False
     stages: tuple[str, ...] = ()
-    ends: Ends | None = None
+    ends: Ends | Mapping[str, Ends] | None = None
     neither: Collection[str] = ()
     judged: Collection[str] = ()
     without_reference: Callable[[Case], Mapping[str, str]] = lambda case: {}
@@ -184,6 +184,8 @@ class Suite:
 
     def ends_of(self, name: str) -> Ends | None:
         """Return the minimum and maximum of a score or average; None if unknown."""
+        if isinstance(self.ends, Mapping):
+            return self.ends.get(name)
         return self.ends if name in (*self.published, *self.means, AVERAGE) and name not in self.neither else None
 
     @property

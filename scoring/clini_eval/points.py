@@ -14,7 +14,7 @@ from cases.strict import Strict
 from cases.text.words import count_words
 from cases.vocabulary import Language, data_file
 from scoring.metrics.samples import mean, over_cases
-from scoring.metrics.statistics import Estimate
+from scoring.metrics.statistics import Ends, Estimate
 
 POINTS = 100.0
 STATISTICS = ("Avg. Turns", "Avg. Words Phys.", "Avg. Words Pt.")
@@ -63,6 +63,14 @@ LEAVES: Mapping[str, Leaf] = {entry["key"]: Leaf.model_validate(entry) for entry
 MAINS: Mapping[str, tuple[Leaf, ...]] = {
     main: tuple(leaf for leaf in LEAVES.values() if leaf.main == main)
     for main in dict.fromkeys(leaf.main for leaf in LEAVES.values())
+}
+
+
+# The lowest and highest points: leaves and main metrics of one name, which is then a main metric of one leaf, agree.
+ENDS: Mapping[str, Ends] = {
+    **{leaf.column: (0.0, leaf.maximum) for leaf in LEAVES.values()},
+    **{main: (0.0, sum(leaf.maximum for leaf in of_main)) for main, of_main in MAINS.items()},
+    **dict.fromkeys((TOTAL, ASSESSED), (0.0, POINTS)),
 }
 
 
@@ -165,8 +173,4 @@ def estimates_of(dialogues: Sequence[Dialogue], scores: Sequence[CliniEvalScores
             values |= sums if score is None else {ASSESSED: score.assessed, ASSESSABLE: score.assessable}
         for name, value in (values | statistics_of(dialogue)).items():
             columns.setdefault(name, []).append((dialogue.id, value))
-    ends = {
-        TOTAL: (0.0, POINTS),
-        **{name: (0.0, sum(leaf.maximum for leaf in of_main)) for name, of_main in MAINS.items()},
-    }
-    return {name: over_cases(column, ends.get(name)) for name, column in columns.items()}
+    return {name: over_cases(column, ENDS.get(name)) for name, column in columns.items()}

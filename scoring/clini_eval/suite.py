@@ -10,7 +10,7 @@ from scoring.case_scores import CaseScores, Suite
 from scoring.clini_eval.demonstration import NothingToScoreError
 from scoring.clini_eval.dialogue import ReconstructionAnswers, dialogue_of_consultation
 from scoring.clini_eval.instructor import score_clini_eval
-from scoring.clini_eval.points import ASSESSABLE, ASSESSED, LEAVES, MAINS, STATISTICS, TOTAL, statistics_of
+from scoring.clini_eval.points import ASSESSABLE, ASSESSED, ENDS, LEAVES, MAINS, STATISTICS, TOTAL, statistics_of
 from scoring.consultation import ConsultationAnswers
 
 # As in tables 2 and 4: the dialogue's statistics first.
@@ -56,6 +56,7 @@ def _suite(name: str, told: bool, how: str) -> Suite:
         {column: column for column in COLUMNS},
         partial(score, told=told),
         needs=frozenset({"dialogue"}),
+        ends=ENDS,
         neither=(*STATISTICS, ASSESSED, ASSESSABLE),
         judged=(*MAINS, TOTAL),
         notes=f"Points out of 45, 25, 4, 10, 10 and 6 (100 in total); rules can count only some of them. {how}",

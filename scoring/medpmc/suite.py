@@ -169,6 +169,11 @@ patient_suite = Suite(
     {**{column: column for column in (*ASPECTS, _TOTAL)}, _CONSISTENCY: _CONSISTENCY, _CHARACTER: _CHARACTER},
     score_patient,
     needs=frozenset({"dialogue", "patient"}),
+    ends={
+        **dict.fromkeys(ASPECTS, (0.0, 2.0)),
+        _TOTAL: (0.0, 10.0),
+        **dict.fromkeys((_CONSISTENCY, _CHARACTER), (0.0, 5.0)),
+    },
     judged=(*ASPECTS, _TOTAL, _CONSISTENCY, _CHARACTER),
     notes=f"{_RANGES}; semantic consistency and character feature of the actor: 0 to 5. The paper prints "
     "4.85 for the consistency of its actor, 4.59 for its character, and 0.77 without an actor (Table 5).",

@@ -19,7 +19,9 @@ def build_leaves(runs: Sequence[RecordedRun]) -> list[Table]:
     rows = []
     for leaf in LEAVES.values():
         means = {
-            str(place): over_cases([(one.case_id, one.scores.get(leaf.column)) for one in run.scored])
+            str(place): over_cases(
+                [(one.case_id, one.scores.get(leaf.column)) for one in run.scored], (0.0, leaf.maximum)
+            )
             for place, run in enumerate(runs)
         }
         run_names = {f"run{place}": run.name for place, run in enumerate(runs)}

@@ -77,3 +77,26 @@ def test_scores_of_runs_show_failed_cases_both_ways_too(tmp_path: Path) -> None:
     assert "failing, failed as wrong" in said("aie", whole, failing)
     for suite in (["aie"], ["clini-eval"], ["medpmc", "--recall", "rougeL"]):
         assert "failing: 2 of 4 cases failed, and are not scored." in said(suite[0], failing, *suite[1:]), suite
+
+
+@pytest.mark.parametrize(
+    ("suite", "scores", "without"),
+    [
+        ("clini_eval_paper", {"Medical History": 30.0, "Total Score": 80.0, "Avg. Turns": 12.0}, {"Avg. Turns"}),
+        ("medpmc_patient", {"D": 2.0, "Total": 9.0, "Character feature": 4.0}, set()),
+    ],
+)
+def test_points_with_a_scale_of_their_own_are_zero_where_a_case_or_its_judge_failed(
+    suite: str, scores: dict[str, float], without: set[str], tmp_path: Path
+) -> None:
+    failed = Result(case_id="b", epoch=0, termination="model_error")
+    unjudged = Result(
+        case_id="c", epoch=0, termination="completed", unscored=dict.fromkeys(scores, "judge failed: unreachable")
+    )
+    found = [Result(case_id="a", epoch=0, termination="completed", scores=scores), failed, unjudged]
+    (run,) = find_runs([write_run(tmp_path / "run", found, graph="consultation", suite=suite)])
+    ([table],) = [made.tables for made in make_tables([run], ["scores"])]
+    bound = table.rows[1]
+    assert bound["run"] == "run, failed as wrong"
+    for name, score in scores.items():
+        assert bound.get(f"{name}_mean") == (None if name in without else pytest.approx(score / 3)), name
