@@ -124,6 +124,14 @@ def is_own(name: str) -> bool:
         return True
 
 
+def why_foreign(name: str) -> str:
+    """Say why a plug-in that is not the user's own is not loaded."""
+    file = _own_file()
+    kept = next(place for place in (file, *file.parents) if place.exists())
+    unnoted = "" if os.access(kept, os.W_OK) else f" (or it was not noted: {file} cannot be written)"
+    return f"plug-in {name} has not been used here before{unnoted}; --plugin runs its code"
+
+
 def _own() -> list[str]:
     with suppress(OSError, UnicodeError):
         return _own_file().read_text("utf-8").split("\n")

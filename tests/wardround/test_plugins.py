@@ -316,6 +316,14 @@ def test_plug_ins_that_were_used_stay_noted_when_their_file_is_away(
     assert not (tmp_path / "cache").exists()
 
 
+def test_where_no_plug_in_can_be_noted_its_runs_say_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    assert plugins.why_foreign("x.py") == "plug-in x.py has not been used here before; --plugin runs its code"
+    monkeypatch.setattr(os, "access", lambda place, how: how != os.W_OK)
+    unnoted = f"(or it was not noted: {tmp_path / 'state/wardround/plugins.txt'} cannot be written)"
+    assert unnoted in plugins.why_foreign("x.py")
+
+
 @pytest.mark.parametrize("name", ["~nouser/x.py", "x" * 5000, "a/" + "x" * 5000, "no_such_module"])
 def test_a_name_that_loads_nothing_is_not_called_foreign(name: str) -> None:
     assert plugins.is_own(name)

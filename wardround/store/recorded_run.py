@@ -20,7 +20,7 @@ from scoring.suite import SUITES, Suite
 from wardround.analysis.summary import estimate_scores, failed_as_wrong, models_of
 from wardround.config.experiment import ConfigurationError, Data, Experiment
 from wardround.config.selection import Item, refuse_notes, select
-from wardround.plugins import is_own, record_plugins
+from wardround.plugins import is_own, record_plugins, why_foreign
 from wardround.run.sweep import run_order
 from wardround.store.manifest import MANIFEST, is_run, manifest_of, other_program, planned, read_manifest
 from wardround.store.run_directory import Result, RunDirectory
@@ -279,7 +279,7 @@ def _experiment_of(path: Path, manifest: Mapping[str, Any]) -> Experiment:
     """
     named = manifest["configuration"].get("plugins")
     foreign = [name for name in named if not is_own(str(name))] if isinstance(named, list) else []
-    reason = f"plug-in {foreign[0]} has not been used here before; --plugin runs its code" if foreign else ""
+    reason = why_foreign(foreign[0]) if foreign else ""
     gone: dict[str, Any]
     for gone in ({}, {"plugins": []}, {"prompts": None}, {"plugins": [], "prompts": None}):
         if foreign and "plugins" not in gone:
