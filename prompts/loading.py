@@ -170,7 +170,8 @@ def load_prompt(name: str, language: Language, stage: str | None = None) -> Prom
         declared |= before.variables
         sources.append(before.hash)
     if absent := {"system", "user"} - sections.keys():
-        raise PromptError(f"prompt {name} ({language}) lacks the section {_joined(absent)}")
+        has = f"; it has {_joined(sections)}" if sections.keys() - {"", "system", "user"} else ""
+        raise PromptError(f"prompt {name} ({language}) lacks the section {_joined(absent)}{has}")
     if unsent := sections.keys() - {"system", "user"}:
         lost = "text before its first section" if "" in unsent else f"the section {_joined(unsent)}"
         raise PromptError(

@@ -116,6 +116,7 @@ You are a doctor.
         (("[chart]", "[chart, rash]"), r"bad.* declares variables that it does not use: rash"),
         (("# system\n", ""), r"bad.* lacks the section system"),
         (("# user\n", ""), r"bad.* lacks the section user"),
+        (("# user\n", "# User\n"), r"bad.* lacks the section user; it has User, system"),
         (
             ("role: doctor", "rule: doctor"),
             r"bad.* header: unknown field rule; expected one of opening, role",
