@@ -36,6 +36,7 @@ _WITH = re.compile(r"\bwith\b|\b(?=without\b)|伴(?!随)", re.IGNORECASE)
 _COMMA = re.compile("[,，、；;]")
 _NORMAL = "normal"
 _LABEL = re.compile(f"^(?:{'|'.join(re.escape(name) for term in EXAMINATION_ITEMS.terms for name in term.names)})[:：]")
+_ONE = re.compile(r"(\bone\b|(?<![十百])一(?![十百]))", re.IGNORECASE)
 _CONTINUES = re.compile(r"(?:it|its|they|their|these|this)\b|其|该|此", re.IGNORECASE)  # the sentence before
 
 
@@ -107,7 +108,7 @@ def entailed(claims: Iterable[str], report: str) -> list[bool]:
     as a clause of the report with its polarity, side and numbers (`SURELY_SAME`).
 
     Limits: no inference ("a rim of pleural air" does not entail pneumothorax, nor "acid-fast bacilli" tuberculosis),
-    number words are not read, and words in no list are compared literally or by their clause. Its agreement with
+    and words in no list are compared literally or by their clause. Its agreement with
     labelled claims is in the docs; use an LLM judge for numbers to publish.
     """
     lines = statements(report)
@@ -363,8 +364,12 @@ def _terms() -> tuple[re.Pattern[str], re.Pattern[str], list[str], frozenset[str
 
 @lru_cache(maxsize=4096)
 def _read(sentence: str) -> list[Mention]:
-    """Return the words of a sentence, with synonyms mapped to one name, and without the label of an examination."""
-    return [mention.plain for clause in _clauses(sentence) for mention in clause]
+    """Return a sentence's words, synonyms mapped to one name, numbers in digits, without an examination's label.
+
+    "One" stays a word, as it seldom counts.
+    """
+    counted = "".join(part if _ONE.fullmatch(part) else in_digits(part) for part in _ONE.split(sentence))
+    return [mention.plain for clause in _clauses(counted) for mention in clause]
 
 
 @lru_cache(maxsize=4096)

@@ -20,6 +20,32 @@ _BRACKETS = re.compile(r"[(（]([^)）]*)[)）]")
 # The words before it name the disease; those after it say where it is or what caused it.
 _HEAD_ENDS = re.compile(r"\b(?:of|in|with|due|after|by|from|secondary|to)\b|[,;:(（，；：]|伴")
 _CLASSES = frozenset(word_list("synonyms")["classes"])
+_NEARLY_ALL = 0.8  # share of the shorter of two Chinese names
+_WITHOUT_KIND = re.compile(
+    "[^一-龥]|[左右双两]侧?|[急慢]性|[性症病]$|晚期|早期|陈旧性?"
+)  # what does not name a Chinese disease
+_NUMBERS = re.compile(r"\d+|[ⅠⅡⅢⅣⅤ甲乙丙丁戊](?!状腺)|[A-Za-z]{2,}")
+_OPPOSED = tuple(
+    map(
+        set,
+        (
+            "急慢",
+            "高低",
+            "亢减",
+            "进退",
+            "良恶",
+            "增减",
+            "快慢",
+            "过缺",
+            "内外",
+            "上下",
+            "前后",
+            "大小",
+            "多少",
+            "干湿",
+        ),
+    )
+)
 
 
 class ComparedName(Strict):
@@ -68,7 +94,8 @@ def grade_names(given: Sequence[str], reference: Sequence[str]) -> DiagnosisGrad
 def relation(given: str, reference: str) -> Relation | None:
     """Return the relation of a name to one of the key; None if they are unrelated."""
     relations = [kind for one in _forms(given) for other in _forms(reference) if (kind := _relation(one, other))]
-    return min(relations, key=_RANK.index, default=None)
+    of_one_kind: Relation | None = "related" if _is_of_one_kind(given, reference) else None
+    return min(relations, key=_RANK.index, default=of_one_kind)
 
 
 def _relation(given: str, reference: str) -> Relation | None:
@@ -89,6 +116,23 @@ def _relation(given: str, reference: str) -> Relation | None:
     if kind == "same":
         return "less_specific" if sides[1] else "more_specific"
     return kind or ("related" if name_agreement(given, reference) else None)
+
+
+def _is_of_one_kind(given: str, reference: str) -> bool:
+    """Whether one Chinese name holds nearly all of the other, in order and with its last character: 肺癌 in 左肺腺癌.
+
+    Numbers and Latin names must be equal, and no character may be the opposite of one of the other name (低钾, 高钾).
+    """
+    one, other = (_WITHOUT_KIND.sub("", normalise(name)) for name in (given, reference))
+    if not (one and other) or one[-1] != other[-1] or _NUMBERS.findall(given) != _NUMBERS.findall(reference):
+        return False
+    only, others = set(given) - set(reference), set(reference) - set(given)
+    if any(only & pair and others & pair for pair in _OPPOSED):
+        return False
+    from rapidfuzz.distance import LCSseq
+
+    shorter = min(len(one), len(other))
+    return shorter > 1 and LCSseq.similarity(one, other) >= _NEARLY_ALL * shorter
 
 
 def _head(name: str) -> str:

@@ -66,6 +66,19 @@ def test_of_findings_copied_it_supports_more_and_of_another_patients_hardly_anyt
     assert sum(own) / len(own) >= copied and sum(foreign) / len(foreign) <= 0.05
 
 
+@pytest.mark.parametrize(
+    ("claim", "report", "is_entailed"),
+    [
+        ("The seizures last about two minutes.", "The seizures last about 2 minutes.", True),
+        ("The seizures last about two minutes.", "The seizures last about thirty minutes.", False),
+        ("发作持续约两分钟。", "发作持续约三十分钟。", False),
+        ("One of the two cysts is calcified.", "Of the two cysts, one is calcified.", True),
+    ],
+)
+def test_a_number_in_words_is_a_number(claim: str, report: str, is_entailed: bool) -> None:
+    assert entailed([claim], report) == [is_entailed]
+
+
 def test_the_share_that_is_stated_knows_polarity_and_other_words_for_one_thing() -> None:
     reference = "Fever for two days. No vomiting. The left ankle is swollen."
     assert stated_share("Two days febrile, no vomiting, swelling of the left ankle.", reference) >= 0.8

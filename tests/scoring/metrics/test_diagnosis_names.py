@@ -54,3 +54,20 @@ def test_a_name_that_says_less_is_mostly_right_and_the_other_side_mostly_wrong(g
     grade = grade_names(given, [LEFT])
     assert grade is not None and grade.level == level
     assert grade_names(given, []) is None
+
+
+@pytest.mark.parametrize(
+    ("given", "reference", "expected"),
+    [
+        ("肺癌", "左肺腺癌", "related"),
+        ("急性脑梗死", "左侧侧脑室旁脑梗死", "related"),
+        ("低钾血症", "高钾血症", None),
+        ("胆囊炎", "阑尾炎", None),
+        ("1型糖尿病", "2型糖尿病", None),
+        ("急性甲型肝炎", "急性乙型肝炎", None),
+    ],
+)
+def test_a_chinese_name_within_another_of_the_same_kind_is_related_to_it(
+    given: str, reference: str, expected: str | None
+) -> None:
+    assert relation(given, reference) == relation(reference, given) == expected
