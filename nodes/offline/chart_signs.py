@@ -80,6 +80,20 @@ def usually_needed(chart: Chart) -> list[str]:
     return [item for sign in signs for item in sign.get("usual", ())]
 
 
+def clinics_of_the_words(chart: Chart) -> frozenset[str]:
+    """Return the clinics to which words of the complaint send a patient."""
+    return _told_clinics(chart.presentation.chief_complaint, rules_of(chart.presentation.language))
+
+
+@lru_cache(maxsize=256)  # asked for with each similar case
+def _told_clinics(complaint: str, language: str) -> frozenset[str]:
+    start = "" if language == "zh" else r"(?<![a-z])"
+    table = data_file("nodes.offline", "clinics")["clinic"]
+    return frozenset(
+        name for name, words in table.items() if re.search(f"{start}(?:{words[language]})", complaint, re.IGNORECASE)
+    )
+
+
 def is_called_for(item: str, chart: Chart) -> bool:
     """Whether a symptom calls for an examination, by its place or as a sign without a place.
 

@@ -16,6 +16,7 @@ from cases.vocabulary import EXAMINATION_ITEMS, PHYSICAL_ITEMS, SECOND_LEVEL, no
 from nodes.offline.chart_signs import (
     admits,
     carries_a_child,
+    clinics_of_the_words,
     contradicts,
     departments_of_the_place,
     harms,
@@ -165,9 +166,10 @@ def _site_weights(stage: Stage, chart: Chart) -> dict[str, float]:
     if stage.decision is SubDepartments and carries_a_child(chart):
         return {"Obstetrics": 2 * SITE_WEIGHT}
     if stage.decision is SubDepartments:
-        here = {clinic for site in places for clinic in site.get("clinics", ()) if admits(clinic, chart)}
         department = SECOND_LEVEL[chart.department].names if chart.department in SECOND_LEVEL else ()
-        return {clinic: 2 * SITE_WEIGHT for clinic in department if clinic in here}
+        of_the_place = {clinic for site in places for clinic in site.get("clinics", ())}
+        here = set(department) & clinics_of_the_words(chart) or of_the_place
+        return {clinic: 2 * SITE_WEIGHT for clinic in department if clinic in here and admits(clinic, chart)}
     needed = usually_needed(chart)
     if stage.decision is AuxiliaryOrders:
         pictures = (item for site in places for item in site["pictures"])

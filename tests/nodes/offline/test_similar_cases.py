@@ -7,7 +7,16 @@ from typing import Any
 
 import pytest
 
-from cases.vocabulary import AUXILIARY_ITEMS, PHYSICAL_ITEMS, SECOND_LEVEL, Language, label
+from cases.text.words import has_chinese
+from cases.vocabulary import (
+    AUXILIARY_ITEMS,
+    PHYSICAL_ITEMS,
+    SECOND_LEVEL,
+    SUB_DEPARTMENTS,
+    Language,
+    data_file,
+    label,
+)
 from nodes.offline.chart_signs import sites, urgency
 from nodes.offline.votes import AMONG, majority, orders, weights
 from nodes.offline.whole_picture import KEPT, clinics, seen_now, seen_whole, sorted_replies
@@ -475,6 +484,40 @@ def test_nobody_is_referred_to_a_clinic_for_another_age_or_sex(
     level2, unplaced = STAGES["referral.level2"], "I do not feel well."
     assert [*weights(level2, chart_of(chief_complaint=unplaced, **fits), near)] == [clinic]
     assert not weights(level2, chart_of(chief_complaint=unplaced, **does_not), near)
+
+
+def test_every_clinic_with_words_of_its_own_is_one_of_a_department() -> None:
+    named = data_file("nodes.offline", "clinics")["clinic"]
+    assert set(named) <= set(SUB_DEPARTMENTS.names)
+
+
+@pytest.mark.parametrize(
+    ("department", "complaint", "clinic"),
+    [
+        ("Ophthalmology", "Decreased vision and black spots in the right eye.", "Retina and Vitreous"),
+        (
+            "Ophthalmology",
+            "My right eye has been red and watering since I wore the lenses at night.",
+            "Cornea and Ocular Surface",
+        ),
+        (
+            "Internal Medicine",
+            "Both hands are swollen, and every morning they are stiff.",
+            "Rheumatology and Immunology",
+        ),
+        ("Internal Medicine", "眼黄，尿黄，腹胀4天。", "Hepatology"),
+        ("Obstetrics and Gynecology", "备孕两年一直怀不上。", "Reproductive Medicine"),
+    ],
+)
+def test_words_of_the_complaint_send_to_a_clinic_as_at_a_reception_desk(
+    department: str, complaint: str, clinic: str
+) -> None:
+    door: dict[str, Any] = {"language": "zh" if has_chinese(complaint) else "en", "sex": "female", "age_years": 34}
+    triage = Triage(urgency="routine", department=department)
+    chart = replace(chart_of(chief_complaint=complaint, **door), referral=None, triage=triage)
+    names = SECOND_LEVEL[department].names
+    near = [Neighbour(case("1", department=department, sub_departments=[names[-1]]), 0.5)]
+    assert clinic in majority(STAGES["referral.level2"], chart, near, names, None).choices()
 
 
 @pytest.mark.parametrize(
