@@ -321,7 +321,7 @@ def test_a_report_is_read_in_the_words_of_the_case_and_not_as_json() -> None:
     assert [text.count("\n伤口造口护理\n伤口需要换药。\n") for text in seen] == [3, 1, 1, 1]
     assert not any("Ostomy" in text or "{" in text for text in seen)
     lines = statements(report("Gout", "Asthma"))[0].told("en").splitlines()
-    assert lines[2:] == ["Diagnosis: Gout, Asthma", "Basis of the diagnosis: -", "Treatment: Rest"]
+    assert lines[2:] == ["Diagnosis: Gout, Asthma", "Basis of the diagnosis: none", "Treatment: Rest"]
 
 
 @pytest.mark.parametrize(
