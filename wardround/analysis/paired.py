@@ -53,12 +53,22 @@ def differences(
         (number, name): paired_difference(*pair, margin=margin_of(suite, name, margin))
         for (number, name), pair in _pairs_of_runs(runs, with_failures)
     }
-    p_values = {key: each.permutation_p for key, each in found.items()}
+    left_out = spare_columns(runs)
+    p_values = {key: None if key[1] in left_out else each.permutation_p for key, each in found.items()}
     corrected, rates = (_by_family(p_values, suite, correct) for correct in (holm, false_discovery))
     return [
         {name: Difference(found[number, name], corrected[number, name], rates[number, name]) for name in suite.titles}
         for number in range(len(runs) - 1)
     ]
+
+
+def spare_columns(runs: Sequence[RecordedRun]) -> set[str]:
+    """Return the columns that stand for another one which no case of the runs lacks (see `Suite.stands_in`)."""
+    return {
+        name
+        for name, other in runs[0].suite.stands_in.items()
+        if all(one.scores.get(name) is None or one.scores.get(other) is not None for run in runs for one in run.scored)
+    }
 
 
 def _pairs_of_runs(
@@ -81,8 +91,11 @@ def p_with_failures(runs: Sequence[RecordedRun]) -> list[dict[str, float | None]
 
     Over the cases that both runs scored, a run that fails where it would be wrong looks better than it is.
     """
-    suite = runs[0].suite
-    p_values = {key: permutation_p(case_differences(*pair)) for key, pair in _pairs_of_runs(runs, True)}
+    suite, left_out = runs[0].suite, spare_columns(runs)
+    p_values = {
+        key: None if key[1] in left_out else permutation_p(case_differences(*pair))
+        for key, pair in _pairs_of_runs(runs, True)
+    }
     corrected = _by_family(p_values, suite, holm)
     return [{name: corrected[number, name] for name in suite.titles} for number in range(len(runs) - 1)]
 

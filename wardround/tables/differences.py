@@ -16,6 +16,7 @@ from wardround.analysis.paired import (
     p_with_failures,
     paired_scores,
     scored_or_wrong,
+    spare_columns,
     unlike,
 )
 from wardround.analysis.summary import FAILED_AS_WRONG
@@ -82,9 +83,10 @@ def _effects(setting: str, first: RecordedRun, run: RecordedRun) -> Iterator[dic
         (kind, names, paired_scores(ours, theirs, suite), differences([first, run], with_failures=bool(kind))[0])
         for kind, names, ours, theirs in kinds
     ]
+    left_out = spare_columns([first, run])
     for name, title in suite.titles.items():
         for kind, names, scores, tested in compared:
-            if name in names:
+            if name in names and name not in left_out:
                 found = {**_sides(name, scores, suite), "difference": tested[name].found.difference}
                 row: dict[str, Any] = {
                     "setting": "; ".join(changed(each, first, run) for each in changing),

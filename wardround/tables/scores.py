@@ -8,7 +8,7 @@ from scoring.floors import DIALOGUE_FLOORS, answerable
 from scoring.metrics.statistics import INTERVALS, Estimate
 from wardround.analysis import summary
 from wardround.analysis.floors import FILE, KINDS, OFFLINE, Floors, floors_of
-from wardround.analysis.paired import differences, p_with_failures
+from wardround.analysis.paired import differences, p_with_failures, spare_columns
 from wardround.config.experiment import judging_roles
 from wardround.store.recorded_run import RecordedRun
 from wardround.tables.figures import draw_scores
@@ -49,8 +49,10 @@ def _suite_table(runs: Sequence[RecordedRun], suite: Suite, name: str) -> Table:
     floor_rows, floor_texts = _floor_rows(runs, suite)
     caption, notes = f"Scores by {suite.name}: mean and 95 % interval.", [*_notes(runs, suite), *floor_texts]
     unranked = [*bounds.values(), *range(len(rows), len(rows) + len(floor_rows))]
+    left_out = spare_columns(runs)
+    columns = [column for column in _columns(suite) if column.name not in left_out]
     return Table(
-        name, f"Scores ({suite.name})", _columns(suite), [*rows, *floor_rows], notes, caption, unranked, bounds,
+        name, f"Scores ({suite.name})", columns, [*rows, *floor_rows], notes, caption, unranked, bounds,
         pictures={name: draw_scores},
     )  # fmt: skip
 
@@ -137,11 +139,13 @@ def _notes(runs: Sequence[RecordedRun], suite: Suite) -> list[str]:
         notes.append(summary.FAILED_AS_WRONG)
     notes += unscored_notes(runs, suite)
     notes += summary.average_notes(suite, [{name: found.n for name, found in run.estimates.items()} for run in runs])
+    left_out = spare_columns(runs)
+    titles = {name: title for name, title in suite.titles.items() if name not in left_out}
     for run in runs:
         counts = {name: found.n for name, found in run.estimates.items()}
         methods = {name: found.interval for name, found in run.estimates.items()}
         where = f" in {run.name}" * (len(runs) > 1)
-        notes += summary.few_cases_notes(suite.titles, counts, methods, where)
+        notes += summary.few_cases_notes(titles, counts, methods, where)
         notes += summary.repeating_notes(summary.count_repeating(run.results), where)
     return [*notes, *epoch_notes(runs), *unfinished_notes(runs), *offline_notes(runs)]
 
@@ -151,9 +155,12 @@ def unscored_notes(runs: Sequence[RecordedRun], suite: Suite) -> list[str]:
 
     Runs and columns with the same reason share a note.
     """
+    left_out = spare_columns(runs) if runs else ()
     sharing: dict[tuple[str, str], list[str]] = {}
     for run in runs:
         for name, reasons in summary.count_unscored(run.scored, suite).items():
+            if name in left_out:
+                continue
             why = "; ".join(sorted(reasons, key=lambda reason: -reasons[reason]))
             share = f"{sum(reasons.values())} of {len(run.scored)} " if run.estimates[name].n else ""
             sharing.setdefault((suite.titles[name], f"{share}not scored{{}} ({why})."), []).append(run.name)
