@@ -14,6 +14,7 @@ import pytest
 from typer.testing import CliRunner
 
 from cases.importers import IMPORTERS
+from prompts.folders import OURS
 from tests.support.processes import to_its_end
 from wardround import plugins
 from wardround.cli import app
@@ -302,6 +303,22 @@ def test_the_process_of_the_server_loads_what_dev_was_given(tmp_path: Path) -> N
     ended = subprocess.run([sys.executable, "-c", told], capture_output=True, text=True, env=environment, timeout=300)
     patients, system = json.loads(ended.stdout or "[[], ended.stderr]")
     assert patients[-1] == "mute" and system == "Mine.", ended.stderr
+
+
+def test_plug_ins_and_prompts_of_an_experiment_file_reach_the_server_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The server named the graphs of the file's plug-ins, did not load them, and ended."""
+    started: list[tuple[str, str]] = []
+    variables = (plugins.VARIABLE, "WARDROUND_PROMPTS")
+    monkeypatch.setattr("os.execv", lambda *_: started.append((os.environ[variables[0]], os.environ[variables[1]])))
+    monkeypatch.setattr("os.environ", {**os.environ, "WARDROUND_CACHE": str(tmp_path / "cache")})
+    file = write(tmp_path / "ward_of_dev.py", IMPORTER.format(name="of_dev"))
+    words = write(tmp_path / "words/en/judges/claims.md", (OURS / "en/judges/claims.md").read_text("utf-8")).parents[2]
+    write(tmp_path / "study.toml", 'plugins = ["ward_of_dev.py"]\nprompts = "words"\n')
+    done = CliRunner().invoke(app, ["dev", "--port", "0", "--experiment", "study.toml"])
+    assert done.exit_code == 0, done.output
+    assert started == [(str(file), str(words))]
 
 
 def test_plug_ins_that_were_used_stay_noted_when_their_file_is_away(

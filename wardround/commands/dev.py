@@ -12,6 +12,7 @@ from wardround.commands.plugin_options import PluginOption, PromptsOption
 from wardround.commands.printing import echo, reason
 
 if TYPE_CHECKING:
+    from wardround.config.experiment import Experiment
     from wardround.serving.allowed import Allowed
 
 # Off, as the server and its command line would send: usage statistics, a check for newer versions on PyPI and, if a
@@ -62,7 +63,9 @@ def dev(
     experiment: Annotated[
         Path | None,
         typer.Option(
-            metavar="FILE", help="Allow runs to use the models of this experiment file, with its [model.NAME] blocks."
+            metavar="FILE",
+            help="Allow runs to use the models of this experiment file, with its [model.NAME] blocks, and load its "
+            "plug-ins and prompts.",
         ),
     ] = None,
     plugin: PluginOption = None,
@@ -84,12 +87,17 @@ def dev(
         refuse("the development server is not installed; run: pip install 'wardround[studio]'")
     if browser and is_closed():
         refuse("--browser opens a page of another machine, Studio's; leave it out with --no-egress")
-    os.environ.update(_doors(plugin or [], prompts))
     from wardround.serving.allowed import VARIABLE as SERVER
 
     allowed = _allowed(allow or [], allow_origin or [], browser)
+    plugins = plugin or []
     if experiment is not None:
-        allowed = _with_models_of(experiment, plugin or [], allowed)
+        runs = _runs_of(experiment, plugins)
+        allowed = _with_models_of(runs, allowed)
+        plugins = list(dict.fromkeys(name for run in runs for name in run.plugins))
+        own_prompts = {run.prompts for run in runs}
+        prompts = prompts or (own_prompts.pop() if len(own_prompts) == 1 else None)
+    os.environ.update(_doors(plugins, prompts))
     _check_state()
     free = _check_port(port)
     config = _configuration(list(allowed.origins))
@@ -170,12 +178,15 @@ def _allowed(allow: list[str], origins: list[str], browser: bool) -> "Allowed":
         refuse("WARDROUND_TOKEN: expected at least 16 characters (letters, digits, - or _)")
 
 
-def _with_models_of(file: Path, plugins: list[str], allowed: "Allowed") -> "Allowed":
-    """Allow the models of an experiment file too; their keys stay in this process's environment."""
+def _runs_of(file: Path, plugins: list[str]) -> "list[Experiment]":
     from wardround.config.experiment_file import read_sweep
     from wardround.library import find_file
 
-    runs = read_sweep(find_file(file), {}, {}, plugins).runs.values()
+    return list(read_sweep(find_file(file), {}, {}, plugins).runs.values())
+
+
+def _with_models_of(runs: "list[Experiment]", allowed: "Allowed") -> "Allowed":
+    """Allow the models of an experiment file too; their keys stay in this process's environment."""
     blocks = {name: block for run in runs for name, block in run.context.model.items()}
     specs = {spec for run in runs for spec in {**run.models, **run.judges}.values()} - blocks.keys()
     models = [*allowed.values.get("models", ()), *sorted(specs)]
