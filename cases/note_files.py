@@ -19,7 +19,7 @@ from cases.text.note_sections import note_sections
 from cases.text.words import language_of
 
 _KNOWN = (
-    "text files, JSON lines with id and note, MTS-Dialog (section_text), MedQA (question and options), "
+    "text files, JSON lines or a table with id and note, MTS-Dialog (section_text), MedQA (question and options), "
     "AgentClinic (OSCE_Examination) or Ward Round's own cases (patient)"
 )
 _FIELDS = {"note", "section_text", "OSCE_Examination", "answers", "question", "patient", "provenance"}
@@ -95,8 +95,13 @@ def _texts(files: Iterable[Path], source: Source) -> Iterator[Note]:
 
 def _records(source: Source) -> Iterator[Note]:
     """Yield the notes of a file of records, whose format is that of its first record."""
-    if source.path.suffix.lower() in (".csv", ".tsv"):
-        yield from _read_all(_rows(source), _mts)
+    if (suffix := source.path.suffix.lower()) in (".csv", ".tsv"):
+        rows = list(_rows(source))
+        headings = {name for row in rows if isinstance(row.value, Mapping) for name in row.value}
+        yield from _read_all(rows, _mts if "section_text" in headings else _plain)
+        return
+    if suffix in (".xlsx", ".xls", ".ods"):
+        source.error('is a spreadsheet; save it as "CSV UTF-8", with columns id and note')
         return
     # Read to detect the format, and again by the reader of that format. A text of its own is a note, one in a field of
     # another object may be anything.
@@ -136,6 +141,9 @@ def _rows(source: Source) -> Iterator[Record]:
         return
     names = [name.strip().lower() for name in header[1]]
     for number, (_, row) in enumerate(rows, 1):
+        if any(cell.strip() for cell in row[len(names) :]):
+            source.error("has more cells than the heading; quote a text that has the separator in it", f"row {number}")
+            continue
         yield Record(source, f"row {number}", number, dict(zip_longest(names, row[: len(names)])))
 
 
@@ -162,7 +170,7 @@ def _plain(record: Record, value: Mapping[str, Any]) -> Note | None:
         id=str(value["id"]) if value.get("id") not in (None, "") else record.key or numbered,
         text=value[field],
         language=value.get("language") or language_of(value[field]),
-        department=value.get("department"),
+        department=value.get("department") or None,
         diseases=[diseases] if isinstance(diseases, str) else diseases,
     )
 

@@ -271,6 +271,20 @@ def test_the_note_of_a_case_holds_its_history_and_findings_and_the_answer_apart_
     assert note.shown(False).diseases == [] and not note.shown(False).answer
 
 
+@pytest.mark.parametrize(
+    ("name", "content", "said"),
+    [
+        ("n.csv", "id,note\n1,Cough, fever\n", "row 1: has more cells than the heading; quote a text"),
+        ("n.csv", "编号,主诉\n1,咳嗽\n", "row 1, note: expected the text of a note .*a table with id and note"),
+        ("n.xlsx", "PK", 'is a spreadsheet; save it as "CSV UTF-8", with columns id and note'),
+    ],
+)
+def test_a_table_whose_notes_cannot_be_told_is_refused(tmp_path: Path, name: str, content: str, said: str) -> None:
+    (tmp_path / name).write_text(content, "utf-8")
+    with pytest.raises(CaseFileError, match=said):
+        read_notes(tmp_path / name)
+
+
 def test_texts_lines_tables_and_cases_are_all_read_as_notes(tmp_path: Path) -> None:
     folder = tmp_path / "notes"
     folder.mkdir()
@@ -284,6 +298,11 @@ def test_texts_lines_tables_and_cases_are_all_read_as_notes(tmp_path: Path) -> N
     assert [(note.id, note.text) for note in read_notes(table)] == [("mts-4", "Allergies: None, or\nso.")]
     table.write_text("ID,section_header,section_text\n4,ALLERGY,None\u2028or\x0cso.\r\n5,CC,Cough.\n", "utf-8")
     assert [note.text for note in read_notes(table)] == ["Allergies: None\u2028or\x0cso.", "Chief complaint: Cough."]
+    table.write_text("ID;Note;language;department\n7;Cough.;;Surgery\n;发热3天。;;\n", "utf-8-sig")
+    assert [(note.id, note.text, note.language, note.department) for note in read_notes(table)] == [
+        ("7", "Cough.", "en", "Surgery"),
+        ("mts-00002", "发热3天。", "zh", None),
+    ]
     mts = {"ID": 4, "section_header": "CC", "section_text": "Cough.", "dialogue": ""}
     for name, value in (("list.json", [mts]), ("data.json", {"data": [mts]})):
         (tmp_path / name).write_text(json.dumps(value), "utf-8")
