@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 GROUP = "wardround.plugins"  # entry points of installed plug-ins
 _MISSPELT = re.compile(r"(\w+)(?:\.__init__)?\(\) got an unexpected keyword argument '(\w+)'")
 _ALIKE, _DIGITS = 0.8, re.compile(r"\d")  # how alike a misspelt stage and the one meant are
-VARIABLE = "WARDROUND_PLUGINS"  # plug-ins for a process that we start, separated by os.pathsep
+VARIABLE = "WARDROUND_PLUGINS"  # plug-ins for a process that we start, one a line, as a folder may have a colon
 
 
 class PluginError(InputError):
@@ -156,7 +156,7 @@ def _own_file() -> Path:
 
 def load_plugins_of_environment() -> None:
     """Load the plug-ins that the environment variable names, in a process that we have started."""
-    load_plugins(filter(None, os.environ.get(VARIABLE, "").split(os.pathsep)))
+    load_plugins(filter(None, os.environ.get(VARIABLE, "").split("\n")))
 
 
 def record_plugins() -> dict[str, Any] | None:

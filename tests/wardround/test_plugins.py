@@ -290,7 +290,7 @@ def test_the_process_of_the_server_loads_what_dev_was_given(tmp_path: Path) -> N
         "    builder = StateGraph(wr.PatientSideState)\n"
         "    return builder.add_node('say', lambda state: {}).add_edge(START, 'say')\n"
     )
-    file = write(tmp_path / "our_ward.py", text)
+    file = write(tmp_path / "group: a" / "our_ward.py", text)
     words = write(tmp_path / "words/en/judges/claims.md", "---\nvariables: []\n---\n# system\nMine.\n# user\n").parents[
         2
     ]

@@ -195,13 +195,11 @@ def _with_models_of(runs: "list[Experiment]", allowed: "Allowed") -> "Allowed":
 
 def _doors(plugins: list[str], prompts: str | None) -> dict[str, str]:
     """Return the environment variables that pass plug-ins and prompts on to the server's process."""
-    import os
-
     from wardround.config.overlay import check_overlay
     from wardround.plugins import VARIABLE, locate
 
     prompt_variables = {"WARDROUND_PROMPTS": check_overlay(prompts)} if prompts else {}
-    return {**prompt_variables, **({VARIABLE: os.pathsep.join(map(locate, plugins))} if plugins else {})}
+    return {**prompt_variables, **({VARIABLE: "\n".join(map(locate, plugins))} if plugins else {})}
 
 
 def _configuration(origins: list[str]) -> Path:
