@@ -5,7 +5,7 @@ knowledge is missing is left out, so that no placeholder can remain.
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Literal
 
 from langgraph.runtime import Runtime
@@ -155,33 +155,38 @@ def _values(
         (phrase(check.system), _enumerated(_meaningful(check.symptoms), language))
         for check in disease.review_of_systems
     )
-    signs = _meaningful(mark("clause", language).join(filter(None, parts)) for parts in described)
-    names = _meaningful(sign.name for sign in disease.signs_and_symptoms)
+    suspected = diagnostic.most_likely_disease
+
+    def unrevealing(entries: Any) -> list[str]:
+        return _without_disease(_meaningful(entries), suspected)
+
+    signs = unrevealing(mark("clause", language).join(filter(None, parts)) for parts in described)
+    names = unrevealing(sign.name for sign in disease.signs_and_symptoms)
     complaint = normalise("\n".join(sections.get("chief_complaint", ())))
     unmentioned = [name for name in names if not spelled(normalise(name)).search(complaint)]
-    examined = _without_disease(sections.get("physical_examination", ()), diagnostic.most_likely_disease)
-    tested = _without_disease(sections.get("test_results", ()), diagnostic.most_likely_disease)
+    examined = _without_disease(sections.get("physical_examination", ()), suspected)
+    tested = _without_disease(sections.get("test_results", ()), suspected)
     complains = any(sections.get(section) for section in ("chief_complaint", "present_illness"))
     single = {
         "found": "yes" if examined or tested else "",
         "complaint": "yes" if complains else "",
-        "known": "yes" if complains or phrase(diagnostic.most_likely_disease) else "",
-        "disease": phrase(diagnostic.most_likely_disease),
+        "known": "yes" if complains or phrase(suspected) else "",
+        "disease": phrase(suspected),
         "basis": diagnostic.diagnosis_basis.strip() if phrase(diagnostic.diagnosis_basis) else "",
         "information": diagnostic.basic_information.strip() if phrase(diagnostic.basic_information) else "",
         "differentials": _enumerated(_meaningful(diagnostic.differential_diagnosis), language),
         "tests": _enumerated(_meaningful(diagnostic.confirmation_tests), language),
         "symptoms": _enumerated(unmentioned[:_LISTED], language),
-        "conditions": _enumerated(_meaningful(disease.associated_conditions)[:_LISTED], language),
+        "conditions": _enumerated(unrevealing(disease.associated_conditions)[:_LISTED], language),
     }
     return single, {
         "signs": signs,
-        "inquiries": _meaningful(question.rstrip("?？ ") for question in disease.customized_inquiry),
-        "family_factors": _meaningful(risks.family_history),
-        "other_factors": _meaningful(
+        "inquiries": unrevealing(question.rstrip("?？ ") for question in disease.customized_inquiry),
+        "family_factors": unrevealing(risks.family_history),
+        "other_factors": unrevealing(
             [*risks.lifestyle, *risks.living_environment, *risks.exposure, *risks.mental_health]
         ),
-        "systems": _meaningful(mark("clause", language).join(filter(None, parts)) for parts in systems),
+        "systems": unrevealing(mark("clause", language).join(filter(None, parts)) for parts in systems),
         "findings": _grouped(examined, language),
         "results": _grouped(tested, language),
     }
@@ -191,8 +196,8 @@ def _meaningful(entries: Any) -> list[str]:
     return list(dict.fromkeys(text for entry in entries if (text := phrase(entry))))
 
 
-def _without_disease(lines: tuple[str, ...], disease: str) -> list[str]:
-    """Drop findings that name the disease, which the physician reveals later."""
+def _without_disease(lines: Iterable[str], disease: str) -> list[str]:
+    """Drop what names the disease, which the physician reveals later."""
     return [line for line in lines if not names_disease(line, [disease])]
 
 

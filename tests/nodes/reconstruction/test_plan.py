@@ -135,6 +135,21 @@ def test_findings_that_name_the_disease_wait_for_the_diagnosis() -> None:
     assert "WBC 12" in found["test_findings"][0]
 
 
+def test_nobody_is_asked_for_the_disease_before_the_diagnosis() -> None:
+    """As SmolLM2 gave the disease itself as its sign, and nobody was to name it."""
+    knowledge = knowing()
+    knowledge.disease.signs_and_symptoms.insert(0, Sign(name="Pneumonia", description="an infection"))
+    knowledge.disease.associated_conditions.append("Signs of pneumonia")
+    knowledge.disease.risk_factors.family_history.append("pneumonia")
+    asked = [
+        step.physician
+        for section in fill_plan(NOTE, RoleSetting(), knowledge, "en")
+        if section.name not in ("initial_diagnosis", "confirmatory_tests")
+        for step in section.steps
+    ]
+    assert any("cystic fibrosis" in words for words in asked) and not any("neumonia" in words for words in asked)
+
+
 def test_a_child_is_spoken_of_and_a_grown_up_spoken_to() -> None:
     assert steps(knowing(), speaker="self")["allergies"] == ["Are you allergic to any medicine, food or anything else?"]
     asked = steps(knowing(), speaker="daughter", sex="female")
