@@ -28,10 +28,11 @@ class JudgeView(StageView):
 def accept_unless_neighbours_disagree(view: JudgeView) -> Verdict:
     """Offline: object if the decision shares less than half with what most similar cases had.
 
-    Accept a diagnosis that a result names outright, and any report, since similar cases have other pictures.
+    Accept what no similar case is at hand for, a diagnosis that a result names outright, and any report, since similar
+    cases have other pictures.
     """
     stage, decision = view.stage, view.decision
-    if isinstance(decision, Report):
+    if isinstance(decision, Report) or not view.neighbours:
         return Verdict(accepted=True, reason="")
     shares = votes.weights(stage, view.chart, view.neighbours, view.image_class)
     if not shares:

@@ -2,8 +2,8 @@ from dataclasses import replace
 
 import pytest
 
-from cases.vocabulary import TREATMENT_ITEMS
-from nodes.state.decisions import Decision, Diagnosis, Treatment
+from cases.vocabulary import DEPARTMENTS, TREATMENT_ITEMS
+from nodes.state.decisions import Decision, Diagnosis, Treatment, Triage
 from nodes.state.stage import Options
 from nodes.workflow.feedback_agent import JudgeView, accept_unless_neighbours_disagree
 from nodes.workflow.stages import STAGES, read_chart
@@ -47,3 +47,20 @@ def test_an_objection_names_what_is_missing_with_a_case_that_had_it_and_what_few
     assert accept_unless_neighbours_disagree(view).reason == (
         "相似病例有而此处没有：手术（最接近者：“脚趾痛”）；相似病例少有：药物治疗"
     )
+
+
+def test_who_is_shown_no_similar_case_has_nothing_to_object_with() -> None:
+    """After a strategy of experts, each later physician objected to a department five times, for the place alone."""
+    chart = read_chart(findings(), "referral.level1", None)  # type: ignore[arg-type]
+    view = JudgeView(
+        stage=STAGES["referral.level1"],
+        chart=chart,
+        image_class=None,
+        options=Options(DEPARTMENTS.names, "en"),
+        neighbours=[],
+        file=[],
+        judge="treatment",
+        decision=Triage(urgency="routine", department="Rehabilitation"),
+        reply="",
+    )
+    assert accept_unless_neighbours_disagree(view).accepted
