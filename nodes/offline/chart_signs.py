@@ -127,7 +127,8 @@ def usual_pictures(chart: Chart) -> list[str]:
 def order_of(items: Sequence[str], chart: Chart) -> str:
     """Return examinations as a doctor orders them for the place of the complaint, in the patient's language."""
     language = chart.presentation.language
-    called = {item: names for site in sites(chart) for item, names in site.get("called", {}).items()}
+    anywhere = data_file("nodes.offline", "sites")
+    called = {item: names for place in (anywhere, *sites(chart)) for item, names in place.get("called", {}).items()}
     names = (called[item][rules_of(language)] if item in called else label(item, language) for item in items)
     return mark("series", language).join(names)
 
