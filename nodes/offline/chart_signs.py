@@ -61,7 +61,8 @@ def sites(chart: Chart) -> list[dict[str, Any]]:
 def _told_sites(complaint: str, words: str, language: Language) -> list[dict[str, Any]]:
     rules = rules_of(language)
     if found := _sites(complaint, rules):
-        return [site for site in found if "alone" in site] or found
+        on_the_skin = any("alone" in site for site in found)  # then a limb, chest or belly is only where it is
+        return [each for each in found if not on_the_skin or "alone" in each or each["department"] not in _FOR_THE_BODY]
     told = (part for sentence in sentences(words) for part in re.split("[，；]", sentence))
     return next((found for part in told if not _DENIES.search(part) and (found := _sites(part, rules))), [])
 

@@ -289,7 +289,9 @@ def objection(
     def had(each: Neighbour) -> bool:
         return bool({*map(normalise, stage.precedent(each.case, image_class))} & {*map(normalise, lacking)})
 
-    complaint = next((each.case.chief_complaint for each in neighbours if each.case.chief_complaint and had(each)), "")
+    own_language_first = sorted(neighbours, key=lambda each: each.case.language != chart.presentation.language)
+    complaints = (each.case.chief_complaint for each in own_language_first if had(each))
+    complaint = next(filter(None, complaints), "")
     parts = [told("lacking", lacking)] if lacking else []
     if lacking and complaint:
         parts[0] += reason("as_in", chart, complaint.rstrip(".。"))

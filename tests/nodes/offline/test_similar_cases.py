@@ -486,6 +486,23 @@ def test_nobody_is_referred_to_a_clinic_for_another_age_or_sex(
     assert not weights(level2, chart_of(chief_complaint=unplaced, **does_not), near)
 
 
+@pytest.mark.parametrize(
+    ("complaint", "departments"),
+    [
+        ("Itchy blisters on my left leg.", ["Dermatology and Venereology"]),
+        ("Decreased vision and black spots in the right eye.", ["Ophthalmology"]),
+        ("A rash on my eyelids and my chest.", ["Dermatology and Venereology", "Ophthalmology"]),
+        ("My eyes and skin have turned yellow.", ["Internal Medicine"]),
+        ("My knee is swollen.", ["Surgery"]),
+    ],
+)
+def test_what_is_on_the_skin_of_a_limb_or_the_trunk_is_of_the_skin_alone(
+    complaint: str, departments: list[str]
+) -> None:
+    named = sites(chart_of(chief_complaint=complaint))
+    assert sorted(site["department"] for site in named) == departments
+
+
 def test_every_clinic_with_words_of_its_own_is_one_of_a_department() -> None:
     named = data_file("nodes.offline", "clinics")["clinic"]
     assert set(named) <= set(SUB_DEPARTMENTS.names)
