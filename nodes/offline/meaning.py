@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from cases.text.ordered_tests import without_told_back
 from cases.text.sentences import sentences
 from cases.text.words import rules_of, stem
-from cases.vocabulary import Language, data_file
+from cases.vocabulary import Language, data_file, patterns
 from nodes.offline.consultation_words import concepts, matters_in, pattern
 from nodes.offline.hearing import heard_tests, is_for_the_patient_to_do, is_order
 from nodes.offline.orders import is_specific, names_examination
@@ -31,6 +31,7 @@ from retrieval import MULTILINGUAL_MODEL, embed
 WEIGHTS = Path(str(files("nodes.offline") / "meaning.npz"))
 PAIR_WEIGHTS = Path(str(files("nodes.offline") / "pairs.npz"))
 KINDS = ("inquiry", "ambiguous", "advice", "vague_advice", "demand", "other_topic", "conclusion", "remark")
+_PATTERNS = patterns("nodes.offline", "patterns")
 _BOUNDARY = {
     "en": re.compile(
         r", (?:and |or )?(?=(?:do|does|did|is|are|was|were|have|has|had|can|could|will|would|what|when|since|where"
@@ -51,8 +52,8 @@ _MIN_UNNAMED = 0.4  # total probability of the candidates, unless the question n
 _MIN_UNNAMED_BESIDE_NAMED = 0.6  # the same if it names something else
 _MAX_SILENT = 0.1  # highest probability of any sentence where the record is silent
 _MIN_SURE = 0.8  # probability of a subject that may be denied, unless it is named
-_MIN_LIKELY = 0.7  # probability of a subject that a question is about, although its kind is open
-_MIN_OTHER_TOPIC = 0.6  # probability of small talk, to be taken as such
+_MIN_FAREWELL = 0.8  # probability of a turn that is a farewell as a whole
+_MIN_OTHER_TOPIC = 0.5  # probability of small talk, to be taken as such
 _LIST_SCALE = 0.15  # scale of the list features beside the embedding
 _TOLD_LIST_SCALE = 0.3  # the same for recorded sentences
 ASKS = re.compile("[?？]")
@@ -160,7 +161,8 @@ def kind_label(words: str, language: Language) -> str:
 
     The classifier predicts a table of wordings. Since inquiries have many tables, and open questions three, their
     probabilities are added before they are compared; open questions have to be likelier than any other table. A
-    farewell counts only as the last sentence, because a wrong end does more harm than a missed one.
+    farewell counts only as the last sentence, or if it is surely one and asks nothing, because a wrong end does more
+    harm than a missed one.
     """
     words = without_told_back(words)
     tables, scores = _logits("kind", words, language)
@@ -172,13 +174,15 @@ def kind_label(words: str, language: Language) -> str:
         best = round(float(np.exp(scores.max())), _DECIMALS)
         label = "ambiguous" if open_asked >= max(best, asked / _MIN_ODDS) else "inquiry"
     is_open = kind_named(subject_of(words, language)) == "ambiguous"
-    is_likely = _top_probability(_logits("subject", words, language)[1]) >= _MIN_LIKELY
-    if label == "ambiguous" and is_likely and ASKS.search(words) and _is_likely_of_history(words, language):
+    is_of_before = _PATTERNS["before_this"].search(words) and _is_likely_of_history(words, language)
+    if label == "ambiguous" and is_of_before and ASKS.search(words):
         label = "inquiry"  # 以前身体怎么样？
     if label == "inquiry" and is_open and not topic_of(words, language).clinical:
         label = "ambiguous"  # "Where shall we begin?"
     parts = sentences(words)
-    if len(parts) > 1 and (label == "conclusion" or (label in _ASKING and _asks_nowhere(parts, language))):
+    is_farewell = label == "conclusion" and not ASKS.search(words) and _top_probability(scores) >= _MIN_FAREWELL
+    is_of_last = label == "conclusion" and not is_farewell
+    if len(parts) > 1 and (is_of_last or (label in _ASKING and _asks_nowhere(parts, language))):
         return kind_label(parts[-1], language)
     if label == "advice" or not heard_tests(words):
         return label

@@ -5,8 +5,6 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import Literal
 
-import numpy as np
-
 from cases.case import ExaminationRecord, PatientRecord
 from cases.text.record_sentences import HISTORIES, RecordSentence, record_sentences
 from cases.text.sentences import sentences
@@ -25,7 +23,7 @@ from nodes.offline.meaning import (
     subjects,
 )
 from nodes.offline.pairs import answer_scores, has, with_known_words
-from nodes.offline.relevance import answering, supported_scores
+from nodes.offline.relevance import answering, support_of
 from nodes.offline.topics import topic_of, words_in
 from nodes.patients.own_words import said_of, unsaid
 from nodes.state.chart import Turn
@@ -35,8 +33,9 @@ Silence = Literal["nothing", "untold", "unclear"]  # denied, not known, not unde
 
 _PATTERNS = patterns("nodes.offline", "patterns")
 _MAX_SENTENCES = 3  # of one answer to an open question
-# Score of a possible answer (`pairs.py`), and supported score, beside which a question is not denied.
-_POSSIBLE, _POSSIBLE_IF_SUPPORTED = -1.3, -2.95
+# Score of a possible answer (`pairs.py`), and probability that a sentence tells what is asked for, beside which a
+# question is not denied.
+_POSSIBLE, _POSSIBLE_SUPPORT = -1.3, 0.1
 # What is said to words that ask for nothing; vague advice is asked about.
 _REPLIES = {"conclusion": "thanks", "remark": "thanks", "advice": "advised", "demand": "agreed"}
 _BACKGROUND = ("past_history", "personal_history", "family_history")
@@ -99,7 +98,7 @@ def denial(question: str, language: Language, recorded: Sequence[RecordSentence]
     may_be_recorded = (
         not is_silent(texts, about.tells, language)
         or answer_scores(question, histories, language).max(initial=_POSSIBLE) > _POSSIBLE
-        or supported_scores(histories, question, language).max(initial=-np.inf) > _POSSIBLE_IF_SUPPORTED
+        or support_of(histories, question, language).max(initial=0) > _POSSIBLE_SUPPORT
     )
     is_open = not (about.tells or about.sections or subject == "complaint")  # earlier episodes, other symptoms
     is_deniable = named and not (

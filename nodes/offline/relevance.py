@@ -31,11 +31,10 @@ from nodes.offline.pairs import answer_scores, with_known_words
 from nodes.offline.topics import topic_of
 
 _PATTERNS = patterns("nodes.offline", "patterns")
-# Least score of a sentence that is told: that of `pairs.py`, and the logarithm of its support by its weight.
-_LEAST = -0.9
-_LEAST_TELLING = -2.85  # the same of a sentence of the family, or that tells one of several matters asked about
-_SUPPORT = (0.01, 0.5)  # bounds of the probability that a sentence tells what is asked for; more of it adds nothing
-_SUPPORT_WEIGHT = 0.6
+_LEAST = 0.6  # score (`pairs.py`) of a sentence that is told
+_LEAST_SUPPORTED = -1.2  # the same of one that probably tells what is asked for
+_LEAST_TELLING = -2.4  # the same of a sentence of the family, or that tells one of several matters asked about
+_SUPPORTED = 0.3  # least probability that a sentence tells what is asked for
 _TELLS = 0.5  # least probability that a sentence tells a matter
 _BEHIND_BEST = 1.6  # at most, of another sentence that is told: a fifth as probable as the best
 
@@ -104,33 +103,32 @@ def _likely_answers(facts: Sequence[RecordSentence], question: str, language: La
     placed = [_with_relatives(fact) if of_family else fact for fact in facts]
     named = _telling(placed, question, language)
     telling = {fact for fact, as_asked in zip(facts, placed, strict=True) if as_asked in named}
-    scored = supported_scores(placed, question, language, [fact in telling for fact in facts])
-    scores = dict(zip(facts, scored, strict=True))
+    scores = dict(zip(facts, answer_scores(question, placed, language), strict=True))
+    support = dict(zip(facts, support_of(placed, question, language), strict=True))
     for is_opening in (False, True):
         part = [fact for fact in facts if (fact.section == "chief_complaint") == is_opening]
-        least = max(_LEAST, max((scores[fact] for fact in part), default=0) - _BEHIND_BEST)
-        if found := [fact for fact in part if scores[fact] >= (_LEAST_TELLING if fact in telling else least)]:
+        near_best = max((scores[fact] for fact in part), default=0) - _BEHIND_BEST
+
+        def least(fact: RecordSentence, near_best: float = near_best) -> float:
+            if fact in telling:
+                return _LEAST_TELLING
+            return max(_LEAST_SUPPORTED if support[fact] >= _SUPPORTED else _LEAST, near_best)
+
+        if found := [fact for fact in part if scores[fact] >= least(fact)]:
             return found
     return []
 
 
-def supported_scores(
-    facts: Sequence[RecordSentence], question: str, language: Language, telling: Sequence[bool] | None = None
-) -> NDArray[np.float64]:
-    """Return the score of each fact as an answer (n,): that of `pairs.py`, and the weighted logarithm of its support.
+def support_of(facts: Sequence[RecordSentence], question: str, language: Language) -> NDArray[np.float64]:
+    """Return the probability that each fact tells the matter that the question asks for (n,).
 
-    The support is the probability, within `_SUPPORT`, that the fact tells the matter that is asked for, and that of
-    facts that are known to tell it (``telling``) is the highest. The classifier of pairs alone trusts likeness more
-    than it should in wordings that it has not learned.
+    The classifier of pairs alone trusts likeness more than it should in wordings that it has not learned.
     """
     if not facts:
         return np.zeros(0)
     tells = told_shares([fact.text for fact in with_known_words(facts, language)], language)
-    support = np.clip(tells @ shares(in_known_words(question, language), language), *_SUPPORT)
-    if telling is not None:
-        support[[*telling]] = _SUPPORT[1]
-    scores: NDArray[np.float64] = answer_scores(question, facts, language) + _SUPPORT_WEIGHT * np.log(support)
-    return scores
+    support: NDArray[np.float64] = tells @ shares(in_known_words(question, language), language)
+    return support
 
 
 def _with_relatives(fact: RecordSentence) -> RecordSentence:

@@ -6,7 +6,7 @@ docs/simulators.md tells the shares. The floors are just below them, so that a l
 import hashlib
 import tomllib
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cache
 from pathlib import Path
 
@@ -22,16 +22,21 @@ from wardround.training.labelled import places
 
 DATASETS = Path(__file__).resolve().parents[4] / "shared" / "datasets"
 SET = tomllib.loads(Path(__file__).with_name("questions_before_imported.toml").read_text("utf-8"))
+EVERYDAY = tomllib.loads(Path(__file__).with_name("everyday_wordings.toml").read_text("utf-8"))
+QUESTIONS_OF = {"first": "questions", "second": "questions", "third": "further_questions"} | {
+    "built_in": "further_questions",
+    "fourth": "latest_questions",
+}
+Asked = tuple[str, str, set[str], set[str]]  # a record's id, the words, the places that answer, and that may be told
 
 
 def is_kept_apart(question: str) -> bool:
     return int(hashlib.sha256(question.encode()).hexdigest(), 16) % 2 == 0
 
 
-def asked(part: str, language: Language) -> Iterator[tuple[str, str, set[str], set[str]]]:
-    """Each question before each record: the record's id, the words, what answers, and what may be told."""
-    of_part = {"first": "questions", "second": "questions", "fourth": "latest_questions"}
-    questions = SET[of_part.get(part, "further_questions")][language].split("\n")[:-1]
+def asked(part: str, language: Language) -> Iterator[Asked]:
+    """Each question before each record of a part."""
+    questions = SET[QUESTIONS_OF[part]][language].split("\n")[:-1]
     for record, lines in SET[part][language].items():
         labels = dict(each.split(":") for each in lines.split())
         for number, words in enumerate(questions, 1):
@@ -40,14 +45,35 @@ def asked(part: str, language: Language) -> Iterator[tuple[str, str, set[str], s
                 yield record, words, {*filter(None, due.split(","))}, {*filter(None, tolerable.split(","))}
 
 
+def everyday(name: str, language: Language) -> Iterator[Asked]:
+    """Each everyday wording of a set before each record whose labels say what answers it; `-` is none to ask."""
+    lines = [line.split(" | ") for line in EVERYDAY["asked"][name][language].splitlines()]
+    for part, questions in QUESTIONS_OF.items():
+        numbers = EVERYDAY["same_as"][language][questions]
+        for record, labelled in SET[part][language].items():
+            labels = dict(each.split(":") for each in labelled.split())
+            facts = record_sentences(patients()[record], ExaminationRecord(), language)
+            story = {place for place in places(facts) if place[0] in "CH"}
+            for words, topics in lines:
+                due, tolerable = set(story if topics in ("complaint", "story") else ()), set[str]()
+                named = [] if due else topics.split(",")
+                if all(topic in numbers for topic in named):  # words that ask nothing are none of them
+                    for number in (number for topic in named for number in numbers[topic]):
+                        answer, _, beside = labels.get(str(number), "").partition("~")
+                        due |= {*filter(None, answer.split(","))}
+                        tolerable |= {*filter(None, beside.split(","))}
+                    yield record, words, due, tolerable
+
+
 @cache
 def patients() -> dict[str, PatientRecord]:
     return imported_patients(DATASETS) | {case.id: case.patient for case in load_cases()}
 
 
-def outcomes(part: str, language: Language) -> Counter[str]:
+def outcomes(questions: Iterable[Asked], language: Language) -> Counter[str]:
+    """What the patient as MedChain's does with what is recorded, and with what is not."""
     counted: Counter[str] = Counter()
-    for record, words, due, tolerable in asked(part, language):
+    for record, words, due, tolerable in questions:
         facts = record_sentences(patients()[record], ExaminationRecord(), language)
         place = dict(zip(facts, places(facts), strict=True))
         told = {place[fact].replace("None", "X") for fact in facts_for(words, facts, language)}
@@ -79,9 +105,23 @@ def outcomes(part: str, language: Language) -> Counter[str]:
 def test_of_what_imported_records_hold_most_is_told_and_of_what_they_do_not_hold_little(
     part: str, language: Language, least_told: int, most_of_nothing: int
 ) -> None:
-    counted = outcomes(part, language)
+    counted = outcomes(asked(part, language), language)
     recorded = sum(counted[name] for name in ("told", "another", "denied", "silent"))
     assert 100 * counted["told"] >= least_told * recorded, counted
     unrecorded = counted["told of nothing"] + counted["nothing"]
     assert 100 * counted["told of nothing"] <= most_of_nothing * unrecorded, counted
     assert counted["denied"] <= 3, counted
+
+
+@pytest.mark.slow  # the embedding model reads what it has not seen
+@pytest.mark.skipif(not DATASETS.is_dir(), reason=f"no data sets at {DATASETS}")
+@pytest.mark.parametrize(("language", "least_told", "most_of_nothing"), [("en", 75, 20), ("zh", 72, 10)])
+def test_everyday_wordings_get_what_they_ask_for_and_seldom_a_denial_of_it(
+    language: Language, least_told: int, most_of_nothing: int
+) -> None:
+    counted = sum((outcomes(everyday(name, language), language) for name in EVERYDAY["asked"]), Counter[str]())
+    recorded = sum(counted[name] for name in ("told", "another", "denied", "silent"))
+    assert 100 * counted["told"] >= least_told * recorded, counted
+    unrecorded = counted["told of nothing"] + counted["nothing"]
+    assert 100 * counted["told of nothing"] <= most_of_nothing * unrecorded, counted
+    assert counted["denied"] <= 0.01 * recorded, counted
