@@ -157,7 +157,7 @@ _RANGES = (
     "2 each; their total: 0 to 10"
 )
 standard_patient_suite = Suite(
-    "medpmc_standard_patient",
+    "medpmc_standard",
     {column: column for column in (*ASPECTS, _TOTAL)},
     score_standard_patient,
     needs=frozenset({"dialogue", "patient"}),
