@@ -21,31 +21,10 @@ _BRACKETS = re.compile(r"[(（]([^)）]*)[)）]")
 _HEAD_ENDS = re.compile(r"\b(?:of|in|with|due|after|by|from|secondary|to)\b|[,;:(（，；：]|伴")
 _CLASSES = frozenset(word_list("synonyms")["classes"])
 _NEARLY_ALL = 0.8  # share of the shorter of two Chinese names
-_WITHOUT_KIND = re.compile(
-    "[^一-龥]|[左右双两]侧?|[急慢]性|[性症病]$|晚期|早期|陈旧性?"
-)  # what does not name a Chinese disease
+# What says nothing of which Chinese disease it is.
+_WITHOUT_KIND = re.compile("[^一-龥]|[左右双两]侧?|[急慢]性|[性症病]$|晚期|早期|陈旧性?")
 _NUMBERS = re.compile(r"\d+|[ⅠⅡⅢⅣⅤ甲乙丙丁戊](?!状腺)|[A-Za-z]{2,}")
-_OPPOSED = tuple(
-    map(
-        set,
-        (
-            "急慢",
-            "高低",
-            "亢减",
-            "进退",
-            "良恶",
-            "增减",
-            "快慢",
-            "过缺",
-            "内外",
-            "上下",
-            "前后",
-            "大小",
-            "多少",
-            "干湿",
-        ),
-    )
-)
+_OPPOSED = [{*pair} for pair in re.findall("..", "急慢高低亢减进退良恶增减快慢过缺内外上下前后大小多少干湿")]
 
 
 class ComparedName(Strict):
