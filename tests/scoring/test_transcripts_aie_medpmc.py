@@ -60,7 +60,8 @@ def test_transcripts_are_read_from_a_field_beside_others_and_by_their_ids(tmp_pa
 
 
 def test_odd_actions_and_answers_are_warnings(tmp_path: Path) -> None:
-    reading = read_aie(write(tmp_path / "a.json", [aie_data("Cough.", turn("O", "Hello"), turn("Z", "Hi"), answer_idx="Q")]))
+    dialogue = aie_data("Cough.", turn("O", "Hello"), turn("Z", "Hi"), answer_idx="Q")
+    reading = read_aie(write(tmp_path / "a.json", [dialogue]))
     assert len(reading.records) == 1 and reading.errors == []
     assert [problem.field for problem in reading.warnings] == ["history.1.state", "raw_data.answer_idx"]
 
