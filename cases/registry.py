@@ -1,10 +1,11 @@
 """Registries for what plug-ins can add: importers, patients, strategies, suites and others."""
 
 import inspect
+import os
 import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
 from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler
 from pydantic_core import CoreSchema, core_schema
@@ -72,14 +73,17 @@ class Registry(Mapping[str, Entry], Generic[Entry]):
 
     Args:
         kind: the name of one entry in messages (``patient``).
+        renewable: whether a function of a notebook's cell that is run again takes its own place; not if something that
+            is kept was built from it.
     """
 
-    def __init__(self, kind: str) -> None:
+    def __init__(self, kind: str, *, renewable: bool = False) -> None:
         self.kind = kind
+        self._renewable = renewable
         self._entries: dict[str, Entry] = {}
 
-    def add(self, name: str, entry: Entry) -> Entry:
-        """Register an entry and return it.
+    def add(self, name: str, entry: Entry, code: Callable[..., Any] | None = None) -> Entry:
+        """Register an entry, made of a user's ``code``, and return it.
 
         Raises:
             RegistryError: the name is taken, or has other characters than lower-case letters, digits and underscores.
@@ -90,12 +94,17 @@ class Registry(Mapping[str, Entry], Generic[Entry]):
                 "letter"
             )
         if name in self._entries:
-            by = next((by for registry, known, by in reversed(_additions) if registry is self and known == name), "")
-            # A cell of a notebook that is run again, perhaps; what we or a plug-in have registered stays.
-            again = "" if by or _by[-1] else ", or restart Python if it is your own of before"
-            raise RegistryError(f"{self.kind} {name!r} is already registered{by}; choose another name{again}")
+            additions = (each for each in reversed(_additions) if each.registry is self and each.name == name)
+            before = next(additions, _Addition(self, name, "", None))
+            ours = before.by or _by[-1]
+            if ours or not (self._renewable and _is_run_again(before.code, code)):
+                # A cell of a notebook that is run again, perhaps; what we or a plug-in have registered stays.
+                again = "" if ours else ", or restart Python if it is your own of before"
+                raise RegistryError(
+                    f"{self.kind} {name!r} is already registered{before.by}; choose another name{again}"
+                )
         self._entries[name] = entry
-        _additions.append((self, name, _by[-1]))
+        _additions.append(_Addition(self, name, _by[-1], code))
         return entry
 
     def __getitem__(self, name: str) -> Entry:
@@ -122,7 +131,14 @@ class Registry(Mapping[str, Entry], Generic[Entry]):
         return len(self._entries)
 
 
-_additions: list[tuple[Registry[Any], str, str]] = []  # of all registries, in order: registry, name, and who added it
+class _Addition(NamedTuple):
+    registry: Registry[Any]
+    name: str
+    by: str  # who added it, such as ", by plug-in my_ward"; empty for us, and for a script or notebook
+    code: Callable[..., Any] | None
+
+
+_additions: list[_Addition] = []  # of all registries, in order
 _by = [""]  # a stack of who is registering, such as ", by plug-in my_ward"
 
 
@@ -136,14 +152,29 @@ def registering(who: str) -> Iterator[Callable[[], list[str]]]:
     before = len(_additions)
     _by.append(f", by {who}")
     try:
-        yield lambda: [f"{registry.kind} {name}" for registry, name, _ in _additions[before:]]
+        yield lambda: [f"{each.registry.kind} {each.name}" for each in _additions[before:]]
     except BaseException:
-        for registry, name, _ in _additions[before:]:
-            registry._entries.pop(name, None)
+        for each in _additions[before:]:
+            each.registry._entries.pop(each.name, None)
         del _additions[before:]
         raise
     finally:
         _by.pop()
+
+
+def code_outside_plugins() -> dict[str, Callable[..., Any]]:
+    """Return the functions that no plug-in has registered, ours and scripts', by what they are: ``metric urgency``."""
+    latest = {(each.registry.kind, each.name): each for each in _additions if each.name in each.registry}
+    return {" ".join(key): each.code for key, each in latest.items() if each.code and not each.by}
+
+
+def _is_run_again(before: object, code: object) -> bool:
+    """Whether two functions are one in a notebook's cell, which has no file, before and after it was run again."""
+    one, other = (inspect.unwrap(each) if callable(each) else None for each in (before, code))
+    names = {getattr(each, "__qualname__", each) for each in (one, other)}
+    files = [getattr(getattr(each, "__code__", None), "co_filename", "") for each in (one, other)]
+    in_cells = all(file and not os.path.isfile(file) for file in files)
+    return len(names) == 1 and in_cells and getattr(other, "__module__", "") == "__main__"
 
 
 class NameIn:

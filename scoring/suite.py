@@ -62,7 +62,7 @@ def metric(name: str, *, suite: str, average: bool = False) -> Callable[[Functio
         registered = Metric(name, function, average)
         arguments = f"case, answers, {SETTINGS}" if registered.asks else "case, answers"
         check_function("metric", name, function, arguments, "a coroutine function")
-        target.metrics.add(name, registered)
+        target.metrics.add(name, registered, function)
         return function
 
     return register

@@ -13,7 +13,7 @@ import os
 import re
 import sys
 import traceback
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager, redirect_stdout, suppress
 from dataclasses import dataclass
 from functools import lru_cache
@@ -22,7 +22,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from cases.registry import RegistryError, registering
+from cases.registry import RegistryError, code_outside_plugins, registering
 from cases.user_cache import state_folder
 from cases.validation import InputError, in_a_line, line_in, nearest
 from prompts import prompt_folders
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
 GROUP = "wardround.plugins"  # entry points of installed plug-ins
 _MISSPELT = re.compile(r"(\w+)(?:\.__init__)?\(\) got an unexpected keyword argument '(\w+)'")
+_OURS = frozenset({"cases", "nodes", "scoring", "graphs", "wardround"})  # packages that register our own
 _ALIKE, _DIGITS = 0.8, re.compile(r"\d")  # how alike a misspelt stage and the one meant are
 VARIABLE = "WARDROUND_PLUGINS"  # plug-ins for a process that we start, one a line, as a folder may have a colon
 
@@ -159,12 +160,37 @@ def load_plugins_of_environment() -> None:
     load_plugins(filter(None, os.environ.get(VARIABLE, "").split("\n")))
 
 
-def record_plugins() -> dict[str, Any] | None:
-    """Return the manifest's record of the loaded plug-ins, all of which may affect results; None if there are none."""
+def record_plugins(used: Collection[str] = ()) -> dict[str, Any] | None:
+    """Return the manifest's record of the loaded plug-ins, all of which may affect results; None if there are none.
+
+    What a script or a notebook has registered itself is recorded under the name of its module if it is ``used`` (such
+    as ``metric urgency``), since other cells may have been run before the same run goes on.
+    """
+    plugins = [*_loaded.values(), *_of_scripts(used)]
     return {
         plugin.name: {"sha256": plugin.sha256, "version": plugin.version, "adds": list(plugin.adds)}
-        for plugin in sorted(_loaded.values(), key=lambda plugin: plugin.name)
+        for plugin in sorted(plugins, key=lambda plugin: plugin.name)
     } or None
+
+
+def _of_scripts(used: Collection[str]) -> Iterator[Plugin]:
+    """Yield what the modules of a script or notebook have registered, as if each were a plug-in."""
+    by_module: dict[str, dict[str, Callable[..., Any]]] = {}
+    for what, code in code_outside_plugins().items():
+        module = str(getattr(code, "__module__", ""))
+        if what in used and _top_module(module) not in _OURS:
+            by_module.setdefault(module, {})[what] = code
+    for module, added in by_module.items():
+        source = "\n".join(f"{what}\n{_source_of(added[what])}" for what in sorted(added))
+        yield Plugin(module, module, hashlib.sha256(source.encode()).hexdigest(), None, tuple(sorted(added)))
+
+
+def _source_of(code: Callable[..., Any]) -> str:
+    """Return the text of a function; without one, as in a console, its name."""
+    try:
+        return inspect.getsource(inspect.unwrap(code))
+    except (OSError, TypeError):
+        return getattr(code, "__qualname__", type(code).__qualname__)
 
 
 def plugin_of(error: BaseException) -> str | None:

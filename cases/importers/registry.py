@@ -15,7 +15,7 @@ from cases.validation import in_a_line, line_in, unreadable
 
 Importer = Callable[[Source], Iterable[Case]]
 
-IMPORTERS: Registry[Importer] = Registry("format")
+IMPORTERS: Registry[Importer] = Registry("format", renewable=True)
 
 
 def importer(name: str) -> Callable[[Any], Any]:
@@ -31,7 +31,7 @@ def importer(name: str) -> Callable[[Any], Any]:
 
     def register(read: Any) -> Any:
         check_function("format", name, read, "source", "a generator")
-        IMPORTERS.add(name, _guarded(read, _takes_an_open_source(read)))
+        IMPORTERS.add(name, _guarded(read, _takes_an_open_source(read)), read)
         return read
 
     return register

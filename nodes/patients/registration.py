@@ -70,9 +70,8 @@ def patient(
                 f"patient {name!r}: its graph returns {', '.join(extra)}, but only the dialogue is kept after a reply: "
                 "derive it from the dialogue; output_schema=wr.PatientSideOutput drops what only one reply needs"
             )
-        PATIENTS.add(
-            name, PatientSystem(name, graph, **capabilities, doctor=doctor, speaker=speaker, settings=settings)
-        )
+        system = PatientSystem(name, graph, **capabilities, doctor=doctor, speaker=speaker, settings=settings)
+        PATIENTS.add(name, system, build)
         return build
 
     return register

@@ -58,6 +58,6 @@ def strategy(name: str) -> Callable[[Build], Build]:
     def register(build: Build) -> Build:
         check_function("strategy", name, build, "stage")
         check_graph("strategy", name, build(DIAGNOSIS))
-        return STRATEGIES.add(name, build)
+        return STRATEGIES.add(name, build, build)
 
     return register

@@ -1,4 +1,4 @@
-from typing import Annotated
+from typing import Annotated, Any
 
 import pytest
 from pydantic import BaseModel, ValidationError
@@ -71,6 +71,33 @@ def test_a_name_that_a_notebook_registers_again_is_told_to_be_perhaps_its_own() 
         tints.add("pale", "#eee")
     with registering("plug-in ward_a"), pytest.raises(RegistryError, match=r"choose another name$"):
         tints.add("pale", "#eee")
+
+
+@pytest.mark.parametrize(
+    ("changed", "again"),
+    [({}, True), ({"name": "other"}, False), ({"file": __file__}, False), ({"module": "x"}, False)],
+)
+def test_the_function_of_a_notebooks_cell_that_is_run_again_takes_its_own_place(
+    changed: dict[str, str], again: bool
+) -> None:
+    def in_a_cell(name: str = "pale", file: str = "/tmp/ipykernel_1/2.py", module: str = "__main__") -> Any:
+        defined: dict[str, Any] = {"__name__": module}
+        exec(compile(f"def {name}(): ...", file, "exec"), defined)
+        return defined[name]
+
+    tints: Registry[str] = Registry("tint", renewable=True)
+    tints.add("pale", "#fff", in_a_cell())
+    if again:
+        assert tints.add("pale", "#eee", in_a_cell(**changed)) == tints["pale"] == "#eee"
+    else:
+        with pytest.raises(RegistryError, match="already registered"):
+            tints.add("pale", "#eee", in_a_cell(**changed))
+    with pytest.raises(RegistryError, match="already registered"), registering("plug-in ward_a"):
+        tints.add("pale", "#ddd", in_a_cell())
+    kept: Registry[str] = Registry("kept")
+    kept.add("pale", "#fff", in_a_cell())
+    with pytest.raises(RegistryError, match="restart Python"):
+        kept.add("pale", "#eee", in_a_cell())
 
 
 def test_of_very_many_names_only_the_likest_are_shown_for_one_that_resembles_none() -> None:

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import linecache
 import os
 import re
 import subprocess
@@ -13,8 +14,10 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
+import wardround as wr
 from cases.importers import IMPORTERS
 from prompts.folders import OURS
+from tests.support.metrics import suites_given_back
 from tests.support.processes import to_its_end
 from wardround import plugins
 from wardround.cli import app
@@ -346,3 +349,30 @@ def test_a_name_that_loads_nothing_is_not_called_foreign(name: str) -> None:
     assert plugins.is_own(name)
     with pytest.raises(PluginError):
         load_plugin(name)
+
+
+@pytest.mark.slow
+def test_a_metric_of_a_notebook_that_was_changed_is_refused_in_the_run_that_has_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def run_cell(value: float) -> None:
+        file = str(tmp_path / "ipykernel_1" / f"{value}.py")
+        text = f"def brief(case, answers):\n    return {value}\n"
+        monkeypatch.setitem(linecache.cache, file, (len(text), None, text.splitlines(keepends=True), file))
+        defined: dict[str, Any] = {"__name__": "__main__"}
+        exec(compile(text, file, "exec"), defined)
+        wr.metric("brief", suite="medchain")(defined["brief"])
+
+    settings = {"data": {"limit": 1}, "workflow": {"max_turns": 2, "feedback": "off"}}
+    with suites_given_back():
+        run_cell(1.0)
+        wr.run_experiment(settings, "run")
+        assert json.loads(Path("run/manifest.json").read_text("utf-8"))["plugins"]["__main__"]["adds"] == [
+            "metric brief"
+        ]
+        run_cell(1.0)
+        assert wr.run_experiment(settings, "run")["scores"]["brief"]["mean"] == 1, "a cell that is run again"
+        run_cell(2.0)
+        with pytest.raises(wr.ConfigurationError, match=r"plugins\.__main__\.sha256"):
+            wr.run_experiment(settings, "run")
+        assert wr.run_experiment(settings, "other")["scores"]["brief"]["mean"] == 2

@@ -21,6 +21,7 @@ from llm.role import known_roles
 from llm.specs import HUMAN, check_models
 from nodes.context import Context
 from nodes.patients.systems import PATIENTS
+from nodes.strategies.registry import STRATEGIES
 from prompts import laid_over
 from scoring.case_scores import Part
 from scoring.suite import SUITES
@@ -298,6 +299,13 @@ class Experiment(Strict):
     def scored_by(self) -> str:
         """The suite that scores the run."""
         return self.suite or suites_of(self.graph)[0]
+
+    @property
+    def known_names(self) -> set[str]:
+        """Which metrics, patient and strategy of the run this process knows, such as ``metric urgency``."""
+        patient, strategy = getattr(self.context, "patient", ""), getattr(self.context, "strategy", "")
+        chosen = [f"patient {patient}"] * (patient in PATIENTS) + [f"strategy {strategy}"] * (strategy in STRATEGIES)
+        return {*chosen, *(f"metric {name}" for name in SUITES[self.scored_by].metrics)}
 
     @property
     def context(self) -> Context:

@@ -36,7 +36,7 @@ async def try_out(experiment: Experiment, context: Context, items: Sequence[Held
     Raises:
         ConfigurationError: a plug-in or prompt fails; names the case and the reason.
     """
-    third_party = experiment.prompts is not None or record_plugins() is not None
+    third_party = experiment.prompts is not None or record_plugins(experiment.known_names) is not None
     if is_rehearsal() or not third_party or set(context.models.values()) <= set(WITHOUT_MODEL):
         return
     for item in {item.language: item for item in reversed(items)}.values():

@@ -46,7 +46,7 @@ def manifest_of(
         "data": {"cases" if experiment.data.notes is None else "notes": len(items), "fingerprint": _fingerprint(items)},
         "memory": dict(remembered) if remembered is not None else None,
         "prompts": {**prompt_hashes(), **_example_hash(experiment.context.example)},
-        "plugins": record_plugins(),
+        "plugins": record_plugins(experiment.known_names),
         "prices": price_source(),
         "seed": experiment.seed,
         "without_seed": without_seed(experiment.context.models, experiment.context),

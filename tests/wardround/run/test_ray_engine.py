@@ -30,7 +30,6 @@ from tests.support.processes import Forked, to_its_end
 from tests.support.runs import IDS, again, answered, asked, calls, outcomes, results, run, short, spec
 from wardround.config.experiment import ConfigurationError, Experiment
 from wardround.run.engines import ray as engine
-from wardround.run.engines.worker import known_names
 from wardround.store.durable_lines import RunStoppedError
 
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(find_spec("ray") is None, reason="the ray extra is not installed")]
@@ -329,7 +328,7 @@ def test_what_a_script_alone_has_registered_is_refused_and_not_left_out(tmp_path
         metric("mine", suite="medchain")(mine)
         run(on_ray(short(), concurrency=1), tmp_path / "out")
     assert not (tmp_path / "out").exists()
-    assert known_names(short()) == {"patient medchain", "strategy group"}
+    assert short().known_names == {"patient medchain", "strategy group"}
 
 
 def test_the_next_run_has_the_workers_of_the_last_unless_it_brings_something_else(tmp_path: Path, cluster: str) -> None:

@@ -16,7 +16,7 @@ from wardround.config.experiment import ConfigurationError, Experiment
 from wardround.config.selection import Held
 from wardround.run.checkpoints import serializer
 from wardround.run.engines.work import Finish, RunCases, work_through
-from wardround.run.engines.worker import Worker, environment, known_names
+from wardround.run.engines.worker import Worker, environment
 from wardround.run.engines.writer import Writer
 from wardround.run.one_case import Attempt, Outcome, failure, result_of
 from wardround.run.postgres import open_postgres
@@ -52,7 +52,7 @@ async def open_cluster(experiment: Experiment, context: Context, items: Sequence
         crew = _Crew(experiment, share, _start_writer(ray))
         try:
             crew.workers = [await crew.take_up(idle) for _ in range(size)]
-            await _check_workers(crew.workers, items, known_names(experiment))
+            await _check_workers(crew.workers, items, experiment.known_names)
 
             async def run_cases(
                 directory: RunDirectory, context: Context, left: Sequence[Attempt], finish: Finish

@@ -14,11 +14,8 @@ from langgraph.checkpoint.memory import InMemorySaver
 
 from llm.limits import Limits, Meter
 from nodes.context import Context
-from nodes.patients.systems import PATIENTS
-from nodes.strategies.registry import STRATEGIES
 from prompts import add_prompts
 from retrieval import open_memory
-from scoring.suite import SUITES
 from wardround.config.experiment import Experiment
 from wardround.config.preflight import check_servers
 from wardround.plugins import load_plugins, record_plugins
@@ -99,7 +96,7 @@ class Worker:
 
     def known_names(self) -> set[str]:
         """Return which metrics, patient and strategy of the run are known here."""
-        return known_names(self._experiment)
+        return self._experiment.known_names
 
     async def run(self, attempt: Attempt, run: str, trace: str) -> Outcome:
         """Run a case, or resume it. ``trace`` is the name of the case's trace file."""
@@ -154,14 +151,6 @@ def _check_pictures(pictures: Sequence[str]) -> None:
     for picture in pictures:
         if not Path(picture).is_file():
             raise FileNotFoundError(f"{picture} not found; put the cases' folder at the same path on every machine")
-
-
-def known_names(experiment: Experiment) -> set[str]:
-    """Return which metrics, patient and strategy of a run this process knows, such as ``metric urgency``."""
-    context = experiment.context
-    patient, strategy = getattr(context, "patient", ""), getattr(context, "strategy", "")
-    chosen = [f"patient {patient}"] * (patient in PATIENTS) + [f"strategy {strategy}"] * (strategy in STRATEGIES)
-    return {*chosen, *(f"metric {name}" for name in SUITES[experiment.scored_by].metrics)}
 
 
 def environment() -> dict[str, Any]:
