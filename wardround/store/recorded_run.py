@@ -294,9 +294,9 @@ def _experiment_of(path: Path, manifest: Mapping[str, Any]) -> Experiment:
             return experiment
     option = {"plugins": "--plugin", "prompts": "--prompts"}.get(reason.partition(":")[0])
     elsewhere = f"; if it lies elsewhere now, name it with {option}" if option else ""
-    if not (named or option) and (lost := _lost(manifest)):  # installed packages, which no setting names
-        names = ", ".join(lost)
-        elsewhere = f"; its plug-in {names} is not loaded: install it again, or name it with --plugin"
+    if not (named or option) and (lost := _lost(manifest)):  # installed packages and scripts, which no setting names
+        added = ", ".join(each for adds in lost.values() for each in adds)
+        elsewhere = f"; {added} of {', '.join(lost)} is not loaded: install it again, or name its file with --plugin"
     elif not elsewhere and (made := other_program(manifest)):
         elsewhere = f"; use the program of the run, {made}"
     raise ConfigurationError(f"{path}: this version cannot use {MANIFEST} ({reason}){elsewhere}")
