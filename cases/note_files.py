@@ -97,8 +97,9 @@ def _records(source: Source) -> Iterator[Note]:
     """Yield the notes of a file of records, whose format is that of its first record."""
     if (suffix := source.path.suffix.lower()) in (".csv", ".tsv"):
         rows = list(_rows(source))
-        headings = {name for row in rows if isinstance(row.value, Mapping) for name in row.value}
-        yield from _read_all(rows, _mts if "section_text" in headings else _plain)
+        first = rows[0].value if rows else None  # each row has all headings
+        is_mts = isinstance(first, Mapping) and "section_text" in first
+        yield from _read_all(rows, _mts if is_mts else _plain)
         return
     if suffix in (".xlsx", ".xls", ".ods"):
         source.error('is a spreadsheet; save it as "CSV UTF-8", with columns id and note')

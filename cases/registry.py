@@ -96,10 +96,10 @@ class Registry(Mapping[str, Entry], Generic[Entry]):
         if name in self._entries:
             additions = (each for each in reversed(_additions) if each.registry is self and each.name == name)
             before = next(additions, _Addition(self, name, "", None))
-            ours = before.by or _by[-1]
-            if ours or not (self._renewable and _is_run_again(before.code, code)):
+            of_plugin = before.by or _by[-1]
+            if of_plugin or not (self._renewable and _is_run_again(before.code, code)):
                 # A cell of a notebook that is run again, perhaps; what we or a plug-in have registered stays.
-                again = "" if ours else ", or restart Python if it is your own of before"
+                again = "" if of_plugin else ", or restart Python if it is your own of before"
                 raise RegistryError(
                     f"{self.kind} {name!r} is already registered{before.by}; choose another name{again}"
                 )
@@ -168,13 +168,18 @@ def code_outside_plugins() -> dict[str, Callable[..., Any]]:
     return {" ".join(key): each.code for key, each in latest.items() if each.code and not each.by}
 
 
-def _is_run_again(before: object, code: object) -> bool:
-    """Whether two functions are one in a notebook's cell, which has no file, before and after it was run again."""
-    one, other = (inspect.unwrap(each) if callable(each) else None for each in (before, code))
-    names = {getattr(each, "__qualname__", each) for each in (one, other)}
-    files = [getattr(getattr(each, "__code__", None), "co_filename", "") for each in (one, other)]
-    in_cells = all(file and not os.path.isfile(file) for file in files)
-    return len(names) == 1 and in_cells and getattr(other, "__module__", "") == "__main__"
+def _is_run_again(before: Callable[..., Any] | None, code: Callable[..., Any] | None) -> bool:
+    """Whether two functions are one in a notebook's cell, before and after it was run again."""
+    name = _name_in_cell(code)
+    return name is not None and name == _name_in_cell(before)
+
+
+def _name_in_cell(code: Callable[..., Any] | None) -> str | None:
+    """Return the name of a function of a notebook's cell, whose file does not exist; None for other code."""
+    own = inspect.unwrap(code) if code is not None else None
+    if not inspect.isfunction(own) or own.__module__ != "__main__" or os.path.isfile(own.__code__.co_filename):
+        return None
+    return own.__qualname__
 
 
 class NameIn:

@@ -1,7 +1,7 @@
 """Signs that the offline rules read from a chart: urgency, site of the complaint, named diseases, contradictions."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache, lru_cache
 from itertools import chain
 from typing import Any
@@ -20,7 +20,13 @@ _CHILD_FROM, _ADULT_FROM = 0.25, 14.0  # years
 _PAEDIATRIC_UNTIL, _OLD_FROM = 18.0, 60.0
 _CHILDREN_FROM = 12.0  # years, from which a woman may carry a child
 _HARMS_THE_UNBORN = ("X-ray", "CT", "Nuclear Medicine Imaging", "Radiation Therapy", "Chemotherapy")
-_FOR_A_DIAGNOSIS = ("Surgery", "Interventional Therapy", "Radiation Therapy", "Chemotherapy", "Immunotherapy")
+_FOR_A_DIAGNOSIS = {  # treatments with real dangers, and the patterns of findings that call for each
+    "Surgery": ("to_be_mended",),
+    "Interventional Therapy": ("to_be_mended",),
+    "Radiation Therapy": ("malignant", "takes_up"),
+    "Chemotherapy": ("malignant",),
+    "Immunotherapy": ("malignant", "of_antibodies"),
+}
 _MOVED = ("Spine and Limb Examination", "Neurological Examination", "Neck Examination", "Skin Examination")
 _NEED_NO_REASON = ("General Examination", "Blood Test")
 _FOR_THE_BODY = ("Internal Medicine", "Surgery")  # not for some organs alone
@@ -69,9 +75,13 @@ def _told_sites(complaint: str, words: str, language: Language) -> list[dict[str
 
 @lru_cache(maxsize=1024)  # called by each doctor of each stage
 def _sites(complaint: str, language: str, kind: str = "site") -> list[dict[str, Any]]:
+    return [site for site in data_file("nodes.offline", "sites")[kind] if _is_told(site, complaint, language)]
+
+
+def _is_told(place: Mapping[str, Any], complaint: str, language: str) -> bool:
+    """Whether a complaint has words of a place, sign or clinic; English ones are found at the start of a word."""
     start = "" if language == "zh" else r"(?<![a-z])"
-    table = data_file("nodes.offline", "sites")[kind]
-    return [site for site in table if re.search(f"{start}(?:{site[language]})", complaint, re.IGNORECASE)]
+    return re.search(f"{start}(?:{place[language]})", complaint, re.IGNORECASE) is not None
 
 
 def usually_needed(chart: Chart) -> list[str]:
@@ -88,11 +98,8 @@ def clinics_of_the_words(chart: Chart) -> frozenset[str]:
 
 @lru_cache(maxsize=256)  # asked for with each similar case
 def _told_clinics(complaint: str, language: str) -> frozenset[str]:
-    start = "" if language == "zh" else r"(?<![a-z])"
     table = data_file("nodes.offline", "clinics")["clinic"]
-    return frozenset(
-        name for name, words in table.items() if re.search(f"{start}(?:{words[language]})", complaint, re.IGNORECASE)
-    )
+    return frozenset(name for name, clinic in table.items() if _is_told(clinic, complaint, language))
 
 
 def is_called_for(item: str, chart: Chart) -> bool:
@@ -173,14 +180,7 @@ def without_a_finding(chart: Chart) -> list[str]:
     that takes up too much, chemotherapy for a malignant growth, immunotherapy for one or for antibodies.
     """
     found = " ".join((*chart.results.values(), *chart.reports.values()))
-    reasons = {
-        "Surgery": ("to_be_mended",),
-        "Interventional Therapy": ("to_be_mended",),
-        "Radiation Therapy": ("malignant", "takes_up"),
-        "Chemotherapy": ("malignant",),
-        "Immunotherapy": ("malignant", "of_antibodies"),
-    }
-    return [item for item in _FOR_A_DIAGNOSIS if not any(_affirms(found, name) for name in reasons[item])]
+    return [item for item, names in _FOR_A_DIAGNOSIS.items() if not any(_affirms(found, name) for name in names)]
 
 
 @lru_cache(maxsize=256)  # asked by each doctor of a group

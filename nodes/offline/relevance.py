@@ -108,13 +108,9 @@ def _likely_answers(facts: Sequence[RecordSentence], question: str, language: La
     for is_opening in (False, True):
         part = [fact for fact in facts if (fact.section == "chief_complaint") == is_opening]
         near_best = max((scores[fact] for fact in part), default=0) - _BEHIND_BEST
-
-        def least(fact: RecordSentence, near_best: float = near_best) -> float:
-            if fact in telling:
-                return _LEAST_TELLING
-            return max(_LEAST_SUPPORTED if support[fact] >= _SUPPORTED else _LEAST, near_best)
-
-        if found := [fact for fact in part if scores[fact] >= least(fact)]:
+        least = {fact: _LEAST_SUPPORTED if support[fact] >= _SUPPORTED else _LEAST for fact in part}
+        least = {fact: _LEAST_TELLING if fact in telling else max(least[fact], near_best) for fact in part}
+        if found := [fact for fact in part if scores[fact] >= least[fact]]:
             return found
     return []
 

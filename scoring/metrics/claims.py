@@ -108,8 +108,8 @@ def entailed(claims: Iterable[str], report: str) -> list[bool]:
     as a clause of the report with its polarity, side and numbers (`SURELY_SAME`).
 
     Limits: no inference ("a rim of pleural air" does not entail pneumothorax, nor "acid-fast bacilli" tuberculosis),
-    and words in no list are compared literally or by their clause. Its agreement with
-    labelled claims is in the docs; use an LLM judge for numbers to publish.
+    and words in no list are compared literally or by their clause. Its agreement with labelled claims is in the docs;
+    use an LLM judge for numbers to publish.
     """
     lines = statements(report)
     verbatim, read = {normalise(sentence) for sentence in lines}, [_read(sentence) for sentence in lines]

@@ -7,7 +7,6 @@ from the data sets. It takes minutes.
 import csv
 import json
 import random
-import re
 from collections import Counter
 from collections.abc import Iterable
 
@@ -18,7 +17,7 @@ from cases.vocabulary import Language
 from nodes.offline.meaning import kind_label, kind_named
 from nodes.offline.record_answers import denial, facts_for
 from prompts import load_words
-from tests.docs.simulator_tables import PAGE
+from tests.docs.simulator_tables import PAGE, with_region
 from tests.nodes.offline.test_everyday_wordings import (
     CASES,
     DUE,
@@ -60,8 +59,7 @@ def main() -> None:
         ("remarks", remarks()),
         ("imported records", imported_records()),
     ):
-        region = re.compile(f"(<!-- {name} -->\n).*?(<!-- end of {name} -->)", re.DOTALL)
-        page = region.sub(lambda marks, table=table: f"{marks[1]}\n{table}\n\n{marks[2]}", page)  # type: ignore[misc]
+        page = with_region(page, name, table)
     PAGE.write_text(page, "utf-8")
 
 

@@ -29,7 +29,11 @@ def on_page(judged: Judged | None, scores: Scores, page: str) -> str:
     ]
     tables = [] if judged == "medpmc" else [as_markdown(["metric", "percent", "n"], rows)]
     tables += [as_markdown(table.header, table.rows) for table in scores.tables[:1]]
-    drawn, name = "\n\n".join(tables), REGIONS[judged]
+    return with_region(page, REGIONS[judged], "\n\n".join(tables))
+
+
+def with_region(page: str, name: str, drawn: str) -> str:
+    """The page with tables between the markers of a region."""
     region = re.compile(f"(<!-- {name} -->\n).*?(<!-- end of {name} -->)", re.DOTALL)
     return region.sub(lambda marks: f"{marks[1]}\n{drawn}\n\n{marks[2]}", page)
 

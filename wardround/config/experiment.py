@@ -303,7 +303,8 @@ class Experiment(Strict):
     @property
     def known_names(self) -> set[str]:
         """Which metrics, patient and strategy of the run this process knows, such as ``metric urgency``."""
-        patient, strategy = getattr(self.context, "patient", ""), getattr(self.context, "strategy", "")
+        context = self.context
+        patient, strategy = getattr(context, "patient", ""), getattr(context, "strategy", "")
         chosen = [f"patient {patient}"] * (patient in PATIENTS) + [f"strategy {strategy}"] * (strategy in STRATEGIES)
         return {*chosen, *(f"metric {name}" for name in SUITES[self.scored_by].metrics)}
 

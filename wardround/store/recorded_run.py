@@ -305,23 +305,23 @@ def _experiment_of(path: Path, manifest: Mapping[str, Any]) -> Experiment:
 def _lost(manifest: Mapping[str, Any]) -> dict[str, list[str]]:
     """Return what plug-ins added to a run and no loaded one adds now, perhaps from a file of another name."""
     recorded = {name: plugin["adds"] for name, plugin in (manifest.get("plugins") or {}).items()}
-    added = {each for plugin in _loaded(recorded).values() for each in plugin["adds"]}
+    added = {each for plugin in _loaded(manifest).values() for each in plugin["adds"]}
     missing = {name: [each for each in adds if each not in added] for name, adds in recorded.items()}
     return {name: lost for name, lost in missing.items() if lost}
 
 
-def _loaded(recorded: Mapping[str, Sequence[str]]) -> dict[str, Any]:
+def _loaded(manifest: Mapping[str, Any]) -> dict[str, Any]:
     """Return the loaded plug-ins, and what a script has registered of what plug-ins and scripts added to a run."""
-    return record_plugins({each for adds in recorded.values() for each in adds}) or {}
+    plugins: Mapping[str, Any] = manifest.get("plugins") or {}
+    return record_plugins({each for plugin in plugins.values() for each in plugin["adds"]}) or {}
 
 
 def _tell_missing(path: Path, manifest: Mapping[str, Any], gone: Mapping[str, Any], why: str) -> None:
     """Say what a run is read without: its prompts, what plug-ins added, and what they computed before they changed."""
     if "prompts" in gone and not is_laid_over():
         _tell_once(f"{path}: read without its own prompts{why}")
-    plugins: Mapping[str, Any] = manifest.get("plugins") or {}
-    lost, loaded = _lost(manifest), _loaded({name: plugin["adds"] for name, plugin in plugins.items()}).values()
-    for name, recorded in plugins.items():
+    lost, loaded = _lost(manifest), _loaded(manifest).values()
+    for name, recorded in (manifest.get("plugins") or {}).items():
         if name in lost:
             why_lost = why if "plugins" in gone else ""
             _tell_once(f"{path}: read without what plug-in {name} added, {', '.join(lost[name])}{why_lost}")

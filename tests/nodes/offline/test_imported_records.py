@@ -23,7 +23,10 @@ from wardround.training.labelled import places
 DATASETS = Path(__file__).resolve().parents[4] / "shared" / "datasets"
 SET = tomllib.loads(Path(__file__).with_name("questions_before_imported.toml").read_text("utf-8"))
 EVERYDAY = tomllib.loads(Path(__file__).with_name("everyday_wordings.toml").read_text("utf-8"))
-QUESTIONS_OF = {"first": "questions", "second": "questions", "third": "further_questions"} | {
+QUESTIONS_OF = {
+    "first": "questions",
+    "second": "questions",
+    "third": "further_questions",
     "built_in": "further_questions",
     "fourth": "latest_questions",
 }
