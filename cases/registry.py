@@ -5,7 +5,8 @@ import os
 import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any, Generic, NamedTuple, TypeVar
+from functools import cache, wraps
+from typing import Any, Generic, NamedTuple, ParamSpec, TypeVar
 
 from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler
 from pydantic_core import CoreSchema, core_schema
@@ -13,6 +14,8 @@ from pydantic_core import CoreSchema, core_schema
 from cases.validation import InputError, nearest
 
 Entry = TypeVar("Entry")
+Given = ParamSpec("Given")
+Found = TypeVar("Found")
 _NAME = re.compile(r"[a-z][a-z0-9_]*")
 
 
@@ -73,17 +76,17 @@ class Registry(Mapping[str, Entry], Generic[Entry]):
 
     Args:
         kind: the name of one entry in messages (``patient``).
-        renewable: whether a function of a notebook's cell that is run again takes its own place; not if something that
-            is kept was built from it.
     """
 
-    def __init__(self, kind: str, *, renewable: bool = False) -> None:
+    def __init__(self, kind: str) -> None:
         self.kind = kind
-        self._renewable = renewable
         self._entries: dict[str, Entry] = {}
+        self._renewals = 0
 
     def add(self, name: str, entry: Entry, code: Callable[..., Any] | None = None) -> Entry:
         """Register an entry, made of a user's ``code``, and return it.
+
+        A function of a notebook's cell that is run again takes its own place.
 
         Raises:
             RegistryError: the name is taken, or has other characters than lower-case letters, digits and underscores.
@@ -97,15 +100,27 @@ class Registry(Mapping[str, Entry], Generic[Entry]):
             additions = (each for each in reversed(_additions) if each.registry is self and each.name == name)
             before = next(additions, _Addition(self, name, "", None))
             of_plugin = before.by or _by[-1]
-            if of_plugin or not (self._renewable and _is_run_again(before.code, code)):
+            if of_plugin or not _is_run_again(before.code, code):
                 # A cell of a notebook that is run again, perhaps; what we or a plug-in have registered stays.
                 again = "" if of_plugin else ", or restart Python if it is your own of before"
                 raise RegistryError(
                     f"{self.kind} {name!r} is already registered{before.by}; choose another name{again}"
                 )
+            self._renewals += 1
         self._entries[name] = entry
         _additions.append(_Addition(self, name, _by[-1], code))
         return entry
+
+    def cached(self, function: Callable[Given, Found]) -> Callable[Given, Found]:
+        """Cache a function that builds on entries, as `functools.cache` does, until one of them takes its own place."""
+        kept: Any = cache(lambda _, /, *args, **kwargs: function(*args, **kwargs))
+
+        @wraps(function)
+        def found(*args: Given.args, **kwargs: Given.kwargs) -> Found:
+            result: Found = kept(self._renewals, *args, **kwargs)
+            return result
+
+        return found
 
     def __getitem__(self, name: str) -> Entry:
         """Return the entry of a name.

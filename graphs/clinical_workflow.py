@@ -6,7 +6,6 @@ a case can also be sent back from the diagnosis to the examinations.
 
 import itertools
 from collections.abc import Callable
-from functools import cache
 from typing import Any, Literal
 
 from langgraph.graph import END, START
@@ -22,6 +21,7 @@ from graphs.strategies.decision import decision_by
 from graphs.strategies.recall import recall_first
 from nodes.context import Context, context_of
 from nodes.state.graph_states import ClinicalInput, ClinicalState
+from nodes.strategies.registry import STRATEGIES
 from nodes.workflow.admission import admit, follow_up
 from nodes.workflow.case_retrieval import refine
 from nodes.workflow.examiner import examine
@@ -88,7 +88,7 @@ def build_clinical_workflow(strategy: str = "group") -> StateGraph[Any, Any, Any
     return builder
 
 
-@cache
+@STRATEGIES.cached
 def clinical_workflow_by(strategy: str) -> CompiledStateGraph[Any, Any, Any, Any]:
     """Return the compiled workflow for one strategy; cached."""
     name = "Clinical workflow" if strategy == "group" else f"Clinical workflow by {strategy}"

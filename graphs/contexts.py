@@ -163,7 +163,7 @@ class CliniEvalContext(_OwnContext):
     graph = "clini_eval"
 
 
-@cache
+@PATIENTS.cached
 def patient_context(system: str) -> type[_OwnContext]:
     """Return the context schema of one turn with a patient system, without the settings of other systems."""
     others = {name for other in PATIENTS.values() for name in other.settings} - set(PATIENTS[system].settings)

@@ -1,6 +1,6 @@
 """One turn with a patient system: the user's words and the reply; a thread keeps the dialogue for the next turn."""
 
-from functools import cache, partial
+from functools import partial
 from typing import Any
 
 from langgraph.graph import END, START
@@ -34,7 +34,7 @@ def build_patient_turn(patient: str) -> StateGraph[Any, Any, Any, Any]:
     return builder
 
 
-@cache
+@PATIENTS.cached
 def patient_turn_of(patient: str) -> CompiledStateGraph[Any, Any, Any, Any]:
     """Return the compiled graph of one patient system; cached."""
     graph = build_patient_turn(patient).compile(name=f"Patient {patient}")

@@ -173,7 +173,7 @@ class Suite:
     means: Mapping[str, tuple[str, Sequence[str]]] = field(default_factory=dict)
     notes: str = ""
     parts: Collection[str] = ()
-    metrics: Registry[Metric] = field(default_factory=lambda: Registry("metric", renewable=True), repr=False)
+    metrics: Registry[Metric] = field(default_factory=lambda: Registry("metric"), repr=False)
 
     @property
     def asks(self) -> bool:

@@ -15,7 +15,7 @@ from cases.validation import in_a_line, line_in, unreadable
 
 Importer = Callable[[Source], Iterable[Case]]
 
-IMPORTERS: Registry[Importer] = Registry("format", renewable=True)
+IMPORTERS: Registry[Importer] = Registry("format")
 
 
 def importer(name: str) -> Callable[[Any], Any]:

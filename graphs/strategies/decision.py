@@ -1,6 +1,5 @@
 """A strategy's decision in the clinical workflow, judged like a decision of the stage's own group."""
 
-from functools import cache
 from typing import Any, Literal
 
 from langgraph.graph import END, START
@@ -23,7 +22,7 @@ def agreed_or_revise(state: StageState) -> Literal["agreed, or rounds used up", 
     return "agreed, or rounds used up" if state["ended"] else "objections"
 
 
-@cache
+@STRATEGIES.cached
 def decision_by(strategy: str, stage: Stage) -> CompiledStateGraph[Any, Any, Any, Any]:
     """Return the compiled graph of a stage's decision by one strategy; cached.
 

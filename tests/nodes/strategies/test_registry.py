@@ -6,6 +6,8 @@ from langgraph.graph import END, START, StateGraph
 
 from cases.registry import RegistryError
 from graphs.clinical_workflow import build_clinical_workflow, clinical_workflow_by
+from graphs.patient_turn import patient_turn_of
+from graphs.strategies.decision import decision_by
 from nodes.context import Context
 from nodes.offline.votes import decision_of
 from nodes.patients.registration import patient
@@ -16,8 +18,8 @@ from nodes.state.experts import case_view
 from nodes.state.patient_side import PatientSideState
 from nodes.state.stage import StageState
 from nodes.strategies.registry import STRATEGIES, strategy
-from nodes.workflow.stages import Stage
-from tests.graphs.scripting import builtin
+from nodes.workflow.stages import STAGES, Stage
+from tests.graphs.scripting import builtin, findings
 
 CASE = builtin("surgery-01")
 
@@ -65,6 +67,45 @@ def test_a_strategy_that_only_leaves_its_decision_decides_and_is_on_record() -> 
     records = {record.stage: record for record in result["decisions"]}
     assert records["diagnosis"].strategy == records["treatment"].strategy == "a_cold"
     assert records["diagnosis"].ended == "not_judged" and len(records["diagnosis"].rounds) == 1
+
+
+def of_a_cell(function: Any) -> Any:
+    """The function as a notebook's cell would define it under the name `build`."""
+    function.__code__ = function.__code__.replace(co_filename="/tmp/ipykernel_1/1.py")
+    function.__module__, function.__qualname__ = "__main__", "build"
+    return function
+
+
+@pytest.mark.usefixtures("own")
+def test_a_strategy_and_a_patient_of_a_notebooks_cell_that_is_run_again_replace_themselves() -> None:
+    def run_cell(words: str) -> None:
+        def decides(stage: Stage) -> StateGraph[Any, Any, Any, Any]:
+            def decide(state: StageState) -> dict[str, Any]:
+                if stage.decision is Diagnosis:
+                    return {"decision": Diagnosis(names=[words], basis="")}
+                return {"decision": decision_of(stage, [], state.get("chart"), [])}
+
+            return StateGraph(StageState).add_node(decide).add_edge(START, "decide").add_edge("decide", END)
+
+        def replies() -> StateGraph[Any, Any, Any, Any]:
+            def reply(state: PatientSideState) -> dict[str, Any]:
+                return {"dialogue": [*state["dialogue"], Turn(speaker="patient", text=words)]}
+
+            return StateGraph(PatientSideState).add_node(reply).add_edge(START, "reply").add_edge("reply", END)
+
+        strategy("mine")(of_a_cell(decides))
+        patient("mine", examines=False)(of_a_cell(replies))
+
+    def told_and_named() -> tuple[str, list[str]]:
+        turn: Any = patient_turn_of("mine").invoke({"case": CASE, "words": "What brings you here?"})
+        return turn["dialogue"][-1].text, decision_by("mine", STAGES["diagnosis"]).invoke(
+            findings(), context={"retrieval": False, "feedback": "off"}
+        )["diagnosis"].names
+
+    run_cell("A cold.")
+    assert told_and_named() == ("A cold.", ["A cold."])
+    run_cell("A flu.")
+    assert told_and_named() == ("A flu.", ["A flu."])
 
 
 @pytest.mark.usefixtures("own")
