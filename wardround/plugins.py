@@ -26,6 +26,7 @@ from cases.registry import RegistryError, code_outside_plugins, registering
 from cases.user_cache import state_folder
 from cases.validation import InputError, in_a_line, line_in, nearest
 from prompts import prompt_folders
+from wardround.script_code import module_of, text_of
 
 if TYPE_CHECKING:
     from llm import Role
@@ -177,20 +178,12 @@ def _of_scripts(used: Collection[str]) -> Iterator[Plugin]:
     """Yield what the modules of a script or notebook have registered, as if each were a plug-in."""
     by_module: dict[str, dict[str, Callable[..., Any]]] = {}
     for what, code in code_outside_plugins().items():
-        module = str(getattr(code, "__module__", ""))
+        module = module_of(code)
         if what in used and _top_module(module) not in _OURS:
             by_module.setdefault(module, {})[what] = code
     for module, added in by_module.items():
-        source = "\n".join(f"{what}\n{_source_of(added[what])}" for what in sorted(added))
+        source = "\n".join(f"{what}\n{text_of(added[what])}" for what in sorted(added))
         yield Plugin(module, module, hashlib.sha256(source.encode()).hexdigest(), None, tuple(sorted(added)))
-
-
-def _source_of(code: Callable[..., Any]) -> str:
-    """Return the text of a function; without one, as in a console, its name."""
-    try:
-        return inspect.getsource(inspect.unwrap(code))
-    except (OSError, TypeError):
-        return getattr(code, "__qualname__", type(code).__qualname__)
 
 
 def plugin_of(error: BaseException) -> str | None:

@@ -81,9 +81,7 @@ def test_a_strategy_and_a_patient_of_a_notebooks_cell_that_is_run_again_replace_
     def run_cell(words: str) -> None:
         def decides(stage: Stage) -> StateGraph[Any, Any, Any, Any]:
             def decide(state: StageState) -> dict[str, Any]:
-                if stage.decision is Diagnosis:
-                    return {"decision": Diagnosis(names=[words], basis="")}
-                return {"decision": decision_of(stage, [], state.get("chart"), [])}
+                return {"decision": Diagnosis(names=[words], basis="")}
 
             return StateGraph(StageState).add_node(decide).add_edge(START, "decide").add_edge("decide", END)
 
