@@ -157,7 +157,7 @@ def test_commands_read_a_consultation_in_its_own_words_and_say_what_rules_do_not
         assert done.exit_code == 0, (command, done.output)
         return " ".join(done.output.split())
 
-    unread = f"Rules read English and Chinese; in {MADE_UP} they recognise no denial"
+    unread = f"Rules read English and Chinese; in {MADE_UP!r} they recognise no denial"
     options = ["--set", "graph=consultation", "--set", "max_turns=3", "--set", "retrieval=false"]
     assert unread in told("run", "--cases", cases, *options, "--out", run)
     assert unread in told("tables", run, "--table", "scores")

@@ -1,9 +1,9 @@
 """``--dry-run``: project the calls, tokens and cost of a run, before any model is called."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -12,6 +12,7 @@ from wardround.commands.printing import echo
 
 if TYPE_CHECKING:
     from wardround.config.experiment import Experiment
+    from wardround.tables.table import Table
 
 DryRun = Annotated[
     bool, typer.Option("--dry-run", help="Call no model; print the expected number of calls, tokens and cost.")
@@ -27,8 +28,8 @@ def check_like(dry_run: bool, like: Path | None) -> None:
         refuse(f"--like {like}: needs --dry-run; add it, or leave --like out")
 
 
-def tell_projection(experiment: "Experiment", out: Path, like: Path | None, name: str = "") -> Mapping[str, Any]:
-    """Print the expected calls, tokens and cost of a run, and return their totals.
+def tell_projection(experiment: "Experiment", out: Path, like: Path | None, name: str = "") -> "Table":
+    """Print the expected calls, tokens and cost of a run, and return the table of them, whose last row is the total.
 
     Raises:
         ConfigurationError: bad configuration or data.
@@ -42,12 +43,15 @@ def tell_projection(experiment: "Experiment", out: Path, like: Path | None, name
     if name:
         echo(f"\n{name}")
     print_table(projected)
-    return projected.rows[-1]
+    return projected
 
 
-def tell_total(runs: Sequence[Mapping[str, Any]]) -> None:
+def tell_total(runs: Sequence["Table"]) -> None:
     """Print what the runs of a sweep are expected to take together."""
-    calls, read, written = (sum(one[name] for one in runs) for name in ("calls", "input_tokens", "output_tokens"))
-    known = [one["cost"] for one in runs if not math.isnan(one["cost"])]
-    cost = f", {sum(known):,.2f} US dollars" if known else ""
+    totals = [run.rows[-1] for run in runs]
+    calls, read, written = (sum(one[name] for one in totals) for name in ("calls", "input_tokens", "output_tokens"))
+    known = [one["cost"] for one in totals if not math.isnan(one["cost"])]
+    unpriced = sorted({row["model"] for run in runs for row in run.rows[:-1] if math.isnan(row["cost"])})
+    without = f" without {', '.join(unpriced)}" if unpriced else ""
+    cost = f", {sum(known):,.2f} US dollars{without}" if known else ""
     echo(f"\nAll {len(runs)} runs: {calls:,.0f} calls, {read:,.0f} input and {written:,.0f} output tokens{cost}.")

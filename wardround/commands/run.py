@@ -84,9 +84,9 @@ def run(
     root = out or default_directory(sweep)
     check_like(dry_run, like)
     if dry_run:
-        totals = [tell_projection(one, root / name, like, name) for name, one in sweep.runs.items()]
-        if len(totals) > 1:
-            tell_total(totals)
+        projected = [tell_projection(one, root / name, like, name) for name, one in sweep.runs.items()]
+        if len(projected) > 1:
+            tell_total(projected)
         return
     with _tracing(sweep) if tracing else nullcontext():
         failed = _run(sweep, root, progress)

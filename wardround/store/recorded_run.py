@@ -296,8 +296,11 @@ def _experiment_of(path: Path, manifest: Mapping[str, Any]) -> Experiment:
     elsewhere = f"; if it lies elsewhere now, name it with {option}" if option else ""
     if not (named or option) and (lost := _lost(manifest)):  # installed packages and scripts, which no setting names
         added = ", ".join(each for adds in lost.values() for each in adds)
-        elsewhere = f"; {added} of {', '.join(lost)} is not loaded: install it again, or name its file with --plugin"
-    elif not elsewhere and (made := other_program(manifest)):
+        raise ConfigurationError(
+            f"{path}: {added} of {', '.join(lost)} is not loaded: install it again, or name its file with --plugin; "
+            f"without it, this version cannot use {MANIFEST} ({reason})"
+        )
+    if not elsewhere and (made := other_program(manifest)):
         elsewhere = f"; use the program of the run, {made}"
     raise ConfigurationError(f"{path}: this version cannot use {MANIFEST} ({reason}){elsewhere}")
 

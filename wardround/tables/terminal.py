@@ -24,7 +24,8 @@ _MIN_TEXT_WIDTH = 12  # columns to which text may be wrapped
 
 def print_table(table: Table) -> None:
     """Print a table and its notes."""
-    headings = [f"{column.group}\n{column.title}" if column.group else column.title for column in table.columns]
+    grouped = [f"{_wrapped(column.group, cell_len(column.title))}\n{column.title}" for column in table.columns]
+    headings = [heading.lstrip("\n") for heading in grouped]
     keys = sum(column.key for column in table.columns)
     print_rows(table.title, headings, [[_text(cell) for cell in line] for line in table.lines], table.left, keys)
     for note in table.notes:

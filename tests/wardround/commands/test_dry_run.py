@@ -91,6 +91,15 @@ def test_the_runs_of_a_sweep_are_priced_together(tmp_path: Path) -> None:
     assert "All 2 runs: 16 calls, 14,400 input and 1,600 output tokens, 8.00 US dollars." in told.stdout
 
 
+def test_the_cost_of_a_sweep_names_the_models_without_a_price(tmp_path: Path) -> None:
+    used = {"input_tokens": 900, "output_tokens": 100, "attempts": 1}
+    calls = [call(cost=0.5, **used), call("patient", cost=None, role="patient", model="openai:own", **used)]
+    small = write_run(tmp_path / "small", [graded("dentistry-05", calls=2, seconds=60.0)], {("dentistry-05", 0): calls})
+    (tmp_path / "two.toml").write_text("[variants.one]\n[variants.two]\nseed = 1\n", "utf-8")
+    told = invoke("run", tmp_path / "two.toml", "--limit", 8, "--dry-run", "--like", small, "--out", tmp_path / "new")
+    assert "8.00 US dollars without openai:own." in " ".join(told.stdout.split())
+
+
 def test_what_is_done_already_is_not_priced_again(tmp_path: Path) -> None:
     calls = [call(input_tokens=900, output_tokens=100, cost=0.5, attempts=1)]
     begun = write_run(tmp_path / "r", [graded("dentistry-05", calls=1, seconds=9.0)], {("dentistry-05", 0): calls})

@@ -181,7 +181,7 @@ def test_an_uninstalled_package_is_named_that_added_what_a_run_needs(
     run = write_run(tmp_path / "run", [graded("a")], workflow={"patient": "brief"})
     monkeypatch.setattr(plugins, "_loaded", {})
     monkeypatch.setattr(PATIENTS, "_entries", dict(known))
-    with pytest.raises(ConfigurationError, match=r"of ward_package is not loaded: install it again, or name"):
+    with pytest.raises(ConfigurationError, match=r"run: \w+ brief of ward_package is not loaded: install it again"):
         find_runs([run])
 
 

@@ -136,6 +136,14 @@ def test_text_stands_left_and_numbers_right_wherever_a_table_is_drawn(capsys: py
     assert "| --- | --- | ---: |" in as_markdown(["Run", "Reason", "Cases"], [["a", "none", "3"]])
 
 
+def test_a_title_over_several_columns_makes_none_of_them_wide(capsys: pytest.CaptureFixture[str]) -> None:
+    group = "Rank correlation with length"
+    columns = [Column("run", "Run", key=True), Column("rho", "rho", group), Column("p", "p", group), Column("n", "Cases")]
+    print_table(Table("t", "t", columns, [{"run": "a", "rho": 0.5, "p": 0.25, "n": 12}]))
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[2].split("┃")[2].strip() == "Rank" and max(map(len, lines)) < 50
+
+
 def test_a_table_of_13_columns_is_folded_where_a_terminal_is_narrower_and_no_number_is_broken(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
