@@ -171,6 +171,8 @@ def _checked(source: str | Path, problems: list[Problem], *, whole_pictures: boo
             yield case
     if not seen and not problems:
         problems.append(Problem(str(source), "", "", "contains no cases; expected one JSON object per line"))
+    elif foreign and (field := _field_of_cases(Path(source))):
+        problems[:] = [Problem(str(source), "", field, "the cases lie in this field; write its list alone into a file")]
     elif foreign:
         remedy = f"import it first: `wardround cases import FORMAT {source} -o CASES.jsonl`"
         problems.append(
@@ -182,6 +184,17 @@ def _checked(source: str | Path, problems: list[Problem], *, whole_pictures: boo
                 f"if it has another format, {remedy}",
             )
         )
+
+
+def _field_of_cases(path: Path) -> str:
+    """Return the field of a file's only object whose list holds cases, as in ``{"cases": [...]}``; else empty."""
+    try:
+        whole = json.loads(path.read_text("utf-8-sig")) if path.is_file() else None
+    except (OSError, ValueError, RecursionError):
+        return ""
+    lists = {name: held for name, held in whole.items() if isinstance(held, list)} if isinstance(whole, dict) else {}
+    holders = [name for name, held in lists.items() for each in held if isinstance(each, dict) and "patient" in each]
+    return next(iter(holders), "")
 
 
 def meant_builtin(source: str | Path) -> str:

@@ -66,6 +66,14 @@ def test_of_another_format_no_field_is_told_but_how_to_import_it(tmp_path: Path)
     assert "import it first: `wardround cases import FORMAT" in problems[-1].message
 
 
+@pytest.mark.parametrize("indent", [None, 2])
+def test_an_object_that_holds_the_cases_in_a_field_is_told_to_be_a_list(tmp_path: Path, indent: int | None) -> None:
+    case = {"id": "1", "patient": {"chief_complaint": "I cough."}, "provenance": {"source": "mine"}}
+    (tmp_path / "mine.json").write_text(json.dumps({"version": [1, {}], "cases": [case, case]}, indent=indent), "utf-8")
+    _, (problem,) = check_cases(tmp_path / "mine.json")
+    assert problem.field == "cases" and problem.message.startswith("the cases lie in this field; write its list alone")
+
+
 def test_an_error_that_many_records_have_is_named_by_the_first_and_counted() -> None:
     errors = [Problem("f", f"line {number}", "id", "is missing") for number in range(1, 507)]
     warnings = [Problem("f", f"line {number}", "age", "is odd", "warning") for number in range(1, 9)]

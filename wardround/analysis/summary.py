@@ -279,8 +279,8 @@ def said_by_rules(what: str, who: Iterable[str], where: str = "", languages: Ite
     """State what rules did instead of a model, for whom, and in which of the languages they read little."""
     unread = [language for language in languages if rules_of(language) != language.partition("-")[0]]
     limit = (
-        f" Rules read English and Chinese; in {', '.join(map(repr, unread))} they recognise no denial, side, synonym or decimal "
-        "comma, so use no score that they gave there."
+        f" Rules read English and Chinese; in {', '.join(map(repr, unread))} they recognise no denial, side, synonym "
+        "or decimal comma, so use no score that they gave there."
     )
     return f"{what} by offline rules, not by a model{where}: {', '.join(who)}.{limit * bool(unread)}"
 

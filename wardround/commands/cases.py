@@ -110,6 +110,7 @@ def check(
     """Check a case file. Report every problem or, if there is none, a summary of the cases."""
     from cases import check_cases
     from prompts import PromptError, check_language
+    from wardround.store.run_directory import differing_by_letter_case
 
     cases, problems = check_cases(file)
     if problems:
@@ -120,6 +121,8 @@ def check(
             check_language(language)
         except PromptError as error:
             echo(f"to run them: {error}")
+    for other, own in differing_by_letter_case(case.id for case in cases):
+        echo(f"to run them: the ids {other!r} and {own!r} differ by letter case alone, which some file systems ignore")
     if out is not None:
         _write_distribution(cases, out)
 

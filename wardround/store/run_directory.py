@@ -414,13 +414,11 @@ class RunDirectory:
         """Refuse ids whose traces would be one file, where the file system ignores letter case."""
         if not (self.path / ".LOCK").exists():  # which is `.lock` there, and held now
             return
-        seen: dict[str, str] = {}
-        for own in ids:
-            if (other := seen.setdefault(_folded(_trace_name(own, 0)), own)) != own:
-                raise ConfigurationError(
-                    f"--out {self.path}: this file system ignores letter case, so the cases {other!r} and {own!r} "
-                    "would share a trace; rename one of them, or choose an --out on another file system"
-                )
+        for other, own in differing_by_letter_case(ids):
+            raise ConfigurationError(
+                f"--out {self.path}: this file system ignores letter case, so the cases {other!r} and {own!r} "
+                "would share a trace; rename one of them, or choose an --out on another file system"
+            )
 
     def _check_manifest(self, manifest: dict[str, Any]) -> None:
         self.run = ""
@@ -472,6 +470,14 @@ def _trace_name(case_id: str, epoch: int) -> str:
     if safe != case_id:
         safe += "-" + hashlib.sha256(case_id.encode("utf-8", "surrogatepass")).hexdigest()[:8]
     return f"{safe}-{epoch}.jsonl"
+
+
+def differing_by_letter_case(ids: Iterable[str]) -> Iterator[tuple[str, str]]:
+    """Yield the ids whose traces a file system that ignores letter case takes for that of an earlier id, with it."""
+    seen: dict[str, str] = {}
+    for own in ids:
+        if (other := seen.setdefault(_folded(_trace_name(own, 0)), own)) != own:
+            yield other, own
 
 
 def _folded(name: str) -> str:

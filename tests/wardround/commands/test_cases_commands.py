@@ -333,3 +333,10 @@ def test_a_sample_names_what_each_note_lacks_and_keeps_what_a_reconstruction_of_
     assert over.exit_code == 2 and "would be overwritten" in over.stderr
     missing = run("sample", tmp_path / "none.jsonl")
     assert missing.exit_code == 2 and "none.jsonl" in missing.stderr
+
+
+def test_a_check_names_ids_that_differ_by_letter_case_alone(file: Path) -> None:
+    (first, *others) = load_cases(file)
+    save_cases([first, *others, first.model_copy(update={"id": "Alpha-1"})], file)
+    (told,) = [line for line in run("check", file).stdout.splitlines() if "letter case" in line]
+    assert "'alpha-1' and 'Alpha-1'" in told

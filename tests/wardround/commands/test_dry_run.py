@@ -92,7 +92,7 @@ def test_the_runs_of_a_sweep_are_priced_together(tmp_path: Path) -> None:
 
 
 def test_the_cost_of_a_sweep_names_the_models_without_a_price(tmp_path: Path) -> None:
-    used = {"input_tokens": 900, "output_tokens": 100, "attempts": 1}
+    used: dict[str, Any] = {"input_tokens": 900, "output_tokens": 100, "attempts": 1}
     calls = [call(cost=0.5, **used), call("patient", cost=None, role="patient", model="openai:own", **used)]
     small = write_run(tmp_path / "small", [graded("dentistry-05", calls=2, seconds=60.0)], {("dentistry-05", 0): calls})
     (tmp_path / "two.toml").write_text("[variants.one]\n[variants.two]\nseed = 1\n", "utf-8")
