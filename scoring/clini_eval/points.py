@@ -48,6 +48,10 @@ class Leaf(Strict):
         """Return what earns the points."""
         return self.zh if language == "zh" else self.en
 
+    def asked_of(self, language: Language) -> str:
+        """Return the criterion under its name; in Chinese without it, since the paper's names are English."""
+        return self.zh if language == "zh" else f"{self.metric}: {self.en}"
+
     def reached(self, points: float, language: Language) -> str:
         """Return the points beside the maximum: in Chinese under the criterion, since the paper's names are English."""
         of = f"{points:g}/{self.maximum:g}"

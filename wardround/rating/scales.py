@@ -61,5 +61,5 @@ def scale_of(name: Name, language: Language) -> Scale:
     if name == "clini_eval":
         for key, leaf in LEAVES.items():
             points = tuple(Choice(value, str(value)) for value in range(int(leaf.maximum) + 1))
-            questions.append(Question(key, f"{leaf.metric}: {leaf.criterion(language)}", points, leaf.main))
+            questions.append(Question(key, leaf.asked_of(language), points, leaf.main))
     return Scale(words["instruction"], tuple(questions))

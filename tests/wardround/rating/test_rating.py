@@ -87,6 +87,11 @@ def test_the_points_of_clini_eval_are_a_hundred() -> None:
     assert sum(question.choices[-1].value for question in scale_of("clini_eval", "en").questions) == 100
 
 
+def test_a_chinese_page_asks_for_clini_evals_points_in_chinese_alone() -> None:
+    assert not re.search(r"[A-Za-z]", "".join(question.text for question in scale_of("clini_eval", "zh").questions))
+    assert scale_of("clini_eval", "en").questions[-1].text.startswith("Confirmatory Tests Consistency: ")
+
+
 @pytest.mark.slow
 def test_the_page_shows_dialogue_report_and_case_and_tells_nothing_of_the_run(tmp_path: Path) -> None:
     runs = [consulted(tmp_path / "gpt-secret"), consulted(tmp_path / "qwen-secret", "Where does it hurt?")]
