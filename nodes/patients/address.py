@@ -34,4 +34,5 @@ async def address(state: AddressState, runtime: Runtime[Context]) -> dict[str, A
     if len(words) > LONGEST_WORDS:
         raise ValueError(f"words: {len(words):,} characters are too many at a time; send at most {LONGEST_WORDS:,}")
     turn = Turn(speaker="doctor", text=words)
-    return {"dialogue": [*state.get("dialogue", []), turn], "dialogue_ended": "", "opened": True}
+    # Said once: an input without words would say them again, as a thread keeps them.
+    return {"words": "", "dialogue": [*state.get("dialogue", []), turn], "dialogue_ended": "", "opened": True}

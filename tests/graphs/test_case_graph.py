@@ -69,6 +69,8 @@ async def test_a_patient_alone_goes_on_with_its_dialogue_until_another_is_named(
     for given in ({"case": CASE, **words}, words, {"case_id": CASE.id, **words}):
         result = await go(graph, how, given, thread())
     assert [turn.speaker for turn in result["dialogue"]] == ["doctor", "patient"] * 3
+    with pytest.raises(ValueError, match="the input needs `words`"):
+        await go(graph, how, {}, thread())  # the last words were said
     other = builtin("dentistry-01")
     for named in ({"case": other}, {"case": other.model_dump(mode="json") | {"examinations": {}}}):
         result = await go(graph, how, {**named, **words}, thread())
