@@ -12,9 +12,11 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
-from cases import Problem
+from cases import Case, Problem
 from cases.files import shortened
-from llm.specs import OFFLINE
+from llm import Role
+from llm.specs import OFFLINE, model_of
+from nodes.context import Context
 from scoring.metrics.samples import Definition
 from scoring.metrics.statistics import INTERVALS, Estimate
 from wardround.analysis.rescoring import judged_with
@@ -233,6 +235,13 @@ def asked_of_rules(*asked: tuple[str, str | None]) -> list[str]:
     """Note which of these options, each with its model, were answered by rules; empty if none."""
     options = dict.fromkeys(option for option, spec in asked if spec == OFFLINE)
     return [said_by_rules("Answered", options)] if options else []
+
+
+def judged_by_rules(judges: Iterable[Role[Any]], context: Context, cases: Iterable[Case]) -> list[str]:
+    """Note which of these judges are rules, and in which of the cases' languages they read little; empty if none."""
+    rules = [role.name for role in judges if model_of(role.name, role.stage, context.models) == OFFLINE]
+    said = said_by_rules("Judged", rules, languages=sorted({case.language for case in cases}))
+    return [f"{said} They are good for ranking similar systems only."] if rules else []
 
 
 def write_drawn(tables: Iterable[Table], folder: Path | None, by_rules: Sequence[str] = ()) -> None:

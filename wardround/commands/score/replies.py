@@ -23,12 +23,13 @@ from scoring.mvme.replies import (
     read_marks,
     settle,
 )
+from scoring.mvme.reply_judges import consistency_judge, examination_judge, relevance_judge
 from wardround.analysis.rescoring import context_for
 from wardround.analysis.simulators import Trial, judge_played
 from wardround.commands.exit_codes import refuse
 from wardround.commands.options import RoleModels
 from wardround.commands.printing import counted, reason
-from wardround.commands.score.output import ExtraTable, Scores, refuse_records, unanswered
+from wardround.commands.score.output import ExtraTable, Scores, judged_by_rules, refuse_records, unanswered
 from wardround.config.experiment_file import parse_models
 from wardround.run.own_loop import run_alone
 from wardround.store.provenance import write_whole
@@ -76,6 +77,7 @@ def replies(
         return _marked(rounds_by_run, marks)
     samples: dict[str, Samples] = {}
     failures: dict[str, str] = {}
+    notes: list[str] = []
     for run in found:
         context = run_alone(context_for, run, parse_models(models or []))
         trial = Trial(run.cases, context)
@@ -83,8 +85,10 @@ def replies(
         run_alone(judge_played, trial, played)
         samples[run.name] = trial.samples
         failures |= trial.failures
-    notes = [] if models else ["Judged by rules that compare words and facts; use only to rank similar systems."]
-    return _scores(rounds_by_run, samples, [*notes, *unanswered([*failures.values()])], failed=bool(failures))
+        heard = [trial.cases[case_id] for _, case_id, *_ in rounds_by_run[run.name]]
+        notes += judged_by_rules((relevance_judge, consistency_judge, examination_judge), context, heard)
+    notes = [*dict.fromkeys(notes), *unanswered([*failures.values()])]
+    return _scores(rounds_by_run, samples, notes, failed=bool(failures))
 
 
 def draw(run: RecordedRun, size: int, seed: int) -> dict[Key, Exchange]:

@@ -15,7 +15,7 @@ from cases import Case, load_cases
 from cases.importers.source import Source
 from cases.validation import in_a_line, nearest
 from llm import ModelSpecError, Role
-from llm.specs import OFFLINE, model_of
+from llm.specs import OFFLINE
 from nodes.context import Context
 from nodes.patients.systems import PATIENTS
 from scoring.aie.simulator import LENGTH, beside_people, confusion, keyword_precision, replies, score_simulator
@@ -37,6 +37,7 @@ from wardround.commands.score.output import (
     ExtraTable,
     ModeOption,
     Scores,
+    judged_by_rules,
     of_each,
     refuse_records,
     writable,
@@ -340,7 +341,7 @@ def simulator(
     played = run_alone(judgement.of, trial, items, patient or judgement.patient, mode)
     metrics = estimates(trial.samples, clustered=mode == "sound", ends=judgement.ends, neither=(LENGTH,))
     tables = [_judgement_table(metrics)] if judged == "medpmc" else _tracked(played or [], trial.cases)
-    notes = _notes(patient, judgement, context)
+    notes = judged_by_rules(judgement.judges, context, trial.cases.values()) or _notes(patient)
     notes += [f"{item}: no answer: {reason}" for item, reason in trial.failures.items()]
     return Scores("simulator", mode, len(trial.cases), metrics, tables, notes, failed=bool(trial.failures))
 
@@ -355,10 +356,7 @@ def _check_patient(patient: str | None, judged: Judged | None, usual: str, track
         refuse("--no-tracker needs a patient with a tracker: saps or medpmc")
 
 
-def _notes(patient: str | None, judgement: Judgement, context: Context) -> list[str]:
-    rules = [role.name for role in judgement.judges if model_of(role.name, role.stage, context.models) == OFFLINE]
-    if rules:
-        return [f"Judged by rules that compare words and facts ({', '.join(rules)}); use only to rank similar systems."]
+def _notes(patient: str | None) -> list[str]:
     return ["Med-PMC's tracker has no action for demands, and tracks them as advice."] * (patient == "medpmc")
 
 

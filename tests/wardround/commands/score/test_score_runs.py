@@ -155,7 +155,12 @@ def test_replies_are_judged_or_put_on_a_sheet_and_marked_sheets_are_read_back(tm
     found = graded(case.id, answers={"dialogue": dialogue})
     run = write_run(tmp_path / "run", [found], data={"case_ids": [case.id]})
     sheet, out = tmp_path / "sheet.csv", tmp_path / "out.json"
-    assert wardround("score", "replies", run).exit_code == 0
+    by_rule = "not by a model: relevance_judge, consistency_judge, examination_judge."
+    assert by_rule in " ".join(wardround("score", "replies", run).stdout.split())
+    with FakeServer() as server:
+        judge = f"relevance_judge=openai:fake-model@{server.base_url}"
+        asked = wardround("score", "replies", run, "--models", judge).stdout
+    assert "not by a model: consistency_judge, examination_judge." in " ".join(asked.split()), "those not named"
     written = wardround("score", "replies", run, "--sheet", sheet)
     assert written.exit_code == 0 and "2 rounds to mark" in written.stdout and "mean" not in written.stdout
     unmarked = wardround("score", "replies", run, "--marks", sheet, "--marks", sheet)
