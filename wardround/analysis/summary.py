@@ -277,12 +277,17 @@ def roles_by_rule(models: Mapping[str, Collection[str]]) -> list[str]:
 
 def said_by_rules(what: str, who: Iterable[str], where: str = "", languages: Iterable[str] = ()) -> str:
     """State what rules did instead of a model, for whom, and in which of the languages they read little."""
+    return f"{what} by offline rules, not by a model{where}: {', '.join(who)}.{unread_by_rules(languages)}"
+
+
+def unread_by_rules(languages: Iterable[str]) -> str:
+    """Return a sentence, after a space, on those of the languages that rules do not read; empty if they read all."""
     unread = [language for language in languages if rules_of(language) != language.partition("-")[0]]
     limit = (
         f" Rules read English and Chinese; in {', '.join(map(repr, unread))} they recognise no denial, side, synonym "
         "or decimal comma, so use no score that they gave there."
     )
-    return f"{what} by offline rules, not by a model{where}: {', '.join(who)}.{limit * bool(unread)}"
+    return limit * bool(unread)
 
 
 def _mean(estimate: dict[str, Any]) -> str:

@@ -25,6 +25,7 @@ from scoring.clini_eval.points import (
 from scoring.consultation import ConsultationAnswers
 from scoring.metrics.samples import mean
 from scoring.panel import ask_each
+from wardround.analysis.summary import unread_by_rules
 from wardround.commands.exit_codes import refuse
 from wardround.commands.printing import counted
 from wardround.commands.score.output import ExtraTable, ModeOption, Scores, refuse_records
@@ -113,10 +114,12 @@ def clini_eval(
     tables = [*_assessed_table(scores), *([_means_by(list(dict.fromkeys(by)), dialogues, scores, over)] if by else [])]
     notes = failed_notes(runs.values())
     notes += [f"Left out: {counted(len(failures), 'dialogue')} that could not be judged."] * bool(failures)
-    if lacking := {key for score in scores if score is not None for key in score.unscored}:
+    by_rule = [(one.language, score.unscored) for one, score in zip(dialogues, scores, strict=True) if score]
+    if lacking := {key for _, unscored in by_rule for key in unscored}:
         notes.append(
             f"{len(lacking)} of 34 leaves were not assessed in some or all dialogues. They are missing, not 0, and so "
             "are the sums that include them. Rules only count words: their scores are a baseline, not for publication."
+            f"{unread_by_rules(sorted({language for language, _ in by_rule}))}"
         )
     notes += failures
     if over is not None and (missing := [name for name in _GAINS if f"{name}, gain" not in tables[-1].header]):
