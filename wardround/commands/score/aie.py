@@ -8,7 +8,6 @@ from typing import Annotated, Literal
 import typer
 
 from cases.text.words import language_of
-from llm.specs import HUMAN
 from scoring.aie.mcq import METRIC, answer_questions, mcq_diagnosis, mcq_doctor, questions_of
 from scoring.aie.metrics import (
     DISTINCT_BY_LENGTH,
@@ -107,8 +106,6 @@ def ask_again_as_mcq(transcripts: list[AieTranscript], spec: str) -> tuple[list[
     Raises:
         typer.Exit: with code 2 if the model cannot be used.
     """
-    if spec == HUMAN:
-        refuse("--mcq human: a person cannot answer here; name a model or 'offline'")
     questions, reasons = questions_of(transcripts)
     answered = run_alone(answer_questions, questions, asking({mcq_doctor.name: spec}, "--mcq"))
     notes = [f"Case {case}: no {METRIC} ({reason})." for case, reason in (reasons | answered.failures).items()]
@@ -118,8 +115,6 @@ def ask_again_as_mcq(transcripts: list[AieTranscript], spec: str) -> tuple[list[
 
 def diagnosed(transcripts: list[AieTranscript], spec: str, notes: list[str]) -> list[AieTranscript]:
     """Return the transcripts with the letter that a model chooses from each dialogue, without seeing the record."""
-    if spec == HUMAN:
-        refuse("--diagnose human: a person cannot answer here; name a model or 'offline'")
     texts = [Consultation.of(one, language_of(one.record)).text for one in transcripts]
     questions, reasons = questions_of(
         one.model_copy(update={"record": text, "question": one.asked})

@@ -9,12 +9,11 @@ from statistics import correlation
 from typing import Annotated, Any, Literal
 
 import typer
-from pydantic import ValidationError
 
 from cases import Case, load_cases
 from cases.importers.source import Source
-from cases.validation import in_a_line, nearest
-from llm import ModelSpecError, Role
+from cases.validation import nearest
+from llm import Role
 from llm.specs import OFFLINE
 from nodes.context import Context
 from nodes.patients.systems import PATIENTS
@@ -28,7 +27,6 @@ from scoring.metrics.samples import PERCENT, Definition, case_of, estimates
 from scoring.metrics.statistics import Ends, Estimate
 from scoring.mvme.reply_judges import consistency_judge, examination_judge, relevance_judge
 from wardround.analysis import simulators
-from wardround.analysis.rescoring import settings_of_judges
 from wardround.analysis.simulators import Trial
 from wardround.commands.case_files import not_over
 from wardround.commands.exit_codes import refuse
@@ -43,7 +41,7 @@ from wardround.commands.score.output import (
     writable,
     write_drawn,
 )
-from wardround.commands.score.transcripts import LeaveOut, cell, counts, names_of, read_files, without
+from wardround.commands.score.transcripts import LeaveOut, asking, cell, counts, names_of, read_files, without
 from wardround.config.experiment_file import parse_models
 from wardround.run.own_loop import run_alone
 from wardround.store.recorded_run import find_runs
@@ -316,11 +314,8 @@ def simulator(
     """
     judgement = JUDGEMENTS[judged]
     _check_patient(patient, judged, judgement.patient, tracker)
-    try:
-        context = Context.model_validate(settings_of_judges({"default": OFFLINE, **parse_models(models or [])}))
-    except (ModelSpecError, ValidationError) as error:
-        refuse(f"--models: {in_a_line(error)}")
-    context = context.model_copy(update={"tracker": tracker})
+    settings = asking({"default": OFFLINE, **parse_models(models or [])}, "--models")
+    context = Context.model_validate(dict(settings)).model_copy(update={"tracker": tracker})
     options = TestOptions(by, leave_out, replies, out, cases)
     kind, *other_kinds = {kind_of_source(file) for file in files or []} or {"items"}
     if other_kinds:

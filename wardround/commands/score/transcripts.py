@@ -11,7 +11,7 @@ from typing import Annotated, Any, Generic, TypeVar
 import typer
 
 from llm import ModelSettings, ModelSpecError
-from llm.specs import check_models
+from llm.specs import HUMAN, check_models
 from scoring.aie.transcripts import AieTranscript
 from scoring.medpmc.transcripts import MedPmcTranscript
 from scoring.metrics.comparison import holm, paired_difference, read_human_scores, spearman_matrix, unknown_cases
@@ -126,7 +126,9 @@ def without(
 
 
 def asking(models: Mapping[str, str], option: str = "--judge") -> ModelSettings:
-    """Return settings with these models; exits if one cannot be used."""
+    """Return settings with these models; exits if one cannot be used, or is a person."""
+    if HUMAN in models.values():
+        refuse(f"{option} {HUMAN}: a person cannot answer here; name a model or 'offline'")
     given = settings_of_judges(models)
     try:
         check_models(models, given.get("model", ()))

@@ -275,6 +275,11 @@ def test_a_round_that_nobody_chooses_in_and_a_folder_that_is_none_are_refused_be
     [
         ("score", "aie-pairwise", "{run}", "{run}", "--judge", "human"),
         ("score", "aie", "{run}", "--diagnose", "human"),
+        ("score", "aie", "{run}", "--mcq", "human"),
+        ("score", "clini-eval", "{run}", "--judge", "human"),
+        ("score", "medpmc", "{run}", "--judge", "human"),
+        ("score", "mvme", "{run}", "--grade", "--judge", "human"),
+        ("score", "simulator", "--models", "patient=human"),
     ],
 )
 def test_a_person_is_refused_as_judge_in_one_sentence(run: Path, arguments: tuple[str, ...]) -> None:
