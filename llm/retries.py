@@ -1,6 +1,5 @@
 """Classify failed requests: whether to retry, when, and what the error means."""
 
-import asyncio
 import json
 import math
 import os
@@ -8,9 +7,7 @@ import random
 import re
 import time
 from collections.abc import Iterable, Iterator
-from contextlib import closing
 from email.utils import parsedate_to_datetime
-from urllib.parse import urlsplit
 
 from tenacity import AsyncRetrying, RetryCallState, retry_if_exception
 
@@ -195,25 +192,18 @@ def is_loading(error: BaseException) -> bool:
 async def is_there(base_url: str) -> bool:
     """Whether a server accepts connections and does not close them unanswered, as a tunnel does without its server.
 
-    One that is silent is busy. Over TLS only the connection is tried.
+    One that is silent is busy.
     """
-    url, opened = urlsplit(base_url), False
+    import httpx2
+
+    from llm.transport import certificates
+
+    client = httpx2.AsyncClient(timeout=_SECONDS_TO_CONNECT, trust_env=False, verify=certificates())
     try:
-        async with asyncio.timeout(_SECONDS_TO_CONNECT):
-            reader, writer = await asyncio.open_connection(
-                url.hostname, url.port or (443 if url.scheme == "https" else 80)
-            )
-            with closing(writer):
-                if url.scheme == "https":
-                    return True
-                opened = True
-                host = url.netloc.rpartition("@")[2]
-                writer.write(f"GET {url.path}/models HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n".encode())
-                return bool(await reader.read(1))
-    except TimeoutError:
-        return opened
-    except OSError:
-        return False
+        async with client, client.stream("GET", f"{base_url}/models"):
+            return True
+    except httpx2.TransportError as error:
+        return isinstance(error, httpx2.ReadTimeout)
 
 
 def is_never_connected(error: BaseException) -> bool:
