@@ -52,6 +52,7 @@ _MIN_UNNAMED = 0.4  # total probability of the candidates, unless the question n
 _MIN_UNNAMED_BESIDE_NAMED = 0.6  # the same if it names something else
 _MAX_SILENT = 0.1  # highest probability of any sentence where the record is silent
 _MIN_SURE = 0.8  # probability of a subject that may be denied, unless it is named
+_MIN_ASKING, _MIN_ASKING_UNMARKED = 0.08, 0.4  # probability that words with a question mark, and without, ask
 _MIN_FAREWELL = 0.8  # probability of a turn that is a farewell as a whole
 _MIN_OTHER_TOPIC = 0.5  # probability of small talk, to be taken as such
 _LIST_SCALE = 0.15  # scale of the list features beside the embedding
@@ -189,6 +190,15 @@ def kind_label(words: str, language: Language) -> str:
     if label == "demand":
         return "demand" if is_for_the_patient_to_do(words) else "advice"
     return "advice" if label == "conclusion" or is_order(words) else label  # a question may name a test
+
+
+@lru_cache(maxsize=4096)
+def is_asking(words: str, language: Language) -> bool:
+    """Whether the words probably ask for something on record: the total probability of the tables that do is enough."""
+    tables, scores = _logits("kind", words, language)
+    probabilities = shared(scores.astype(np.float64))
+    asks = [kind_named(table) in _ASKING and table != "results" for table in tables]
+    return float(probabilities[asks].sum()) >= (_MIN_ASKING if ASKS.search(words) else _MIN_ASKING_UNMARKED)
 
 
 def _asks_nowhere(parts: Sequence[str], language: Language) -> bool:

@@ -13,7 +13,7 @@ from nodes.offline.consultation_words import in_known_words
 from nodes.offline.doctor_actions import is_vague
 from nodes.offline.hearing import heard_tests
 from nodes.offline.meaning import (
-    ASKS,
+    is_asking,
     is_rather_of_a_subject,
     is_silent,
     is_surely_heard,
@@ -113,7 +113,7 @@ def facts_for(question: str, facts: Sequence[RecordSentence], language: Language
     names_nothing = kind_named(subject) == "ambiguous" or not (topic.clinical or topic.words)
     if not (names_nothing and is_vague(question, language)) or is_rather_of_a_subject(question, language):
         return answering(facts, question, language)
-    if kind_label(question, language) == "remark" and not ASKS.search(question):
+    if not is_asking(question, language):
         return []
     beside = {"opening": ("chief_complaint",), "other_symptoms": _BACKGROUND}.get(subject, ())
     return [fact for fact in facts if fact.section in ("present_illness", *beside)]

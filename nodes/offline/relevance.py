@@ -16,7 +16,7 @@ from nodes.offline.consultation_words import concepts, in_known_words
 from nodes.offline.meaning import (
     ASKS,
     clauses,
-    is_rather_of_a_subject,
+    is_asking,
     is_surely_heard,
     kind_label,
     matters_told,
@@ -87,9 +87,7 @@ def _asks(words: str, language: Language, is_question: bool) -> bool:
     kind = kind_label(words, language)
     if kind in ("advice", "vague_advice") and not is_question:
         return False
-    asks = kind in ("inquiry", "advice") or is_rather_of_a_subject(words, language)
-    asks = asks or (is_question and kind not in ("remark", "conclusion"))
-    return asks and subjects()[subject_of(words, language)].names != ("results",)
+    return is_asking(words, language) and subjects()[subject_of(words, language)].names != ("results",)
 
 
 def _likely_answers(facts: Sequence[RecordSentence], question: str, language: Language) -> list[RecordSentence]:
