@@ -90,6 +90,10 @@ class CaseGraph(CompiledStateGraph[Any, Any, Any, Any]):
         """Return the nodes and edges for drawing, with as many levels of subgraphs as ``xray`` says."""
         return Drawing(**vars(await super().aget_graph(config, xray=xray)))
 
+    def __deepcopy__(self, memo: dict[int, Any]) -> "CaseGraph":
+        """Return a copy with the same nodes, which know LangGraph's marks by identity: copied ones end in an error."""
+        return copy.copy(self)
+
     def _repr_mimebundle_(self, **_: Any) -> dict[str, Any]:
         """Show the graph in a notebook as Mermaid, which the notebook draws; LangGraph has a web service draw it."""
         return {"text/plain": repr(self), "text/vnd.mermaid": self.get_graph().draw_mermaid()}

@@ -1,6 +1,7 @@
 """Graphs that a user compiles with a checkpointer, edits, forks, or builds into a graph of their own."""
 
 import asyncio
+import copy
 import re
 from typing import Any
 
@@ -61,6 +62,11 @@ async def test_nothing_of_an_earlier_case_on_a_thread_is_left_in_a_second(builde
     second = await go(graph, how, {"case": CASE}, thread(), context=context)
     assert found(second) == found(await go(graph, how, {"case": CASE}, thread("2"), context=context))
     assert {state.values.get("case_id") for state in graph.get_state_history(thread())} >= {"dentistry-01", CASE.id}
+
+
+def test_a_deep_copy_of_a_graph_runs() -> None:
+    result = copy.deepcopy(clinical_workflow).invoke({"case_id": CASE.id}, context=QUICK)
+    assert result["diagnosis"] == clinical_workflow.invoke({"case_id": CASE.id}, context=QUICK)["diagnosis"]
 
 
 @HOW
