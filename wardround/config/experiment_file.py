@@ -154,7 +154,8 @@ def read_experiment(
     """
     sweep = read_sweep(file, overrides, models, plugins, origin)
     if not sweep.single:
-        raise ConfigurationError(f"{file}: defines {len(sweep.runs)} runs; expected one")
+        found = f"{file}: defines {len(sweep.runs)} runs"
+        raise ConfigurationError(f"{found}; expected one (`wardround run {file}` runs them all)")
     return sweep.runs[""]
 
 
