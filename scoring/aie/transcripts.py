@@ -99,7 +99,7 @@ class AieTranscript(ForeignModel):
     @property
     def findings(self) -> str:
         """The record without the closing question, which a patient could not tell."""
-        record = self.record.rstrip()
+        record = self.record.strip()
         asked = (self.question or "").strip()
         if asked and asked != record and record.endswith(asked):
             record = record.removesuffix(asked)

@@ -36,6 +36,7 @@ def test_a_case_that_was_not_played_is_a_transcript_without_diagnosis(tmp_path: 
         ("Cough. He coughs.", None, "Cough. He coughs."),
         ("咳嗽三天。最可能的诊断是？", None, "咳嗽三天。"),
         ("Cough. What is it?", "Cough. What is it?", "Cough."),
+        ("\n Cough. What is it?", "\n Cough. What is it?", "Cough."),
         ("What is it?", None, "What is it?"),
     ],
 )
