@@ -13,12 +13,14 @@ from nodes.offline.consultation_words import in_known_words
 from nodes.offline.doctor_actions import is_vague
 from nodes.offline.hearing import heard_tests
 from nodes.offline.meaning import (
+    clauses,
     is_asking,
     is_rather_of_a_subject,
     is_silent,
     is_surely_heard,
     kind_label,
     kind_named,
+    matters_told,
     subject_of,
     subjects,
 )
@@ -37,7 +39,13 @@ _MAX_SENTENCES = 3  # of one answer to an open question
 # question is not denied.
 _POSSIBLE, _POSSIBLE_SUPPORT = -1.3, 0.1
 # What is said to words that ask for nothing; vague advice is asked about.
-_REPLIES = {"conclusion": "thanks", "remark": "thanks", "advice": "advised", "demand": "agreed"}
+_REPLIES = {
+    "conclusion": "thanks",
+    "remark": "thanks",
+    "advice": "advised",
+    "demand": "agreed",
+    "other_topic": "off_topic",
+}
 _BACKGROUND = ("past_history", "personal_history", "family_history")
 
 
@@ -70,7 +78,7 @@ def answer_from_record(question: str, record: PatientRecord, dialogue: list[Turn
     facts = facts_for(question, recorded, language)
     reply = told_now(question, said_of(facts, record, language), dialogue, language)
     phrase: str = "all_said" if facts else denial(question, language, recorded)
-    is_question = question.rstrip().endswith(("?", "？"))
+    is_question = question.rstrip().endswith(("?", "？")) and is_asking(question, language)
     if phrase == "unclear" or (phrase != "all_said" and not is_question):
         is_told = not is_question and tells_diagnosis(question)
         phrase = _REPLIES.get("conclusion" if is_told else kind_label(question, language), phrase)
@@ -81,8 +89,14 @@ def denial(question: str, language: Language, recorded: Sequence[RecordSentence]
     """Return the phrase where no fact answers: ``unclear`` if the question is not understood, else denied or untold.
 
     Only what the question names is denied (``nothing``), unless the record mentions it or may answer after all. An open
-    question ("how much") cannot be denied.
+    question ("how much") cannot be denied. Of several questions, one that is not denied keeps the others from it.
     """
+    silences = {_denial_of_one(each, language, recorded) for each in clauses(question, language)}
+    return silences.pop() if len(silences) == 1 else "untold"
+
+
+def _denial_of_one(question: str, language: Language, recorded: Sequence[RecordSentence]) -> Silence:
+    """Return the phrase where no fact answers one question of a turn."""
     if not is_surely_heard(question, language):
         return "unclear"
     question = in_known_words(question, language)
@@ -94,9 +108,12 @@ def denial(question: str, language: Language, recorded: Sequence[RecordSentence]
         words_in(fact.text, topic.words) for fact in histories
     )
     texts = [fact.text for fact in histories if fact.section != "family_history"]
+    if subject == "past_illness":  # imported records tell it in the story
+        is_mentioned = is_mentioned or any(map(_PATTERNS["long_ill"].search, texts))
     asks_openly = _PATTERNS["open_question"].search(sentences(question)[-1]) is not None
+    matters = {*about.tells, *(each.name for each in named)} & {*matters_told()}
     may_be_recorded = (
-        not is_silent(texts, about.tells, language)
+        not is_silent(texts, sorted(matters), language)
         or answer_scores(question, histories, language).max(initial=_POSSIBLE) > _POSSIBLE
         or support_of(histories, question, language).max(initial=0) > _POSSIBLE_SUPPORT
     )
