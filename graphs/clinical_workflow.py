@@ -27,7 +27,6 @@ from nodes.workflow.case_retrieval import refine
 from nodes.workflow.examiner import examine
 from nodes.workflow.reviewer import review
 from nodes.workflow.stages import STAGES, check_prompts, parts
-from prompts.folders import languages
 
 
 def review_or_go_on(state: ClinicalState, runtime: Runtime[Context]) -> Literal["backtracks left", "none left"]:
@@ -60,7 +59,7 @@ def build_clinical_workflow(strategy: str = "group") -> StateGraph[Any, Any, Any
         PromptError: the prompts of a stage are missing in one of the languages.
         RegistryError: there is no such strategy.
     """
-    check_prompts(languages())
+    check_prompts()
     builder = StateGraph(ClinicalState, context_schema=clinical_context(strategy), input_schema=ClinicalInput)
     builder.add_node(admit.at(strategy=strategy))
     builder.add_node(refine)

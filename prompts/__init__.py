@@ -13,6 +13,7 @@ from prompts.loading import (
     mark,
     speaker,
     stage_title,
+    whole_languages,
     with_full_stop,
 )
 
@@ -33,5 +34,6 @@ __all__ = [
     "prompt_folders",
     "speaker",
     "stage_title",
+    "whole_languages",
     "with_full_stop",
 ]

@@ -44,9 +44,23 @@ def check_language(language: Language) -> Language:
     return language
 
 
+@cached_with_prompts
+def whole_languages() -> tuple[str, ...]:
+    """Return the languages that have all built-in prompts; a plug-in may bring its own prompts in further ones."""
+    return tuple(filter(_is_whole, languages()))
+
+
+def _is_whole(language: Language) -> bool:
+    try:
+        check_language(language)
+    except PromptError:
+        return False
+    return True
+
+
 def warm_up() -> None:
     """Read all prompts and wordings of every language, so that no file is read later."""
-    for language in languages():
+    for language in whole_languages():
         _check_language(language)
 
 

@@ -7,7 +7,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, ValidationInfo, mod
 from cases.strict import NonEmpty, Strict
 from llm.role import NO_WORDS, has_words, says_back
 from nodes.reconstruction.gates import MOST_QUESTIONS, questions_in
-from prompts import cached_with_prompts, languages, speaker
+from prompts import cached_with_prompts, speaker, whole_languages
 
 SectionName = Literal[
     "chief_complaint",
@@ -35,7 +35,7 @@ _SPEAKERS = ("doctor", "physician", "patient")
 @cached_with_prompts
 def _speaker_names() -> frozenset[str]:
     """Return the speakers' names in each language, which are no valid turn by themselves."""
-    names = {speaker(who, language).strip(" :：") for who in _SPEAKERS for language in languages()}
+    names = {speaker(who, language).strip(" :：") for who in _SPEAKERS for language in whole_languages()}
     return frozenset(name.casefold() for name in names)
 
 

@@ -48,7 +48,7 @@ from nodes.state.decisions import (
     Triage,
 )
 from nodes.state.stage import Recalled
-from prompts import check_stage_texts, mark, stage_title, with_full_stop
+from prompts import check_stage_texts, mark, stage_title, whole_languages, with_full_stop
 from retrieval import RememberedCase
 from retrieval.features import FEATURES
 
@@ -313,14 +313,14 @@ def judges_after(stage: Stage) -> tuple[str, ...]:
     return tuple(later[later.index(stage.part) + 1 :]) or (LAST,)
 
 
-def check_prompts(languages: Iterable[Any]) -> None:
-    """Check that every stage has its prompt texts in these languages.
+def check_prompts() -> None:
+    """Check that every stage has its prompt texts in each language that has all others.
 
     Raises:
         PromptError: a stage's text, or a section of it, is missing in a language.
     """
     for stage in STAGES.values():
-        for language in languages:
+        for language in whole_languages():
             for prompt in ("task", "feedback"):
                 check_stage_texts(f"medchain/{prompt}", language, stage.name)
             if stage.output is DecidedOutput:

@@ -3,8 +3,10 @@ from pathlib import Path
 
 import pytest
 
+from graphs import build_clinical_workflow
 from nodes.consultation.example import example_for
-from prompts import PromptError, add_prompts, check_language, folders, laid_over, load_prompt
+from prompts import PromptError, add_prompts, check_language, folders, laid_over, load_prompt, whole_languages
+from prompts.loading import warm_up
 from tests.support.made_up import MADE_UP, write_made_up
 from wardround.store.manifest import prompt_hashes
 
@@ -48,6 +50,17 @@ def test_what_a_plug_in_adds_lies_under_what_a_run_lays_over(tmp_path: Path) -> 
     assert words() == "Added."
     with laid_over(folder(tmp_path / "over", "Over.")):
         assert words() == "Over."
+
+
+@pytest.mark.slow
+def test_a_plug_in_that_speaks_a_language_more_than_ours_takes_nothing_away(tmp_path: Path) -> None:
+    before = whole_languages()
+    add_prompts(folder(tmp_path, "Ajouté.", "fr/mine/role.md"))
+    assert whole_languages() == before and load_prompt("mine/role", "fr").system == "Ajouté."
+    build_clinical_workflow("single").compile()
+    warm_up()
+    with pytest.raises(PromptError, match="the language 'fr' lacks"):
+        check_language("fr")
 
 
 @pytest.mark.slow
