@@ -13,9 +13,16 @@ from functools import cache, cached_property, lru_cache
 from importlib.resources import files
 from typing import Annotated, Any
 
-from pydantic import AfterValidator, StringConstraints, ValidationInfo, WithJsonSchema
+from pydantic import AfterValidator, ValidationInfo, WithJsonSchema
 
 _SIMPLIFIED = {"zh-cn", "zh-sg", "zh-hans", "zh-hans-cn", "zh-hans-sg"}  # what our Chinese prompts are written in
+_TAG = r"^[a-z]{2,3}(-[A-Za-z0-9]+)*$"
+
+
+def _checked_tag(language: str) -> str:
+    if not re.fullmatch(_TAG, language):
+        raise ValueError(f"expected the tag of a language, such as en, zh or pt-BR, not {language!r:.40}")
+    return language
 
 
 def one_tag(language: str) -> str:
@@ -26,8 +33,9 @@ def one_tag(language: str) -> str:
 # Of a case: any language with a prompt folder, which is checked when prompts are loaded.
 Language = Annotated[
     str,
-    StringConstraints(pattern=r"^[a-z]{2,3}(-[A-Za-z0-9]+)*$"),
+    AfterValidator(_checked_tag),
     AfterValidator(one_tag),
+    WithJsonSchema({"type": "string", "pattern": _TAG}),
 ]
 
 _BESIDE_CHINESE = re.compile(r"(?<=[\u3400-\u9fff]) | (?=[\u3400-\u9fff])")

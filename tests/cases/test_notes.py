@@ -323,12 +323,15 @@ def test_texts_lines_tables_and_cases_are_all_read_as_notes(tmp_path: Path) -> N
     [
         ('{"id": "a", "note": 3}\n', r"n\.jsonl, line 1, note: expected the text of a note .*, found a value 3"),
         ('{"id": "a"}\n', r"n\.jsonl, line 1, note: expected the text of a note"),
-        ('{"note": "x", "language": "../fr"}\n', r"line 1, language: String should match pattern"),
+        ('{"note": "x", "language": "../fr"}\n', r"line 1, language: expected the tag of a language"),
         ('{"id": "a", "note": "x"}\n{"id": "a", "note": "y"}\n', r"'a' is the id of 2 notes; ids must be unique"),
         ("[1]\n", r"expected an object, found a value 1"),
         ('{"id": 1, "sentence": "x", "entities": [{"text": "fever"}]}', r"note: .* the record has 'id', 'sentence'"),
         ('{"id": 1, "record": {"note": "x"}}\n' * 2, r"line 2, note: expected .* the record has 'id', 'record'"),
-        ('{"cases": [{"patient": {}}]}', r"format of Ward Round, which has one object per line or a list of them"),
+        (
+            '{"cases": [{"patient": {}}]}',
+            r"n\.jsonl, cases: the cases lie in this field; write its list alone into a file",
+        ),
         ('{"id": \n', r"is not JSON"),
         ("", r"contains no notes; expected text files, JSON lines"),
     ],

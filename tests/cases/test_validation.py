@@ -66,6 +66,14 @@ def test_of_another_format_no_field_is_told_but_how_to_import_it(tmp_path: Path)
     assert "import it first: `wardround cases import FORMAT" in problems[-1].message
 
 
+@pytest.mark.parametrize("language", ["Italian", "IT", "it_IT", "", "en\n"])
+def test_a_language_that_is_no_tag_is_told_what_one_looks_like(tmp_path: Path, language: str) -> None:
+    case = {"id": "1", "patient": {"chief_complaint": "I cough."}, "provenance": {"source": "mine"}}
+    (tmp_path / "mine.jsonl").write_text(json.dumps({**case, "language": language}), "utf-8")
+    _, (problem,) = check_cases(tmp_path / "mine.jsonl")
+    assert problem.field == "language" and problem.message.startswith("expected the tag of a language, such as en")
+
+
 @pytest.mark.parametrize("indent", [None, 2])
 def test_an_object_that_holds_the_cases_in_a_field_is_told_to_be_a_list(tmp_path: Path, indent: int | None) -> None:
     case = {"id": "1", "patient": {"chief_complaint": "I cough."}, "provenance": {"source": "mine"}}
