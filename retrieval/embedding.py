@@ -109,9 +109,9 @@ def warn_of_languages(model: str, languages: Collection[str]) -> None:
     """Log a warning if a model does not support the language of some cases, for which recall is then random."""
     if unfit := unfit_languages(model, languages):
         _log.warning(
-            "embedding: %s does not support %s, so recall for cases in it is close to random; set a multilingual "
+            "embedding: %s does not support %s, so recall for such cases is close to random; set a multilingual "
             "model, such as %s, and build the memory with it",
-            *(model, ", ".join(unfit), MULTILINGUAL_MODEL),
+            *(model, ", ".join(map(repr, unfit)), MULTILINGUAL_MODEL),
         )
 
 
