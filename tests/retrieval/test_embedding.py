@@ -255,4 +255,4 @@ def test_a_model_that_does_not_read_the_language_of_cases_is_warned_of(
     model: str, unfit: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     warn_of_languages(model, {"en", "zh"})
-    assert [f"does not support {unfit}," in line for line in caplog.messages] == [True] * bool(unfit)
+    assert [f"does not support {unfit!r}," in line for line in caplog.messages] == [True] * bool(unfit)
