@@ -98,10 +98,13 @@ def _floor_rows(runs: Sequence[RecordedRun], suite: Suite) -> tuple[list[dict[st
 
 
 def missing_floors(floors: Floors, suite: Suite) -> list[str]:
-    """Describe which floors cannot be computed, and why."""
+    """Describe which floors cannot be computed, or not for all metrics, and why."""
     if not answerable(suite):
         return [] if DIALOGUE_FLOORS.keys() & floors else ["No floors from answer keys: a key has no dialogue."]
-    return [] if "constant" in floors else ["No constant answer: no other case is in the train split (`cases split`)."]
+    lacking = ["No constant answer: no other case is in the train split (`cases split`)."] * ("constant" not in floors)
+    if own := ", ".join(metric.title for metric in suite.own_metrics if "report" in suite.needs):
+        lacking.append(f"Answers made from keys are reports alone: if {own} reads the dialogue, it finds none in them.")
+    return lacking
 
 
 def _floor_row(scores: Mapping[str, Estimate]) -> dict[str, Any]:

@@ -6,6 +6,8 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
+from scoring.suite import SUITES, metric
+from tests.support.metrics import suites_given_back
 from tests.support.recorded_runs import write_run
 from wardround.cli import app
 from wardround.config.experiment import ConfigurationError, Experiment
@@ -28,6 +30,15 @@ def test_the_scores_of_runs_stand_over_floor_and_ceiling_which_are_never_the_bes
     assert [line[diagnosis].best for line in table.lines] == [True, False, False, False]
     assert table.rows[3]["diagnosis_mean"] == 1.0
     assert any("judged by rules" in note for note in table.notes)
+
+
+def test_a_metric_of_dialogues_is_said_to_find_none_in_answers_made_from_keys() -> None:
+    with suites_given_back():
+        metric("asked", suite="mvme")(lambda case, answers: float(len(answers.dialogue)))
+        metric("listed", suite="medchain")(lambda case, answers: 1.0)
+        told = {name: " ".join(scores.missing_floors({}, SUITES[name])) for name in ("mvme", "medchain")}
+    assert "reports alone: if Asked reads the dialogue, it finds none" in told["mvme"]
+    assert "dialogue" not in told["medchain"]
 
 
 @pytest.mark.slow
