@@ -8,7 +8,7 @@ import pickle
 import shutil
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from functools import cache
@@ -151,7 +151,7 @@ def _checked(source: str | Path, problems: list[Problem], *, whole_pictures: boo
         return
     for path in _paths(source):
         folder = str(path.parent.resolve())
-        for place, case in parsed_lines(path, Case):
+        for place, case in parsed_lines(path, Case, unique_keys=True):
             of_another_format = isinstance(case, list) and any(_is_foreign(problem) for problem in case)
             foreign &= of_another_format
             if isinstance(case, list):  # of another format, its own fields say nothing
@@ -274,19 +274,43 @@ def _with_pictures(case: Case, target: Path) -> Case:
     return case.model_copy(update={"examinations": case.examinations.model_copy(update={"images": images})})
 
 
-def parsed_lines(path: Path, model: type[Model]) -> Iterator[tuple[str, Model | list[Problem]]]:
-    """Parse JSON lines, a JSON list, or objects in a row; yield each one's place with the object or its problems."""
+def parsed_lines(
+    path: Path, model: type[Model], *, unique_keys: bool = False
+) -> Iterator[tuple[str, Model | list[Problem]]]:
+    """Parse JSON lines, a JSON list, or objects in a row; yield each one's place with the object or its problems.
+
+    With ``unique_keys``, a key that occurs twice in one object is a problem; otherwise the last one counts.
+    """
     try:
         text = None if _is_lines(unpiped(path)) else path.read_text("utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         yield "", [Problem(str(path), "", "", unreadable(error, "UTF-8 JSON lines"))]
         return
+    if unique_keys and text is not None and text.lstrip().startswith("["):
+        yield from (("", [problem]) for problem in _repeated_keys(path, "", text))
     for place, line in _each_line(path) if text is None else _documents(text):
         try:
-            yield place, model.model_validate_json(line)
+            found = model.model_validate_json(line)
+            yield place, (_repeated_keys(path, place, line) if unique_keys else []) or found
         except ValidationError as error:
-            found = validation_problems(path, place or "whole file", error, model)
-            yield place, found if place else [replace(one, message=f"{one.message}; {_EXPECTED}") for one in found]
+            faulty = validation_problems(path, place or "whole file", error, model)
+            yield place, faulty if place else [replace(one, message=f"{one.message}; {_EXPECTED}") for one in faulty]
+
+
+def _repeated_keys(path: Path, place: str, text: str) -> list[Problem]:
+    """Return a problem for each key that occurs twice in one object, as JSON is read with the last one alone."""
+    repeated: list[str] = []
+
+    def kept(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        found = dict(pairs)
+        if len(found) < len(pairs):
+            repeated.extend(key for key, count in Counter(key for key, _ in pairs).items() if count > 1)
+        return found
+
+    with suppress(ValueError, RecursionError):  # what cannot be read so is told elsewhere
+        json.loads(text, object_pairs_hook=kept)
+    message = "occurs twice in one object, of which only one can be read; keys must be unique"
+    return [Problem(str(path), place, key, message) for key in repeated]
 
 
 def _is_lines(path: Path) -> bool:

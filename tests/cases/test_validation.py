@@ -66,6 +66,17 @@ def test_of_another_format_no_field_is_told_but_how_to_import_it(tmp_path: Path)
     assert "import it first: `wardround cases import FORMAT" in problems[-1].message
 
 
+@pytest.mark.parametrize("written", ["{}\n", "[{}]", "[\n{}\n]"])
+def test_a_key_that_occurs_twice_is_named_as_only_one_of_them_can_be_read(tmp_path: Path, written: str) -> None:
+    case = {"id": "1", "patient": {"sex": "male", "chief_complaint": "I cough."}, "provenance": {"source": "mine"}}
+    twice = json.dumps(case).replace('"sex": "male"', '"sex": "male", "sex": "female"')
+    (tmp_path / "mine.jsonl").write_text(written.replace("{}", twice), "utf-8")
+    _, (problem,) = check_cases(tmp_path / "mine.jsonl")
+    assert (problem.field, problem.message.partition(",")[0]) == ("sex", "occurs twice in one object")
+    with pytest.raises(CaseFileError, match="sex: occurs twice in one object"):
+        load_cases(tmp_path / "mine.jsonl")
+
+
 @pytest.mark.parametrize("language", ["Italian", "IT", "it_IT", "", "en\n"])
 def test_a_language_that_is_no_tag_is_told_what_one_looks_like(tmp_path: Path, language: str) -> None:
     case = {"id": "1", "patient": {"chief_complaint": "I cough."}, "provenance": {"source": "mine"}}
