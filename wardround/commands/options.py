@@ -1,5 +1,6 @@
 """Options shared by several commands."""
 
+import os
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated, Literal
@@ -9,10 +10,30 @@ import typer
 from wardround.commands.exit_codes import refuse
 
 
+def takes_files(folder: Path) -> None:
+    """Exit if no file can be written in a folder, which need not exist: told before anything is computed or paid."""
+    here = next(place for place in (folder, *folder.parents, Path()) if os.path.lexists(place))
+    if not here.is_dir():
+        refuse(f"{here}: file exists where a folder is needed; name another")
+    if not os.access(here, os.W_OK):
+        refuse(f"{here}: permission denied")
+
+
+def a_folder(given: Path | None) -> Path | None:
+    """Refuse a folder that cannot be written."""
+    if given is not None:
+        takes_files(given)
+    return given
+
+
 def a_file(given: Path | None) -> Path | None:
-    """Refuse `-`: tables are printed to standard output, so that no program could parse both."""
+    """Refuse a file that cannot be written, and `-`: no program could parse what is printed to standard output."""
     if given == Path("-"):
         refuse("--json -: expected a file name; standard output has the printed tables")
+    if given is not None:
+        if given.is_dir():
+            refuse(f"{given}: is a directory")
+        takes_files(given.parent)
     return given
 
 
@@ -62,7 +83,8 @@ Judgements = Annotated[
     ),
 ]
 CsvFolder = Annotated[
-    Path | None, typer.Option("--csv", metavar="DIR", help="Also write the tables to this directory, as CSV.")
+    Path | None,
+    typer.Option("--csv", metavar="DIR", help="Also write the tables to this directory, as CSV.", callback=a_folder),
 ]
 JsonFile = Annotated[
     Path | None,

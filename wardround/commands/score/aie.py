@@ -8,6 +8,7 @@ from typing import Annotated, Literal
 import typer
 
 from cases.text.words import language_of
+from llm import ModelSettings
 from scoring.aie.mcq import METRIC, answer_questions, mcq_diagnosis, mcq_doctor, questions_of
 from scoring.aie.metrics import (
     DISTINCT_BY_LENGTH,
@@ -52,6 +53,7 @@ from wardround.commands.score.transcripts import (
     counts,
     each_doctor,
     interval_cell,
+    judgements_of,
     read_played,
     without,
 )
@@ -97,23 +99,27 @@ def formats_compared(mcq: list[Sample], interactive: list[Sample]) -> ExtraTable
     return compared({"DIAGNOSIS": mcq}, {"DIAGNOSIS": interactive}, title)
 
 
-def ask_again_as_mcq(transcripts: list[AieTranscript], spec: str) -> tuple[list[Sample], list[Sample], list[str]]:
+def choosing(spec: str | None, option: str) -> ModelSettings | None:
+    """Return the settings in which a model chooses among options, None without one; exits if it cannot be used."""
+    return asking({mcq_doctor.name: spec}, option) if spec else None
+
+
+def ask_again_as_mcq(
+    transcripts: list[AieTranscript], settings: ModelSettings
+) -> tuple[list[Sample], list[Sample], list[str]]:
     """Ask each case of the transcripts once as a multiple-choice question.
 
     Returns:
         MCQ_DIAGNOSIS with failures as wrong, the same without failures, and notes on failures.
-
-    Raises:
-        typer.Exit: with code 2 if the model cannot be used.
     """
     questions, reasons = questions_of(transcripts)
-    answered = run_alone(answer_questions, questions, asking({mcq_doctor.name: spec}, "--mcq"))
+    answered = run_alone(answer_questions, questions, settings)
     notes = [f"Case {case}: no {METRIC} ({reason})." for case, reason in (reasons | answered.failures).items()]
     samples = mcq_diagnosis(questions, answered.letters)
     return samples, [one for one in samples if one.case in answered.letters], notes
 
 
-def diagnosed(transcripts: list[AieTranscript], spec: str, notes: list[str]) -> list[AieTranscript]:
+def diagnosed(transcripts: list[AieTranscript], settings: ModelSettings, notes: list[str]) -> list[AieTranscript]:
     """Return the transcripts with the letter that a model chooses from each dialogue, without seeing the record."""
     texts = [Consultation.of(one, language_of(one.record)).text for one in transcripts]
     questions, reasons = questions_of(
@@ -124,13 +130,13 @@ def diagnosed(transcripts: list[AieTranscript], spec: str, notes: list[str]) -> 
         refuse(
             "--diagnose: a file or run has no case with options; for each run, `wardround score mcq RUN` writes them"
         )
-    answered = run_alone(answer_questions, questions, asking({mcq_doctor.name: spec}, "--diagnose"))
+    answered = run_alone(answer_questions, questions, settings)
     failures = reasons | answered.failures
     notes += [f"Case {case}: no option was chosen ({reason})." for case, reason in failures.items()]
     return [one.model_copy(update={"diagnosis": answered.letters.get(one.case)}) for one in transcripts]
 
 
-def by_round(doctors: Mapping[str, list[AieTranscript]], spec: str, definition: Definition) -> Table:
+def by_round(doctors: Mapping[str, list[AieTranscript]], settings: ModelSettings, definition: Definition) -> Table:
     """Tabulate the diagnosis chosen from each doctor's dialogues up to each round, with the coverage (Figure 6d).
 
     A choice already made from a whole dialogue is not asked for again.
@@ -142,7 +148,7 @@ def by_round(doctors: Mapping[str, list[AieTranscript]], spec: str, definition: 
             going = [one for one in transcripts if len(one.history) >= last]
             complete = [one for one in going if len(one.history) == last]
             cut = [one.model_copy(update={"history": one.history[:last]}) for one in going if len(one.history) > last]
-            records |= {one.case: one for one in [*complete, *(diagnosed(cut, spec, []) if cut else ())]}
+            records |= {one.case: one for one in [*complete, *(diagnosed(cut, settings, []) if cut else ())]}
             rows.append(rounds_row(doctor, last, score_aie(records.values(), definition), len(going)))
     return rounds_table(rows)
 
@@ -190,28 +196,32 @@ def aie(
     if each_round and not diagnose:
         refuse("--each-round: needs a model that chooses; name one with --diagnose")
     writable(out)
+    diagnosing, answering = choosing(diagnose, "--diagnose"), choosing(mcq, "--mcq")
     doctors, transcripts, runs = each_doctor(transcripts)
     notes = _not_scored(runs)
     by_rules = [*offline_notes(runs), *asked_of_rules(("--diagnose", diagnose), ("--mcq", mcq))]
 
-    def scored(paths: Sequence[Path]) -> Scored[AieTranscript]:
-        files = read_kept(paths, leave_out, played=mcq is None)  # a choice from the record needs no dialogue
-        if diagnose:
-            files = [diagnosed(records, diagnose, notes) for records in files]
+    def scored(files: list[list[AieTranscript]]) -> Scored[AieTranscript]:
+        if diagnosing:
+            files = [diagnosed(records, diagnosing, notes) for records in files]
         parts = [score_aie(records, mode, language) for records in files]
         if not diagnose and not any(record.diagnosis for records in files for record in records):
             parts = [{name: values for name, values in part.items() if name != "DIAGNOSIS"} for part in parts]
         return Scored(files, parts)
 
-    own = scored(transcripts)
+    played = mcq is None  # a choice from the record needs no dialogue
+    ours = read_kept(transcripts, leave_out, played=played)
+    theirs = read_kept(against, leave_out, played=played) if against else []
+    people = judgements_of(human, ours)
+    own = scored(ours)
     dialogues, samples = own.dialogues, own.samples
     by_doctor = dict(zip(doctors, own.files, strict=True))
     samples_by_doctor = dict(zip(doctors, own.parts, strict=True))
     tables = _by_length_and_language(dialogues, mode)
     if against:
-        tables.append(own.minus(scored(against), notes))
+        tables.append(own.minus(scored(theirs), notes))
     if human:
-        tables.append(correlated(samples, human, by_either_name(own.files)))
+        tables.append(correlated(samples, people))
     if "DIAGNOSIS" in samples:
         tables.append(coverage_and_diagnosis(samples_by_doctor))
     if mode == "sound":
@@ -225,15 +235,15 @@ def aie(
     drawn = [paper_table(samples_by_doctor, language or language_of_all(by_doctor), mode, bounds)]
     if (actions := actions_table(by_doctor)).rows:  # not if only records were asked and no dialogue was played
         drawn.append(actions)
-    if each_round and diagnose:
-        drawn.append(by_round(by_doctor, diagnose, mode))
+    if each_round and diagnosing:
+        drawn.append(by_round(by_doctor, diagnosing, mode))
     estimate_all = partial(estimates, clustered=mode == "sound", ends=PERCENT, neither=suite.neither)
     metrics, files = estimate_all(samples), of_each(samples_by_doctor, estimate_all)
     answered: dict[str, Estimate] = {}
     notes += by_rules
     failed = diagnose is not None and bool(unanswered(dialogues))
-    if mcq:
-        asked, letters, why = ask_again_as_mcq(dialogues, mcq)
+    if answering:
+        asked, letters, why = ask_again_as_mcq(dialogues, answering)
         metrics |= _percentages({METRIC: asked})
         if len(letters) < len(asked):
             answered, failed = _percentages({METRIC: letters}), True

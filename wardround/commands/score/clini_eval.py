@@ -27,6 +27,7 @@ from scoring.metrics.samples import mean
 from scoring.panel import ask_each
 from wardround.analysis.summary import unread_by_rules
 from wardround.commands.exit_codes import refuse
+from wardround.commands.options import a_file
 from wardround.commands.printing import counted
 from wardround.commands.score.output import ExtraTable, ModeOption, Scores, refuse_records
 from wardround.commands.score.transcripts import asking, cell, counts
@@ -81,6 +82,7 @@ def clini_eval(
             "--details",
             metavar="FILE",
             help="Write the points, assessment and summary of each dialogue to this file, as JSON lines.",
+            callback=a_file,
         ),
     ] = None,
 ) -> Scores:
@@ -95,6 +97,8 @@ def clini_eval(
     settings = asking(parse_models(judge or ["offline"]))
     runs = {run.path: run for run in find_runs([source for source in sources if source.is_dir()])}
     dialogues = _read(sources, list(runs.values()))
+    if over is not None and not any(over == _group_of(dialogue, Factor.STRATEGY) for dialogue in dialogues):
+        refuse(f"--over {over}: no dialogue of this strategy in the sources")
 
     async def score(index: int) -> CliniEvalScores:
         overrides: dict[str, Any] = {} if mode == "sound" else {"diseases": [], "inferred": ""}
@@ -192,7 +196,7 @@ def _means_by(
     """
     groups: dict[tuple[str, ...], list[int]] = {}
     for index, dialogue in enumerate(dialogues):
-        groups.setdefault(tuple(getattr(dialogue, name) or f"(no {name})" for name in by), []).append(index)
+        groups.setdefault(tuple(_group_of(dialogue, name) for name in by), []).append(index)
     columns = [*STATISTICS, *MAINS, TOTAL]
     if any(score is not None and score.unscored for score in scores):
         columns += [ASSESSED, ASSESSABLE]
@@ -208,8 +212,6 @@ def _means_by(
         return [[index for index in indices if dialogues[index].note in common] for indices in (group, base)]
 
     gains = [name for name in (*_GAINS, ASSESSED) if name in columns] if over is not None else []
-    if over is not None and not any(over in group for group in groups):
-        refuse(f"--over {over}: no dialogue of this strategy in the sources")
     rows: list[dict[str, str]] = []
     for group, indices in sorted(judged.items()):
         factors: dict[str, str] = dict(zip(by, group, strict=True))
@@ -224,6 +226,10 @@ def _means_by(
     header = [name for name in rows[0] if name in shown] if rows else []
     title = f"Means by {' and '.join(by)} (n: dialogues judged)"
     return ExtraTable(title, header, [[row[name] for name in header] for row in rows])
+
+
+def _group_of(dialogue: Dialogue, factor: Factor) -> str:
+    return getattr(dialogue, factor) or f"(no {factor})"
 
 
 def _gain(value: float | None, base: float | None) -> str:

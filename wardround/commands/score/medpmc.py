@@ -28,12 +28,12 @@ from wardround.commands.score.transcripts import (
     Scored,
     Transcripts,
     asking,
-    by_either_name,
     by_file,
     cell,
     correlated,
     counts,
     each_doctor,
+    judgements_of,
     read_played,
 )
 from wardround.run.own_loop import run_alone
@@ -104,6 +104,7 @@ def medpmc(
         return Scored(files, parts)
 
     own = scored(transcripts)
+    people = judgements_of(human, own.files)
     cases, samples = own.dialogues, own.samples
     tables: list[ExtraTable] = []
     notes = failed_notes(runs)
@@ -123,7 +124,7 @@ def medpmc(
         notes += [*_not_judged(cases, verdicts), *asked_of_rules(*(("--judge", spec) for spec in judge))]
         failed = any(verdict.failures for _, verdict in verdicts)
     if human:
-        tables.append(correlated(samples, human, by_either_name(own.files)))
+        tables.append(correlated(samples, people))
     estimate_all = partial(_columns, judged=judged_columns, clustered=mode == "sound")
     metrics, files = estimate_all(samples), of_each(dict(zip(names, own.parts, strict=True)), estimate_all)
     tables = [*by_file(files), *tables]

@@ -21,7 +21,7 @@ from scoring.metrics.samples import PERCENT, Samples, estimates
 from scoring.panel import ask_each
 from wardround.commands.exit_codes import refuse
 from wardround.commands.options import separated
-from wardround.commands.score.aie import diagnosed, read_kept
+from wardround.commands.score.aie import choosing, diagnosed, read_kept
 from wardround.commands.score.output import ExtraTable, Scores, asked_of_rules, refuse_records, writable, write_drawn
 from wardround.commands.score.transcripts import (
     Diagnose,
@@ -115,8 +115,9 @@ def aie_pairwise(
     judges = {each: asking({ROLES[each]: judge}) for each in (_VIEWS[view] if judge != "none" else ())}
     by_rules = asked_of_rules(("--judge", judge), ("--diagnose", diagnose))
     choices = list(_choices(people or (), names, by_either_name(read.values())))
-    if diagnose:  # only now, after everything that may be refused, so that no answer is paid for in vain
-        read = {name: diagnosed(records, diagnose, notes) for name, records in read.items()}
+    diagnosing = choosing(diagnose, "--diagnose")
+    if diagnosing:  # only now, after everything that may be refused, so that no answer is paid for in vain
+        read = {name: diagnosed(records, diagnosing, notes) for name, records in read.items()}
     by_case = {name: {one.case: one for one in records} for name, records in read.items()}
     duels_by_view = {
         each: _duels(by_case, each, settings, sees == "record", orders == "one") for each, settings in judges.items()

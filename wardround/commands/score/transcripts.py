@@ -257,24 +257,28 @@ def compared(
     return ExtraTable(title, header, rows)
 
 
-def correlated(samples: Samples, human: Path, names: Mapping[str, str]) -> ExtraTable:
-    """Correlate all metrics and people's scores in a CSV file (Spearman).
-
-    Exits if the file has none of the cases here; ``names`` maps names in the file to cases.
-    """
-    columns = {name: case_means(values) for name, values in samples.items()}
+def judgements_of(human: Path | None, files: Sequence[Sequence[Played]]) -> dict[str, dict[str, float]]:
+    """Return people's scores in a CSV file by case; exits if the file has none of the cases here."""
+    if human is None:
+        return {}
     scores, problems = read_human_scores(human)
     refuse_records(problems)
+    names, here = by_either_name(files), {one.case for records in files for one in records}
     judgements = {
         f"people: {name}": {names.get(case, case): value for case, value in values.items()}
         for name, values in scores.items()
     }
-    judged, scored = ({case for values in each.values() for case in values} for each in (judgements, columns))
-    if judged and not judged & scored:
-        refuse(f"{human}: case {min(judged)}: not among the scored cases, such as {min(scored)}")
-    if unknown := unknown_cases(human, judged, scored):
+    judged = {case for values in judgements.values() for case in values}
+    if judged and not judged & here:
+        refuse(f"{human}: case {min(judged)}: not among the scored cases, such as {min(here)}")
+    if unknown := unknown_cases(human, judged, here):
         echo(unknown, err=True)
-    columns |= judgements
+    return judgements
+
+
+def correlated(samples: Samples, judgements: Mapping[str, Mapping[str, float]]) -> ExtraTable:
+    """Correlate all metrics and people's scores (Spearman)."""
+    columns = {name: case_means(values) for name, values in samples.items()} | dict(judgements)
     rho = {pair: cell(found.rho) for pair, found in spearman_matrix(columns).items()}
     rho |= {(other, name): found for (name, other), found in rho.items()} | {(name, name): "1" for name in columns}
     rows = [[name, *(rho[name, other] for other in columns)] for name in columns]

@@ -271,6 +271,34 @@ def test_a_round_that_nobody_chooses_in_and_a_folder_that_is_none_are_refused_be
 
 
 @pytest.mark.parametrize(
+    ("arguments", "why"),
+    [
+        (("aie", "--diagnose", "MODEL", "--mcq", "opnai:x"), "--mcq: models.mcq_doctor: 'opnai:x': unknown provider"),
+        (("aie", "--diagnose", "MODEL", "--human", "nowhere.csv"), "nowhere.csv: file not found"),
+        (("aie", "--diagnose", "MODEL", "--human", "strangers.csv"), "not among the scored cases"),
+        (("aie", "--diagnose", "MODEL", "--against", "nowhere.json"), "nowhere.json: file not found"),
+        (("aie", "--diagnose", "MODEL", "--json", "folder"), "folder: is a directory"),
+        (("medpmc", "--judge", "MODEL", "--human", "nowhere.csv"), "nowhere.csv: file not found"),
+        (("medpmc", "--judge", "MODEL", "--json", "strangers.csv/x.json"), "file exists where a folder is needed"),
+        (("clini-eval", "--judge", "MODEL", "--details", "folder"), "folder: is a directory"),
+        (("clini-eval", "--judge", "MODEL", "--by", "strategy", "--over", "nobody"), "no dialogue of this strategy"),
+        (("mvme", "--grade", "--judge", "MODEL", "--json", "folder"), "folder: is a directory"),
+    ],
+)
+def test_what_cannot_be_read_or_written_is_refused_before_anybody_is_asked(
+    run: Path, arguments: tuple[str, ...], why: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "strangers.csv").write_text("case,fluency\nnobody,1\n")
+    monkeypatch.chdir(tmp_path)
+    with FakeServer() as server:
+        suite, *options = (argument.replace("MODEL", f"openai:any@{server.base_url}") for argument in arguments)
+        told = wardround("score", suite, run, *options)
+    assert told.exit_code == 2 and why in told.stderr, told.output
+    assert server.requests == []
+
+
+@pytest.mark.parametrize(
     "arguments",
     [
         ("score", "aie-pairwise", "{run}", "{run}", "--judge", "human"),
