@@ -7,7 +7,7 @@ import typer
 
 from wardround.commands.case_files import ask_about, keep, not_over, read, save
 from wardround.commands.exit_codes import SOME_FAILED, refuse
-from wardround.commands.options import Cache, CaseIds
+from wardround.commands.options import Cache, CaseIds, a_file
 from wardround.commands.printing import counted, echo, first_of
 
 if TYPE_CHECKING:
@@ -81,7 +81,7 @@ def confirm(
 
 def draft_tests(
     source: Annotated[str, typer.Argument(metavar="SRC", help="Case file, or 'builtin'.")],
-    out: Annotated[Path, typer.Option("--out", "-o", help="JSON file to write.")],
+    out: Annotated[Path, typer.Option("--out", "-o", help="JSON file to write.", callback=a_file)],
     writer: Annotated[str, typer.Option(metavar="SPEC", help="Model that drafts the tests.")],
     rounds: Annotated[int, typer.Option(min=1, max=50, metavar="N", help="Draft tests after 0 to N-1 exchanges.")] = 10,
     limit: Annotated[

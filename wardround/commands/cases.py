@@ -8,7 +8,7 @@ import typer
 from wardround.commands.case_files import not_over, read, refuse_file, report, save
 from wardround.commands.case_items import confirm, draft_tests, with_items_read
 from wardround.commands.exit_codes import SOME_FAILED, group_of_commands, refuse
-from wardround.commands.options import Cache, CaseIds
+from wardround.commands.options import Cache, CaseIds, a_file
 from wardround.commands.plugin_options import names_in_help
 from wardround.commands.printing import counted, echo
 from wardround.commands.rate import rate_cases
@@ -32,7 +32,7 @@ def _formats() -> "Mapping[str, Iterable[str]]":
 def import_(
     format: Annotated[str, typer.Argument(metavar="FORMAT", help="Format of the source (see below).")],
     source: Annotated[Path, typer.Argument(metavar="SRC", help="File to read.")],
-    out: Annotated[Path, typer.Option("--out", "-o", help="JSON-lines file to write.")],
+    out: Annotated[Path, typer.Option("--out", "-o", help="JSON-lines file to write.", callback=a_file)],
     departments: Annotated[
         Path | None, typer.Option(help="File of department names to check second-level departments against (medchain).")
     ] = None,
@@ -69,6 +69,7 @@ def import_(
     required = tuple(PARTS) if require == "all" else tuple((require or "").replace(",", " ").split())
     if unknown := [part for part in required if part not in PARTS]:
         refuse(f"--require {unknown[0]}: unknown part; expected all, or some of {', '.join(PARTS)}")
+    not_over(out, *filter(None, (source, departments)))
     result = import_cases(format, source, departments=departments)
     report(result.problems)
     if result.errors:

@@ -37,6 +37,8 @@ def judges(
     from wardround.tables.terminal import tell
 
     found = find_runs(runs)
-    judgements = run_alone(judged, found, judge or [])
+    judgements = run_alone(judged, found, [])
     people = scores_of(human, judgements, several=len(found) > 1) if human else marks_of(found, marks)
+    if judge:  # only now, after everything that may be refused
+        judgements = run_alone(judged, found, judge)
     tell(tables_of(judgements, people), csv, json_file)

@@ -27,14 +27,19 @@ def a_folder(given: Path | None) -> Path | None:
 
 
 def a_file(given: Path | None) -> Path | None:
-    """Refuse a file that cannot be written, and `-`: no program could parse what is printed to standard output."""
-    if given == Path("-"):
-        refuse("--json -: expected a file name; standard output has the printed tables")
+    """Refuse a file that cannot be written."""
     if given is not None:
         if given.is_dir():
             refuse(f"{given}: is a directory")
         takes_files(given.parent)
     return given
+
+
+def a_json_file(given: Path | None) -> Path | None:
+    """Refuse `-` too: tables are printed to standard output, so that no program could parse both."""
+    if given == Path("-"):
+        refuse("--json -: expected a file name; standard output has the printed tables")
+    return a_file(given)
 
 
 def separated(given: Iterable[str] | None) -> list[str]:
@@ -88,7 +93,7 @@ CsvFolder = Annotated[
 ]
 JsonFile = Annotated[
     Path | None,
-    typer.Option("--json", metavar="FILE", help="Also write the tables to this file, as JSON.", callback=a_file),
+    typer.Option("--json", metavar="FILE", help="Also write the tables to this file, as JSON.", callback=a_json_file),
 ]
 JsonNumbers = Annotated[
     Path | None,
@@ -96,7 +101,7 @@ JsonNumbers = Annotated[
         "--json",
         metavar="FILE",
         help="Also write all numbers to this file, as JSON at full precision.",
-        callback=a_file,
+        callback=a_json_file,
     ),
 ]
 Port = Annotated[int, typer.Option(min=0, max=65535, help="Port on the loopback interface; 0 takes any free port.")]

@@ -139,6 +139,9 @@ def test_bad_options_and_files_are_refused_before_anybody_is_asked(source: Path,
         (("--reader", "human"), "a person cannot answer here"),
         (("--reader", "openay:x"), "openay"),
         (("--cache", tmp_path / "cache"), "--cache needs --reader"),
+        (("--reader", "openai:x", "-o", tmp_path), "is a directory"),
+        (("--reader", "openai:x", "-o", source / "out.jsonl"), "file exists where a folder is needed"),
+        (("--reader", "openai:x", "-o", source), "is an input file"),
     ):
         refused = run("import", "agentclinic", source, "-o", out, *arguments)
         assert refused.exit_code == 2 and reason in refused.stderr and not out.exists()

@@ -119,6 +119,7 @@ def test_bad_options_are_refused_and_an_unfinished_case_is_named(cases: Path, tm
     for arguments, reason in (
         (("--writer", "offline"), "expected a model"),
         (("--writer", "openay:x"), "openay"),
+        (("--writer", "openai:x", "-o", cases / "tests.json"), "file exists where a folder is needed"),
         (("--writer", "openai:x", "--case-id", "stone", "--case-id", "nobody"), "no case nobody"),
     ):
         refused = run("cases", "draft-tests", cases, "-o", out, *arguments)

@@ -8,6 +8,7 @@ import pytest
 
 from tests.support import runs
 from tests.support.commands import wardround
+from tests.support.fake_server import FakeServer
 from tests.support.recorded_runs import ENGLISH, graded, write_run
 from tests.wardround.rating.test_rating import consulted, mark
 from wardround.config.experiment import Experiment
@@ -156,14 +157,19 @@ def test_what_cannot_be_judged_or_read_is_refused_in_a_line(tmp_path: Path) -> N
     assert "a person cannot judge" in wardround("judges", one, "--judge", "human").stderr
     assert "file not found" in wardround("judges", one, "--marks", tmp_path / "none.jsonl").stderr
     file = tmp_path / "people.csv"
-    for text, wrong in (
-        ("case,taste\nx,1\n", "taste is not a judged score"),
-        ("case,rater\nx,Ann\n", "rater is not a judged score"),
-        ("case,basis\nx,1\n", "none of its cases"),
-    ):
-        file.write_text(text, "utf-8")
-        told = wardround("judges", one, "--human", file)
-        assert told.exit_code == 2 and wrong in told.stderr
+    with FakeServer() as server:
+        judge = f"openai:any@{server.base_url}"
+        for text, wrong in (
+            ("case,taste\nx,1\n", "taste is not a judged score"),
+            ("case,rater\nx,Ann\n", "rater is not a judged score"),
+            ("case,basis\nx,1\n", "none of its cases"),
+        ):
+            file.write_text(text, "utf-8")
+            told = wardround("judges", one, "--human", file, "--judge", judge)
+            assert told.exit_code == 2 and wrong in told.stderr
+        for option, place in (("--csv", file), ("--json", tmp_path)):
+            assert wardround("judges", one, option, place, "--judge", judge).exit_code == 2
+    assert server.requests == [], "nobody is paid for what is refused"
 
 
 def test_scores_beyond_the_scale_are_refused_and_cases_elsewhere_told(
