@@ -116,7 +116,8 @@ def open_doors(app: typer.Typer) -> None:
             open_doors(group.typer_instance)
 
 
-_OUTPUTS = ("out", "csv", "latex", "json_file", "html", "markdown")  # the options that name what is written
+# The options that name what is written.
+_OUTPUTS = ("out", "csv", "latex", "json_file", "html", "markdown", "details", "replies", "sheet")
 
 
 def _spare_runs(options: Mapping[str, Any]) -> None:

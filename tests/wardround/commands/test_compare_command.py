@@ -113,6 +113,9 @@ def test_an_output_that_is_a_file_of_a_run_a_folder_or_another_output_is_refused
             wardround("compare", one, two, "--latex", file),
             wardround("export", "preference", one, "-o", file),
             wardround("floors", one, "--json", file),
+            wardround("score", "clini-eval", one, "--details", file),
+            wardround("score", "replies", one, "--sheet", file),
+            wardround("score", "simulator", one, "--replies", file),
         ):
             assert refused.exit_code == 2 and f"{file}: is a file of a run and would be overwritten" in refused.stderr
     assert {file: file.read_bytes() for file in kept} == kept
