@@ -27,24 +27,6 @@ def read(file: str, ids: "Sequence[str] | None" = None) -> "list[Case]":
     return cases
 
 
-def save(cases: "Iterable[Case]", out: Path, *sources: Path | None) -> None:
-    """Write cases with their pictures; exits instead of overwriting a source."""
-    from cases import save_cases
-
-    not_over(out, *filter(None, sources))
-    save_cases(cases, out)
-
-
-def not_over(out: Path, *sources: str | Path) -> None:
-    """Exit if the output would overwrite an input, or is a device or a pipe."""
-    from cases.files import is_device
-
-    if is_device(out):
-        refuse(f"-o {out}: is a device or a pipe; name a file")
-    if out.resolve() in [Path(source).resolve() for source in sources]:
-        refuse(f"-o {out}: is an input file and would be overwritten; name another file")
-
-
 def keep(*files: Path) -> None:
     """Exit if a file exists, as a person may have worked on it."""
     if present := next((file for file in files if file.exists()), None):

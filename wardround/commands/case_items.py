@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from wardround.commands.case_files import ask_about, keep, not_over, read, save
+from wardround.commands.case_files import ask_about, keep, read
 from wardround.commands.exit_codes import SOME_FAILED, refuse
-from wardround.commands.options import Cache, CaseIds, a_file
+from wardround.commands.options import Cache, CaseIds, a_file, check_file
 from wardround.commands.printing import counted, echo, first_of
 
 if TYPE_CHECKING:
@@ -27,6 +27,7 @@ def with_items_read(cases: "list[Case]", reader: str | None, cache: Path | None,
 
     checklist = out.with_name(f"{out.name}.checklist.csv")
     keep(checklist)
+    check_file("--out", out)  # before the reader is paid
     with_open_parts = [case for case in cases if open_parts(case)]
     asked = ask_about(with_open_parts, ("--reader", "item_reader"), reader, cache, read_items)
     found = {case.id: items for case, items in asked.answers}
@@ -57,12 +58,12 @@ def confirm(
     action and answer; rejected tests, and tests whose line was deleted, are removed. Also printed: how many proposals
     were kept.
     """
+    from cases import save_cases
     from wardround.rating.checklists import columns_of, read_checklist
     from wardround.rating.item_lists import ItemLine, taken_back
     from wardround.rating.test_lists import TestLine, tests_taken_back
     from wardround.store.provenance import write_json
 
-    not_over(out, file, checklist)
     if "action" in columns_of(checklist):
         found = tests_taken_back(Path(file), read_checklist(checklist, TestLine), checklist)
         write_json(out, found.records)
@@ -71,7 +72,7 @@ def confirm(
         return
     lines = read_checklist(checklist, ItemLine)
     checked = taken_back(read(file), lines, checklist, by)
-    save(checked.cases, out, Path(file))
+    save_cases(checked.cases, out)
     for who, (kept, seen) in checked.kept.items():
         echo(f"{who}: {kept} of {seen} kept" if who != "person" else f"added by a person: {kept}")
     if checked.open:

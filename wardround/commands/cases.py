@@ -5,10 +5,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from wardround.commands.case_files import not_over, read, refuse_file, report, save
+from wardround.commands.case_files import read, refuse_file, report
 from wardround.commands.case_items import confirm, draft_tests, with_items_read
 from wardround.commands.exit_codes import SOME_FAILED, group_of_commands, refuse
-from wardround.commands.options import Cache, CaseIds, a_file
+from wardround.commands.options import Cache, CaseIds
 from wardround.commands.plugin_options import names_in_help
 from wardround.commands.printing import counted, echo
 from wardround.commands.rate import rate_cases
@@ -32,7 +32,7 @@ def _formats() -> "Mapping[str, Iterable[str]]":
 def import_(
     format: Annotated[str, typer.Argument(metavar="FORMAT", help="Format of the source (see below).")],
     source: Annotated[Path, typer.Argument(metavar="SRC", help="File to read.")],
-    out: Annotated[Path, typer.Option("--out", "-o", help="JSON-lines file to write.", callback=a_file)],
+    out: Annotated[Path, typer.Option("--out", "-o", help="JSON-lines file to write.")],
     departments: Annotated[
         Path | None, typer.Option(help="File of department names to check second-level departments against (medchain).")
     ] = None,
@@ -63,13 +63,13 @@ def import_(
     Nothing is written if any record is faulty. Cases for which the --reader gives no answer keep the items found by
     rule and are reported, and the command exits with code 1.
     """
+    from cases import save_cases
     from cases.completeness import PARTS, missing
     from cases.importers import import_cases
 
     required = tuple(PARTS) if require == "all" else tuple((require or "").replace(",", " ").split())
     if unknown := [part for part in required if part not in PARTS]:
         refuse(f"--require {unknown[0]}: unknown part; expected all, or some of {', '.join(PARTS)}")
-    not_over(out, *filter(None, (source, departments)))
     result = import_cases(format, source, departments=departments)
     report(result.problems)
     if result.errors:
@@ -87,7 +87,7 @@ def import_(
             case.model_copy(update={"provenance": case.provenance.model_copy(update=terms)}) for case in complete
         ]
     complete, unread = with_items_read(complete, reader, cache, out)
-    save(complete, out, source, departments)
+    save_cases(complete, out)
     warned = f", with {counted(len(result.warnings), 'warning')}" if result.warnings else ""
     left_out = f", {len(lacking)} left out as incomplete" if required else ""
     echo(f"{counted(len(complete), 'case')} written to {out}{left_out}{warned}")
@@ -166,7 +166,9 @@ def split(
     file: Annotated[Path, typer.Argument(help="JSON-lines file of cases.")],
     ratio: Annotated[str, typer.Option(help="Sizes of the splits, as train:validation:test or train:test.")] = "7:1:2",
     seed: Annotated[int, typer.Option(help="Seed of the draw.")] = 0,
-    out: Annotated[Path | None, typer.Option("--out", "-o", help="File to write.", show_default="FILE itself")] = None,
+    rewritten: Annotated[
+        Path | None, typer.Option("--out", "-o", help="File to write.", show_default="FILE itself")
+    ] = None,
     anew: Annotated[bool, typer.Option("--anew", help="Split again if cases already have a split.")] = False,
 ) -> None:
     """Split cases into train, validation and test.
@@ -188,13 +190,10 @@ def split(
         divided = split_cases(cases, ratio, seed)
     except ValueError as error:
         refuse(str(error))
-    if out is None or out.resolve() == file.resolve():
-        save_cases(divided, file)
-    else:
-        save(divided, out)
+    save_cases(divided, rewritten or file)
     together = [group for group in duplicates(cases) if len(group) > 1]
     counts = Counter(str(case.split) for case in divided)
-    echo(f"{out or file}: " + ", ".join(f"{counts[name]} {name}" for name in ("train", "validation", "test")))
+    echo(f"{rewritten or file}: " + ", ".join(f"{counts[name]} {name}" for name in ("train", "validation", "test")))
     if together:
         records = sum(map(len, together))
         echo(f"{records} similar records were kept together, in {counted(len(together), 'group')}")
@@ -220,8 +219,6 @@ def sample(
     from wardround.config.selection import select
     from wardround.store.provenance import write_json_lines
 
-    if out:
-        not_over(out, *sources)
     try:
         data = {"notes": sources[0] if len(sources) == 1 else sources, "limit": limit, "shuffle": shuffle}
         drawn = [held.item for held in select(check_experiment({"data": data, "graph": "reconstruction"}).data).items]
@@ -254,11 +251,12 @@ def inject(
     ] = False,
 ) -> None:
     """Write variants of cases with prompt injections. Answer keys are unchanged, so that scores can be compared."""
+    from cases import save_cases
     from cases.injections import injected, injected_earlier
 
     cases = read(source, case_ids)
     variants = [variant for case in cases for variant in (injected_earlier if earlier else injected)(case)]
-    save(variants, out, Path(source))
+    save_cases(variants, out)
     echo(f"{counted(len(variants), 'variant')} of {counted(len(cases), 'case')} written to {out}")
 
 

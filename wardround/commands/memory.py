@@ -7,7 +7,7 @@ import typer
 
 from wardround.commands.case_files import ask_about
 from wardround.commands.exit_codes import SOME_FAILED, group_of_commands, refuse
-from wardround.commands.options import Cache, takes_files
+from wardround.commands.options import Cache, check_folder
 from wardround.commands.printing import counted, echo
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ def build(
     from retrieval import build_memory, warn_of_languages
 
     if refiner and not out.startswith(("http://", "https://")):  # before the refiner is paid
-        takes_files(Path(out))
+        check_folder("--out", Path(out))
     splits, cases = split or ["train", "validation"], load_cases(source)
     if unsplit := [case.id for case in cases if case.split is None and not every_split]:
         refuse(

@@ -8,38 +8,50 @@ from typing import Annotated, Literal
 import typer
 
 from wardround.commands.exit_codes import refuse
+from wardround.commands.printing import reason
 
 
-def takes_files(folder: Path) -> None:
-    """Exit if no file can be written in a folder, which need not exist: told before anything is computed or paid."""
+def check_folder(option: str, folder: Path) -> None:
+    """Exit if no file can be written in the folder of an option; it need not exist, and is not created."""
     here = next(place for place in (folder, *folder.parents, Path()) if os.path.lexists(place))
+    fault = FileExistsError() if here == folder else NotADirectoryError()
     if not here.is_dir():
-        refuse(f"{here}: file exists where a folder is needed; name another")
+        refuse(f"{option} {folder}: cannot be created ({reason(fault)})")
     if not os.access(here, os.W_OK):
         refuse(f"{here}: permission denied")
 
 
-def a_folder(given: Path | None) -> Path | None:
+def check_file(option: str, file: Path) -> None:
+    """Exit if the file of an option cannot be written."""
+    if file.is_dir():
+        refuse(f"{file}: is a directory")
+    if file.exists() and not file.is_file():
+        refuse(f"{file}: is a device or a pipe; name a file")
+    check_folder(option, file.parent)
+
+
+# What an option names is looked at when it is read, before anything is computed or paid.
+
+
+def a_folder(param: typer.CallbackParam, given: Path | None) -> Path | None:
     """Refuse a folder that cannot be written."""
     if given is not None:
-        takes_files(given)
+        check_folder(param.opts[0], given)
     return given
 
 
-def a_file(given: Path | None) -> Path | None:
+def a_file(param: typer.CallbackParam, given: Path | None) -> Path | None:
     """Refuse a file that cannot be written."""
     if given is not None:
-        if given.is_dir():
-            refuse(f"{given}: is a directory")
-        takes_files(given.parent)
+        check_file(param.opts[0], given)
     return given
 
 
-def a_json_file(given: Path | None) -> Path | None:
+def a_json_file(param: typer.CallbackParam, given: Path | None) -> Path | None:
     """Refuse `-` too: tables are printed to standard output, so that no program could parse both."""
     if given == Path("-"):
         refuse("--json -: expected a file name; standard output has the printed tables")
-    return a_file(given)
+    return a_file(param, given)
 
 
 def separated(given: Iterable[str] | None) -> list[str]:

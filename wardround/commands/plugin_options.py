@@ -116,24 +116,31 @@ def open_doors(app: typer.Typer) -> None:
             open_doors(group.typer_instance)
 
 
+_ITSELF = "rewritten"  # an output that may be the input, as of `cases split`
 # The options that name what is written.
-_OUTPUTS = ("out", "csv", "latex", "json_file", "html", "markdown", "details", "replies", "sheet")
+_OUTPUTS = ("out", _ITSELF, "csv", "latex", "json_file", "html", "markdown", "details", "replies", "sheet")
 
 
-def _spare_runs(options: Mapping[str, Any]) -> None:
-    """Refuse to write over a file of a run.
+def _spare_inputs(options: Mapping[str, Any]) -> None:
+    """Refuse to write over what is read, or over a file of a run.
 
     Raises:
-        ConfigurationError: an output is a file that a run has written in its directory.
+        ConfigurationError: an output is a file that another option names, or that a run has written in its directory.
     """
+    given = [value for name, value in options.items() if name not in _OUTPUTS]
+    inputs = [str(each) for value in given for each in (value if isinstance(value, list) else [value])]
     for name in _OUTPUTS:
         file = Path(str(options.get(name) or ""))
         if os.path.isfile(file):  # false, not an error, of what can be no path
             from wardround.config.experiment import ConfigurationError
             from wardround.store.run_directory import is_of_run
 
-            if is_of_run(file):
-                raise ConfigurationError(f"{file}: is a file of a run and would be overwritten; name another file")
+            what = "a file of a run" if is_of_run(file) else ""
+            is_file = name != _ITSELF and isinstance(options[name], Path)  # a memory's place is no file
+            if is_file and any(os.path.isfile(one) and os.path.samefile(one, file) for one in inputs):
+                what = "an input file"
+            if what:
+                raise ConfigurationError(f"{file}: is {what} and would be overwritten; name another file")
 
 
 def _with_options(command: Callable[..., Any], *names: str) -> Callable[..., Any]:
@@ -143,7 +150,7 @@ def _with_options(command: Callable[..., Any], *names: str) -> Callable[..., Any
     @functools.wraps(command)
     def with_options(*arguments: Any, **options: Any) -> Any:
         given = {name: options.pop(name, None) for name in added}
-        _spare_runs(options)
+        _spare_inputs(options)
         if not given.get("prompts"):
             return command(*arguments, **options)
 

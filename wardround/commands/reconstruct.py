@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from wardround.commands.case_files import not_over
 from wardround.commands.dry_run import DryRun, Like, check_like, tell_projection
 from wardround.commands.exit_codes import SOME_FAILED, refuse
 from wardround.commands.options import Address, Concurrency, CsvFolder, Engine, Models, Progress, Settings
@@ -82,7 +81,6 @@ def reconstruct(
     fixed = {"graph": "reconstruction", "suite": "gates", "data.notes": source}
     set_options = {key: value for key, value in options.items() if value is not None}
     experiment = read_experiment(None, {**fixed, **settings, **set_options}, parse_models(models or []), plugin or [])
-    not_over(out, *sources)
     warnings: list[Problem] = []
     read_notes(source, warnings)
     left_out = [str(replace(warning, file=Path(warning.file).name)) for warning in warnings]

@@ -11,6 +11,7 @@ from pathlib import Path
 from pydantic import BaseModel, ConfigDict, Field
 
 from cases.dialogues import Dialogue
+from cases.files import is_device
 from llm.specs import WITHOUT_MODEL
 from nodes.reconstruction.gates import GATES as ALL_GATES
 from nodes.reconstruction.gates import check_dialogue
@@ -85,6 +86,8 @@ class DialogueFiles:
     def __init__(self, output: Path, left_out: Sequence[str] = ()) -> None:
         if output.is_dir() or not output.name:
             raise ConfigurationError(f"{output}: is a folder; name a file with -o, for example dialogs.jsonl")
+        if is_device(output):
+            raise ConfigurationError(f"{output}: is a device or a pipe; name a file with -o")
         self.output = output
         self.failed = output.with_name(f"{output.stem}.failed{output.suffix or '.jsonl'}")
         self.sheet = output.with_name(f"{output.name}.sheet.json")

@@ -104,6 +104,21 @@ def test_runs_of_different_suites_or_without_results_are_refused(tmp_path: Path)
     assert told.exit_code == 2 and "has no results yet" in told.stderr
 
 
+def test_what_is_read_is_not_written_over(tmp_path: Path) -> None:
+    run = write_run(tmp_path / "run", [graded("a")])
+    (people := tmp_path / "people.csv").write_text("case,average\na,1\n", "utf-8")
+    (dialogues := tmp_path / "dialogs.jsonl").write_text("", "utf-8")
+    (link := tmp_path / "link.csv").symlink_to(people)
+    for file, refused in (
+        (people, wardround("judges", run, "--human", people, "--json", people)),
+        (link, wardround("score", "medpmc", run, "--human", people, "--json", link)),
+        (dialogues, wardround("export", "sft", dialogues, "-o", dialogues)),
+        (dialogues, wardround("score", "clini-eval", dialogues, "--details", dialogues)),
+    ):
+        assert refused.exit_code == 2 and f"{file}: is an input file and would be overwritten" in refused.stderr
+    assert people.read_text("utf-8") == "case,average\na,1\n"
+
+
 def test_an_output_that_is_a_file_of_a_run_a_folder_or_another_output_is_refused(tmp_path: Path) -> None:
     one, two = (write_run(tmp_path / name, [graded("a")], {("a", 0): [call()]}) for name in ("one", "two"))
     kept = {file: file.read_bytes() for file in (*one.rglob("*"), *two.rglob("*")) if file.is_file()}

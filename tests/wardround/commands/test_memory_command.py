@@ -114,7 +114,7 @@ def test_a_case_that_the_refiner_does_not_answer_for_is_described_by_rule_and_na
         (["--refiner", "human"], "a person cannot answer here"),
         (["--refiner", "nobody:x"], "nobody"),
         (["--cache", "answers.sqlite"], "--cache needs --refiner"),
-        (["--refiner", "openai:x", "-o", f"{__file__}/memory"], "file exists where a folder is needed"),
+        (["--refiner", "openai:x", "-o", f"{__file__}/memory"], "cannot be created"),
     ],
 )
 def test_a_refiner_that_cannot_be_asked_is_refused_before_anything_is_built(

@@ -27,6 +27,7 @@ from scoring.metrics.samples import PERCENT, Definition, Sample, Samples, case_m
 from scoring.metrics.statistics import Estimate
 from wardround.analysis.multiple_choice import compare_formats
 from wardround.commands.exit_codes import refuse
+from wardround.commands.options import a_folder
 from wardround.commands.score.output import (
     ExtraTable,
     ModeOption,
@@ -34,7 +35,6 @@ from wardround.commands.score.output import (
     as_wrong_table,
     asked_of_rules,
     of_each,
-    writable,
     write_drawn,
 )
 from wardround.commands.score.rescored import RunDirectory
@@ -184,7 +184,12 @@ def aie(
     leave_out: LeaveOut = None,
     out: Annotated[
         Path | None,
-        typer.Option("--out", metavar="DIR", help="Write Table 2 or 3 and Figures 6b to 6d to this directory."),
+        typer.Option(
+            "--out",
+            metavar="DIR",
+            help="Write Table 2 or 3 and Figures 6b to 6d to this directory.",
+            callback=a_folder,
+        ),
     ] = None,
 ) -> Scores:
     """Score doctors by the ten metrics of AIE.
@@ -195,7 +200,6 @@ def aie(
     """
     if each_round and not diagnose:
         refuse("--each-round: needs a model that chooses; name one with --diagnose")
-    writable(out)
     diagnosing, answering = choosing(diagnose, "--diagnose"), choosing(mcq, "--mcq")
     doctors, transcripts, runs = each_doctor(transcripts)
     notes = _not_scored(runs)

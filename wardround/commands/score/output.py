@@ -23,7 +23,7 @@ from wardround.analysis.rescoring import judged_with
 from wardround.analysis.summary import said_by_rules
 from wardround.commands.exit_codes import INTERRUPTED, SOME_FAILED, refuse
 from wardround.commands.options import JsonNumbers
-from wardround.commands.printing import counted, echo, printable, reason
+from wardround.commands.printing import counted, echo, printable
 from wardround.config.experiment_file import parse_call_settings
 from wardround.store.durable_lines import RunStoppedError
 from wardround.store.provenance import write_json
@@ -209,15 +209,6 @@ def _cells(found: Estimate) -> tuple[str, str, str, str, str]:
         half_width = f"{(high - low) / 2:z.3f}" if below == above or found.interval == "percentile" else ""
         interval = f"{low:z.3f} to {high:z.3f}"
     return mean, half_width, interval, "" if found.se is None else f"{found.se:z.3f}", str(found.n)
-
-
-def writable(folder: Path | None, option: str = "--out") -> None:
-    """Create the folder of an option before any model is asked for what goes there; exits if it cannot be created."""
-    if folder is not None:
-        try:
-            folder.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            refuse(f"{option} {folder}: cannot be created ({reason(error)})")
 
 
 def as_wrong_table(bounds: Mapping[str, Estimate]) -> list[ExtraTable]:

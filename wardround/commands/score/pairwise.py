@@ -20,9 +20,9 @@ from scoring.aie.transcripts import AieTranscript
 from scoring.metrics.samples import PERCENT, Samples, estimates
 from scoring.panel import ask_each
 from wardround.commands.exit_codes import refuse
-from wardround.commands.options import separated
+from wardround.commands.options import a_folder, separated
 from wardround.commands.score.aie import choosing, diagnosed, read_kept
-from wardround.commands.score.output import ExtraTable, Scores, asked_of_rules, refuse_records, writable, write_drawn
+from wardround.commands.score.output import ExtraTable, Scores, asked_of_rules, refuse_records, write_drawn
 from wardround.commands.score.transcripts import (
     Diagnose,
     LeaveOut,
@@ -91,7 +91,12 @@ def aie_pairwise(
     leave_out: LeaveOut = None,
     out: Annotated[
         Path | None,
-        typer.Option("--out", metavar="DIR", help="Write win rates, correlations and figures to this directory."),
+        typer.Option(
+            "--out",
+            metavar="DIR",
+            help="Write win rates, correlations and figures to this directory.",
+            callback=a_folder,
+        ),
     ] = None,
 ) -> Scores:
     """Compare doctors in pairs, as in AIE.
@@ -105,7 +110,6 @@ def aie_pairwise(
         )
     if judge == "none" and not people:
         refuse("--judge none: needs people's choices; add --people FILE")
-    writable(out)
     read = _read_doctors(doctors, leave_out)
     names = list(read)
     closed_models = separated([closed or ""])

@@ -28,9 +28,8 @@ from scoring.metrics.statistics import Ends, Estimate
 from scoring.mvme.reply_judges import consistency_judge, examination_judge, relevance_judge
 from wardround.analysis import simulators
 from wardround.analysis.simulators import Trial
-from wardround.commands.case_files import not_over
 from wardround.commands.exit_codes import refuse
-from wardround.commands.options import RoleModels
+from wardround.commands.options import RoleModels, a_file, a_folder
 from wardround.commands.score.output import (
     ExtraTable,
     ModeOption,
@@ -38,7 +37,6 @@ from wardround.commands.score.output import (
     judged_by_rules,
     of_each,
     refuse_records,
-    writable,
     write_drawn,
 )
 from wardround.commands.score.transcripts import LeaveOut, asking, cell, counts, names_of, read_files, without
@@ -55,6 +53,7 @@ OutFolder = Annotated[
         "--out",
         metavar="DIR",
         help="Write the rows for each round to this directory, as CSV, LaTeX and figure (AIE, Figure 3a).",
+        callback=a_folder,
     ),
 ]
 WITHOUT_TRACKER = " without tracker"
@@ -118,10 +117,6 @@ def played_tests(
     files: Sequence[Path], patient: str | None, context: Context, mode: Definition, options: TestOptions
 ) -> Scores:
     """Play AIE's test files with a patient, and score its replies."""
-    writable(options.out)
-    if options.replies is not None:
-        not_over(options.replies, *files, options.cases)
-        writable(options.replies.parent, "-o")
     read = without(read_files(read_simulator_tests, files), options.leave_out, lambda one: one.id)
     tests = [test for records in read for test in records]
     cases: dict[str, Case] = {}
@@ -302,7 +297,13 @@ def simulator(
     leave_out: LeaveOut = None,
     replies: Annotated[
         Path | None,
-        typer.Option("-o", "--replies", metavar="FILE", help="Write AIE's test file with the replies to this file."),
+        typer.Option(
+            "-o",
+            "--replies",
+            metavar="FILE",
+            help="Write AIE's test file with the replies to this file.",
+            callback=a_file,
+        ),
     ] = None,
     out: OutFolder = None,
 ) -> Scores:
