@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from cases.case import Case
-from cases.importers.choices import letter, letter_of, lettered
+from cases.importers.choices import closing_question, letter, letter_of, lettered
 from cases.importers.registry import importer
 from cases.importers.source import Record, Source
 from cases.importers.vignettes import read_vignette
@@ -21,7 +21,6 @@ _PATTERNS = patterns("cases", "vocabularies/patterns")
 _SPEAKERS = ("doctor", "patient")
 _JOINED = re.compile(r"([。；;])\s*，")  # two fields of the hospital's form, joined
 _NOTHING_MORE = re.compile(r"[\s，,。；;]+(?:暂无|无)[。.]?\s*\Z")  # left by an empty field of the form
-_CLOSING = re.compile(r"(?:^|(?<=[.!?。！？\n]))[^.!?。！？\n]*[?？:：]\s*\Z")
 
 
 @importer("aie")
@@ -113,10 +112,8 @@ def _split_question(text: str, asked: str) -> tuple[str, str]:
     asked = "" if asked == phrase(text) else asked
     if asked and (found := re.search(r"\s+".join(map(re.escape, asked.split())) + r"\Z", text)):
         rest = text[: found.start()]
-    elif closing := _CLOSING.search(text):
-        rest = text[: closing.start()]
-        told = phrase(rest)
-        asked = closing.group().strip() if not asked or (told and told in asked) else asked
     else:
-        rest = text
+        rest, closing = closing_question(text)
+        told = phrase(rest)
+        asked = closing if closing and (not asked or (told and told in asked)) else asked
     return rest.strip() or text, asked

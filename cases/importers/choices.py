@@ -1,13 +1,41 @@
-"""The lettered options of a question and the letter of the right one, however a file writes them."""
+"""The closing question of a record, its lettered options and the right letter, however a file writes them."""
 
 import re
 import unicodedata
 from collections.abc import Mapping
 
 from cases.text.prose import phrase
-from cases.vocabulary import normalise
+from cases.text.sentences import last_sentence
+from cases.vocabulary import normalise, patterns
 
 _MARK = re.compile(r"[(（]\s*([A-Za-zＡ-Ｚａ-ｚ])\s*[)）]|(?<!\S)([A-Za-zＡ-Ｚａ-ｚ])\s*[.．、:：)）]")
+_PATTERNS = patterns("cases", "vocabularies/patterns")
+
+
+def closing_question(record: str) -> tuple[str, str]:
+    """Split the closing question from a record; one of them is empty if the text is only the other.
+
+    The question is the last sentence, if it ends in a question mark or a colon, or the end of that sentence: where a
+    record breaks off without a full stop (:func:`cut_question`), and where all of it is one sentence, in whose last
+    clause something is asked.
+    """
+    record = record.strip()
+    last = last_sentence(record)
+    if not last.endswith(("?", "？", ":", "：")):
+        return record, ""
+    begins = len(record) - len(cut_question(last)[1])
+    if not begins and (clauses := [*_PATTERNS["clause_asks"].finditer(record)]):
+        begins = clauses[-1].end()
+    return record[:begins].rstrip(" ,，；;\r\n\t"), record[begins:].strip()
+
+
+def cut_question(sentence: str) -> tuple[str, str]:
+    """Split what runs into a question without a full stop, as tables of results do: "... AST: 12 U/L Which of ...".
+
+    The first part is empty if the question begins the sentence.
+    """
+    begins = max((match.start() for match in _PATTERNS["asks_within"].finditer(sentence)), default=0)
+    return sentence[:begins].rstrip(), sentence[begins:]
 
 
 def lettered(given: object) -> dict[str, str] | None:

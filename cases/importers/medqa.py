@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from cases.case import Case
-from cases.importers.choices import letter, letter_of, lettered
+from cases.importers.choices import cut_question, letter, letter_of, lettered
 from cases.importers.registry import importer
 from cases.importers.source import Record, Source
 from cases.importers.vignettes import read_vignette
@@ -100,7 +100,12 @@ def _study(record: Record, value: Mapping[str, Any]) -> CaseStudy | None:
         return None
     before = paragraph(*texts(value.get("context")))  # MediQ keeps the narrative apart from the question
     narrative = sentences(" ".join(f"{before} {value['question']}".split()))
-    asked = narrative.pop() if len(narrative) > 1 and _PATTERNS["closes_question"].search(narrative[-1]) else ""
+    asked = ""
+    if narrative and _PATTERNS["closes_question"].search(narrative[-1]):
+        rest, asked = cut_question(narrative.pop())
+        narrative += [rest] if rest else []
+    if not narrative:  # a question alone
+        narrative, asked = [asked], ""
     if asked and "?" not in asked and len(narrative) > 1 and narrative[-1].endswith("?"):  # "What is it? Choose one."
         asked = f"{narrative.pop()} {asked}"
     options = lettered(value.get("options")) or {}

@@ -11,7 +11,7 @@ from typing import Annotated, Any
 from pydantic import AliasPath, BeforeValidator, Field
 
 from cases import Problem
-from cases.importers.choices import lettered
+from cases.importers.choices import closing_question, lettered
 from scoring.records import ForeignModel, Oddity, Reading, Text, number_of, read_records, repeated, with_warnings
 
 ACTIONS = {
@@ -32,7 +32,6 @@ ADVICE = ("B-A-A", "B-A-B", "B-B")
 TELLING = ("O", "A-A-A", "B-A-A")  # actions after which the patient tells what is on record
 
 _ROUND = re.compile(r"0|[1-9]\d*", re.ASCII)
-_QUESTION_END = re.compile(r"(?:^|(?<=[.!?。！？\n]))[^.!?。！？\n]*[?？]\s*\Z")
 
 
 def _options(value: Any) -> Any:
@@ -89,23 +88,19 @@ class AieTranscript(ForeignModel):
 
     @property
     def asked(self) -> str:
-        """The closing question; if the files repeat the record as the question, only its last sentence."""
+        """The closing question; if the files repeat the record as the question, only that with which it closes."""
         asked = (self.question or "").strip()
         if asked and " ".join(self.findings.split()) not in " ".join(asked.split()):
             return asked
-        closing = _QUESTION_END.search(self.record.rstrip())
-        return closing.group().strip() if closing else ""
+        return closing_question(self.record)[1]
 
     @property
     def findings(self) -> str:
         """The record without the closing question, which a patient could not tell."""
         record = self.record.strip()
         asked = (self.question or "").strip()
-        if asked and asked != record and record.endswith(asked):
-            record = record.removesuffix(asked)
-        else:
-            record = _QUESTION_END.sub("", record)
-        return record.rstrip() or self.record
+        repeated = asked and asked != record and record.endswith(asked)
+        return (record.removesuffix(asked).rstrip() if repeated else closing_question(record)[0]) or self.record
 
 
 class SimulatorReply(ForeignModel):

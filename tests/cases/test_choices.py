@@ -2,7 +2,7 @@
 
 import pytest
 
-from cases.importers.choices import letter_of, lettered
+from cases.importers.choices import closing_question, letter_of, lettered
 
 TWO = {"A": "Gout", "B": "Pseudogout"}
 
@@ -68,3 +68,21 @@ def test_options_that_differ_in_case_are_told_apart_and_equal_ones_by_the_stated
     assert letter_of("pH", {"A": "PH", "B": "pH"}) == "B"
     assert letter_of("PH.", {"A": "pH", "B": "Ph"}) == ""
     assert letter_of("x", {"A": "x", "B": "x"}, "B") == "B"
+
+
+@pytest.mark.parametrize(
+    ("record", "told", "asked"),
+    [
+        ("Cough for 3.5 days. What is it?", "Cough for 3.5 days.", "What is it?"),
+        ("He has a cough. AST: 12 U/L Which of these is it?", "He has a cough. AST: 12 U/L", "Which of these is it?"),
+        ('He says "I cough" Which of these is it?', 'He says "I cough"', "Which of these is it?"),
+        ("A man coughs, what is the diagnosis?", "A man coughs", "what is the diagnosis?"),
+        ("患者男，30岁，咳嗽三天，最可能的诊断是？", "患者男，30岁，咳嗽三天", "最可能的诊断是？"),
+        ("咳嗽三天。如果过敏，首选哪种药物？", "咳嗽三天。", "如果过敏，首选哪种药物？"),
+        ("A man coughs. The most likely diagnosis is:", "A man coughs.", "The most likely diagnosis is:"),
+        ("When does a cough need a film?", "", "When does a cough need a film?"),
+        ("He coughs, and nobody knows what it is.", "He coughs, and nobody knows what it is.", ""),
+    ],
+)
+def test_a_question_is_split_from_a_record_that_runs_into_it(record: str, told: str, asked: str) -> None:
+    assert closing_question(record) == (told, asked)

@@ -67,6 +67,15 @@ def test_the_closing_question_is_no_part_of_the_note_in_whatever_form_it_asks(
     assert note.text == told and note.diseases == ["Diabetes insipidus"] * of_diagnosis
 
 
+def test_results_in_lines_before_the_question_stay_with_the_patient(tmp_path: Path) -> None:
+    table = "Laboratory studies show:\n\nHemoglobin: 9 g/dL\nAST: 12 U/L\n\nWhich of the following"
+    case = only(
+        imported(tmp_path, {**QUESTION, "question": QUESTION["question"].replace("Which of the following", table)})
+    )
+    assert case.key.question == "Which of the following is the most likely diagnosis?"
+    assert "AST: 12 U/L" in case.examinations.auxiliary["Blood Test"]
+
+
 def test_words_that_the_patient_asks_stay_in_the_note(tmp_path: Path) -> None:
     told = "A 34-year-old woman comes to the physician because of thirst. She asks, “Is it serious?”"
     question = f"{told} Which of the following is the best response?"

@@ -1,6 +1,7 @@
 """``wardround score aie`` and ``mcq``: AIE's doctor metrics, and the same cases as multiple-choice questions."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Literal
@@ -130,6 +131,8 @@ def diagnosed(transcripts: list[AieTranscript], settings: ModelSettings, notes: 
         refuse(
             "--diagnose: a file or run has no case with options; for each run, `wardround score mcq RUN` writes them"
         )
+    languages = {one.case: language_of(one.record) for one in transcripts}  # whatever language the dialogue is in
+    questions = [replace(question, language=languages[question.case]) for question in questions]
     answered = run_alone(answer_questions, questions, settings)
     failures = reasons | answered.failures
     notes += [f"Case {case}: no option was chosen ({reason})." for case, reason in failures.items()]

@@ -80,14 +80,24 @@ def test_each_round_asks_a_whole_dialogue_once_and_each_shorter_one_once(tmp_pat
     assert len(server.requests) == 3 + 2
 
 
-def test_who_chooses_from_a_dialogue_has_nothing_of_a_record_that_the_question_repeats(tmp_path: Path) -> None:
-    record = "The haemoglobin is 7. What is it?"
+@pytest.mark.parametrize("record", ["The haemoglobin is 7. What is it?", "Ill.\n\nHaemoglobin 7 g/dL What is it?"])
+def test_who_chooses_from_a_dialogue_has_nothing_of_a_record_that_the_question_repeats(
+    tmp_path: Path, record: str
+) -> None:
     told = aie_data(record, turn("O", "Hello.", "I am tired."), question=record, options={"A": "x", "B": "y"})
     with FakeServer(answer=lambda request: {"letter": "A"}) as server:
         model = f"openai:any@{server.base_url}"
         assert run("aie", write(tmp_path / "t.json", [told]), "--diagnose", model).exit_code == 0
     (request,) = server.requests
-    assert "I am tired." in request.text and "What is it?" in request.text and "haemoglobin" not in request.text
+    assert "I am tired." in request.text and "What is it?" in request.text and "aemoglobin" not in request.text
+
+
+def test_who_chooses_from_a_dialogue_is_asked_in_the_language_of_the_case(tmp_path: Path) -> None:
+    told = aie_data("He is ill. What is it?", turn("O", "您好。", "我很累。"), options={"A": "x", "B": "y"})
+    with FakeServer(answer=lambda request: {"letter": "A"}) as server:
+        model = f"openai:any@{server.base_url}"
+        assert run("aie", write(tmp_path / "t.json", [told]), "--diagnose", model).exit_code == 0
+    assert "Doctor: 您好。" in server.requests[0].text and "Which option is right?" in server.requests[0].text
 
 
 def test_dialogues_of_cases_without_options_are_counted_and_no_wrong_diagnoses(tmp_path: Path) -> None:
