@@ -66,6 +66,14 @@ def test_metrics_are_differences_by_pair_and_case_and_pairs_are_told_apart_by_ho
     ]
 
 
+def test_equal_differences_have_equal_ranks_whatever_their_terms() -> None:
+    scores = {
+        "a": {"COVERAGE": [Sample("1", 0.4), Sample("2", 0.3)]},
+        "b": {"COVERAGE": [Sample("1", 0.3), Sample("2", 0.2)]},
+    }
+    assert 0.4 - 0.3 != 0.3 - 0.2 and len(set(difference_columns(scores)["COVERAGE"].values())) == 1
+
+
 @pytest.mark.slow
 def test_who_says_what_people_say_correlates_with_them_and_who_says_the_contrary_is_last() -> None:
     outcomes = [1.0, -1.0, 0.0, 1.0, -1.0, 1.0]
