@@ -67,8 +67,11 @@ def passive(reply: Reply, definition: Definition = "sound") -> float:
     """Return how little the reply tells beyond what was asked, in [0, 1]; higher is better; EI and EA only.
 
     ``1 - max(P(record) - P(reference), 0)``, P the ROUGE-1 precision of the reply; tokenised as in :func:`accuracy`.
-    Source: AIE, equation 10, which prints P(record) alone; its text and the published numbers are as here.
+    Sound: 0 for a reply without words, which is none. Source: AIE, equation 10, which prints P(record) alone; its text
+    and the published numbers are as here.
     """
+    if definition == "sound" and not words(reply.text):
+        return 0.0
     from_record = _overlap(reply, reply.record, definition).precision
     return 1 - max(from_record - _overlap(reply, reply.reference, definition).precision, 0.0)
 
@@ -77,9 +80,11 @@ def cautious(reply: Reply, definition: Definition = "sound") -> float:
     """Return how little of the record slips out where nothing should: ``1 - P(record)``, in [0, 1]; higher is better.
 
     P is the ROUGE-1 precision of the reply, tokenised as in :func:`accuracy`. Computed over ineffective actions (II,
-    IA) and ambiguous ones (AI, AA), separately and together. Source: AIE, equation 11, which prints P(record) over EI
-    and EA; its text and the published numbers are as here.
+    IA) and ambiguous ones (AI, AA), separately and together. Sound: 0 for a reply without words, which is none. Source:
+    AIE, equation 11, which prints P(record) over EI and EA; its text and the published numbers are as here.
     """
+    if definition == "sound" and not words(reply.text):
+        return 0.0
     return 1 - _overlap(reply, reply.record, definition).precision
 
 
@@ -175,6 +180,17 @@ def score_simulator(
             samples["TRACKING"].append(Sample(reply.test, 100 * right))
         samples[LENGTH].append(Sample(reply.test, length(reply, definition)))
     return samples
+
+
+def unanswered(tests: Iterable[SimulatorTest]) -> list[str]:
+    """Return the places of the questions that have no reply; they are unscored."""
+    return [
+        f"{test.id}/{turn}/{kind}"
+        for test in tests
+        for turn, by_type in test.patient_test.items()
+        for kind, found in by_type.items()
+        if found.prediction is None
+    ]
 
 
 def rounds_of(tests: Iterable[SimulatorTest]) -> list[str]:

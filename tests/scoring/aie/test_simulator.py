@@ -92,6 +92,13 @@ def test_a_reply_that_is_the_reference_scores_the_maximum_and_an_empty_one_the_m
         assert empty["ACCURACY"][0].value == 0
 
 
+@pytest.mark.parametrize("silence", ["", " ", "……"])
+def test_who_says_nothing_is_neither_passive_nor_cautious(silence: str) -> None:
+    kinds = {code: {"human_state": code, "human_answer": "咳嗽。", "prediction": silence} for code in ACTIONS}
+    samples = score_simulator([simulator_test(RECORD, t0=kinds)])
+    assert {one.value for name in METRICS if name != "AVG_LEN" for one in samples[name]} == {0}
+
+
 def test_tracked_actions_are_counted_against_those_of_people() -> None:
     assert confusion([simulator_test(RECORD, t0=REPLIES)]) == {
         "A-A-A": {"A-A-A": 1},

@@ -17,7 +17,15 @@ from llm import Role
 from llm.specs import OFFLINE
 from nodes.context import Context
 from nodes.patients.systems import PATIENTS
-from scoring.aie.simulator import LENGTH, beside_people, confusion, keyword_precision, replies, score_simulator
+from scoring.aie.simulator import (
+    LENGTH,
+    beside_people,
+    confusion,
+    keyword_precision,
+    replies,
+    score_simulator,
+    unanswered,
+)
 from scoring.aie.simulator_set import Played, SimulatorItem, as_tests, misfits, read_items, shipped_files
 from scoring.aie.transcripts import ACTIONS, SimulatorTest, read_simulator_tests
 from scoring.medpmc.judges import patient_judge, persona_judge
@@ -99,7 +107,13 @@ def aie_simulator(
             refuse(f"{file}: has no replies (prediction); to add them, run `wardround score simulator {file} -o FILE`")
     human_tests = read_files(read_simulator_tests, [people])[0] if people else None
     tests_by_name = dict(zip(names_of(files), tests, strict=True))
-    found = _simulator_scores("aie-simulator", tests_by_name, mode, TestOptions(by, leave_out, None, out), beside=True)
+    notes = [
+        f"{name}: {len(missing)} questions have no reply (prediction) and are left out, such as {missing[0]}."
+        for name, records in tests_by_name.items()
+        if (missing := unanswered(records))
+    ]
+    options = TestOptions(by, leave_out, None, out)
+    found = _simulator_scores("aie-simulator", tests_by_name, mode, options, beside=True, notes=notes)
     return replace(found, tables=list(_human_correlations(tests_by_name, mode, human_tests)))
 
 

@@ -271,6 +271,11 @@ def test_simulator_tests_are_scored(tmp_path: Path) -> None:
     metrics = scores(out)["metrics"]
     assert metrics["ACCURACY"]["mean"] == metrics["FOCUS"]["mean"] == 100 and metrics["TRACKING"]["mean"] == 0
     assert metrics["HONEST"] == {"mean": None, "se": None, "ci95": None, "n": 0}
+    assert "no reply" not in result.stdout
+    unplayed = json.loads(file.read_text("utf-8"))
+    del unplayed[0]["patient_test"]["1"]["C"]["prediction"]
+    told = run("aie-simulator", write(tmp_path / "part.json", unplayed)).stdout
+    assert "part: 1 questions have no reply (prediction) and are left out, such as 1/1/C." in told
     unplayed = json.loads(file.read_text("utf-8"))
     for tests in unplayed[0]["patient_test"].values():
         for test in tests.values():
