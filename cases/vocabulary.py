@@ -132,6 +132,12 @@ def spelled(spelling: str) -> re.Pattern[str]:
     return re.compile(before + re.escape(spelling) + after)
 
 
+@cache  # the tables have more patterns than the 512 that `re` keeps
+def compiled(source: str, flags: int = 0) -> re.Pattern[str]:
+    """Return the pattern of a table's text, compiled once."""
+    return re.compile(source, flags)
+
+
 @cache
 def data_file(package: str, name: str) -> dict[str, Any]:
     """Return the content of ``NAME.toml`` in a package."""

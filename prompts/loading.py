@@ -312,13 +312,15 @@ def _environment() -> "SandboxedEnvironment":
     from jinja2 import StrictUndefined  # imported late: not needed to build a graph
     from jinja2.sandbox import SandboxedEnvironment
 
+    of_models = {*dir(BaseModel), *dir(type(BaseModel))}
+
     class Bounded(SandboxedEnvironment):
         intercepted_binops = frozenset("*")
 
         def is_safe_attribute(self, obj: Any, attr: str, value: Any) -> bool:
             """Refuse also what Pydantic gives to every model but its content, as `parse_raw` unpickles code."""
             kind = obj if isinstance(obj, type) else type(obj)
-            of_pydantic = issubclass(kind, BaseModel) and hasattr(BaseModel, attr)
+            of_pydantic = attr in of_models and issubclass(kind, BaseModel)
             allowed = not of_pydantic or attr in ("model_dump", "model_dump_json")
             return allowed and bool(super().is_safe_attribute(obj, attr, value))
 

@@ -11,7 +11,7 @@ from cases.text.sentences import sentences
 from cases.text.statements import mentions, statements
 from cases.text.symptoms import affirmed, describe_symptoms
 from cases.text.words import has_chinese, rules_of
-from cases.vocabulary import Language, data_file, label, normalise, patterns, word_list
+from cases.vocabulary import Language, compiled, data_file, label, normalise, patterns, word_list
 from nodes.state.chart import Chart
 from prompts import cached_with_prompts, load_words, mark
 from retrieval import RememberedCase
@@ -81,7 +81,7 @@ def _sites(complaint: str, language: str, kind: str = "site") -> list[dict[str, 
 def _is_told(place: Mapping[str, Any], complaint: str, language: str) -> bool:
     """Whether a complaint has words of a place, sign or clinic; English ones are found at the start of a word."""
     start = "" if language == "zh" else r"(?<![a-z])"
-    return re.search(f"{start}(?:{place[language]})", complaint, re.IGNORECASE) is not None
+    return _matches(f"{start}(?:{place[language]})", complaint)
 
 
 def usually_needed(chart: Chart) -> list[str]:
@@ -150,7 +150,12 @@ def carries_a_child(chart: Chart) -> bool:
     """Whether a woman tells that she is pregnant."""
     patient = chart.presentation
     may_carry = patient.sex != "male" and (patient.age_years is None or patient.age_years >= _CHILDREN_FROM)
-    return may_carry and _PATTERNS["carries_a_child"].search(chart.patients_words) is not None
+    return may_carry and _tells_of_pregnancy(chart.patients_words)
+
+
+@lru_cache(maxsize=256)  # asked of each department and examination of each similar case
+def _tells_of_pregnancy(words: str) -> bool:
+    return _PATTERNS["carries_a_child"].search(words) is not None
 
 
 def untreated_without_a_diagnosis(chart: Chart) -> list[str]:
@@ -252,16 +257,21 @@ def admits(department: str | None, chart: Chart) -> bool:
     years = patient.age_years
     if name in _of_organs() and (named := departments_named(chart)) and name not in named:
         return False
-    if patient.sex == "male" and _PATTERNS["for_women"].search(name):
+    if patient.sex == "male" and _is_for("women", name):
         return False
     if name == "Emergency Medicine" and urgency(chart) == "routine":
         return False
-    for_children = _PATTERNS["for_children"].search(name) is not None
+    for_children = _is_for("children", name)
     if years is None:
         return not for_children or _PATTERNS["of_a_child"].search(chart.patients_words) is not None
     if for_children:
         return years < _PAEDIATRIC_UNTIL
-    return years >= (_OLD_FROM if "Geriatric" in name else _ADULT_FROM if _PATTERNS["for_adults"].search(name) else 0)
+    return years >= (_OLD_FROM if "Geriatric" in name else _ADULT_FROM if _is_for("adults", name) else 0)
+
+
+@lru_cache(maxsize=4096)  # asked for each similar case
+def _is_for(whom: str, department: str) -> bool:
+    return _PATTERNS[f"for_{whom}"].search(department) is not None
 
 
 def departments_named(chart: Chart) -> list[str]:
@@ -332,14 +342,18 @@ def is_founded(diagnosis: str, chart: Chart) -> bool:
     told = _told_causes(words, chart.presentation.language)
     drugs = (max(filter(None, found.groups())) for found in _PATTERNS["by_a_drug"].finditer(diagnosis))
     return all(drug.casefold() in words.casefold() for drug in drugs) and all(
-        place in told for place, cause in enumerate(_causes()) if re.search(cause["named"], diagnosis, re.IGNORECASE)
+        place in told for place, cause in enumerate(_causes()) if _matches(cause["named"], diagnosis)
     )
 
 
 @lru_cache(maxsize=64)  # hundreds of cases are compared with one chart
 def _told_causes(words: str, language: Language) -> frozenset[int]:
     told = _affirmed(words, language)
-    return frozenset(place for place, cause in enumerate(_causes()) if re.search(cause["told"], told, re.IGNORECASE))
+    return frozenset(place for place, cause in enumerate(_causes()) if _matches(cause["told"], told))
+
+
+def _matches(wording: str, text: str) -> bool:
+    return compiled(wording, re.IGNORECASE).search(text) is not None
 
 
 def _causes() -> list[dict[str, str]]:

@@ -43,17 +43,17 @@ def unsaid(told: Sequence[str], dialogue: Sequence[Turn]) -> list[str]:
     before = "\n".join(said_by("patient", dialogue))
     said = sentences(before)
     told = [_without_repeats(words, (*said, *(other for other in told if other != words))) for words in told]
-    fresh = [
-        words
-        for words in dict.fromkeys(told)
-        if words and not re.search(rf"(?<!\w){re.escape(words.rstrip('.。'))}(?!\w)", before)
-    ]
+    fresh = [words for words in dict.fromkeys(told) if words and not _stands_in(words.rstrip(".。"), before)]
     return [
         words
         for place, words in enumerate(fresh, 1)
         if not any(_says(other, words) for other in (*said, *fresh[: place - 1]))
         and not any(_says(other, words) and not _says(words, other) for other in fresh[place:])
     ]
+
+
+def _stands_in(words: str, text: str) -> bool:
+    return words in text and re.search(rf"(?<!\w){re.escape(words)}(?!\w)", text) is not None
 
 
 def _without_repeats(words: str, others: Sequence[str]) -> str:
@@ -70,9 +70,11 @@ def _without_repeats(words: str, others: Sequence[str]) -> str:
 
 def _says(longer: str, shorter: str) -> bool:
     """Whether a sentence of the speaker says what a shorter one does, with the same words, denials and sides."""
-    one, other = (_PATTERNS["of_something_else"].search(each) is None for each in (longer, shorter))
     wanted = _told_in(shorter)
-    return one == other and bool(wanted) and wanted <= _told_in(longer)
+    if not wanted or not wanted <= _told_in(longer):
+        return False
+    one, other = (_PATTERNS["of_something_else"].search(each) is None for each in (longer, shorter))
+    return one == other
 
 
 @lru_cache(maxsize=4096)

@@ -4,6 +4,7 @@ import re
 from functools import lru_cache
 
 from cases.text.jargon import in_lay_words
+from cases.vocabulary import compiled
 from nodes.reconstruction.grammar import PATTERNS, SPEECH, lowered, rewritings, rewritten, settled, with_marks
 from nodes.reconstruction.voice import Voice
 from prompts import mark
@@ -80,11 +81,11 @@ def _in_english(text: str, section: str, voice: Voice) -> str:
         if not PATTERNS["finite"].search(text):
             text = PATTERNS["kin_with_illness"].sub(r"\1 had ", text)
     for stock in SPEECH["stock"]:
-        if section in stock.get("sections", (section,)) and re.fullmatch(stock["en"], text, re.IGNORECASE):
+        if section in stock.get("sections", (section,)) and compiled(stock["en"], re.IGNORECASE).fullmatch(text):
             return settled(stock["say"], voice)
     for turn in SPEECH["turn"]:
         if section in turn.get("sections", (section,)):
-            text = re.sub(rf"(?<![\w@]){turn['en']}", turn["say"], text, flags=re.IGNORECASE)
+            text = compiled(rf"(?<![\w@]){turn['en']}", re.IGNORECASE).sub(turn["say"], text)
     return settled(_completed(rewritten(text, "verbs"), section), voice)
 
 
@@ -214,5 +215,5 @@ def _in_chinese(text: str, section: str, voice: Voice) -> str:
         return f"{'我' if voice.itself else kin}是{work}" if work else ""
     for rule in SPEECH["zh"]:
         said = rule["self"] if voice.itself else rule.get("family", rule["self"])
-        text = re.sub(rule["from"], said.replace("{kin}", kin), text)
+        text = compiled(rule["from"]).sub(said.replace("{kin}", kin), text)
     return text

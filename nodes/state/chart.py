@@ -6,7 +6,7 @@ The findings do not include the patient's full record, the examination record or
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cached_property, partial
 from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field
@@ -205,7 +205,7 @@ class Chart:
         handed = [*self.pictures, *(picture for turn in self.dialogue for picture in turn.pictures)]
         return list({picture.file: picture for picture in handed}.values())
 
-    @property
+    @cached_property  # doctors ask for it with each similar case
     def patients_words(self) -> str:
         """The complaint, the present illness if the record is read, and all that the patient said, as one text."""
         said = said_by("patient", self.dialogue)
