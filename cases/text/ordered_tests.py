@@ -15,6 +15,8 @@ from cases.vocabulary import IMAGE_CLASSES, PHYSICAL_ITEMS, Language, normalise,
 Span = tuple[int, int]
 Placed = tuple[int, int, NamedTest]
 
+# Around the words of a description.
+_FRAMES: dict[Language, str] = {"en": r"(?<![a-z])(?:{})(?![a-z])", "zh": "(?:{})"}
 _MAX_GAP = {True: 60, False: 12}  # characters between the words of a description, by whether they are ASCII
 _SENTENCE = re.compile(r"[^.;?!。；？！\n]+[.;?!。；？！\n]*")
 _JOINED = re.compile(
@@ -32,10 +34,13 @@ def ordered_tests(words: str) -> tuple[Placed, ...]:
     that are declined are left out.
     """
     folded = normalise(words)
-    excluded, spans = denied(words), phrases(folded)
     whole_at = [match.span() for match in whole_words().finditer(folded)]
     named = tuple(place for place in placed_tests(words) if not is_within(place[:2], whole_at))  # "from head to toe"
-    found = [place for place in (*named, *_described(words, folded, named)) if not is_within(place[:2], excluded)]
+    found = [*named, *_described(words, folded, named)]
+    if not found and not whole_at:
+        return ()
+    excluded, spans = denied(words), phrases(folded)
+    found = [place for place in found if not is_within(place[:2], excluded)]
     by_hand = [place for place in found if place[2].item in PHYSICAL_ITEMS.names]
     found += [
         (*at, part)
@@ -117,9 +122,11 @@ def _described(words: str, folded: str, named: Sequence[Placed]) -> Iterator[Pla
         mark = with_mark(words)[len(folded) :] if sentence.end() == len(folded) else ""
         if _PATTERNS["of_what_was"].search(sentence.group() + mark):
             continue
+        if not any(each.search(folded, *sentence.span()) for each in _first_words()):  # nearly always
+            continue
         called = {name.item for start, _, name in named if sentence.start() <= start < sentence.end()}
         for test, kinds in _descriptions():
-            if not kinds[0].search(folded, *sentence.span()):  # nearly always
+            if not kinds[0].search(folded, *sentence.span()):
                 continue
             if not test.spellings and test.item in {*IMAGE_CLASSES} & called:
                 continue  # "an ultrasound scan of your belly" is named, not described
@@ -156,12 +163,19 @@ def _are_adjacent(spans: Sequence[Span], others: Sequence[Span], folded: str) ->
 @cache
 def _descriptions() -> tuple[tuple[NamedTest, tuple[re.Pattern[str], ...]], ...]:
     """Return each test, as named in each language, with a pattern for every kind of word that describes it."""
-    frames: dict[Language, str] = {"en": r"(?<![a-z])(?:{})(?![a-z])", "zh": "(?:{})"}
     return tuple(
         (
             test_called(entry["test"], language),
             tuple(re.compile(frame.replace("{}", each), re.IGNORECASE) for each in entry[language]),
         )
         for entry in word_list("described_tests")["description"]
-        for language, frame in frames.items()
+        for language, frame in _FRAMES.items()
     )
+
+
+@cache
+def _first_words() -> tuple[re.Pattern[str], ...]:
+    """Return a pattern for each language that finds a word of the first kind of any description."""
+    table = word_list("described_tests")["description"]
+    every = {language: "|".join(dict.fromkeys(entry[language][0] for entry in table)) for language in _FRAMES}
+    return tuple(re.compile(frame.replace("{}", every[each]), re.IGNORECASE) for each, frame in _FRAMES.items())

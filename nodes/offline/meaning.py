@@ -397,7 +397,8 @@ def list_features(text: str, language: Language) -> tuple[float, ...]:
     asks = re.search(r"[?？吗呢]", text) is not None
     specific = is_specific(text, language)
     unknown = not clinical and not topic.frames and bool(topic.words)
-    occurs = [concept.asked.search(text) is not None for concept in concepts(language)]
+    named = topic.names
+    occurs = [concept.name in named for concept in concepts(language)]
     return tuple(float(sign) for sign in (*occurs, clinical, asks, specific, unknown, topic.is_empty, not topic.words))
 
 

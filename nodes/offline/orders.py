@@ -186,9 +186,9 @@ def tried(facts: Sequence[RecordSentence], words: str, language: Language) -> li
 def is_specific(words: str, language: Language) -> bool:
     """Whether the words name an examination, a value, a treatment, or something by its initials."""
     return (
-        bool(ordered_tests(words))
-        or pattern("treatment", language).search(words) is not None
+        pattern("treatment", language).search(words) is not None
         or re.search(r"(?<![A-Za-z])(?!OK|TV|AM|PM)[A-Z]{2,}", words) is not None
+        or bool(ordered_tests(words))
     )
 
 

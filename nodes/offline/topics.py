@@ -25,6 +25,11 @@ class Topic:
     words: tuple[str, ...]
 
     @property
+    def names(self) -> frozenset[str]:
+        """The names of all concepts that it names."""
+        return frozenset(each.name for each in (*self.sections, *self.matters, *self.places, *self.frames))
+
+    @property
     def clinical(self) -> int:
         """The number of concepts of the record that it names."""
         return len(self.sections) + len(self.matters) + len(self.places)
