@@ -38,6 +38,7 @@ _GROUPS = {
         "tests/examples/test_examples.py",
         "tests/llm/test_cache.py",
         "tests/llm/test_egress.py",
+        "tests/wardround/commands/test_exit_codes.py",
         "tests/wardround/run/test_ray_engine.py",
         "tests/wardround/test_plugins.py",
         "tests/wardround/training/test_embeddings.py",

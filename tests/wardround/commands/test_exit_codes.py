@@ -15,6 +15,7 @@ import typer
 from typer.testing import CliRunner
 
 from cases import CaseFileError, Problem
+from tests.support.processes import to_its_end
 from tests.support.recorded_runs import write_run
 from wardround.commands.exit_codes import Commands, end_gently
 
@@ -147,10 +148,7 @@ def test_a_named_pipe_in_place_of_a_file_is_refused_instead_of_waited_for(tmp_pa
         ["cases", "import", "medqa", tmp_path / "pipe.jsonl", "-o", tmp_path / "out.jsonl"],
         ["report", run],
     ):
-        ended = subprocess.run(
-            [sys.executable, "-m", "wardround", *map(str, command)],
-            capture_output=True, text=True, check=False, timeout=300,
-        )  # fmt: skip
+        ended = to_its_end(command)
         assert ended.returncode == 2 and "is a named pipe; give a file" in ended.stderr, ended.stderr
 
 

@@ -12,7 +12,7 @@ from cases import load_cases
 from cases.case import ExaminationRecord
 from cases.text.record_sentences import RecordSentence, record_sentences
 from cases.vocabulary import data_file
-from nodes.offline.meaning import PAIR_WEIGHTS, matters_told, subjects
+from nodes.offline.meaning import PAIR_WEIGHTS, WEIGHTS, matters_told, subjects
 from prompts import load_words
 from wardround.training import answers as training
 from wardround.training.answers import fingerprint
@@ -25,9 +25,12 @@ HELD_OUT = Path(__file__).resolve().parents[2] / "nodes" / "offline" / "question
 
 
 @pytest.mark.slow
-def test_the_shipped_weights_were_trained_on_the_shipped_questions() -> None:
+def test_the_shipped_weights_were_trained_on_the_shipped_questions(monkeypatch: pytest.MonkeyPatch) -> None:
+    with np.load(WEIGHTS, allow_pickle=False) as stored:  # `test_meaning` shows that this is what they give: 8 s
+        monkeypatch.setattr(training, "of_meaning", lambda: str(stored["fingerprint"]))
+        fingerprint = training.fingerprint()
     with np.load(PAIR_WEIGHTS, allow_pickle=False) as stored:
-        assert str(stored["fingerprint"]) == fingerprint(), "run `python -m wardround.training.answers DATASETS`"
+        assert str(stored["fingerprint"]) == fingerprint, "run `python -m wardround.training.answers DATASETS`"
         assert stored["matters"].tolist() == [*matters_told()]
 
 
