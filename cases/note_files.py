@@ -141,6 +141,9 @@ def _rows(source: Source) -> Iterator[Record]:
         source.error(str(error))
         return
     names = [name.strip().lower() for name in header[1]]
+    for name, count in Counter(filter(None, names)).items():
+        if count > 1:
+            source.error(f"appears {count} times; expected each column once", "heading", name)
     for number, (_, row) in enumerate(rows, 1):
         if any(cell.strip() for cell in row[len(names) :]):
             source.error("has more cells than the heading; quote a text that has the separator in it", f"row {number}")
