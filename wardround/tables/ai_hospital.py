@@ -247,8 +247,8 @@ def build_icd10(runs: Sequence[RecordedRun]) -> list[Table]:
 
 
 def language_name(language: Language) -> str:
-    """Return the English name of a built-in language, or the tag of another, in quotes."""
-    return {"en": "English", "zh": "Chinese"}.get(language, repr(language))
+    """Return the English name of a built-in language, or the tag of another."""
+    return {"en": "English", "zh": "Chinese"}.get(language, language)
 
 
 def _agreements(cases: Sequence[DiseaseCase], terms: TermList) -> dict[str, float | None]:
