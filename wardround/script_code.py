@@ -4,6 +4,7 @@ import dis
 import inspect
 import re
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import is_dataclass
 from functools import partial
 from types import CodeType, FunctionType, ModuleType
@@ -27,7 +28,10 @@ def text_of(code: Any) -> str:
 
 def _texts(value: Any, module: str, seen: set[int]) -> Iterator[str]:
     value = inspect.unwrap(value) if callable(value) else value
-    if (constant := _constant(value)) is not None:
+    constant = None
+    with suppress(RecursionError):  # what holds itself is no constant
+        constant = _constant(value)
+    if constant is not None:
         yield constant
     elif id(value) not in seen:
         seen.add(id(value))

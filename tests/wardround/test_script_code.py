@@ -105,6 +105,11 @@ def test_the_text_of_a_function_holds_that_of_its_helpers_and_constants_and_noth
     assert "def text_of" not in text_of(of_cell)
 
 
+def test_a_constant_that_holds_itself_is_passed_over() -> None:
+    text = CELL.replace("length = 7", 'SEEN = {"a"}\nTREE = {}\nTREE["self"] = TREE').replace("WEIGHTS[word]", "TREE")
+    assert "SEEN: set('a')" in of_cell("own", text)
+
+
 @pytest.mark.slow
 def test_the_text_is_the_same_in_every_process() -> None:
     program = f"{CELL}\nfrom wardround.script_code import text_of\nprint(text_of(own))"
