@@ -14,6 +14,7 @@ from cases import Case
 from cases.validation import in_a_line
 from llm import ModelSettings
 from llm.blocks import ModelBlock
+from llm.scopes import holding
 from llm.specs import HUMAN, check_models
 from llm.trace import Trace, collecting_calls
 from nodes.context import Context
@@ -48,11 +49,8 @@ _judged_with: ContextVar[Mapping[str, Any]] = ContextVar("judged_with", default=
 @contextmanager
 def judged_with(settings: Mapping[str, Any]) -> Iterator[None]:
     """Ask all judges in this block with these settings of calls, over those of the runs that they judge."""
-    token = _judged_with.set(settings)
-    try:
+    with holding(_judged_with, settings):
         yield
-    finally:
-        _judged_with.reset(token)
 
 
 def settings_of_judges(

@@ -27,7 +27,7 @@ def with_items_read(cases: "list[Case]", reader: str | None, cache: Path | None,
 
     checklist = out.with_name(f"{out.name}.checklist.csv")
     keep(checklist)
-    check_file("--out", out)  # before the reader is paid
+    check_file(out)  # before the reader is paid
     with_open_parts = [case for case in cases if open_parts(case)]
     asked = ask_about(with_open_parts, ("--reader", "item_reader"), reader, cache, read_items)
     found = {case.id: items for case, items in asked.answers}

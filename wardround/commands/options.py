@@ -11,23 +11,28 @@ from wardround.commands.exit_codes import refuse
 from wardround.commands.printing import reason
 
 
-def check_folder(option: str, folder: Path) -> None:
-    """Exit if no file can be written in the folder of an option; it need not exist, and is not created."""
+def _takes_no_files(folder: Path) -> str:
+    """Return why no file can be written in a folder, which need not exist and is not created; empty if one can."""
     here = next(place for place in (folder, *folder.parents, Path()) if os.path.lexists(place))
-    fault = FileExistsError() if here == folder else NotADirectoryError()
     if not here.is_dir():
-        refuse(f"{option} {folder}: cannot be created ({reason(fault)})")
-    if not os.access(here, os.W_OK):
-        refuse(f"{here}: permission denied")
+        return reason(FileExistsError() if here == folder else NotADirectoryError())
+    return "" if os.access(here, os.W_OK) else "permission denied"
 
 
-def check_file(option: str, file: Path) -> None:
-    """Exit if the file of an option cannot be written."""
+def check_folder(option: str, folder: Path) -> None:
+    """Exit if nothing can be written in the folder of an option."""
+    if why := _takes_no_files(folder):
+        refuse(f"{option} {folder}: cannot be created ({why})")
+
+
+def check_file(file: Path) -> None:
+    """Exit if a file cannot be written."""
     if file.is_dir():
         refuse(f"{file}: is a directory")
     if file.exists() and not file.is_file():
         refuse(f"{file}: is a device or a pipe; name a file")
-    check_folder(option, file.parent)
+    if why := _takes_no_files(file.parent):
+        refuse(f"{file.parent}: {why}")
 
 
 # What an option names is looked at when it is read, before anything is computed or paid.
@@ -40,18 +45,18 @@ def a_folder(param: typer.CallbackParam, given: Path | None) -> Path | None:
     return given
 
 
-def a_file(param: typer.CallbackParam, given: Path | None) -> Path | None:
+def a_file(given: Path | None) -> Path | None:
     """Refuse a file that cannot be written."""
     if given is not None:
-        check_file(param.opts[0], given)
+        check_file(given)
     return given
 
 
-def a_json_file(param: typer.CallbackParam, given: Path | None) -> Path | None:
+def a_json_file(given: Path | None) -> Path | None:
     """Refuse `-` too: tables are printed to standard output, so that no program could parse both."""
     if given == Path("-"):
         refuse("--json -: expected a file name; standard output has the printed tables")
-    return a_file(param, given)
+    return a_file(given)
 
 
 def separated(given: Iterable[str] | None) -> list[str]:

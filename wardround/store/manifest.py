@@ -41,11 +41,12 @@ def manifest_of(
 
     ``remembered`` is the number of verified cases in the memory by department; None if the memory is not used.
     """
+    example = experiment.context.example  # the user's own consultation
     return {
         "configuration": experiment.identity,
         "data": {"cases" if experiment.data.notes is None else "notes": len(items), "fingerprint": _fingerprint(items)},
         "memory": dict(remembered) if remembered is not None else None,
-        "prompts": {**prompt_hashes(), **_example_hash(experiment.context.example)},
+        "prompts": {**prompt_hashes(), **({"workflow.example": _hash_of(Path(example))} if example else {})},
         "plugins": record_plugins(experiment.known_names),
         "prices": price_source(),
         "seed": experiment.seed,
@@ -163,11 +164,6 @@ def _fingerprint(items: Sequence[Held]) -> str:
 def prompt_hashes() -> dict[str, str]:
     """Return a hash of every prompt file in use, by its path under ``prompts/``."""
     return {name: _hash_of(path) for name, path in sorted(prompts_in_use().items())}
-
-
-def _example_hash(file: str) -> dict[str, str]:
-    """Return a hash of the user's own example consultation, by the setting that names it; nothing for the built-in."""
-    return {"workflow.example": _hash_of(Path(file))} if file else {}
 
 
 def _hash_of(path: Path) -> str:

@@ -37,7 +37,7 @@ from scoring.mvme.reply_judges import consistency_judge, examination_judge, rele
 from wardround.analysis import simulators
 from wardround.analysis.simulators import Trial
 from wardround.commands.exit_codes import refuse
-from wardround.commands.options import RoleModels, a_file, a_folder
+from wardround.commands.options import RoleModels, a_folder, check_file, check_folder
 from wardround.commands.score.output import (
     ExtraTable,
     ModeOption,
@@ -131,6 +131,9 @@ def played_tests(
     files: Sequence[Path], patient: str | None, context: Context, mode: Definition, options: TestOptions
 ) -> Scores:
     """Play AIE's test files with a patient, and score its replies."""
+    if options.replies is not None:
+        check_folder("-o", options.replies.parent)
+        check_file(options.replies)
     read = without(read_files(read_simulator_tests, files), options.leave_out, lambda one: one.id)
     tests = [test for records in read for test in records]
     cases: dict[str, Case] = {}
@@ -311,13 +314,7 @@ def simulator(
     leave_out: LeaveOut = None,
     replies: Annotated[
         Path | None,
-        typer.Option(
-            "-o",
-            "--replies",
-            metavar="FILE",
-            help="Write AIE's test file with the replies to this file.",
-            callback=a_file,
-        ),
+        typer.Option("-o", "--replies", metavar="FILE", help="Write AIE's test file with the replies to this file."),
     ] = None,
     out: OutFolder = None,
 ) -> Scores:
