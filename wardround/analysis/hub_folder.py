@@ -35,6 +35,7 @@ def write_folder(
         preferred: preference pairs, which become a configuration of their own.
         license: the Hub's identifier of the licence of the notes and of what was made from them.
         held_out: the share of dialogues in the split ``validation``; chosen by a hash of the case, so always the same.
+            Dialogues of one note, whatever its ids, are in one split.
 
     Raises:
         ConfigurationError: the folder holds something else, or two dialogues have one id.
@@ -51,16 +52,27 @@ def write_folder(
         "sft": [(case_of(line["id"]), line) for line in interviews(dialogues)],
         "preference": [(line["case"], line) for line in preferred],
     }
+    first: dict[str, str] = {}  # of the cases with one note, the one that decides for all
+    for dialogue in sorted(dialogues, key=lambda one: one.id):
+        first.setdefault(_note(dialogue), case_of(dialogue.id))
+    decides = {case_of(dialogue.id): first[_note(dialogue)] for dialogue in dialogues}
     counts = {}
     for name, lines_by_case in sets.items():
         for split, is_held_out in (("train", False), ("validation", True)):
-            if lines := [line for case, line in lines_by_case if (_share(case) < held_out) is is_held_out]:
+            if lines := [
+                line for case, line in lines_by_case if (_share(decides.get(case, case)) < held_out) is is_held_out
+            ]:
                 write_json_lines(folder / name / f"{split}.jsonl", lines)
                 counts[f"{name}/{split}.jsonl"] = len(lines)
             else:
                 (folder / name / f"{split}.jsonl").unlink(missing_ok=True)
     write_whole(folder / CARD, _card(data_sheet(dialogues), dialogues, counts, license))
     return counts
+
+
+def _note(dialogue: Dialogue) -> str:
+    """The note without the white space that makes no difference; a dialogue without a note stands alone."""
+    return " ".join(dialogue.note.split()) or case_of(dialogue.id)
 
 
 def _share(name: str) -> float:

@@ -78,11 +78,22 @@ def interviews(dialogues: Iterable[Dialogue], by_turn: bool = False) -> Iterator
 
 
 def answers_of(runs: Sequence[RecordedRun], role: str) -> Iterator[Line]:
-    """Yield a line for each answer of a model in this role: its prompt, and the answer as JSON; none with pictures."""
+    """Yield a line for each answer of a model in this role: its prompt, and the answer as JSON; none with pictures.
+
+    Of a reconstruction, only what is in a dialogue that passed the gates: no draft that they sent back, and nothing of
+    a note whose dialogue failed.
+    """
     for run in runs:
+        passed: set[Path] | None = None
+        if run.experiment.graph == "reconstruction":
+            passed = {run.trace_file(*key) for key, _ in _dialogues(run)}
         for file, calls in run.each_trace():
+            if passed is not None and file not in passed:
+                continue
+            sent_back = {call.id for drafts in _drafts(calls).values() for call in drafts[:-1]} if passed else set()
             for call in calls:
-                if call.role == role and call.error is None and (prompt := _prompt(call)):
+                answered = call.role == role and call.error is None and call.id not in sent_back
+                if answered and (prompt := _prompt(call)):
                     name = f"{run.name}/{file.stem}/{call.id}"
                     yield {"id": name, "prompt": prompt, "completion": _as_message(call.answer)}
 
@@ -109,13 +120,18 @@ def preferences(runs: Sequence[RecordedRun], marks: Sequence[Mark] = ()) -> Iter
 
 
 def _passed_over_refused(calls: Sequence[Call]) -> Iterator[tuple[str, Line]]:
-    """Yield pairs of a section's last and first draft; unreadable drafts are left out."""
+    """Yield pairs of a section's last and first draft."""
+    for section, attempts in _drafts(calls).items():
+        yield from _pair(section, attempts[0], attempts[-1].answer, "gates")
+
+
+def _drafts(calls: Sequence[Call]) -> dict[str, list[Call]]:
+    """Return the drafts of each section of a reconstruction; unreadable ones are left out."""
     drafts: dict[str, list[Call]] = defaultdict(list)
     for call in calls:
         if call.role == _AUTHOR and call.answer is not None and call.error is None:
             drafts[call.id.partition("/revision")[0]].append(call)
-    for section, attempts in drafts.items():
-        yield from _pair(section, attempts[0], attempts[-1].answer, "gates")
+    return drafts
 
 
 def _accepted_over_objected(calls: Sequence[Call]) -> Iterator[tuple[str, Line]]:

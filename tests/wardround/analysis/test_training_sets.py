@@ -67,7 +67,8 @@ def test_a_dialogue_is_a_line_of_messages_or_a_line_for_each_turn_that_answers_t
 @pytest.mark.slow
 def test_a_draft_that_the_gates_sent_back_stands_against_the_one_that_was_kept(tmp_path: Path) -> None:
     note = "Chief complaint: Cough for 3 weeks.\nHistory: He has had a dry cough for 3 weeks. No fever."
-    (tmp_path / "notes.jsonl").write_text(json.dumps({"id": "a", "note": note}) + "\n", "utf-8")
+    notes = [{"id": "a", "note": note}, {"id": "refused", "note": f"{note} Never kept."}]
+    (tmp_path / "notes.jsonl").write_text("".join(json.dumps(one) + "\n" for one in notes), "utf-8")
 
     days: dict[str, str] = {}
 
@@ -78,6 +79,8 @@ def test_a_draft_that_the_gates_sent_back_stands_against_the_one_that_was_kept(t
         if title not in days:
             days[title] = TIMES[len(days)]
         day = days[title]
+        if "Never kept." in request.text:
+            return {"exchanges": [{"physician": "How was it on [DAY]?", "patient": "I do not know."}]}
         asked = f"How was your dry cough on {day}?" if "has to be mended" in request.text else f"How was it on [{day}]?"
         return {"exchanges": [{"physician": asked, "patient": f"On {day} it was dry, for 3 weeks, without fever."}]}
 
@@ -94,6 +97,12 @@ def test_a_draft_that_the_gates_sent_back_stands_against_the_one_that_was_kept(t
     assert "on [" in pair["rejected"][0]["content"] and "dry cough on" in pair["chosen"][0]["content"]
     assert [message["role"] for message in pair["prompt"]] == ["system", "user"]
     assert "has to be mended" not in pair["prompt"][1]["content"]
+    assert (
+        export("sft", tmp_path / "d.jsonl.work", "--role", "dialogue_writer", "-o", tmp_path / "w.jsonl").exit_code == 0
+    )
+    imitated = lines(tmp_path / "w.jsonl")
+    assert imitated and all("/a-0/" in line["id"] for line in imitated), "nothing of a note whose dialogue failed"
+    assert not any("on [" in line["completion"][0]["content"] for line in imitated), "no draft that was sent back"
 
 
 @pytest.mark.slow
@@ -162,6 +171,12 @@ def test_the_folder_has_a_card_that_names_its_files_licence_and_limits(tmp_path:
     again = write_folder(tmp_path / "hub", told[:3], [], "cc-by-4.0", held_out=0.0)
     assert again == {"dialogues/train.jsonl": 3, "sft/train.jsonl": 3}
     assert not (tmp_path / "hub" / "sft" / "validation.jsonl").exists()
+
+
+def test_dialogues_of_one_note_are_in_one_split_under_whatever_ids(tmp_path: Path) -> None:
+    told = [dialogue(f"d{number}", note="Allergies: none." + " " * (number % 2)) for number in range(20)]
+    counts = write_folder(tmp_path / "hub", told, [], "mit", held_out=0.5)
+    assert sorted(counts.values()) == [20, 20]
 
 
 @pytest.mark.slow
