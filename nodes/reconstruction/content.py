@@ -274,7 +274,10 @@ def invented(told: Told) -> Iterator[Finding]:
 
 
 def repeated(told: Told) -> Iterator[Finding]:
-    """Report a sentence that a speaker repeats word for word, and turns that only echo the other speaker."""
+    """Report a sentence or an exchange that is repeated word for word, and turns that only echo the other speaker.
+
+    A short sentence may come again ("Anything else?"), but not with the same answer.
+    """
     seen: dict[tuple[str, str], int] = {}
     for number, message in enumerate(told.dialogue.spoken, 1):
         for sentence in sentences(message.content):
@@ -282,6 +285,14 @@ def repeated(told: Told) -> Iterator[Finding]:
             if _length(sentence) >= SAID_AGAIN and key in seen:
                 yield f"{sentence!r}: said before in turn {seen[key]}", number
             seen.setdefault(key, number)
+    exchanges: set[tuple[str, ...]] = set()
+    for number, (asked, answered) in enumerate(itertools.pairwise(told.dialogue.spoken), 2):
+        if asked.role == PATIENT or not content_words(answered.content, told.language):
+            continue
+        exchange = tuple(" ".join(words(message.content)) for message in (asked, answered))
+        if exchange in exchanges:
+            yield f"{asked.content!r} and its answer: said before", number
+        exchanges.add(exchange)
     echoes = dict(_echoes(told))
     if len(echoes) >= ECHOES or any(length >= LONG_ECHO for length in echoes.values()):
         yield "the turn only repeats what the other speaker has just said", min(echoes)

@@ -281,6 +281,12 @@ def test_who_only_says_back_what_he_hears_says_nothing(spoken: tuple[str, ...], 
     assert ("not_repeated" in found(spoken)) is refused
 
 
+@pytest.mark.parametrize(("answer", "refused"), [("I am 61.", True), ("I am 61, and a cook.", False)])
+def test_a_short_question_comes_again_but_not_with_its_answer(answer: str, refused: bool) -> None:
+    spoken = ("Hello, doctor.", "Your age and work?", "I am 61.", "Your age and work?", answer)
+    assert ("not_repeated" in found(spoken)) is refused
+
+
 @pytest.mark.parametrize("note", [NOTE, "Negative."])
 def test_a_dialogue_of_courtesies_says_nothing_of_any_note(note: str) -> None:
     courtesies = ("Hello, doctor.", "Good morning. How can I help you?", "I see, thank you.", "Anything else?", "No.")
