@@ -11,6 +11,8 @@ from langgraph.runtime import Runtime
 from pydantic import BaseModel, Field
 
 from cases.strict import Strict
+from cases.text.statements import statements
+from cases.vocabulary import TREATMENT_ITEMS
 from llm import Role, ask
 from nodes.asking import place
 from nodes.collaboration.topic import (
@@ -27,11 +29,19 @@ from nodes.collaboration.topic import (
 )
 from nodes.context import Context
 from nodes.node import member
-from nodes.offline.chart_signs import contradicts, determined, named_in_findings, reason
-from nodes.offline.votes import eye_of, half, majority, most, some
+from nodes.offline.chart_signs import (
+    called_for_by_signs,
+    contradicts,
+    determined,
+    named_in_findings,
+    reason,
+    without_a_finding,
+)
+from nodes.offline.votes import changed, grounds, half, majority, most, overlap, some
 from nodes.state.chart import Chart
-from nodes.state.collaboration import ConferenceState, Dispute, Facts, Statement, last_statements, pictures_shown
+from nodes.state.collaboration import ConferenceState, Dispute, Statement, last_statements, pictures_shown
 from nodes.workflow.stages import recalled_at
+from prompts import mark
 from retrieval import Neighbour, RememberedCase
 
 MOST_INTERNS = 5
@@ -62,44 +72,85 @@ def give_way(view: InternView) -> Revision[Any]:
     """Offline: adopt what most interns claim on a part, else keep the own claims; give way on named disputes.
 
     On a disputed diagnosis, the agreed facts come before the majority: diagnoses that they name are preferred, else
-    those that they do not deny. On a disputed part, claims need a majority at first, half of the interns in the next
-    round, and any intern after that. Without named disputes, an intern takes up only the first part in which the
-    reports differ and most of them hold something. Before the first round, each seat weighs the similar cases in its
-    own way.
+    those that they do not deny. So they do on a disputed treatment: what findings call for is taken up, and dangerous
+    treatments for which there is none are given up. On a disputed part, claims need a majority at first, half of the
+    interns in the next round, and any intern after that. Without named disputes, an intern takes up only the first part
+    in which the reports differ and most of them hold something. The reasons say what is changed or kept, and why.
+    Before the first round, each seat weighs the similar cases in its own way.
     """
     subject = view.subject
     if view.own is None:
         assert subject.stage is not None
         seat = 0 if view.disputes else view.seat
         decision = majority(subject.stage, view.chart, view.neighbours, view.options.names, view.image_class, seat)
-        return Revision(reasoning=reason("similar_cases", view.chart, eye_of(seat).name), report=decision)
+        why = grounds(subject.stage, view.chart, view.neighbours, decision, view.image_class, seat)
+        return Revision(reasoning=why, report=decision)
     answer: Any = subject.answer.model_validate(view.own.report)
     statements = sorted([view.own, *view.others], key=lambda statement: statement.seat)
     answers = [subject.answer.model_validate(statement.report) for statement in statements]
     disputed = {dispute.part for dispute in view.disputes}
-    share = (most, half, some)[min(view.own.round, 2)]
+    share, share_held = _SHARES[min(view.own.round, len(_SHARES) - 1)]
     settled = [part for part in differing(subject, answers) if held_by(subject, answers, part, most)]
     taken_up = [*subject.claims] if disputed else settled[:1]
+    reasons = []
     for part in taken_up:
+        claims, named = subject.claims[part], held_by(subject, answers, part, some)
+        own = list(claims.of(answer))
         adopted = held_by(subject, answers, part, share if part in disputed else most)
-        if part == "diagnosis" and part in disputed and view.facts is not None:
-            named = held_by(subject, answers, part, some)
-            possible = _by_facts(view.facts, named, view.chart)
-            adopted = [claim for claim in adopted if claim in possible] or (possible if possible != named else [])
+        by_facts = ""
+        if part in disputed and view.facts is not None and part in _BY_FACTS:
+            adopted, by_facts = _BY_FACTS[part](view, adopted, named)
         if part == "diagnosis":
             adopted = determined(adopted, view.chart.language)
         if adopted:
-            answer = subject.claims[part].set(answer, adopted)
-    return Revision(reasoning=reason("others_hold_it", view.chart), report=answer)
+            answer = claims.set(answer, adopted)
+        if part in disputed or overlap(own, adopted or own) != 1.0:
+            by_share = reason(share_held if part in disputed else "most_of_us", view.chart)
+            why = by_facts or (by_share if adopted else reason("unopposed", view.chart))
+            reasons.append(changed(view.chart, own, list(claims.of(answer)), why, subject.stage))
+    return Revision(reasoning="\n".join(reasons), report=answer)
 
 
-def _by_facts(facts: Facts, names: list[str], chart: Chart) -> list[str]:
-    """Return the diagnoses that the facts name, or else those that they do not deny; all if they deny them all."""
-    chart = replace(chart, results={"facts": facts.examinations})
+_SHARES = ((most, "most_of_us"), (half, "half_of_us"), (some, "any_of_us"))  # by the number of earlier revisions
+
+
+def _diagnosis_by_facts(view: InternView, adopted: list[str], named: list[str]) -> tuple[list[str], str]:
+    """Return the diagnoses that the facts name, or else those that they do not deny, with the reason."""
+    chart = _chart_of_facts(view)
     language = chart.presentation.language
-    cases = [RememberedCase(id="held", verified=False, language=language, diagnosis=[name]) for name in names]
-    possible = [name for name, case in zip(names, cases, strict=True) if not contradicts(case, chart)]
-    return named_in_findings(chart) or possible or names
+    cases = [RememberedCase(id="held", verified=False, language=language, diagnosis=[name]) for name in named]
+    possible = [name for name, case in zip(named, cases, strict=True) if not contradicts(case, chart)]
+    by_name = named_in_findings(chart)
+    possible = by_name or possible or named
+    why = ""
+    if by_name:
+        telling = (text for text in statements(chart.results["facts"]) if by_name[0] in text)
+        why = reason("by_the_facts", chart, next(telling, by_name[0]))
+    elif denied := [name for name in named if name not in possible]:
+        why = reason("against_the_facts", chart, mark("listed", chart.language).join(denied))
+    return [claim for claim in adopted if claim in possible] or (possible if possible != named else []), why
+
+
+def _treatment_by_facts(view: InternView, adopted: list[str], named: list[str]) -> tuple[list[str], str]:
+    """Return the treatments with those that findings call for, without dangerous ones for which there is none."""
+    chart = _chart_of_facts(view)
+    called, barred = called_for_by_signs(chart.results["facts"], chart.language), without_a_finding(chart)
+    items = {name: TREATMENT_ITEMS.canonical(name) or name for name in named}
+    signs = [sign for item, sign in called.items() if item in items.values()]
+    against = [name for name in named if items[name] in barred]
+    settled = [name for name in named if (name in adopted or items[name] in called) and name not in against]
+    listed = mark("listed", chart.language)
+    why = [reason("by_the_facts", chart, sign) for sign in signs]
+    why += [reason("against_the_facts", chart, listed.join(against))] if against else []
+    return settled, mark("series", chart.language).join(why)
+
+
+_BY_FACTS = {"diagnosis": _diagnosis_by_facts, "treatment": _treatment_by_facts}
+
+
+def _chart_of_facts(view: InternView) -> Chart:
+    assert view.facts is not None
+    return replace(view.chart, results={"facts": view.facts.examinations}, reports={})
 
 
 intern: Role[Any] = Role(

@@ -81,7 +81,9 @@ def report_by_neighbours(view: ReportView) -> FinalReport:
     talk, _ = sorted_replies(chart)
     found = results_told(chart)
     entry = chart.presentation
-    complaint = mark("space", language).join(_statements([entry.chief_complaint], language)) or entry.chief_complaint
+    greeting = load_words("ai_hospital/words", language)["profile"]["statement"].partition("{}")[0]
+    opening = entry.chief_complaint.removeprefix(greeting)
+    complaint = mark("space", language).join(_statements([opening], language)) or opening
     full_chart = replace(with_results_told(chart), presentation=entry.model_copy(update={"chief_complaint": complaint}))
     similar = seen_now(view.neighbours, full_chart)
     diagnosis = majority(DIAGNOSIS, full_chart, similar, (), None, view.seat)

@@ -178,6 +178,17 @@ def untreated_without_a_diagnosis(chart: Chart) -> list[str]:
     return [*_FOR_A_DIAGNOSIS, *(item for item, is_given in reasons.items() if not is_given)]
 
 
+def called_for_by_signs(text: str, language: Language) -> dict[str, str]:
+    """Return the treatments that signs in a text call for without any diagnosis, each with the statement of the sign.
+
+    These are antibiotics, for signs of an infection that are not denied.
+    """
+    for statement in statements(text):
+        if _PATTERNS["of_an_infection"].search(_affirmed(statement, language)):
+            return {"Antibiotic Therapy": statement}
+    return {}
+
+
 def without_a_finding(chart: Chart) -> list[str]:
     """Return the treatments with real dangers for which no result or report of this patient gives a reason.
 

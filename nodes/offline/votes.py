@@ -15,6 +15,7 @@ from cases.validation import in_a_line
 from cases.vocabulary import EXAMINATION_ITEMS, PHYSICAL_ITEMS, SECOND_LEVEL, normalise
 from nodes.offline.chart_signs import (
     admits,
+    called_for_by_signs,
     carries_a_child,
     clinics_of_the_words,
     contradicts,
@@ -23,6 +24,7 @@ from nodes.offline.chart_signs import (
     has_few_words,
     is_called_for,
     is_founded,
+    is_undetermined,
     reason,
     sites,
     untreated_without_a_diagnosis,
@@ -58,7 +60,7 @@ NEAR = (0.36, 0.24)
 ALONE = 1.1  # how much more is wanted by a doctor who looks at one of them alone
 # Where other departments send patients, or these go by themselves: no few words tell that somebody belongs there, and
 # no emergency does.
-_SENT_TO = (
+SENT_TO = (
     *("Medical Imaging", "Laboratory Medicine", "Pharmacy Department", "Nursing Department", "Rehabilitation"),
     *("Oncology", "Traditional Chinese Medicine"),
 )
@@ -107,7 +109,7 @@ def _ranked(stage: Stage, chart: Chart, neighbours: Sequence[Neighbour], eye: Ey
     are those of cases with the patient's disease, if there are any.
     """
     if stage.decision is Triage:
-        others = _SENT_TO if has_few_words(chart) or urgency(chart) == "emergency" else ()
+        others = SENT_TO if has_few_words(chart) or urgency(chart) == "emergency" else ()
         admitting = [each for each in neighbours if admits(each.case.department, chart)]
         neighbours = [each for each in admitting if each.case.department not in others]
     if stage.decision is Diagnosis:
@@ -244,8 +246,52 @@ def majority(
     image_class: str | None,
     seat: int = 0,
 ) -> Decision:
-    """Return the choices whose weight is at least `MAJORITY_SHARE`, or else the strongest one, as a decision."""
-    return strongest(stage, chart, weights(stage, chart, neighbours, image_class, seat), options)
+    """Return the choices whose weight is at least `MAJORITY_SHARE`, or else the strongest one, as a decision.
+
+    Without similar cases, a treatment goes by the signs that the doctor of the seat looks at.
+    """
+    shares = weights(stage, chart, neighbours, image_class, seat)
+    if stage.decision is Treatment and not neighbours:
+        shares = dict.fromkeys(("Medication", *called_for_by_signs(_looked_at(chart, seat), chart.language)), 1.0)
+    return strongest(stage, chart, shares, options)
+
+
+def _looked_at(chart: Chart, seat: int) -> str:
+    """Return what the doctor of a seat looks at without similar cases: what was found, or else what is told."""
+    eye = eye_of(seat)
+    if eye.told == eye.found:
+        return ""
+    found = [*chart.results.values(), *chart.reports.values()] if eye.found > eye.told else []
+    return "\n".join(found) or chart.patients_words
+
+
+def grounds(
+    stage: Stage,
+    chart: Chart,
+    neighbours: Sequence[Neighbour],
+    decision: Decision,
+    image_class: str | None = None,
+    seat: int = 0,
+) -> str:
+    """Return why the doctor of a seat decides so: how similar cases were weighed, and the nearest that had it."""
+    if not neighbours:
+        return reason("no_similar_case", chart)
+    eye = eye_of(seat)
+    is_examined = chart.results or chart.reports
+    weighed = reason("similar_cases", chart, "complaint" if eye.name == "findings" and not is_examined else eye.name)
+    ranked = [each for _, each in _ranked(stage, chart, neighbours, eye)]
+    return weighed + _nearest_with(stage, chart, ranked, decision.listed(), image_class)
+
+
+def _nearest_with(
+    stage: Stage, chart: Chart, neighbours: Sequence[Neighbour], names: Collection[str], image_class: str | None
+) -> str:
+    """Return the complaint of the first case that had any of this, in the patient's language if there is one."""
+    wanted = {*map(normalise, names)}
+    had = [each.case for each in neighbours if wanted & {*map(normalise, stage.precedent(each.case, image_class))}]
+    had.sort(key=lambda case: case.language != chart.presentation.language)
+    complaint = next((case.chief_complaint for case in had if case.chief_complaint), "")
+    return reason("as_in", chart, complaint.rstrip(".。")) if complaint else ""
 
 
 def strongest(stage: Stage, chart: Chart, shares: Mapping[str, float], options: Sequence[str]) -> Decision:
@@ -277,25 +323,48 @@ def objection(
     wanted: Decision,
     image_class: str | None = None,
 ) -> str:
-    """Return what a decision lacks of what similar cases had, the nearest that had it, and what few of them had."""
+    """Return what a decision lacks of what similar cases had, the nearest that had it, and what few of them had.
+
+    That a diagnosis is undetermined is neither missed nor objected to.
+    """
     named = {normalise(name) for name in decided}
-    lacking = [name for name in wanted.listed() if normalise(name) not in named]
+    lacking = [name for name in determined_only(wanted.listed(), chart) if normalise(name) not in named]
     wanted_names = set(map(normalise, wanted.listed()))
-    unusual = [name for name in decided if normalise(name) not in wanted_names]
+    unusual = [name for name in determined_only(decided, chart) if normalise(name) not in wanted_names]
 
     def told(key: str, names: Sequence[str]) -> str:
         return reason(key, chart, mark("listed", chart.language).join(stage.labelled(names, chart.language)))
 
-    def had(each: Neighbour) -> bool:
-        return bool({*map(normalise, stage.precedent(each.case, image_class))} & {*map(normalise, lacking)})
-
-    own_language_first = sorted(neighbours, key=lambda each: each.case.language != chart.presentation.language)
-    complaints = (each.case.chief_complaint for each in own_language_first if had(each))
-    complaint = next(filter(None, complaints), "")
-    parts = [told("lacking", lacking)] if lacking else []
-    if lacking and complaint:
-        parts[0] += reason("as_in", chart, complaint.rstrip(".。"))
+    nearest = _nearest_with(stage, chart, neighbours, lacking, image_class)
+    parts = [told("lacking", lacking) + nearest] if lacking else []
     return mark("series", chart.language).join([*parts, *([told("unusual", unusual)] if unusual else [])])
+
+
+def with_choices(decision: Decision, chosen: Sequence[str]) -> Decision:
+    """Return the decision with these choices instead of its own, where it has a list of them."""
+    lists = (name for name in ("names", "items", "sub_departments") if hasattr(decision, name))
+    return decision.model_copy(update={name: list(chosen) for name in lists})
+
+
+def changed(chart: Chart, own: Sequence[str], now: Sequence[str], why: str, stage: Stage | None = None) -> str:
+    """Return what a doctor takes up and gives up in a discussion, or keeps if that is nothing, and why."""
+    before, after = {*map(folded_name, own)}, {*map(folded_name, now)}
+    moves = {
+        "taken_up": [name for name in now if folded_name(name) not in before],
+        "given_up": [name for name in own if folded_name(name) not in after],
+    }
+    moves = {key: names for key, names in moves.items() if names} or {"kept": list(now)}
+    listed = mark("listed", chart.language)
+    told = (
+        reason(key, chart, listed.join(stage.labelled(names, chart.language) if stage else names))
+        for key, names in moves.items()
+    )
+    return mark("series", chart.language).join([*told, why])
+
+
+def determined_only(names: Iterable[str], chart: Chart) -> list[str]:
+    """Return the names without those that say that no disease can be named."""
+    return [name for name in names if not is_undetermined(name, chart.language)]
 
 
 def decision_of(stage: Stage, chosen: Sequence[str], chart: Chart, options: Sequence[str]) -> Decision:

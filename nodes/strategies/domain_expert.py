@@ -14,8 +14,7 @@ from llm import Role
 from nodes.asking import ask_at_stage
 from nodes.context import Context
 from nodes.node import member
-from nodes.offline.chart_signs import reason
-from nodes.offline.votes import eye_of, majority, objection, overlap
+from nodes.offline.votes import grounds, majority, objection, overlap
 from nodes.state.decisions import Decision, Verdict
 from nodes.state.experts import (
     MOST_EXPERTS,
@@ -71,10 +70,9 @@ def _vote_of_similar_cases(view: ExpertView | VoterView) -> Decision:
 
 def analyse_by_rule(view: ExpertView) -> AnalysisText:
     """Offline: each seat weighs the similar cases in its own way."""
-    return AnalysisText(
-        proposal=_vote_of_similar_cases(view).listed(),
-        analysis=reason("similar_cases", view.chart, eye_of(view.seat).name),
-    )
+    decision = _vote_of_similar_cases(view)
+    why = grounds(view.stage, view.chart, view.neighbours, decision, view.image_class, view.seat)
+    return AnalysisText(proposal=decision.listed(), analysis=why)
 
 
 def accept_if_half_is_shared(view: VoterView) -> Verdict:

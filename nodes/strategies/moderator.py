@@ -11,9 +11,9 @@ from llm import Role
 from nodes.asking import ask_at_stage
 from nodes.context import Context
 from nodes.node import at_least_one, node
-from nodes.offline.chart_signs import named_in_findings
+from nodes.offline.chart_signs import named_in_findings, reason
 from nodes.offline.votes import NEAREST, agreement, weights
-from nodes.state.decisions import Round
+from nodes.state.decisions import Report, Round
 from nodes.state.experts import CaseView, Complexity, PanelState, case_view
 from nodes.state.stage import Opinion, opinions_of
 from nodes.workflow.stages import STAGES, Stage
@@ -41,8 +41,13 @@ class ModeratorView(CaseView):
 
 
 def by_similar_cases(view: CaseView) -> ComplexityCheck:
-    """Offline: low if a result names the disease or half of the similar cases agree, high if no two agree."""
+    """Offline: low if a result names the disease or half of the similar cases agree, high if no two agree.
+
+    A report says what is described, whatever similar cases had.
+    """
     words = load_words("strategies/words", view.chart.language)["complexity"]
+    if view.stage.decision is Report:
+        return ComplexityCheck(reason=reason("described", view.chart), complexity="low")
     shares = list(weights(view.stage, view.chart, view.neighbours, view.image_class).values())
     if named_in_findings(view.chart) or any(share >= 0.5 for share in shares):
         return ComplexityCheck(reason=words["low"], complexity="low")

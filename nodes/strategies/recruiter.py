@@ -14,6 +14,8 @@ from llm import Role
 from nodes.asking import ask_at_stage
 from nodes.context import Context
 from nodes.node import at_least_one, node
+from nodes.offline.chart_signs import admits
+from nodes.offline.votes import SENT_TO
 from nodes.state.experts import (
     MOST_EXPERTS,
     MOST_TEAMS,
@@ -63,9 +65,11 @@ _OFFLINE_PANEL = 3
 def departments_of_similar_cases(view: RecruiterView) -> Experts:
     """Offline: the department in charge, those of similar cases, and general ones, up to three.
 
-    For the options: the departments that come next, up to two.
+    Those of similar cases are such as the complaint, age and sex could bring the patient to. For the options: the
+    departments that come next, up to two.
     """
-    names = [view.chart.department, *(neighbour.case.department for neighbour in view.neighbours)]
+    similar = (neighbour.case.department for neighbour in view.neighbours)
+    names = [view.chart.department, *(name for name in similar if name not in SENT_TO and admits(name, view.chart))]
     known = list(dict.fromkeys(name for name in [*names, "General Medicine", "Internal Medicine", "Surgery"] if name))
     first, further = known[:_OFFLINE_PANEL], known[_OFFLINE_PANEL:]
     chosen = (further or first)[: view.most] if view.candidates else first

@@ -8,7 +8,7 @@ from langgraph.runtime import Runtime
 from pydantic import Field
 
 from cases.strict import Strict
-from cases.vocabulary import label
+from cases.vocabulary import label, normalise
 from llm import Role
 from nodes.asking import StageView, ask_at_stage, stage_view
 from nodes.context import Context
@@ -61,14 +61,35 @@ def vote(view: DiscussionView) -> Proposal[Any]:
     own = next((opinion for opinion in view.opinions if opinion.seat == view.seat), None)
     if own is not None:
         proposed = [stage.decision.model_validate(opinion.decision) for opinion in view.opinions]
-        for decision in proposed:
-            if sum(votes.agreement(decision, other) == 1.0 for other in proposed) * 2 > len(proposed):
-                return Proposal(decision=decision, reasoning=reason("most_hold_it", chart))
-        return Proposal(decision=stage.decision.model_validate(own.decision), reasoning=reason("unopposed", chart))
-    eye = votes.eye_of(view.seat).name
-    if eye == "findings" and not (chart.results or chart.reports):
-        eye = "complaint"  # there are no findings yet
-    return Proposal(decision=votes.majority(*evidence, view.seat), reasoning=reason("similar_cases", chart, eye))
+        mine = stage.decision.model_validate(own.decision)
+        decision, why = _after_the_talk(view, mine, proposed)
+        told = votes.changed(chart, mine.listed(), decision.listed(), reason(why, chart), stage)
+        return Proposal(decision=decision, reasoning=told)
+    decision = votes.majority(*evidence, view.seat)
+    why = votes.grounds(stage, chart, view.neighbours, decision, view.image_class, view.seat)
+    return Proposal(decision=decision, reasoning=why)
+
+
+def _after_the_talk(view: DiscussionView, own: Decision, proposed: Sequence[Decision]) -> tuple[Decision, str]:
+    """Return what most of the group hold, as a whole or item by item, else the nearest case's of all, and why.
+
+    Without either, the own proposal stands.
+    """
+    for decision in proposed:
+        if sum(votes.agreement(decision, other) == 1.0 for other in proposed) * 2 > len(proposed):
+            return decision, "most_hold_it"
+    stage = view.stage
+    if stage.decision is not Report:
+        held = votes.held([decision.listed() for decision in proposed], votes.most)
+        if held and not stage.single:
+            nearest = max(proposed, key=lambda decision: votes.overlap(decision.choices(), held))
+            return votes.with_choices(nearest, held), "most_hold_it"
+        if stage.single and view.neighbours:
+            for name in votes.weights(stage, view.chart, view.neighbours, view.image_class):
+                holding = (one for one in proposed if normalise(name) in map(normalise, one.listed()))
+                if of_the_nearest := next(holding, None):
+                    return of_the_nearest, "nearest_holds_it"
+    return own, "unopposed"
 
 
 general_agent: Role[Any] = Role(

@@ -12,7 +12,7 @@ from llm import AnswerError, Role
 from nodes.asking import StageView, ask_at_stage, stage_view
 from nodes.context import Context
 from nodes.node import file_dropped_seat, node
-from nodes.offline.votes import held, most, overlap
+from nodes.offline.votes import held, most, overlap, with_choices
 from nodes.state.decisions import Decision, Report
 from nodes.state.stage import Opinion, StageState, opinions_of
 from nodes.workflow.stages import STAGES, Stage
@@ -35,9 +35,6 @@ class Revised(Strict, Generic[D]):
     decision: D
 
 
-_LISTS = ("names", "items", "sub_departments")
-
-
 def most_held(view: StageView, opinions: Sequence[Opinion]) -> Decision:
     """Offline: the choices that more than half of the group propose, else the first seat's proposal.
 
@@ -50,7 +47,7 @@ def most_held(view: StageView, opinions: Sequence[Opinion]) -> Decision:
     if view.stage.decision is Report or not chosen:
         return proposals[0]
     nearest = max(proposals, key=lambda proposal: overlap(proposal.choices(), chosen))
-    return nearest.model_copy(update={name: chosen for name in _LISTS if hasattr(nearest, name)})
+    return with_choices(nearest, chosen)
 
 
 def decide_or_revise(view: SummaryView) -> Decision | Revised[Any]:

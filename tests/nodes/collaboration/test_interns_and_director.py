@@ -336,3 +336,34 @@ def test_a_decision_of_ones_own_is_read_with_its_fields_where_it_is_more_than_te
     decision: dict[str, Any], told: str
 ) -> None:
     assert Statement(round=0, seat=1, report=decision, reasoning="x").told("en") == f"{told}\nx"
+
+
+# The reasons of interns.
+
+
+def _with_facts(view: InternView, examinations: str) -> InternView:
+    return dataclasses.replace(view, facts=Facts(symptoms="Pain.", examinations=examinations))
+
+
+def test_an_intern_takes_up_a_disputed_treatment_that_a_finding_calls_for_and_quotes_it() -> None:
+    reports = (report("Gout", treatment="Medication"), report("Gout", treatment="Medication, Antibiotic Therapy"))
+    view = intern(1, *reports, disputed=("treatment",))
+    revised = give_way(_with_facts(view, "Blood Test: normal.\nSkin Examination: pus under the nail."))
+    assert revised.report.treatment == "Medication, Antibiotic Therapy"
+    assert revised.reasoning == "taken up: Antibiotic Therapy; it was found: “Skin Examination: pus under the nail”"
+    without = give_way(_with_facts(view, "Blood Test: normal.\nSkin Examination: no pus."))
+    assert without.report.treatment == "Medication" and "pus" not in without.reasoning
+
+
+def test_an_intern_gives_up_a_disputed_operation_for_which_nothing_was_found() -> None:
+    reports = [report("Gout", treatment=held) for held in ("Surgery", "Surgery", "Medication")]
+    revised = give_way(_with_facts(intern(3, *reports, disputed=("treatment",)), "CT: clear."))
+    assert revised.report.treatment == "Medication"
+    assert revised.reasoning.endswith("nothing that was found calls for it, or results deny it: Surgery")
+
+
+def test_an_intern_says_what_is_kept_and_why() -> None:
+    revised = give_way(intern(1, report("Gout"), report("Gout"), report("Asthma"), disputed=("diagnosis",)))
+    assert revised.reasoning == "kept: Gout; most of us hold it"
+    alone = give_way(intern(1, report("Gout"), report("Asthma"), disputed=("diagnosis",)))
+    assert alone.reasoning == "kept: Gout; no other view has a majority"
