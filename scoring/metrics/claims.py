@@ -123,6 +123,13 @@ def entailed(claims: Iterable[str], report: str) -> list[bool]:
     ]
     whole = _Window(mention for sentence in read for mention in sentence)
 
+    @cache  # only if a claim is not stated outright
+    def written() -> tuple[list[Clause], Set[str], _Window]:
+        """Return the report's clauses, with all their numbers and words."""
+        clauses = clauses_of(report)
+        numbers = {number for clause in clauses for number in clause.numbers}
+        return clauses, numbers, _Window(each for clause in clauses for each in clause.mentions)
+
     def has(claim: str) -> bool:
         own = {normalise(part) for part in statements(claim)}
         return bool(own) and own <= verbatim
@@ -142,14 +149,12 @@ def entailed(claims: Iterable[str], report: str) -> list[bool]:
 
     def means(claim: str) -> bool:
         """Whether each clause is stated or meant, with all numbers of the claim, and none is told otherwise."""
-        own, written = [clause for clause in clauses_of(claim) if clause.mentions], clauses_of(report)
-        numbers = {number for clause in written for number in clause.numbers}
-        everything = _Window(each for clause in written for each in clause.mentions)
-        if not own or any(clause.numbers - numbers or has_opposite(clause, written) for clause in own):
+        own, (others, numbers, everything) = [clause for clause in clauses_of(claim) if clause.mentions], written()
+        if not own or any(clause.numbers - numbers or has_opposite(clause, others) for clause in own):
             return False
         if any(_is_opposite(each, everything) for clause in own for each in clause.mentions if not each.exact):
             return False
-        return all((len(own) > 1 and says(clause.text)) or _is_surely_meant(clause, written) for clause in own)
+        return all((len(own) > 1 and says(clause.text)) or _is_surely_meant(clause, others) for clause in own)
 
     return [has(claim) or says(claim) or says_each(claim) or means(claim) for claim in claims]
 
