@@ -105,26 +105,32 @@ def give_way(view: InternView) -> Revision[Any]:
         if adopted:
             answer = claims.set(answer, adopted)
         if part in disputed or overlap(own, adopted or own) != 1.0:
-            by_share = reason(share_held if part in disputed else "most_of_us", view.chart)
-            why = by_facts or (by_share if adopted else reason("unopposed", view.chart))
-            reasons.append(changed(view.chart, own, list(claims.of(answer)), why, subject.stage))
-    return Revision(reasoning="\n".join(reasons), report=answer)
+            now = list(claims.of(answer))
+            held_so = share_held if part in disputed else "most_of_us"
+            by_share = "unopposed" if not adopted else "few_of_us" if len(now) < len(own) else held_so
+            reasons.append(changed(view.chart, own, now, by_facts or reason(by_share, view.chart), subject.stage))
+    return Revision(reasoning="\n".join(reasons) or reason("unopposed", view.chart), report=answer)
 
 
 _SHARES = ((most, "most_of_us"), (half, "half_of_us"), (some, "any_of_us"))  # by the number of earlier revisions
 
 
 def _diagnosis_by_facts(view: InternView, adopted: list[str], named: list[str]) -> tuple[list[str], str]:
-    """Return the diagnoses that the facts name, or else those that they do not deny, with the reason."""
+    """Return the diagnoses that the facts name, or else those that they do not deny, with the reason.
+
+    A held disease of which the facts speak is named too, if another intern can name none.
+    """
     chart = _chart_of_facts(view)
     language = chart.presentation.language
     cases = [RememberedCase(id="held", verified=False, language=language, diagnosis=[name]) for name in named]
     possible = [name for name, case in zip(named, cases, strict=True) if not contradicts(case, chart)]
-    by_name = named_in_findings(chart)
+    facts, diseases = statements(chart.results["facts"]), determined(named, chart.language)
+    spoken_of = [name for name in diseases if name in possible and any(name in text for text in facts)]
+    by_name = named_in_findings(chart) or (spoken_of if len(diseases) < len(named) else [])
     possible = by_name or possible or named
     why = ""
     if by_name:
-        telling = (text for text in statements(chart.results["facts"]) if by_name[0] in text)
+        telling = (text for text in facts if by_name[0] in text)
         why = reason("by_the_facts", chart, next(telling, by_name[0]))
     elif denied := [name for name in named if name not in possible]:
         why = reason("against_the_facts", chart, mark("listed", chart.language).join(denied))

@@ -22,7 +22,7 @@ from nodes.state.collaboration import (
 )
 from nodes.state.stage import Options
 from nodes.workflow.stages import STAGES, read_chart
-from prompts import load_prompt
+from prompts import load_prompt, load_words
 
 CHART = read_chart(
     {"presentation": Presentation(language="en", chief_complaint="Pain.")},
@@ -367,3 +367,12 @@ def test_an_intern_says_what_is_kept_and_why() -> None:
     assert revised.reasoning == "kept: Gout; most of us hold it"
     alone = give_way(intern(1, report("Gout"), report("Asthma"), disputed=("diagnosis",)))
     assert alone.reasoning == "kept: Gout; no other view has a majority"
+
+
+def test_an_intern_without_a_diagnosis_takes_up_one_of_which_the_facts_speak() -> None:
+    undetermined = load_words("medchain/words", "en")["group"]["undetermined"].format("pain")
+    view = intern(2, report("Renal calculus"), report(undetermined), disputed=("diagnosis",))
+    revised = give_way(_with_facts(view, "CT: Renal calculus of 6 mm."))
+    assert revised.report.diagnosis == ["Renal calculus"]
+    assert revised.reasoning.endswith("it was found: “CT: Renal calculus of 6 mm”")
+    assert give_way(_with_facts(view, "CT: clear.")).report.diagnosis == [undetermined]
