@@ -277,8 +277,8 @@ def grounds(
     if not neighbours:
         return reason("no_similar_case", chart)
     eye = eye_of(seat)
-    is_examined = chart.results or chart.reports
-    weighed = reason("similar_cases", chart, "complaint" if eye.name == "findings" and not is_examined else eye.name)
+    sees_findings = chart.results or chart.reports or not eye.name.startswith("findings")
+    weighed = reason("similar_cases", chart, eye.name if sees_findings else "complaint")
     ranked = [each for _, each in _ranked(stage, chart, neighbours, eye)]
     return weighed + _nearest_with(stage, chart, ranked, decision.listed(), image_class)
 

@@ -1,3 +1,4 @@
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -107,6 +108,32 @@ def test_the_seats_look_at_the_similar_cases_each_in_its_own_way() -> None:
     less_said, less_seen = replace(said, told=0.1), replace(seen, found=0.1)
     assert voted(4, less_said, less_seen) == {"Psychological Therapy"}, "what was found alone"
     assert voted(5, less_said, less_seen) == {"Surgery"}, "what is told alone"
+
+
+def after_the_talk(stage: str, seat: int, *proposed: dict[str, Any], neighbours: Sequence[Neighbour] = ()) -> Any:
+    said = [
+        Opinion(discussion_round=0, seat=number, decision=decision, reasoning="")
+        for number, decision in enumerate(proposed, start=1)
+    ]
+    view = DiscussionView(STAGES[stage], CHART[stage], None, Options((), "en"), list(neighbours), [], seat, said)
+    return vote(view)
+
+
+def test_a_doctor_takes_up_what_most_of_the_group_hold_item_by_item_and_says_so() -> None:
+    items = ["General Examination", "Chest Examination", "Neck Examination"]
+    three = [{"items": items[:2]}, {"items": items[1:]}, {"items": [items[0], items[1], "Skin Examination"]}]
+    answer = after_the_talk("history_taking.physical", 2, *three)
+    assert answer.decision.choices() == {*items[:2]}
+    assert answer.reasoning == ("taken up: General Examination; given up: Neck Examination; most of the group hold it")
+
+
+def test_of_proposals_without_a_majority_a_doctor_takes_that_of_the_nearest_case_if_one_is_at_hand() -> None:
+    three = [{"names": [name], "basis": name} for name in ("Gout", "Angina", "Asthma")]
+    near = Neighbour(RememberedCase(id="near", verified=True, diagnosis=["Angina"]), 0.9)
+    answer = after_the_talk("diagnosis", 1, *three, neighbours=[near])
+    assert answer.decision.names == ["Angina"] and answer.reasoning.startswith("taken up: Angina; given up: Gout")
+    kept = after_the_talk("diagnosis", 1, *three)
+    assert kept.decision.names == ["Gout"] and kept.reasoning == "kept: Gout; no other view has a majority"
 
 
 @pytest.mark.parametrize("seat", [1, 2, 3, 4, 5])

@@ -3,6 +3,8 @@ from dataclasses import replace
 import pytest
 
 from cases.vocabulary import DEPARTMENTS, TREATMENT_ITEMS
+from nodes.offline.chart_signs import undetermined
+from nodes.offline.votes import objection
 from nodes.state.decisions import Decision, Diagnosis, Treatment, Triage
 from nodes.state.stage import Options
 from nodes.workflow.feedback_agent import JudgeView, accept_unless_neighbours_disagree
@@ -64,3 +66,9 @@ def test_who_is_shown_no_similar_case_has_nothing_to_object_with() -> None:
         reply="",
     )
     assert accept_unless_neighbours_disagree(view).accepted
+
+
+def test_an_objection_does_not_miss_that_a_diagnosis_is_undetermined() -> None:
+    chart = read_chart(findings(), "diagnosis", None)  # type: ignore[arg-type]
+    wanted = Diagnosis(names=[undetermined(chart)], basis="")
+    assert objection(STAGES["diagnosis"], chart, [], ["Gout"], wanted) == "in few similar cases: Gout"
