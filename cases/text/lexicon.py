@@ -54,14 +54,13 @@ def is_ignored(name: str) -> bool:
 
 @cache
 def _rules(kind: str) -> list[tuple[str, re.Pattern[str]]]:
-    rules = word_list("lexicon")[kind]
-    return [(rule.get("item", ""), re.compile("|".join(map(_at_word, rule["patterns"])))) for rule in rules]
+    words = [(rule.get("item", ""), "|".join(map(_word, rule["patterns"]))) for rule in word_list("lexicon")[kind]]
+    return [(item, re.compile(rf"(?<!\w)(?:{pattern})")) for item, pattern in words]
 
 
-def _at_word(pattern: str) -> str:
+def _word(pattern: str) -> str:
     # "ct" must not match "actual" or "ctenophore", but "thyroid" may match "thyroids", and "echo\w*" is as written.
-    ending = r"s?(?!\w)" if len(pattern) <= 4 and pattern.isalnum() else ""
-    return rf"(?<!\w)(?:{pattern}){ending}"
+    return rf"{pattern}s?(?!\w)" if len(pattern) <= 4 and pattern.isalnum() else pattern
 
 
 def _first(kind: str, name: str) -> str | None:
