@@ -62,6 +62,8 @@ def _in_english(text: str, section: str, voice: Voice) -> str:
         text = rewritten(text, "clinician")
     if listed := re.match(r"(?:other|associated) symptoms?: (.*)", text, re.IGNORECASE):
         return _listed(listed[1], voice)
+    if medicines := PATTERNS["medications"].match(text):
+        section, text = "medications", text[medicines.end() :]
     text = rewritten(text, "headings")
     text = rewritten(_without_opener(text) if section != "person" else text, "patient")
     if not voice.itself:

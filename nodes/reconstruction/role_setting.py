@@ -17,7 +17,7 @@ from cases.text.demographics import demographics
 from cases.vocabulary import Language, patterns
 from nodes.context import Context
 from nodes.node import node
-from nodes.reconstruction.voice import Kin, Voice, child_of, whose
+from nodes.reconstruction.voice import Kin, Voice, cannot_speak, child_of, whose
 
 _ANSWERS_FROM = 14.0  # years; a younger patient's family speaks
 _PATTERNS = patterns("nodes.reconstruction", "patterns")
@@ -55,9 +55,7 @@ def roles_of(note: Note) -> RoleSetting:
         kin = child_of(sex)
     else:
         complaint = " ".join(sections.get("chief_complaint", ()))
-        asleep = _PATTERNS["not_awake"].search(about) and not _PATTERNS["awake_again"].search(about)
-        cannot = _PATTERNS["cannot_speak"].search(about) or asleep
-        kin = "relative" if cannot else whose(complaint, False, sex, note.language)
+        kin = "relative" if cannot_speak(about) else whose(complaint, False, sex, note.language)
     return RoleSetting(speaker=kin, sex=sex, age_years=stated.age_years)
 
 

@@ -31,11 +31,22 @@ def whose(complaint: str, young: bool, sex: Sex | None, language: Language) -> K
     If the patient is too ``young`` to tell it, another person does, unless it is told as "I".
     """
     another = _PATTERNS[f"of_another_{rules_of(language)}"].match(complaint)
-    if another is None and not (young and not _PATTERNS["tells_of_oneself"].search(complaint)):
+    if another is None and not (young and not tells_of_oneself(complaint)):
         return "self"
     if young or (another is not None and _PATTERNS["is_child"].search(another[0])):
         return child_of(sex)
     return "relative"
+
+
+def tells_of_oneself(complaint: str) -> bool:
+    """Whether a complaint is told as "I"."""
+    return _PATTERNS["tells_of_oneself"].search(complaint) is not None
+
+
+def cannot_speak(told: str) -> bool:
+    """Whether the patient cannot tell it: has no speech, or is not awake and nothing says that this is over."""
+    asleep = _PATTERNS["not_awake"].search(told) and not _PATTERNS["awake_again"].search(told)
+    return bool(asleep or _PATTERNS["cannot_speak"].search(told))
 
 
 def child_of(sex: Sex | None) -> Kin:

@@ -30,6 +30,18 @@ def test_a_complaint_that_is_written_of_the_patient_is_told_by_the_patient(
     assert in_own_words([complaint], voice_of(PatientRecord(chief_complaint=recorded), language)) == [told]
 
 
+@pytest.mark.parametrize(
+    ("complaint", "story", "told"),
+    [
+        ("Unconsciousness", "He is currently unconscious.", "He is currently unconscious."),
+        ("I fainted.", "He was unconscious for a minute.", "I was unconscious for a minute."),
+    ],
+)
+def test_who_is_not_awake_does_not_speak(complaint: str, story: str, told: str) -> None:
+    person = PatientRecord(sex="male", chief_complaint=complaint, present_illness=story)
+    assert in_own_words([RecordSentence("present_illness", story)], voice_of(person, "en")) == [told]
+
+
 def test_what_a_record_has_twice_is_told_once_and_what_was_said_not_again() -> None:
     dialogue = [Turn(speaker="patient", text="I cough.")]
     assert unsaid(["I smoke.", "I cough.", "I smoke."], dialogue) == ["I smoke."]
