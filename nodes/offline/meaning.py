@@ -176,10 +176,12 @@ def kind_label(words: str, language: Language) -> str:
         label = "ambiguous" if open_asked >= max(best, asked / _MIN_ODDS) else "inquiry"
     is_open = kind_named(subject_of(words, language)) == "ambiguous"
     is_of_before = _PATTERNS["before_this"].search(words) and _is_likely_of_history(words, language)
-    if label == "ambiguous" and is_of_before and ASKS.search(words):
+    if label == "ambiguous" and is_of_before and is_asking(words, language):
         label = "inquiry"  # 以前身体怎么样？
     if label == "inquiry" and is_open and not topic_of(words, language).clinical:
         label = "ambiguous"  # "Where shall we begin?"
+    if label == "vague_advice" and _PATTERNS["supposes"].search(words):
+        label = "remark"
     parts = sentences(words)
     is_farewell = label == "conclusion" and not ASKS.search(words) and _top_probability(scores) >= _MIN_FAREWELL
     is_of_last = label == "conclusion" and not is_farewell

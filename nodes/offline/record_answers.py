@@ -46,6 +46,8 @@ _REPLIES = {
     "demand": "agreed",
     "other_topic": "off_topic",
 }
+# What the record may say of a matter in words that the lists of clinical words do not have.
+_SAYS = {"fever": "degrees", "sickness": "vomits", "past illnesses": "long_ill"}
 _BACKGROUND = ("past_history", "personal_history", "family_history")
 
 
@@ -108,8 +110,8 @@ def _denial_of_one(question: str, language: Language, recorded: Sequence[RecordS
         words_in(fact.text, topic.words) for fact in histories
     )
     texts = [fact.text for fact in histories if fact.section != "family_history"]
-    if subject == "past_illness":  # imported records tell it in the story
-        is_mentioned = is_mentioned or any(map(_PATTERNS["long_ill"].search, texts))
+    says = [_PATTERNS[_SAYS[each.name]] for each in named if each.name in _SAYS]
+    is_mentioned = is_mentioned or any(each.search(text) for each in says for text in texts)
     asks_openly = _PATTERNS["open_question"].search(sentences(question)[-1]) is not None
     matters = {*about.tells, *(each.name for each in named)} & {*matters_told()}
     may_be_recorded = (
