@@ -1,7 +1,7 @@
 """Signs that the offline rules read from a chart: urgency, site of the complaint, named diseases, contradictions."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache, lru_cache
 from itertools import chain
 from typing import Any
@@ -430,7 +430,12 @@ def undetermined(chart: Chart) -> str:
 
 def determined(names: Sequence[str], language: Language) -> list[str]:
     """Return the names of diseases, without "undetermined" beside them; all if there are none."""
-    return [name for name in names if not is_undetermined(name, language)] or list(names)
+    return diseases_of(names, language) or list(names)
+
+
+def diseases_of(names: Iterable[str], language: Language) -> list[str]:
+    """Return the names without those that say that no disease can be named."""
+    return [name for name in names if not is_undetermined(name, language)]
 
 
 def is_undetermined(name: str, language: Language) -> bool:

@@ -20,11 +20,11 @@ from nodes.offline.chart_signs import (
     clinics_of_the_words,
     contradicts,
     departments_of_the_place,
+    diseases_of,
     harms,
     has_few_words,
     is_called_for,
     is_founded,
-    is_undetermined,
     reason,
     sites,
     untreated_without_a_diagnosis,
@@ -328,9 +328,9 @@ def objection(
     That a diagnosis is undetermined is neither missed nor objected to.
     """
     named = {normalise(name) for name in decided}
-    lacking = [name for name in determined_only(wanted.listed(), chart) if normalise(name) not in named]
+    lacking = [name for name in diseases_of(wanted.listed(), chart.language) if normalise(name) not in named]
     wanted_names = set(map(normalise, wanted.listed()))
-    unusual = [name for name in determined_only(decided, chart) if normalise(name) not in wanted_names]
+    unusual = [name for name in diseases_of(decided, chart.language) if normalise(name) not in wanted_names]
 
     def told(key: str, names: Sequence[str]) -> str:
         return reason(key, chart, mark("listed", chart.language).join(stage.labelled(names, chart.language)))
@@ -340,10 +340,11 @@ def objection(
     return mark("series", chart.language).join([*parts, *([told("unusual", unusual)] if unusual else [])])
 
 
-def with_choices(decision: Decision, chosen: Sequence[str]) -> Decision:
-    """Return the decision with these choices instead of its own, where it has a list of them."""
-    lists = (name for name in ("names", "items", "sub_departments") if hasattr(decision, name))
-    return decision.model_copy(update={name: list(chosen) for name in lists})
+def nearest_with(proposals: Sequence[Decision], chosen: Sequence[str]) -> Decision:
+    """Return the proposal nearest to these choices, with them instead of its own, where it has a list of them."""
+    nearest = max(proposals, key=lambda proposal: overlap(proposal.choices(), chosen))
+    lists = (name for name in ("names", "items", "sub_departments") if hasattr(nearest, name))
+    return nearest.model_copy(update={name: list(chosen) for name in lists})
 
 
 def changed(chart: Chart, own: Sequence[str], now: Sequence[str], why: str, stage: Stage | None = None) -> str:
@@ -360,11 +361,6 @@ def changed(chart: Chart, own: Sequence[str], now: Sequence[str], why: str, stag
         for key, names in moves.items()
     )
     return mark("series", chart.language).join([*told, why])
-
-
-def determined_only(names: Iterable[str], chart: Chart) -> list[str]:
-    """Return the names without those that say that no disease can be named."""
-    return [name for name in names if not is_undetermined(name, chart.language)]
 
 
 def decision_of(stage: Stage, chosen: Sequence[str], chart: Chart, options: Sequence[str]) -> Decision:

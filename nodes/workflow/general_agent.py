@@ -82,8 +82,7 @@ def _after_the_talk(view: DiscussionView, own: Decision, proposed: Sequence[Deci
     if stage.decision is not Report:
         held = votes.held([decision.listed() for decision in proposed], votes.most)
         if held and not stage.single:
-            nearest = max(proposed, key=lambda decision: votes.overlap(decision.choices(), held))
-            return votes.with_choices(nearest, held), "most_hold_it"
+            return votes.nearest_with(proposed, held), "most_hold_it"
         if stage.single and view.neighbours:
             for name in votes.weights(stage, view.chart, view.neighbours, view.image_class):
                 holding = (one for one in proposed if normalise(name) in map(normalise, one.listed()))

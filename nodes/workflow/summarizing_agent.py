@@ -12,7 +12,7 @@ from llm import AnswerError, Role
 from nodes.asking import StageView, ask_at_stage, stage_view
 from nodes.context import Context
 from nodes.node import file_dropped_seat, node
-from nodes.offline.votes import held, most, overlap, with_choices
+from nodes.offline.votes import held, most, nearest_with
 from nodes.state.decisions import Decision, Report
 from nodes.state.stage import Opinion, StageState, opinions_of
 from nodes.workflow.stages import STAGES, Stage
@@ -46,8 +46,7 @@ def most_held(view: StageView, opinions: Sequence[Opinion]) -> Decision:
         chosen = [choice for choice in chosen if choice in view.options.names]
     if view.stage.decision is Report or not chosen:
         return proposals[0]
-    nearest = max(proposals, key=lambda proposal: overlap(proposal.choices(), chosen))
-    return with_choices(nearest, chosen)
+    return nearest_with(proposals, chosen)
 
 
 def decide_or_revise(view: SummaryView) -> Decision | Revised[Any]:
