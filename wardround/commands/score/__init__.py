@@ -25,8 +25,9 @@ class _Scores(Commands):
         """The scoring functions by the names of their commands."""
         from scoring.suite import SUITES
         from wardround.commands.score.ai_hospital import consensus, icd10, mvme
-        from wardround.commands.score.aie import aie, mcq
+        from wardround.commands.score.aie import aie
         from wardround.commands.score.clini_eval import clini_eval
+        from wardround.commands.score.mcq import mcq
         from wardround.commands.score.medpmc import medpmc
         from wardround.commands.score.pairwise import aie_pairwise
         from wardround.commands.score.replies import replies

@@ -21,7 +21,8 @@ from scoring.metrics.samples import PERCENT, Samples, estimates
 from scoring.panel import ask_each
 from wardround.commands.exit_codes import refuse
 from wardround.commands.options import a_folder, separated
-from wardround.commands.score.aie import choosing, diagnosed, read_kept
+from wardround.commands.score.aie import read_kept
+from wardround.commands.score.choices import choosing, diagnosed
 from wardround.commands.score.output import ExtraTable, Scores, asked_of_rules, refuse_records, write_drawn
 from wardround.commands.score.transcripts import (
     Diagnose,

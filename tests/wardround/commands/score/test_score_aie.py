@@ -15,7 +15,7 @@ from scoring.aie.transcripts import AieTranscript
 from scoring.metrics.samples import PERCENT, estimates
 from tests.scoring.transcripts_of_ours import CHINESE, ENGLISH, aie_data, turn, write
 from tests.support.fake_server import ChatRequest, FakeServer
-from wardround.commands.score import aie, score_app
+from wardround.commands.score import choices, score_app
 
 
 @pytest.fixture(autouse=True)
@@ -170,7 +170,7 @@ def test_who_chooses_a_diagnosis_reads_who_said_what(tmp_path: Path, monkeypatch
         read.extend(question.view.record for question in questions)
         return Answered({question.case: "A" for question in questions}, {})
 
-    monkeypatch.setattr(aie, "answer_questions", choose)
+    monkeypatch.setattr(choices, "answer_questions", choose)
     told = run("aie", write(tmp_path / "gpt4.json", CHINESE[:1]), "--diagnose", "offline")
     assert told.exit_code == 0, told.output
     said = CHINESE[0]["history"][0]

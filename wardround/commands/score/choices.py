@@ -1,0 +1,118 @@
+"""Where AIE's score commands have a model choose among a case's options: from its dialogue, or from its record."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+from cases.text.words import language_of
+from llm import ModelSettings
+from scoring.aie.mcq import METRIC, answer_questions, mcq_diagnosis, mcq_doctor, questions_of
+from scoring.aie.metrics import diagnosis_is_right, score_aie, unanswered
+from scoring.aie.pairwise import Consultation
+from scoring.aie.transcripts import AieTranscript
+from scoring.metrics.samples import PERCENT, Definition, Sample, Samples, estimates
+from scoring.metrics.statistics import Estimate
+from wardround.commands.exit_codes import refuse
+from wardround.commands.score.output import ExtraTable
+from wardround.commands.score.transcripts import Scored, asking, compared
+from wardround.run.own_loop import run_alone
+from wardround.tables.aie import rounds_row, rounds_table
+from wardround.tables.table import Table
+
+
+def choosing(spec: str | None, option: str) -> ModelSettings | None:
+    """Return the settings in which a model chooses among options, None without one; exits if it cannot be used."""
+    return asking({mcq_doctor.name: spec}, option) if spec else None
+
+
+def diagnosed(transcripts: list[AieTranscript], settings: ModelSettings, notes: list[str]) -> list[AieTranscript]:
+    """Return the transcripts with the letter that a model chooses from each dialogue, without seeing the record."""
+    texts = [Consultation.of(one, language_of(one.record)).text for one in transcripts]
+    questions, reasons = questions_of(
+        one.model_copy(update={"record": text, "question": one.asked})
+        for one, text in zip(transcripts, texts, strict=True)
+    )
+    if not questions:
+        refuse(
+            "--diagnose: a file or run has no case with options; for each run, `wardround score mcq RUN` writes them"
+        )
+    languages = {one.case: language_of(one.record) for one in transcripts}  # whatever language the dialogue is in
+    questions = [replace(question, language=languages[question.case]) for question in questions]
+    answered = run_alone(answer_questions, questions, settings)
+    failures = reasons | answered.failures
+    notes += [f"Case {case}: no option was chosen ({reason})." for case, reason in failures.items()]
+    return [one.model_copy(update={"diagnosis": answered.letters.get(one.case)}) for one in transcripts]
+
+
+def diagnosed_by_round(doctors: Mapping[str, list[AieTranscript]], settings: ModelSettings, mode: Definition) -> Table:
+    """Tabulate the diagnosis chosen from each doctor's dialogues up to each round, with the coverage (Figure 6d).
+
+    A choice already made from a whole dialogue is not asked for again.
+    """
+    rows = []
+    for doctor, transcripts in doctors.items():
+        records: dict[str, AieTranscript] = {}
+        for last in range(1, max((len(one.history) for one in transcripts), default=0) + 1):
+            going = [one for one in transcripts if len(one.history) >= last]
+            complete = [one for one in going if len(one.history) == last]
+            cut = [one.model_copy(update={"history": one.history[:last]}) for one in going if len(one.history) > last]
+            records |= {one.case: one for one in [*complete, *(diagnosed(cut, settings, []) if cut else ())]}
+            rows.append(rounds_row(doctor, last, score_aie(records.values(), mode), len(going)))
+    return rounds_table(rows)
+
+
+def over_chosen(own: Scored[AieTranscript], mode: Definition, notes: list[str]) -> dict[str, Estimate]:
+    """Return DIAGNOSIS over the dialogues that chose an option, if some did not, and count as wrong in sound mode.
+
+    Notes which dialogues had nothing to choose from, and which chose nothing.
+    """
+    dialogues, chosen = own.dialogues, own.samples["DIAGNOSIS"]
+    if without_option := len(dialogues) - len(chosen):
+        notes.append(
+            f"{without_option} of {len(dialogues)} dialogues have no correct option to choose, and no DIAGNOSIS."
+        )
+    without_choice = unanswered(dialogues)
+    if mode == "paper" or not without_choice:
+        return {}
+    notes.append(
+        f"{len(without_choice)} of {len(dialogues)} diagnoses choose no option, and count as wrong in DIAGNOSIS."
+    )
+    answered = [one for one in dialogues if one.answer_idx and one not in without_choice]
+    return percentages({"DIAGNOSIS": [Sample(one.case, 100.0 * (diagnosis_is_right(one) or 0)) for one in answered]})
+
+
+@dataclass(frozen=True)
+class FromRecords:
+    """The answers to the cases' multiple-choice questions, each asked once; empty if nobody was asked."""
+
+    samples: list[Sample] = field(default_factory=list)  # in percent; a failure counts as wrong
+    answered: list[Sample] = field(default_factory=list)  # the same without failures
+    notes: list[str] = field(default_factory=list)  # what failed or cannot be asked, one sentence each
+
+    @classmethod
+    def asked(cls, transcripts: list[AieTranscript], settings: ModelSettings) -> "FromRecords":
+        """Ask each case of the transcripts once as a multiple-choice question."""
+        questions, reasons = questions_of(transcripts)
+        answered = run_alone(answer_questions, questions, settings)
+        failures = reasons | answered.failures
+        samples = mcq_diagnosis(questions, answered.letters)
+        return cls(
+            samples,
+            [one for one in samples if one.case in answered.letters],
+            [f"Case {case}: no {METRIC} ({reason})." for case, reason in failures.items()],
+        )
+
+    @property
+    def incomplete(self) -> bool:
+        """Whether some question has no answer."""
+        return len(self.answered) < len(self.samples)
+
+
+def formats_compared(mcq: list[Sample], interactive: list[Sample]) -> ExtraTable:
+    """Compare the two formats, over the cases that have an answer in both, paired by case."""
+    title = "Multiple choice minus interactive, paired by case"
+    return compared({"DIAGNOSIS": mcq}, {"DIAGNOSIS": interactive}, title)
+
+
+def percentages(samples: Samples) -> dict[str, Estimate]:
+    """Return the estimates of values in percent, clustered by case."""
+    return estimates(samples, clustered=True, ends=PERCENT)
