@@ -29,7 +29,7 @@ from wardround.config.experiment import Experiment
 from wardround.report.pages import write_report
 from wardround.run.runner import run_experiment
 from wardround.store.recorded_run import find_run
-from wardround.store.run_directory import Result
+from wardround.store.result import Result
 from wardround.store.traces import read_trace
 
 

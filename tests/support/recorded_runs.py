@@ -9,7 +9,8 @@ from llm.trace import Call
 from wardround.config.experiment import Experiment
 from wardround.config.selection import select
 from wardround.store.manifest import manifest_of
-from wardround.store.run_directory import Result, RunDirectory
+from wardround.store.result import Result
+from wardround.store.run_directory import RunDirectory
 
 PARTS = ("symptoms", "examinations", "diagnosis", "basis", "treatment")
 ENGLISH = ("dentistry-04", "dentistry-05")

@@ -12,7 +12,7 @@ from llm.trace import trace_lines
 from tests.support.fake_server import FakeServer, digest_of
 from wardround.config.experiment import Experiment
 from wardround.run.runner import run_experiment
-from wardround.store.run_directory import Result, read_result
+from wardround.store.result import Result, read_result
 from wardround.store.traces import traces_in
 
 # Built-in test cases in English and Chinese, with and without images; sorted like results.

@@ -23,7 +23,7 @@ from wardround.config.experiment_file import check_experiment
 from wardround.run.own_loop import in_own_loop
 from wardround.store.provenance import write_json
 from wardround.store.recorded_run import RecordedRun
-from wardround.store.run_directory import Result
+from wardround.store.result import Result
 
 OFFLINE = "offline baseline"
 KINDS: Mapping[str, str] = {

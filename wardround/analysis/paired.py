@@ -18,7 +18,7 @@ from scoring.metrics.comparison import (
 from wardround.analysis.summary import failures_as_wrong
 from wardround.commands.printing import counted
 from wardround.store.recorded_run import RecordedRun
-from wardround.store.run_directory import Result
+from wardround.store.result import Result
 
 Scores = dict[str, list[float]]  # the values of each case, one per epoch
 PValues = Mapping[tuple[int, str], float | None]  # by the place of the run after the first, and the score

@@ -24,7 +24,7 @@ from wardround.config.experiment import ConfigurationError, judging_roles, suite
 from wardround.config.preflight import check_servers
 from wardround.run.tasks import TASKS
 from wardround.store.recorded_run import RecordedRun, find_run
-from wardround.store.run_directory import Result
+from wardround.store.result import Result
 
 _AT_ONCE = 8
 _KEPT_SETTINGS = {

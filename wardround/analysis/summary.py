@@ -16,7 +16,7 @@ from scoring.medchain.error_propagation import StagePassage, error_propagation
 from scoring.metrics.samples import mean
 from scoring.metrics.statistics import ColumnEstimates, Ends, Estimate, estimate_columns
 from wardround.commands.printing import counted, printable
-from wardround.store.run_directory import LIMIT, Result
+from wardround.store.result import LIMIT, Result
 
 FAILED_AS_WRONG = (
     "Failed as wrong: the mean with each case that failed, or whose judge failed, counted as wrong (a lower bound)."

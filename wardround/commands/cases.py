@@ -111,7 +111,7 @@ def check(
     """Check a case file. Report every problem or, if there is none, a summary of the cases."""
     from cases import check_cases
     from prompts import PromptError, check_language
-    from wardround.store.run_directory import differing_by_letter_case
+    from wardround.store.traces import differing_by_letter_case
 
     cases, problems = check_cases(file)
     if problems:

@@ -120,7 +120,7 @@ def _run(experiment: "Experiment", files: "DialogueFiles", progress: str) -> int
     from wardround.run.live_view import live_view
     from wardround.run.runner import run_experiment
     from wardround.store.dialogue_files import GATES, Failure
-    from wardround.store.run_directory import Result
+    from wardround.store.result import Result
 
     console = Console(stderr=True)
     with live_view(console, progress=progress):

@@ -16,7 +16,7 @@ from wardround.analysis.summary import summed
 from wardround.config.experiment import ConfigurationError
 from wardround.report.course import said_in
 from wardround.store.recorded_run import RecordedRun, find_runs
-from wardround.store.run_directory import Result
+from wardround.store.result import Result
 
 if TYPE_CHECKING:
     import pandas

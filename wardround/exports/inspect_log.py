@@ -19,7 +19,7 @@ from llm.trace import Call
 from scoring.case_scores import AVERAGE
 from wardround.report.course import dialogue_of
 from wardround.store.recorded_run import RecordedRun
-from wardround.store.run_directory import Result
+from wardround.store.result import Result
 
 
 def write_inspect_logs(runs: Sequence[RecordedRun], out: Path) -> list[Path]:

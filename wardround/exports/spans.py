@@ -18,7 +18,7 @@ from llm.trace import Call
 from wardround.config.experiment import ConfigurationError
 from wardround.store.provenance import write_json_lines
 from wardround.store.recorded_run import RecordedRun
-from wardround.store.run_directory import Result
+from wardround.store.result import Result
 
 if TYPE_CHECKING:
     from opentelemetry.sdk.trace import ReadableSpan

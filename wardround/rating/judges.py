@@ -26,7 +26,7 @@ from wardround.rating.scales import Name
 from wardround.report.case_sections import pairs_of
 from wardround.report.course import dialogue_of
 from wardround.store.recorded_run import RecordedRun
-from wardround.store.run_directory import Result
+from wardround.store.result import Result
 from wardround.tables.scores import score_form
 from wardround.tables.table import P_VALUE, SPREAD, Column, Table, key_columns, measured
 

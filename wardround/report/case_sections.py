@@ -18,7 +18,7 @@ from scoring.mvme.transcripts import PARTS
 from wardround.report.course import Passage, Said, passages_of, said_in, title_of
 from wardround.serving.loopback import as_data
 from wardround.store.recorded_run import RecordedRun
-from wardround.store.run_directory import Result, RunAnswers
+from wardround.store.result import Result, RunAnswers
 
 _MAX_CHARACTERS = 2_000  # of one answer
 _MAX_PIXELS = 480  # of a picture's longer side

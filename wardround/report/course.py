@@ -10,7 +10,7 @@ from llm.trace import Call, Event, Trace
 from scoring.clini_eval.dialogue import ReconstructionAnswers
 from scoring.consultation import ConsultationAnswers
 from wardround.store.recorded_run import RecordedRun
-from wardround.store.run_directory import Result, RunAnswers
+from wardround.store.result import Result, RunAnswers
 
 _TURN = re.compile(r"/turn(\d+)(?:/|$)")
 _ROUND = re.compile(r"(visit|round|discussion)(\d+)")

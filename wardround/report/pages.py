@@ -22,7 +22,7 @@ from wardround.report.sankey import error_flows
 from wardround.report.trace_findings import TraceFindings
 from wardround.store.provenance import write_whole
 from wardround.store.recorded_run import RecordedRun
-from wardround.store.run_directory import Result
+from wardround.store.result import Result
 from wardround.tables.figures import as_svg, figures_of
 from wardround.tables.making import make_tables
 from wardround.tables.models import roles_table

@@ -33,7 +33,7 @@ from wardround.run.faults import contain_tasks, contained, described, fault, ter
 from wardround.run.outages import outlasting
 from wardround.run.tasks import TASKS
 from wardround.store.durable_lines import TO_RESUME, RunStoppedError
-from wardround.store.run_directory import Result
+from wardround.store.result import Result
 from wardround.store.traces import read_trace
 
 

@@ -27,7 +27,8 @@ from wardround.run.tasks import TASKS
 from wardround.run.trial import try_out
 from wardround.store.durable_lines import TO_RESUME, RunStoppedError
 from wardround.store.manifest import is_run
-from wardround.store.run_directory import Result, RunDirectory
+from wardround.store.result import Result
+from wardround.store.run_directory import RunDirectory
 
 OnResult = Callable[[Result, int, int], None]
 

@@ -23,7 +23,7 @@ from wardround.run.checkpoints import serializer
 from wardround.run.faults import PLUGIN_ERROR, PROMPT_ERROR
 from wardround.run.one_case import Attempt, run_case
 from wardround.run.tasks import TASKS
-from wardround.store.run_directory import Result
+from wardround.store.result import Result
 
 _WHEN = "rehearsed by rule before a model is asked"
 _LIMIT = 300.0  # seconds for a case: a few are enough, but a plug-in may load a model of its own

@@ -23,7 +23,8 @@ from wardround.config.experiment import ConfigurationError
 from wardround.store.durable_lines import append_line, whole_lines, writing
 from wardround.store.manifest import is_run, other_program, recorded_manifest
 from wardround.store.provenance import versions, write_whole
-from wardround.store.run_directory import Result, RunDirectory
+from wardround.store.result import Result
+from wardround.store.run_directory import RunDirectory
 from wardround.store.traces import read_trace
 
 GATES = "gates"

@@ -13,12 +13,12 @@ from cases.validation import unpiped
 from llm.build import without_seed
 from llm.checksums import CHECKSUM, checksum, unsealed
 from llm.prices import price_source
-from wardround.config.experiment import Experiment
+from wardround.config.experiment import ConfigurationError, Experiment
 from wardround.config.overlay import prompts_in_use
 from wardround.config.selection import Held
 from wardround.plugins import record_plugins
 from wardround.store.durable_lines import DAMAGED
-from wardround.store.provenance import git_state, versions, write_whole
+from wardround.store.provenance import differences, git_state, versions, write_whole
 
 MANIFEST = "manifest.json"
 COPY = ".manifest.json"
@@ -32,6 +32,10 @@ _PACKAGES = (
     "sentence-transformers",
     "pydantic",
 )
+_CHANGES_LISTED = 12  # of a configuration, in a message
+_SCORE_AGAIN = " How a changed metric scores what is recorded: docs/doors/metric.md."
+_NAME_FILES = ("data.cases", "data.notes", "plugins", "prompts", "workflow.example")
+_PLACES = tuple(f"configuration.{key}: " for key in _NAME_FILES)
 
 
 def manifest_of(
@@ -69,6 +73,31 @@ def other_program(manifest: Mapping[str, Any]) -> str:
     )
     version, commit = then
     return "" if then == here else f"wardround {version}" + (f" of commit {commit[:12]}" if commit else "")
+
+
+def refuse_other_run(root: Path, before: Mapping[str, Any], manifest: Mapping[str, Any]) -> None:
+    """Do nothing if a run directory's manifest, written ``before``, is that of this run, wherever its files lie.
+
+    Raises:
+        ConfigurationError: the results would depend on something else now; names the differences.
+    """
+    changes = [
+        change
+        for part in ("configuration", "data", "memory", "prompts", "plugins")
+        for change in differences(before.get(part), manifest[part], part)
+        # Where these lie does not affect results; their content has fingerprints, compared here too.
+        if not change.startswith(_PLACES)
+    ]
+    if not changes:
+        return
+    listed = "\n".join(f"  {change}" for change in changes[:_CHANGES_LISTED])
+    more = f"\n  and {len(changes) - _CHANGES_LISTED} more" if len(changes) > _CHANGES_LISTED else ""
+    made = other_program(before) if any(change.startswith("prompts") for change in changes) else ""
+    raise ConfigurationError(
+        f"{root}: contains a run with another configuration:\n{listed}{more}\n"
+        f"Choose another --out, or use the previous configuration{made and f' and program, {made}'}."
+        + (_SCORE_AGAIN if any(change.startswith("plugins") for change in changes) else "")
+    )
 
 
 def planned(manifest: Mapping[str, Any]) -> int:

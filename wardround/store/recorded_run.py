@@ -23,7 +23,8 @@ from wardround.config.selection import Item, refuse_notes, select
 from wardround.plugins import is_own, record_plugins, why_foreign
 from wardround.run.sweep import run_order
 from wardround.store.manifest import MANIFEST, is_run, manifest_of, other_program, planned, read_manifest
-from wardround.store.run_directory import Result, RunDirectory
+from wardround.store.result import Result
+from wardround.store.run_directory import RunDirectory
 from wardround.store.traces import read_trace
 
 _log = logging.getLogger(__name__)

@@ -1,12 +1,10 @@
 """The run directory: what was run, one durable line per case and epoch, every call, and the summary."""
 
 import contextlib
-import hashlib
 import json
 import logging
 import re
 import shutil
-import unicodedata
 import uuid
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -14,16 +12,10 @@ from fnmatch import fnmatch
 from pathlib import Path
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
+from pydantic import BaseModel, ValidationError
 
-from llm.checksums import read_sealed, unsealed
-from llm.errors import AnswerError
-from llm.specs import WITHOUT_MODEL
-from llm.trace import Call, kept_at, read_entry
-from scoring.case_scores import JUDGE_FAILED, NO_SCORE
-from scoring.clini_eval.dialogue import ReconstructionAnswers
-from scoring.consultation import ConsultationAnswers
-from scoring.medchain.answers import Answers
+from llm.checksums import unsealed
+from llm.trace import kept_at, read_entry
 from wardround.config.experiment import ConfigurationError, Experiment
 from wardround.config.selection import Held
 from wardround.store.durable_lines import (
@@ -44,15 +36,22 @@ from wardround.store.manifest import (
     is_run,
     manifest_of,
     mend_manifest,
-    other_program,
     recorded_manifest,
+    refuse_other_run,
     write_manifest,
 )
-from wardround.store.provenance import differences, write_json
-from wardround.store.traces import pack, packed_fault, plain_traces, traces_in, unpack
+from wardround.store.provenance import write_json
+from wardround.store.result import Result, read_result
+from wardround.store.traces import (
+    differing_by_letter_case,
+    pack,
+    packed_fault,
+    plain_traces,
+    trace_name,
+    traces_in,
+    unpack,
+)
 
-LIMIT = "_limit"  # suffix of the termination of a case that was stopped at a limit
-LIMIT_OF_RUN = "run_"
 _REPORT = "report.html"  # repeats the others, so it may be written anew
 _WRITTEN = (  # what we write in a run directory, as patterns
     *(MANIFEST, COPY, "results.jsonl", "pseudo_cases.jsonl", "options.jsonl", "summary.json", "floors.json"),
@@ -60,107 +59,8 @@ _WRITTEN = (  # what we write in a run directory, as patterns
     *("traces/*.jsonl*", "traces/.*.part", DAMAGED, f"{DAMAGED}/*", f"{DAMAGED}/traces/*"),
 )
 _KEY = re.compile(rb'\{"case_id":("(?:[^"\\]|\\.)*"),"epoch":(\d+)')
-_CHANGES_LISTED = 12  # of a configuration, in a message
-_LONGEST_NAME = 200  # bytes of a file name; systems allow 255, including our suffixes
 
 _log = logging.getLogger(__name__)
-_SCORE_AGAIN = " How a changed metric scores what is recorded: docs/doors/metric.md."
-_NAME_FILES = ("data.cases", "data.notes", "plugins", "prompts", "workflow.example")
-_PLACES = tuple(f"configuration.{key}: " for key in _NAME_FILES)
-
-RunAnswers = Answers | ConsultationAnswers | ReconstructionAnswers
-
-
-class Result(BaseModel):
-    """One line of ``results.jsonl``: how one case ended in one epoch."""
-
-    model_config = ConfigDict(extra="forbid")
-
-    case_id: str
-    epoch: int
-    termination: str = Field(description="`completed`, or the reason why the case did not complete.")
-    scores: dict[str, float | None] = Field(default_factory=dict)
-    unscored: dict[str, str] = Field(default_factory=dict, description="Why a score is missing, by score.")
-    tokens: int = 0
-    cost: float | None = None
-    seconds: float = 0.0
-    error: str | None = None
-    calls: int = Field(0, description="Number of questions asked of models, not of rules or people.")
-    uncounted: int = Field(0, description="Of these, questions answered by servers that reported no tokens.")
-    models: dict[str, list[str]] = Field(default_factory=dict, description="The models that answered, by role.")
-    stages: dict[str, str] = Field(default_factory=dict, description="How each stage ended: agreed or exhausted.")
-    rounds: dict[str, int] = Field(default_factory=dict, description="Number of judged decisions of each stage.")
-    dropped_seats: int = Field(0, description="Number of group members' answers left out as unreadable.")
-    unnamed_results: int = Field(0, description="Number of results released that no rule finds named in the order.")
-    repeating: list[str] | None = Field(None, description="Who repeated one turn to the end; None if not known.")
-    answers: RunAnswers | None = Field(None, description="Answers of the graph; None if it reached none.")
-    language: str = Field("", description="Language in which it was played; empty in older lines and of a lost worker.")
-    run: str = Field("", description="Id of the run, as in the manifest; empty in older lines.")
-
-    @property
-    def scored(self) -> bool:
-        """Whether the case ended with answers that could be scored; a failed case did not."""
-        return self.termination == "completed" or self.limited
-
-    @property
-    def limited(self) -> bool:
-        """Whether the case was stopped at a limit, and scored with what it had."""
-        return self.termination.endswith(LIMIT)
-
-    @property
-    def limited_by_run(self) -> bool:
-        """Whether that limit was the whole run's."""
-        return self.limited and self.termination.startswith(LIMIT_OF_RUN)
-
-    @property
-    def final(self) -> bool:
-        """Whether running again would change nothing; false if a model was unreachable or the run reached a limit."""
-        if self.limited:
-            return not self.limited_by_run
-        for_good = f"{JUDGE_FAILED}: {AnswerError.reason}"
-        return self.termination in ("completed", AnswerError.reason, "sex_bound") and all(
-            why.startswith(for_good) for why in self.judges_failed
-        )
-
-    @property
-    def judges_failed(self) -> list[str]:
-        """Why judges gave no score to an existing answer."""
-        return [why for why in self.unscored.values() if why.startswith(JUDGE_FAILED)]
-
-    @property
-    def key(self) -> tuple[str, int]:
-        """What identifies it in the run: case id and epoch."""
-        return self.case_id, self.epoch
-
-    def misses_of(self, calls: Iterable[Call]) -> bool:
-        """Whether some of the case's questions to models are not among its calls.
-
-        Earlier versions also counted what a limit refused and, in lines without `uncounted`, what rules answered.
-        """
-        counts_rules = "uncounted" not in self.model_fields_set
-        return self.calls > sum(counts_rules or call.model not in WITHOUT_MODEL for call in calls)
-
-    def without_answers(self) -> "Result":
-        """Return it without its answers, which make up most of it."""
-        return self.model_copy(update={"answers": None})
-
-
-_RESULT = TypeAdapter(Result)
-
-
-def read_result(line: str) -> Result:
-    """Parse a result line.
-
-    Raises:
-        ValueError: it cannot be read.
-    """
-    try:
-        result = read_sealed(line, _RESULT)
-    except ValidationError as error:
-        raise ValueError("is not a result") from error
-    if any(score is not None and not abs(score) < NO_SCORE for score in result.scores.values()):
-        raise ValueError("has a score that is not a number")
-    return result
 
 
 class RunDirectory:
@@ -265,7 +165,7 @@ class RunDirectory:
         with writing(self.path):
             if len(finished) < len(recorded):
                 keep_lines(self.results_file, lambda _, line: read_result(line.decode()).key in finished)
-            self._warn(self.mend_traces({_trace_name(*key) for key in finished}))
+            self._warn(self.mend_traces({trace_name(*key) for key in finished}))
         if self._recorded is not None:
             self._recorded = {result.key: result for result in recorded if result.key in finished}
         return finished
@@ -350,7 +250,7 @@ class RunDirectory:
 
     def trace_file(self, case_id: str, epoch: int) -> Path:
         """Return the file for the calls of a case."""
-        return self.traces / _trace_name(case_id, epoch)
+        return self.traces / trace_name(case_id, epoch)
 
     def trace_files(self) -> list[Path]:
         """Return the trace files of every case that was started."""
@@ -438,23 +338,7 @@ class RunDirectory:
             write_manifest(self.path, manifest)
             return
         assert before is not None
-        compared = ("configuration", "data", "memory", "prompts", "plugins")
-        changes = [
-            change
-            for part in compared
-            for change in differences(before.get(part), manifest[part], part)
-            # Where these lie does not affect results; their content has fingerprints, compared here too.
-            if not change.startswith(_PLACES)
-        ]
-        if changes:
-            listed = "\n".join(f"  {change}" for change in changes[:_CHANGES_LISTED])
-            more = f"\n  and {len(changes) - _CHANGES_LISTED} more" if len(changes) > _CHANGES_LISTED else ""
-            made = other_program(before) if any(change.startswith("prompts") for change in changes) else ""
-            raise ConfigurationError(
-                f"{self.path}: contains a run with another configuration:\n{listed}{more}\n"
-                f"Choose another --out, or use the previous configuration{made and f' and program, {made}'}."
-                + (_SCORE_AGAIN if any(change.startswith("plugins") for change in changes) else "")
-            )
+        refuse_other_run(self.path, before, manifest)
         self._warn(mend_manifest(self.path))
 
 
@@ -462,27 +346,6 @@ def _key_of(line: bytes) -> tuple[str, int]:
     """Return case and epoch of a result's line; of one that is not as we write them, nothing: it will be refused."""
     found = _KEY.match(line)
     return (json.loads(found[1]), int(found[2])) if found else ("", 0)
-
-
-def _trace_name(case_id: str, epoch: int) -> str:
-    safe = re.sub(r"[^\w.-]", "_", case_id)[:80]
-    safe = safe.encode("utf-8", "replace")[:_LONGEST_NAME].decode("utf-8", "ignore")
-    if safe != case_id:
-        safe += "-" + hashlib.sha256(case_id.encode("utf-8", "surrogatepass")).hexdigest()[:8]
-    return f"{safe}-{epoch}.jsonl"
-
-
-def differing_by_letter_case(ids: Iterable[str]) -> Iterator[tuple[str, str]]:
-    """Yield the ids whose traces a file system that ignores letter case takes for that of an earlier id, with it."""
-    seen: dict[str, str] = {}
-    for own in ids:
-        if (other := seen.setdefault(_folded(_trace_name(own, 0)), own)) != own:
-            yield other, own
-
-
-def _folded(name: str) -> str:
-    """Return what a file system that ignores letter case, and how a letter is composed, takes a name for."""
-    return unicodedata.normalize("NFC", name).casefold()
 
 
 def is_of_run(file: Path) -> bool:

@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 
 from cases.validation import unpiped
 from llm.replies import nodes
-from wardround.store.run_directory import Result, RunDirectory, read_result
+from wardround.store.result import Result, read_result
+from wardround.store.run_directory import RunDirectory
 
 Key = tuple[str, int]
 

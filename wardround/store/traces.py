@@ -1,10 +1,13 @@
 """The trace file of a case: every call made for it, and its events; packed once the case is final."""
 
 import gzip
+import hashlib
 import os
+import re
 import shutil
+import unicodedata
 import zlib
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -12,6 +15,8 @@ from cases.files import replacing
 from cases.validation import InputError
 from llm.limits import Limits, Meter
 from llm.trace import Trace, kept_at, raw_lines, read_calls, too_large, trace_lines
+
+_LONGEST_NAME = 200  # bytes of a file name; systems allow 255, including our suffixes
 
 
 def read_trace(file: Path) -> Trace:
@@ -78,3 +83,25 @@ def packed_fault(file: Path) -> str | None:
     except (EOFError, OSError, zlib.error) as error:
         return f"{packed}: cannot be unpacked: {error}"
     return None
+
+
+def trace_name(case_id: str, epoch: int) -> str:
+    """Return the name of a case's trace, unpacked: its id as far as a file system bears it, and made unique."""
+    safe = re.sub(r"[^\w.-]", "_", case_id)[:80]
+    safe = safe.encode("utf-8", "replace")[:_LONGEST_NAME].decode("utf-8", "ignore")
+    if safe != case_id:
+        safe += "-" + hashlib.sha256(case_id.encode("utf-8", "surrogatepass")).hexdigest()[:8]
+    return f"{safe}-{epoch}.jsonl"
+
+
+def differing_by_letter_case(ids: Iterable[str]) -> Iterator[tuple[str, str]]:
+    """Yield the ids whose traces a file system that ignores letter case takes for that of an earlier id, with it."""
+    seen: dict[str, str] = {}
+    for own in ids:
+        if (other := seen.setdefault(_folded(trace_name(own, 0)), own)) != own:
+            yield other, own
+
+
+def _folded(name: str) -> str:
+    """Return what a file system that ignores letter case, and how a letter is composed, takes a name for."""
+    return unicodedata.normalize("NFC", name).casefold()

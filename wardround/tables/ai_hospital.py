@@ -16,7 +16,7 @@ from scoring.mvme.grades import LOWEST, SCORES
 from scoring.mvme.judges import ERROR_TYPES, misdiagnosis_judge
 from scoring.mvme.replies import exchanges
 from wardround.store.recorded_run import RecordedRun
-from wardround.store.run_directory import Result
+from wardround.store.result import Result
 from wardround.tables.figures import draw_consensus
 from wardround.tables.table import SPREAD, Column, DoesNotFitError, Table, key_columns, measured
 

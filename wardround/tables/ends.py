@@ -7,7 +7,7 @@ from typing import Any
 from nodes.workflow.stages import STAGES
 from scoring.metrics.samples import over_cases
 from wardround.store.recorded_run import RecordedRun
-from wardround.store.run_directory import Result
+from wardround.store.result import Result
 from wardround.tables.scores import epoch_notes, unfinished_notes
 from wardround.tables.table import Column, Table, key_columns, measured
 

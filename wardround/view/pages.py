@@ -20,7 +20,7 @@ from wardround.report.pages import environment, one_run_tables, policy, roles_of
 from wardround.report.sankey import error_flows
 from wardround.serving.loopback import GuardedHandler, LoopbackServer, as_data
 from wardround.store.recorded_run import RecordedRun
-from wardround.store.run_directory import Result
+from wardround.store.result import Result
 from wardround.store.run_index import Key
 from wardround.view.run_library import Shelf, ViewedRun
 

@@ -16,7 +16,8 @@ from wardround.report.case_sections import CaseSection, case_section
 from wardround.report.trace_findings import TraceFindings
 from wardround.store.manifest import COPY, MANIFEST, is_run
 from wardround.store.recorded_run import RecordedRun, find_runs
-from wardround.store.run_directory import Result, RunDirectory
+from wardround.store.result import Result
+from wardround.store.run_directory import RunDirectory
 from wardround.store.run_index import Key, RunIndex, words_in
 from wardround.store.traces import read_trace
 

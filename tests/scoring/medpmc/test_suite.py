@@ -10,7 +10,7 @@ from nodes.state.chart import Turn
 from scoring.consultation import ConsultationAnswers
 from scoring.medpmc.suite import suite
 from wardround.analysis.summary import estimate_scores
-from wardround.store.run_directory import Result
+from wardround.store.result import Result
 
 PICTURED = next(case for case in load_cases("builtin") if case.examinations.images)
 SAID = ConsultationAnswers(dialogue=[Turn(speaker="doctor", text="An X-ray, please.")])

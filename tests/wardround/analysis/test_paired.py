@@ -10,7 +10,7 @@ from scoring.suite import SUITES
 from tests.support.recorded_runs import write_run
 from wardround.analysis.paired import differences, p_with_failures, unlike
 from wardround.store.recorded_run import RecordedRun, find_runs
-from wardround.store.run_directory import Result
+from wardround.store.result import Result
 
 COLUMNS = tuple(SUITES["medchain"].published)
 CASES = [f"c{number}" for number in range(8)]

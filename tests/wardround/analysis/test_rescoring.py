@@ -11,7 +11,7 @@ from scoring.medchain.answers import Answers
 from tests.support.fake_server import FakeServer
 from tests.support.recorded_runs import write_run
 from wardround.cli import app
-from wardround.store.run_directory import Result
+from wardround.store.result import Result
 
 runner = CliRunner()
 

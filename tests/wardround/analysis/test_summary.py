@@ -8,7 +8,7 @@ from rich.console import Console
 
 from scoring.suite import SUITES
 from wardround.analysis.summary import most_frequent_failures, summarise_results, summary_table
-from wardround.store.run_directory import Result
+from wardround.store.result import Result
 
 SUITE = SUITES["medchain"]
 TITLES = SUITE.titles

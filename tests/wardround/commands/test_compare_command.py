@@ -5,7 +5,7 @@ from pathlib import Path
 
 from tests.support.commands import wardround
 from tests.support.recorded_runs import call, graded, write_run
-from wardround.store.run_directory import Result as CaseResult
+from wardround.store.result import Result as CaseResult
 
 
 def test_the_differences_are_also_written_as_csv_and_latex(tmp_path: Path) -> None:

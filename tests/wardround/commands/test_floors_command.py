@@ -13,7 +13,7 @@ from wardround.cli import app
 from wardround.config.experiment import ConfigurationError, Experiment
 from wardround.run import from_python
 from wardround.store.recorded_run import find_runs
-from wardround.store.run_directory import Result
+from wardround.store.result import Result
 from wardround.tables import scores
 
 

@@ -10,7 +10,7 @@ from cases import AnswerKey, Case, PatientRecord, Provenance, save_cases
 from tests.support.recorded_runs import discussed, graded, write_run
 from wardround import to_dataframe
 from wardround.config.experiment import Data
-from wardround.store.run_directory import Result
+from wardround.store.result import Result
 
 
 def test_there_is_one_row_a_case_and_epoch_with_scores_reasons_rounds_and_ends(tmp_path: Path) -> None:

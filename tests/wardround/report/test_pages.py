@@ -19,7 +19,7 @@ from tests.support.hostile import HTML
 from tests.support.recorded_runs import PARTS, call, discussed, graded, write_run
 from wardround.report import pages
 from wardround.store.recorded_run import find_runs
-from wardround.store.run_directory import Result as CaseResult
+from wardround.store.result import Result as CaseResult
 
 EVIL = HTML
 

@@ -13,7 +13,7 @@ from tests.support.metrics import suites_given_back
 from tests.support.runs import calls, results, run, short, spec
 from wardround import plugins
 from wardround.config.experiment import ConfigurationError, Experiment
-from wardround.store.run_directory import Result
+from wardround.store.result import Result
 
 JUDGED = """\
 from dataclasses import dataclass

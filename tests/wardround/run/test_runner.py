@@ -25,7 +25,8 @@ from wardround.config.experiment import ConfigurationError, Experiment
 from wardround.run.engines import local
 from wardround.run.one_case import Outcome
 from wardround.run.runner import run_experiment
-from wardround.store.run_directory import Result, RunDirectory
+from wardround.store.result import Result
+from wardround.store.run_directory import RunDirectory
 
 
 class Killed(BaseException):

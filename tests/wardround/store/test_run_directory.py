@@ -22,7 +22,8 @@ from wardround.store import manifest, run_directory
 from wardround.store.durable_lines import RunStoppedError
 from wardround.store.manifest import manifest_of, prompt_hashes
 from wardround.store.provenance import write_whole
-from wardround.store.run_directory import Result, RunDirectory
+from wardround.store.result import Result
+from wardround.store.run_directory import RunDirectory
 
 CASES = load_cases()[:2]
 HELD = list(map(Held.of, CASES))

@@ -9,7 +9,7 @@ import pytest
 from tests.support.recorded_runs import write_run
 from tests.support.runs import run, short
 from wardround.store.recorded_run import find_runs
-from wardround.store.run_directory import Result
+from wardround.store.result import Result
 from wardround.tables import scores
 from wardround.tables.differences import build_contrasts
 

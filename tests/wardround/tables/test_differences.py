@@ -5,7 +5,7 @@ from pathlib import Path
 
 from tests.support.recorded_runs import write_run
 from wardround.store.recorded_run import find_runs
-from wardround.store.run_directory import Result
+from wardround.store.result import Result
 from wardround.tables import scores
 from wardround.tables.differences import differences_table
 

@@ -13,7 +13,8 @@ from wardround.commands.score import score_app
 from wardround.config.experiment import Experiment
 from wardround.run.runner import run_experiment
 from wardround.store.recorded_run import RecordedRun, find_runs
-from wardround.store.run_directory import Result, RunDirectory
+from wardround.store.result import Result
+from wardround.store.run_directory import RunDirectory
 from wardround.tables.making import make_tables
 
 

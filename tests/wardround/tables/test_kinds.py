@@ -16,7 +16,7 @@ from tests.support.recorded_runs import call, discussed, graded, write_run
 from wardround.config.experiment import Data
 from wardround.config.selection import select_cases
 from wardround.store.recorded_run import RecordedRun, find_runs
-from wardround.store.run_directory import Result
+from wardround.store.result import Result
 from wardround.store.traces import pack
 from wardround.tables import ai_hospital, differences, ends, figures, leakage, medchain, medpmc, models, scores
 from wardround.tables.differences import differences_table

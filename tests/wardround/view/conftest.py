@@ -11,7 +11,8 @@ from prompts.loading import fence
 from tests.support.hostile import HTML
 from tests.support.recorded_runs import ENGLISH, call, discussed, graded, write_run
 from tests.support.serving import serving
-from wardround.store.run_directory import Result, RunDirectory
+from wardround.store.result import Result
+from wardround.store.run_directory import RunDirectory
 from wardround.view.pages import Viewer
 from wardround.view.run_library import Shelf
 

@@ -58,7 +58,7 @@ from wardround.commands.score.output import (
 from wardround.commands.score.transcripts import JudgeOption, asking, counts, read_files
 from wardround.run.own_loop import run_alone
 from wardround.store.recorded_run import RecordedRun, find_run
-from wardround.store.run_directory import Result
+from wardround.store.result import Result
 from wardround.tables.ai_hospital import NO_DISCUSSION, discussions_of, is_english, language_name
 from wardround.tables.scores import failed_notes, judge_notes
 

@@ -21,7 +21,7 @@ from wardround.config.experiment import judging_roles
 from wardround.config.experiment_file import parse_models
 from wardround.run.own_loop import run_alone
 from wardround.store.recorded_run import find_run
-from wardround.store.run_directory import Result
+from wardround.store.result import Result
 
 _CLAIMS = ("recall", "precision", "cases with a report")
 RunDirectory = Annotated[Path, typer.Argument(metavar="RUN", help="Run directory.")]

@@ -9,7 +9,7 @@ from cases import load_cases
 from scoring.medchain.answers import Answers
 from tests.support.recorded_runs import write_run
 from wardround.cli import app
-from wardround.store.run_directory import Result
+from wardround.store.result import Result
 
 
 @pytest.mark.slow
