@@ -1,6 +1,6 @@
 """``wardround score SUITE SRC``: score transcripts and outputs, whatever made them.
 
-There is one file per family of suites; they are imported, with the scoring code, only when a command is called.
+There is one file per command; they are imported, with the scoring code, only when a command is called.
 """
 
 from collections.abc import Callable
@@ -24,15 +24,18 @@ class _Scores(Commands):
     def _known(self) -> "dict[str, Callable[..., Scores]]":
         """The scoring functions by the names of their commands."""
         from scoring.suite import SUITES
-        from wardround.commands.score.ai_hospital import consensus, icd10, mvme
         from wardround.commands.score.aie import aie
+        from wardround.commands.score.aie_simulator import aie_simulator
         from wardround.commands.score.clini_eval import clini_eval
+        from wardround.commands.score.consensus import consensus
+        from wardround.commands.score.icd10 import icd10
         from wardround.commands.score.mcq import mcq
         from wardround.commands.score.medpmc import medpmc
+        from wardround.commands.score.mvme import mvme
         from wardround.commands.score.pairwise import aie_pairwise
         from wardround.commands.score.replies import replies
         from wardround.commands.score.rescored import rescoring_by
-        from wardround.commands.score.simulator import aie_simulator, simulator
+        from wardround.commands.score.simulator import simulator
 
         families = (
             mcq, mvme, icd10, consensus, aie, aie_simulator, aie_pairwise, medpmc, simulator, replies, clini_eval,

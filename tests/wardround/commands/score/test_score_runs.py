@@ -13,7 +13,7 @@ from scoring.mvme.suite import COPIED
 from tests.support.commands import metrics, wardround
 from tests.support.fake_server import FakeServer
 from tests.support.recorded_runs import PARTS, discussed, graded, write_run
-from wardround.commands.score.ai_hospital import read_report_cases
+from wardround.commands.score.report_cases import read_report_cases
 from wardround.store import recorded_run
 from wardround.store.recorded_run import find_run
 

@@ -1,0 +1,80 @@
+"""``wardround score aie-simulator``: replies in AIE's test files, beside people's."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from statistics import correlation
+from typing import Annotated
+
+import typer
+
+from scoring.aie.simulator import (
+    beside_people,
+    replies,
+    unanswered,
+)
+from scoring.aie.transcripts import SimulatorTest, read_simulator_tests
+from scoring.metrics.comparison import spearman
+from scoring.metrics.samples import Definition
+from wardround.commands.exit_codes import refuse
+from wardround.commands.score.output import (
+    ExtraTable,
+    ModeOption,
+    Scores,
+)
+from wardround.commands.score.simulator_tests import ByTurn, OutFolder, TestOptions, scores_of_tests
+from wardround.commands.score.transcripts import LeaveOut, cell, names_of, read_files, without
+from wardround.tables.table import P_VALUE, as_text
+
+
+def aie_simulator(
+    files: Annotated[
+        list[Path], typer.Argument(metavar="FILES", help="Simulator test files with replies, one for each simulator.")
+    ],
+    mode: ModeOption = "sound",
+    people: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Test file with people's replies, to correlate with.")
+    ] = None,
+    by: ByTurn = None,
+    leave_out: LeaveOut = None,
+    out: OutFolder = None,
+) -> Scores:
+    """Score patient simulators by the metrics of AIE.
+
+    All metrics are in percent, over all files together and by simulator and round (Figure 3a). Also printed: tracked
+    actions against people's, and the correlation with people's replies.
+    """
+    if folder := next(filter(Path.is_dir, files), None):
+        refuse(f"{folder}: is a folder; for the dialogues of runs, run `wardround score simulator {folder}`")
+    tests = without(read_files(read_simulator_tests, files), leave_out, lambda one: one.id)
+    for file, records in zip(files, tests, strict=True):
+        if not any(replies(records)):
+            refuse(f"{file}: has no replies (prediction); to add them, run `wardround score simulator {file} -o FILE`")
+    human_tests = read_files(read_simulator_tests, [people])[0] if people else None
+    tests_by_name = dict(zip(names_of(files), tests, strict=True))
+    notes = [
+        f"{name}: {len(missing)} questions have no reply (prediction) and are left out, such as {missing[0]}."
+        for name, records in tests_by_name.items()
+        if (missing := unanswered(records))
+    ]
+    options = TestOptions(by, leave_out, None, out)
+    found = scores_of_tests("aie-simulator", tests_by_name, mode, options, beside=True, notes=notes)
+    return replace(found, tables=list(_human_correlations(tests_by_name, mode, human_tests)))
+
+
+def _human_correlations(
+    tests_by_name: Mapping[str, Sequence[SimulatorTest]], mode: Definition, human_tests: Sequence[SimulatorTest] | None
+) -> Iterator[ExtraTable]:
+    """Yield a table of correlations between simulators and people; none if there is nothing of people."""
+    rows = []
+    for simulator, tests in tests_by_name.items():
+        if tests == human_tests:  # the people's own file
+            continue
+        for name, pairs in beside_people(tests, mode, human_tests).items():
+            one = spearman(pairs)
+            pearson = None if one.rho is None else correlation(*zip(*pairs, strict=True))
+            cells = [name, cell(one.rho), as_text(one.p, P_VALUE), cell(pearson), str(one.n)]
+            rows.append([simulator, *cells] if len(tests_by_name) > 1 else cells)
+    if rows:
+        header = [*(["simulator"] if len(tests_by_name) > 1 else []), "", "Spearman's rho", "p", "Pearson's r", "n"]
+        yield ExtraTable("Correlation with people, reply by reply (AIE, Figure 3b)", header, rows)

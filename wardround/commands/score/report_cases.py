@@ -1,0 +1,124 @@
+"""What the score commands of AI Hospital share: reports of files and runs, each with the expert's parts."""
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from cases import Problem
+from cases.text.words import language_of
+from cases.vocabulary import Language
+from scoring.consultation import ConsultationAnswers, reference_parts, report_parts
+from scoring.mvme.judges import ReportParts
+from scoring.mvme.suite import COPIED
+from scoring.mvme.transcripts import (
+    PARTS,
+    Part,
+    read_references,
+    read_reports,
+    sections,
+)
+from wardround.commands.exit_codes import refuse
+from wardround.commands.score.output import (
+    refuse_records,
+)
+from wardround.commands.score.transcripts import counts
+from wardround.store.recorded_run import RecordedRun
+from wardround.store.result import Result
+
+ReportSource = Annotated[
+    Path,
+    typer.Argument(
+        metavar="SRC",
+        help="File of AI Hospital (evaluations, one-step outputs, dialogues or collaborations), or run directory.",
+    ),
+]
+ReferenceOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--reference",
+        metavar="FILE",
+        help="File with the expert's parts, if SRC has none: AI Hospital's records, or evaluations of the same cases.",
+    ),
+]
+
+
+@dataclass(frozen=True)
+class ReportCase:
+    """One report, and the expert's parts for the same case."""
+
+    case_id: str
+    report: dict[Part, str]
+    reference: dict[Part, str]
+    text: str = field(default="", repr=False)
+    written_in: Language | None = None
+    copied: Collection[str] = ()  # parts that the doctor copied from the disclosed record, so that nobody grades them
+
+    @property
+    def language(self) -> Language:
+        """The language of the case; guessed from the reference if unknown."""
+        return self.written_in or language_of(*self.reference.values())
+
+    @property
+    def both(self) -> tuple[ReportParts, ReportParts]:
+        """The report and the reference, for the director."""
+        return ReportParts(**self.report), ReportParts(**self.reference)
+
+
+def read_report_cases(source: Path, reference: Path | None, run: RecordedRun | None) -> list[ReportCase]:
+    """Read every case of the source with its reference; exits if a record is faulty or has no reference.
+
+    If the source is a run, these are its finished answers with their keys, one for each epoch.
+    """
+    if run is None:
+        return report_cases_of_file(source, reference)
+    cases = [case for case, _ in reports_of_run(run) if case.reference["diagnosis"]]
+    if not cases:
+        refuse(f"{source}: no finished case has both answers and a diagnosis to compare with")
+    return cases
+
+
+def report_cases_of_file(source: Path, reference: Path | None) -> list[ReportCase]:
+    """Read the reports of a file, with references from another if it has none; exits if a record is faulty."""
+    reading = read_reports(source)
+    references, problems = read_references(reference) if reference else ({}, [])
+    refuse_records([*reading.errors, *problems])
+    if reference is None and any(report.reference is None for report in reading.records):
+        refuse(f"{source}: the records have no reference; give a file that has them with --reference")
+    cases, without_reference = [], []
+    for report in reading.records:
+        expert = references.get(report.patient_id, report.reference)
+        if expert is None:
+            message = f"has no reference in {reference}; expected one for every patient"
+            without_reference.append(Problem(str(source), f"patient {report.patient_id}", "patient_id", message))
+            continue
+        parts: dict[Part, str] = {part: getattr(expert, part) or "" for part in PARTS}
+        cases.append(ReportCase(report.patient_id, sections(report.report), parts, report.report))
+    refuse_records(without_reference)
+    return cases
+
+
+def count_reports(run: RecordedRun | None, reports: Sequence[ReportCase]) -> tuple[int, list[str]]:
+    """Return the number of cases, and of a run's reports in words if it has several epochs; a file has no epochs."""
+    return counts([report.case_id for report in reports], "reports") if run else (len(reports), [])
+
+
+def reports_of_run(run: RecordedRun) -> list[tuple[ReportCase, Result]]:
+    """Return the answers of every scored case: all five parts of a consultation's report, or a workflow's diagnoses."""
+    found = []
+    for result in run.each_answered():
+        if not result.scored:
+            continue
+        case, answers = run.cases[result.case_id], result.answers
+        reference_report = reference_parts(case)
+        copied: Collection[str] = ()
+        parts: Sequence[Part] = ("diagnosis",)
+        given = ReportParts(diagnosis="\n".join(answers.diagnosis if answers else []))
+        if isinstance(answers, ConsultationAnswers):
+            parts, copied = PARTS, COPIED if answers.disclosed else ()
+            given = report_parts(answers.report) if answers.report else ReportParts()
+        report, reference = ({part: each[part] for part in parts} for each in (given, reference_report))
+        found.append((ReportCase(result.case_id, report, reference, written_in=case.language, copied=copied), result))
+    return found

@@ -1,0 +1,179 @@
+"""What commands for patient simulators share: AIE's tests, from files or played, and the scores of their replies."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+
+from cases import Case, load_cases
+from nodes.context import Context
+from scoring.aie.simulator import (
+    LENGTH,
+    keyword_precision,
+    score_simulator,
+)
+from scoring.aie.transcripts import SimulatorTest, read_simulator_tests
+from scoring.metrics.samples import PERCENT, Definition, case_of, estimates
+from scoring.metrics.statistics import Estimate
+from wardround.analysis import simulators
+from wardround.analysis.simulators import Trial
+from wardround.commands.exit_codes import refuse
+from wardround.commands.options import a_folder, check_file, check_folder
+from wardround.commands.score.output import (
+    Scores,
+    of_each,
+    refuse_records,
+    write_drawn,
+)
+from wardround.commands.score.transcripts import counts, read_files, without
+from wardround.run.own_loop import run_alone
+from wardround.store.recorded_run import find_runs
+from wardround.tables.aie import ALL, confusion_tables, simulators_table, tracking_table
+from wardround.tables.table import Table
+
+WITHOUT_TRACKER = " without tracker"
+BY_RULE = (
+    "Actions and expected answers were found in the doctor's words by rules, not labelled by people. "
+    "For a tracker that uses the same rules, TRACKING and kappa are meaningless."
+)
+
+
+ByTurn = Annotated[Literal["turn"] | None, typer.Option("--by", help="Also print a row for each round (turn).")]
+OutFolder = Annotated[
+    Path | None,
+    typer.Option(
+        "--out",
+        metavar="DIR",
+        help="Write the rows for each round to this directory, as CSV, LaTeX and figure (AIE, Figure 3a).",
+        callback=a_folder,
+    ),
+]
+
+
+@dataclass(frozen=True)
+class TestOptions:
+    """What to leave out of tests, what to print and write, and where their cases are."""
+
+    by: Literal["turn"] | None = None
+    leave_out: Sequence[str] | None = None
+    replies: Path | None = None
+    out: Path | None = None
+    cases: str = "builtin"
+
+
+def played_tests(
+    files: Sequence[Path], patient: str | None, context: Context, mode: Definition, options: TestOptions
+) -> Scores:
+    """Play AIE's test files with a patient, and score its replies."""
+    if options.replies is not None:
+        check_folder("-o", options.replies.parent)
+        check_file(options.replies)
+    read = without(read_files(read_simulator_tests, files), options.leave_out, lambda one: one.id)
+    tests = [test for records in read for test in records]
+    cases: dict[str, Case] = {}
+    known = {case.id: case for case in load_cases(options.cases)}
+    if options.cases != "builtin" and tests and not known.keys() & {test.id for test in tests}:
+        refuse(
+            f"--cases {options.cases}: has no case of {files[0]} ({tests[0].id}, ...); name the file that it is about"
+        )
+    for file, records in zip(files, read, strict=True):
+        found, problems = simulators.cases_of(file, records, known)
+        refuse_records(problems)
+        cases |= found
+    if len(cases) < len(tests):
+        repeated = next(name for name, count in Counter(test.id for test in tests).items() if count > 1)
+        refuse(f"{', '.join(map(str, files))}: patient {repeated} occurs twice; give each patient once")
+    if not simulators.questions_of(tests):
+        refuse(f"{files[0]}: no test has a question (patient_test.ROUND.ACTION.question) to ask")
+    trial = Trial(cases, context)
+    name = patient or "saps"
+    played = run_alone(simulators.play_tests, trial, tests, name)
+    name += "" if context.tracker else WITHOUT_TRACKER
+    if options.replies is not None:
+        simulators.write_tests(options.replies, files[0], played)
+    notes = [f"{place}: no answer: {reason}" for place, reason in trial.failures.items()]
+    if short := simulators.lacking_dialogue(tests):
+        patient_id, turn, _ = short[0]
+        notes.append(
+            f"{len(short)} questions are asked after a shorter dialogue than their round implies, because `history` is "
+            f"shorter or missing; the first is for patient {patient_id} in round {turn}."
+        )
+    asked = [
+        one for test in tests for by_kind in test.patient_test.values() for one in by_kind.values() if one.question
+    ]
+    if drafts := sum(one.human_state is one.human_answer is None for one in asked):
+        notes.append(f"{drafts} questions are a model's drafts that no person has checked (`wardround cases confirm`).")
+    return scores_of_tests(
+        "simulator", {name: played}, mode, options, beside=True, notes=notes, failed=bool(trial.failures)
+    )
+
+
+def played_runs(
+    paths: Sequence[Path], patient: str | None, context: Context, mode: Definition, options: TestOptions
+) -> Scores:
+    """Score the doctor's turns in runs' dialogues with the recorded replies, or with those of another patient."""
+    runs = find_runs(paths)
+    recorded = without([simulators.tests_of_run(run) for run in runs], options.leave_out, lambda one: case_of(one.id))
+    tests_by_name: dict[str, Sequence[SimulatorTest]] = {}
+    notes = [BY_RULE]
+    for run, tests in zip(runs, recorded, strict=True):
+        if patient is not None:
+            trial = Trial({test.id: run.cases[case_of(test.id)] for test in tests}, context)
+            tests = run_alone(simulators.play_tests, trial, tests, patient)
+            notes += [f"{run.name}, {place}: no answer: {reason}" for place, reason in trial.failures.items()]
+        if tests:
+            player = patient if patient is None or context.tracker else f"{patient}{WITHOUT_TRACKER}"
+            tests_by_name[run.name if player is None else f"{player}, {run.name}"] = tests
+    if not tests_by_name:
+        refuse(f"{paths[0]}: has no dialogue with a reply; expected a run of graph consultation or dispute_resolution")
+    return scores_of_tests("simulator", tests_by_name, mode, options, notes=notes, failed=len(notes) > 1)
+
+
+def scores_of_tests(
+    suite: str,
+    tests_by_name: Mapping[str, Sequence[SimulatorTest]],
+    mode: Definition,
+    options: TestOptions,
+    *,
+    beside: bool = False,
+    notes: Sequence[str] = (),
+    failed: bool = False,
+) -> Scores:
+    """Return the metrics over all simulators, and a table by simulator and round."""
+    tests = [test for records in tests_by_name.values() for test in records]
+    all_notes = list(notes)
+    if mode == "sound":
+        all_notes.append(
+            "PRECISION is our addition: of the replies with a metric's keyword, the share that should have it."
+        )
+    metrics, files = _simulator_metrics(tests, mode), of_each(tests_by_name, partial(_simulator_metrics, mode=mode))
+    if empty := [name for name, one in metrics.items() if one.mean is None]:
+        all_notes.append(
+            f"{', '.join(empty)}: unscored, because no such question was asked or, for TRACKING, no action was tracked."
+        )
+    figure = simulators_table(tests_by_name, mode, beside=beside)
+    tracked = [table for table in (tracking_table(tests_by_name), *confusion_tables(tests_by_name)) if table]
+    write_drawn([figure, *tracked], options.out)
+    n, more = counts({test.id for test in tests})
+    drawn = [figure if options.by else _over_rounds(figure), *tracked]
+    return Scores(suite, mode, n, metrics, notes=all_notes, failed=failed, drawn=drawn, files=files, more=more)
+
+
+def _simulator_metrics(tests: Sequence[SimulatorTest], mode: Definition) -> dict[str, Estimate]:
+    """Return AIE's metrics; in sound mode, with the precision of the keywords."""
+    is_sound = mode == "sound"
+    samples = score_simulator(tests, mode) | (keyword_precision(tests) if is_sound else {})
+    return estimates(samples, clustered=is_sound, ends=PERCENT, neither=(LENGTH,))
+
+
+def _over_rounds(table: Table) -> Table:
+    """Return only the rows over all rounds."""
+    rows = [(row, place in table.beside) for place, row in enumerate(table.rows) if row["round"] == ALL]
+    beside = [place for place, (_, is_published) in enumerate(rows) if is_published]
+    columns = [column for column in table.columns if column.name != "round"]
+    notes = [note for note in table.notes if not note.startswith("A round:")]
+    return Table(table.name, table.title.replace(" by round", ""), columns, [row for row, _ in rows], notes, "", beside)
