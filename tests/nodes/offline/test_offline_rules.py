@@ -124,7 +124,7 @@ def test_a_doctor_takes_up_what_most_of_the_group_hold_item_by_item_and_says_so(
     three = [{"items": items[:2]}, {"items": items[1:]}, {"items": [items[0], items[1], "Skin Examination"]}]
     answer = after_the_talk("history_taking.physical", 2, *three)
     assert answer.decision.choices() == {*items[:2]}
-    assert answer.reasoning == ("taken up: General Examination; given up: Neck Examination; most of the group hold it")
+    assert answer.reasoning == ("taken up: General Examination; given up: Neck Examination; by majority of the group")
 
 
 def test_of_proposals_without_a_majority_a_doctor_takes_that_of_the_nearest_case_if_one_is_at_hand() -> None:
