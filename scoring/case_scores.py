@@ -73,6 +73,8 @@ class CaseScores:
 
 def _finite(value: Any) -> float | None:
     """Return a metric's number, of whatever library, as a float; None if it is none, or too great for a mean."""
+    if getattr(value, "ndim", None) == 0:  # a scalar of NumPy or PyTorch; NumPy's truth values are no Real
+        value = value.item()
     try:  # as a float before it is compared: a number of NumPy may have no room for NO_SCORE
         number = float(value) if isinstance(value, Real) else math.nan
     except OverflowError:

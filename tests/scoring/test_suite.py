@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 
 from cases import Case, load_cases
 from cases.registry import RegistryError
@@ -49,7 +50,7 @@ def test_a_metric_may_be_a_coroutine() -> None:
     assert score().values["slow"] == 0.25
 
 
-@pytest.mark.parametrize("kind", [np.float16, np.float32, np.float64, np.int64, Fraction])
+@pytest.mark.parametrize("kind", [np.float16, np.float32, np.float64, np.int64, np.bool_, torch.tensor, Fraction])
 def test_a_metric_may_return_a_number_of_another_library(kind: Any, recwarn: pytest.WarningsRecorder) -> None:
     metric("other", suite="medchain")(lambda case, answers: kind(1))
     assert score().values["other"] == 1.0 and not recwarn.list
@@ -61,7 +62,7 @@ def test_a_case_that_a_metric_gives_no_value_is_unscored_and_says_so() -> None:
     assert score().unscored["nothing"] == "the metric returned no value for this case"
 
 
-@pytest.mark.parametrize("value", ["high", float("nan"), float("inf"), [1.0], 1j])
+@pytest.mark.parametrize("value", ["high", float("nan"), float("inf"), [1.0], np.ones(1), np.array("high"), 1j])
 def test_what_is_no_finite_number_is_no_score_and_the_reason_is_recorded(value: Any) -> None:
     metric("odd", suite="medchain")(lambda case, answers: value)
     assert score().values["odd"] is None

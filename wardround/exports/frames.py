@@ -23,13 +23,15 @@ if TYPE_CHECKING:
 
 Level = Literal["runs", "cases", "turns", "calls", "verdicts"]
 Row = Mapping[str, Any]
-_FACTS = {"termination", "tokens", "cost", "seconds", "calls", "error"}  # columns of a case, as in its result
+# columns of a case, as in its result
+_FACTS = {"termination", "tokens", "cost", "seconds", "calls", "uncounted", "error"}
 _ROUND = re.compile(r"/round(\d+)(?:/|$)")
 
 _PLACE: Mapping[str, Any] = {"run": str, "case_id": str, "epoch": int}
+_USAGE = ("input_tokens", "output_tokens", "cost")
 _OF_A_CALL = (
     *("role", "stage", "model", "prompt", "prompt_hash", "started", "seconds", "attempts", "form", "repaired"),
-    *("shortened", "cached", "input_tokens", "output_tokens", "cost"),
+    *("shortened", "cached", *_USAGE),
 )
 # The columns, with types, of the levels whose columns are the same in every run.
 COLUMNS: Mapping[Level, Mapping[str, Any]] = {
@@ -82,6 +84,7 @@ def runs_of(run: RecordedRun) -> Iterator[Row]:
         "cost": summed(result.cost for result in results),
         "seconds": sum(result.seconds for result in results),
         "calls": sum(result.calls for result in results),
+        "uncounted": sum(result.uncounted for result in results),
         "models": _json(run.models),
         **means,
     }
@@ -121,10 +124,14 @@ def turns_of(result: Result, trace: Traced) -> Iterator[Row]:
 
 
 def calls_of(_: Result, trace: Traced) -> Iterator[Row]:
-    """Yield every call of a case that has ended, without the messages, which are the bulk of it."""
+    """Yield every call of a case that has ended, without the messages, which are the bulk of it.
+
+    Tokens and cost are missing if a server reported no usage.
+    """
     for call in trace().calls:
         answer = None if call.answer is None else _json(call.answer)
-        yield {"call": call.id, **call.model_dump(include={*_OF_A_CALL, "error"}), "answer": answer}
+        usage = dict.fromkeys(_USAGE) if call.is_uncounted else {}
+        yield {"call": call.id, **call.model_dump(include={*_OF_A_CALL, "error"}), **usage, "answer": answer}
 
 
 def verdicts_of(_: Result, trace: Traced) -> Iterator[Row]:
@@ -195,9 +202,10 @@ def to_dataframe(run: str | Path | Sequence[str | Path], level: Level = "cases")
     """Return one or several runs as a data frame, by default with one row per case and epoch.
 
     Columns of ``cases``: ``case_id``, ``epoch``, ``termination``, each score under its name (missing where unscored),
-    ``unscored.NAME`` (the reason), ``tokens``, ``cost``, ``seconds``, ``calls``, ``error``, ``rounds.PART``,
-    ``stages.PART`` (how it ended), ``answers.diagnosis`` (one per line), and ``case.department``, from the answer key
-    or, for a note, from its reconstruction (missing if the cases have changed since the run). With several runs or a
+    ``unscored.NAME`` (the reason), ``tokens``, ``cost``, ``seconds``, ``calls``, ``uncounted`` (calls whose servers
+    reported no tokens), ``error``, ``rounds.PART``, ``stages.PART`` (how it ended), ``answers.diagnosis`` (one per
+    line), and ``case.department``, from the answer key or, for a note, from its reconstruction (missing if the cases
+    have changed since the run). With several runs or a
     sweep, the first column is ``run``; the other levels always have it. Their columns are those of ``COLUMNS``.
 
     Args:
@@ -283,4 +291,4 @@ def _order(runs: Sequence[RecordedRun]) -> list[str]:
     """Return the columns that come first, whichever the first case has."""
     scores = dict.fromkeys(name for run in runs for name in run.suite.columns)
     first = ["run", "case_id", "epoch", "termination", *scores]
-    return [*first, "tokens", "cost", "seconds", "calls", "error", "answers.diagnosis", "case.department"]
+    return [*first, "tokens", "cost", "seconds", "calls", "uncounted", "error", "answers.diagnosis", "case.department"]

@@ -148,16 +148,17 @@ def _call(call: Call, content: bool, open_span: Any) -> None:
         "gen_ai.provider.name": provider,
         "gen_ai.request.model": model.partition("@")[0],
         "gen_ai.agent.name": call.role,
-        "gen_ai.usage.input_tokens": call.input_tokens,
-        "gen_ai.usage.output_tokens": call.output_tokens,
         "wardround.call": call.id,
         "wardround.prompt": call.prompt,
         "wardround.prompt_hash": call.prompt_hash,
         "wardround.attempts": call.attempts,
         "wardround.cached": call.cached,
     }
-    if call.cost is not None:
-        attributes["wardround.cost"] = call.cost
+    if not call.is_uncounted:
+        attributes["gen_ai.usage.input_tokens"] = call.input_tokens
+        attributes["gen_ai.usage.output_tokens"] = call.output_tokens
+        if call.cost is not None:
+            attributes["wardround.cost"] = call.cost
     if content:
         answer = call.answer if isinstance(call.answer, str) else json.dumps(call.answer, ensure_ascii=False)
         attributes["gen_ai.input.messages"] = json.dumps(

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from cases import AnswerKey, Case, PatientRecord, Provenance, save_cases
-from tests.support.recorded_runs import discussed, graded, write_run
+from tests.support.recorded_runs import call, discussed, graded, write_run
 from wardround import to_dataframe
 from wardround.config.experiment import Data
 from wardround.store.result import Result
@@ -75,3 +75,13 @@ def test_a_reconstructed_note_has_the_department_of_its_dialogue(tmp_path: Path)
     found = Result(case_id="n", epoch=0, termination="completed", scores={}, answers={"reconstructed": dialogue})
     run = write_run(tmp_path / "run", [found], graph="reconstruction", suite="gates")
     assert list(to_dataframe(run)["case.department"]) == ["Cardiology"]
+
+
+def test_tokens_and_cost_that_a_server_did_not_report_are_missing_and_the_calls_counted(tmp_path: Path) -> None:
+    calls = [call("doctor/turn1", input_tokens=7, output_tokens=2, cost=0.5), call("doctor/turn2", cost=0.0)]
+    results = [graded("a", calls=2, uncounted=1, tokens=9)]
+    run = write_run(tmp_path / "run", results, {("a", 0): calls})
+    usage = ["input_tokens", "output_tokens", "cost"]
+    counted, not_counted = to_dataframe(run, "calls")[usage].isna().to_numpy().tolist()
+    assert not any(counted) and all(not_counted)
+    assert to_dataframe(run)["uncounted"].item() == to_dataframe(run, "runs")["uncounted"].item() == 1
