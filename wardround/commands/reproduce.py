@@ -5,6 +5,7 @@ from typing import Annotated, Literal
 
 import typer
 
+from wardround.commands.exit_codes import refuse
 from wardround.commands.options import JsonNumbers, separated
 from wardround.commands.printing import echo
 
@@ -50,6 +51,9 @@ def reproduce(
     from wardround.tables.terminal import print_table
 
     found = compute(paper, source, terms, by_turn=by == "turn", leave_out=separated(leave_out))
+    read = {(source / name).resolve() for names in found.files.values() for name in names}
+    if over := [file for file in (json_file, html, markdown) if file is not None and file.resolve() in read]:
+        refuse(f"{over[0]}: is an input file and would be overwritten; name another file")
     table = reproduction_table(paper, found)
     drawn = as_markdown(
         [column.title for column in table.columns], [[cell.text for cell in row] for row in table.lines]

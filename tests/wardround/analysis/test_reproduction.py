@@ -181,3 +181,11 @@ def test_the_command_writes_json_html_and_markdown_and_refuses_what_is_no_releas
         assert reason in " ".join(refused.stderr.split())
     with pytest.raises(ConfigurationError, match="no file has the form"):
         reproduce("medpmc", tmp_path / "clone")
+
+
+def test_no_file_that_is_read_is_written_over(tmp_path: Path) -> None:
+    file = written(tmp_path / "gpt4.json", CHINESE)
+    before = file.read_bytes()
+    done = CliRunner().invoke(app, ["reproduce", "aie", str(tmp_path), "--json", str(file)])
+    assert done.exit_code == 2 and "is an input file and would be overwritten" in done.stderr, done.output
+    assert file.read_bytes() == before
