@@ -151,7 +151,7 @@ def _checked(source: str | Path, problems: list[Problem], *, whole_pictures: boo
         return
     for path in _paths(source):
         folder = str(path.parent.resolve())
-        for place, case in parsed_lines(path, Case, unique_keys=True):
+        for place, case in parsed_lines(path, Case):
             of_another_format = isinstance(case, list) and any(_is_foreign(problem) for problem in case)
             foreign &= of_another_format
             if isinstance(case, list):  # of another format, its own fields say nothing
@@ -274,24 +274,22 @@ def _with_pictures(case: Case, target: Path) -> Case:
     return case.model_copy(update={"examinations": case.examinations.model_copy(update={"images": images})})
 
 
-def parsed_lines(
-    path: Path, model: type[Model], *, unique_keys: bool = False
-) -> Iterator[tuple[str, Model | list[Problem]]]:
+def parsed_lines(path: Path, model: type[Model]) -> Iterator[tuple[str, Model | list[Problem]]]:
     """Parse JSON lines, a JSON list, or objects in a row; yield each one's place with the object or its problems.
 
-    With ``unique_keys``, a key that occurs twice in one object is a problem; otherwise the last one counts.
+    A key that occurs twice in one object is a problem.
     """
     try:
         text = None if _is_lines(unpiped(path)) else path.read_text("utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         yield "", [Problem(str(path), "", "", unreadable(error, "UTF-8 JSON lines"))]
         return
-    if unique_keys and text is not None and text.lstrip().startswith("["):
+    if text is not None and text.lstrip().startswith("["):
         yield from (("", [problem]) for problem in _repeated_keys(path, "", text))
     for place, line in _each_line(path) if text is None else _documents(text):
         try:
             found = model.model_validate_json(line)
-            yield place, (_repeated_keys(path, place, line) if unique_keys else []) or found
+            yield place, _repeated_keys(path, place, line) or found
         except ValidationError as error:
             faulty = validation_problems(path, place or "whole file", error, model)
             yield place, faulty if place else [replace(one, message=f"{one.message}; {_EXPECTED}") for one in faulty]

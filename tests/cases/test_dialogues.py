@@ -47,3 +47,14 @@ def test_a_parquet_file_is_called_so_with_the_remedy(tmp_path: Path) -> None:
     (tmp_path / "chats.parquet").write_bytes(b"PAR1\x15\x04\xff\xfe")
     _, (problem,) = read_dialogues(tmp_path / "chats.parquet")
     assert "Parquet: save it as JSON lines, for example by pandas.read_parquet(FILE).to_json" in problem.message
+
+
+def test_a_key_that_occurs_twice_in_a_dialogue_is_named_as_no_reader_sees_both(tmp_path: Path) -> None:
+    file = tmp_path / "chats.jsonl"
+    said = '{"role": "user", "content": "Hello.", "content": "My knee hurts."}'
+    file.write_text(f'{{"id": "a", "messages": [{said}]}}\n{{"id": "b", "messages": []}}\n', "utf-8")
+    dialogues, problems = read_dialogues(file)
+    assert [one.id for one in dialogues] == ["b"]
+    assert [str(one) for one in problems] == [
+        f"{file}, line 1, content: occurs twice in one object, of which only one can be read; keys must be unique"
+    ]
