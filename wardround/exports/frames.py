@@ -96,6 +96,7 @@ def cases_of(run: RecordedRun) -> Iterator[Row]:
     for result in run.each_answered():
         yield {
             **_place(run, result),
+            "suite": run.suite.name,
             **result.model_dump(include=_FACTS),
             **result.scores,
             "answers.diagnosis": "\n".join(result.answers.diagnosis) if result.answers else None,
@@ -206,7 +207,8 @@ def to_dataframe(run: str | Path | Sequence[str | Path], level: Level = "cases")
     reported no tokens), ``error``, ``rounds.PART``, ``stages.PART`` (how it ended), ``answers.diagnosis`` (one per
     line), and ``case.department``, from the answer key or, for a note, from its reconstruction (missing if the cases
     have changed since the run). With several runs or a
-    sweep, the first column is ``run``; the other levels always have it. Their columns are those of ``COLUMNS``.
+    sweep, the first column is ``run``; if their suites differ, ``suite`` follows, since scores of one name may then
+    have different scales. The other levels always have ``run``, and the columns of ``COLUMNS``.
 
     Args:
         run: a run directory, a sweep's, or a list of either; runs may be unfinished.
@@ -280,6 +282,8 @@ def _frame(runs: Sequence[RecordedRun], level: Level) -> "pandas.DataFrame":
         return pandas.concat(parts, ignore_index=True)
     frame = pandas.DataFrame([row for run in runs for row in _OF_RUNS[level](run)])
     if level == "cases":
+        if len({run.suite.name for run in runs}) == 1:
+            frame = frame.drop(columns="suite", errors="ignore")
         first = [name for name in _order(runs) if name in frame]
         frame = frame[[*first, *(name for name in frame.columns if name not in first)]]
     scores = {name for run in runs for name in run.suite.titles}
@@ -290,5 +294,5 @@ def _frame(runs: Sequence[RecordedRun], level: Level) -> "pandas.DataFrame":
 def _order(runs: Sequence[RecordedRun]) -> list[str]:
     """Return the columns that come first, whichever the first case has."""
     scores = dict.fromkeys(name for run in runs for name in run.suite.columns)
-    first = ["run", "case_id", "epoch", "termination", *scores]
+    first = ["run", "suite", "case_id", "epoch", "termination", *scores]
     return [*first, "tokens", "cost", "seconds", "calls", "uncounted", "error", "answers.diagnosis", "case.department"]

@@ -85,3 +85,12 @@ def test_tokens_and_cost_that_a_server_did_not_report_are_missing_and_the_calls_
     counted, not_counted = to_dataframe(run, "calls")[usage].isna().to_numpy().tolist()
     assert not any(counted) and all(not_counted)
     assert to_dataframe(run)["uncounted"].item() == to_dataframe(run, "runs")["uncounted"].item() == 1
+
+
+def test_runs_of_several_suites_are_told_apart_as_scores_of_one_name_may_have_other_scales(tmp_path: Path) -> None:
+    write_run(tmp_path / "grades", [graded("a")])
+    assert "suite" not in to_dataframe(tmp_path)
+    shares = Result(case_id="a", epoch=0, termination="completed", scores={"diagnosis": 0.5})
+    write_run(tmp_path / "shares", [shares], graph="clinical_workflow")
+    frame = to_dataframe(tmp_path)
+    assert dict(zip(frame["suite"], frame["diagnosis"], strict=True)) == {"mvme": 2.0, "medchain": 0.5}
