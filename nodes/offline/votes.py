@@ -52,7 +52,9 @@ from retrieval import Neighbour
 NEAREST = 5  # number of cases that vote
 MAJORITY_SHARE = 0.4  # minimum weight of a choice, where several may be made
 PLACE, EMERGENCY = 0.03, 0.1  # added for the department of a long complaint, and for the emergency department
-SITE_WEIGHT = 0.2  # added for imaging of the complaint's site, twice for its examination; subtracted for other sites
+# Added for imaging of the complaint's site, twice for its examination and first picture; subtracted for other sites.
+SITE_WEIGHT = 0.2
+FIRST_PICTURES = ("X-ray", "Ultrasound")  # need no similar case that had them, as they burden little
 # A diagnosis is taken of a case that is among the first by words and by findings, and has these similarities in both,
 # the more in one the less in the other.
 AMONG = 3
@@ -174,8 +176,10 @@ def _site_weights(stage: Stage, chart: Chart) -> dict[str, float]:
         return {clinic: 2 * SITE_WEIGHT for clinic in department if clinic in here and admits(clinic, chart)}
     needed = usually_needed(chart)
     if stage.decision is AuxiliaryOrders:
-        pictures = (item for site in places for item in site["pictures"])
-        by_site = dict.fromkeys(pictures, SITE_WEIGHT) | dict.fromkeys(needed, 2 * SITE_WEIGHT)
+        pictures = [item for site in places for item in site["pictures"]]
+        by_site = dict.fromkeys(pictures, SITE_WEIGHT)
+        first = [item for item in pictures[:1] if len(places) == 1 and item in FIRST_PICTURES]
+        by_site |= dict.fromkeys([*needed, *first], 2 * SITE_WEIGHT)
         return {item: bonus for item, bonus in by_site.items() if not harms(item, chart)}
     here = {*needed, *(site["examination"] for site in places if "examination" in site)}
     if stage.decision is not PhysicalOrders or not here:

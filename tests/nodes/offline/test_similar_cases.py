@@ -281,6 +281,27 @@ def test_what_no_symptom_calls_for_is_not_taken_over_from_similar_cases(
 
 
 @pytest.mark.parametrize(
+    ("language", "complaint", "expected", "not_expected"),
+    [
+        ("en", "A cough for three weeks.", "X-ray", "CT"),
+        ("en", "A dull ache in my belly since Tuesday.", "Ultrasound", "CT"),
+        ("en", "Headaches every morning for two months.", "Blood Test", "CT"),
+        ("en", "A dull ache in my belly, and now a cough.", "Blood Test", "X-ray"),
+        ("en", "My right hand has had a tremor for a year.", "MRI", "CT"),
+        ("zh", "走路拖着步子有一年了。", "MRI", "CT"),
+        ("zh", "胃痛两个月，吃一点就饱。", "Endoscopy", "CT"),
+    ],
+)
+def test_the_gentle_picture_of_the_one_place_and_what_a_sign_needs_are_ordered_though_no_similar_case_had_them(
+    language: Language, complaint: str, expected: str, not_expected: str
+) -> None:
+    similar = case("a", language=language, auxiliary_examination={"Blood Test": "Normal."})
+    chart = chart_of(chief_complaint=complaint, present_illness="", language=language)
+    ordered = orders(STAGES["history_taking.auxiliary"], chart, [Neighbour(similar, 0.9)], AUXILIARY_ITEMS.names)
+    assert expected in ordered and not_expected not in ordered
+
+
+@pytest.mark.parametrize(
     ("language", "words", "referred"),
     [
         ("zh", "反复喘息，绝经后女性。", "Internal Medicine"),
