@@ -229,9 +229,10 @@ class Suite:
 
     async def score(self, case: Case, answers: Any, settings: ModelSettings) -> CaseScores:
         """Compute all columns of one case; an added metric that fails is unscored, with the reason."""
-        found = await self.scored_by(case, answers, settings)
+        adding = side_by_side(metric.score(case, answers, settings) for metric in self.metrics.values())
+        judging: list[Awaitable[Any]] = [self.scored_by(case, answers, settings), adding]
+        found, own = await side_by_side(judging)
         values, unscored = dict(found.values), dict(found.unscored)
-        own = await side_by_side(metric.score(case, answers, settings) for metric in self.metrics.values())
         for name, value in zip(self.metrics, own, strict=True):
             values[name] = None if isinstance(value, str) else value
             if isinstance(value, str):

@@ -5,7 +5,7 @@ from dataclasses import replace
 from cases import Case
 from llm import UNANSWERED, ModelSettings, ask
 from nodes.context import Context
-from scoring.case_scores import CaseScores, Metric, Suite, judge_failed
+from scoring.case_scores import CaseScores, Metric, Suite, side_by_side
 from scoring.consultation import ConsultationAnswers
 from scoring.medpmc.export import medpmc_transcript, pictures_withheld
 from scoring.medpmc.judges import consultation_judge, patient_judge, persona_judge, view, with_images_only
@@ -132,20 +132,21 @@ async def score_patient(case: Case, answers: ConsultationAnswers, settings: Mode
     made = _transcript(case, answers, settings)
     if not (spoken := _spoken(made)):
         return CaseScores.none_of(patient_suite.published, _SILENT)
-    found = await score_standard_patient(case, answers, settings)
     with_persona = view(made, case.language)
     acted = bool(with_persona.replies)
     pairs = with_persona.replies or [(words, words) for words in spoken]
-    try:
-        persona = await ask(persona_judge, replace(with_persona, replies=pairs), settings, language=case.language)
-        values = {_CONSISTENCY: persona.semantic_consistency if acted else None, _CHARACTER: persona.character_features}
-        unscored: dict[str, str] = {}
-    except UNANSWERED as error:
-        values = dict.fromkeys((_CONSISTENCY, _CHARACTER))
-        unscored = dict.fromkeys(values, judge_failed(error))
-    if not acted:
-        unscored[_CONSISTENCY] = _PLAIN
-    return CaseScores({**found.values, **values}, {**found.unscored, **unscored})
+
+    async def score_actor() -> CaseScores:
+        try:
+            persona = await ask(persona_judge, replace(with_persona, replies=pairs), settings, language=case.language)
+        except UNANSWERED as error:
+            return CaseScores.none_of((_CONSISTENCY, _CHARACTER), error)
+        consistency = persona.semantic_consistency if acted else None
+        return CaseScores({_CONSISTENCY: consistency, _CHARACTER: persona.character_features}, {})
+
+    patient, actor = await side_by_side([score_standard_patient(case, answers, settings), score_actor()])
+    plain = {} if acted else {_CONSISTENCY: _PLAIN}
+    return CaseScores({**patient.values, **actor.values}, {**patient.unscored, **actor.unscored, **plain})
 
 
 def _spoken(made: MedPmcTranscript) -> list[str]:

@@ -11,6 +11,7 @@ from pydantic import Field
 from cases.strict import NonEmpty, Strict
 from cases.vocabulary import Language, patterns
 from llm import UNANSWERED, ModelSettings, Role, ask
+from scoring.case_scores import side_by_side
 from scoring.metrics.icd10 import standard_names
 from scoring.metrics.icd10_terms import TermList
 
@@ -93,10 +94,13 @@ async def split_case(
     said: Sequence[str], reference: Sequence[str], settings: ModelSettings, language: Language
 ) -> None:
     """Ask for the diseases of a report and its reference; the answers, or why there are none, are in the trace."""
-    for place, names in (("report", said), ("reference", reference)):
+
+    async def split(place: str, names: Sequence[str]) -> None:
         if names:
             with suppress(*UNANSWERED):
                 await ask_for_diseases("\n".join(names), settings, language, place)
+
+    await side_by_side([split("report", said), split("reference", reference)])
 
 
 async def ask_for_diseases(text: str, settings: ModelSettings, language: Language, place: str = "") -> list[str]:

@@ -5,7 +5,7 @@ from contextlib import suppress
 
 from cases import Case
 from llm import UNANSWERED, ModelSettings
-from scoring.case_scores import CaseScores, Suite
+from scoring.case_scores import CaseScores, Suite, side_by_side
 from scoring.consultation import ConsultationAnswers, reference_parts, report_parts
 from scoring.mvme.grades import ENDS, LOWEST, SCORES, Option
 from scoring.mvme.judges import ReportParts, grade, misdiagnosis
@@ -30,16 +30,21 @@ async def score(case: Case, answers: ConsultationAnswers, settings: ModelSetting
     if answers.report is None:
         lowest = float(SCORES[LOWEST])
         return CaseScores({part: None if part in unscored else lowest for part in values}, unscored)
+    report = report_parts(answers.report)
+    plans = [plan.treatment_course for plan in case.key.alternative_plans if plan.treatment_course.strip()]
+    grading = [
+        grade(report, reference, settings, case.language, copied=copied),
+        *(
+            grade(report, ReportParts(treatment=plan), settings, case.language, f"plan{number}")
+            for number, plan in enumerate(plans, start=2)
+        ),
+    ]
     try:
-        report = report_parts(answers.report)
-        options = (await grade(report, reference, settings, case.language, copied=copied)).options
-        for number, plan in enumerate(plan for plan in case.key.alternative_plans if plan.treatment_course.strip()):
-            other = ReportParts(treatment=plan.treatment_course)
-            found = (await grade(report, other, settings, case.language, f"plan{number + 2}")).options
-            options |= {"treatment": max((options, found), key=_of_treatment).get("treatment")}
+        options, *others = [grades.options for grades in await side_by_side(grading)]
     except UNANSWERED as error:
         failed = CaseScores.none_of(values, error)
         return CaseScores(failed.values, {**failed.unscored, **unscored})
+    options |= {"treatment": max((options, *others), key=_of_treatment).get("treatment")}
     if options.get("diagnosis") == LOWEST:
         with suppress(*UNANSWERED):  # the trace has the answer, or why there is none
             await misdiagnosis(report, reference, settings, case.language)

@@ -146,6 +146,16 @@ def test_the_plan_that_agrees_best_is_the_treatments_grade_where_an_experiment_s
     assert again["treatment"] == 4.0
 
 
+def test_the_plans_of_a_key_are_graded_side_by_side() -> None:
+    plans = [Plan(treatment_course="Rest."), Plan(treatment_course="Nothing.")]
+    case = CASE.model_copy(update={"key": CASE.key.model_copy(update={"alternative_plans": plans})})
+    answers = ConsultationAnswers(report=RIGHT)
+    with FakeServer(latency=0.1) as server:
+        context = Context(models={"default": f"openai:any@{server.base_url}"})
+        scores = asyncio.run(SUITES["mvme"].score(case, answers, context))
+    assert server.max_in_flight == 3 and scores.values["treatment"] is not None
+
+
 def test_a_treatment_that_only_another_plan_states_is_graded_and_not_called_unscored() -> None:
     plan = Plan(treatment_course="Antibiotics for seven days, and a check of the ears after a month.")
     key = CASE.key.model_copy(update={"treatment_course": "", "alternative_plans": [plan]})

@@ -1,7 +1,7 @@
 """A trainer's feedback at the end: missed facts and questions for them, orders, technique, diagnosis, report."""
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Iterator, Mapping, Sequence
 from typing import Any
 
 from pydantic import Field
@@ -20,6 +20,7 @@ from nodes.offline.record_answers import facts_for, wants_examination
 from nodes.patients.own_words import in_own_words, unsaid, voice_of
 from nodes.state.chart import Turn, heard_by
 from prompts import load_words
+from scoring.case_scores import side_by_side
 from scoring.clini_eval.demonstration import NothingToScoreError
 from scoring.clini_eval.dialogue import dialogue_of_consultation
 from scoring.clini_eval.instructor import score_clini_eval, scoring
@@ -78,18 +79,22 @@ async def feedback_on(case: Case, state: Mapping[str, Any], settings: ModelSetti
     diagnosis, reference = state["report"].diagnosis, key.diagnosis
     judged = [role.name for role in _JUDGES if model_of(role.name, role.stage, settings.models) != OFFLINE]
     by_model = reference and diagnosis_judge.name in judged
-    grade = (
-        await judge_diagnosis(diagnosis, reference, settings, language)
-        if by_model
-        else grade_names(diagnosis, reference)
-    )
-    scores = await score_consultation(case, state, settings)
+
+    async def graded() -> DiagnosisGrade | None:
+        if by_model:
+            return await judge_diagnosis(diagnosis, reference, settings, language)
+        return grade_names(diagnosis, reference)
+
+    async def assessed() -> CliniEvalScores | None:
+        try:
+            return _technique(await score_clini_eval(dialogue_of_consultation(case, state), settings))
+        except NothingToScoreError:
+            return None
+
+    judging: list[Awaitable[Any]] = [graded(), score_consultation(case, state, settings), assessed()]
+    grade, scores, technique = await side_by_side(judging)
     record = state.get("patient_record") or case.patient
     facts, missed, withheld = _facts(record, state.get("dialogue", []), language)
-    try:
-        technique = _technique(await score_clini_eval(dialogue_of_consultation(case, state), settings))
-    except NothingToScoreError:
-        technique = None
     return Feedback(
         diagnosis=grade,
         judged=judged,

@@ -1,6 +1,7 @@
 """Run one case through a graph and score it; whatever goes wrong becomes its termination reason."""
 
 import time
+from collections.abc import Awaitable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -23,6 +24,7 @@ from nodes.node import DROPPED_SEAT
 from nodes.state.chart import repeating
 from nodes.workflow.case_retrieval import add_to_memory
 from retrieval import CaseMemoryError, EmbeddingModelError
+from scoring.case_scores import side_by_side
 from scoring.consultation import ConsultationAnswers
 from scoring.mvme.disease_entities import split_case
 from scoring.suite import SUITES
@@ -163,9 +165,10 @@ async def _scored(experiment: Experiment, item: Any, final: dict[str, Any], cont
     """Score a finished case, and return what its result line contains."""
     task = TASKS[experiment.graph]
     answers = task.answers(final)
-    scores = await SUITES[experiment.scored_by].score(experiment.to_score(item), answers, context)
+    judging: list[Awaitable[Any]] = [SUITES[experiment.scored_by].score(experiment.to_score(item), answers, context)]
     if experiment.data.splitter == "model" and isinstance(answers, ConsultationAnswers):
-        await split_case(answers.diagnosis, item.key.diagnosis, context, item.language)
+        judging.append(split_case(answers.diagnosis, item.key.diagnosis, context, item.language))
+    scores, *_ = await side_by_side(judging)
     stages, rounds = task.ends(final)
     return {
         "termination": "completed",

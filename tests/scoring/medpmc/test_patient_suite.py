@@ -29,13 +29,18 @@ def judged(request: ChatRequest) -> dict[str, Any]:
     return PERSONA if request.name == "PersonaScores" else PATIENT
 
 
-async def test_the_patient_is_judged_by_what_was_meant_and_the_actor_by_both() -> None:
-    with FakeServer(answer=judged) as server:
+def by_judge(server: FakeServer) -> list[ChatRequest]:
+    return sorted(server.requests, key=lambda request: request.name)  # the judges are asked side by side
+
+
+async def test_the_patient_is_judged_by_what_was_meant_and_the_actor_by_both_side_by_side() -> None:
+    with FakeServer(answer=judged, latency=0.1) as server:
         settings = ModelSettings(models={"default": f"openai:any@{server.base_url}"})
         found = await suite.score(CASE, dialogue("It hurts, no fever."), settings)
     assert [found.values[name] for name in ("D", "I", "C", "U", "CM", "Total")] == [2, 1.5, 2, 1, 2, 8.5]
     assert (found.values["Semantic consistency"], found.values["Character feature"]) == (4.5, 3)
-    patient, persona = server.requests
+    assert server.max_in_flight == 2
+    patient, persona = by_judge(server)
     assert "It hurts, no fever." in patient.text and "Well, doc" not in patient.text
     assert "It hurts, no fever." in persona.text and "Well, doc, it hurts." in persona.text
 
@@ -46,7 +51,7 @@ async def test_the_standard_patient_alone_is_judged_without_a_question_about_a_p
         found = await standard_patient_suite.score(CASE, dialogue(""), settings)
         whole = await suite.score(CASE, dialogue(""), settings)
     assert found.values == {name: whole.values[name] for name in found.values} and found.values["Total"] == 8.5
-    assert [request.name for request in server.requests] == ["PatientScores", "PatientScores", "PersonaScores"]
+    assert [request.name for request in by_judge(server)] == ["PatientScores", "PatientScores", "PersonaScores"]
 
 
 async def test_without_the_actor_plain_words_have_no_consistency_to_score() -> None:
@@ -77,7 +82,7 @@ async def test_a_patient_without_states_who_tells_what_a_picture_shows_is_judged
     with FakeServer(answer=judged) as server:
         settings = Context(models={"default": f"openai:any@{server.base_url}"}, patient="medpmc", tracker=tracker)
         await suite.score(case, dialogue("It hurts."), settings)
-    patient, _ = server.requests
+    patient, _ = by_judge(server)
     assert (case.report_of(image.item, image.file) in patient.text) is not tracker
     assert (image.file.rpartition("/")[2] in patient.text) is tracker
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from llm import AnswerError, ModelSettings
 from llm.trace import collecting_calls
-from scoring.mvme.disease_entities import ask_for_diseases
+from scoring.mvme.disease_entities import ask_for_diseases, split_case
 from scoring.mvme.grades import (
     SCORES,
     Option,
@@ -262,3 +262,10 @@ async def test_grades_whose_analyses_are_letters_alone_are_given_anew_and_else_a
         assert "没有作任何比较" in server.requests[1].messages[-1]["content"]
         with pytest.raises(AnswerError, match="nothing is compared"):
             await grade(REFERENCE, REFERENCE, settings, "zh")
+
+
+def test_the_diseases_of_report_and_reference_are_asked_for_side_by_side() -> None:
+    with FakeServer(latency=0.1) as server:
+        settings = ModelSettings(models={"default": f"openai:any@{server.base_url}"})
+        asyncio.run(split_case(["appendicitis"], ["acute appendicitis"], settings, "en"))
+    assert server.max_in_flight == len(server.requests) == 2
