@@ -1,6 +1,6 @@
 """Ask a role for an answer: `ask` is the one entry to chat models, offline rules and people."""
 
-from llm.ask import ask
+from llm.ask import ask, side_by_side
 from llm.errors import (
     UNANSWERED,
     AnswerError,
@@ -36,4 +36,5 @@ __all__ = [
     "ask",
     "merge_traces",
     "metering",
+    "side_by_side",
 ]

@@ -3,10 +3,10 @@
 import asyncio
 import json
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Awaitable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import Any
+from typing import Any, TypeVar
 
 from cases.vocabulary import Language
 from llm.answering import Taken, answer_from_cache, answer_from_model, keep_in_cache
@@ -27,8 +27,19 @@ from llm.settings import ModelSettings
 from llm.specs import OFFLINE, model_of
 from llm.trace import Call, collect, record
 
+T = TypeVar("T")
 _CANCELLED = "cancelled: the case ended before the answer was complete"
 _loop_is_own: ContextVar[bool] = ContextVar("loop_is_own", default=False)
+
+
+async def side_by_side(asking: Iterable[Awaitable[T]]) -> list[T]:
+    """Await all at once; the first error is raised only when all are done, as calls in flight are paid."""
+    results: list[T] = []
+    for result in await asyncio.gather(*asking, return_exceptions=True):
+        if isinstance(result, BaseException):
+            raise result
+        results.append(result)
+    return results
 
 
 async def ask(

@@ -12,7 +12,7 @@ from typing import Any, Literal, Self, TypeVar
 from cases import Case
 from cases.registry import Registry
 from cases.validation import in_a_line, line_in
-from llm import UNANSWERED, AskError, ModelSettings
+from llm import UNANSWERED, AskError, ModelSettings, side_by_side
 from scoring.metrics.statistics import Ends
 
 # What a run can produce and a suite can need: the stages' decisions, a report, a dialogue, the actions by which the
@@ -33,16 +33,6 @@ T = TypeVar("T")
 def judge_failed(error: AskError) -> str:
     """Return the reason of an answer without a score, given the error of its judge."""
     return f"{JUDGE_FAILED}: {error.reason}: {error}"
-
-
-async def side_by_side(judging: Iterable[Awaitable[T]]) -> list[T]:
-    """Await all at once; the first error is raised only when all are done, as calls in flight are paid."""
-    results: list[T] = []
-    for result in await asyncio.gather(*judging, return_exceptions=True):
-        if isinstance(result, BaseException):
-            raise result
-        results.append(result)
-    return results
 
 
 def ends_more_than_a_case(error: BaseException) -> bool:

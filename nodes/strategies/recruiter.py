@@ -10,7 +10,7 @@ from pydantic import Field, create_model
 
 from cases.strict import Strict, at_most
 from cases.vocabulary import label
-from llm import Role
+from llm import Role, side_by_side
 from nodes.asking import ask_at_stage
 from nodes.context import Context
 from nodes.node import at_least_one, node
@@ -117,8 +117,13 @@ team_recruiter = Role("recruiter", "", "strategies/form_teams", Teams, offline=a
 
 @node
 async def recruit(state: PanelState, runtime: Runtime[Context], stage: Stage) -> dict[str, Any]:
-    """Recruit the experts for the question."""
-    return {"experts": (await _ask(recruiter, state, runtime.context, stage, "experts")).experts}
+    """Recruit the experts for the question and, side by side, those for the options of a closed list."""
+    context = runtime.context
+    asking = [_ask(recruiter, state, context, stage, "experts")]
+    if options := case_view(state, stage, context).options:
+        asking.append(_ask_for_options(state, context, stage, options))
+    panels = [answer.experts for answer in await side_by_side(asking)]
+    return dict(zip(("experts", "weighing"), panels, strict=False))
 
 
 @node
@@ -133,14 +138,16 @@ async def recruit_group(state: StageState, runtime: Runtime[Context], stage: Sta
 
 @node
 async def recruit_for_options(state: PanelState, runtime: Runtime[Context], stage: Stage) -> dict[str, Any]:
-    """Recruit the experts for the options: those of the closed list, or else what the analyses propose."""
+    """Recruit the experts for what the analyses propose; those for the options of a closed list are there already."""
     analyses = state.get("analyses", [])
     at_least_one(analyses, state)
-    view = case_view(state, stage, runtime.context)
+    if "weighing" in state:
+        return {}
+    language = case_view(state, stage, runtime.context).chart.language
     proposed = dict.fromkeys(item for analysis in analyses for item in analysis.proposal)
-    candidates = view.options or Options(list(proposed), view.chart.language)
-    more = {"most": MOST_WEIGHING, "candidates": candidates}
-    return {"weighing": (await _ask(recruiter, state, runtime.context, stage, "weighing", **more)).experts}
+    return {
+        "weighing": (await _ask_for_options(state, runtime.context, stage, Options(list(proposed), language))).experts
+    }
 
 
 @node
@@ -153,6 +160,11 @@ async def form_group(state: PanelState, runtime: Runtime[Context], stage: Stage)
 async def form_teams(state: PanelState, runtime: Runtime[Context], stage: Stage) -> dict[str, Any]:
     """Recruit the teams of experts."""
     return {"teams": (await _ask(team_recruiter, state, runtime.context, stage, "teams")).teams}
+
+
+async def _ask_for_options(state: PanelState, context: Context, stage: Stage, options: Options) -> Experts:
+    answer: Experts = await _ask(recruiter, state, context, stage, "weighing", most=MOST_WEIGHING, candidates=options)
+    return answer
 
 
 async def _ask(role: Role[Any], state: PanelState, context: Context, stage: Stage, what: str, **more: Any) -> Any:

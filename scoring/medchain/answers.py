@@ -8,9 +8,9 @@ from pydantic import Field
 from cases import Case
 from cases.strict import Strict
 from cases.vocabulary import EXAMINATION_ITEMS, TREATMENT_ITEMS, Vocabulary, normalise
-from llm import UNANSWERED, ModelSettings
+from llm import UNANSWERED, ModelSettings, side_by_side
 from nodes.state.decisions import Referral
-from scoring.case_scores import CaseScores, judge_failed, side_by_side
+from scoring.case_scores import CaseScores, judge_failed
 from scoring.medchain.judges import judge_diagnosis, judge_report
 from scoring.metrics.claims import claim_recall
 from scoring.metrics.set_overlap import canonical_items, canonical_sub_departments, exact_match, intersection_over_union

@@ -3,9 +3,9 @@
 from dataclasses import replace
 
 from cases import Case
-from llm import UNANSWERED, ModelSettings, ask
+from llm import UNANSWERED, ModelSettings, ask, side_by_side
 from nodes.context import Context
-from scoring.case_scores import CaseScores, Metric, Suite, side_by_side
+from scoring.case_scores import CaseScores, Metric, Suite
 from scoring.consultation import ConsultationAnswers
 from scoring.medpmc.export import medpmc_transcript, pictures_withheld
 from scoring.medpmc.judges import consultation_judge, patient_judge, persona_judge, view, with_images_only

@@ -10,8 +10,7 @@ from pydantic import Field
 
 from cases.strict import NonEmpty, Strict
 from cases.vocabulary import Language, patterns
-from llm import UNANSWERED, ModelSettings, Role, ask
-from scoring.case_scores import side_by_side
+from llm import UNANSWERED, ModelSettings, Role, ask, side_by_side
 from scoring.metrics.icd10 import standard_names
 from scoring.metrics.icd10_terms import TermList
 

@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from contextlib import suppress
 
 from cases import Case
-from llm import UNANSWERED, ModelSettings
-from scoring.case_scores import CaseScores, Suite, side_by_side
+from llm import UNANSWERED, ModelSettings, side_by_side
+from scoring.case_scores import CaseScores, Suite
 from scoring.consultation import ConsultationAnswers, reference_parts, report_parts
 from scoring.mvme.grades import ENDS, LOWEST, SCORES, Option
 from scoring.mvme.judges import ReportParts, grade, misdiagnosis

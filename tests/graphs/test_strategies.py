@@ -358,6 +358,13 @@ def test_the_members_of_a_panel_speak_at_the_same_time(monkeypatch: pytest.Monke
     assert most_at_once(asked_of(server, "expert")) == 5 and most_at_once(asked_of(server, "intern")) == 4
 
 
+@pytest.mark.parametrize(("stage", "at_once"), [("treatment", 2), ("diagnosis", 1)])
+def test_experts_for_a_closed_list_are_recruited_beside_those_for_the_question(stage: str, at_once: int) -> None:
+    with FakeServer(latency=0.2) as server:
+        run("medagents", stage, models={"recruiter": f"openai:any@{server.base_url}"})
+    assert len(server.requests) == 2 and server.max_in_flight == at_once, "a free list is what the analyses propose"
+
+
 @EACH_STRATEGY
 def test_a_decision_that_was_killed_goes_on_where_it_stopped(strategy: str, monkeypatch: pytest.MonkeyPatch) -> None:
     complexity(monkeypatch, "high")

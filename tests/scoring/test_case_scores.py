@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from scoring.case_scores import side_by_side
+from llm import side_by_side
 
 
 async def test_each_is_asked_at_once_and_an_error_waits_until_all_are_done() -> None:

@@ -13,14 +13,13 @@ from cases.text.named_tests import named_tests
 from cases.text.record_sentences import RecordSentence, record_sentences
 from cases.text.statements import mentions
 from cases.vocabulary import Language
-from llm import ModelSettings, Role
+from llm import ModelSettings, Role, side_by_side
 from llm.specs import OFFLINE, model_of
 from nodes.offline.doctor_actions import is_vague
 from nodes.offline.record_answers import facts_for, wants_examination
 from nodes.patients.own_words import in_own_words, unsaid, voice_of
 from nodes.state.chart import Turn, heard_by
 from prompts import load_words
-from scoring.case_scores import side_by_side
 from scoring.clini_eval.demonstration import NothingToScoreError
 from scoring.clini_eval.dialogue import dialogue_of_consultation
 from scoring.clini_eval.instructor import score_clini_eval, scoring

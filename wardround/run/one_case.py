@@ -13,7 +13,7 @@ from cases.notes import Note
 from cases.sexes import SexBoundError
 from graphs.catalogue import Graph
 from graphs.contexts import is_judging
-from llm import AskError
+from llm import AskError, side_by_side
 from llm.errors import LimitError, RefusedError
 from llm.events import tell, telling_of
 from llm.journal import journal
@@ -24,7 +24,6 @@ from nodes.node import DROPPED_SEAT
 from nodes.state.chart import repeating
 from nodes.workflow.case_retrieval import add_to_memory
 from retrieval import CaseMemoryError, EmbeddingModelError
-from scoring.case_scores import side_by_side
 from scoring.consultation import ConsultationAnswers
 from scoring.mvme.disease_entities import split_case
 from scoring.suite import SUITES
