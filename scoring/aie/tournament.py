@@ -11,7 +11,7 @@ from cases import Problem
 from cases.importers.source import Source
 from scoring.aie.metrics import METRICS
 from scoring.aie.pairwise import ASPECTS, View
-from scoring.metrics.samples import Sample, case_means
+from scoring.metrics.samples import Sample, dialogue_means
 from scoring.records import read_sheet
 
 if TYPE_CHECKING:
@@ -88,7 +88,8 @@ def difference_columns(scores: Mapping[str, Mapping[str, Sequence[Sample]]]) -> 
     Rounded to nine digits, so that equal differences have equal ranks: 0.4 - 0.3 is as much as 0.3 - 0.2.
     """
     by_case = {
-        doctor: {name: case_means(samples.get(name, ())) for name in AUTOMATIC} for doctor, samples in scores.items()
+        doctor: {name: dialogue_means(samples.get(name, ())) for name in AUTOMATIC}
+        for doctor, samples in scores.items()
     }
     columns: dict[str, dict[tuple[str, ...], float]] = {name: {} for name in AUTOMATIC}
     for one, other in itertools.combinations(sorted(scores), 2):

@@ -63,16 +63,26 @@ def over_cases(values: Iterable[tuple[Hashable, float | None]], ends: Ends | Non
 
 
 def by_case(values: Iterable[Sample]) -> dict[str, list[float]]:
-    """Group values by case."""
-    found: dict[str, list[float]] = {}
-    for case, value in values:
-        found.setdefault(case, []).append(value)
-    return found
+    """Group values by case, over its epochs."""
+    return by_dialogue(Sample(case_of(dialogue), value) for dialogue, value in values)
 
 
 def case_means(values: Iterable[Sample]) -> dict[str, float]:
-    """Return the mean of each case's values."""
+    """Return the mean of each case's values, over its epochs."""
     return {case: sum(found) / len(found) for case, found in by_case(values).items()}
+
+
+def by_dialogue(values: Iterable[Sample]) -> dict[str, list[float]]:
+    """Group values by dialogue: each epoch of a case is one."""
+    found: dict[str, list[float]] = {}
+    for dialogue, value in values:
+        found.setdefault(dialogue, []).append(value)
+    return found
+
+
+def dialogue_means(values: Iterable[Sample]) -> dict[str, float]:
+    """Return the mean of each dialogue's values."""
+    return {dialogue: sum(found) / len(found) for dialogue, found in by_dialogue(values).items()}
 
 
 def known(values: Iterable[tuple[str, float | None]], scale: float = 1) -> list[Sample]:

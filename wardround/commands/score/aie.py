@@ -21,7 +21,7 @@ from scoring.aie.metrics import (
 from scoring.aie.suite import suite
 from scoring.aie.transcripts import AieTranscript
 from scoring.metrics.comparison import spearman
-from scoring.metrics.samples import PERCENT, Definition, Sample, Samples, case_means, estimates
+from scoring.metrics.samples import PERCENT, Definition, Sample, Samples, case_means, case_of, estimates
 from scoring.metrics.statistics import Estimate
 from wardround.commands.exit_codes import refuse
 from wardround.commands.options import a_folder
@@ -73,13 +73,13 @@ from wardround.tables.table import P_VALUE, as_text
 
 
 def coverage_and_diagnosis(parts: Mapping[str, Samples]) -> ExtraTable:
-    """Correlate coverage with right diagnoses over dialogues, by doctor (section 2.10)."""
+    """Correlate coverage with right diagnoses over cases, by doctor (section 2.10); epochs are averaged."""
     rows = []
     for doctor, samples in parts.items():
         covered, correct = (case_means(samples[name]) for name in ("COVERAGE", "DIAGNOSIS"))
         one = spearman([(covered[case], correct[case]) for case in covered if case in correct])
         rows.append([doctor, cell(one.rho), interval_cell(one.ci95), as_text(one.p, P_VALUE), str(one.n)])
-    title = "Correlation of coverage and diagnosis over dialogues (Spearman)"
+    title = "Correlation of coverage and diagnosis over cases (Spearman)"
     return ExtraTable(title, ["doctor", "rho", "95 % interval", "p", "n"], rows)
 
 
@@ -164,7 +164,8 @@ def aie(
     if (actions := actions_table(by_doctor)).rows:  # not if only records were asked and no dialogue was played
         drawn.append(actions)
     drawn += rounds
-    subset_of_case = {one.case: one.dataset or "" for one in dialogues}  # the examinations of MedicalExam
+    # The examinations of MedicalExam, by dialogue and by case.
+    subset_of_case = {name: one.dataset or "" for one in dialogues for name in (one.case, case_of(one.case))}
     if answering and "DIAGNOSIS" in samples and len(subsets := list(dict.fromkeys(subset_of_case.values()))) > 1:
         drawn.append(formats_table(from_records.samples, samples["DIAGNOSIS"], subset_of_case, subsets))
     write_drawn(drawn, out, by_rules)

@@ -9,7 +9,7 @@ from scoring.aie.mcq import METRIC, answer_questions, mcq_diagnosis, mcq_doctor,
 from scoring.aie.metrics import diagnosis_is_right, score_aie, unanswered
 from scoring.aie.pairwise import Consultation
 from scoring.aie.transcripts import AieTranscript
-from scoring.metrics.samples import PERCENT, Definition, Sample, Samples, estimates
+from scoring.metrics.samples import PERCENT, Definition, Sample, Samples, case_of, estimates
 from scoring.metrics.statistics import Estimate
 from wardround.commands.exit_codes import refuse
 from wardround.commands.score.output import ExtraTable
@@ -91,7 +91,7 @@ class FromRecords:
     @classmethod
     def asked(cls, transcripts: list[AieTranscript], settings: ModelSettings) -> "FromRecords":
         """Ask each case of the transcripts once as a multiple-choice question."""
-        questions, reasons = questions_of(transcripts)
+        questions, reasons = questions_of(one.model_copy(update={"id": case_of(one.id)}) for one in transcripts)
         answered = run_alone(answer_questions, questions, settings)
         failures = reasons | answered.failures
         samples = mcq_diagnosis(questions, answered.letters)

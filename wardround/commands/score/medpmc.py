@@ -16,7 +16,7 @@ from scoring.medpmc.metrics import AVERAGES, SUPPORT, EntityRule, Window, inform
 from scoring.medpmc.suite import suite
 from scoring.medpmc.transcripts import MedPmcTranscript
 from scoring.metrics.recall import RecallName
-from scoring.metrics.samples import PERCENT, Sample, Samples, by_case, case_of, estimates, known, mean
+from scoring.metrics.samples import PERCENT, Sample, Samples, by_dialogue, case_of, estimates, known, mean
 from scoring.metrics.statistics import Estimate, estimate_columns
 from scoring.panel import Verdict, agreement, ask_each, ask_panel
 from wardround.commands.exit_codes import refuse
@@ -197,7 +197,7 @@ def _average(samples: Mapping[str, Sequence[Sample]], columns: Sequence[str], *,
         return Estimate(n=0)
     values: dict[tuple[str, int], dict[str, float]] = {}  # by dialogue: a case may occur several times
     for name in columns:
-        for case, found in by_case(samples[name]).items():
+        for case, found in by_dialogue(samples[name]).items():
             for index, value in enumerate(found):
                 values.setdefault((case, index), {})[name] = value
     rows = {name: [row.get(name) for row in values.values()] for name in columns}

@@ -15,7 +15,7 @@ from llm.specs import HUMAN, check_models
 from scoring.aie.transcripts import AieTranscript
 from scoring.medpmc.transcripts import MedPmcTranscript
 from scoring.metrics.comparison import holm, paired_difference, read_human_scores, spearman_matrix, unknown_cases
-from scoring.metrics.samples import Sample, Samples, by_case, case_means, case_of
+from scoring.metrics.samples import Sample, Samples, by_case, case_of, dialogue_means
 from scoring.metrics.statistics import Estimate
 from scoring.metrics.text_overlap import rouge_1, words
 from scoring.records import Reading
@@ -278,7 +278,7 @@ def judgements_of(human: Path | None, files: Sequence[Sequence[Played]]) -> dict
 
 def correlated(samples: Samples, judgements: Mapping[str, Mapping[str, float]]) -> ExtraTable:
     """Correlate all metrics and people's scores (Spearman)."""
-    columns = {name: case_means(values) for name, values in samples.items()} | dict(judgements)
+    columns = {name: dialogue_means(values) for name, values in samples.items()} | dict(judgements)
     rho = {pair: cell(found.rho) for pair, found in spearman_matrix(columns).items()}
     rho |= {(other, name): found for (name, other), found in rho.items()} | {(name, name): "1" for name in columns}
     rows = [[name, *(rho[name, other] for other in columns)] for name in columns]

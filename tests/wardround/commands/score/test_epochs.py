@@ -2,14 +2,17 @@
 
 import json
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
 import pytest
 from typer.testing import CliRunner
 
 from cases import load_cases
+from llm import ModelSettings
+from scoring.aie.mcq import Answered, Question
 from tests.support.recorded_runs import graded, write_run
-from wardround.commands.score import score_app
+from wardround.commands.score import choices, score_app
 
 CASES = [case for case in load_cases() if case.language == "en"][:6]
 SAID = (
@@ -26,16 +29,7 @@ Numbers = dict[str, Any]
 def scored(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Sequence[str], int], Numbers]:
     folder = tmp_path_factory.mktemp("epochs")
     (folder / "terms.csv").write_text("J45,Asthma\nM10,Gout\nB05,Measles\nJ11,Influenza\n", "utf-8")
-    how: dict[str, Any] = {"graph": "consultation", "suite": "aie", "workflow": {"patient": "saps"}}
-    runs = {}
-    for epochs in (1, 2):
-        results = [
-            graded(case.id, scores={}, epoch=epoch, answers=answers(number))
-            for epoch in range(epochs)
-            for number, case in enumerate(CASES)
-        ]
-        data = {"case_ids": [case.id for case in CASES]}
-        runs[epochs] = write_run(folder / f"run{epochs}", results, data=data, epochs=epochs, **how)
+    runs = {epochs: played(folder / f"run{epochs}", epochs) for epochs in (1, 2)}
 
     def score(command: Sequence[str], epochs: int) -> Numbers:
         suite, *options = (str(folder / part) if part == "terms.csv" else part for part in command)
@@ -45,6 +39,17 @@ def scored(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Sequence[str],
         return written
 
     return score
+
+
+def played(path: Path, epochs: int, more: int = 0) -> Path:
+    """Write a run whose epochs repeat each other; ``more`` questions were asked in each case."""
+    results = [
+        graded(case.id, scores={}, epoch=epoch, answers=answers(number + more))
+        for epoch in range(epochs)
+        for number, case in enumerate(CASES)
+    ]
+    how: dict[str, Any] = {"graph": "consultation", "suite": "aie", "workflow": {"patient": "saps"}}
+    return write_run(path, results, data={"case_ids": [case.id for case in CASES]}, epochs=epochs, **how)
 
 
 def answers(number: int) -> dict[str, Any]:
@@ -79,3 +84,32 @@ def test_epochs_of_a_case_are_neither_cases_nor_certainty(
         if one["ci95"] and one["n"] <= len(CASES):
             (low, high), (lower, higher) = one["ci95"], two["ci95"]
             assert higher - lower >= high - low - 1e-9, name
+
+
+@pytest.mark.parametrize("suite", ["aie", "medpmc"])
+def test_epochs_make_no_difference_between_two_runs_more_certain(suite: str, tmp_path: Path) -> None:
+    def difference(epochs: int) -> str:
+        runs = [str(played(tmp_path / f"{name}{epochs}", epochs, more)) for more, name in enumerate(("one", "other"))]
+        told = CliRunner().invoke(score_app, [suite, runs[0], "--against", runs[1]], env={"COLUMNS": "300"})
+        assert told.exit_code == 0, told.output
+        return told.stdout.partition("paired by case")[2].partition("└")[0]
+
+    assert " 6 │" in difference(1) == difference(2)
+
+
+def test_a_multiple_choice_question_about_a_record_is_asked_once_for_all_epochs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[str] = []
+
+    async def choose(questions: Sequence[Question], settings: ModelSettings) -> Answered:
+        asked.extend(question.case for question in questions)
+        return Answered({question.case: question.right for question in questions}, {})
+
+    monkeypatch.setattr(choices, "answer_questions", choose)
+    run, out = played(tmp_path / "run", 2), tmp_path / "s.json"
+    for command in (["mcq", str(run)], ["aie", str(run), "--mcq", "offline", "--json", str(out)]):
+        told = CliRunner().invoke(score_app, command)
+        assert told.exit_code == 0, told.output
+    assert sorted(asked) == sorted(case.id for case in CASES)
+    assert json.loads(out.read_text("utf-8"))["metrics"]["MCQ_DIAGNOSIS"]["n"] == len(CASES)
