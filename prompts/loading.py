@@ -228,6 +228,8 @@ def titled(stage: str, language: Language) -> str:
 def load_words(name: str, language: Language) -> Mapping[str, Any]:
     """Read the wordings of offline rules, ``<language>/<name>.toml``, with the keys of the English file.
 
+    A file that lacks keys of ours in that language, as an older copy may, has our wordings for them.
+
     Raises:
         PromptError: no such file, or its keys or placeholders differ from those of the English file.
     """
@@ -235,6 +237,9 @@ def load_words(name: str, language: Language) -> Mapping[str, Any]:
         words = tomllib.loads(_read(name, language, "toml"))
     except tomllib.TOMLDecodeError as error:
         raise PromptError(f"{name} ({language}) is not a TOML file: {error}") from error
+    shipped = OURS / language / f"{name}.toml"
+    if shipped.is_file():
+        words = _filled(words, tomllib.loads(shipped.read_text("utf-8")))
     pattern = OURS / _REFERENCE / f"{name}.toml"
     if pattern.is_file():
         _check_words(f"{name} ({language})", words, tomllib.loads(pattern.read_text("utf-8")))
@@ -255,6 +260,13 @@ def with_full_stop(text: str, language: Language) -> str:
 def speaker(who: str, language: Language) -> str:
     """Return the speaker label in a dialogue that a judge reads."""
     return f"{load_words('judges/words', language)[who]}{mark('label', language)}"
+
+
+def _filled(words: Any, ours: Any) -> Any:
+    """Add what an older copy of our wordings lacks; with a key that is not ours, it is taken as misspelt, not older."""
+    if not (isinstance(words, dict) and isinstance(ours, dict) and words.keys() <= ours.keys()):
+        return words
+    return {key: _filled(words[key], value) if key in words else value for key, value in ours.items()}
 
 
 def _check_words(where: str, words: Any, pattern: Any) -> None:

@@ -2,6 +2,8 @@
 
 import logging
 import os
+import tomllib
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +21,8 @@ _LONGEST = 2**20  # bytes; no prompt of ours has more than 11,000
 def check_overlay(folder: str | Path) -> str:
     """Check that each prompt of a folder has a valid path and sections, and uses only variables that its role gives.
 
-    A prompt that leaves out a variable of ours, as an older copy may, is told as a warning.
+    A prompt that leaves out a variable of ours, as an older copy may, is told as a warning, and so are
+    wordings without a key of ours, for which ours is used.
 
     Returns:
         The absolute path of the folder.
@@ -55,7 +58,9 @@ def check_overlay(folder: str | Path) -> str:
                 continue
             try:
                 if name.endswith(".toml"):
-                    load_words(name.removesuffix(".toml"), language)
+                    words = load_words(name.removesuffix(".toml"), language)
+                    if older := _keys_of(words) - _keys_of(tomllib.loads(file.read_text("utf-8-sig"))):
+                        _log.warning("prompts %s: %s lacks %s; ours is used", folder, place, ", ".join(sorted(older)))
                 elif "/stages/" not in place:
                     _check(place, file, sorted(in_use), builtin)
             except PromptError as error:
@@ -66,6 +71,12 @@ def check_overlay(folder: str | Path) -> str:
 def prompts_in_use() -> dict[str, Path]:
     """Return every prompt file in use, by its path in its folder."""
     return {place: file for under in reversed(prompt_folders()) for place, file in prompt_files(under).items()}
+
+
+def _keys_of(words: Mapping[str, Any], under: str = "") -> set[str]:
+    """Return the keys of wordings, those of a table behind its name, such as ``patient.off_topic``."""
+    inner = (_keys_of(held, f"{under}{key}.") for key, held in words.items() if isinstance(held, Mapping))
+    return {f"{under}{key}" for key, held in words.items() if not isinstance(held, Mapping)}.union(*inner)
 
 
 def _check(place: str, file: Path, in_use: list[str], builtin: dict[str, Path]) -> None:

@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from prompts import PromptError
+from prompts import PromptError, laid_over, load_words
 from prompts.folders import OURS
 from wardround.config.overlay import check_overlay
 
@@ -90,3 +90,16 @@ def test_a_folder_that_is_not_there_or_holds_no_prompt_is_refused(tmp_path: Path
     for folder, reason in ((tmp_path / "absent", "folder not found"), (tmp_path, "contains no prompt")):
         with pytest.raises(PromptError, match=reason):
             check_overlay(folder)
+
+
+def test_wordings_of_an_older_copy_are_filled_with_ours_key_by_key_and_told(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    ours = load_words("consultation/words", "en")["patient"]
+    own = lay(tmp_path, "en/consultation/words.toml", ours["untold"], "Search me.") / "en/consultation/words.toml"
+    lines = own.read_text("utf-8").splitlines(keepends=True)
+    own.write_text("".join(line for line in lines if not line.startswith("off_topic")), "utf-8")
+    check_overlay(tmp_path)
+    assert "en/consultation/words.toml lacks patient.off_topic; ours is used" in caplog.text
+    with laid_over(tmp_path):
+        assert load_words("consultation/words", "en")["patient"] == {**ours, "untold": "Search me."}
