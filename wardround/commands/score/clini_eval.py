@@ -122,7 +122,8 @@ def clini_eval(
     if lacking := {key for _, unscored in by_rule for key in unscored}:
         notes.append(
             f"{len(lacking)} of 34 leaves were not assessed in some or all dialogues. They are missing, not 0, and so "
-            "are the sums that include them. Rules only count words: their scores are a baseline, not for publication."
+            "are the sums that include them. Rules assess only what can be counted: their scores are a baseline, not "
+            "for publication."
             f"{unread_by_rules(sorted({language for language, _ in by_rule}))}"
         )
     notes += failures

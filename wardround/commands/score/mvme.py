@@ -64,7 +64,7 @@ def mvme(
     """Score reports by grades 1 to 4 (AI Hospital, table 2).
 
     Each of the five parts is scored. A missing or unclear grade is left out in sound mode, and counts as 1 in paper
-    mode. New judgements are made by the model given with --judge, or offline by a rule that compares words.
+    mode. New judgements are made by the model given with --judge, or offline by a rule that compares statements.
     """
     if judge != OFFLINE and not (grade or error_types):
         refuse(f"--judge {judge}: nobody would be asked; add --grade to grade the reports anew, or --error-types")

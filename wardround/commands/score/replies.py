@@ -60,8 +60,8 @@ def replies(
 ) -> Scores:
     """Score replies by relevance, consistency and accuracy.
 
-    Each run gets a row, with #QA and #Test. The judges are models, rules that compare words (only for testing a setup),
-    or people: --sheet writes the four questions of each round, and --marks reads two or three marked sheets.
+    Each run gets a row, with #QA and #Test. The judges are models, offline rules (only for testing a setup), or people:
+    --sheet writes the four questions of each round, and --marks reads two or three marked sheets.
     """
     found = find_runs(runs)
     rounds_by_run = {run.name: draw(run, sample, seed) for run in found}
