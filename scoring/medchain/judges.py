@@ -7,6 +7,7 @@ from typing import Any
 from pydantic import Field
 
 from cases.strict import NonEmpty, Strict
+from cases.text.statements import statements
 from cases.vocabulary import Language, normalise
 from llm import ModelSettings, Role, ask
 from scoring.metrics.claims import MAX_CLAIMS, ReportClaims, entailed, split_claims
@@ -64,6 +65,11 @@ def _grade(view: DiagnosisView) -> DiagnosisGrade:
     return grade
 
 
+def _a_claim_of_what_is_stated(view: ReportView, answer: Claims) -> str | None:
+    """Refuse no claims at all: the key would seem to have no reference, and the case would have no score."""
+    return "no claim; expected at least one" if statements(view.report) and not answer.claims else None
+
+
 def _one_verdict_a_claim(view: ClaimsView, answer: Support) -> str | None:
     given, wanted = len(answer.verdicts), len(view.claims)
     if given != wanted:
@@ -92,6 +98,7 @@ claim_extractor = Role(
     "judges/claims",
     Claims,
     offline=lambda view: Claims(claims=split_claims(view.report)),
+    check=_a_claim_of_what_is_stated,
     whole=True,
 )
 claim_judge = Role(

@@ -85,8 +85,14 @@ def test_an_empty_report_entails_nothing_and_nobody_is_asked_about_it(generated:
 
 def test_a_reference_without_claims_is_not_checked() -> None:
     with answering(Claims={"claims": []}) as server:
-        assert report(played(server)).verdicts == []
+        assert report(played(server), reference="...").verdicts == []
     assert [request.name for request in server.requests] == ["Claims"]
+
+
+def test_a_judge_who_finds_no_claim_in_a_reference_that_states_something_has_failed() -> None:
+    with answering(Claims={"claims": []}) as server, pytest.raises(AnswerError, match="no claim; expected at least"):
+        report(played(server))
+    assert [request.name for request in server.requests] == ["Claims", "Claims"], "asked once more"
 
 
 def test_a_models_verdicts_are_put_to_its_claims_in_order() -> None:
