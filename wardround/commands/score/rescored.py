@@ -46,7 +46,8 @@ def rescoring_by(suite: Suite) -> Callable[..., Scores]:
         note = ["Both modes are the same for this suite."] if mode == "paper" else []
         return replace(found, notes=[*found.notes, *note])
 
-    score.__doc__ = f"Score a run with suite {suite.name}. No doctor is called again."
+    columns = "; ".join(suite.titles.values())
+    score.__doc__ = f"Score a run with suite {suite.name}.\n\nNo doctor is called again. Columns: {columns}."
     return score
 
 
