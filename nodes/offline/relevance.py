@@ -82,10 +82,11 @@ def answering(facts: Sequence[RecordSentence], words: str, language: Language) -
 def _asks(words: str, language: Language, is_question: bool) -> bool:
     """Return whether the words may ask for something on record, other than results that they do not name.
 
-    Without a question mark in the turn, they have to be an inquiry; advice to stop smoking does not ask for the habit.
+    Without a question mark in the turn, they have to be an inquiry; advice to stop smoking does not ask for the habit,
+    nor "at your age" for the age.
     """
     kind = kind_label(words, language)
-    if kind in ("advice", "vague_advice") and not is_question:
+    if kind in ("advice", "vague_advice", "remark") and not is_question:
         return False
     return is_asking(words, language) and subjects()[subject_of(words, language)].names != ("results",)
 

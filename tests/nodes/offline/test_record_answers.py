@@ -266,6 +266,8 @@ def test_a_lump_is_told_or_not_denied_where_the_record_or_the_doctor_calls_it_by
         ("en", "I know this is worrying, but most people do well."),
         ("zh", "好的，我记下了。"),
         ("zh", "听到这些我很难过。"),
+        ("zh", "到您这个岁数，这挺普遍的。"),
+        ("zh", "您这个年纪，血压高一点也不稀奇。"),
     ],
 )
 def test_a_remark_is_thanked_for_and_nothing_is_told(language: Language, words: str) -> None:
