@@ -77,9 +77,9 @@ def answer_from_record(question: str, record: PatientRecord, dialogue: list[Turn
     """
     words = load_words("consultation/words", language)["patient"]
     recorded = record_sentences(record, ExaminationRecord(), language)
-    facts = facts_for(question, recorded, language)
-    reply = told_now(question, said_of(facts, record, language), dialogue, language)
-    phrase: str = "all_said" if facts else denial(question, language, recorded)
+    told = [each for each in said_of(facts_for(question, recorded, language), record, language) if each[1]]
+    reply = told_now(question, told, dialogue, language)
+    phrase: str = "all_said" if told else denial(question, language, recorded)
     is_question = question.rstrip().endswith(("?", "？")) and is_asking(question, language)
     if phrase == "unclear" or (phrase != "all_said" and not is_question):
         is_told = not is_question and tells_diagnosis(question)

@@ -9,7 +9,7 @@ from cases.text.record_sentences import RecordSentence
 from cases.text.sentences import sentences
 from cases.text.statements import Mention, mentions
 from cases.vocabulary import Language, patterns
-from nodes.reconstruction.lay_speech import article_of, spoken
+from nodes.reconstruction.lay_speech import article_of, says_why_nothing_is_recorded, spoken
 from nodes.reconstruction.voice import Voice, cannot_speak, tells_of_oneself, whose
 from nodes.state.chart import Presentation, Turn, said_by
 from prompts import load_words, with_full_stop
@@ -28,7 +28,10 @@ def voice_of(person: PatientRecord | Presentation, language: Language) -> Voice:
 
 
 def in_own_words(facts: Sequence[RecordSentence], voice: Voice) -> list[str]:
-    """Return the facts in the speaker's words; results, and what the rules cannot rephrase, stay as recorded."""
+    """Return the facts in the speaker's words; results, and what the rules cannot rephrase, stay as recorded.
+
+    A sentence that only says why nothing is recorded is left unsaid, as "".
+    """
     return [_phrase(fact, voice) for fact in facts]
 
 
@@ -112,5 +115,6 @@ def _told(fact: RecordSentence, voice: Voice) -> str:
     """Return a sentence of the histories as the speaker tells it; habits that a semicolon parts, one by one."""
     parts = fact.text.split("; ") if fact.section == "personal_history" else [fact.text]
     if len(parts) == 1:
-        return spoken(fact.text, fact.section, voice) or fact.text
+        told = spoken(fact.text, fact.section, voice)
+        return told or ("" if says_why_nothing_is_recorded(fact.text) else fact.text)
     return " ".join(with_full_stop(spoken(part, fact.section, voice) or part, voice.language) for part in parts)

@@ -33,6 +33,12 @@ def spoken(sentence: str, section: str, voice: Voice) -> str:
     return text if text.endswith((".", "!", "?")) else text + "."
 
 
+def says_why_nothing_is_recorded(sentence: str) -> bool:
+    """Whether an English sentence of a note only says that no history was taken: "Unable to obtain due to ..."."""
+    text = sentence.strip().rstrip(" .;")
+    return any(compiled(stock["en"], re.IGNORECASE).fullmatch(text) for stock in SPEECH["stock"] if not stock["say"])
+
+
 def told_to(sentence: str, voice: Voice) -> str:
     """Reword a finding as the physician says it to the patient ("you"), without list numbers and capitals."""
     text = re.sub(r"^\s*\d+[.)]\s+", "", " ".join(sentence.split()))

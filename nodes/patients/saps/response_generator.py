@@ -68,6 +68,7 @@ def quote_what_is_released(view: ReleasedView) -> SimulatedReply:
         ]
         answering = facts_for(view.words, facts, view.language)
         own_words = [text for text, fact in zip(own_words, facts, strict=True) if fact in answering]
+    own_words = [(section, said) for section, said in own_words if said]
     if not own_words:
         action = view.action or "Ineffective Inquiry"
         text = load_words("saps/words", view.language)[action.lower().replace(" ", "_")]

@@ -5,6 +5,7 @@ import pytest
 from cases.case import ExaminationRecord, PatientRecord
 from cases.text.record_sentences import RecordSentence, record_sentences
 from cases.vocabulary import Language
+from nodes.offline.record_answers import answer_from_record
 from nodes.patients.own_words import in_own_words, said_of, unsaid, voice_of
 from nodes.state.chart import Turn
 
@@ -131,3 +132,20 @@ def test_an_occupation_is_told_as_a_sentence_however_it_is_recorded(
 def test_who_somebody_is_and_what_a_semicolon_parts_are_told_in_sentences(recorded: str, told: str) -> None:
     habit = RecordSentence("personal_history", recorded)
     assert in_own_words([habit], voice_of(PatientRecord(sex="male", chief_complaint="I cough."), "en")) == [told]
+
+
+@pytest.mark.parametrize(
+    "recorded",
+    [
+        "Unable to perform due to patient's unconscious state.",
+        "Limited due to patient's unconscious state and intubation.",
+        "No other significant medical history is reported.",
+        "Occupation and hobbies not specified.",
+    ],
+)
+def test_that_nothing_is_recorded_is_not_told(recorded: str) -> None:
+    person = PatientRecord(chief_complaint="Unconsciousness.", present_illness=recorded)
+    facts = record_sentences(person, ExaminationRecord(), "en")
+    assert [words for section, words in said_of(facts, person, "en") if section == "present_illness"] == [""]
+    assert answer_from_record("Does he have a fever?", person, [], "en") not in ("", recorded)
+    assert recorded not in answer_from_record("Anything else?", person, [], "en")
