@@ -1,7 +1,7 @@
 """A consultation: a doctor and any patient system in one dialogue with examinations, then the final report."""
 
 from collections.abc import Hashable
-from typing import Any, Literal
+from typing import Any
 
 from langgraph.graph import END, START
 from langgraph.runtime import Runtime
@@ -21,12 +21,25 @@ from nodes.workflow.order_extraction import extract_orders
 from nodes.workflow.stages import DIAGNOSIS
 
 
-def examine_first(
-    state: ConsultationState, runtime: Runtime[Context]
-) -> Literal["examined afterwards", "with retrieval", "without"]:
-    """If the patient system has no examiner, do the suggested examinations after the dialogue."""
-    examined = PATIENTS[context_of(runtime).patient].examines
-    return recall_first(state, runtime) if examined else "examined afterwards"
+def examine_first(state: ConsultationState, runtime: Runtime[Context]) -> list[str]:
+    """If the patient system has no examiner, do the suggested examinations after the dialogue.
+
+    Meanwhile, the history is described, by which similar cases are recalled.
+    """
+    context = context_of(runtime)
+    if PATIENTS[context.patient].examines:
+        return [recall_first(state, runtime)]
+    return ["examined afterwards", "with retrieval"] if context.retrieval else ["examined afterwards"]
+
+
+def recall_at_once(state: ConsultationState, runtime: Runtime[Context]) -> list[str]:
+    """Recall similar cases at once if all is examined; otherwise after the examinations."""
+    return ["examined in the dialogue"] if PATIENTS[context_of(runtime).patient].examines else []
+
+
+def report_at_once(state: ConsultationState, runtime: Runtime[Context]) -> list[str]:
+    """Report after the examinations if no similar cases are recalled."""
+    return [] if context_of(runtime).retrieval else ["without"]
 
 
 def build_consultation(admitted: bool = False) -> StateGraph[Any, Any, Any, Any]:
@@ -62,8 +75,9 @@ def build_consultation(admitted: bool = False) -> StateGraph[Any, Any, Any, Any]
         {"examined afterwards": "extract_orders", "with retrieval": "refine_history", "without": "report"},
     )
     builder.add_edge("extract_orders", "examine")
-    builder.add_conditional_edges("examine", recall_first, {"with retrieval": "refine_history", "without": "report"})
-    builder.add_edge("refine_history", "recall")
+    builder.add_conditional_edges("examine", report_at_once, {"without": "report"})
+    builder.add_conditional_edges("refine_history", recall_at_once, {"examined in the dialogue": "recall"})
+    builder.add_edge(["examine", "refine_history"], "recall")  # waits for both
     builder.add_edge("recall", "report")
     builder.add_edge("report", END)
     return builder

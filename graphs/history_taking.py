@@ -23,8 +23,19 @@ def ask_or_order(state: HistoryTakingState, runtime: Runtime[Context]) -> list[s
 
 
 def refine_or_order(state: HistoryTakingState, runtime: Runtime[Context]) -> list[str]:
-    """Refine the symptom description after the dialogue if similar cases are recalled by it."""
-    return ["with retrieval"] if context_of(runtime).retrieval else order(state, runtime)
+    """Refine the symptom description after the dialogue if similar cases are recalled by it.
+
+    The group orders by it; orders of the dialogue are extracted side by side.
+    """
+    context = context_of(runtime)
+    if not context.retrieval:
+        return order(state, runtime)
+    return ["with retrieval", "orders from the dialogue"] if context.orders == "dialogue" else ["with retrieval"]
+
+
+def order_by_group(state: HistoryTakingState, runtime: Runtime[Context]) -> list[str]:
+    """Let the group order, now that the description is there; orders of the dialogue did not wait for it."""
+    return order(state, runtime) if context_of(runtime).orders == "group" else []
 
 
 def order(state: HistoryTakingState, runtime: Runtime[Context]) -> list[str]:
@@ -59,7 +70,7 @@ def build_history_taking(strategy: str = "group") -> StateGraph[Any, Context, An
     orders: dict[Hashable, str] = {**groups, "orders from the dialogue": "extract_orders"}
     builder.add_conditional_edges(START, ask_or_order, {"interactive": "interview", **groups})
     builder.add_conditional_edges("interview", refine_or_order, {"with retrieval": "refine", **orders})
-    builder.add_conditional_edges("refine", order, orders)
+    builder.add_conditional_edges("refine", order_by_group, groups)
     builder.add_conditional_edges("physical", auxiliary_in_turn, {"in turn": "auxiliary"})
     builder.add_edge(["physical", "auxiliary"], "examine")  # waits for both groups
     builder.add_edge("extract_orders", "examine")

@@ -380,3 +380,18 @@ def test_the_dialogue_can_stand_before_the_doctors_model_as_turns_of_a_chat(lang
     said = [turn.text for turn in result["dialogue"]][: len(roles) - 3]
     assert [message["content"] for message in last[2:-1]] == said, "each turn once, as it was said"
     assert "<data" not in last[-1]["content"] and not any(text in last[-1]["content"] for text in said)
+
+
+@pytest.mark.parametrize(("patient", "asked"), [("medchain", {"extraction", "refiner"}), ("ai_hospital", {"refiner"})])
+def test_orders_are_extracted_and_the_history_described_side_by_side_and_cases_are_recalled_once_by_both(
+    patient: str, asked: set[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    saying(monkeypatch, "Where does it hurt?", "I should like a blood test. Goodbye.")
+    with FakeServer(latency=0.2) as server:
+        models = {role: f"openai:{role}@{server.base_url}" for role in ("extraction", "refiner")}
+        result = run(retrieval=True, patient=patient, models=models)
+    complaint, *after = server.requests
+    assert complaint.model == "refiner" and {request.model for request in after} == asked
+    assert server.max_in_flight == len(asked)
+    [recalled] = [event for event in result["trace"].events if event.stage == "diagnosis"]
+    assert recalled.content["cases"] and result["report"].diagnosis

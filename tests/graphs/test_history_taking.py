@@ -140,6 +140,14 @@ def test_orders_from_the_dialogue_are_what_the_extraction_agent_finds_and_no_gro
     assert set(result["results"]) == {"X-ray", "Blood Test", "Chest Examination"}
 
 
+def test_orders_are_extracted_from_the_dialogue_while_its_symptoms_are_described() -> None:
+    with FakeServer(latency=0.2) as server:
+        models = {role: f"openai:{role}@{server.base_url}" for role in ("extraction", "refiner")}
+        result = run(orders="dialogue", retrieval=True, models=models)
+    assert len(server.requests) == server.max_in_flight == 2
+    assert result["symptoms"] and "auxiliary_orders" in result
+
+
 def test_only_where_orders_come_from_the_dialogue_is_the_doctor_told_to_name_examinations() -> None:
     for orders in ("group", "dialogue"):
         told = ["which examinations you want done" in words(call) for call in calls(run(orders=orders), "doctor")]
