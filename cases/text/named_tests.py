@@ -21,6 +21,7 @@ from cases.vocabulary import (
 
 # Follows the name of a picture whose findings are reported ("Angiography shows"); "reduced bone density" is no name.
 _SHOWS = re.compile(r"[^,.;，。；]*?(?:[:：]|\b(?:show|reveal|demonstrat)|示|见)")
+_BEGINNING = re.compile(r"(?<![a-z0-9])[\x00-\x7f]|[^\x00-\x7f]")  # where `spelled` lets a name begin
 # Items under which many tests are filed: a test not named in the report was not done.
 COLLECTIVE = ("Blood Test", "Urine Test", "Stool Test")
 _TOO_GENERAL = ("general", "general condition", "general appearance")  # spellings that name no test in free text
@@ -55,7 +56,7 @@ def named_tests(text: str) -> list[NamedTest]:
 def placed_tests(text: str) -> tuple[tuple[int, int, NamedTest], ...]:
     """Return every named test with its span in the folded text."""
     folded = normalise(text)
-    beginnings = {folded[at : at + 2] for at in range(len(folded))}
+    beginnings = {folded[found.start() : found.start() + 2] for found in _BEGINNING.finditer(folded)}
     begun = sorted(each for part in beginnings for each in _by_beginning().get(part, ()))
     candidates = [name for _, name in begun if name.spelling in folded]  # trying all 3,900 patterns takes longer
     found = [(*match.span(), name) for name in candidates for match in spelled(name.spelling).finditer(folded)]
