@@ -6,7 +6,7 @@ from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
-from cases.case import Case
+from cases.case import AnswerKey, Case, ExaminationRecord, PatientRecord, Provenance
 from cases.files import validation_problems
 from cases.importers.source import Source, describe
 from cases.pictures import picture_faults
@@ -14,6 +14,9 @@ from cases.registry import Registry, check_function, check_named
 from cases.validation import in_a_line, line_in, unreadable
 
 Importer = Callable[[Source], Iterable[Case]]
+
+# The types that an importer builds, by the name that an error has of them.
+_BUILT = {model.__name__: model for model in (Case, PatientRecord, ExaminationRecord, AnswerKey, Provenance)}
 
 IMPORTERS: Registry[Importer] = Registry("format")
 
@@ -63,7 +66,7 @@ def _guarded(read: Callable[[Any], Iterable[Case]], opened: bool) -> Importer:
                 if (sound := _checked(source, f"case {number}", case, seen)) is not None:
                     yield sound
         except ValidationError as error:
-            for problem in validation_problems(source.path, place(), error):
+            for problem in validation_problems(source.path, place(), error, _BUILT.get(error.title)):
                 source.error(f"{problem.message}{line_in(error, read)}", problem.record, problem.field)
         except Exception as error:  # raised by the importer's own code
             if isinstance(error, OSError) and error.filename in (source.path, str(source.path)):

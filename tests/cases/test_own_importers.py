@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from cases import Case, load_cases
+from cases import AnswerKey, Case, load_cases
 from cases.importers import IMPORTERS, Record, Source, import_cases, importer
 from cases.registry import RegistryError
 
@@ -94,6 +94,14 @@ def test_an_unknown_department_is_named_by_record_and_field(tmp_path: Path) -> N
 
     (found,) = problems(read, tmp_path)
     assert found.startswith("case 2, key.department: ") and "Chest Pain Unit" in found
+
+
+def test_an_unknown_field_of_a_part_of_a_case_is_named_with_the_one_that_was_meant(tmp_path: Path) -> None:
+    def read(_: Path) -> Iterable[Case]:
+        yield case(key=AnswerKey(diagnoses=["Asthma"]))  # type: ignore[call-arg]
+
+    (problem,) = problems(read, tmp_path)
+    assert problem.startswith("case 1, diagnoses: unknown field: did you mean 'diagnosis'?")
 
 
 def test_a_copy_with_changes_that_no_case_may_have_is_found(tmp_path: Path) -> None:
