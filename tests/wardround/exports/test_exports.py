@@ -228,6 +228,8 @@ def test_spans_tell_who_was_asked_when_and_by_whom_and_words_only_when_asked_for
     assert asked["parent"] == "history_taking" and asked["told"]["gen_ai.usage.input_tokens"] == "7"
     assert asked["told"]["gen_ai.provider.name"] == "openai" and asked["told"]["gen_ai.agent.name"] == "doctor"
     assert (asked["startTimeUnixNano"], asked["endTimeUnixNano"]) == ("10000000000", "11000000000")
+    uncounted = next(span["told"] for span in spans if span["told"].get("wardround.call") == "evaluation/director")
+    assert not any(name.startswith("gen_ai.usage") for name in uncounted), "the server reported no tokens"
     assert any(span["name"] == "invoke_agent patient" for span in spans)  # nobody's model was asked
     assert any(span["told"].get("error.type") == "unparseable_answer" for span in spans)
     assert "secret" not in (tmp_path / "a.jsonl").read_text("utf-8")
