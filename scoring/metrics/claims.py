@@ -360,7 +360,9 @@ def _terms() -> tuple[re.Pattern[str], re.Pattern[str], list[str], frozenset[str
     """Return patterns of all synonyms (one for English alone), their canonical names, and the set of findings."""
     lists = word_list("finding_terms")
     terms = [(name, forms) for group in _GROUPS for name, forms in lists[group].items()]
-    terms += [(name, forms) for name, forms in word_list("medical_terms")["terms"].items() if len(forms) == 2]
+    own = {name for name, _ in terms}
+    medical = word_list("medical_terms")["terms"]
+    terms += [(name, forms) for name, forms in medical.items() if len(forms) == 2 and name not in own]
     either = "|".join(f"((?<![a-z])(?:{english})[a-z]*|(?:{chinese}))" for _, (english, chinese) in terms)
     latin = "(?<![a-z])(?:" + "|".join(f"((?:{english})[a-z]*)" for _, (english, _) in terms) + ")"
     patterns = re.compile(either, re.IGNORECASE), re.compile(latin, re.IGNORECASE)

@@ -133,7 +133,7 @@ class TermList:
             names = [self._folded[row] for row in block]
             cutoff = least - 0.001  # cdist rounds it to float32; the order of the list decides between equal scores
             scores = process.cdist([folded], names, scorer=fuzz.WRatio, score_cutoff=cutoff, dtype=np.float64)[0]
-            found += [(-score, row) for score, row in zip(scores.tolist(), block, strict=True) if score]
+            found += [(-score, row) for score, row in zip(scores.tolist(), block, strict=True) if score >= CUTOFF]
             found = sorted(found)[:LIMIT]
             least = -found[-1][0] if len(found) == LIMIT else CUTOFF
             start, size = start + size, size * 2

@@ -8,7 +8,7 @@ from pydantic import ValidationError
 from cases import load_cases
 from cases.text.statements import statements
 from scoring.metrics import claims
-from scoring.metrics.claims import MAX_CLAIMS, ReportClaims, claim_recall, entailed, split_claims
+from scoring.metrics.claims import MAX_CLAIMS, ReportClaims, claim_recall, entailed, split_claims, told
 from tests.support.claims import judge_offline
 
 REPORT_EN = (
@@ -154,3 +154,26 @@ def test_recall_of_any_texts_is_in_range_and_ignores_the_order_of_claims(one: st
     random.shuffle(claims)
     assert dict(zip(claims, entailed(claims, other), strict=True)) == flags
     assert claim_recall(reports[::-1]) == recall
+
+
+@pytest.mark.parametrize(
+    ("claim", "report", "expected"),
+    [
+        ("Fever.", "Temperature 38.5 °C.", True),
+        ("Fever.", "Temperature 101.3 °F.", True),
+        ("Fever.", "She has had a temperature for three days.", True),
+        ("Fever.", "Temperature 36.8 °C.", False),
+        ("Fever.", "Body temperature 98.4 °F.", False),
+        ("Fever.", "The temperature is normal.", False),
+        ("Fever.", "Afebrile.", False),
+        ("No fever.", "Afebrile.", True),
+        ("No fever.", "Normal temperature.", True),
+        ("Temperature 36.8 °C.", "Temperature 36.8 °C, pulse 90/min.", True),
+        ("Temperature 38.5 °C.", "Temperature 36.8 °C.", False),
+        ("发热", "体温38.9℃", True),
+        ("发热", "体温36.5℃", False),
+        ("发热", "体温正常", False),
+    ],
+)
+def test_a_temperature_states_a_fever_only_if_it_is_one(claim: str, report: str, expected: bool) -> None:
+    assert entailed([claim], report) == told([claim], report) == [expected]
