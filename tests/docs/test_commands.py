@@ -15,7 +15,7 @@ from tests.support.processes import to_its_end
 from tests.support.recorded_runs import ENGLISH, graded, write_run
 from tests.test_architecture import ROOT
 from wardround.cli import app
-from wardround.config.experiment_file import parse_settings
+from wardround.config.command_line import parse_settings
 
 DOCS = ROOT / "docs"
 OTHER_PLACES = {DOCS / "index.md", *(DOCS / "readers").glob("*.md")}  # run one after the other: test_site.py

@@ -132,7 +132,8 @@ def _context(models: list[str], settings: list[str], seat: str) -> "Context":
     from cases.validation import nearest
     from graphs.asked_roles import keys_asked
     from nodes.patients.systems import PATIENTS
-    from wardround.config.experiment_file import parse_models, parse_settings, read_experiment
+    from wardround.config.command_line import parse_models, parse_settings
+    from wardround.config.experiment_file import read_experiment
 
     parsed = parse_models(models)
     if conflicting := [role for role in parsed if role.rpartition(".")[2] == seat]:

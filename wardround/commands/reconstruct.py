@@ -70,7 +70,8 @@ def reconstruct(
         "prompts": prompts,
     }
     from cases.note_files import read_notes
-    from wardround.config.experiment_file import parse_models, parse_settings, read_experiment
+    from wardround.config.command_line import parse_models, parse_settings
+    from wardround.config.experiment_file import read_experiment
     from wardround.store.dialogue_files import DialogueFiles
 
     settings = parse_settings(set_ or [])

@@ -75,7 +75,8 @@ def run(
         "epochs": epochs,
         "prompts": prompts,
     }
-    from wardround.config.experiment_file import parse_models, parse_settings, read_sweep
+    from wardround.config.command_line import parse_models, parse_settings
+    from wardround.config.experiment_file import read_sweep
     from wardround.library import find_file
     from wardround.run.sweep import default_directory
 

@@ -1,4 +1,4 @@
-"""Read experiment files: what they extend, the runs they sweep over, and the command line's settings."""
+"""Read experiment files: what they extend, the runs they sweep over, and what is set over them."""
 
 import difflib
 import itertools
@@ -17,7 +17,7 @@ from cases.files import BUILTIN, meant_builtin
 from cases.strict import nameable
 from cases.validation import unpiped, unreadable
 from graphs.contexts import CONTEXTS
-from llm import ModelSettings, ModelSpecError
+from llm import ModelSpecError
 from llm.specs import OFFLINE, check_models
 from wardround.config.cast import JUDGES, PATIENT, check_distinct, check_rows, keys_of, patients_side
 from wardround.config.experiment import NAME, ConfigurationError, Data, Experiment, Sweeping, judging_roles, leaves
@@ -28,7 +28,6 @@ from wardround.config.setting_places import (
     Settings,
     block_at,
     given_models,
-    known_keys,
     laid_out,
     nested,
     origin_of,
@@ -41,10 +40,6 @@ from wardround.library import library_files
 from wardround.plugins import PluginError, locate
 
 _RESERVED = (".", "..", "tables")  # names that a sweep's directory uses itself
-_OF_CALLS = (  # settings that a command without an experiment may set for the models that it asks
-    "timeout", "max_tokens", "temperature", "seed", "max_attempts", "max_connections", "max_outage", "repairs",
-    "cache", "prices", "model",
-)  # fmt: skip
 _UNSAFE = re.compile(r"[^A-Za-z0-9._=-]+")
 
 
@@ -166,72 +161,6 @@ def check_experiment(sections: Mapping[str, Any]) -> Experiment:
         ConfigurationError: a key or value is unknown; names it.
     """
     return _validate({place: (value, "experiment") for place, value in laid_out(sections).items()}, None)
-
-
-def parse_settings(settings: Sequence[str]) -> dict[str, Any]:
-    """Parse ``KEY=VALUE`` options: a key as `dotted` reads it, and a value in TOML or plain text.
-
-    Raises:
-        ConfigurationError: an option has no ``=``.
-    """
-    parsed: dict[str, Any] = {}
-    for setting in settings:
-        key, equals, value = setting.partition("=")
-        if not equals or not key:
-            raise ConfigurationError(f"--set {setting}: expected KEY=VALUE, for example --set feedback=off")
-        parsed[dotted(key)] = _toml_value(value)
-    return parsed
-
-
-def dotted(key: str) -> str:
-    """Return the dotted key of a setting.
-
-    A bare key is a top-level key of the experiment file (`seed`, `inferred_keys`) if there is one, otherwise a setting
-    of the workflow.
-    """
-    return key if "." in key or key in known_keys([]) else f"workflow.{key}"
-
-
-def parse_call_settings(settings: Sequence[str]) -> dict[str, Any]:
-    """Parse ``KEY=VALUE`` options that say how models are asked: ``timeout``, ``max_tokens``, ``model.NAME.KEY``.
-
-    A model may lack its spec, which a run may have recorded.
-
-    Raises:
-        ConfigurationError: a key or value that is not of the calls.
-    """
-    found = {key.removeprefix("workflow."): value for key, value in parse_settings(settings).items()}
-    for key in found:
-        if key.partition(".")[0] not in _OF_CALLS:
-            raise ConfigurationError(f"--set {key}: does not say how a model is asked; expected {', '.join(_OF_CALLS)}")
-    given: Settings = {place_of(key): (value, COMMAND_LINE) for key, value in found.items()}
-    of_models = [place for place in given if place[0] == "model" and len(place) > 2]
-    bare = {name for _, name, *_ in of_models} - {name for _, name, *key in of_models if key == ["spec"]}
-    stand_ins: Settings = {("model", name, "spec"): ("openai:model", COMMAND_LINE) for name in bare}
-    try:
-        parsed = ModelSettings.model_validate(nested({**given, **stand_ins})).model_dump(exclude_unset=True)
-    except ValidationError as error:
-        raise refusal(error, given, None, "") from error
-    for name in bare:
-        del parsed["model"][name]["spec"]
-    return parsed
-
-
-def parse_models(models: Sequence[str]) -> dict[str, str]:
-    """Parse ``ROLE=SPEC`` options; a spec alone is the default.
-
-    Raises:
-        ConfigurationError: an empty role or spec.
-    """
-    parsed: dict[str, str] = {}
-    for entry in models:
-        role, equals, spec = entry.partition("=")
-        if not equals:
-            role, spec = "default", entry
-        if not role or not spec:
-            raise ConfigurationError(f"--models {entry}: expected ROLE=SPEC, for example --models patient=offline")
-        parsed[role] = spec
-    return parsed
 
 
 def _read(file: Path | None, seen: tuple[Path, ...]) -> Settings:
@@ -470,10 +399,3 @@ def _with_patient_roles(settings: Settings, patient_roles: Collection[str]) -> S
         return settings
     rest = {at: setting for at, setting in settings.items() if at != ("models", PATIENT)}
     return {**{("models", role): settings["models", PATIENT] for role in sorted(patient_roles)}, **rest}
-
-
-def _toml_value(text: str) -> Any:
-    try:
-        return tomllib.loads(f"value = {text}")["value"]
-    except tomllib.TOMLDecodeError:
-        return text

@@ -4,8 +4,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from wardround.config.command_line import dotted
 from wardround.config.experiment import ConfigurationError, Experiment
-from wardround.config.experiment_file import Sweep, check_experiment, dotted, read_experiment
+from wardround.config.experiment_file import Sweep, check_experiment, read_experiment
 from wardround.library import find_file
 from wardround.run.own_loop import in_own_loop
 from wardround.run.runner import run_experiment as run_it

@@ -31,8 +31,8 @@ from wardround.commands.options import a_file
 from wardround.commands.printing import counted
 from wardround.commands.score.output import ExtraTable, ModeOption, Scores, refuse_records
 from wardround.commands.score.transcripts import asking, cell, counts
+from wardround.config.command_line import parse_models
 from wardround.config.experiment import GIVES
-from wardround.config.experiment_file import parse_models
 from wardround.run.own_loop import run_alone
 from wardround.store.provenance import write_json_lines
 from wardround.store.recorded_run import RecordedRun, find_runs

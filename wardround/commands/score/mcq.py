@@ -8,7 +8,7 @@ from wardround.analysis.multiple_choice import compare_formats
 from wardround.commands.score.choices import formats_compared, percentages
 from wardround.commands.score.output import Scores
 from wardround.commands.score.rescored import RunDirectory
-from wardround.config.experiment_file import parse_models
+from wardround.config.command_line import parse_models
 from wardround.run.own_loop import run_alone
 
 

@@ -17,8 +17,8 @@ from wardround.analysis.rescoring import rescore
 from wardround.analysis.summary import roles_by_rule, said_by_rules
 from wardround.commands.score.output import ExtraTable, ModeOption, Scores, as_wrong_table
 from wardround.commands.score.transcripts import cell
+from wardround.config.command_line import parse_models
 from wardround.config.experiment import judging_roles
-from wardround.config.experiment_file import parse_models
 from wardround.run.own_loop import run_alone
 from wardround.store.recorded_run import find_run
 from wardround.store.result import Result

@@ -38,7 +38,7 @@ from wardround.commands.score.output import (
 )
 from wardround.commands.score.simulator_tests import ByTurn, OutFolder, TestOptions, played_runs, played_tests
 from wardround.commands.score.transcripts import LeaveOut, asking, read_files
-from wardround.config.experiment_file import parse_models
+from wardround.config.command_line import parse_models
 from wardround.run.own_loop import run_alone
 
 
