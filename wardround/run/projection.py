@@ -20,6 +20,11 @@ from wardround.tables.table import Column, Table
 
 SAMPLE = 20  # cases rehearsed
 _TOTAL = ("all", "")
+_REHEARSED = (
+    "Estimated from an offline rehearsal of {}, at four bytes per token. The output tokens are a lower bound: models "
+    "use more words than rules do, and repairs and revisions are not counted. For a better estimate, run a few cases "
+    "and pass that run with --like."
+)
 
 
 async def project(experiment: Experiment, out: Path, like: Path | None = None) -> Table:
@@ -60,14 +65,12 @@ async def project(experiment: Experiment, out: Path, like: Path | None = None) -
             "epochs": 1,
         }
     )
-    notes.append(
-        f"Estimated from an offline rehearsal of {counted(len(spread), 'case')}, at four bytes per token. The output "
-        "tokens are a lower bound: models use more words than rules do, and repairs and revisions are not counted. For "
-        "a better estimate, run a few cases and pass that run with --like."
-    )
     with tempfile.TemporaryDirectory() as folder, rehearsing():
         await run_experiment(trial, Path(folder))
-        return _table(find_run(Path(folder)), left, len(spread), experiment.epochs, notes)
+        rehearsed = find_run(Path(folder))
+        asks = any(result.calls for result in rehearsed.results)
+        notes.append(_REHEARSED.format(counted(len(spread), "case")) if asks else "No role asks a model.")
+        return _table(rehearsed, left, len(spread), experiment.epochs, notes)
 
 
 def _table(run: RecordedRun, left: int, sample: int, epochs: int, notes: Sequence[str]) -> Table:

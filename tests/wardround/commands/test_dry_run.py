@@ -112,6 +112,9 @@ def test_a_run_whose_every_result_was_taken_back_is_priced_as_a_new_one(tmp_path
     (run / "results.jsonl").touch()
     told = invoke("run", "--dry-run", "--limit", 1, "--out", run)
     assert told.exit_code == 0 and "Projected use of 1 case" in told.stdout, told.output
+    assert "No role asks a model." in told.stdout and "lower bound" not in told.stdout, (
+        "by rules there is nothing to bound"
+    )
 
 
 def test_a_run_to_project_from_is_refused_where_nothing_is_projected(tmp_path: Path) -> None:
