@@ -1,6 +1,6 @@
 """The sections of an experiment and their checks; ``experiment_file.py`` reads them from a file."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from contextlib import nullcontext
 from typing import Annotated, Any, Literal, Self, get_args
 
@@ -26,6 +26,7 @@ from prompts import laid_over
 from scoring.case_scores import Part
 from scoring.suite import SUITES
 from wardround.config.overlay import check_overlay
+from wardround.config.sections import leaves
 from wardround.plugins import load_plugins
 from wardround.tables.names import TABLE_NAMES
 
@@ -347,15 +348,6 @@ def suites_of(graph: GraphName) -> list[str]:
 def judging_roles() -> list[str]:
     """Return the roles that judge the answers of others."""
     return sorted(role for role, stages in known_roles().items() if all(map(is_judging, stages)))
-
-
-def leaves(tree: Mapping[str, Any], above: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
-    """Yield the values of a tree of sections, each with its place; an empty section counts as a value."""
-    for key, value in tree.items():
-        if isinstance(value, Mapping) and value:
-            yield from leaves(value, (*above, key))
-        else:
-            yield (*above, key), value
 
 
 def flat(settings: Mapping[str, Any]) -> dict[str, Any]:

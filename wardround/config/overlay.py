@@ -11,6 +11,7 @@ from cases.validation import nearest
 from llm.role import prompts_of_roles
 from prompts import Prompt, PromptError, laid_over, load_prompt, load_words
 from prompts.folders import is_language, prompt_files, prompt_folders
+from wardround.config.sections import leaves
 
 _log = logging.getLogger(__name__)
 
@@ -73,10 +74,9 @@ def prompts_in_use() -> dict[str, Path]:
     return {place: file for under in reversed(prompt_folders()) for place, file in prompt_files(under).items()}
 
 
-def _keys_of(words: Mapping[str, Any], under: str = "") -> set[str]:
+def _keys_of(words: Mapping[str, Any]) -> set[str]:
     """Return the keys of wordings, those of a table behind its name, such as ``patient.off_topic``."""
-    inner = (_keys_of(held, f"{under}{key}.") for key, held in words.items() if isinstance(held, Mapping))
-    return {f"{under}{key}" for key, held in words.items() if not isinstance(held, Mapping)}.union(*inner)
+    return {".".join(place) for place, _ in leaves(words)}
 
 
 def _check(place: str, file: Path, in_use: list[str], builtin: dict[str, Path]) -> None:
