@@ -238,7 +238,7 @@ def load_words(name: str, language: Language) -> Mapping[str, Any]:
     except tomllib.TOMLDecodeError as error:
         raise PromptError(f"{name} ({language}) is not a TOML file: {error}") from error
     shipped = OURS / language / f"{name}.toml"
-    if shipped.is_file():
+    if shipped.is_file() and find_prompt(name, language, "toml") != shipped:
         words = _filled(words, tomllib.loads(shipped.read_text("utf-8")))
     pattern = OURS / _REFERENCE / f"{name}.toml"
     if pattern.is_file():

@@ -7,7 +7,7 @@ import math
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from numbers import Real
-from typing import Any, Literal, Self, TypeVar
+from typing import Any, Literal, Self
 
 from cases import Case
 from cases.registry import Registry
@@ -25,9 +25,6 @@ SETTINGS = "settings"  # the third argument of a metric that asks a judge
 METRIC_FAILED = "metric failed"  # prefix of the reason why a custom metric has no value
 NO_SCORE = 1e100  # values from here on, positive or negative, are no scores, nor are nan and infinity
 JUDGE_FAILED = "judge failed"  # prefix of the reason why an answer has no score
-
-
-T = TypeVar("T")
 
 
 def judge_failed(error: AskError) -> str:

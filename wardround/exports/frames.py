@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 Level = Literal["runs", "cases", "turns", "calls", "verdicts"]
 Row = Mapping[str, Any]
-# columns of a case, as in its result
+# Columns of a case, as in its result.
 _FACTS = {"termination", "tokens", "cost", "seconds", "calls", "uncounted", "error"}
 _ROUND = re.compile(r"/round(\d+)(?:/|$)")
 
@@ -206,9 +206,9 @@ def to_dataframe(run: str | Path | Sequence[str | Path], level: Level = "cases")
     ``unscored.NAME`` (the reason), ``tokens``, ``cost``, ``seconds``, ``calls``, ``uncounted`` (calls whose servers
     reported no tokens), ``error``, ``rounds.PART``, ``stages.PART`` (how it ended), ``answers.diagnosis`` (one per
     line), and ``case.department``, from the answer key or, for a note, from its reconstruction (missing if the cases
-    have changed since the run). With several runs or a
-    sweep, the first column is ``run``; if their suites differ, ``suite`` follows, since scores of one name may then
-    have different scales. The other levels always have ``run``, and the columns of ``COLUMNS``.
+    have changed since the run). With several runs or a sweep, the first column is ``run``; if their suites differ,
+    ``suite`` follows, since scores of one name may then have different scales. The other levels always have ``run``,
+    and the columns of ``COLUMNS``.
 
     Args:
         run: a run directory, a sweep's, or a list of either; runs may be unfinished.
