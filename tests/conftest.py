@@ -25,6 +25,16 @@ settings.register_profile("local", settings.get_profile("default"), deadline=Non
 # Hypothesis' own profile: the same examples every time, and none saved between runs.
 settings.register_profile("ci", settings.get_profile("ci"), deadline=None)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE") or ("ci" if os.environ.get("CI") else "local"))
+
+
+@pytest.fixture(autouse=True)
+def _nothing_known_of_servers(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Take over nothing from another test, whose server may have had the same port."""
+    from llm import forms
+
+    monkeypatch.setattr(forms, "_known", {})
+
+
 # Files that share a process to pay once for importing PyTorch (8 s), or the program into the process from which
 # commands are forked (`tests/support/processes.py`, 6 s).
 _GROUPS = {

@@ -4,17 +4,13 @@ import pytest
 
 import graphs.roles  # noqa: F401 - declares every role, whichever of these tests runs alone
 import tests.llm.examinee  # noqa: F401 - and the one of these tests
-from llm import forms, retries
+from llm import retries
 
 
 @pytest.fixture(autouse=True)
 def _quick_and_without_keys(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No wait of our own between attempts that a test would notice, and nothing taken over from the shell.
-
-    Nor from another test, whose server may have had the same port.
-    """
+    """No wait of our own between attempts that a test would notice, and nothing taken over from the shell."""
     monkeypatch.setattr(retries, "_FIRST_WAIT", 0.01)
-    monkeypatch.setattr(forms, "_known", {})
     for name in list(os.environ):
         if name.startswith(("OPENAI_", "AZURE_OPENAI_", "WARDROUND_", "LANGSMITH_", "LANGCHAIN_")):
             monkeypatch.delenv(name)
