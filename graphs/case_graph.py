@@ -129,12 +129,27 @@ class CaseGraph(CompiledStateGraph[Any, Any, Any, Any]):
             options = {**options, "context": _settings_of(saved)}
         if given is None and isinstance(self.checkpointer, BaseCheckpointSaver):
             graph = self._seeing(_without_delivery)
+        context, named = self._settings(options.get("context"), getattr(around.get(_RUNTIME), "context", None))
+        if context is None:
+            return graph, config, options
+        if isinstance(self.checkpointer, BaseCheckpointSaver):
+            settings = json.dumps(context.model_dump(mode="json", include=named, exclude_unset=True))
+            config = {**(config or {}), "metadata": {**(config or {}).get("metadata", {}), _SETTINGS: settings}}
+        return graph, config, {**options, "context": context}
+
+    def _settings(self, context: Any, around: Any) -> tuple[BaseModel | None, set[str] | None]:
+        """Return the settings of this graph, and which of them were named (None: those that are set).
+
+        None of both if the graph around gives them, or the graph has no schema for them.
+
+        Raises:
+            ValueError: the context is no mapping of settings, or one of them is invalid.
+        """
         schema: Any = self.context_schema
-        context = options.get("context")
-        if context is None and getattr(around.get(_RUNTIME), "context", None) is None:
+        if context is None and around is None:
             context = {}  # the graph's own defaults: those of a stage alone or of a patient differ from the workflow's
         if context is None or not issubclass(schema or dict, BaseModel):
-            return graph, config, options
+            return None, None
         if isinstance(context, GraphContext) and not isinstance(context, schema):  # made for another graph
             context = {name: getattr(context, name) for name in context.model_fields_set}
         named = set(context) if isinstance(context, Mapping) else None
@@ -143,10 +158,7 @@ class CaseGraph(CompiledStateGraph[Any, Any, Any, Any]):
             raise ValueError(f"context: expected settings, such as {{'retrieval': False}}, not {context!r:.60}")
         if isinstance(context, ModelSettings):
             context.check_folders()
-        if isinstance(self.checkpointer, BaseCheckpointSaver):
-            settings = json.dumps(context.model_dump(mode="json", include=named, exclude_unset=True))
-            config = {**(config or {}), "metadata": {**(config or {}).get("metadata", {}), _SETTINGS: settings}}
-        return graph, config, {**options, "context": context}
+        return context, named
 
     def _continues(self, given: Any, kept: Mapping[str, Any]) -> bool:
         """Whether the input continues a dialogue with the same patient."""

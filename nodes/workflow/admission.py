@@ -82,13 +82,7 @@ async def admit(
     context = runtime.context
     if strategy and "strategy" in context.model_fields_set:
         check_built_for(strategy, context.strategy)
-    case = state.get("case")
-    if case is None:
-        case = await asyncio.to_thread(find_case, state.get("case_id"), context.case_source)
-    elif not isinstance(case, Case):  # as JSON, from Studio
-        case = Case.model_validate(case)
-    if not case.folder:
-        case = case.model_copy(update={"folder": state.get("picture_folder", "")})
+    case = await _case_of(state, context)
     kin = kin_of(case) if context.retrieval else None  # from the unchanged case: its texts may be rewritten below
     recorded = case.patient
     if case.examinations.images and context.send_pictures:
@@ -119,10 +113,8 @@ async def admit(
         update["built_for"] = strategy
     if kin is not None:
         update["kin"] = kin
-    if context.results_in_dialogue:  # not what only pictures show, which the doctors have to read
-        results, _ = release(case.examinations, list(case.examinations.results), case.folder, context.send_pictures)
-        pictured = {image.item for image in case.examinations.images}
-        update["told_results"] = {item: text for item, text in results.items() if item not in pictured}
+    if context.results_in_dialogue:
+        update["told_results"] = _results_in_words(case, context)
     if context.patient_profession == "drawn":
         update["profession"] = drawn(case.id, context.seed).profession
     if context.pictures_in_dialogue == "report":
@@ -130,6 +122,23 @@ async def admit(
     if not context.sequential and not consultation:
         update["reference"] = reference_of(case, context)
     return update
+
+
+async def _case_of(state: DoorState, context: Context) -> Case:
+    """Return the case of the input, with the folder of its pictures."""
+    case = state.get("case")
+    if case is None:
+        case = await asyncio.to_thread(find_case, state.get("case_id"), context.case_source)
+    elif not isinstance(case, Case):  # as JSON, from Studio
+        case = Case.model_validate(case)
+    return case if case.folder else case.model_copy(update={"folder": state.get("picture_folder", "")})
+
+
+def _results_in_words(case: Case, context: Context) -> dict[str, str]:
+    """Return the results but for those that only pictures show, which the doctors have to read."""
+    results, _ = release(case.examinations, list(case.examinations.results), case.folder, context.send_pictures)
+    pictured = {image.item for image in case.examinations.images}
+    return {item: text for item, text in results.items() if item not in pictured}
 
 
 def filled_in(case: Case, context: Context) -> list[Turn]:

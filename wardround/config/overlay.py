@@ -38,18 +38,8 @@ def check_overlay(folder: str | Path) -> str:
         raise PromptError(f"prompts {folder}: contains no prompt; expected files such as en/medchain/general.md")
     with laid_over(None):
         builtin = prompts_in_use()
-    names = {place.partition("/")[2] for place in builtin} | {f"{name}.md" for name in prompts_of_roles()}
     for place, file in found.items():
-        language, _, name = place.partition("/")
-        if not file.is_file() or file.stat().st_size > _LONGEST:
-            raise PromptError(f"prompts {folder}: {place} is not a file of {_LONGEST:,} bytes at most")
-        if not is_language(language):
-            raise PromptError(
-                f"prompts {folder}: {place} is in no folder of a language; expected a place such as "
-                "en/medchain/general.md"
-            )
-        if name not in names:
-            raise PromptError(f"prompts {folder}: {place} matches no prompt: {nearest(name, names)}")
+        _check_place(folder, place, file, builtin)
     changed = {place.partition("/")[0] for place in found}
     with laid_over(path):
         in_use = prompts_in_use()
@@ -67,6 +57,20 @@ def check_overlay(folder: str | Path) -> str:
             except PromptError as error:
                 raise PromptError(f"prompts {folder}: {error}") from error
     return str(path)
+
+
+def _check_place(folder: str | Path, place: str, file: Path, builtin: Mapping[str, Path]) -> None:
+    """Check that a file of the folder is of a sound size, in the folder of a language, and overrides a prompt."""
+    language, _, name = place.partition("/")
+    names = {place.partition("/")[2] for place in builtin} | {f"{name}.md" for name in prompts_of_roles()}
+    if not file.is_file() or file.stat().st_size > _LONGEST:
+        raise PromptError(f"prompts {folder}: {place} is not a file of {_LONGEST:,} bytes at most")
+    if not is_language(language):
+        raise PromptError(
+            f"prompts {folder}: {place} is in no folder of a language; expected a place such as en/medchain/general.md"
+        )
+    if name not in names:
+        raise PromptError(f"prompts {folder}: {place} matches no prompt: {nearest(name, names)}")
 
 
 def prompts_in_use() -> dict[str, Path]:
