@@ -4,7 +4,8 @@ This is the public Python API. Importing it is cheap: each name is loaded on fir
 
 Cases: `load_cases`, `save_cases`, `check_cases`, `import_cases`, and `Case` with its parts.
 Graphs: `clinical_workflow`, `consultation`, `one_step`, `dispute_resolution`, `reconstruction`, `clini_eval`, each with
-`invoke`, `ainvoke`, `stream` and `astream`, and with a context class for its settings (`ClinicalContext`, ...).
+`invoke`, `ainvoke`, `stream` and `astream`, and with a context class for its settings (`ClinicalContext`, ...);
+`score` (and `ascore`) scores what one has returned.
 Experiments: `run_experiment` and `Experiment`; `to_dataframe` reads a run, `rescore` scores it again.
 Plug-ins: `metric`, `strategy`, `patient`, `importer` and `add_prompts` register what a plug-in adds; `load_plugin`.
 Your own nodes: `node`, `Role` and `ask`; `Stage`, and the input and output states of a patient.
@@ -60,6 +61,7 @@ if TYPE_CHECKING:
     from prompts import add_prompts
     from scoring.medchain.answers import Answers
     from scoring.suite import CaseScores, metric
+    from wardround.analysis.final_state import ascore, score
     from wardround.analysis.rescoring import rescore
     from wardround.config.experiment import ConfigurationError, Experiment
     from wardround.exports.frames import to_dataframe
@@ -100,6 +102,7 @@ __all__ = [
     "Turn",
     "__version__",
     "add_prompts",
+    "ascore",
     "ask",
     "build_clinical_workflow",
     "case_view",
@@ -120,6 +123,7 @@ __all__ = [
     "rescore",
     "run_experiment",
     "save_cases",
+    "score",
     "strategy",
     "to_dataframe",
 ]
@@ -195,9 +199,9 @@ def _homes() -> Iterator[ModuleType]:
     from scoring.medchain import answers
 
     yield from (answers, suite)
-    from wardround.analysis import rescoring
+    from wardround.analysis import final_state, rescoring
     from wardround.config import experiment
     from wardround.exports import frames
     from wardround.run import from_python
 
-    yield from (experiment, from_python, frames, rescoring)
+    yield from (experiment, from_python, frames, final_state, rescoring)

@@ -97,8 +97,8 @@ async def score_clinical_workflow(
             canonical_sub_departments(key.sub_departments),
         ),
         "history_taking": overlap(given.orders, key.examination_items, EXAMINATION_ITEMS),
-        "treatment": max((score for score in treatments if score is not None), default=None),
         **dict.fromkeys(("examination", "diagnosis")),
+        "treatment": max((score for score in treatments if score is not None), default=None),
     }
     unscored: dict[str, str] = {}
 
