@@ -200,13 +200,26 @@ def _unlisted_denials(told: Told) -> Iterator[Finding]:
 
 
 def other_side(told: Told) -> Iterator[Finding]:
-    """Report a side if the note mentions only the other one."""
+    """Report a side if the note mentions only the other one, at all or of the same part ("left knee")."""
     known = sides_in(told.dialogue.note)
-    if known not in ({"left"}, {"right"}):
-        return
-    for number, sentence in told.asserted:
-        if (sides := sides_in(sentence)) and not sides & known:
-            yield f"the {sides.pop()} side, but the note has the {next(iter(known))}", number
+    if known in ({"left"}, {"right"}):
+        for number, sentence in told.asserted:
+            if (sides := sides_in(sentence)) and not sides & known:
+                yield f"the {sides.pop()} side, but the note has the {next(iter(known))}", number
+    elif known and told.language == "en" and not _PATTERNS["both_sides"].search(told.dialogue.note):
+        parts = _sided_parts(told.note)
+        for number, sentence in told.asserted:
+            for part, sides in _sided_parts(sentence).items():
+                if part in parts and not sides & parts[part]:
+                    yield f"{sentence!r}: the note has this on the {', '.join(parts[part])}", number
+
+
+def _sided_parts(text: str) -> dict[str, set[str]]:
+    """Return the parts that a text names with a side (English): the stem of each, and its sides."""
+    found: dict[str, set[str]] = {}
+    for one in _PATTERNS["sided_part"].finditer(_PATTERNS["no_side"].sub(" ", text)):
+        found.setdefault(stem(one[2].casefold()), set()).add(one[1].casefold())
+    return found
 
 
 def other_number(told: Told) -> Iterator[Finding]:
@@ -276,7 +289,8 @@ def invented(told: Told) -> Iterator[Finding]:
 def repeated(told: Told) -> Iterator[Finding]:
     """Report a sentence or an exchange that is repeated word for word, and turns that only echo the other speaker.
 
-    A short sentence may come again ("Anything else?"), but not with the same answer.
+    A short sentence may come again ("Anything else?"), but not with the same answer; nor may a question come again in
+    other words of courtesy, with an answer that says no more than the first ("So, how old are you?").
     """
     seen: dict[tuple[str, str], int] = {}
     for number, message in enumerate(told.dialogue.spoken, 1):
@@ -285,10 +299,16 @@ def repeated(told: Told) -> Iterator[Finding]:
             if _length(sentence) >= SAID_AGAIN and key in seen:
                 yield f"{sentence!r}: said before in turn {seen[key]}", number
             seen.setdefault(key, number)
-    exchanges: set[tuple[str, ...]] = set()
+    exchanges, matters = set[tuple[str, ...]](), list[tuple[frozenset[str], frozenset[str]]]()
     for number, (asked, answered) in enumerate(itertools.pairwise(told.dialogue.spoken), 2):
         if asked.role == PATIENT or not content_words(answered.content, told.language):
             continue
+        question, answer = (
+            content_words(message.content, told.language) - courtesies() - _restating() for message in (asked, answered)
+        )
+        if len(question) > 1 and answer and any(question == one and answer <= other for one, other in matters):
+            yield f"{asked.content!r} and its answer: said before in other words", number
+        matters.append((question, answer))
         exchange = tuple(" ".join(words(message.content)) for message in (asked, answered))
         if exchange in exchanges:
             yield f"{asked.content!r} and its answer: said before", number
@@ -440,6 +460,11 @@ def affirms(reply: str) -> bool:
 def courtesies() -> frozenset[str]:
     """Return the stems of words of courtesy, which carry no content."""
     return frozenset(map(stem, _LISTS["courtesies"].split()))
+
+
+@cache
+def _restating() -> frozenset[str]:
+    return frozenset(map(stem, _LISTS["restating"].split()))
 
 
 @cache

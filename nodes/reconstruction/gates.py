@@ -24,6 +24,7 @@ MOST_QUESTIONS = 2
 TOLERATED = 1  # technical terms: real speakers use one
 ENDED = 0.8  # minimum share of the other turns that end like a sentence
 SENTENCE = 5  # words from which a turn needs a full stop
+ALIKE = 3  # turns that end like sentences, from which the only other one must, too
 _GREETING = 60  # characters of a mere greeting
 _FINDINGS = ("physical_examination", "test_results")  # sections of a note
 _BEYOND_ASCII = re.compile(r"[^\x00-\x7f]{2,}")
@@ -81,14 +82,15 @@ def roles_alternate(told: Told) -> Iterator[Finding]:
 def not_cut_off(told: Told) -> Iterator[Finding]:
     """Require that no turn stops within a sentence, and that the dialogue does not end with a question.
 
-    A turn of a few words needs no full stop, except the last.
+    A turn of a few words needs no full stop, except the last, or if it is the only turn without one.
     """
     last = told.dialogue.spoken[-1:]
     if last and last[0].role == PHYSICIAN and last[0].content.rstrip().endswith(("?", "？")):
         yield "nobody answers the last question", len(told.dialogue.spoken)
     ends = [bool(_PATTERNS["end"].search(message.content)) for message in told.dialogue.spoken]
     for number, (message, ended) in enumerate(zip(told.dialogue.spoken, ends, strict=True), 1):
-        needs_end = number == len(ends) or len(message.content.split()) >= SENTENCE
+        alone = sum(ends) == len(ends) - 1 >= ALIKE and len(message.content.split()) > 1
+        needs_end = number == len(ends) or len(message.content.split()) >= SENTENCE or alone
         if needs_end and not ended and sum(ends) >= ENDED * (len(ends) - 1):
             yield "the last sentence is incomplete", number
 

@@ -32,16 +32,37 @@ _PATTERNS = patterns("nodes.reconstruction", "particulars")
 _SAME_KIN = data_file("nodes.reconstruction", "particulars")["same_kin"]
 ORDERED, SUPPORTED = 3, 1 / 3  # minimum words of an order; minimum share of them in the note
 SPOKEN_OF = 2  # pronouns of the other sex
+MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 ASKED_BEFORE = 4  # turns back to the question before the last
 
 
 def other_time(told: Told) -> Iterator[Finding]:
-    """Report a length of time whose number is in the note with another unit: two years for two days."""
-    known = spans_of_time(told.dialogue.note)
-    for number, role, sentence in told.statements:
-        for span in spans_of_time(sentence) if role == PATIENT else ():
-            if any(one.amount == span.amount for one in known) and not any(one.lasts_as(span) for one in known):
+    """Report a length of time or a month that replaces one of the note.
+
+    The note has the number with another unit (two years for two days), or the unit with another number that nobody
+    says; or it names or dates another month that nobody says.
+    """
+    known, said = spans_of_time(told.dialogue.note), spans_of_time(told.text)
+    unsaid = [one for one in known if one.amount[0].isdigit() and not any(one.lasts_as(other) for other in said)]
+    months = _months_in(told.dialogue.note)
+    missing = months - _months_in(told.text)
+    for number, _, sentence in told.statements:
+        for span in spans_of_time(sentence):
+            if any(one.lasts_as(span) for one in known):
+                continue
+            if any(one.amount == span.amount for one in known):
                 yield f"{span} is not in the note, which uses another unit", number
+            elif span.amount[0].isdigit() and (others := [str(one) for one in unsaid if one.unit == span.unit]):
+                yield f"{span}, but nobody says the note's {', '.join(others)}", number
+        if missing and (new := _months_in(sentence) - months):
+            yield f"month {min(new)}, but nobody says the note's {', '.join(map(str, sorted(missing)))}", number
+
+
+def _months_in(text: str) -> set[int]:
+    """Return the months that a text names or dates, from 1 (English)."""
+    named = {MONTHS.index(found[0][:3].casefold()) + 1 for found in _PATTERNS["month"].finditer(text)}
+    dated = {int(found[1] or found[2]) for found in _PATTERNS["date"].finditer(text)}
+    return named | {month for month in dated if 1 <= month <= len(MONTHS)}
 
 
 def other_medicine(told: Told) -> Iterator[Finding]:
@@ -172,11 +193,16 @@ def of_somebody_else(told: Told) -> Iterator[Finding]:
 
 
 def other_address(told: Told) -> Iterator[Finding]:
-    """Report a form of address or a body part that belongs to the other sex (English)."""
+    """Report a form of address, a role or a body part that belongs to the other sex (English).
+
+    Those who speak for the patient may be of the other sex: the physician then says "she" or "he" as often as "you".
+    """
     sex = demographics(told.dialogue.note, brief=True).sex or _sex_by_pronouns(told.dialogue.note)
     if sex is None:
         return
-    of_others = any(_PATTERNS[f"third_{sex}"].search(message.content) for message in told.dialogue.spoken)
+    heard = " ".join(message.content for message in told.dialogue.spoken if message.role == PHYSICIAN)
+    of_another, of_you = (len(_PATTERNS[name].findall(heard)) for name in ("he_or_she", "of_you"))
+    of_others = of_another >= max(1, of_you)
     for number, message in enumerate(told.dialogue.spoken, 1):
         by = "addressed" if message.role == PHYSICIAN else "body"
         if not of_others and (found := _PATTERNS[f"{by}_{OTHER_SEX[sex]}"].search(message.content)):

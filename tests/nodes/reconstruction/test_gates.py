@@ -68,12 +68,12 @@ def test_a_patient_who_speaks_of_people_or_says_who_he_is_tells_no_case_report()
         ("no_placeholders", changed(2, "It hurts; donâ€™t press it.")),
         ("roles_kept", changed(2, "The patient's chest has hurt for 2 weeks.")),
         (
-            "roles_kept kinds_of_the_note numbers_of_the_note",
+            "roles_kept kinds_of_the_note numbers_of_the_note times_of_the_note",
             changed(2, "A 40-year-old woman comes for chest pain, 2 weeks."),
         ),
         ("begins_once", changed(4, "Hello, doctor. What is pericarditis?")),
-        ("numbers_of_the_note", changed(2, "My chest has hurt for 3 weeks.")),
-        ("numbers_of_the_note", changed(2, "My chest has hurt for twelve weeks.")),
+        ("numbers_of_the_note times_of_the_note", changed(2, "My chest has hurt for 3 weeks.")),
+        ("numbers_of_the_note times_of_the_note", changed(2, "My chest has hurt for twelve weeks.")),
         ("numbers_of_the_note", changed(3, "Your temperature is 39.2 °C. I suspect acute pericarditis.")),
         ("diagnosis_not_leaked", changed(2, "It hurts; I think it is acute pericarditis.")),
         ("diagnosis_not_leaked", changed(2, "It hurts; I think it is APC.")),
@@ -99,6 +99,23 @@ def test_what_is_left_over_is_no_side(said: str, refused: bool) -> None:
     note = "Pain of the right knee."
     problems = check_dialogue(dialogue("Hello, doctor.", said, note=note))
     assert ("side_of_the_note" in {problem.gate for problem in problems}) is refused
+
+
+@pytest.mark.parametrize(
+    ("note", "said", "refused"),
+    [
+        ("Pain of the right knee, and a rash of the left arm.", "My left knee hurts.", True),
+        (
+            "Pain of the right knee, and a rash of the left arm.",
+            "It is the left lower arm. My right knee hurts.",
+            False,
+        ),
+        ("Pain of the right knee, and of the left knee.", "My left knee hurts.", False),
+        ("Right knee pain, left arm rash, both knees swollen.", "My left knee hurts.", False),
+    ],
+)
+def test_of_a_note_with_both_sides_each_part_keeps_its_own(note: str, said: str, refused: bool) -> None:
+    assert ("side_of_the_note" in found(("Hello, doctor.", "Where is it?", said), note=note)) is refused
 
 
 @pytest.mark.parametrize("said", ["It is 37.2 °C.", "A naïve “yes”… – that’s it.", "37.2℃，“好”……"])
@@ -285,6 +302,27 @@ def test_who_only_says_back_what_he_hears_says_nothing(spoken: tuple[str, ...], 
 def test_a_short_question_comes_again_but_not_with_its_answer(answer: str, refused: bool) -> None:
     spoken = ("Hello, doctor.", "Your age and work?", "I am 61.", "Your age and work?", answer)
     assert ("not_repeated" in found(spoken)) is refused
+
+
+@pytest.mark.parametrize(
+    ("question", "answer", "refused"),
+    [
+        ("So, where does your chest hurt?", "Behind the breastbone, as I said.", True),
+        ("So, where does your chest hurt?", "It has moved to the left arm.", False),
+        ("Where else does it hurt?", "Behind the breastbone.", False),
+    ],
+)
+def test_a_question_does_not_come_again_with_courtesies_and_the_same_answer(
+    question: str, answer: str, refused: bool
+) -> None:
+    spoken = ("Hello, doctor.", "Where does your chest hurt?", "Behind the breastbone.", question, answer)
+    assert ("not_repeated" in found(spoken)) is refused
+
+
+def test_the_only_turn_that_stops_within_a_sentence_is_cut_off_however_short() -> None:
+    assert "not_cut_off" in found(changed(1, "What brings"))
+    assert "not_cut_off" not in found(changed(1, "Yes"))
+    assert "not_cut_off" not in found(changed(1, "What brings")[:3])  # too few turns to tell how they are written
 
 
 @pytest.mark.parametrize("note", [NOTE, "Negative."])

@@ -57,6 +57,8 @@ def test_a_sound_dialogue_passes_every_gate() -> None:
         (5, "I cough at night, mostly.", "answers_fit"),
         (4, "Well, ma'am, sir, how old are you?", "address_of_the_note"),
         (15, "My prostate was looked at last year.", "address_of_the_note"),
+        (15, "As a father of two I cannot rest.", "address_of_the_note"),
+        (14, "Thank you. I can feel a lump in your neck.", "nothing_invented"),
         (14, "We will start chemotherapy tomorrow.", "treatment_of_the_note"),
         (14, "Please rub the new ointment into both elbows every evening.", "treatment_of_the_note"),
         (3, "I have had a cough for two minutes.", "times_of_the_note"),
@@ -176,6 +178,50 @@ def test_numbers_in_words_are_held_against_the_note_however_they_are_spoken(note
     messages = [Message(role=PATIENT, content="Hello."), Message(role=PHYSICIAN, content=said)]
     problems = check_dialogue(Dialogue(id="a", note=note, messages=messages))
     assert ("numbers_of_the_note" not in {problem.gate for problem in problems}) == passes
+
+
+@pytest.mark.parametrize(
+    ("note", "said", "passes"),
+    [
+        ("Last seen 07/29/2008.", "I was here on July twenty ninth, two thousand eight.", True),
+        ("Last seen 07/29/2008.", "I was here on June twenty ninth, two thousand eight.", False),
+        ("Last seen in 08/07.", "I was here in August of two thousand seven.", True),
+        ("Last seen in 08/07.", "I was here in May of two thousand seven.", False),
+        ("Last seen in March.", "I may come back in March, and again in May.", True),  # of the note's month, too
+        ("Cough for 3 weeks, one visit 2 days ago.", "I have coughed for two weeks.", False),
+        ("Cough for 3 weeks, one visit 2 days ago.", "I coughed for two weeks, or three weeks.", False),
+        ("Cough for 3 weeks, one visit 4 days ago.", "I coughed for three weeks, with one week in bed.", True),
+        ("A 17-year-old girl.", "She is seventeen days old.", False),
+    ],
+)
+def test_times_are_the_notes_by_unit_amount_and_month(note: str, said: str, passes: bool) -> None:
+    messages = [Message(role=PHYSICIAN, content="When was it?"), Message(role=PATIENT, content=said)]
+    problems = check_dialogue(Dialogue(id="a", note=note, messages=messages))
+    assert ("times_of_the_note" not in {problem.gate for problem in problems}) == passes
+
+
+@pytest.mark.parametrize(
+    ("note", "said", "passes"),
+    [
+        ("Denies chest pain and fever.", "No stomach pain, and no fever.", False),
+        ("Denies chest pain and fever.", "No stomach pain, no chest pain and no fever.", True),
+        ("Mother and uncle had cancer.", "My mom's brother and my mother had cancer.", True),
+        ("Mother and uncle had cancer.", "My brother and my mother had cancer.", False),
+    ],
+)
+def test_a_word_of_a_kind_that_nobody_says_is_not_replaced_in_a_sentence_about_it(
+    note: str, said: str, passes: bool
+) -> None:
+    messages = [Message(role=PHYSICIAN, content="Any pain or cancer?"), Message(role=PATIENT, content=said)]
+    problems = check_dialogue(Dialogue(id="a", note=note, messages=messages))
+    assert ("kinds_of_the_note" not in {problem.gate for problem in problems}) == passes
+
+
+def test_a_mother_who_speaks_for_her_son_is_of_the_other_sex() -> None:
+    turns = ("Does he have a fever?", "As a mother I worry: yes, he does.", "Has he any rash?", "No rash.")
+    messages = [Message(role=(PHYSICIAN, PATIENT)[at % 2], content=text) for at, text in enumerate(turns)]
+    problems = check_dialogue(Dialogue(id="a", note="A 6-year-old boy with fever, no rash.", messages=messages))
+    assert "address_of_the_note" not in {problem.gate for problem in problems}
 
 
 def test_spans_of_time_agree_over_their_units() -> None:
