@@ -71,6 +71,12 @@ def test_nothing_is_said_after_a_question(persona: Persona) -> None:
         ("office cleaner", "worker"),
         ("Bricklayer", "worker"),
         ("Retired nurse", "doctor"),
+        ("nursery school child", "student"),
+        ("Kindergarten child", "student"),
+        ("nursery school teacher", "office_worker"),
+        ("Kindergarten cook", "worker"),
+        ("Taxi driver", "worker"),
+        ("Tax accountant", "office_worker"),
         ("", "worker"),
     ],
 )
@@ -86,6 +92,10 @@ def test_a_persona_follows_the_recorded_occupation(occupation: str, profession: 
         ("退休会计", "office_worker"),
         ("出租车司机", "worker"),
         ("护士", "doctor"),
+        ("幼儿园大班儿童", "student"),
+        ("幼儿园教师", "office_worker"),
+        ("街道办事处科员", "office_worker"),
+        ("农民工", "worker"),
     ],
 )
 def test_a_persona_follows_the_recorded_occupation_in_chinese(occupation: str, profession: str) -> None:
