@@ -275,7 +275,9 @@ def _check_not_in_grid(
 def _fixed(sweeping: Sweeping, swept: Collection[Place], file: Path | None) -> dict[str, str]:
     """Return the models fixed for every run, by the key of a model map; refused if a run sets another."""
     for place in swept:
-        if (role := JUDGES if place[0] == JUDGES else place[-1]) in sweeping.fixed and place[0] in MODEL_MAPS:
+        role = place[-1].rpartition(".")[2]  # without its stage
+        role = JUDGES if place[0] == JUDGES or role in judging_roles() else role
+        if place[0] in MODEL_MAPS and role in sweeping.fixed:
             raise ConfigurationError(
                 f"{file}: {'.'.join(place)}: [fixed] sets the same {role} for every run; remove one of the two"
             )

@@ -148,7 +148,16 @@ def test_a_grid_over_the_doctors_leaves_patient_and_judges_as_they_are(tmp_path:
     assert {run.models["default"] for run in found.runs.values()} == {DOCTOR, OTHER}
 
 
-@pytest.mark.parametrize("swept", ["models.patient", "judges.default"])
+@pytest.mark.parametrize(
+    "swept",
+    [
+        "models.patient",
+        "models.history_taking.extraction",
+        "judges.default",
+        "models.diagnosis_judge",
+        "models.evaluation.claim_judge",
+    ],
+)
 def test_who_is_fixed_cannot_be_swept_over(swept: str, tmp_path: Path) -> None:
     with pytest.raises(ConfigurationError, match=r"\[fixed\] sets the same .* for every run"):
         written(tmp_path, f"extends = 'medchain_table_3'\n[grid]\n'{swept}' = ['{DOCTOR}', '{OTHER}']")
