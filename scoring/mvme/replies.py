@@ -67,8 +67,11 @@ Marks = Mapping[Key, Mapping[str, bool]]
 _ANSWERS = {"yes": True, "y": True, "1": True, "是": True, "no": False, "n": False, "0": False, "否": False}
 
 
-def read_marks(path: Path) -> tuple[Marks, list[Problem]]:
-    """Read the marks of one annotator's sheet (of `score replies --sheet`) by round; cells must be yes or no."""
+def read_marks(path: Path, *, some_blank: bool = False) -> tuple[Marks, list[Problem]]:
+    """Read the marks of one annotator's sheet (of `score replies --sheet`) by round.
+
+    Cells must be yes or no. With ``some_blank`` they may also be empty, as a third annotator leaves what is settled.
+    """
     marks: dict[Key, dict[str, bool]] = {}
     _, rows, problems = read_sheet(path, (*KEY, *QUESTIONS))
     for line, row in rows:
@@ -77,11 +80,11 @@ def read_marks(path: Path) -> tuple[Marks, list[Problem]]:
         problems += [
             Problem(str(path), line, name, f"{row[name]!r} is neither yes nor no")
             for name, answer in given.items()
-            if answer is None
+            if answer is None and not (some_blank and row[name] == "")
         ]
         if key in marks:
             problems.append(Problem(str(path), line, "round", "appears twice; expected each round once"))
-        marks[key] = {name: bool(answer) for name, answer in given.items()}
+        marks[key] = {name: answer for name, answer in given.items() if answer is not None}
     return marks, problems
 
 
@@ -93,15 +96,14 @@ def settle(first: Marks, second: Marks, third: Marks | None = None) -> tuple[dic
     final: dict[Key, dict[str, bool]] = {}
     undecided: list[Key] = []
     for key in (key for key in first if key in second):
-        differ = any(first[key][name] != second[key][name] for name in QUESTIONS)
-        judge = third.get(key) if third is not None and differ else None
-        if differ and judge is None:
-            undecided.append(key)
-            continue
-        final[key] = {
-            name: first[key][name] if first[key][name] == second[key][name] else bool(judge and judge[name])
-            for name in QUESTIONS
+        decides = (third or {}).get(key, {})
+        settled = {
+            name: first[key][name] if first[key][name] == second[key][name] else decides.get(name) for name in QUESTIONS
         }
+        if None in settled.values():
+            undecided.append(key)
+        else:
+            final[key] = {name: bool(answer) for name, answer in settled.items()}
     return final, undecided
 
 

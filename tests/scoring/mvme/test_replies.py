@@ -66,6 +66,10 @@ def test_what_two_annotators_agree_on_stands_and_the_third_decides_where_they_di
     assert settle(first, second)[1] == [("run", "case", "0", "b"), ("run", "case", "0", "c")]
     final, undecided = settle(first, second, marks(a="nnnn", b="nyyy", c="yyny"))
     assert not undecided and final == marks(a="yyyy", b="nnnn", c="yyny")
+    third = {("run", "case", "0", "b"): {"relevant": False}, ("run", "case", "0", "c"): {"consistent": True}}
+    final, undecided = settle(first, second, third)
+    assert final == marks(a="yyyy", b="nnnn") and undecided == [("run", "case", "0", "c")], "c differs in another answer"
+    final, undecided = settle(first, second, marks(a="nnnn", b="nyyy", c="yyny"))
     same = {name: one.mean for name, one in estimates(agreement(first, second), clustered=True).items()}
     assert same == pytest.approx({"relevant": 200 / 3, "consistent": 100, "recommended": 100, "performed": 200 / 3})
     found = {name: (one.mean, one.n) for name, one in estimates(human_scores(final), clustered=True).items()}
@@ -84,3 +88,11 @@ def test_a_cell_that_is_neither_yes_nor_no_is_named_by_file_line_and_question(tm
     assert found["run", "case", "0", "1"] | {"recommended": True} == {
         "relevant": True, "consistent": False, "recommended": True, "performed": False,
     }  # fmt: skip
+
+
+def test_only_a_third_annotator_may_leave_what_is_settled_blank(tmp_path: Path) -> None:
+    path = tmp_path / "marks.csv"
+    with path.open("w", newline="", encoding="utf-8") as file:
+        csv.writer(file).writerows([[*KEY, *QUESTIONS], ["run", "case", "0", "1", "", "no", "", ""]])
+    assert read_marks(path, some_blank=True) == ({("run", "case", "0", "1"): {"consistent": False}}, [])
+    assert len(read_marks(path)[1]) == 3

@@ -118,9 +118,9 @@ def _marked(rounds_by_run: Mapping[str, Rounds], files: Sequence[Path]) -> Score
     if len(files) not in (2, 3):
         refuse(f"--marks: {counted(len(files), 'sheet')}; expected those of two annotators, and of a third who decides")
     read = []
-    for file in files:
+    for number, file in enumerate(files, 1):
         try:
-            read.append(read_marks(file))
+            read.append(read_marks(file, some_blank=number == 3))
         except (OSError, UnicodeDecodeError) as error:
             refuse(f"--marks {file}: {reason(error)}")
     refuse_records([problem for _, problems in read for problem in problems])
@@ -134,8 +134,8 @@ def _marked(rounds_by_run: Mapping[str, Rounds], files: Sequence[Path]) -> Score
     final, undecided = settle(*sheets)
     if undecided:
         refuse(
-            f"--marks: the first two sheets differ on {counted(len(undecided), 'round')} ({'/'.join(undecided[0])}); "
-            "add a third sheet, which decides"
+            f"--marks: the first two sheets differ on {counted(len(undecided), 'round')} ({'/'.join(undecided[0])})"
+            + ("; add a third sheet, which decides" if len(files) == 2 else ", which the third does not decide")
         )
     marked = {key[:3] for key in sheets[0]}  # dialogues: a larger sample may have others
     rounds_by_run = {
