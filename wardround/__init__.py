@@ -5,7 +5,7 @@ This is the public Python API. Importing it is cheap: each name is loaded on fir
 Cases: `load_cases`, `save_cases`, `check_cases`, `import_cases`, and `Case` with its parts.
 Graphs: `clinical_workflow`, `consultation`, `one_step`, `dispute_resolution`, `reconstruction`, `clini_eval`, each with
 `invoke`, `ainvoke`, `stream` and `astream`, and with a context class for its settings (`ClinicalContext`, ...);
-`score` (and `ascore`) scores what one has returned.
+`score` (and `ascore`) scores what one has returned, and `AskError` says that a model gave no answer.
 Experiments: `run_experiment` and `Experiment`; `to_dataframe` reads a run, `rescore` scores it again.
 Plug-ins: `metric`, `strategy`, `patient`, `importer` and `add_prompts` register what a plug-in adds; `load_plugin`.
 Your own nodes: `node`, `Role` and `ask`; `Stage`, and the input and output states of a patient.
@@ -48,7 +48,7 @@ if TYPE_CHECKING:
         OneStepContext,
         ReconstructionContext,
     )
-    from llm import ModelSettings, Role, ask
+    from llm import AskError, ModelSettings, Role, ask
     from nodes.context import Context
     from nodes.node import node
     from nodes.patients.registration import patient
@@ -73,6 +73,7 @@ if TYPE_CHECKING:
 __all__ = [
     "AnswerKey",
     "Answers",
+    "AskError",
     "Case",
     "CaseFileError",
     "CaseScores",

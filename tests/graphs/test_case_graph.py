@@ -22,8 +22,10 @@ from graphs.contexts import ClinicalContext, ConsultationContext
 from graphs.one_stage import stage_by_itself
 from graphs.patient_turn import build_patient_turn, patient_turn_of
 from graphs.state_types import NotStartedError
+from llm import AskError
 from nodes.state.decisions import Diagnosis
 from tests.graphs.scripting import builtin
+from tests.support.fake_server import FakeServer
 from wardround.run.checkpoints import serializer
 
 CASE = builtin("surgery-01")
@@ -125,6 +127,23 @@ async def test_a_model_object_answers_also_after_a_fork_without_a_context() -> N
     assert {turn.text for turn in again["dialogue"] if turn.speaker == "doctor"} == {"Where does it hurt?"}
     other = await graph.ainvoke(None, before.config, context={**QUICK, "max_turns": 3})
     assert set(other["trace"].models["doctor"]) == {"offline"} and len(other["dialogue"]) > 2
+
+
+@HOW
+async def test_a_run_whose_server_failed_goes_on_from_the_last_finished_step_with_the_same_models(how: str) -> None:
+    graph = kept(build_clinical_workflow())
+    with FakeServer(faults=[None] * 4 + ["500"] * 99) as server:
+        model = f"openai:fake-model@{server.base_url}"
+        context = {**QUICK, "max_attempts": 2, "models": {"default": model, "patient": "offline"}}
+        with pytest.raises(AskError) as failure:
+            await go(graph, how, {"case": CASE}, thread(), context=context)
+        error, before = failure.value, len(server.requests)
+        server.faults = ()
+        result = await go(graph, how, None, thread())
+    assert error.reason == "model_error" and error.stage and error.call.startswith(error.stage)
+    again = [request.messages for request in server.requests[before:]]
+    first = [request.messages for request in server.requests[:3]]
+    assert result["follow_up"] and again and not any(messages in again for messages in first)
 
 
 @HOW
