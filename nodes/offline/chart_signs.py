@@ -11,12 +11,12 @@ from cases.text.sentences import sentences
 from cases.text.statements import mentions, statements
 from cases.text.symptoms import affirmed, describe_symptoms
 from cases.text.words import has_chinese, rules_of
-from cases.vocabulary import Language, compiled, data_file, label, normalise, patterns, word_list
+from cases.vocabulary import SECOND_LEVEL, Language, compiled, data_file, label, normalise, patterns, word_list
 from nodes.state.chart import Chart
 from prompts import cached_with_prompts, load_words, mark
 from retrieval import RememberedCase
 
-_CHILD_FROM, _ADULT_FROM = 0.25, 14.0  # years
+_NEWBORN_UNTIL, _CHILD_FROM, _ADULT_FROM = 28 / 365, 0.25, 14.0  # years
 _PAEDIATRIC_UNTIL, _OLD_FROM = 18.0, 60.0
 _CHILDREN_FROM = 12.0  # years, from which a woman may carry a child
 _HARMS_THE_UNBORN = ("X-ray", "CT", "Nuclear Medicine Imaging", "Radiation Therapy", "Chemotherapy")
@@ -50,8 +50,17 @@ def urgency(chart: Chart) -> str:
     alarming = _PATTERNS["emergency"].search(told)
     if alarming and not lasts:
         return "emergency"
-    is_newborn = (chart.presentation.age_years or _CHILD_FROM) < _CHILD_FROM
-    return "urgent" if alarming or is_newborn or _PATTERNS["urgent"].search(told) else "routine"
+    return "urgent" if alarming or _is_below(_CHILD_FROM, chart) or _PATTERNS["urgent"].search(told) else "routine"
+
+
+def is_newborn(chart: Chart) -> bool:
+    """Whether the patient is known to be in the first four weeks of life."""
+    return _is_below(_NEWBORN_UNTIL, chart)
+
+
+def _is_below(years: float, chart: Chart) -> bool:
+    age = chart.presentation.age_years
+    return age is not None and age < years
 
 
 def sites(chart: Chart) -> list[dict[str, Any]]:
@@ -266,7 +275,7 @@ def admits(department: str | None, chart: Chart) -> bool:
     """
     patient, name = chart.presentation, department or ""
     years = patient.age_years
-    if name in _of_organs() and (named := departments_named(chart)) and name not in named:
+    if name in of_organs() and name not in departments_named(chart) and not _has_a_clinic_of_the_words(name, chart):
         return False
     if patient.sex == "male" and _is_for("women", name):
         return False
@@ -291,10 +300,33 @@ def departments_named(chart: Chart) -> list[str]:
     return [*births, *(site["department"] for site in sites(chart))]
 
 
+def _has_a_clinic_of_the_words(department: str, chart: Chart) -> bool:
+    """Whether the complaint names no place, and its words send the patient to a clinic of the department."""
+    return not sites(chart) and any(name in SECOND_LEVEL[department].names for name in clinics_of_the_words(chart))
+
+
 @cache
-def _of_organs() -> frozenset[str]:
+def of_organs() -> frozenset[str]:
     """Return the departments that are each for some organs alone."""
     return frozenset(site["department"] for site in data_file("nodes.offline", "sites")["site"]) - set(_FOR_THE_BODY)
+
+
+def sent_to() -> Mapping[str, Mapping[str, str]]:
+    """Return the departments to which others send patients, or these go by a wish, with words that give a reason."""
+    return data_file("nodes.offline", "sent_to")
+
+
+def without_a_reason(chart: Chart) -> frozenset[str]:
+    """Return the departments to which others send patients, without those for which this patient tells a reason.
+
+    Few words give none, and in an emergency nobody is sent there. Traditional Chinese medicine is for nothing urgent.
+    """
+    how_soon = urgency(chart)
+    if has_few_words(chart) or how_soon == "emergency":
+        return frozenset(sent_to())
+    rules = rules_of(chart.presentation.language)
+    unasked = (name for name, words in sent_to().items() if not _is_told(words, chart.patients_words, rules))
+    return frozenset(unasked) | ({"Traditional Chinese Medicine"} if how_soon == "urgent" else frozenset())
 
 
 def has_few_words(chart: Chart) -> bool:

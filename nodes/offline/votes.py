@@ -25,13 +25,17 @@ from nodes.offline.chart_signs import (
     has_few_words,
     is_called_for,
     is_founded,
+    is_newborn,
+    of_organs,
     reason,
+    sent_to,
     sites,
     untreated_without_a_diagnosis,
     urgency,
     usual_pictures,
     usually_needed,
     without_a_finding,
+    without_a_reason,
 )
 from nodes.offline.whole_picture import FOUND
 from nodes.state.chart import Chart
@@ -51,21 +55,20 @@ from retrieval import Neighbour
 
 NEAREST = 5  # number of cases that vote
 MAJORITY_SHARE = 0.4  # minimum weight of a choice, where several may be made
-PLACE, EMERGENCY = 0.03, 0.1  # added for the department of a long complaint, and for the emergency department
+PLACE, ORGAN, EMERGENCY = (
+    0.03,
+    0.1,
+    0.1,
+)  # added for the department of a long complaint, and for the emergency department
 # Added for imaging of the complaint's site, twice for its examination and first picture; subtracted for other sites.
 SITE_WEIGHT = 0.2
 FIRST_PICTURES = ("X-ray", "Ultrasound")  # need no similar case that had them, as they burden little
+SECTIONS = ("MRI", "CT")  # of which a doctor orders one
 # A diagnosis is taken of a case that is among the first by words and by findings, and has these similarities in both,
 # the more in one the less in the other.
 AMONG = 3
 NEAR = (0.36, 0.24)
 ALONE = 1.1  # how much more is wanted by a doctor who looks at one of them alone
-# Where other departments send patients, or these go by themselves: no few words tell that somebody belongs there, and
-# no emergency does.
-SENT_TO = (
-    *("Medical Imaging", "Laboratory Medicine", "Pharmacy Department", "Nursing Department", "Rehabilitation"),
-    *("Oncology", "Traditional Chinese Medicine"),
-)
 REFERRAL = 0.1  # similarity of findings, before there are any, to a case of the same department
 
 
@@ -111,7 +114,7 @@ def _ranked(stage: Stage, chart: Chart, neighbours: Sequence[Neighbour], eye: Ey
     are those of cases with the patient's disease, if there are any.
     """
     if stage.decision is Triage:
-        others = SENT_TO if has_few_words(chart) or urgency(chart) == "emergency" else ()
+        others = without_a_reason(chart)
         admitting = [each for each in neighbours if admits(each.case.department, chart)]
         neighbours = [each for each in admitting if each.case.department not in others]
     if stage.decision is Diagnosis:
@@ -163,12 +166,16 @@ def _site_weights(stage: Stage, chart: Chart) -> dict[str, float]:
         of_place = departments_of_the_place(chart)
         if not has_few_words(chart):
             at_once = {"Emergency Medicine": EMERGENCY} if urgency(chart) == "emergency" else {}
-            return dict.fromkeys(of_place, PLACE) | at_once
+            sent_elsewhere = sent_to().keys() - without_a_reason(chart)
+            alone = len(of_place) == 1 and of_place[0] in of_organs() and not sent_elsewhere
+            return dict.fromkeys(of_place, ORGAN if alone else PLACE) | at_once
         of_none = "General Medicine" if admits("General Medicine", chart) else "Pediatrics"
         return dict.fromkeys(of_place, 2 * SITE_WEIGHT) or {of_none: SITE_WEIGHT}
     places = sites(chart)
     if stage.decision is SubDepartments and carries_a_child(chart):
         return {"Obstetrics": 2 * SITE_WEIGHT}
+    if stage.decision is SubDepartments and is_newborn(chart):
+        return {"Neonatology": 2 * SITE_WEIGHT} if chart.department == "Pediatrics" else {}
     if stage.decision is SubDepartments:
         department = SECOND_LEVEL[chart.department].names if chart.department in SECOND_LEVEL else ()
         of_the_place = {clinic for site in places for clinic in site.get("clinics", ())}
@@ -224,6 +231,10 @@ def weights(
         key = spelling.setdefault(normalise(choice), choice)
         if key in votes or (bonus > 0 and fits(choice)):
             votes[key] = max(votes.get(key, 0.0) + bonus, 0.0)
+    if stage.decision is AuxiliaryOrders and all(item in votes for item in SECTIONS):  # one shows enough, at first
+        quick = ["CT"] if urgency(chart) == "emergency" else []
+        wanted = (usually_needed(chart), quick, usual_pictures(chart))
+        del votes[min(SECTIONS, key=lambda item: (*(item in items for items in wanted), votes[item]))]
     return dict(sorted(votes.items(), key=lambda item: -round(item[1], 9)))
 
 

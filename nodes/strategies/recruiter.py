@@ -14,8 +14,7 @@ from llm import Role, side_by_side
 from nodes.asking import ask_at_stage
 from nodes.context import Context
 from nodes.node import at_least_one, node
-from nodes.offline.chart_signs import admits
-from nodes.offline.votes import SENT_TO
+from nodes.offline.chart_signs import admits, sent_to
 from nodes.state.experts import (
     MOST_EXPERTS,
     MOST_TEAMS,
@@ -69,7 +68,7 @@ def departments_of_similar_cases(view: RecruiterView) -> Experts:
     departments that come next, up to two.
     """
     similar = (neighbour.case.department for neighbour in view.neighbours)
-    names = [view.chart.department, *(name for name in similar if name not in SENT_TO and admits(name, view.chart))]
+    names = [view.chart.department, *(name for name in similar if name not in sent_to() and admits(name, view.chart))]
     known = list(dict.fromkeys(name for name in [*names, "General Medicine", "Internal Medicine", "Surgery"] if name))
     first, further = known[:_OFFLINE_PANEL], known[_OFFLINE_PANEL:]
     chosen = (further or first)[: view.most] if view.candidates else first
