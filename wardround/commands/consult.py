@@ -27,7 +27,8 @@ def consult(
         typer.Option("--set", metavar="KEY=VALUE", help="Set a setting, such as patient=saps; may be repeated."),
     ] = None,
     out: Annotated[
-        Path | None, typer.Option(help="Session directory to create or resume.", show_default="consults/<case>")
+        Path | None,
+        typer.Option("--out", "-o", help="Session directory to create or resume.", show_default="consults/<case>"),
     ] = None,
     web: Annotated[
         bool, typer.Option("--web", help="Play in a browser, on a page that only this machine can open.")

@@ -38,7 +38,10 @@ def run(
         int | None, typer.Option(min=1, help="Number of times to run each case.", show_default="1")
     ] = None,
     out: Annotated[
-        Path | None, typer.Option(help="Run directory to create or resume.", show_default="runs/<name>-<fingerprint>")
+        Path | None,
+        typer.Option(
+            "--out", "-o", help="Run directory to create or resume.", show_default="runs/<name>-<fingerprint>"
+        ),
     ] = None,
     engine: Engine = None,
     address: Address = None,

@@ -22,7 +22,8 @@ def tune(
         typer.Option(metavar="MODEL_OR_PATH", help="Model to adapt: a name on the Hugging Face Hub, or a path."),
     ] = None,
     out: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="Directory for the adapter and the training record.")
+        Path | None,
+        typer.Option("--out", "-o", metavar="DIR", help="Directory for the adapter and the training record."),
     ] = None,
     method: Annotated[
         str, typer.Option(metavar="prefix|lora", help="Adapt with P-Tuning v2 (prefix) or LoRA (lora).")

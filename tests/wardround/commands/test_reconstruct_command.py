@@ -191,7 +191,11 @@ def test_what_fails_a_gate_stands_apart_with_the_gate_and_is_not_tried_again(sou
         assert run(*arguments, *models).exit_code == 1 and len(server.requests) == asked
     assert result.exit_code == 1 and "numbers_of_the_note" in result.stderr
     (failed,) = failures(tmp_path / "d.failed.jsonl")
-    assert (failed["id"], failed["termination"], failed["gates"]) == ("a", "gates", ["numbers_of_the_note"])
+    assert (failed["id"], failed["termination"], failed["gates"]) == (
+        "a",
+        "gates",
+        ["numbers_of_the_note", "times_of_the_note"],
+    )
     assert "'77' is not in the note" in failed["problems"][0] and failed["dialogue"]["messages"]
     assert (tmp_path / "d.jsonl").read_text("utf-8") == ""
 

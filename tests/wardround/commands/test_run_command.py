@@ -65,7 +65,7 @@ def test_the_home_of_somebody_who_is_not_here_is_a_folder_that_is_not_there(opti
 
 @pytest.mark.slow
 def test_a_run_prints_the_stage_scores_and_the_run_directory_and_ends_with_0(tmp_path: Path) -> None:
-    told = wardround("--limit", 3, "--out", tmp_path / "out")
+    told = wardround("--limit", 3, "-o", tmp_path / "out")
     assert told.exit_code == 0
     rows = [line.split("│")[1].strip() for line in told.stdout.splitlines() if line.startswith("│")]
     assert rows == list(TITLES.values())
