@@ -249,10 +249,11 @@ def _asked_wait(error: BaseException | None) -> float | None:
             asked = float(headers.get(header, "nan")) * unit
         except ValueError:
             asked = _until(headers[header])
-        if not math.isnan(asked):
-            return max(asked, 0.0)
+        if 0 < asked < math.inf:  # servers send 0 for less than a second: asked again at once, it would refuse again
+            return asked
     if is_too_many(error) and (said := _WAIT_IN_WORDS.search(words_of(error))) and any(said.groups()):
-        return sum(float(number) * unit for number, unit in zip(said.groups(), _UNITS.values(), strict=True) if number)
+        named = zip(said.groups(), _UNITS.values(), strict=True)
+        return sum(float(number) * unit for number, unit in named if number) or None
     return None
 
 

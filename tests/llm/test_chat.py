@@ -284,7 +284,7 @@ async def test_after_each_time_out_a_request_may_take_longer_and_uses_up_as_many
     ],
 )
 async def test_a_lasting_fault_ends_after_the_allowed_attempts_with_its_reason(fault: Fault, reason: str) -> None:
-    with FakeServer(faults=[fault] * 9, retry_after=0, hold=20) as server:
+    with FakeServer(faults=[fault] * 9, retry_after=0.01, hold=20) as server:
         seconds = 0.4 if fault == "timeout" else 60
         error, call = await fail(served(server, max_attempts=2, timeout=seconds), ModelError)
     assert len(server.requests) == call.attempts == 2
@@ -296,14 +296,14 @@ async def test_a_lasting_fault_ends_after_the_allowed_attempts_with_its_reason(f
 async def test_a_server_that_stays_too_busy_is_asked_four_times_as_often_and_then_given_up(
     supports: Collection[str], form: str
 ) -> None:
-    with FakeServer(faults=["429"] * 30, supports=supports, retry_after=0) as server:
+    with FakeServer(faults=["429"] * 30, supports=supports, retry_after=0.01) as server:
         error, call = await fail(served(server, max_attempts=2), ModelError)
     assert statuses(server).count(429) == 8
     assert call.attempts == len(server.requests) and "429" in error
 
 
 async def test_a_busy_spell_does_not_use_up_the_attempts_for_errors() -> None:
-    with FakeServer(answer=good, faults=["429", "429", "500", "429"], retry_after=0) as server:
+    with FakeServer(answer=good, faults=["429", "429", "500", "429"], retry_after=0.01) as server:
         opinion, call = await put(served(server, max_attempts=2))
     assert opinion == OPINION and call.attempts == 5
 

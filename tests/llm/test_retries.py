@@ -13,7 +13,7 @@ def test_no_wait_is_longer_than_allowed_whatever_the_attempt() -> None:
         assert 0 < patience.wait(state) <= 1.25 * retries._LONGEST_OWN_WAIT
 
 
-@pytest.mark.parametrize("text", ["Fri, 20 Nov 2020 16:00:00 GMT", "soon", ""])
+@pytest.mark.parametrize("text", ["Fri, 20 Nov 2020 16:00:00 GMT", "soon", "", "0", "-3", "inf", "nan"])
 def test_a_retry_after_that_is_no_time_to_come_falls_back_to_our_own_wait(text: str) -> None:
     response = type("Response", (), {"headers": {"retry-after": text}})
     error = type("Busy", (Exception,), {"response": response})()
@@ -42,7 +42,7 @@ def test_what_the_server_asks_for_in_milliseconds_goes_before_its_seconds() -> N
     assert retry_after(busy(retry_after_ms="1500", retry_after="9")) == 1.5
     assert retry_after(busy(retry_after_ms="soon", retry_after="9")) == 9.0
     assert retry_after(busy(retry_after="86400")) == retries._LONGEST_WAIT
-    assert retry_after(busy(retry_after="-3")) == 0.0
+    assert retry_after(busy(retry_after_ms="0", retry_after="9")) == 9.0
     assert retry_after(busy(retry_after="Fri, 20 Nov 2099 16:00:00 GMT")) == retries._LONGEST_WAIT
     assert retry_after(busy()) is None and retry_after(None) is None
 
