@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from wardround.commands.exit_codes import refuse
+from wardround.commands.options import a_file
 from wardround.commands.printing import echo
 
 if TYPE_CHECKING:
@@ -23,7 +24,10 @@ def graph(
     out: Annotated[
         Path | None,
         typer.Option(
-            "--out", "-o", help="File to write: .svg or .png for a picture, any other suffix for Mermaid text."
+            "--out",
+            "-o",
+            help="File to write: .svg or .png for a picture, any other suffix for Mermaid text.",
+            callback=a_file,
         ),
     ] = None,
 ) -> None:
@@ -41,15 +45,20 @@ def graph(
         return
     try:
         if out.suffix.lower() == ".png":
-            out.write_bytes(_png(drawn))
+            picture = _png(drawn)
         elif out.suffix.lower() == ".svg":
             from wardround.commands.graph_svg import as_svg
 
-            out.write_text(as_svg(drawn, f"The graph {name}"), encoding="utf-8")
+            picture = as_svg(drawn, f"The graph {name}").encode()
         else:
-            out.write_text(drawn.draw_mermaid(), encoding="utf-8")
+            picture = drawn.draw_mermaid().encode()
     except ImportError:
         refuse("a PNG is drawn by Graphviz; run: pip install 'wardround[draw]' (needs graphviz and graphviz-dev)")
+    from cases.files import replacing
+
+    out.parent.mkdir(parents=True, exist_ok=True)
+    with replacing(out) as file:
+        file.write(picture)
 
 
 def known_graphs() -> dict[str, list[str]]:

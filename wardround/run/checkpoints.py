@@ -1,5 +1,6 @@
 """Checkpoints of finished and interrupted cases; steps lost in a kill are answered again from the trace."""
 
+import errno
 import hashlib
 import logging
 import os
@@ -32,6 +33,9 @@ _COLUMNS = {
     "checkpoints": "thread_id, checkpoint_ns, checkpoint_id, parent_checkpoint_id, type, checkpoint, metadata",
     "writes": "thread_id, checkpoint_ns, checkpoint_id, task_id, idx, channel, type, value",
 }
+
+_ELSEWHERE = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
+_OF_CONTENT = (sqlite3.SQLITE_IOERR_READ, sqlite3.SQLITE_IOERR_SHORT_READ, sqlite3.SQLITE_IOERR_CORRUPTFS)
 
 _log = logging.getLogger(__name__)
 
@@ -142,7 +146,7 @@ def mend_sqlite(path: Path) -> str | None:
     """Move aside a checkpoint file that SQLite cannot read, and return what is wrong with it; None if it is sound.
 
     Raises:
-        OSError: it cannot be moved.
+        OSError: it cannot be moved, or not be opened for want of room.
     """
     if (fault := sqlite_fault(path)) is None:
         return None
@@ -154,7 +158,11 @@ def mend_sqlite(path: Path) -> str | None:
 
 
 def sqlite_fault(path: Path) -> str | None:
-    """Return what SQLite finds wrong with a checkpoint file; None if nothing, or if there is no file."""
+    """Return what SQLite finds wrong with a checkpoint file; None if nothing, or if there is no file.
+
+    Raises:
+        OSError: SQLite cannot write what it needs beside the file, as on a full disk; that is no damage.
+    """
     if not path.exists():
         return None
     try:
@@ -163,8 +171,11 @@ def sqlite_fault(path: Path) -> str | None:
             for table in _tables(database):
                 database.execute(f"SELECT {_COLUMNS[table]} FROM {table} LIMIT 1").fetchall()
     except (sqlite3.Error, UnicodeError) as error:
-        if getattr(error, "sqlite_errorcode", None) in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
+        code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR)
+        if code in _ELSEWHERE:
             return None
+        if code & 0xFF in (sqlite3.SQLITE_IOERR, sqlite3.SQLITE_FULL) and code not in _OF_CONTENT:
+            raise OSError(errno.EIO, f"{error}; the disk may be full", str(path)) from error
         found = str(error)
     return None if found == "ok" else f"{path}: is damaged ({found})"
 

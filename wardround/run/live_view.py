@@ -51,13 +51,20 @@ def live_view(console: Console, title: str = "", progress: str = AUTO) -> Iterat
             yield None
 
 
-def _open_events(file: str) -> IO[str]:
+@contextmanager
+def _open_events(file: str) -> Iterator[IO[str]]:
     if not file.endswith(".jsonl"):
         raise ConfigurationError(f"--progress {file}: expected 'auto', 'json' or a file name that ends in .jsonl")
     try:
-        return open(file, "a", encoding="utf-8")  # append: a resumed run, and the runs of a sweep, share the file
+        # Append: a resumed run, and the runs of a sweep, share the file.
+        out = open(file, "a", encoding="utf-8")  # noqa: SIM115 - closing it may fail too, on a full disk
     except OSError as error:
         raise ConfigurationError(f"--progress {file}: cannot be written: {error.strerror or error}") from error
+    try:
+        yield out
+    finally:
+        with suppress(OSError):  # it writes once more what was not taken; the run is done
+            out.close()
 
 
 def _json_lines(out: IO[str]) -> Watcher:

@@ -3,6 +3,7 @@
 import importlib.util
 import itertools
 import re
+import resource
 import sys
 from collections import Counter
 from pathlib import Path
@@ -131,9 +132,15 @@ def test_an_svg_shows_every_box_edge_and_word_without_graphviz_and_no_box_upon_a
 
 
 def test_a_place_that_cannot_be_written_is_named(tmp_path: Path) -> None:
-    drawn = draw("referral", "--out", str(tmp_path / "nowhere" / "referral.mmd"))
+    (tmp_path / "file").write_text("no folder", "utf-8")
+    drawn = draw("referral", "--out", str(tmp_path / "file" / "referral.mmd"))
     assert drawn.exit_code == 2
-    assert "file or folder not found" in drawn.stderr
+    assert drawn.stderr == f"error: {tmp_path / 'file'}: file exists where a folder is needed; name another\n"
+
+
+def test_a_folder_for_a_picture_is_made(tmp_path: Path) -> None:
+    assert draw("referral", "--out", str(tmp_path / "new" / "referral.mmd")).exit_code == 0
+    assert (tmp_path / "new" / "referral.mmd").read_text("utf-8").startswith("---")
 
 
 def test_a_png_without_pygraphviz_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -185,3 +192,16 @@ def test_the_guide_lists_every_switch_and_only_files_that_are_there() -> None:
     for name in files:
         path = name.replace("ROLE", "patient").replace("STAGE", "diagnosis")
         assert (GUIDE.parents[1] / path).exists(), name
+
+
+@pytest.mark.parametrize("name", ["workflow.svg", "workflow.mmd"])
+def test_a_picture_that_a_full_disk_does_not_take_is_named_and_leaves_the_one_before(tmp_path: Path, name: str) -> None:
+    out, (soft, hard) = tmp_path / name, resource.getrlimit(resource.RLIMIT_FSIZE)
+    out.write_text("the one before", "utf-8")
+    resource.setrlimit(resource.RLIMIT_FSIZE, (100, hard))
+    try:
+        drawn = draw("clinical_workflow", "-o", str(out))
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    assert drawn.exit_code == 2 and drawn.stderr == f"error: {out}: file too large\n"
+    assert out.read_text("utf-8") == "the one before" and [*tmp_path.iterdir()] == [out]

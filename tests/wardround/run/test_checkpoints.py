@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import resource
 import sqlite3
 import sys
 from collections.abc import Iterator
@@ -261,3 +262,19 @@ async def test_a_disk_without_room_for_checkpoints_stops_the_run_and_says_so(
     with pytest.raises(RunStoppedError, match=r"checkpoints.sqlite: cannot be written \(disk I/O error\); fix this"):
         async with open_sqlite(tmp_path / "checkpoints.sqlite"):
             pass
+
+
+async def test_checkpoints_that_a_full_disk_keeps_from_being_opened_are_not_taken_for_damaged(tmp_path: Path) -> None:
+    file = tmp_path / "checkpoints.sqlite"
+    with closing(sqlite3.connect(file)) as database:
+        database.execute("PRAGMA journal_mode = WAL")
+        database.execute("CREATE TABLE t (x)")
+    kept, (soft, hard) = file.read_bytes(), resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (0, hard))
+    try:
+        with pytest.raises(RunStoppedError, match="cannot be written: disk I/O error; the disk may be full; fix this"):
+            async with open_sqlite(file):
+                pass
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    assert file.read_bytes() == kept and not (tmp_path / "damaged").exists()

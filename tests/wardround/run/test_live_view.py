@@ -102,6 +102,14 @@ def test_events_go_to_standard_error_in_place_of_lines_and_a_reader_that_goes_aw
         ended("b", 2, 2)
 
 
+def test_a_disk_too_full_for_the_events_does_not_end_a_run(tmp_path: Path) -> None:
+    (tmp_path / "events.jsonl").symlink_to("/dev/full")
+    out = io.StringIO()
+    with live_view(Console(file=out), progress=str(tmp_path / "events.jsonl")):
+        ended("a", 1, 1)
+    assert out.getvalue() == "1/1 a epoch 0: completed\n"
+
+
 @pytest.mark.parametrize(
     ("given", "wrong"), [("jsn", "expected 'auto', 'json' or"), ("no/folder/x.jsonl", "cannot be written")]
 )
