@@ -68,9 +68,7 @@ def test_what_two_annotators_agree_on_stands_and_the_third_decides_where_they_di
     assert not undecided and final == marks(a="yyyy", b="nnnn", c="yyny")
     third = {("run", "case", "0", "b"): {"relevant": False}, ("run", "case", "0", "c"): {"consistent": True}}
     final, undecided = settle(first, second, third)
-    assert final == marks(a="yyyy", b="nnnn") and undecided == [("run", "case", "0", "c")], (
-        "c differs in another answer"
-    )
+    assert final == marks(a="yyyy", b="nnnn") and undecided == [("run", "case", "0", "c")], "c differs elsewhere"
     final, undecided = settle(first, second, marks(a="nnnn", b="nyyy", c="yyny"))
     same = {name: one.mean for name, one in estimates(agreement(first, second), clustered=True).items()}
     assert same == pytest.approx({"relevant": 200 / 3, "consistent": 100, "recommended": 100, "performed": 200 / 3})
