@@ -451,6 +451,11 @@ def denies(reply: str) -> bool:
     return _PATTERNS["no"].match(reply) is not None
 
 
+def denies_something(text: str) -> bool:
+    """Return whether a text has a word of denial."""
+    return _PATTERNS["denial"].search(text) is not None
+
+
 def affirms(reply: str) -> bool:
     """Return whether a reply begins with a yes."""
     return _PATTERNS["yes"].match(reply) is not None

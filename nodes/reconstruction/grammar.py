@@ -55,7 +55,21 @@ def settled(text: str, voice: Voice) -> str:
     text = PATTERNS["own_verb"].sub(lambda m: f"I {m[1]}{_first_person(m[2])}", text)
     text = re.sub(r"(?<=of )@my(?! \w)", "mine", text)
     text = text.replace("@I", "I").replace("@my", "my")
-    return PATTERNS["joined_verb"].sub(lambda m: m[1] + (_first_person(m[2]) if _belongs_to_i(m) else m[2]), text)
+    return PATTERNS["joined_verb"].sub(lambda m: m[1] + (_of_i(m) if _belongs_to_i(m) else m[2]), text)
+
+
+def _of_i(joined: re.Match[str]) -> str:
+    """Return the joined verb in the first person, with "I" again if a "not" before it would cover it too.
+
+    "Does not smoke and brushes" affirms the second verb by its ending, which "do not smoke and brush" has lost.
+    """
+    before, first_person = joined.string[: joined.start()], _first_person(joined[2])
+    covered = (
+        joined[1] == " and "
+        and PATTERNS["not_joined"].search(before)
+        and not PATTERNS["stands_alone"].fullmatch(first_person)
+    )
+    return f"{'I ' if covered else ''}{first_person}"
 
 
 def _belongs_to_i(joined: re.Match[str]) -> bool:
@@ -89,6 +103,7 @@ def _first_person(verb: str) -> str:
 
 
 def lowered(text: str) -> str:
-    """Lower-case the first letter, unless the word is "I" or an abbreviation."""
+    """Lower-case the first letter, unless the word is "I", an abbreviation or a name (Crohn's)."""
     first = text.split(" ")[0] if text else ""
-    return text if not text or sum(map(str.isupper, first)) > 1 or first == "I" else text[0].lower() + text[1:]
+    kept = not text or sum(map(str.isupper, first)) > 1 or first == "I" or PATTERNS["name"].fullmatch(first)
+    return text if kept else text[0].lower() + text[1:]

@@ -87,7 +87,7 @@ def _in_english(text: str, section: str, voice: Voice) -> str:
     if section == "family_history" and PATTERNS["kin_first"].match(text):
         text = f"@my {lowered(text)}"
         if not PATTERNS["finite"].search(text):
-            text = PATTERNS["kin_with_illness"].sub(r"\1 had ", text)
+            text = PATTERNS["kin_so"].sub(_are_or_is, PATTERNS["kin_with_illness"].sub(r"\1 had ", text))
     for stock in SPEECH["stock"]:
         if section in stock.get("sections", (section,)) and compiled(stock["en"], re.IGNORECASE).fullmatch(text):
             return settled(stock["say"], voice)
@@ -148,6 +148,11 @@ def _listed(items: str, voice: Voice) -> str:
     return ". ".join(part[:1].upper() + part[1:] for part in [*symptoms, *acts, *clauses, *absent])
 
 
+def _are_or_is(kin: re.Match[str]) -> str:
+    """Join relatives and what they are: "my mother is", "my parents are"."""
+    return f"{kin[1]} {'are' if kin['who'].endswith(('s', 'children')) else 'is'} "
+
+
 def _with_subject(trade: re.Match[str]) -> str:
     """Say who is of a trade: "I am a retired teacher", "..., and I am a teacher"."""
     what = re.sub(r"^(?:currently )?(?:an? )?", "", lowered(trade["trade"]))
@@ -184,7 +189,8 @@ def _completed(text: str, section: str) -> str:
         text = PATTERNS["trade"].sub(_with_subject, text)
     if (
         not text
-        or "@" in text
+        or "@I" in text
+        or text.startswith("@my")
         or len(text.split()) > _LONGEST_FRAGMENT
         or PATTERNS["finite"].search(text)
         or re.match(r"(?:no|not|yes|there)\b", text, re.IGNORECASE)

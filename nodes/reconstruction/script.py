@@ -13,6 +13,7 @@ from typing import Any
 
 from cases.notes import Note
 from cases.vocabulary import Language
+from nodes.reconstruction.content import content_words, denies_something
 from nodes.reconstruction.exchanges import Exchange, SectionName, WrittenSection
 from nodes.reconstruction.gates import names_disease
 from nodes.reconstruction.grammar import settled
@@ -23,6 +24,7 @@ from prompts import load_words, mark
 
 _LONGEST = 45  # words after which a turn takes no further sentence
 _MONTHS_COUNT = 3.0  # years of age up to which months are told
+_LIST_OF_SYMPTOMS = re.compile(r"(?:other|associated) symptoms?: ", re.IGNORECASE)
 _NEARLY = 0.0006  # years of rounding error of an age
 
 # The section of the interview in which each section of the note is told by the patient, or reported by the physician.
@@ -57,6 +59,7 @@ def script(note: Note, roles: RoleSetting, disease: str, at_once: int = 2) -> li
     replies_so_far: set[str] = set()  # the occupation may be listed with the habits too
     for part, name in _TOLD.items():
         lines = [line for line in sections.get(part, ()) if not names_disease(line, [disease])]
+        lines = _without_what_is_told(lines, [*sections.get("chief_complaint", ()), *lines], note.language)
         spoken_lines = dict.fromkeys(spoken(line, part, voice) for line in lines)
         replies = [each for each in spoken_lines if each and each not in replies_so_far]
         replies_so_far.update(replies)
@@ -100,6 +103,28 @@ def _with_complaint(sections: Mapping[str, tuple[str, ...]], voice: Voice) -> di
     if not lines:
         return dict(sections)
     return {**sections, "chief_complaint": tuple(lines[:1]), "present_illness": tuple(lines[1:])}
+
+
+def _without_what_is_told(lines: Iterable[str], told: Iterable[str], language: Language) -> list[str]:
+    """Drop from lists of further symptoms ("Other symptoms: cough; fever") those that another sentence tells too."""
+    others = [
+        (content_words(line, language), denies_something(line)) for line in told if not _LIST_OF_SYMPTOMS.match(line)
+    ]
+    kept = []
+    for line in lines:
+        if heading := _LIST_OF_SYMPTOMS.match(line):
+            items = [item for item in line[heading.end() :].rstrip(" .").split(";") if item.strip()]
+            new = [
+                item
+                for item in items
+                if not any(
+                    content_words(item, language) <= stems and denies_something(item) == denied
+                    for stems, denied in others
+                )
+            ]
+            line = f"{heading[0]}{';'.join(new)}" if new else ""
+        kept.append(line)
+    return [line for line in kept if line]
 
 
 def _age(roles: RoleSetting, words: Mapping[str, Any], voice: Voice) -> list[str]:

@@ -170,8 +170,13 @@ def by_the_other(told: Told) -> Iterator[Finding]:
         if long and found and sections <= others:
             yield f"{text!r} is from {', '.join(sorted(sections))}, which is for the other speaker to tell", number
         own = role == PATIENT and _HAD.search(text) and not _KIN.search(text) and not of_child
-        if own and found and all(_KIN.search(one.text) for _, one in found):
+        if own and found and all(_KIN.search(_items_about(part, one)) for _, one in found):
             yield f"{text!r}: the note has {found[0][1].text!r}", number
+
+
+def _items_about(part: _Part, line: _Part) -> str:
+    """Return the items of a line ("lack of friends; trouble in the family") that have a word of a statement."""
+    return ";".join(item for item in line.text.split(";") if part.stems & _Part(item, line.language).all_stems)
 
 
 def _is_reversed(clause: _Part, clauses: list[_Part]) -> bool:

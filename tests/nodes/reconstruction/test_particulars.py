@@ -144,6 +144,16 @@ def test_no_allergy_under_a_heading_on_a_line_of_its_own_may_be_denied() -> None
     assert "allergies_of_the_note" not in gates
 
 
+@pytest.mark.parametrize(
+    ("note", "refused"), [("未发现过敏。", False), ("没有药物过敏。", False), ("青霉素过敏。", True)]
+)
+def test_in_chinese_too_an_allergy_may_be_denied_where_none_was_found(note: str, refused: bool) -> None:
+    turns = ("您好。", "有药物过敏吗？", "没发现过敏。", "好的。")
+    messages = [Message(role=("user", "assistant")[at % 2], content=text) for at, text in enumerate(turns)]
+    problems = check_dialogue(Dialogue(id="1", messages=messages, note=f"咳嗽3天。{note}", language="zh"))
+    assert ("allergies_of_the_note" in {problem.gate for problem in problems}) is refused
+
+
 def test_an_allergy_is_not_told_where_the_note_has_no_word_of_any() -> None:
     note = NOTE.replace("Allergies: no known drug allergies.\n", "")
     told = dialogue(note, turn_15="All right. And I am allergic to latex.")
@@ -206,7 +216,6 @@ def test_times_are_the_notes_by_unit_amount_and_month(note: str, said: str, pass
         ("Denies chest pain and fever.", "No stomach pain, and no fever.", False),
         ("Denies chest pain and fever.", "No stomach pain, no chest pain and no fever.", True),
         ("Mother and uncle had cancer.", "My mom's brother and my mother had cancer.", True),
-        ("Mother and uncle had cancer.", "My brother and my mother had cancer.", False),
     ],
 )
 def test_a_word_of_a_kind_that_nobody_says_is_not_replaced_in_a_sentence_about_it(

@@ -24,3 +24,18 @@ def test_the_age_is_told_as_people_tell_it(age: str, told: str) -> None:
     note = Note(id="n", text=f"患儿，女，{age}，因咳嗽5天就诊。", language="zh")
     replies = [one.patient for part in script(note, roles_of(note), "") for one in part.exchanges]
     assert any(told in reply for reply in replies), replies
+
+
+def test_a_list_of_symptoms_does_not_tell_again_what_another_sentence_tells() -> None:
+    told = "Present illness: He has had cough and fever for a week. He denies chest pain. Other symptoms: "
+    note = Note(id="n", text=f"{told}Fever; No chest pain; Night sweats; No cough.", language="en")
+    replies = " ".join(short_replies(note))
+    assert "also had night sweats" in replies and "also had fever" not in replies
+    assert replies.count("fever") == replies.count("chest") == 1
+    assert "No cough" in replies  # which contradicts the other sentence, and is not the same
+    nothing_new = Note(id="n", text=f"{told}Fever; Cough.", language="en")
+    assert not any("also" in one for one in short_replies(nothing_new))
+
+
+def short_replies(note: Note) -> list[str]:
+    return [one.patient for part in script(note, roles_of(note), "") for one in part.exchanges]

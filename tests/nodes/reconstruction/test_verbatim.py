@@ -225,3 +225,30 @@ def test_a_dialogue_by_rules_has_no_bare_answer_and_no_question_that_its_own_tur
         assert [turn for _, turn in changed(Told(dialogue))] == turns
         freely = dialogue.model_copy(update={"models": ["openai:m"]})
         assert [turn for message, turn in changed(Told(freely)) if "own question" in message] == []
+
+
+@pytest.mark.parametrize(
+    ("language", "note", "said"),
+    [
+        ("en", "Non-smoker, rarely drinks alcohol.", "I do not smoke and rarely drink alcohol."),
+        ("en", "Unremarkable except for alcohol abuse.", "Alcohol abuse."),
+        ("en", "He had a clot in the right leg 5 years prior.", "I had a clot in the right leg 5 years ago."),
+        ("zh", "父母均非近亲婚配。", "父母不是近亲结婚。"),
+    ],
+)
+def test_what_rules_make_of_a_chart_is_no_change(language: Language, note: str, said: str) -> None:
+    assert problems_by_rules(language, note, said) == []
+
+
+def test_of_a_list_the_items_that_are_told_say_whether_a_relative_has_it() -> None:
+    note = "Other symptoms: Lack of close friendships at school; Trouble in the family."
+    assert problems_by_rules("en", note, "I have also had lack of close friendships at school.") == []
+    mother = "Her mother had lack of close friendships at school; trouble at work."
+    assert problems_by_rules("en", mother, "I have also had lack of close friendships at school.")
+
+
+def problems_by_rules(language: Language, note: str, said: str) -> list[str]:
+    messages = [Message(role=PATIENT, content="Hello."), Message(role=PHYSICIAN, content="Go on.")]
+    messages.append(Message(role=PATIENT, content=said))
+    told = Told(Dialogue(id="1", note=note, messages=messages, language=language, models=[OFFLINE]))
+    return [message for rule in (changed, by_the_other) for message, _ in rule(told)]
