@@ -17,11 +17,10 @@ _KINDS = re.compile(
     )
     + r")(?![A-Za-z-])"
 )
-_KIN = "|".join(word for kind, values in _WORDS["kinds"].items() if kind.startswith("relative") for word in values)
-_OF_KIN = re.compile(rf"(?i)['’]s (?:\w+ )?(?:{_KIN})\b")
 _ALONE = frozenset(_WORDS["alone"])
 _PATTERNS = patterns("nodes.reconstruction", "particulars")
-SAME, UNSAID = 2, 1  # words that a statement shares with its sentence of the note; if that word is nowhere said
+SAME = 2  # words that a statement shares with its sentence of the note
+UNSAID = 1  # the same, if that word is nowhere said; a relative may be named by another ("my mother's brother")
 
 
 def other_of_its_kind(told: Told) -> Iterator[Finding]:
@@ -38,8 +37,6 @@ def other_of_its_kind(told: Told) -> Iterator[Finding]:
         turn = _kinds_in(told.dialogue.spoken[number - 1].content)
         # A mother who speaks of "my son" does not replace herself by a son.
         kinds, parts = {_kind(one) for one in new if _part(one) != "relative_child"}, {_part(one) for one in new}
-        if _OF_KIN.search(sentence):  # "my mother's brother" is the uncle
-            kinds.discard("relative")
         asked = told.dialogue.spoken[number - 2].content if role == PATIENT and number > 1 else ""
         denied = bool(_PATTERNS["denies"].search(_PATTERNS["none_at_all"].sub("", sentence)))
         about = _about(sentence, told.language) | _about(asked, told.language)
@@ -48,7 +45,11 @@ def other_of_its_kind(told: Told) -> Iterator[Finding]:
             missing = [
                 word
                 for one, word in found.items()
-                if (shared >= (SAME if one in used else UNSAID) and _kind(one) in kinds and one not in turn)
+                if (
+                    shared >= (SAME if one in used or _kind(one) == "relative" else UNSAID)
+                    and _kind(one) in kinds
+                    and one not in turn
+                )
                 or (_part(one) in _ALONE & parts and one not in used)
             ]
             if missing:
