@@ -27,7 +27,8 @@ def test_a_gate_is_one_if_the_dialogue_passes_it_and_else_zero(weeks: str, passe
     messages = [Message(role="assistant" if n % 2 else "user", content=text) for n, text in enumerate(said)]
     dialogue = Dialogue(id="a", messages=messages, note="Cough for 3 weeks.", objections=[])
     found = scores(ReconstructionAnswers(reconstructed=dialogue))
-    assert found.values == {**dict.fromkeys(GATES, 1.0), "numbers_of_the_note": passed} and not found.unscored
+    of_numbers = dict.fromkeys(("numbers_of_the_note", "times_of_the_note"), passed)
+    assert found.values == dict.fromkeys(GATES, 1.0) | of_numbers and not found.unscored
     unread = scores(ReconstructionAnswers(reconstructed=dialogue.model_copy(update={"objections": None})))
     assert unread.values == {**found.values, "entailed_by_the_note": None} and set(unread.unscored) == {
         "entailed_by_the_note"
@@ -43,7 +44,7 @@ def test_the_gates_of_a_run_know_who_wrote_the_dialogue() -> None:
     said = [
         "Hello, doctor.",
         "Has anyone in the family been ill?",
-        "There is alcohol abuse in the family.",
+        "There is alcohol abuse and gambling in the family.",
         "Thank you.",
     ]
     messages = [Message(role="assistant" if n % 2 else "user", content=text) for n, text in enumerate(said)]
