@@ -166,6 +166,8 @@ def kind_label(words: str, language: Language) -> str:
     harm than a missed one.
     """
     words = without_told_back(words)
+    if _asks_nothing(words):
+        return "remark"
     tables, scores = _logits("kind", words, language)
     label = kind_named(tables[int(np.argmax(scores))])
     if label == "other_topic" and _top_probability(scores) < _MIN_OTHER_TOPIC:
@@ -197,10 +199,18 @@ def kind_label(words: str, language: Language) -> str:
 @lru_cache(maxsize=4096)
 def is_asking(words: str, language: Language) -> bool:
     """Whether the words probably ask for something on record: the total probability of the tables that do is enough."""
+    if _asks_nothing(words):
+        return False
     tables, scores = _logits("kind", words, language)
     probabilities = shared(scores.astype(np.float64))
     asks = [kind_named(table) in _ASKING and table != "results" for table in tables]
     return float(probabilities[asks].sum()) >= (_MIN_ASKING if ASKS.search(words) else _MIN_ASKING_UNMARKED)
+
+
+def _asks_nothing(words: str) -> bool:
+    """Whether each sentence says who is speaking, what somebody else says, or that something is usual."""
+    parts = [] if ASKS.search(words) else sentences(words)
+    return bool(parts) and all(_PATTERNS["asks_nothing"].search(part) for part in parts)
 
 
 def _asks_nowhere(parts: Sequence[str], language: Language) -> bool:

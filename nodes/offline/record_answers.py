@@ -25,7 +25,7 @@ from nodes.offline.meaning import (
     subjects,
 )
 from nodes.offline.pairs import answer_scores, has, with_known_words
-from nodes.offline.relevance import answering, support_of
+from nodes.offline.relevance import answering, support_of, without_the_family
 from nodes.offline.topics import topic_of, words_in
 from nodes.patients.own_words import said_of, unsaid
 from nodes.state.chart import Turn
@@ -135,7 +135,8 @@ def facts_for(question: str, facts: Sequence[RecordSentence], language: Language
     if not is_asking(question, language):
         return []
     beside = {"opening": ("chief_complaint",), "other_symptoms": _BACKGROUND}.get(subject, ())
-    return [fact for fact in facts if fact.section in ("present_illness", *beside)]
+    story = [fact for fact in facts if fact.section in ("present_illness", *beside)]
+    return [fact for fact in story if fact.section in beside or fact in without_the_family(story)]
 
 
 def told_now(question: str, told: Sequence[tuple[str, str]], dialogue: Sequence[Turn], language: Language) -> list[str]:

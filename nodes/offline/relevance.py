@@ -98,7 +98,7 @@ def _likely_answers(facts: Sequence[RecordSentence], question: str, language: La
     is not, relatives' allergies and operations are no answer.
     """
     of_family = "family" in subjects_heard(question, language)
-    facts = [fact for fact in facts if of_family or fact.section != "family_history"]
+    facts = list(facts) if of_family else without_the_family(facts)
     placed = [_with_relatives(fact) if of_family else fact for fact in facts]
     named = _telling(placed, question, language)
     telling = {fact for fact, as_asked in zip(facts, placed, strict=True) if as_asked in named}
@@ -124,6 +124,12 @@ def support_of(facts: Sequence[RecordSentence], question: str, language: Languag
     tells = told_shares([fact.text for fact in with_known_words(facts, language)], language)
     support: NDArray[np.float64] = tells @ shares(in_known_words(question, language), language)
     return support
+
+
+def without_the_family(facts: Sequence[RecordSentence]) -> list[RecordSentence]:
+    """Return the facts without the family history, and without what another section states of it."""
+    own = (fact for fact in facts if fact.section != "family_history")
+    return [fact for fact in own if not _PATTERNS["of_the_family"].search(fact.text)]
 
 
 def _with_relatives(fact: RecordSentence) -> RecordSentence:

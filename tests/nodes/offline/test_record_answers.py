@@ -268,10 +268,36 @@ def test_a_lump_is_told_or_not_denied_where_the_record_or_the_doctor_calls_it_by
         ("zh", "听到这些我很难过。"),
         ("zh", "到您这个岁数，这挺普遍的。"),
         ("zh", "您这个年纪，血压高一点也不稀奇。"),
+        ("en", "He says he understands you."),
+        ("en", "At your age that is common."),
+        ("en", "It's the nurse from the surgery."),
+        ("en", "This is the nurse from the surgery, calling about your appointment."),
+        ("zh", "他说他听懂你的意思了。"),
+        ("zh", "在您这个年龄很常见。"),
     ],
 )
 def test_a_remark_is_thanked_for_and_nothing_is_told(language: Language, words: str) -> None:
     assert answer(words, language) == load_words("consultation/words", language)["patient"]["thanks"]
+
+
+@pytest.mark.slow  # the embedding model reads what it has not seen
+@pytest.mark.parametrize(
+    "words", ["It's the nurse here. Where does it hurt?", "He says it hurts. Where?", "Is that common for you?"]
+)
+def test_who_says_who_he_is_may_ask_besides(words: str) -> None:
+    assert answer(words, "en") != load_words("consultation/words", "en")["patient"]["thanks"]
+
+
+def test_a_family_history_is_told_only_if_the_family_is_asked_about() -> None:
+    """An uncle's bleeding was told for "When did it start?"."""
+    story = "The bleeding began on Monday. Family history includes the patient's uncle, who bled for days."
+    person = PatientRecord(chief_complaint="My gums bleed.", present_illness=story)
+    for question, is_told in (
+        ("When did it start?", False),
+        ("Have you noticed anything else besides?", False),
+        ("Are there illnesses that run in your family?", True),
+    ):
+        assert ("uncle" in answer_from_record(question, person, [], "en")) == is_told
 
 
 @pytest.mark.slow  # the embedding model reads what it has not seen
