@@ -9,7 +9,7 @@ from cases.text.record_sentences import RecordSentence
 from cases.text.sentences import sentences
 from cases.text.statements import Mention, mentions
 from cases.vocabulary import Language, patterns
-from nodes.reconstruction.lay_speech import article_of, says_why_nothing_is_recorded, spoken
+from nodes.reconstruction.lay_speech import article_of, spoken
 from nodes.reconstruction.voice import Voice, cannot_speak, tells_of_oneself, whose
 from nodes.state.chart import Presentation, Turn, said_by
 from prompts import load_words, with_full_stop
@@ -114,7 +114,10 @@ def _phrase(fact: RecordSentence, voice: Voice) -> str:
 def _told(fact: RecordSentence, voice: Voice) -> str:
     """Return a sentence of the histories as the speaker tells it; habits that a semicolon parts, one by one."""
     parts = fact.text.split("; ") if fact.section == "personal_history" else [fact.text]
-    if len(parts) == 1:
-        told = spoken(fact.text, fact.section, voice)
-        return told or ("" if says_why_nothing_is_recorded(fact.text) else fact.text)
-    return " ".join(with_full_stop(spoken(part, fact.section, voice) or part, voice.language) for part in parts)
+    said = (spoken(part, fact.section, voice) or (part if _is_of_the_person(part) else "") for part in parts)
+    return " ".join(with_full_stop(each, voice.language) if len(parts) > 1 else each for each in said if each)
+
+
+def _is_of_the_person(text: str) -> bool:
+    """Whether a sentence only says who somebody is, which is told with "I am"."""
+    return _PATTERNS["who_it_is"].fullmatch(text) is not None

@@ -33,12 +33,6 @@ def spoken(sentence: str, section: str, voice: Voice) -> str:
     return text if text.endswith((".", "!", "?")) else text + "."
 
 
-def says_why_nothing_is_recorded(sentence: str) -> bool:
-    """Whether an English sentence of a note only says that no history was taken: "Unable to obtain due to ..."."""
-    text = sentence.strip().rstrip(" .;")
-    return any(compiled(stock["en"], re.IGNORECASE).fullmatch(text) for stock in SPEECH["stock"] if not stock["say"])
-
-
 def told_to(sentence: str, voice: Voice) -> str:
     """Reword a finding as the physician says it to the patient ("you"), without list numbers and capitals."""
     text = re.sub(r"^\s*\d+[.)]\s+", "", " ".join(sentence.split()))
@@ -68,6 +62,8 @@ def _in_english(text: str, section: str, voice: Voice) -> str:
         text = rewritten(text, "clinician")
     if listed := re.match(r"(?:other|associated) symptoms?: (.*)", text, re.IGNORECASE):
         return _listed(listed[1], voice)
+    if PATTERNS["by_system"].search(text):
+        return _by_system(text, voice)
     if medicines := PATTERNS["medications"].match(text):
         section, text = "medications", text[medicines.end() :]
     text = rewritten(text, "headings")
@@ -126,7 +122,7 @@ def _listed(items: str, voice: Voice) -> str:
     symptoms, acts, clauses, absent = list[str](), list[str](), list[str](), list[str]()
     for item in items.split(";"):
         part = re.sub(r"^(?:patient|mother|child) \w+s (?:that )?", "", item.strip(" ."), flags=re.IGNORECASE)
-        if not part or PATTERNS["found"].search(part):
+        if not part or _is_found(part):
             continue
         part = re.sub(r"^history of ", "a history of ", part, flags=re.IGNORECASE)
         if section := next((name for kind, name in _ELSEWHERE.items() if PATTERNS[kind].match(part)), ""):
@@ -151,6 +147,21 @@ def _listed(items: str, voice: Voice) -> str:
 def _are_or_is(kin: re.Match[str]) -> str:
     """Join relatives and what they are: "my mother is", "my parents are"."""
     return f"{kin[1]} {'are' if kin['who'].endswith(('s', 'children')) else 'is'} "
+
+
+def _by_system(systems: str, voice: Voice) -> str:
+    """Tell a review of systems without their names: symptoms as a list, what is denied or reported as sentences."""
+    parts = [part.strip(" .") for part in re.split(r";|\. ", PATTERNS["by_system"].sub(";", systems))]
+    parts = [part for part in parts if part and not PATTERNS["nothing_there"].search(part)]
+    told = [each for each in parts if not PATTERNS["of_system"].match(each)]
+    present = [", ".join(kept) for each in told if (kept := [one for one in each.split(", ") if not _is_found(one)])]
+    sentences = (spoken(each, "present_illness", voice) for each in parts if each not in told)
+    return ". ".join(filter(None, [_listed("; ".join(present), voice), *(each.rstrip(".") for each in sentences)]))
+
+
+def _is_found(part: str) -> bool:
+    """Whether a symptom of a list is one that an examiner finds."""
+    return PATTERNS["found"].search(part) is not None
 
 
 def _with_subject(trade: re.Match[str]) -> str:
@@ -187,6 +198,8 @@ def _completed(text: str, section: str) -> str:
     """Complete a chart's fragment to a sentence with subject and verb, as far as possible."""
     if section == "personal_history":
         text = PATTERNS["trade"].sub(_with_subject, text)
+    if state := PATTERNS["state_first"].match(text):
+        return f"@I is {lowered(state[1])} and {text[state.end() :]}"
     if (
         not text
         or "@I" in text
@@ -227,6 +240,8 @@ def _in_chinese(text: str, section: str, voice: Voice) -> str:
         about = re.split(r"[，,]", text.strip("。"))
         work = next((each for each in reversed(about) if not PATTERNS["no_work_zh"].fullmatch(each)), "")
         return f"{'我' if voice.itself else kin}是{work}" if work else ""
+    if section == "family_history" and voice.kin == "relative":
+        text = PATTERNS["kin_zh"].sub(kin, text)  # the speaker's own mother is somebody else
     for rule in SPEECH["zh"]:
         said = rule["self"] if voice.itself else rule.get("family", rule["self"])
         text = compiled(rule["from"]).sub(said.replace("{kin}", kin), text)

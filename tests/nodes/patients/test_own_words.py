@@ -141,6 +141,8 @@ def test_who_somebody_is_and_what_a_semicolon_parts_are_told_in_sentences(record
         "Limited due to patient's unconscious state and intubation.",
         "No other significant medical history is reported.",
         "Occupation and hobbies not specified.",
+        "Patient exhibits confusion, and is oriented to person and place only.",
+        "Vital signs within normal limits.",
     ],
 )
 def test_that_nothing_is_recorded_is_not_told(recorded: str) -> None:

@@ -243,6 +243,37 @@ SON, MOTHER = Voice("en", "son", "male"), Voice("en", "relative", "female")
         ("person", "45-year-old man, right-handed.", HE, ""),
         ("person", "10-month-old male, infant.", SON, "My son is an infant."),
         ("person", "7岁，男，小学生。", Voice("zh", "son", "male"), "孩子是小学生。"),
+        ("past_history", "History of being a professional athlete.", HE, "I used to be a professional athlete."),
+        ("present_illness", "Moved here at 18 and does not sleep.", HE, "I moved here at 18 and do not sleep."),
+        ("personal_history", "Retired, does not smoke or drink.", HE, "I am retired and do not smoke or drink."),
+        ("personal_history", "Born in Peru and has asthma.", HE, "I was born in Peru and have asthma."),
+        ("personal_history", "Current smoker, past heroin use.", HE, "I smoke, and used to take heroin."),
+        (
+            "present_illness",
+            "Family history includes the patient's father dying at the age of 50.",
+            HE,
+            "My father died at the age of 50.",
+        ),
+        (
+            "present_illness",
+            "Review of systems: General: Weight loss; Respiratory: Cough; Neurologic: Dizziness, slow pupils.",
+            HE,
+            "I have also had weight loss, a cough and dizziness.",
+        ),
+        (
+            "present_illness",
+            "Review of systems: General: Denies chills; ENT: Reports pain in the ear; Skin: No reported abnormalities.",
+            HE,
+            "I have not had any chills. I have had pain in the ear.",
+        ),
+        (
+            "present_illness",
+            "Other symptoms: Increased respirations at 24/min; Low blood pressure at 60 mm Hg; Cuts on the scalp.",
+            Voice("en", "relative", "male"),
+            "There has also been cuts on the scalp.",
+        ),
+        ("family_history", "母亲晚年也有记忆力减退。", Voice("zh", "relative", "female"), "她母亲晚年也有记忆力减退。"),
+        ("family_history", "母亲晚年也有记忆力减退。", Voice("zh", "self", "female"), "母亲晚年也有记忆力减退。"),
     ],
 )  # fmt: skip
 def test_a_sentence_of_a_chart_is_said_as_people_say_it(section: str, chart: str, voice: Voice, said: str) -> None:
