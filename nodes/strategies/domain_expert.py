@@ -32,6 +32,7 @@ from nodes.state.experts import (
 from nodes.state.stage import Objection
 from nodes.workflow.stages import STAGES, Stage
 
+_ANALYSTS = 2  # in each team that the recruiter forms by rule, beside the leader
 SEATS = MOST_EXPERTS + MOST_WEIGHING  # each may have a model of its own: `expert1`
 
 
@@ -64,20 +65,21 @@ class VoterView(CaseView):
     synthesis: Synthesis
 
 
-def _vote_of_similar_cases(view: ExpertView | VoterView) -> Decision:
-    return majority(view.stage, view.chart, view.neighbours, view.options.names, view.image_class, view.seat)
+def _vote_of_similar_cases(view: ExpertView | VoterView, seat: int) -> Decision:
+    return majority(view.stage, view.chart, view.neighbours, view.options.names, view.image_class, seat)
 
 
 def analyse_by_rule(view: ExpertView) -> AnalysisText:
-    """Offline: each seat weighs the similar cases in its own way."""
-    decision = _vote_of_similar_cases(view)
-    why = grounds(view.stage, view.chart, view.neighbours, decision, view.image_class, view.seat)
+    """Offline: each seat weighs the similar cases in its own way, and a later team in ways of its own."""
+    seat = view.seat + _ANALYSTS * len(view.reports)
+    decision = _vote_of_similar_cases(view, seat)
+    why = grounds(view.stage, view.chart, view.neighbours, decision, view.image_class, seat)
     return AnalysisText(proposal=decision.listed(), analysis=why)
 
 
 def accept_if_half_is_shared(view: VoterView) -> Verdict:
     """Offline: accept a report that shares at least half with the expert's own view of the similar cases."""
-    own, proposal = _vote_of_similar_cases(view), view.synthesis.proposal
+    own, proposal = _vote_of_similar_cases(view, view.seat), view.synthesis.proposal
     if overlap(own.listed(), proposal) >= 0.5:
         return Verdict(accepted=True, reason="")
     objected = objection(view.stage, view.chart, view.neighbours, proposal, own, view.image_class)

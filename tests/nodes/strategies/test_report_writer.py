@@ -7,9 +7,9 @@ import pytest
 
 from cases.vocabulary import DEPARTMENTS, TREATMENT_ITEMS
 from nodes.state.decisions import Judgement, Verdict
-from nodes.state.experts import Analysis, Synthesis
+from nodes.state.experts import Analysis, Expert, Synthesis
 from nodes.state.stage import Options
-from nodes.strategies.domain_expert import VoterView, accept_if_half_is_shared
+from nodes.strategies.domain_expert import ExpertView, VoterView, accept_if_half_is_shared, analyse_by_rule
 from nodes.strategies.report_writer import WriterView, most_proposed
 from nodes.workflow.stages import STAGES, read_chart
 from retrieval import Neighbour, RememberedCase
@@ -80,3 +80,30 @@ def test_a_report_and_a_vote_call_a_department_a_department() -> None:
     surgeons = Synthesis(team=0, report="", proposal=["Surgery"])
     assert surgeons.told("zh", Options(DEPARTMENTS.names, "zh")).endswith("外科")
     assert surgeons.told("zh", Options(TREATMENT_ITEMS.names, "zh")).endswith("手术")
+
+
+def test_a_team_that_reviews_looks_at_something_else_than_the_one_before() -> None:
+    """Two teams of three agents each wrote the same report of the same hard case."""
+    written = view_of("diagnosis", [["Gout"]], False)
+    gout = Neighbour(
+        RememberedCase(id="a", verified=True, diagnosis=["Gout"], chief_complaint="My toe hurts."), 0.9, 0.9
+    )
+    report = Synthesis(team=1, report="Gout.", proposal=["Gout"])
+    case: dict[str, Any] = {
+        name: value for name, value in vars(written).items() if name not in ("synthesis", "objections", "analyses")
+    }
+    case["chart"] = replace(written.chart, results={"Blood Test": "Urate 600 µmol/L."})
+    said = [
+        analyse_by_rule(
+            ExpertView(
+                **{**case, "neighbours": [gout], "reports": reports},
+                expert=Expert(domain="Surgery", focus=""),
+                seat=seat,
+                assignment="",
+                analyses=[],
+            )
+        ).analysis
+        for reports in ([], [report])
+        for seat in (2, 3)
+    ]
+    assert len(set(said)) == len(said)
