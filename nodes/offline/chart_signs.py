@@ -126,7 +126,11 @@ def is_called_for(item: str, chart: Chart) -> bool:
 def _called_for(complaint: str, words: str, language: Language) -> frozenset[str]:
     symptoms, rules = describe_symptoms(words, language=language), rules_of(language)
     places = _sites(symptoms, rules) or _told_sites(complaint, words, language)
-    signs = _sites(symptoms, rules, "sign")
+    places = [each for each in places if "unplaced" not in each] or places
+    signs = [
+        *(each for each in _sites(symptoms, rules, "sign") if "complained" not in each),
+        *(each for each in _sites(complaint, rules, "sign") if "complained" in each),
+    ]
     examined = (place["examination"] for place in places if "examination" in place)
     return frozenset(
         chain(examined, *(place["pictures"] for place in places), *(each["also"] for each in places + signs))

@@ -233,8 +233,9 @@ def weights(
             votes[key] = max(votes.get(key, 0.0) + bonus, 0.0)
     if stage.decision is AuxiliaryOrders and all(item in votes for item in SECTIONS):  # one shows enough, at first
         quick = ["CT"] if urgency(chart) == "emergency" else []
-        wanted = (usually_needed(chart), quick, usual_pictures(chart))
-        del votes[min(SECTIONS, key=lambda item: (*(item in items for items in wanted), votes[item]))]
+        wanted = [*usually_needed(chart), *quick, *usual_pictures(chart)]
+        one = max(SECTIONS, key=lambda item: (-wanted.index(item) if item in wanted else -len(wanted), votes[item]))
+        votes[one] = max(votes.pop(item) for item in SECTIONS)
     return dict(sorted(votes.items(), key=lambda item: -round(item[1], 9)))
 
 

@@ -266,6 +266,9 @@ def test_nobody_whose_complaint_is_not_urgent_is_sent_to_the_emergency_departmen
         ("en", "Cramps with every bleeding", ["Urogenital System Examination"], ["Skin Examination"]),
         ("zh", "干咳六天，夜里咳得睡不着。", ["X-ray"], ["Neurological Examination"]),
         ("zh", "孩子一天比一天黄，连脚底都黄了。", ["Abdominal Examination"], ["Spine and Limb Examination"]),
+        ("en", "My leg hurts since a trauma.", ["X-ray"], ["Chest Examination", "Abdominal Examination"]),
+        ("en", "A large wound", ["Chest Examination", "Abdominal Examination"], ["Stool Test"]),
+        ("en", "My arm is stiff. Diabetes.", ["Skin Examination", "Chest Examination"], []),
         ("zh", "吃了鸡腿以后肚子疼。", ["Abdominal Examination"], ["Spine and Limb Examination"]),
         ("zh", "胸口憋得慌，咽喉痒，有点咳嗽。", ["Chest Examination"], ["Skin Examination"]),
         ("zh", "皮肤和眼睛都变黄了，肚子疼。", ["Abdominal Examination"], ["Pathological Examination"]),
@@ -597,6 +600,14 @@ def test_a_complaint_of_the_mind_alone_comes_there_and_not_to_the_heart() -> Non
     ):
         chart = replace(chart_of(chief_complaint=words, present_illness="", age_years=50), referral=None, triage=None)
         assert next(iter(weights(STAGES["referral.level1"], chart, near))) == department
+
+
+def test_an_illness_of_old_calls_for_nothing() -> None:
+    """Of a stiff arm the chest was examined, as the patient had diabetes."""
+    similar = case("a", physical_examination={"Chest Examination": "-", "Spine and Limb Examination": "-"})
+    chart = chart_of(chief_complaint="My arm is stiff.", present_illness="I have had diabetes for years.")
+    chosen = weights(STAGES["history_taking.physical"], chart, [Neighbour(similar, 0.9)])
+    assert "Spine and Limb Examination" in chosen and "Chest Examination" not in chosen
 
 
 def test_a_newborn_comes_to_the_newborns_clinic() -> None:
