@@ -186,7 +186,7 @@ def load_terms(source: str | Path) -> TermList:
     is cached until the file changes.
 
     Raises:
-        TermListError: the file cannot be read, or a row has no code or no name.
+        TermListError: the file cannot be read, a row has no code or no name, or no row begins with a code.
     """
     return _terms(str(source), state_of(Path(source)))
 
@@ -209,6 +209,8 @@ def _terms(source: str, state: tuple[int, int] | None) -> TermList:
         raise TermListError(f"{path}: row {faulty}: expected a code in the first column and a name in the second")
     if not rows:
         raise TermListError(f"{path}: contains no terms; expected a code and a name in each row")
+    if not any(_CODE.match(row[0]) for _, row in rows):
+        raise TermListError(f"{path}: has no ICD-10 code in its first column (found {rows[0][1][0]!r}, ...)")
     return TermList((row[0], row[1]) for _, row in rows)
 
 

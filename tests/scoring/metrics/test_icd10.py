@@ -178,6 +178,13 @@ def test_a_faulty_list_is_refused(tmp_path: Path, text: str) -> None:
         load_terms(file)
 
 
+@pytest.mark.parametrize("text", ["霍乱,A00\n伤寒,A01\n", "case,score\nx,1\n"])
+def test_a_file_without_codes_in_its_first_column_is_no_list_of_terms(tmp_path: Path, text: str) -> None:
+    (tmp_path / "terms.csv").write_text(text, "utf-8")
+    with pytest.raises(TermListError, match=r"terms\.csv: has no ICD-10 code in its first column \(found '(伤寒|x)'"):
+        load_terms(tmp_path / "terms.csv")
+
+
 @pytest.mark.parametrize(
     ("name", "remedy"), [("absent.csv", "file not found"), ("absent.xls", "file not found"), ("terms.txt", "expected")]
 )

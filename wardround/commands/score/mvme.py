@@ -68,6 +68,8 @@ def mvme(
     """
     if judge != OFFLINE and not (grade or error_types):
         refuse(f"--judge {judge}: nobody would be asked; add --grade to grade the reports anew, or --error-types")
+    if reference and not grade:
+        refuse(f"--reference {reference}: nothing is compared with it; add --grade to grade the reports anew")
     settings = asking({"default": judge})
     failures: list[tuple[ReportCase, str]] = []
     tables: list[ExtraTable] = []

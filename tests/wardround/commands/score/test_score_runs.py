@@ -63,6 +63,23 @@ def test_mvme_of_a_run_of_another_suite_is_refused(tmp_path: Path) -> None:
     assert "was scored by suite medpmc, not mvme" in wardround("score", "mvme", run).stderr
 
 
+@pytest.mark.parametrize(
+    ("command", "why"),
+    [
+        (("mvme", "--grade"), "a run is compared with the keys of its own cases"),
+        (("icd10",), "a run is compared with the keys of its own cases"),
+        (("mvme",), "nothing is compared with it; add --grade"),
+    ],
+)
+def test_a_reference_that_nothing_would_be_compared_with_is_refused(
+    tmp_path: Path, command: Sequence[str], why: str
+) -> None:
+    case = next(case for case in load_cases("builtin") if case.language == "en")
+    run = write_run(tmp_path / "run", [graded(case.id)], data={"case_ids": [case.id]})
+    refused = wardround("score", *command, run, "--reference", tmp_path / "experts.json")
+    assert refused.exit_code == 2 and why in refused.stderr
+
+
 def test_the_language_of_a_report_is_that_of_its_case(tmp_path: Path) -> None:
     chinese = next(case for case in load_cases("builtin") if case.language == "zh")
     run = write_run(tmp_path / "run", [graded(chinese.id)], data={"case_ids": [chinese.id]})
