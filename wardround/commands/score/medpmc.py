@@ -88,6 +88,10 @@ def medpmc(
     """
     if mma != "all" and mode == "paper":
         refuse("--mma: paper mode uses the windows of Tables 8 and 9; leave --mma out, or use --mode sound")
+    if model and recall in ("rouge1", "rougeL"):
+        refuse(f"--model {model}: {recall} needs none; add --recall rate_style, bertscore or ratescore")
+    if judged != "consultation" and not judge:
+        refuse(f"--judged {judged}: nobody would be asked; add --judge SPEC")
     options = transcripts[1:] or against or human or judge or (recall, entities, mma) != ("rouge1", "rules", "all")
     if is_run(transcripts[0]) and mode == "sound" and not options:
         return replace(scores_of_run(transcripts[0], "medpmc", mode), how={"recall": recall, "entities": entities})

@@ -111,6 +111,8 @@ def aie_pairwise(
         )
     if judge == "none" and not people:
         refuse("--judge none: needs people's choices; add --people FILE")
+    if sees != "record" and view == "patient":
+        refuse(f"--sees {sees}: is for the doctor's view; add --view doctor or both")
     read = _read_doctors(doctors, leave_out)
     names = list(read)
     closed_models = separated([closed or ""])

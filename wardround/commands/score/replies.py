@@ -63,6 +63,10 @@ def replies(
     Each run gets a row, with #QA and #Test. The judges are models, offline rules (only for testing a setup), or people:
     --sheet writes the four questions of each round, and --marks reads two or three marked sheets.
     """
+    if sheet is not None and marks:
+        refuse("--sheet and --marks: either writes a sheet or reads marked ones; leave one of them out")
+    if models and (sheet is not None or marks):
+        refuse(f"--models {models[0]}: nobody would be asked, as people judge; leave it out, or --sheet and --marks")
     found = find_runs(runs)
     rounds_by_run = {run.name: draw(run, sample, seed) for run in found}
     if not any(rounds_by_run.values()):

@@ -312,3 +312,22 @@ def test_a_judge_whom_the_suite_asks_nothing_is_named(tmp_path: Path) -> None:
     assert scored.exit_code == 0, scored.stderr
     assert "--models diagnosis_judge: asked nothing. Asked: consultation_judge." in " ".join(scored.stdout.split())
     assert "--models default" not in scored.stdout
+
+
+@pytest.mark.parametrize(
+    ("command", "options", "why"),
+    [
+        ("medpmc", ("--model", "no-such-model"), "rouge1 needs none"),
+        ("medpmc", ("--judged", "patient"), "nobody would be asked; add --judge SPEC"),
+        ("aie-pairwise", ("--view", "patient", "--sees", "dialogues"), "is for the doctor's view"),
+        ("replies", ("--sheet", "new.csv", "--marks", "marked.csv"), "leave one of them out"),
+        ("replies", ("--sheet", "new.csv", "--models", "offline"), "nobody would be asked, as people judge"),
+    ],
+)
+def test_an_option_that_would_change_nothing_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: str, options: Sequence[str], why: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    refused = wardround("score", command, tmp_path / "run", *options)
+    assert refused.exit_code == 2 and why in " ".join(refused.stderr.split())
+    assert not any(tmp_path.iterdir())
