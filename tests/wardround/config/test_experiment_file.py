@@ -653,6 +653,11 @@ def test_a_block_is_a_model_that_roles_are_given_by_its_name(file: Path) -> None
             "models.patient: there is no block [model.quik]; did you mean 'quick'?",
         ),
         (', patient = "quick"', "", "model.quick: not used in [models] or [judges]"),
+        (
+            "[model.quick]",
+            '[model."org/quick 2"]',
+            "model.org/quick 2.[key]: expected a name of letters, digits, '-' and '_'",
+        ),
         ('temperature = "default"', "temperature = 3.0", "model.careful.temperature"),
         ('spec = "openai:o3-mini"', 'spec = "opnai:o3-mini"', "unknown provider 'opnai'; did you mean 'openai'?"),
         ('spec = "openai:o3-mini"', 'spec = "offline"', "'offline' takes no parameters"),
