@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from cases import Case
+from cases.files import replacing
 from llm.trace import Call, Trace
 from scoring.clini_eval.dialogue import ReconstructionAnswers
 from wardround.analysis.summary import summed
@@ -230,6 +231,8 @@ def to_dataframe(run: str | Path | Sequence[str | Path], level: Level = "cases")
 def write_parquet(runs: Sequence[RecordedRun], out: Path) -> list[Path]:
     """Write ``runs.parquet``, ``cases.parquet`` and so on into a folder, one file per level; return the files.
 
+    Each file is whole, or as it was before.
+
     Raises:
         ImportError: pyarrow is not installed.
         OSError: a file cannot be written.
@@ -240,11 +243,13 @@ def write_parquet(runs: Sequence[RecordedRun], out: Path) -> list[Path]:
     out.mkdir(parents=True, exist_ok=True)
     files: dict[Level, Path] = {level: out / f"{level}.parquet" for level in get_args(Level)}
     for level in _OF_RUNS:  # few rows, with columns that depend on the runs
-        _frame(runs, level).to_parquet(files[level], engine="pyarrow", index=False)
+        with replacing(files[level]) as file:
+            _frame(runs, level).to_parquet(file, engine="pyarrow", index=False)
     with ExitStack() as stack:
+        opened = {level: stack.enter_context(replacing(files[level])) for level in _OF_CASES}
         writers = {
-            level: stack.enter_context(parquet.ParquetWriter(files[level], pyarrow.schema(list(_arrow_types(level)))))
-            for level in _OF_CASES
+            level: stack.enter_context(parquet.ParquetWriter(file, pyarrow.schema(list(_arrow_types(level)))))
+            for level, file in opened.items()
         }
         waiting: dict[Level, list[Row]] = {level: [] for level in writers}
 

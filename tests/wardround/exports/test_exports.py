@@ -1,6 +1,7 @@
 """Runs in the formats of other tools: read back by those tools where they are installed."""
 
 import json
+import resource
 import sys
 import threading
 import weakref
@@ -127,6 +128,21 @@ def test_parquet_reads_the_trace_of_a_case_once(run: Path, tmp_path: Path, monke
     monkeypatch.setattr(recorded_run, "read_trace", lambda file: read.append(file) or read_trace(file))
     assert export("parquet", run, "-o", tmp_path / "out").exit_code == 0
     assert len(read) == 2 and len({*read}) == 2
+
+
+def test_a_full_disk_leaves_the_parquet_files_of_an_earlier_export(run: Path, tmp_path: Path) -> None:
+    pytest.importorskip("pyarrow", reason="needs wardround[parquet]")
+    assert export("parquet", run, "-o", tmp_path / "out").exit_code == 0
+    before = {file.name: file.read_bytes() for file in (tmp_path / "out").iterdir()}
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (100, hard))
+    try:
+        refused = export("parquet", run, "-o", tmp_path / "out")
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    assert refused.exit_code == 2
+    assert refused.stderr == f"error: {tmp_path / 'out' / 'runs.parquet'}: file too large\n"
+    assert {file.name: file.read_bytes() for file in (tmp_path / "out").iterdir()} == before
 
 
 def test_lines_are_written_as_they_come(tmp_path: Path) -> None:
