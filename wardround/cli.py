@@ -17,7 +17,7 @@ from wardround.commands.compare import compare
 from wardround.commands.consult import consult
 from wardround.commands.dev import UNTRACED, dev
 from wardround.commands.doctor import doctor
-from wardround.commands.exit_codes import BAD_INPUT, Commands, end_gently
+from wardround.commands.exit_codes import BAD_INPUT, INTERRUPTED, Commands, end_gently
 from wardround.commands.experiments import experiments_app
 from wardround.commands.export import export_app
 from wardround.commands.floors import floors
@@ -104,7 +104,11 @@ def main() -> None:
         from llm.egress import close_egress
 
         close_egress()
-    app()
+    try:
+        app()
+    except KeyboardInterrupt:  # before a command is reached, which says more
+        echo("interrupted", err=True)
+        sys.exit(INTERRUPTED)
 
 
 def read_environment_file() -> None:

@@ -135,3 +135,11 @@ def test_an_environment_file_that_is_no_text_ends_with_2_and_one_line(
         cli.main()
     assert ended.value.code == 2
     assert capsys.readouterr().err.startswith("error: .env: not UTF-8 text")
+
+
+@pytest.mark.slow
+def test_ctrl_c_before_a_command_is_reached_shows_no_traceback(tmp_path: Path) -> None:
+    press = "cli.app = lambda: signal.raise_signal(signal.SIGINT)"
+    program = f"import signal; from wardround import cli; {press}; cli.main()"
+    ended = subprocess.run([sys.executable, "-c", program], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert (ended.returncode, ended.stdout, ended.stderr) == (130, "", "interrupted\n")
