@@ -14,8 +14,8 @@ def chosen_letter(text: str | None, options: Mapping[str, str | None]) -> str | 
 
     Recognised are ``B``, ``b``, ``(B)``, ``B. name``, ``name (B)``, ``name - B``, ``Answer: B``, ``**B**``,
     ``答案是B``, ``选B项`` and the full name of one option. Not recognised are ``B or C``, ``A cold``, ``B`` with the
-    name of another option, a letter that is retracted (``Answer: B is excluded``) or followed by another answer, and a
-    letter that is not an option; without options, any letter counts.
+    name of another option, a letter that is denied (``不能选B``), retracted (``Answer: B is excluded``) or followed by
+    another answer, and a letter that is not an option; without options, any letter counts.
     """
     folded = unicodedata.normalize("NFKC", text or "")
     folded = "".join(sign for sign in folded if unicodedata.category(sign) != "Cf")  # zero-width characters
@@ -42,11 +42,11 @@ def _alike(text: str, name: str, letter: str) -> bool:
 
 
 def _stated_letters(text: str) -> set[str]:
-    """Return the letters that sentences of a text give as the answer, without those retracted at once."""
+    """Return the letters that sentences of a text give as the answer, without those denied or retracted at once."""
     found: set[str] = set()
     for match in _PATTERNS["said"].finditer(text):
         rest = text[match.end() :]
-        if not _PATTERNS["taken_back"].match(rest):
+        if not _PATTERNS["denied"].search(text[: match.start()]) and not _PATTERNS["taken_back"].match(rest):
             found |= {match[1].upper(), *(another[1] for another in [_PATTERNS["another"].match(rest)] if another)}
     return found
 
