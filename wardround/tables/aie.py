@@ -1,7 +1,7 @@
 """AIE's tables: doctors (Tables 2 and 3, Figures 6b to 6d), simulators (Figure 3) and tournaments (Figures 4 to 6a)."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import chain
+from itertools import chain, product
 from math import ceil
 from statistics import linear_regression, quantiles
 from types import MappingProxyType
@@ -212,23 +212,25 @@ def _doctors(runs: Sequence[RecordedRun]) -> dict[str, list[AieTranscript]]:
 
 
 def formats_table(
-    mcq: Sequence[Sample], interactive: Sequence[Sample], of_case: Mapping[str, str], subsets: Sequence[str]
+    formats: Mapping[str, tuple[Sequence[Sample], Sequence[Sample]]], of_case: Mapping[str, str], subsets: Sequence[str]
 ) -> Table:
-    """Return the right diagnoses from the whole record and from the dialogue, by examination and in total (Figure 6b).
+    """Return each doctor's right diagnoses from the whole record and from the dialogue (Figure 6b).
 
-    Each value is 100 or 0; ``of_case`` gives the examination that a case is from.
+    ``formats`` has both, by doctor, each value 100 or 0; ``of_case`` gives the examination that a case is from. The
+    rows of a doctor are the examinations and all of them.
     """
     rows: list[dict[str, Any]] = []
-    for subset in (*subsets, None):
+    for (doctor, values_by_format), subset in product(formats.items(), (*subsets, None)):
         asked, dialogue_values = (
-            [one for one in values if subset in (None, of_case[one.case])] for values in (mcq, interactive)
+            [one for one in values if subset in (None, of_case[one.case])] for values in values_by_format
         )
         found = estimates({"mcq": asked, "talked": dialogue_values}, clustered=True, ends=PERCENT)
         paired = paired_difference(by_case(asked), by_case(dialogue_values))
         differs = measured({"difference": paired.difference}, p={"difference": paired.permutation_p})
-        rows.append({"examination": subset or "all", **measured(found), **differs, "n": paired.difference.n})
+        row = {"doctor": doctor, "examination": subset or "all", **measured(found), **differs}
+        rows.append({**row, "n": paired.difference.n})
     columns = [
-        Column("examination", "Examination", key=True),
+        *key_columns(*["doctor"] * (len(formats) > 1), "examination"),
         Column("mcq", "Multiple choice", mean=True, ends=PERCENT),
         Column("talked", "Interactive", mean=True, ends=PERCENT),
         Column("difference", "Difference", form="+.2f", mean=True),

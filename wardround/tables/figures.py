@@ -239,20 +239,24 @@ def draw_agreement(table: Table) -> "Figure":
 
 
 def draw_formats(table: Table) -> "Figure":
-    """Draw right diagnoses by format with their intervals, grouped by examination (AIE, Figure 6b)."""
-    figure, (panel,) = panels_of(1, 1, (1.6 + 0.9 * len(table.rows), 3.2))
-    for number, name in enumerate(("mcq", "talked")):
-        points = table.points(name).dropna()
-        panel.errorbar(
-            points.index + 0.2 * (number - 0.5), points["mean"], yerr=_whiskers(points), fmt=MARKERS[number],
-            color=_colour(number), capsize=2, label=next(one.title for one in table.columns if one.name == name),
-            clip_on=False,
-        )  # fmt: skip
-    panel.set_xticks(range(len(table.rows)), table.frame["examination"].tolist())
-    panel.set_ylim(0, 100)
-    panel.set_ylabel("Right diagnoses, percent")
-    panel.grid(axis="x", visible=False)
-    figure.legend(frameon=False, loc="outside upper center", ncols=2)
+    """Draw a panel for each doctor: right diagnoses by format with intervals, by examination (AIE, Figure 6b)."""
+    doctors = table.frame.groupby("doctor", sort=False)
+    figure, panels = _panels_of_each(len(doctors), (0.8 + 0.7 * len(table.rows) / len(doctors), 3.0), beside=0.6)
+    names = [next(one.title for one in table.columns if one.name == name) for name in ("mcq", "talked")]
+    for panel, (doctor, rows) in zip(panels, doctors, strict=True):
+        for number, name in enumerate(("mcq", "talked")):
+            points = table.points(name).reindex(rows.index).reset_index(drop=True).dropna()
+            panel.errorbar(
+                points.index + 0.2 * (number - 0.5), points["mean"], yerr=_whiskers(points), fmt=MARKERS[number],
+                color=_colour(number), capsize=2, label=names[number], clip_on=False,
+            )  # fmt: skip
+        panel.set_xticks(range(len(rows)), rows["examination"].tolist())
+        panel.set_ylim(0, 100)
+        panel.grid(axis="x", visible=False)
+        if len(doctors) > 1:
+            panel.set_title(_title(doctor), loc="left")
+    panels[0].set_ylabel("Right diagnoses, percent")
+    _explain(figure, panels, names, loc="outside upper center", ncols=2)
     return figure
 
 

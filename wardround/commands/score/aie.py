@@ -26,8 +26,10 @@ from scoring.metrics.statistics import Estimate
 from wardround.commands.exit_codes import refuse
 from wardround.commands.options import a_folder
 from wardround.commands.score.choices import (
+    OWN,
     FromRecords,
-    choosing,
+    choosing_each,
+    chosen_by,
     diagnosed,
     diagnosed_by_round,
     formats_compared,
@@ -113,29 +115,38 @@ def aie(
 ) -> Scores:
     """Score doctors by the ten metrics of AIE.
 
-    All metrics are in percent, except turns and length. For runs, DIAGNOSIS needs --diagnose. Also printed: shares of
-    actions by turn, coverage and diagnosis by length of the dialogue, and utterances by language. Several files, or the
-    runs of a sweep, get a column each, as in the paper's tables.
+    All metrics are in percent, except turns and length. For runs, DIAGNOSIS needs --diagnose; there and for --mcq,
+    'doctor' instead of a SPEC has each run's own doctor choose, as in the paper. Also printed: shares of actions by
+    turn, coverage and diagnosis by length of the dialogue, and utterances by language. Several files, or the runs of a
+    sweep, get a column each, as in the paper's tables.
     """
     if each_round and not diagnose:
         refuse("--each-round: needs a model that chooses; name one with --diagnose")
-    diagnosing, answering = choosing(diagnose, "--diagnose"), choosing(mcq, "--mcq")
+    if against and diagnose == OWN:
+        refuse(f"--diagnose {OWN}: the transcripts of --against have no doctor's model; name a model")
     doctors, paths, runs = each_doctor(transcripts)
+    path_of = dict(zip(doctors, paths, strict=True))
+    diagnosing, answering = (
+        choosing_each(spec, option, path_of, runs) for spec, option in ((diagnose, "--diagnose"), (mcq, "--mcq"))
+    )
     notes = _not_scored(runs)
-    by_rules = [*offline_notes(runs), *asked_of_rules(("--diagnose", diagnose), ("--mcq", mcq))]
+    asked = [("--diagnose", one) for one in chosen_by(diagnosing)] + [("--mcq", one) for one in chosen_by(answering)]
+    by_rules = [*offline_notes(runs), *asked_of_rules(*asked)]
     played = mcq is None  # a choice from the record needs no dialogue
     ours = read_kept(paths, leave_out, played=played)
     theirs = read_kept(against, leave_out, played=played) if against else []
     people = judgements_of(human, ours)
 
     # Models are asked only from here on, after everything that may be refused.
-    own = _scored(ours, mode, language, diagnosing, notes)
-    difference = [own.minus(_scored(theirs, mode, language, diagnosing, notes), notes)] if against else []
+    own = _scored(ours, mode, language, [*diagnosing.values()], notes)
+    same = [*diagnosing.values()][:1] * len(theirs)
+    difference = [own.minus(_scored(theirs, mode, language, same, notes), notes)] if against else []
     dialogues, samples = own.dialogues, own.samples
     by_doctor = dict(zip(doctors, own.files, strict=True))
     samples_by_doctor = dict(zip(doctors, own.parts, strict=True))
     rounds = [diagnosed_by_round(by_doctor, diagnosing, mode)] if each_round and diagnosing else []
-    from_records = FromRecords.asked(dialogues, answering) if answering else FromRecords()
+    answers = _from_records(by_doctor, answering, each_its_own=mcq == OWN)
+    from_records = FromRecords.joined([*answers.values()] if mcq == OWN else [*answers.values()][:1])
     notes += [*by_rules, *from_records.notes]
 
     estimate_all = partial(estimates, clustered=mode == "sound", ends=PERCENT, neither=suite.neither)
@@ -159,7 +170,7 @@ def aie(
     if answering and "DIAGNOSIS" in samples:
         tables.append(formats_compared(from_records.answered, samples["DIAGNOSIS"]))
 
-    bounds = _bounds(dict(zip(doctors, paths, strict=True)), runs, samples_by_doctor)
+    bounds = _bounds(path_of, runs, samples_by_doctor)
     drawn = [paper_table(samples_by_doctor, language or language_of_all(by_doctor), mode, bounds)]
     if (actions := actions_table(by_doctor)).rows:  # not if only records were asked and no dialogue was played
         drawn.append(actions)
@@ -167,7 +178,11 @@ def aie(
     # The examinations of MedicalExam, by dialogue and by case.
     subset_of_case = {name: one.dataset or "" for one in dialogues for name in (one.case, case_of(one.case))}
     if answering and "DIAGNOSIS" in samples and len(subsets := list(dict.fromkeys(subset_of_case.values()))) > 1:
-        drawn.append(formats_table(from_records.samples, samples["DIAGNOSIS"], subset_of_case, subsets))
+        formats = {
+            name: (answers[name].of({case_of(one.case) for one in records}), samples_by_doctor[name]["DIAGNOSIS"])
+            for name, records in by_doctor.items()
+        }
+        drawn.append(formats_table(formats, subset_of_case, subsets))
     write_drawn(drawn, out, by_rules)
     if len(doctors) == 1:  # what the paper's table would show is in the list, and in one of failed cases as wrong
         tables = [*(each for bound in bounds.values() for each in as_wrong_table(estimate_all(bound))), *tables]
@@ -180,16 +195,27 @@ def _scored(
     files: list[list[AieTranscript]],
     mode: Definition,
     language: Language | None,
-    diagnosing: ModelSettings | None,
+    diagnosing: Sequence[ModelSettings],
     notes: list[str],
 ) -> Scored[AieTranscript]:
     """Score the dialogues of each file, whose diagnoses a model may choose first; without any there is no DIAGNOSIS."""
     if diagnosing:
-        files = [diagnosed(records, diagnosing, notes) for records in files]
+        files = [diagnosed(records, one, notes) for records, one in zip(files, diagnosing, strict=True)]
     parts = [score_aie(records, mode, language) for records in files]
     if not diagnosing and not any(record.diagnosis for records in files for record in records):
         parts = [{name: values for name, values in part.items() if name != "DIAGNOSIS"} for part in parts]
     return Scored(files, parts)
+
+
+def _from_records(
+    doctors: Mapping[str, list[AieTranscript]], answering: Mapping[str, ModelSettings], *, each_its_own: bool
+) -> dict[str, FromRecords]:
+    """Have the cases of the doctors answered as multiple-choice questions: by one model, or by each doctor's own."""
+    if each_its_own:
+        return {name: FromRecords.asked(doctors[name], settings) for name, settings in answering.items()}
+    dialogues = [one for records in doctors.values() for one in records]
+    settings = next(iter(answering.values()), None)
+    return dict.fromkeys(doctors, FromRecords.asked(dialogues, settings) if settings else FromRecords())
 
 
 def _bounds(

@@ -1,10 +1,12 @@
 """Where AIE's score commands have a model choose among a case's options: from its dialogue, or from its record."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 
 from cases.text.words import language_of
 from llm import ModelSettings
+from llm.specs import model_of
 from scoring.aie.mcq import METRIC, answer_questions, mcq_diagnosis, mcq_doctor, questions_of
 from scoring.aie.metrics import diagnosis_is_right, score_aie, unanswered
 from scoring.aie.pairwise import Consultation
@@ -15,13 +17,41 @@ from wardround.commands.exit_codes import refuse
 from wardround.commands.score.output import ExtraTable
 from wardround.commands.score.transcripts import Scored, asking, compared
 from wardround.run.own_loop import run_alone
+from wardround.store.recorded_run import RecordedRun
 from wardround.tables.aie import rounds_row, rounds_table
 from wardround.tables.table import Table
+
+OWN = "doctor"  # instead of a model: that of each run's own doctor
 
 
 def choosing(spec: str | None, option: str) -> ModelSettings | None:
     """Return the settings in which a model chooses among options, None without one; exits if it cannot be used."""
     return asking({mcq_doctor.name: spec}, option) if spec else None
+
+
+def choosing_each(
+    spec: str | None, option: str, doctors: Mapping[str, Path], runs: Sequence[RecordedRun]
+) -> dict[str, ModelSettings]:
+    """Return the settings in which a model chooses for each doctor, none without a model; exits if one cannot be used.
+
+    ``doctor`` instead of a model names each run's own, as in the paper.
+    """
+    if spec != OWN:
+        settings = choosing(spec, option)
+        return dict.fromkeys(doctors, settings) if settings else {}
+    run_of = {run.path: run for run in runs}
+    if files := [path for path in doctors.values() if path not in run_of]:
+        refuse(f"{option} {OWN}: {files[0]} is no run, and names no doctor's model; name a model")
+    experiments = {name: run_of[path].experiment for name, path in doctors.items()}
+    return {
+        name: asking({mcq_doctor.name: model_of("doctor", "consultation", own.models)}, option, own.model)
+        for name, own in experiments.items()
+    }
+
+
+def chosen_by(settings: Mapping[str, ModelSettings]) -> list[str]:
+    """Return the models that choose for doctors."""
+    return [one.models[mcq_doctor.name] for one in settings.values()]
 
 
 def diagnosed(transcripts: list[AieTranscript], settings: ModelSettings, notes: list[str]) -> list[AieTranscript]:
@@ -43,7 +73,9 @@ def diagnosed(transcripts: list[AieTranscript], settings: ModelSettings, notes: 
     return [one.model_copy(update={"diagnosis": answered.letters.get(one.case)}) for one in transcripts]
 
 
-def diagnosed_by_round(doctors: Mapping[str, list[AieTranscript]], settings: ModelSettings, mode: Definition) -> Table:
+def diagnosed_by_round(
+    doctors: Mapping[str, list[AieTranscript]], settings: Mapping[str, ModelSettings], mode: Definition
+) -> Table:
     """Tabulate the diagnosis chosen from each doctor's dialogues up to each round, with the coverage (Figure 6d).
 
     A choice already made from a whole dialogue is not asked for again.
@@ -55,7 +87,7 @@ def diagnosed_by_round(doctors: Mapping[str, list[AieTranscript]], settings: Mod
             going = [one for one in transcripts if len(one.history) >= last]
             complete = [one for one in going if len(one.history) == last]
             cut = [one.model_copy(update={"history": one.history[:last]}) for one in going if len(one.history) > last]
-            records |= {one.case: one for one in [*complete, *(diagnosed(cut, settings, []) if cut else ())]}
+            records |= {one.case: one for one in [*complete, *(diagnosed(cut, settings[doctor], []) if cut else ())]}
             rows.append(rounds_row(doctor, last, score_aie(records.values(), mode), len(going)))
     return rounds_table(rows)
 
@@ -100,6 +132,19 @@ class FromRecords:
             [one for one in samples if one.case in answered.letters],
             [f"Case {case}: no {METRIC} ({reason})." for case, reason in failures.items()],
         )
+
+    @classmethod
+    def joined(cls, parts: Sequence["FromRecords"]) -> "FromRecords":
+        """Join the answers of several doctors."""
+        return cls(
+            [sample for part in parts for sample in part.samples],
+            [sample for part in parts for sample in part.answered],
+            list(dict.fromkeys(note for part in parts for note in part.notes)),
+        )
+
+    def of(self, cases: Collection[str]) -> list[Sample]:
+        """Return the values of these cases."""
+        return [sample for sample in self.samples if sample.case in cases]
 
     @property
     def incomplete(self) -> bool:

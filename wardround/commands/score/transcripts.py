@@ -11,6 +11,7 @@ from typing import Annotated, Any, Generic, TypeVar
 import typer
 
 from llm import ModelSettings, ModelSpecError
+from llm.blocks import ModelBlock
 from llm.specs import HUMAN, check_models
 from scoring.aie.transcripts import AieTranscript
 from scoring.medpmc.transcripts import MedPmcTranscript
@@ -54,7 +55,8 @@ HumanScores = Annotated[
 Diagnose = Annotated[
     str | None,
     typer.Option(
-        metavar="SPEC", help="Have this model choose a diagnosis among each case's options, from the dialogue alone."
+        metavar="SPEC",
+        help="Have this model choose a diagnosis among each case's options, from the dialogue alone.",
     ),
 ]
 LeaveOut = Annotated[
@@ -125,11 +127,13 @@ def without(
     return remaining
 
 
-def asking(models: Mapping[str, str], option: str = "--judge") -> ModelSettings:
-    """Return settings with these models; exits if one cannot be used, or is a person."""
+def asking(
+    models: Mapping[str, str], option: str = "--judge", recorded: Mapping[str, ModelBlock] = MappingProxyType({})
+) -> ModelSettings:
+    """Return settings with these models, or ``recorded`` blocks; exits if one cannot be used, or is a person."""
     if HUMAN in models.values():
         refuse(f"{option} {HUMAN}: a person cannot answer here; name a model or 'offline'")
-    given = settings_of_judges(models)
+    given = settings_of_judges(models, recorded)
     try:
         check_models(models, given.get("model", ()))
         settings = ModelSettings.model_validate(given)

@@ -3,6 +3,7 @@
 import csv
 import json
 import shutil
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -152,6 +153,62 @@ def test_what_failed_is_told_and_a_patient_who_tracks_nothing_is_refused(run: Pa
     bare = write_run(tmp_path / "bare", [kept], suite="mvme", workflow=untracked, **how)
     told = wardround("score", "aie", bare, "--mode", "paper")
     assert told.exit_code == 2 and "its patient tracks none" in told.stderr
+
+
+def test_each_doctor_chooses_with_its_own_model_if_so_asked(tmp_path: Path) -> None:
+    """As in Tables 2 and 3 and Figures 6b and 6d: the doctor who led the dialogue also makes the diagnosis."""
+    case = next(case for case in load_cases() if case.id == "surgery-01")
+    key = case.key.model_copy(update={"question": "What is it?", "options": OPTIONS, "option": "B"})
+    examinations = case.examinations.model_copy(update={"images": []})
+    cases = [
+        case.model_copy(
+            update={
+                "id": name.lower(),
+                "key": key,
+                "examinations": examinations,
+                "provenance": case.provenance.model_copy(update={"dataset": name}),
+            }
+        )
+        for name in ("QMAX", "MedQA")
+    ]
+    file, sweep, out = tmp_path / "cases.jsonl", tmp_path / "sweep", tmp_path / "out"
+    save_cases(cases, file)
+    answers = ConsultationAnswers(dialogue=list(SAID), report=REPORT)
+    results = [graded(one.id, scores={}).model_copy(update={"answers": answers}) for one in cases]
+    letters = {"strong": "B", "weak": "A"}
+    with FakeServer(answer=lambda request: {"letter": letters[request.model]}) as server:
+        for name in letters:
+            write_run(
+                sweep / name,
+                results,
+                data={"cases": str(file), "split": case.split},
+                graph="consultation",
+                suite="aie",
+                workflow={"patient": "saps"},
+                models={"default": "openai:other", "doctor": "own"},
+                model={"own": {"spec": f"openai:{name}@{server.base_url}"}},
+            )
+        own = ("--diagnose", "doctor", "--mcq", "doctor")
+        told = wardround("score", "aie", sweep, *own, "--each-round", "--out", out)
+        assert told.exit_code == 0, told.output
+        dialogue_rounds, questions = 3, 1
+        assert Counter(request.model for request in server.requests) == dict.fromkeys(
+            letters, len(cases) * (dialogue_rounds + questions)
+        )
+        rows = list(csv.DictReader((out / "aie-figure-6b.csv").read_text("utf-8").splitlines()))
+        assert {(row["doctor"], row["examination"]): (row["mcq_mean"], row["talked_mean"]) for row in rows} == {
+            (doctor, examination): (right, right)
+            for doctor, right in (("strong", "100.0"), ("weak", "0.0"))
+            for examination in ("QMAX", "MedQA", "all")
+        }
+        rows = list(csv.DictReader((out / "aie-figure-6d.csv").read_text("utf-8").splitlines()))
+        assert {(row["doctor"], row["DIAGNOSIS_mean"]) for row in rows} == {("strong", "100.0"), ("weak", "0.0")}
+        exported = tmp_path / "file.json"
+        assert wardround("export", "transcripts", sweep / "weak", "--format", "aie", "-o", exported).exit_code == 0
+        told = wardround("score", "aie", sweep / "weak", exported, "--diagnose", "doctor")
+        assert told.exit_code == 2 and "file.json is no run, and names no doctor's model" in told.stderr
+        told = wardround("score", "aie", sweep, "--diagnose", "doctor", "--against", exported)
+        assert told.exit_code == 2 and "--against have no doctor's model" in told.stderr
 
 
 @pytest.mark.slow
