@@ -13,7 +13,7 @@ from nodes.context import Context
 from nodes.patients.systems import PATIENTS
 from nodes.state.chart import Turn
 from nodes.workflow.examiner import release
-from prompts import load_words
+from prompts import load_words, mark
 from scoring.aie import transcripts as aie
 from scoring.consultation import doctor_turns
 from scoring.medpmc.transcripts import END
@@ -42,9 +42,10 @@ def medpmc_transcript(
     """
     key = case.key
     released, _ = release(case.examinations, list(case.examinations.results), case.folder, send_pictures=True)
-    results = [f"{label(item, case.language)}: {text}" for item, text in released.items()]
+    colon = mark("label", case.language)
+    results = [f"{label(item, case.language)}{colon}{text}" for item, text in released.items()]
     marks = [
-        f"{image.name or label(image.item, case.language)}: {_mark(Path(image.file).name)}"
+        f"{image.name or label(image.item, case.language)}{colon}{_mark(Path(image.file).name)}"
         for image in case.examinations.images
     ]
     return {
@@ -52,7 +53,7 @@ def medpmc_transcript(
         "Text": {
             **patient_sections(case),
             "Examinations": "\n".join([*results, *marks]),
-            "Diagnosis": "; ".join(key.diagnosis),
+            "Diagnosis": mark("series", case.language).join(key.diagnosis),
             "Treatment": key.treatment_course,
         },
         "Image": {Path(image.file).name: case.report_of(image.item, image.file) for image in case.examinations.images},
@@ -68,11 +69,11 @@ def patient_sections(case: Case) -> dict[str, str]:
     person = [fact.text for fact in facts_of(case) if fact.section == "person"]
     past = [patient.past_history, patient.personal_history, patient.family_history]
     return {
-        "Patient Information": " ".join(person),
+        "Patient Information": mark("space", case.language).join(person),
         "Chief Complaint": patient.chief_complaint,
         "Present Illness": patient.present_illness,
         "Physical Condition": "",
-        "Past Medical History": " ".join(part for part in past if part),
+        "Past Medical History": mark("space", case.language).join(part for part in past if part),
     }
 
 
@@ -100,6 +101,7 @@ def _mark(name: str) -> str:
 
 
 def _markdown(report: FinalReport, language: Language) -> str:
-    parts = (report.symptoms, report.examinations, "; ".join(report.diagnosis), report.basis, report.treatment)
+    diagnosis = mark("series", language).join(report.diagnosis)
+    parts = (report.symptoms, report.examinations, diagnosis, report.basis, report.treatment)
     headings = load_words("judges/words", language)["report"]
     return "\n\n".join(f"## {heading}\n{part}" for heading, part in zip(headings, parts, strict=True))

@@ -7,6 +7,7 @@ from typer.testing import CliRunner
 
 from cases import Case
 from cases.case import Image
+from cases.vocabulary import EXAMINATION_ITEMS, label
 from nodes.consultation.final_report import FinalReport
 from nodes.state.chart import Picture, Turn
 from scoring.medpmc.export import medpmc_transcript
@@ -37,6 +38,9 @@ DIALOGUE = [
     Turn(speaker="patient", text="Yes.", facts=["He smokes."]),
     Turn(speaker="doctor", text="Goodbye."),
 ]
+
+
+EXAMINATIONS_ZH = {label(item, "zh") for item in EXAMINATION_ITEMS.names}
 
 
 def test_a_consultation_is_read_back_as_a_transcript_of_med_pmc(tmp_path: Path) -> None:
@@ -78,8 +82,13 @@ def test_an_unanswered_last_question_and_an_untracked_turn_are_no_error() -> Non
 
 
 @pytest.mark.parametrize("case", [builtin("surgery-06"), builtin("pediatrics-05")], ids=lambda case: case.id)
-def test_a_chinese_case_has_chinese_headings(case: Case) -> None:
-    assert "## 诊断依据" in medpmc_transcript(case, [], REPORT)["diagnosis_self"]
+def test_a_chinese_case_has_chinese_headings_and_marks(case: Case) -> None:
+    made = medpmc_transcript(case, [], REPORT)
+    assert "## 诊断依据" in made["diagnosis_self"] and "；".join(REPORT.diagnosis) in made["diagnosis_self"]
+    assert made["Text"]["Diagnosis"] == "；".join(case.key.diagnosis)
+    assert all(line.partition("：")[0] in EXAMINATIONS_ZH for line in made["Text"]["Examinations"].splitlines())
+    person, past = made["Text"]["Patient Information"], made["Text"]["Past Medical History"]
+    assert "。 " not in person + past and "。" in person
 
 
 def test_a_picture_without_a_reference_report_has_the_finding_as_its_report() -> None:
