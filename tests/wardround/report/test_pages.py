@@ -174,10 +174,10 @@ def test_links_lead_to_the_sections_of_the_cases(hostile: str) -> None:
     assert len(anchors) == 2 and {f"#{anchor}" for anchor in anchors} <= set(re.findall(r'href="([^"]+)"', hostile))
 
 
-@pytest.mark.slow
 def test_a_page_says_what_was_run_and_which_roles_were_rules(tmp_path: Path) -> None:
     models = {"doctor": ["offline"], "patient": ["openai:m"]}
-    page = page_of(write_run(tmp_path / "run", [graded("dentistry-05", models=models)], name="my-run"))
+    recorded = [graded("dentistry-05", models=models)]
+    page = page_of(write_run(tmp_path / "run", recorded, name="my-run", data={"case_ids": ["dentistry-05"]}))
     assert "not for care" in page and "<b>doctor</b>" in page and "openai:m" in page
     manifest = json.loads((tmp_path / "run" / "manifest.json").read_text("utf-8"))
     assert "my-run" in page and manifest["data"]["fingerprint"] in page and manifest["git"]["commit"] in page
