@@ -97,7 +97,7 @@ def _likely_answers(facts: Sequence[RecordSentence], question: str, language: La
     What another section says of relatives is scored as if it stood in the family history, if that is asked for; if it
     is not, relatives' allergies and operations are no answer.
     """
-    of_family = "family" in subjects_heard(question, language)
+    of_family = "family" in subjects_heard(question, language) or _PATTERNS["names_relatives"].search(question)
     facts = list(facts) if of_family else without_the_family(facts)
     placed = [_with_relatives(fact) if of_family else fact for fact in facts]
     named = _telling(placed, question, language)

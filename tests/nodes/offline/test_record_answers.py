@@ -296,8 +296,17 @@ def test_a_family_history_is_told_only_if_the_family_is_asked_about() -> None:
         ("When did it start?", False),
         ("Have you noticed anything else besides?", False),
         ("Are there illnesses that run in your family?", True),
+        ("Anybody related to you had something similar?", True),
     ):
         assert ("uncle" in answer_from_record(question, person, [], "en")) == is_told
+
+
+def test_what_a_sentence_says_of_oneself_is_told_though_it_names_the_family_too() -> None:
+    story = (
+        "The bleeding began on Monday. Denies fever, joint pains (except noted in family history) or earlier illnesses."
+    )
+    person = PatientRecord(chief_complaint="My gums bleed.", present_illness=story)
+    assert "fever" in answer_from_record("Been running a temperature at all?", person, [], "en")
 
 
 @pytest.mark.slow  # the embedding model reads what it has not seen
