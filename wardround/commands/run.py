@@ -187,7 +187,7 @@ def _check_all(sweep: "Sweep", root: Path) -> None:
     try:
         write_order(sweep, root)
     except OSError as error:
-        refuse(f"--out {root}: cannot be written: {reason(error)}")
+        refuse(f"{root}: cannot be written: {reason(error)}")
 
 
 def _tell_end(summary: dict[str, Any], experiment: "Experiment", directory: Path) -> int:

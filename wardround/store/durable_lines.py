@@ -60,7 +60,7 @@ def only_writer(
     except Timeout:
         raise refusal(taken) from None
     except OSError as error:
-        raise refusal(f"--out {root}: cannot be written: {error.strerror or error}") from error
+        raise refusal(f"{root}: cannot be written: {error.strerror or error}") from error
     try:
         yield
     finally:

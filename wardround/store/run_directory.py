@@ -95,7 +95,7 @@ class RunDirectory:
                 for file in plain_traces(self.traces):
                     drop_cut_line(file)
             except OSError as error:
-                raise ConfigurationError(f"--out {self.path}: cannot be written: {error.strerror or error}") from error
+                raise ConfigurationError(f"{self.path}: cannot be written: {error.strerror or error}") from error
             try:
                 yield self
             finally:
