@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from llm.scopes import holding
-from llm.trace import Call, each_entry, kept_open, record, trace_lines
+from llm.trace import Call, each_entry, record, trace_lines
 
 
 @dataclass
@@ -37,7 +37,7 @@ def journal(trace_file: str | Path | None) -> Iterator[None]:
         trace_file: of the case (`ModelSettings.trace_file`); a missing file counts as empty.
     """
     current = _Journal()
-    with holding(_journal, current), kept_open():
+    with holding(_journal, current):
         for entry in each_entry(trace_lines(trace_file) if trace_file else ()):
             if isinstance(entry, Call):
                 note(entry)

@@ -9,7 +9,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Annotated, Any, BinaryIO, TypeVar
+from typing import Annotated, Any, TypeVar
 
 from pydantic import Field, TypeAdapter
 
@@ -149,7 +149,6 @@ _LARGEST = 2**30  # bytes of an unpacked trace
 _MOST_PACKED = 1032  # times that the format can make a file smaller
 _LONGEST_LINE = 64 * 2**20  # bytes; a longer one is no record, and a packed file can hold gigabytes in one line
 _collected: contextvars.ContextVar[list[Call] | None] = contextvars.ContextVar("collected_calls", default=None)
-_kept_open: contextvars.ContextVar[dict[str, BinaryIO] | None] = contextvars.ContextVar("kept_open", default=None)
 
 
 @contextmanager
@@ -187,49 +186,12 @@ def file_event(event: Event, trace_file: str | None) -> Trace:
     return Trace(events=(event if trace_file is None else event.model_copy(update={"content": None}),))
 
 
-@contextmanager
-def kept_open() -> Iterator[None]:
-    """Keep the trace files written inside the block, and by tasks started in it, open to its end."""
-    files: dict[str, BinaryIO] = {}
-    with holding(_kept_open, files):
-        try:
-            yield
-        finally:
-            while files:
-                _close(files, next(iter(files)))
-
-
 def _append(entry: Call | Event, trace_file: str | None) -> None:
-    if trace_file is None:
-        return
-    line = sealed(entry).encode() + b"\n"
-    files = _kept_open.get()
-    if files is None:
-        with _opened(trace_file) as out:
-            out.write(line)
-        return
-    if trace_file not in files:
-        files[trace_file] = _opened(trace_file)
-    try:
-        files[trace_file].write(line)
-        files[trace_file].flush()
-    except OSError:  # the line may be cut; opened again, the file gets the next on a line of its own
-        _close(files, trace_file)
-        raise
-
-
-def _opened(trace_file: str) -> BinaryIO:
-    """Open a trace to append to; a kill may have cut off its last line."""
-    out = open(trace_file, "ab+")  # noqa: SIM115 - the caller closes it
-    out.seek(max(0, out.seek(0, os.SEEK_END) - 1))
-    if out.read(1) not in (b"", b"\n"):
-        out.write(b"\n")
-    return out
-
-
-def _close(files: dict[str, BinaryIO], trace_file: str) -> None:
-    with suppress(OSError):  # of a line that could not be written, which was told then
-        files.pop(trace_file).close()
+    if trace_file is not None:
+        with open(trace_file, "ab+") as out:
+            out.seek(max(0, out.seek(0, os.SEEK_END) - 1))
+            is_cut = out.read(1) not in (b"", b"\n")  # a kill may have cut off the last line
+            out.write(b"\n" * is_cut + sealed(entry).encode() + b"\n")
 
 
 def kept_at(file: str | Path) -> Path:

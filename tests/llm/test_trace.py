@@ -1,15 +1,17 @@
 import asyncio
 import json
-from errno import ENOSPC
+import os
+from contextlib import ExitStack
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from llm import Call, Event, Trace, merge_traces, trace
-from llm.trace import collecting_calls, file_event, kept_open, read_calls, record
+from llm import Call, Event, Trace, merge_traces
+from llm.journal import journal
+from llm.trace import collecting_calls, file_event, read_calls, record
 
 
 def call(id: str = "rehearsal/examinee", **update: Any) -> Call:
@@ -152,43 +154,6 @@ def test_the_calls_after_a_line_cut_off_by_a_kill_are_not_lost_with_it(tmp_path:
     assert [item.id for item in read_calls(file.open(encoding="utf-8")).calls] == ["a", "c", "d"]
 
 
-def test_a_file_kept_open_has_each_line_as_soon_as_it_is_recorded_and_is_opened_once(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    file, opened = tmp_path / "a.jsonl", list[Any]()
-    monkeypatch.setattr("builtins.open", lambda *given, whole=open: opened.append(whole(*given)) or opened[-1])
-    with kept_open():
-        for number in range(3):
-            record(call(f"c{number}"), str(file))
-            assert file.read_bytes().count(b"\n") == number + 1
-    assert len(opened) == 1 and opened[0].closed
-
-
-def test_the_call_after_one_that_a_full_disk_cut_off_is_not_lost_with_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    class Full:
-        def __init__(self, file: BinaryIO) -> None:
-            self.file = file
-
-        def write(self, line: bytes) -> None:
-            self.file.write(line[:20])
-            raise OSError(ENOSPC, "No space left on device")
-
-        def close(self) -> None:
-            self.file.close()
-
-    file = tmp_path / "a.jsonl"
-    with kept_open():
-        with monkeypatch.context() as full:
-            full.setattr(trace, "_opened", lambda name, opened=trace._opened: Full(opened(name)))
-            with pytest.raises(OSError, match="No space"):
-                record(call("lost"), str(file))
-        record(call("kept"), str(file))
-    lines = file.read_text("utf-8").splitlines()
-    assert len(lines) == 2 and [one.id for one in read_calls(lines).calls] == ["kept"]
-
-
 def test_an_event_stands_among_the_calls_of_the_file_and_is_none_of_them(tmp_path: Path) -> None:
     file = tmp_path / "trace.jsonl"
     whole = Event(id="bank/turn1", event="released_memory", stage="saps", content={"released": ["发热"]})
@@ -233,3 +198,17 @@ def test_half_a_character_in_a_record_is_written_as_a_sign_for_it(tmp_path: Path
     file = tmp_path / "trace.jsonl"
     record(call(answer={"a\udfff": ["\ud83d", "\ud83d\ude00"]}), str(file))
     assert read_calls(file.open(encoding="utf-8")).calls[0].answer == {"a\ufffd": ["\ufffd", "\U0001f600"]}
+
+
+@pytest.mark.skipif(not Path("/proc/self/fd").is_dir(), reason="open files are counted in /proc")
+def test_cases_in_flight_hold_no_trace_open(tmp_path: Path) -> None:
+    """A process may have some hundred files open, and a run as many cases in flight."""
+    before = len(os.listdir("/proc/self/fd"))
+    with ExitStack() as cases:
+        for number in range(20):
+            file = tmp_path / f"{number}.jsonl"
+            cases.enter_context(journal(file))
+            record(call(), str(file))
+        assert len(os.listdir("/proc/self/fd")) == before
+    written = [file.read_text("utf-8") for file in tmp_path.glob("*.jsonl")]
+    assert len(written) == 20 and all(len(read_calls(lines.splitlines()).calls) == 1 for lines in written)
