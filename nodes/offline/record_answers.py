@@ -135,8 +135,8 @@ def facts_for(question: str, facts: Sequence[RecordSentence], language: Language
     if not is_asking(question, language):
         return []
     beside = {"opening": ("chief_complaint",), "other_symptoms": _BACKGROUND}.get(subject, ())
-    story = [fact for fact in facts if fact.section in ("present_illness", *beside)]
-    return [fact for fact in story if fact.section in beside or fact in without_the_family(story)]
+    own = {*without_the_family(facts)}
+    return [fact for fact in facts if fact.section in beside or (fact.section == "present_illness" and fact in own)]
 
 
 def told_now(question: str, told: Sequence[tuple[str, str]], dialogue: Sequence[Turn], language: Language) -> list[str]:
