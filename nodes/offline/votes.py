@@ -55,11 +55,8 @@ from retrieval import Neighbour
 
 NEAREST = 5  # number of cases that vote
 MAJORITY_SHARE = 0.4  # minimum weight of a choice, where several may be made
-PLACE, ORGAN, EMERGENCY = (
-    0.03,
-    0.1,
-    0.1,
-)  # added for the department of a long complaint, and for the emergency department
+# Added for a department of a long complaint, for the only one if it is for some organs alone, and for an emergency's.
+PLACE, ORGAN, EMERGENCY = 0.03, 0.1, 0.1
 # Added for imaging of the complaint's site, twice for its examination and first picture; subtracted for other sites.
 SITE_WEIGHT = 0.2
 FIRST_PICTURES = ("X-ray", "Ultrasound")  # need no similar case that had them, as they burden little

@@ -30,9 +30,10 @@ from nodes.state.experts import (
     purpose_of,
 )
 from nodes.state.stage import Objection
+from nodes.strategies.recruiter import OFFLINE_PANEL
 from nodes.workflow.stages import STAGES, Stage
 
-_ANALYSTS = 2  # in each team that the recruiter forms by rule, beside the leader
+_ANALYSTS = OFFLINE_PANEL - 1  # in each team that the recruiter forms by rule, beside the leader
 SEATS = MOST_EXPERTS + MOST_WEIGHING  # each may have a model of its own: `expert1`
 
 

@@ -58,7 +58,7 @@ class RecruiterView(CaseView):
     candidates: Options = field(default_factory=lambda: Options((), "en"))
 
 
-_OFFLINE_PANEL = 3
+OFFLINE_PANEL = 3
 
 
 def departments_of_similar_cases(view: RecruiterView) -> Experts:
@@ -70,7 +70,7 @@ def departments_of_similar_cases(view: RecruiterView) -> Experts:
     similar = (neighbour.case.department for neighbour in view.neighbours)
     names = [view.chart.department, *(name for name in similar if name not in sent_to() and admits(name, view.chart))]
     known = list(dict.fromkeys(name for name in [*names, "General Medicine", "Internal Medicine", "Surgery"] if name))
-    first, further = known[:_OFFLINE_PANEL], known[_OFFLINE_PANEL:]
+    first, further = known[:OFFLINE_PANEL], known[OFFLINE_PANEL:]
     chosen = (further or first)[: view.most] if view.candidates else first
     return Experts(experts=[Expert(domain=label(name, view.chart.language), focus="") for name in chosen[: view.most]])
 
