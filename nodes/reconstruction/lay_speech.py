@@ -60,8 +60,8 @@ def _in_english(text: str, section: str, voice: Voice) -> str:
     text = rewritten(text, "begin")
     if PATTERNS["third_person"].search(text) and not PATTERNS["quoted"].search(text):
         text = rewritten(text, "clinician")
-    if listed := re.match(r"(?:other|associated) symptoms?: (.*)", text, re.IGNORECASE):
-        return _listed(listed[1], voice)
+    if heading := PATTERNS["list_of_symptoms"].match(text):
+        return _listed(text[heading.end() :], voice)
     if PATTERNS["by_system"].search(text):
         return _by_system(text, voice)
     if medicines := PATTERNS["medications"].match(text):

@@ -16,7 +16,7 @@ from cases.vocabulary import Language
 from nodes.reconstruction.content import content_words, denies_something
 from nodes.reconstruction.exchanges import Exchange, SectionName, WrittenSection
 from nodes.reconstruction.gates import names_disease
-from nodes.reconstruction.grammar import settled
+from nodes.reconstruction.grammar import PATTERNS, settled
 from nodes.reconstruction.lay_speech import capitalised, spoken, told_to
 from nodes.reconstruction.role_setting import RoleSetting
 from nodes.reconstruction.voice import Voice
@@ -24,7 +24,6 @@ from prompts import load_words, mark
 
 _LONGEST = 45  # words after which a turn takes no further sentence
 _MONTHS_COUNT = 3.0  # years of age up to which months are told
-_LIST_OF_SYMPTOMS = re.compile(r"(?:other|associated) symptoms?: ", re.IGNORECASE)
 _NEARLY = 0.0006  # years of rounding error of an age
 
 # The section of the interview in which each section of the note is told by the patient, or reported by the physician.
@@ -107,24 +106,22 @@ def _with_complaint(sections: Mapping[str, tuple[str, ...]], voice: Voice) -> di
 
 def _without_what_is_told(lines: Iterable[str], told: Iterable[str], language: Language) -> list[str]:
     """Drop from lists of further symptoms ("Other symptoms: cough; fever") those that another sentence tells too."""
-    others = [
-        (content_words(line, language), denies_something(line)) for line in told if not _LIST_OF_SYMPTOMS.match(line)
-    ]
+    begins = PATTERNS["list_of_symptoms"]
+    others = [(content_words(line, language), denies_something(line)) for line in told if not begins.match(line)]
+
+    def is_told(item: str) -> bool:
+        stems, denies = content_words(item, language), denies_something(item)
+        return any(stems <= other and denies == denied for other, denied in others)
+
     kept = []
     for line in lines:
-        if heading := _LIST_OF_SYMPTOMS.match(line):
-            items = [item for item in line[heading.end() :].rstrip(" .").split(";") if item.strip()]
-            new = [
-                item
-                for item in items
-                if not any(
-                    content_words(item, language) <= stems and denies_something(item) == denied
-                    for stems, denied in others
-                )
-            ]
-            line = f"{heading[0]}{';'.join(new)}" if new else ""
-        kept.append(line)
-    return [line for line in kept if line]
+        if heading := begins.match(line):
+            items = line[heading.end() :].rstrip(" .").split(";")
+            new = [item for item in items if item.strip() and not is_told(item)]
+            kept += [heading[0] + ";".join(new)] if new else []
+        elif line:
+            kept.append(line)
+    return kept
 
 
 def _age(roles: RoleSetting, words: Mapping[str, Any], voice: Voice) -> list[str]:
