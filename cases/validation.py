@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 _UNKNOWN = "unknown field: "
 _LISTED, _SHOWN = 30, 8  # known names: so many are all listed, and so many shown of more
 _BEFORE = "Value error, "  # Pydantic's prefix to our own messages
-_IN_WORDS = {"String should match pattern '^[A-Za-z0-9_-]+$'": "expected a name of letters, digits, '-' and '_'"}
 
 
 class InputError(ValueError):
@@ -76,7 +75,7 @@ def _message(fault: "ErrorDetails") -> str:
     if fault["type"] == "literal_error" and isinstance(fault["input"], str):
         known = re.findall(r"'([^']*)'", fault["msg"])
         return fault["msg"] + "".join(f"; did you mean {one!r}?" for one in get_close_matches(fault["input"], known, 1))
-    return _IN_WORDS.get(fault["msg"], fault["msg"]).removeprefix(_BEFORE).replace("a valid tuple", "a valid list")
+    return fault["msg"].removeprefix(_BEFORE).replace("a valid tuple", "a valid list")
 
 
 def in_a_line(error: BaseException, whole: str = "", most: int = 8) -> str:

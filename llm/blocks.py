@@ -5,7 +5,7 @@ import re
 from functools import cache
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import AfterValidator, Field, WithJsonSchema, field_validator, model_validator
 
 from cases.strict import PathName, Strict
 from llm.errors import ModelSpecError
@@ -18,6 +18,7 @@ from llm.specs import HUMAN, IN_PROCESS, OFFLINE, ModelSpec
 OWN = "default"
 Temperature = Annotated[float, Field(ge=0, le=2)] | Literal["default"]
 _MARKERS = "KEY, TOKEN, SECRET or PASSWORD"
+_NAME = re.compile(r"^[A-Za-z0-9_-]+$")
 _VARIABLE = re.compile(r"\$\{?(\w+)\}?")
 _SECRET_HEADER = re.compile(r"auth|key|token|secret|cookie", re.IGNORECASE)
 _SECRET_FIELD = re.compile(r"api_?key|secret|password|credential|authorization", re.IGNORECASE)
@@ -149,7 +150,14 @@ class ModelBlock(Strict):
         return {name: _VARIABLE.sub(lambda found: variable(found[1], "headers"), v) for name, v in self.headers.items()}
 
 
-ModelBlocks = dict[Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]+$")], ModelBlock]
+def _name(given: str) -> str:
+    if not _NAME.fullmatch(given):
+        raise ValueError("expected a name of letters, digits, '-' and '_'")
+    return given
+
+
+_Name = Annotated[str, AfterValidator(_name), WithJsonSchema({"type": "string", "pattern": _NAME.pattern})]
+ModelBlocks = dict[_Name, ModelBlock]
 
 
 _parsed = cache(ModelSpec.parse)
