@@ -9,7 +9,8 @@ from cases.notes import Note
 from cases.validation import in_a_line
 from graphs.contexts import CONTEXTS
 from llm import ModelSettings
-from llm.specs import HUMAN
+from llm.role import known_roles
+from llm.specs import HUMAN, model_of
 from nodes.context import Context, GraphContext
 from scoring.case_scores import CaseScores
 from scoring.suite import SUITES
@@ -110,5 +111,7 @@ def _settings(graph: GraphName, context: Mapping[str, Any] | ModelSettings | Non
 
 def _refuse_people(settings: Context) -> None:
     """Refuse a person as a judge, who could not be asked outside a graph."""
-    if HUMAN in {settings.models.get(role, settings.models.get("default")) for role in judging_roles()}:
+    stages_of = known_roles()
+    judges = {model_of(role, stage, settings.models) for role in judging_roles() for stage in stages_of[role]}
+    if HUMAN in judges:
         raise ConfigurationError("context: a person cannot judge here; name a model or 'offline' for the judging roles")

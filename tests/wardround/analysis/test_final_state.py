@@ -96,6 +96,7 @@ def test_a_state_that_no_last_node_has_written_is_refused(finished: dict[str, An
         ({"suite": "medchane"}, "medchain"),
         ({"context": {"feedbak": "off"}}, "'feedbak' is not a setting of the graph 'clinical_workflow'"),
         ({"context": {"models": {"default": HUMAN}}}, "a person cannot judge here"),
+        ({"context": {"models": {"evaluation.diagnosis_judge": HUMAN}}}, "a person cannot judge here"),
     ],
 )
 def test_a_suite_or_setting_that_does_not_fit_is_named(

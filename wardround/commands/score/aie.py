@@ -145,8 +145,7 @@ def aie(
     by_doctor = dict(zip(doctors, own.files, strict=True))
     samples_by_doctor = dict(zip(doctors, own.parts, strict=True))
     rounds = [diagnosed_by_round(by_doctor, diagnosing, mode)] if each_round and diagnosing else []
-    answers = _from_records(by_doctor, answering, each_its_own=mcq == OWN)
-    from_records = FromRecords.joined([*answers.values()] if mcq == OWN else [*answers.values()][:1])
+    answers, from_records = _from_records(by_doctor, answering, each_its_own=mcq == OWN)
     notes += [*by_rules, *from_records.notes]
 
     estimate_all = partial(estimates, clustered=mode == "sound", ends=PERCENT, neither=suite.neither)
@@ -209,13 +208,19 @@ def _scored(
 
 def _from_records(
     doctors: Mapping[str, list[AieTranscript]], answering: Mapping[str, ModelSettings], *, each_its_own: bool
-) -> dict[str, FromRecords]:
-    """Have the cases of the doctors answered as multiple-choice questions: by one model, or by each doctor's own."""
+) -> tuple[dict[str, FromRecords], FromRecords]:
+    """Have the cases answered as multiple-choice questions, by each doctor's own model or once for all by one model.
+
+    Returns:
+        The answers of each doctor, and all of them.
+    """
     if each_its_own:
-        return {name: FromRecords.asked(doctors[name], settings) for name, settings in answering.items()}
+        answers = {name: FromRecords.asked(doctors[name], settings) for name, settings in answering.items()}
+        return answers, FromRecords.joined([*answers.values()])
     dialogues = [one for records in doctors.values() for one in records]
     settings = next(iter(answering.values()), None)
-    return dict.fromkeys(doctors, FromRecords.asked(dialogues, settings) if settings else FromRecords())
+    of_all = FromRecords.asked(dialogues, settings) if settings else FromRecords()
+    return dict.fromkeys(doctors, of_all), of_all
 
 
 def _bounds(
