@@ -12,6 +12,7 @@ from cases.text.statements import mentions, statements
 from cases.text.symptoms import affirmed, describe_symptoms
 from cases.text.words import has_chinese, rules_of
 from cases.vocabulary import SECOND_LEVEL, Language, compiled, data_file, label, normalise, patterns, word_list
+from nodes.offline.orders import organs_of
 from nodes.state.chart import Chart
 from prompts import cached_with_prompts, load_words, mark
 from retrieval import RememberedCase
@@ -380,12 +381,15 @@ def contradicts(case: RememberedCase, chart: Chart) -> bool:
 def is_founded(diagnosis: str, chart: Chart) -> bool:
     """Whether all that a diagnosis presupposes is told or found: a growth, an injury, a drug that it is named after.
 
-    The complaint must not be of the other side.
+    Neither must other organs be told or found than those that it names, nor the complaint be of the other side.
     """
     sides, complained = _sides_in(diagnosis), _sides_in(chart.presentation.chief_complaint)
     if sides and complained and not sides & complained:
         return False
     words = _told_and_found(chart)
+    organs, others = _organs_in(diagnosis), _organs_in(_affirmed(words, chart.presentation.language))
+    if organs and others and not organs & others:
+        return False
     told = _told_causes(words, chart.presentation.language)
     drugs = (max(filter(None, found.groups())) for found in _PATTERNS["by_a_drug"].finditer(diagnosis))
     return all(drug.casefold() in words.casefold() for drug in drugs) and all(
@@ -397,6 +401,11 @@ def is_founded(diagnosis: str, chart: Chart) -> bool:
 def _told_causes(words: str, language: Language) -> frozenset[int]:
     told = _affirmed(words, language)
     return frozenset(place for place, cause in enumerate(_causes()) if _matches(cause["told"], told))
+
+
+@lru_cache(maxsize=2048)  # the diagnoses of hundreds of cases are read for each chart
+def _organs_in(text: str) -> frozenset[str]:
+    return frozenset(name for name, _ in organs_of(text))
 
 
 def _matches(wording: str, text: str) -> bool:

@@ -69,7 +69,8 @@ def diagnosed(chart: Chart, *cases: RememberedCase) -> str:
 def test_a_diagnosis_never_contradicts_sex_age_or_a_result_that_was_read_out(
     chart: Chart, contradicted: RememberedCase
 ) -> None:
-    told = "A lump is felt, the period is late, perhaps a pregnancy. 乳房有肿块，怀孕。"  # what some of them presuppose
+    # What some of them presuppose.
+    told = "A lump is felt, the period is late, perhaps a pregnancy. Uterus, prostate or bowels. 乳房有肿块，怀孕。"
     spoken: dict[str, Any] = {"language": contradicted.language, "present_illness": told}
     gout = case("Gout", language=contradicted.language)
     here = replace(chart, presentation=chart.presentation.model_copy(update=spoken))
@@ -81,7 +82,12 @@ def test_a_diagnosis_never_contradicts_sex_age_or_a_result_that_was_read_out(
 @pytest.mark.parametrize(
     ("diagnosis", "language", "silent", "told"),
     [
-        ("Multiple bone metastases", "en", "My knee hurts. No lump, no swelling.", "A tumor was found. My knee hurts."),
+        (
+            "Multiple bone metastases",
+            "en",
+            "My knee hurts. No lump, no swelling.",
+            "A tumor was found in a bone of my knee.",
+        ),
         ("宫颈高级别鳞状上皮内病变", "zh", "右下肚子突然剧痛。", "宫颈长了个包块。"),
         ("Delayed hemolytic transfusion reaction", "en", "Fever for four days", "Fever since I had a transfusion"),
         ("外伤性前房积血", "zh", "左眼突然看东西发暗。", "羽毛球打中了眼睛。"),
@@ -99,6 +105,10 @@ def test_a_diagnosis_never_contradicts_sex_age_or_a_result_that_was_read_out(
         ),
         ("Gastric ulcer", "en", "Full after half a meal. No black stools.", "Black stools for two days."),
         ("Simple cyst of the left ovary", "en", "I lose water when I cough.", "A smooth mass is felt in my pelvis."),
+        ("Thyroid nodule", "en", "A lump in my breast has been growing.", "A lump in my thyroid has been growing."),
+        ("Intussusception", "en", "He swells, his kidneys are large.", "Blood comes from his bowels."),
+        ("带状疱疹", "zh", "大腿酸痛、没力气六天了。", "腰上一串水疱，火烧一样疼。"),
+        ("Kawasaki disease", "en", "He has been swelling and has had no fever.", "He has had fever for six days."),
     ],
 )
 def test_what_a_diagnosis_presupposes_has_been_told(diagnosis: str, language: Language, silent: str, told: str) -> None:
