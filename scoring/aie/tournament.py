@@ -11,7 +11,7 @@ from cases import Problem
 from cases.importers.source import Source
 from scoring.aie.metrics import METRICS
 from scoring.aie.pairwise import ASPECTS, View
-from scoring.metrics.samples import Sample, dialogue_means
+from scoring.metrics.samples import Sample, case_means, case_of
 from scoring.records import read_sheet
 
 if TYPE_CHECKING:
@@ -74,22 +74,22 @@ def majority(verdicts: Sequence[Verdict]) -> list[Verdict]:
 
 
 def outcome_columns(verdicts: Iterable[Verdict], source: Rater, view: str) -> dict[str, dict[tuple[str, ...], float]]:
-    """Return the outcome of each aspect by pair (sorted by name) and case, averaged over raters."""
+    """Return the outcome of each aspect by pair (sorted by name) and case, averaged over raters and epochs."""
     given: dict[str, dict[tuple[str, ...], list[int]]] = {}
     for verdict, pair, outcomes in _sorted_by_name(verdicts):
+        unit = (*pair, case_of(verdict.case))
         for aspect, outcome in outcomes.items():
-            given.setdefault(f"{source}: {view}, {aspect}", {}).setdefault((*pair, verdict.case), []).append(outcome)
+            given.setdefault(f"{source}: {view}, {aspect}", {}).setdefault(unit, []).append(outcome)
     return {name: {unit: sum(each) / len(each) for unit, each in units.items()} for name, units in given.items()}
 
 
 def difference_columns(scores: Mapping[str, Mapping[str, Sequence[Sample]]]) -> dict[str, dict[tuple[str, ...], float]]:
-    """Return the difference of each automatic metric by pair and case, where both doctors have it.
+    """Return the difference of each automatic metric by pair and case (over its epochs), where both doctors have it.
 
     Rounded to nine digits, so that equal differences have equal ranks: 0.4 - 0.3 is as much as 0.3 - 0.2.
     """
     by_case = {
-        doctor: {name: dialogue_means(samples.get(name, ())) for name in AUTOMATIC}
-        for doctor, samples in scores.items()
+        doctor: {name: case_means(samples.get(name, ())) for name in AUTOMATIC} for doctor, samples in scores.items()
     }
     columns: dict[str, dict[tuple[str, ...], float]] = {name: {} for name in AUTOMATIC}
     for one, other in itertools.combinations(sorted(scores), 2):

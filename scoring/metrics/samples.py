@@ -80,11 +80,6 @@ def by_dialogue(values: Iterable[Sample]) -> dict[str, list[float]]:
     return found
 
 
-def dialogue_means(values: Iterable[Sample]) -> dict[str, float]:
-    """Return the mean of each dialogue's values."""
-    return {dialogue: sum(found) / len(found) for dialogue, found in by_dialogue(values).items()}
-
-
 def known(values: Iterable[tuple[str, float | None]], scale: float = 1) -> list[Sample]:
     """Return the values of cases that have one, times ``scale``."""
     return [Sample(case, scale * value) for case, value in values if value is not None]

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from scoring.metrics.comparison import spearman
-from scoring.metrics.samples import mean
+from scoring.metrics.samples import case_of, mean
 from scoring.metrics.statistics import estimate
 from scoring.mvme.judges import ERROR_TYPES
 from scoring.panel import alpha, alpha_of_drawn, cohen_kappa
@@ -106,7 +106,7 @@ def agreement_table(votes: Mapping[str, Answers], name: str, title: str, distanc
         by_case: dict[str, list[Mapping[str, float | str]]] = defaultdict(list)
         for item, values in by_item.items():
             if len(values) > 1:
-                by_case[item[2]].append(values)
+                by_case[case_of(item[2])].append(values)
         low, high = resampled_interval(range(len(by_case)), alpha_of_drawn([*by_case.values()])) or (None, None)
         unanimous = mean([float(len(set(values.values())) == 1) for values in shared])
         found = {"alpha": alpha(shared), "alpha_low": low, "alpha_high": high, "alike": unanimous}

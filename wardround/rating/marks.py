@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from itertools import zip_longest
 from pathlib import Path
+from tempfile import TemporaryFile
 from threading import Lock
 from typing import Annotated
 
@@ -83,7 +84,9 @@ class Marks:
         for mark in marks if runs is None else marks_of_runs(runs, marks)[0]:
             self._add(mark)
         file.parent.mkdir(parents=True, exist_ok=True)
-        file.open("ab").close()  # a place that cannot be written is told now, and not at the first choice
+        # A place that cannot be written is told now, and not at the first choice.
+        with file.open("ab") if file.exists() else TemporaryFile(dir=file.parent):
+            pass
 
     def add(self, mark: Mark) -> None:
         """Write a rating durably.

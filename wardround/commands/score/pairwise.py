@@ -17,12 +17,12 @@ from scoring.aie.metrics import score_aie
 from scoring.aie.pairwise import ASPECTS, ROLES, Consultation, Duel, View, compare, length_bias, position_bias, tally
 from scoring.aie.tournament import Rater, Verdict
 from scoring.aie.transcripts import AieTranscript
-from scoring.metrics.samples import PERCENT, Samples, estimates
+from scoring.metrics.samples import PERCENT, Samples, estimates, of_epoch
 from scoring.panel import ask_each
 from wardround.commands.exit_codes import refuse
 from wardround.commands.options import a_folder, separated
 from wardround.commands.score.aie import read_kept
-from wardround.commands.score.choices import choosing, diagnosed
+from wardround.commands.score.choices import choosing_each, chosen_by, diagnosed
 from wardround.commands.score.output import ExtraTable, Scores, asked_of_rules, refuse_records, write_drawn
 from wardround.commands.score.transcripts import (
     Diagnose,
@@ -30,6 +30,7 @@ from wardround.commands.score.transcripts import (
     asking,
     by_either_name,
     cell,
+    counts,
     each_doctor,
     pairing,
 )
@@ -37,6 +38,7 @@ from wardround.rating.agreement import agreement_table
 from wardround.rating.items import Key
 from wardround.rating.marks import read_marks
 from wardround.run.own_loop import run_alone
+from wardround.store.recorded_run import RecordedRun
 from wardround.tables.aie import agreement, matrix, win_rates
 from wardround.tables.table import P_VALUE, Table, as_text
 
@@ -113,18 +115,19 @@ def aie_pairwise(
         refuse("--judge none: needs people's choices; add --people FILE")
     if sees != "record" and view == "patient":
         refuse(f"--sees {sees}: is for the doctor's view; add --view doctor or both")
-    read = _read_doctors(doctors, leave_out)
+    path_of, runs = _two_doctors(doctors)
+    read = dict(zip(path_of, read_kept([*path_of.values()], leave_out), strict=True))
     names = list(read)
     closed_models = separated([closed or ""])
     if strangers := [name for name in closed_models if name not in names]:
         refuse(f"--closed {strangers[0]}: no such doctor; expected some of {', '.join(names)}")
     notes = pairing(read)
     judges = {each: asking({ROLES[each]: judge}) for each in (_VIEWS[view] if judge != "none" else ())}
-    by_rules = asked_of_rules(("--judge", judge), ("--diagnose", diagnose))
+    diagnosing = choosing_each(diagnose, "--diagnose", path_of, runs)
+    by_rules = asked_of_rules(("--judge", judge), *(("--diagnose", one) for one in chosen_by(diagnosing)))
     choices = list(_choices(people or (), names, by_either_name(read.values())))
-    diagnosing = choosing(diagnose, "--diagnose")
     if diagnosing:  # only now, after everything that may be refused, so that no answer is paid for in vain
-        read = {name: diagnosed(records, diagnosing, notes) for name, records in read.items()}
+        read = {name: diagnosed(records, diagnosing[name], notes) for name, records in read.items()}
     by_case = {name: {one.case: one for one in records} for name, records in read.items()}
     duels_by_view = {
         each: _duels(by_case, each, settings, sees == "record", orders == "one") for each, settings in judges.items()
@@ -143,22 +146,23 @@ def aie_pairwise(
     ]
     failures = list(_failures(duels_by_view, several=len(names) > 2))
     notes += failures
-    cases = {case for duels in duels_by_view.values() for case, _, _ in duels} | {one.case for one in choices}
+    compared = {case for duels in duels_by_view.values() for case, _, _ in duels} | {one.case for one in choices}
+    cases, more = counts(compared)
     metrics = estimates(_samples(verdicts, names), clustered=True, ends=PERCENT)
     tables = [_outcomes(duels, each, len(duels_by_view) > 1) for each, duels in duels_by_view.items()]
     return Scores(
-        "aie-pairwise", "sound", len(cases), metrics, tables, notes, bool(failures), drawn=drawn, listed=not drawn
+        "aie-pairwise", "sound", cases, metrics, tables, notes, bool(failures), drawn=drawn, listed=not drawn, more=more
     )
 
 
-def _read_doctors(doctors: Sequence[Path], leave_out: Sequence[str] | None) -> dict[str, list[AieTranscript]]:
-    """Read the transcripts of each doctor by name; exits if there are not two different doctors."""
-    names, paths, _ = each_doctor(doctors)
+def _two_doctors(doctors: Sequence[Path]) -> tuple[dict[str, Path], list[RecordedRun]]:
+    """Return the file or run of each doctor by name, and the runs; exits if there are not two different doctors."""
+    names, paths, runs = each_doctor(doctors)
     if len(paths) < 2:
         refuse(f"{paths[0]}: only one doctor; give two or more, or a sweep directory")
     if repeated := [path for path, count in Counter(path.resolve() for path in paths).items() if count > 1]:
         refuse(f"{repeated[0]}: is given twice; give each doctor once")
-    return dict(zip(names, read_kept(paths, leave_out), strict=True))
+    return dict(zip(names, paths, strict=True)), runs
 
 
 def _failures(duels_by_view: Mapping[View, Duels], *, several: bool) -> Iterator[str]:
@@ -229,8 +233,8 @@ def _choices(files: Sequence[Path], names: Sequence[str], case_of: Mapping[str, 
                     outcomes.setdefault((mark.rater, mark.item), {})[mark.question] = -mark.value
             found = [
                 each
-                for (rater, (one, other, case, _)), given in outcomes.items()
-                for each in tournament.verdicts(case, one, other, given, rater)
+                for (rater, (one, other, case, epoch)), given in outcomes.items()
+                for each in tournament.verdicts(of_epoch(case, epoch), one, other, given, rater)
             ]
             if not found:
                 refuse(f"{file}: no judgements on scale pairwise")

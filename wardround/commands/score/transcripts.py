@@ -16,7 +16,7 @@ from llm.specs import HUMAN, check_models
 from scoring.aie.transcripts import AieTranscript
 from scoring.medpmc.transcripts import MedPmcTranscript
 from scoring.metrics.comparison import holm, paired_difference, read_human_scores, spearman_matrix, unknown_cases
-from scoring.metrics.samples import Sample, Samples, by_case, case_of, dialogue_means
+from scoring.metrics.samples import Sample, Samples, by_case, case_means, case_of
 from scoring.metrics.statistics import Estimate
 from scoring.metrics.text_overlap import rouge_1, words
 from scoring.records import Reading
@@ -56,7 +56,8 @@ Diagnose = Annotated[
     str | None,
     typer.Option(
         metavar="SPEC",
-        help="Have this model choose a diagnosis among each case's options, from the dialogue alone.",
+        help="Have this model choose a diagnosis among each case's options, from the dialogue alone; 'doctor' means "
+        "each run's own doctor.",
     ),
 ]
 LeaveOut = Annotated[
@@ -262,27 +263,27 @@ def compared(
 
 
 def judgements_of(human: Path | None, files: Sequence[Sequence[Played]]) -> dict[str, dict[str, float]]:
-    """Return people's scores in a CSV file by case; exits if the file has none of the cases here."""
+    """Return people's scores in a CSV file by case, over its epochs; exits if the file has none of the cases here."""
     if human is None:
         return {}
     scores, problems = read_human_scores(human)
     refuse_records(problems)
-    names, here = by_either_name(files), {one.case for records in files for one in records}
-    judgements = {
-        f"people: {name}": {names.get(case, case): value for case, value in values.items()}
+    names, here = by_either_name(files), {case_of(one.case) for records in files for one in records}
+    judged_cases = {
+        f"people: {name}": [Sample(names.get(case, case), value) for case, value in values.items()]
         for name, values in scores.items()
     }
-    judged = {case for values in judgements.values() for case in values}
+    judged = {case_of(one.case) for values in judged_cases.values() for one in values}
     if judged and not judged & here:
         refuse(f"{human}: case {min(judged)}: not among the scored cases, such as {min(here)}")
     if unknown := unknown_cases(human, judged, here):
         echo(unknown, err=True)
-    return judgements
+    return {name: case_means(values) for name, values in judged_cases.items()}
 
 
 def correlated(samples: Samples, judgements: Mapping[str, Mapping[str, float]]) -> ExtraTable:
-    """Correlate all metrics and people's scores (Spearman)."""
-    columns = {name: dialogue_means(values) for name, values in samples.items()} | dict(judgements)
+    """Correlate all metrics and people's scores (Spearman) over cases; epochs are averaged."""
+    columns = {name: case_means(values) for name, values in samples.items()} | dict(judgements)
     rho = {pair: cell(found.rho) for pair, found in spearman_matrix(columns).items()}
     rho |= {(other, name): found for (name, other), found in rho.items()} | {(name, name): "1" for name in columns}
     rows = [[name, *(rho[name, other] for other in columns)] for name in columns]

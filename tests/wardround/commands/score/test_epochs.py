@@ -13,6 +13,9 @@ from llm import ModelSettings
 from scoring.aie.mcq import Answered, Question
 from tests.support.recorded_runs import graded, write_run
 from wardround.commands.score import choices, score_app
+from wardround.rating.items import items_of
+from wardround.rating.marks import Mark, Marks
+from wardround.store.recorded_run import find_runs
 
 CASES = [case for case in load_cases() if case.language == "en"][:6]
 SAID = (
@@ -41,10 +44,10 @@ def scored(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Sequence[str],
     return score
 
 
-def played(path: Path, epochs: int, more: int = 0) -> Path:
-    """Write a run whose epochs repeat each other; ``more`` questions were asked in each case."""
+def played(path: Path, epochs: int, more: int = 0, *, longer: int = 0) -> Path:
+    """Write a run with ``more`` questions in each case; its epochs repeat each other, or each is ``longer``."""
     results = [
-        graded(case.id, scores={}, epoch=epoch, answers=answers(number + more))
+        graded(case.id, scores={}, epoch=epoch, answers=answers(number + more + longer * epoch))
         for epoch in range(epochs)
         for number, case in enumerate(CASES)
     ]
@@ -113,3 +116,34 @@ def test_a_multiple_choice_question_about_a_record_is_asked_once_for_all_epochs(
         assert told.exit_code == 0, told.output
     assert sorted(asked) == sorted(case.id for case in CASES)
     assert json.loads(out.read_text("utf-8"))["metrics"]["MCQ_DIAGNOSIS"]["n"] == len(CASES)
+
+
+def test_people_who_score_a_case_score_all_its_epochs(tmp_path: Path) -> None:
+    turns = [(len(answers(number)["dialogue"]) + len(answers(number + 1)["dialogue"])) / 4 for number in range(6)]
+    people = tmp_path / "people.csv"
+    rows = [f"{case.id},{mean}" for case, mean in zip(CASES, turns, strict=True)]
+    people.write_text("\n".join(["case,liking", *rows]), "utf-8")
+    run = played(tmp_path / "run", 2, longer=1)
+    told = CliRunner().invoke(score_app, ["aie", str(run), "--human", str(people)], env={"COLUMNS": "300"})
+    assert told.exit_code == 0, told.output
+    header, *table = told.stdout.partition("Spearman correlation over cases")[2].splitlines()[2:]
+    column = [cell.strip() for cell in header.split("┃")].index("AVG_TURN")
+    row = next(line for line in table if "people: liking" in line)
+    assert row.split("│")[column].strip() == "1.000", "the mean of both epochs, and not the first one's turns"
+
+
+def test_a_person_who_rates_two_epochs_of_a_pair_is_one_rater(tmp_path: Path) -> None:
+    runs = find_runs([played(tmp_path / name, 2, more) for more, name in enumerate(("one", "other"))])
+    marks = Marks(tmp_path / "ratings.jsonl", runs)
+    for number, item in enumerate(items_of(runs, "pairwise")):
+        run, against, case_id, epoch = item.key
+        names = {"run": run, "against": against, "case_id": case_id, "epoch": epoch, "run_ids": item.run_ids}
+        marks.add(Mark(rater="ann", scale="pairwise", question="inquiry", value=(-1, 1)[number % 2], **names))
+    out = tmp_path / "s.json"
+    options = ["--judge", "none", "--people", str(marks.file), "--json", str(out)]
+    told = CliRunner().invoke(score_app, ["aie-pairwise", *(str(run.path) for run in runs), *options])
+    assert told.exit_code == 0, told.output
+    assert "Agreement among people" not in told.stdout, "nobody else rated"
+    found = json.loads(out.read_text("utf-8"))
+    assert found["n"] == len(CASES) and found["metrics"]["inquiry"]["n"] == 2 * len(CASES)
+    assert found["metrics"]["inquiry"]["mean"] == 50

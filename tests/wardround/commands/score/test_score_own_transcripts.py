@@ -209,6 +209,13 @@ def test_each_doctor_chooses_with_its_own_model_if_so_asked(tmp_path: Path) -> N
         assert told.exit_code == 2 and "file.json is no run, and names no doctor's model" in told.stderr
         told = wardround("score", "aie", sweep, "--diagnose", "doctor", "--against", exported)
         assert told.exit_code == 2 and "--against have no doctor's model" in told.stderr
+        people = tmp_path / "people.csv"
+        people.write_text("case,one,other,inquiry\nQMAX/qmax,strong,weak,win\n", "utf-8")
+        server.requests.clear()
+        pairwise = ("score", "aie-pairwise", sweep, "--diagnose", "doctor", "--people", people, "--judge", "none")
+        told = wardround(*pairwise)
+        assert told.exit_code == 0, told.output
+        assert Counter(request.model for request in server.requests) == dict.fromkeys(letters, len(cases))
 
 
 @pytest.mark.slow
