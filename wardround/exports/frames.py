@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 Level = Literal["runs", "cases", "turns", "calls", "verdicts"]
 Row = Mapping[str, Any]
 # Columns of a case, as in its result.
-_FACTS = {"termination", "tokens", "cost", "seconds", "calls", "uncounted", "error"}
+_FACTS = {"termination", "seconds", "calls", "error"}
 _ROUND = re.compile(r"/round(\d+)(?:/|$)")
 
 _PLACE: Mapping[str, Any] = {"run": str, "case_id": str, "epoch": int}
@@ -81,11 +81,9 @@ def runs_of(run: RecordedRun) -> Iterator[Row]:
         "attempted": len(results),
         "scored": len(run.scored),
         "failed": len(results) - len(run.scored),
-        "tokens": sum(result.tokens for result in results),
-        "cost": summed(result.cost for result in results),
+        **_used(results),
         "seconds": sum(result.seconds for result in results),
         "calls": sum(result.calls for result in results),
-        "uncounted": sum(result.uncounted for result in results),
         "models": _json(run.models),
         **means,
     }
@@ -99,6 +97,7 @@ def cases_of(run: RecordedRun) -> Iterator[Row]:
             **_place(run, result),
             "suite": run.suite.name,
             **result.model_dump(include=_FACTS),
+            **_used([result]),
             **result.scores,
             "answers.diagnosis": "\n".join(result.answers.diagnosis) if result.answers else None,
             **{f"rounds.{part}": rounds for part, rounds in result.rounds.items()},
@@ -106,6 +105,13 @@ def cases_of(run: RecordedRun) -> Iterator[Row]:
             **{f"unscored.{name}": reason for name, reason in result.unscored.items()},
             "case.department": _department(result, known.get(result.case_id)),
         }
+
+
+def _used(results: Sequence[Result]) -> Row:
+    """Return tokens and cost, missing if no server reported any, and the number of calls without a report."""
+    tokens, uncounted = sum(result.tokens for result in results), sum(result.uncounted for result in results)
+    known = {"tokens": tokens, "cost": summed(result.cost for result in results)}
+    return {**(known if tokens or not uncounted else dict.fromkeys(known)), "uncounted": uncounted}
 
 
 Traced = Callable[[], Trace]  # the trace of a result, read when it is called
@@ -204,12 +210,12 @@ def to_dataframe(run: str | Path | Sequence[str | Path], level: Level = "cases")
     """Return one or several runs as a data frame, by default with one row per case and epoch.
 
     Columns of ``cases``: ``case_id``, ``epoch``, ``termination``, each score under its name (missing where unscored),
-    ``unscored.NAME`` (the reason), ``tokens``, ``cost``, ``seconds``, ``calls``, ``uncounted`` (calls whose servers
-    reported no tokens), ``error``, ``rounds.PART``, ``stages.PART`` (how it ended), ``answers.diagnosis`` (one per
-    line), and ``case.department``, from the answer key or, for a note, from its reconstruction (missing if the cases
-    have changed since the run). With several runs or a sweep, the first column is ``run``; if their suites differ,
-    ``suite`` follows, since scores of one name may then have different scales. The other levels always have ``run``,
-    and the columns of ``COLUMNS``.
+    ``unscored.NAME`` (the reason), ``tokens`` and ``cost`` (too low, or missing, if servers reported no usage),
+    ``seconds``, ``calls``, ``uncounted`` (calls whose servers reported no tokens), ``error``, ``rounds.PART``,
+    ``stages.PART`` (how it ended), ``answers.diagnosis`` (one per line), and ``case.department``, from the answer key
+    or, for a note, from its reconstruction (missing if the cases have changed since the run). With several runs or a
+    sweep, the first column is ``run``; if their suites differ, ``suite`` follows, since scores of one name may then
+    have different scales. The other levels always have ``run``, and the columns of ``COLUMNS``.
 
     Args:
         run: a run directory, a sweep's, or a list of either; runs may be unfinished.
@@ -293,7 +299,8 @@ def _frame(runs: Sequence[RecordedRun], level: Level) -> "pandas.DataFrame":
         frame = frame[[*first, *(name for name in frame.columns if name not in first)]]
     scores = {name for run in runs for name in run.suite.titles}
     unknown = [name for name in frame.columns if frame[name].dtype == object and frame[name].isna().all()]
-    return frame.astype({name: "float64" if name in scores or name == "cost" else "str" for name in unknown})
+    frame = frame.astype({name: "float64" if name in scores or name == "cost" else "str" for name in unknown})
+    return frame.astype({"tokens": "Int64"}) if "tokens" in frame else frame
 
 
 def _order(runs: Sequence[RecordedRun]) -> list[str]:

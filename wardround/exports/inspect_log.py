@@ -157,7 +157,7 @@ def _event(call: Call, span: str, run_start: float) -> Any:
 
     answer = call.answer if isinstance(call.answer, str) else json.dumps(call.answer, ensure_ascii=False, indent=1)
     output = ModelOutput.from_content(call.model, "" if call.answer is None else answer, error=call.error)
-    output.usage = _usage([call], "model")[call.model]
+    output.usage = _usage([call], "model").get(call.model)
     output.time = call.seconds
     return ModelEvent(
         uuid=hashlib.sha256(f"{span}/{call.id}".encode()).hexdigest()[:22],
@@ -189,14 +189,14 @@ def _message(message: Mapping[str, Any]) -> Any:
 
 
 def _usage(calls: Iterable[Call], by: str) -> dict[str, Any]:
-    """Return the token usage by model or by role."""
+    """Return the token usage by model or by role, without calls whose servers reported none."""
     from inspect_ai.model import ModelUsage
 
     def used(call: Call) -> ModelUsage:
         read, written = call.input_tokens, call.output_tokens
         return ModelUsage(input_tokens=read, output_tokens=written, total_tokens=read + written, total_cost=call.cost)
 
-    return _summed((getattr(call, by), used(call)) for call in calls)
+    return _summed((getattr(call, by), used(call)) for call in calls if not call.is_uncounted)
 
 
 def _summed(usages: Iterable[tuple[str, Any]]) -> dict[str, Any]:

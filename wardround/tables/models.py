@@ -44,14 +44,17 @@ class RoleTally:
         return {
             "model": ", ".join(sorted(self.models)),
             "calls": len(self.seconds),
-            "input_tokens": self.sums["input_tokens"],
-            "output_tokens": self.sums["output_tokens"],
-            "cost": float(self.sums["cost"]),
+            **{name: self._reported(name) for name in ("input_tokens", "output_tokens", "cost")},
             "seconds_mean": sum(self.seconds) / len(self.seconds),
             "seconds_p50": float(median),
             "seconds_p95": float(p95),
             **{name: self.sums[name] for name in ("attempts", "repaired", "cached", "errors")},
         }
+
+    def _reported(self, name: str) -> float | None:
+        """Return a sum of tokens or cost; None if no server reported any tokens."""
+        reported = self.sums["input_tokens"] or self.sums["output_tokens"] or not self.sums["uncounted"]
+        return self.sums[name] if reported else None
 
 
 Tallies = dict[str, RoleTally]

@@ -178,6 +178,9 @@ def test_inspect_reads_its_log_with_scores_calls_and_dialogue(run: Path, tmp_pat
     asked = next(event for event in first.events if event.event == "model")
     assert [message.text for message in asked.input] == ["You are a doctor.", "A secret tooth."]
     assert asked.output.usage.input_tokens == 7 and asked.timestamp.timestamp() == 10.0
+    director = next(event for event in first.events if getattr(event, "role", "") == "mvme_director")
+    assert director.output.usage is None, "the server reported no tokens"
+    assert first.role_usage.keys() == {"doctor", "patient"}
     assert second.error.message == "unparseable_answer: not JSON" and not second.scores
     assert list(samples_df(tmp_path / "logs")["score_symptoms"].dropna()) == [2.0]
 

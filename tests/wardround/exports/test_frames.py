@@ -85,6 +85,12 @@ def test_tokens_and_cost_that_a_server_did_not_report_are_missing_and_the_calls_
     counted, not_counted = to_dataframe(run, "calls")[usage].isna().to_numpy().tolist()
     assert not any(counted) and all(not_counted)
     assert to_dataframe(run)["uncounted"].item() == to_dataframe(run, "runs")["uncounted"].item() == 1
+    assert to_dataframe(run)["tokens"].item() == 9, "what the others reported"
+    silent = write_run(tmp_path / "silent", [graded("a", calls=2, uncounted=2)])
+    for found in (to_dataframe(silent), to_dataframe(silent, "runs")):
+        assert found[["tokens", "cost"]].isna().to_numpy().all() and found["uncounted"].item() == 2
+    by_rules = write_run(tmp_path / "rules", [graded("a", cost=0.0)])
+    assert to_dataframe(by_rules)[["tokens", "cost"]].to_numpy().tolist() == [[0, 0.0]]
 
 
 def test_runs_of_several_suites_are_told_apart_as_scores_of_one_name_may_have_other_scales(tmp_path: Path) -> None:

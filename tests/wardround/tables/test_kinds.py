@@ -347,6 +347,9 @@ def test_roles_say_of_how_many_calls_no_tokens_are_known(tmp_path: Path) -> None
     path = write_run(tmp_path / "run", [], {("a", 0): [call("a"), *others]})
     (table,) = models.build_roles(find_runs([path]))
     assert table.notes[-1] == "No token usage was reported for 1 call: tokens and cost are too low."
+    silent = write_run(tmp_path / "silent", [], {("a", 0): [call("a", cost=0.0), call("b", cost=0.0)]})
+    (table,) = models.build_roles(find_runs([silent]))
+    assert [shown(table, 0)[name].text for name in ("input_tokens", "output_tokens", "cost")] == ["-", "-", "-"]
 
 
 def test_roles_name_a_trace_of_which_a_part_is_lost(tmp_path: Path) -> None:
