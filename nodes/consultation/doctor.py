@@ -226,7 +226,9 @@ async def question(state: DoctorState, runtime: Runtime[Context], consultation: 
     stage = stage_of_doctor(context, consultation)
     example = NO_EXAMPLE
     if context.doctor_mode == "one_shot_cot":
-        example = await asyncio.to_thread(example_for, context.example, chart.language, context.send_pictures)
+        example = await asyncio.to_thread(
+            example_for, context.example, chart.language, context.send_pictures, context.already_examined
+        )
     if knows_nothing(context, stage):
         chart = of_the_dialogue(chart)
     view = InterviewView(

@@ -32,23 +32,27 @@ class ExampleError(ValueError):
     """The example cannot be used; the message names the file, the reason and the remedy."""
 
 
-def example_for(file: str, language: Language, send_pictures: bool) -> Example:
+def example_for(file: str, language: Language, send_pictures: bool, examined: bool = False) -> Example:
     """Return the example of a file, else the built-in one.
 
     Args:
         file: the user's text file; the built-in example if empty.
         language: of the built-in example, and of the reference to a picture.
         send_pictures: whether pictures are sent; otherwise their findings are given in words.
+        examined: whether all has been examined, so that the built-in example's doctor asks for results.
 
     Raises:
         ExampleError: the file or one of its pictures cannot be used.
     """
-    return _example(file, state_of(Path(file)), language, send_pictures)
+    return _example(file, state_of(Path(file)), language, send_pictures, examined)
 
 
 @cached_with_prompts
-def _example(file: str, state: tuple[int, int] | None, language: Language, send_pictures: bool) -> Example:
-    text = _read(Path(file)) if file else load_prompt("consultation/example", language).render({})[1]
+def _example(
+    file: str, state: tuple[int, int] | None, language: Language, send_pictures: bool, examined: bool
+) -> Example:
+    built_in = load_prompt("consultation/example", language)
+    text = _read(Path(file)) if file else built_in.render({"examined": examined})[1]
     folder = Path(file).resolve().parent if file else EXAMPLES
     enclosed: list[str] = []
 

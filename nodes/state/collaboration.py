@@ -78,13 +78,14 @@ class Statement(Strict):
         """
         titles = load_words("consultation/seat", language)["report"]
         colon = mark("label", language)
+        why = load_words("consultation/words", language)["statement"]["reasons"]
         if self.report.keys() <= titles.keys():
             parts = [f"{titles[name]}{colon}{in_words({name: value}, language)}" for name, value in self.report.items()]
         elif all(map(_is_text, self.report.values())):
             parts = [in_words(self.report, language)]
         else:
             parts = [f"{name}{colon}{json.dumps(value, ensure_ascii=False)}" for name, value in self.report.items()]
-        return "\n".join(filter(None, (*parts, self.reasoning)))
+        return "\n".join([*filter(None, parts), *([f"{why}{colon}{self.reasoning}"] if self.reasoning else [])])
 
 
 def _is_text(value: object) -> bool:

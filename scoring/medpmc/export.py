@@ -104,4 +104,4 @@ def _markdown(report: FinalReport, language: Language) -> str:
     diagnosis = mark("series", language).join(report.diagnosis)
     parts = (report.symptoms, report.examinations, diagnosis, report.basis, report.treatment)
     headings = load_words("judges/words", language)["report"]
-    return "\n\n".join(f"## {heading}\n{part}" for heading, part in zip(headings, parts, strict=True))
+    return "\n\n".join(f"## {heading}\n{part}" for heading, part in zip(headings, parts, strict=True) if part)

@@ -200,6 +200,7 @@ def test_the_patient_never_sees_a_result_before_the_desk_has_told_it() -> None:
     result = answer_to("Please have a blood test done.")
     first, relayed = calls(result, "patient")
     assert leaked(CASES["en"], words(first)) == [] and leaked(CASES["en"], words(relayed))
+    assert words(relayed).count("Please have a blood test done.") == 2, "once as said, and once in the own request"
     [parsed] = calls(result, "examiner", "ai_hospital.request")
     assert leaked(CASES["en"], words(parsed)) == []
 

@@ -314,6 +314,21 @@ def test_the_example_has_a_picture_turn_and_its_picture_comes_first() -> None:
     assert pictures_in(blind[0]) == [] and "no fracture, joint space kept" in blind[0].text
 
 
+@pytest.mark.parametrize(
+    ("language", "orders", "asks"),
+    [
+        ("en", "Please have a blood test done", "What did the blood test give"),
+        ("zh", "请做血液检查", "血液检查结果怎么样"),
+    ],
+)
+def test_the_example_orders_nothing_where_the_doctor_is_told_to_order_nothing(
+    language: str, orders: str, asks: str
+) -> None:
+    for examined in (False, True):
+        _, requests = consult(doctor_mode="one_shot_cot", language=language, already_examined=examined)
+        assert ((orders in requests[0].text), (asks in requests[0].text)) == (not examined, examined)
+
+
 def test_an_example_of_ones_own_takes_the_place_of_ours(tmp_path: Path) -> None:
     Raster.new("L", (4, 4)).save(tmp_path / "spine.png")
     own = tmp_path / "example.md"

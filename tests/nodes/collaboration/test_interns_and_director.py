@@ -318,7 +318,7 @@ def test_a_report_is_read_in_the_words_of_the_case_and_not_as_json() -> None:
     seen += [
         load_prompt(f"collaboration/{name}", "zh").render(directed)[1] for name in ("agreement", "conclude", "disputes")
     ]
-    assert [text.count("\n伤口造口护理\n伤口需要换药。\n") for text in seen] == [3, 1, 1, 1]
+    assert [text.count("\n伤口造口护理\n理由：伤口需要换药。\n") for text in seen] == [3, 1, 1, 1]
     assert not any("Ostomy" in text or "{" in text for text in seen)
     lines = statements(report("Gout", "Asthma"))[0].told("en").splitlines()
     assert lines[2:] == ["Diagnosis: Gout, Asthma", "Basis of the diagnosis: none", "Treatment: Rest"]
@@ -335,7 +335,7 @@ def test_a_report_is_read_in_the_words_of_the_case_and_not_as_json() -> None:
 def test_a_decision_of_ones_own_is_read_with_its_fields_where_it_is_more_than_texts(
     decision: dict[str, Any], told: str
 ) -> None:
-    assert Statement(round=0, seat=1, report=decision, reasoning="x").told("en") == f"{told}\nx"
+    assert Statement(round=0, seat=1, report=decision, reasoning="x").told("en") == f"{told}\nReasons: x"
 
 
 # The reasons of interns.

@@ -61,6 +61,8 @@ def test_a_consultation_is_read_back_as_a_transcript_of_med_pmc(tmp_path: Path) 
     assert CASE.examinations.auxiliary["X-ray"] not in read.examinations, "the reading is the doctor's"
     assert CASE.examinations.physical["Neck Examination"] in read.examinations
     assert "Chronic apical periodontitis; Deep dental caries" in read.report and "## Basis" in read.report
+    case_report = REPORT.model_copy(update={"basis": ""})
+    assert "## Basis" not in medpmc_transcript(CASE, DIALOGUE, case_report)["diagnosis_self"], "it has no such part"
 
 
 def test_every_column_can_be_scored_and_the_command_reads_the_file(tmp_path: Path) -> None:
