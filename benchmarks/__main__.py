@@ -179,7 +179,7 @@ GROUPS: dict[str, Callable[[Path, int], list[Figure]]] = {
 
 
 def main(
-    only: Annotated[list[str] | None, typer.Option(help=f"{', '.join(GROUPS)}; all of them by default.")] = None,
+    only: Annotated[list[str] | None, typer.Option(help=f"{', '.join(GROUPS)}; repeatable; all by default.")] = None,
     cases: Annotated[int, typer.Option(min=1, help="Of a run with a model; ten times as many offline.")] = 24,
     to: Annotated[Path | None, typer.Option("--json", help="Also write the figures into this file.")] = None,
 ) -> None:

@@ -104,7 +104,7 @@ def test_the_pipeline_shows_three_neighbours_and_not_the_case_itself(pipeline: d
     neighbours = re.findall(r"^(0\.\d\d)  (\S+)", pipeline["neighbours"], re.MULTILINE)
     assert len(neighbours) == 3
     assert [similarity for similarity, _ in neighbours] == sorted((s for s, _ in neighbours), reverse=True)
-    assert "internal-medicine-01" not in [case_id for _, case_id in neighbours]
+    assert "pediatrics-02" not in [case_id for _, case_id in neighbours]
 
 
 def test_the_pipeline_shows_calls_tokens_and_a_prompt(pipeline: dict[str, str]) -> None:
