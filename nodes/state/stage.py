@@ -128,8 +128,9 @@ class StageState(StageInput, Progress, total=False):
 
 
 class Decided(Progress, total=False):
-    """What a strategy returns: a decision, and how it was reached. The workflow files it."""
+    """What a strategy returns: a decision, how it was reached, and the recalled cases. The workflow files it."""
 
+    recalled: list[Neighbour]
     decision: Decision
     reply: str
     minutes: list[Round]

@@ -105,6 +105,14 @@ def test_every_strategy_takes_findings_and_gives_a_decision_with_its_record_and_
 
 
 @EACH_STRATEGY
+def test_who_judges_a_strategys_decision_sees_the_recalled_cases_too(strategy: str) -> None:
+    """Similar cases support every step (MedChain, B.1), whoever decides."""
+    result = run(strategy, "diagnosis", retrieval=True, feedback="downstream")
+    judged = calls(result, "feedback")
+    assert judged and all("earlier case" in words(call).lower() for call in judged)
+
+
+@EACH_STRATEGY
 def test_with_retrieval_off_no_memory_is_opened(strategy: str, monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*_: Any) -> None:
         raise AssertionError("a memory was opened")
