@@ -251,7 +251,7 @@ def few_cases_notes(
     titles: Mapping[str, str], counts: Mapping[str, int], methods: Mapping[str, str | None], where: str = ""
 ) -> list[str]:
     """Warn of scores of which too few cases have a value for the bootstrap, however many cases the run has."""
-    few = [titles[name] for name, count in counts.items() if 1 < count < _FEW_CASES and methods.get(name) == "bca"]
+    few = [title for name, title in titles.items() if 1 < counts[name] < _FEW_CASES and methods.get(name) == "bca"]
     too_few = f"with fewer than {_FEW_CASES} cases, the 95 % interval is too narrow"
     return [f"{', '.join(few)}{where}: {too_few}."] if few else []
 

@@ -42,8 +42,11 @@ def test_scores_mark_the_best_and_what_differs_from_the_first_run(tmp_path: Path
     assert any("low with p < 0.05" in note for note in table.notes)
 
 
+@pytest.mark.parametrize("cases", ["abc", "abcdef"])
 @pytest.mark.parametrize("total", [60.0, None])
-def test_a_column_that_stands_for_a_missing_one_is_left_out_where_none_is(total: float | None, tmp_path: Path) -> None:
+def test_a_column_that_stands_for_a_missing_one_is_left_out_where_none_is(
+    total: float | None, cases: str, tmp_path: Path
+) -> None:
     def scored(case: str, points: float) -> Result:
         scores = {"Medical History": points, "Total Score": total and total + points, "Assessed Points": 60.0 + points}
         known = {name: score for name, score in {**scores, "Avg. Turns": 9.0 + points}.items() if score is not None}
@@ -52,7 +55,7 @@ def test_a_column_that_stands_for_a_missing_one_is_left_out_where_none_is(total:
     runs = [
         write_run(
             tmp_path / name,
-            [scored(case, points) for case in "abcdef"],
+            [scored(case, points + place / 7) for place, case in enumerate(cases)],
             graph="consultation",
             suite="clini_eval_paper",
         )
@@ -60,7 +63,10 @@ def test_a_column_that_stands_for_a_missing_one_is_left_out_where_none_is(total:
     ]
     (table,) = scores.build(find_runs(runs))
     assert ("Assessed Points" in [column.name for column in table.columns]) is (total is None)
-    assert table.rows[1]["Medical History_p"] == pytest.approx(3 * 2 / 2**6), "corrected over three columns, not four"
+    assert table.rows[1]["Medical History_p"] == pytest.approx(min(1, 3 * 2 / 2 ** len(cases))), "corrected over three"
+    warned = [note for note in table.notes if note.endswith("interval is too narrow.")]
+    assert bool(warned) is (len(cases) == 3)
+    assert all(("Assessed Points" in note) is (total is None) for note in warned)
 
 
 def test_a_metric_of_ones_own_is_unmarked_as_lower_may_be_better(tmp_path: Path) -> None:
