@@ -20,7 +20,7 @@ from nodes.reconstruction.role_setting import RoleSetting, roles_of
 from nodes.reconstruction.script import answer_to
 from nodes.state.chart import Ended
 
-_CLOSING = 6  # last exchanges kept when turns are few: they tell diagnosis and tests
+_AT_ONCE = (3, 6, 12, 24, 48)  # sentences in a turn of the script; the more, the fewer the turns
 
 
 class PlayState(TypedDict, total=False):
@@ -65,16 +65,13 @@ class PatientView:
     exchanges: list[Exchange]
     spoken: str
     language: Language
+    turns_left: int
     words_alone: bool = False  # whether a model sees these words alone
 
 
 def next_of_the_script(view: PhysicianView) -> PhysicianTurn:
-    """Offline: return the next exchange of the script, shortened to fit the turns."""
-    planned, done = short_script(view.note), len(view.exchanges)
-    turns = done + view.turns_left - 1  # the last turn is the farewell
-    if len(planned) > turns:
-        closing = min(_CLOSING, turns)
-        planned = [*planned[: turns - closing], *planned[len(planned) - closing :]]
+    """Offline: return the next exchange of the script that fits the turns."""
+    planned, done = _script_of(view), len(view.exchanges)
     if done < len(planned):
         return PhysicianTurn(text=planned[done].physician, finished=False)
     return PhysicianTurn(text=farewell_words(view.language), finished=True)
@@ -82,12 +79,22 @@ def next_of_the_script(view: PhysicianView) -> PhysicianTurn:
 
 def reply_of_the_script(view: PatientView) -> PatientTurn:
     """Offline: reply as the script does to these words; otherwise with a matching sentence of the note."""
-    for exchange in short_script(view.note):
+    for exchange in _script_of(view):
         if exchange.physician == view.spoken:
             return PatientTurn(text=exchange.patient)
     heard = [exchange.patient for exchange in view.exchanges]
     disease = view.note.diseases[0] if view.note.diseases else ""
     return PatientTurn(text=answer_to(view.spoken, view.note, view.roles, disease, heard))
+
+
+def _script_of(view: PhysicianView | PatientView) -> list[Exchange]:
+    """Return the script with as short turns as fit all of it before the farewell; cut off if none do."""
+    turns = len(view.exchanges) + view.turns_left - 1
+    planned: list[Exchange] = []
+    for at_once in _AT_ONCE:
+        if len(planned := short_script(view.note, at_once)) <= turns:
+            break
+    return planned[:turns]
 
 
 physician = Role(
@@ -128,6 +135,7 @@ async def patient_replies(state: PlayState, runtime: Runtime[Context]) -> dict[s
     context, note, exchanges = runtime.context, state["note"], state["exchanges"]
     roles = state.get("roles") or roles_of(note)
     words_alone = context.reply_context == "words"
-    view = PatientView(note, roles, exchanges, state["spoken"], context.language or note.language, words_alone)
+    language, left = context.language or note.language, context.max_turns - len(exchanges)
+    view = PatientView(note, roles, exchanges, state["spoken"], language, left, words_alone)
     turn = await ask(patient, view, context, language=note.language, place=f"turn{len(exchanges)}")
     return {"exchanges": [*exchanges, Exchange(physician=state["spoken"], patient=turn.text)]}

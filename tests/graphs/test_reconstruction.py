@@ -167,6 +167,18 @@ def test_in_role_play_nobody_ends_a_dialogue_in_which_the_patient_has_said_nothi
     assert "It hurts at night." in [message.content for message in dialogue.spoken]
 
 
+@pytest.mark.parametrize("case_id", ["general-medicine-06", "internal-medicine-01"])
+def test_offline_a_role_play_of_few_turns_tells_the_whole_history_in_longer_ones(case_id: str) -> None:
+    few, many = (
+        [message.content for message in run(note_of(CASES[case_id]), **play)["dialogue"].spoken]
+        for play in ({"reconstruction": "interactive", "max_turns": turns} for turns in (10, 40))
+    )
+    findings = next(place for place, words in enumerate(many) if place % 2 and re.search(r"\d", words))
+    history = [line for words in many[2:findings:2] for line in re.split(r"(?<=[.。])\s*", words) if line]
+    assert len(few) < len(many) and len(few) <= 20 and len(history) > 10
+    assert [line for line in history if line not in " ".join(few)] == []
+
+
 def test_in_role_play_the_patient_may_hear_the_physicians_last_words_alone() -> None:
     def answer(request: ChatRequest) -> dict[str, Any]:
         number = len(server.requests)
