@@ -1,6 +1,6 @@
 """``wardround score clini-eval``: score how well the physician of a dialogue interviews, in 100 points."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
@@ -24,6 +24,7 @@ from scoring.clini_eval.points import (
 )
 from scoring.consultation import ConsultationAnswers
 from scoring.metrics.samples import mean
+from scoring.metrics.statistics import Estimate
 from scoring.panel import ask_each
 from wardround.analysis.summary import unread_by_rules
 from wardround.commands.exit_codes import refuse
@@ -115,7 +116,9 @@ def clini_eval(
             [{"id": dialogue.id, "total": one.total, **one.model_dump(mode="json")} for dialogue, one in scored if one],
         )
     metrics = estimates_of(dialogues, scores)
-    tables = [*_assessed_table(scores), *([_means_by(list(dict.fromkeys(by)), dialogues, scores, over)] if by else [])]
+    factors = list(dict.fromkeys(by or []))
+    groups = _groups(factors, dialogues, scores, over) if factors else []
+    tables = [*_assessed_table(scores), *([_means_by(factors, groups)] if factors else [])]
     notes = failed_notes(runs.values())
     notes += [f"Left out: {counted(len(failures), 'dialogue')} that could not be judged."] * bool(failures)
     by_rule = [(one.language, score.unscored) for one, score in zip(dialogues, scores, strict=True) if score]
@@ -127,10 +130,10 @@ def clini_eval(
             f"{unread_by_rules(sorted({language for language, _ in by_rule}))}"
         )
     notes += failures
-    if over is not None and (missing := [name for name in _GAINS if f"{name}, gain" not in tables[-1].header]):
+    if over is not None and (missing := [name for name in _GAINS if not any(name in one["gains"] for one in groups)]):
         notes.append(f"No gain over {over} in {', '.join(missing)}: not assessed, or the mean of {over} is 0.")
     n, more = counts([dialogue.id for dialogue in dialogues])
-    return Scores("clini-eval", mode, n, metrics, tables, notes, failed=bool(failures), more=more)
+    return Scores("clini-eval", mode, n, metrics, tables, notes, failed=bool(failures), more=more, groups=groups)
 
 
 def _read(sources: Sequence[Path], runs: Sequence[RecordedRun]) -> list[Dialogue]:
@@ -187,43 +190,52 @@ def _assessed_table(scores: Sequence[CliniEvalScores | None]) -> list[ExtraTable
     return [ExtraTable("Mean points of what was assessed", ["", "points", "maximum (assessed)", "maximum (all)"], rows)]
 
 
-def _means_by(
+def _groups(
     by: Sequence[Factor], dialogues: Sequence[Dialogue], scores: Sequence[CliniEvalScores | None], over: str | None
-) -> ExtraTable:
-    """Tabulate the means of each group (CliniChat, Tables 2 and 3); what was not assessed is empty.
+) -> list[dict[str, Any]]:
+    """Return each group with its estimates: ``{factor: level, "n", "metrics"}``.
 
-    With ``over``, add the gain in percent over that strategy's dialogues with the same other factor, on the notes that
-    were judged in both (all, if the two share none), so that a dialogue that failed shifts no gain.
+    With ``over``, also ``gains``, in percent over that strategy's dialogues with the same other factor, on the notes
+    that were judged in both (all, if the two share none), so that a dialogue that failed shifts no gain.
     """
-    groups: dict[tuple[str, ...], list[int]] = {}
+    judged: dict[tuple[str, ...], list[int]] = {}
     for index, dialogue in enumerate(dialogues):
-        groups.setdefault(tuple(_group_of(dialogue, name) for name in by), []).append(index)
-    columns = [*STATISTICS, *MAINS, TOTAL]
-    if any(score is not None and score.unscored for score in scores):
-        columns += [ASSESSED, ASSESSABLE]
-    judged = {group: [index for index in indices if scores[index] is not None] for group, indices in groups.items()}
+        found = judged.setdefault(tuple(_group_of(dialogue, name) for name in by), [])
+        found += [index] * (scores[index] is not None)
 
-    def means_of(indices: Sequence[int]) -> dict[str, float | None]:
-        found = estimates_of([dialogues[index] for index in indices], [scores[index] for index in indices])
-        return {name: one.mean for name, one in found.items()}
+    def estimates(indices: Sequence[int]) -> dict[str, Estimate]:
+        return estimates_of([dialogues[index] for index in indices], [scores[index] for index in indices])
 
     def on_common_notes(group: Sequence[int], base: Sequence[int]) -> list[Sequence[int]]:
         ours, theirs = ({dialogues[index].note for index in indices} for indices in (group, base))
         common = ours & theirs or ours | theirs
         return [[index for index in indices if dialogues[index].note in common] for indices in (group, base)]
 
-    gains = [name for name in (*_GAINS, ASSESSED) if name in columns] if over is not None else []
+    groups: list[dict[str, Any]] = []
+    for levels, indices in sorted(judged.items()):
+        factors: dict[str, str] = dict(zip(map(str, by), levels, strict=True))
+        groups.append({**factors, "n": len(indices), "metrics": estimates(indices)})
+        if over is not None:
+            base = judged.get(tuple((factors | {"strategy": over}).values()), [])
+            ours, theirs = map(estimates, on_common_notes(indices, base))
+            gains = {name: _gain(_mean(ours, name), _mean(theirs, name)) for name in (*_GAINS, ASSESSED)}
+            groups[-1]["gains"] = {name: gain for name, gain in gains.items() if gain is not None}
+    return groups
+
+
+def _means_by(by: Sequence[Factor], groups: Sequence[Mapping[str, Any]]) -> ExtraTable:
+    """Tabulate the means of each group (CliniChat, Tables 2 and 3); what was not assessed is empty."""
+    columns = [*STATISTICS, *MAINS, TOTAL]
+    if any(ASSESSED in group["metrics"] for group in groups):
+        columns += [ASSESSED, ASSESSABLE]
     rows: list[dict[str, str]] = []
-    for group, indices in sorted(judged.items()):
-        factors: dict[str, str] = dict(zip(by, group, strict=True))
-        group_means = means_of(indices)
-        row = {**factors, "n": str(len(indices))}
-        row |= {name: cell(group_means.get(name)) for name in columns}
-        base = judged.get(tuple((factors | {"strategy": over}).values()), []) if over is not None else []
-        ours, theirs = map(means_of, on_common_notes(indices, base))
-        row |= {f"{name}, gain": _gain(ours.get(name), theirs.get(name)) for name in gains}
-        rows.append(row)
-    shown = dict.fromkeys(name for row in rows for name, cell_text in row.items() if cell_text)
+    for group in groups:
+        row = {name: str(group[name]) for name in (*by, "n")}
+        row |= {name: cell(_mean(group["metrics"], name)) for name in columns}
+        gains = group.get("gains", {})
+        row |= {f"{name}, gain": f"{gains[name]:+.1f} %" if name in gains else "" for name in (*_GAINS, ASSESSED)}
+        rows.append({name: text for name, text in row.items() if ASSESSED not in name or ASSESSED in columns})
+    shown = dict.fromkeys(name for row in rows for name, text in row.items() if text)
     header = [name for name in rows[0] if name in shown] if rows else []
     title = f"Means by {' and '.join(by)} (n: dialogues judged)"
     return ExtraTable(title, header, [[row[name] for name in header] for row in rows])
@@ -233,6 +245,10 @@ def _group_of(dialogue: Dialogue, factor: Factor) -> str:
     return getattr(dialogue, factor) or f"(no {factor})"
 
 
-def _gain(value: float | None, base: float | None) -> str:
-    """Format the difference to a base in percent of it; empty if there is none."""
-    return "" if value is None or not base else f"{100 * (value / base - 1):+.1f} %"
+def _mean(metrics: Mapping[str, Estimate], name: str) -> float | None:
+    return metrics[name].mean if name in metrics else None
+
+
+def _gain(value: float | None, base: float | None) -> float | None:
+    """Return the difference to a base in percent of it; None if there is none."""
+    return None if value is None or not base else 100 * (value / base - 1)

@@ -82,6 +82,8 @@ class Scores:
     more: Sequence[str] = ()  # other counts in words, if cases occur several times
     # further choices that the metrics depend on, by name; printed in the title, and written
     how: Mapping[str, str] = field(default_factory=dict)
+    # groups of cases: the level of each factor, "n", "metrics", and what else is to be written
+    groups: Sequence[Mapping[str, Any]] = ()
 
     def share(self, name: str) -> float:
         """Return the share of a metric's values that were answered."""
@@ -129,9 +131,10 @@ def show(scores: Scores, json_file: Path | None = None, asked_with: Mapping[str,
     """Write the scores to ``json_file``, if given, and print them.
 
     The file has ``{"suite", "mode", "n", "metrics": {name: {"mean", "se", "ci95", "n"}}}`` and the choices besides the
-    mode that the metrics depend on. With several files there is also ``files``, with the metrics of each; with
-    unanswered questions, ``answered``, with the mean over answered ones and their ``share``; if judges were
-    ``asked_with`` settings of the command line, ``settings``. It is written whole or not at all.
+    mode that the metrics depend on. With several files there is also ``files``, with the metrics of each; with groups,
+    ``groups``, with theirs; with unanswered questions, ``answered``, with the mean over answered ones and their
+    ``share``; if judges were ``asked_with`` settings of the command line, ``settings``. It is written whole or not at
+    all.
 
     Raises:
         OSError: the file cannot be written; then nothing is printed.
@@ -141,6 +144,8 @@ def show(scores: Scores, json_file: Path | None = None, asked_with: Mapping[str,
         content["metrics"] = _written(scores.metrics)
         if scores.files:
             content["files"] = {name: _written(metrics) for name, metrics in scores.files.items()}
+        if scores.groups:
+            content["groups"] = [{**group, "metrics": _written(group["metrics"])} for group in scores.groups]
         if answered := _written(scores.answered):
             content["answered"] = {name: {**one, "share": scores.share(name)} for name, one in answered.items()}
         if asked_with:

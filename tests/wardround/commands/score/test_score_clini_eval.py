@@ -87,7 +87,8 @@ def test_a_department_that_one_strategy_has_inferred_counts_for_all_dialogues_of
     direct = interview("en", False, strategy="direct", department=None)
     other = interview("zh", False, strategy="direct", department=None)
     file = dialogue_file(tmp_path / "dialogues.jsonl", direct, recon, other)
-    table = run(file, "--by", "strategy", "--by", "department", "--over", "direct").stdout
+    out = tmp_path / "scores.json"
+    table = run(file, "--by", "strategy", "--by", "department", "--over", "direct", "--json", out).stdout
     rows = [line.split("│") for line in table[table.index("Means by") :].splitlines() if line.startswith("│")]
     assert [[cell.strip() for cell in row[1:4]] for row in rows] == [
         ["clini_recon", "Cardiology", "1"],
@@ -95,6 +96,12 @@ def test_a_department_that_one_strategy_has_inferred_counts_for_all_dialogues_of
         ["direct", "Cardiology", "1"],
     ]
     assert rows[0][-2].strip().startswith("+"), "its gain is over the other dialogue of the note"
+    groups = json.loads(out.read_text("utf-8"))["groups"]
+    assert [[one["strategy"], one["department"], str(one["n"])] for one in groups] == [
+        [cell.strip() for cell in row[1:4]] for row in rows
+    ]
+    assert f"{groups[0]['gains']['Assessed Points']:+.1f} %" == rows[0][-2].strip()
+    assert [f"{one['metrics']['Avg. Turns']['mean']:.3f}" for one in groups] == [row[4].strip() for row in rows]
 
 
 def test_a_gain_is_over_the_notes_of_both_strategies(tmp_path: Path) -> None:
@@ -155,6 +162,23 @@ def test_a_dialogue_whose_judge_fails_is_named_counted_and_left_out(file: Path, 
     )
     found = json.loads(out.read_text("utf-8"))
     assert found["n"] == 4 and found["metrics"][TOTAL]["n"] == 3 and found["metrics"][TOTAL]["mean"] == 100
+    assert [group["metrics"][TOTAL]["n"] for group in found["groups"]] == [group["n"] for group in found["groups"]]
+
+
+def test_a_group_of_which_no_dialogue_could_be_judged_stands_empty(file: Path, tmp_path: Path) -> None:
+    def never(request: ChatRequest) -> dict[str, Any] | None:
+        refused = request.name == "CliniEvalPoints" and "Twenty cigarettes" in request.text
+        return {**FULL, "personal_history": 3} if refused else judge(request)
+
+    failing = interview("en", True, strategy="clini_recon")
+    source = dialogue_file(tmp_path / "d.jsonl", failing, interview("zh", True, strategy="direct"))
+    out = tmp_path / "scores.json"
+    with FakeServer(answer=never) as server:
+        options = ["--judge", f"openai:judge@{server.base_url}", "--json", out, "--by", "strategy", "--over", "direct"]
+        assert run(source, *options).exit_code == 1
+    empty, full = json.loads(out.read_text("utf-8"))["groups"]
+    assert (empty["strategy"], empty["n"], empty["gains"]) == ("clini_recon", 0, {})
+    assert full["metrics"][TOTAL]["mean"] == 100 and full["gains"][TOTAL] == 0
 
 
 def test_only_in_sound_mode_is_the_judge_told_the_diagnosis(tmp_path: Path) -> None:
