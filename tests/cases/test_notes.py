@@ -48,6 +48,20 @@ def test_an_age_is_told_in_completed_years_and_a_childs_of_one_and_a_half_in_mon
     assert (who_is(patient, "en"), who_is(patient, "zh")) == told
 
 
+def test_what_goes_on_about_the_patient_is_no_illness_of_the_family() -> None:
+    text = (
+        "Family and social history: She does exercises every day. However, has not been able to do these since June. "
+        "Her mother had gout. Has been told that an aunt had gout too."
+    )
+    assert read_sections(text, "en") == {
+        "personal_history": (
+            "She does exercises every day.",
+            "However, has not been able to do these since June.",
+        ),
+        "family_history": ("Her mother had gout.", "Has been told that an aunt had gout too."),
+    }
+
+
 def test_a_note_is_taken_apart_at_its_headings_and_no_sentence_is_lost() -> None:
     assert read_sections(NOTE, "en") == {
         "chief_complaint": ("Cough for 3 weeks.",),
