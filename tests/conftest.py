@@ -60,6 +60,7 @@ _GROUPS = {
         "tests/retrieval/test_embedding.py",
         "tests/retrieval/test_exactness.py",
         "tests/retrieval/test_token_vectors.py",
+        "tests/scoring/test_suite.py",
         "tests/wardround/commands/test_reconstruct_command.py",
         "tests/wardround/commands/test_tune_command.py",
         "tests/wardround/training/test_alignment.py",
@@ -102,6 +103,11 @@ def pytest_collection_finish() -> None:
     gc.freeze()
     gc.set_threshold(10_000, 20, 20)
     gc.enable()
+
+
+def pytest_sessionfinish() -> None:
+    """Freeze what is left: pytest looks five times for garbage when it ends, two seconds and more in each process."""
+    gc.freeze()
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

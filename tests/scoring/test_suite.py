@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-import torch
 
 from cases import Case, load_cases
 from cases.registry import RegistryError
@@ -50,7 +49,13 @@ def test_a_metric_may_be_a_coroutine() -> None:
     assert score().values["slow"] == 0.25
 
 
-@pytest.mark.parametrize("kind", [np.float16, np.float32, np.float64, np.int64, np.bool_, torch.tensor, Fraction])
+def tensor(value: int) -> Any:
+    import torch  # not when tests are collected, which each process does
+
+    return torch.tensor(value)
+
+
+@pytest.mark.parametrize("kind", [np.float16, np.float32, np.float64, np.int64, np.bool_, tensor, Fraction])
 def test_a_metric_may_return_a_number_of_another_library(kind: Any, recwarn: pytest.WarningsRecorder) -> None:
     metric("other", suite="medchain")(lambda case, answers: kind(1))
     assert score().values["other"] == 1.0 and not recwarn.list
