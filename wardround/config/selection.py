@@ -2,9 +2,13 @@
 
 import difflib
 import random
+import tempfile
+import weakref
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from threading import Lock
+from typing import Any
 
 from cases import Case
 from cases.case import Split
@@ -17,26 +21,67 @@ from wardround.config.experiment import ConfigurationError, Data
 Item = Case | Note  # what a run puts through its graph
 
 
+_IN_MEMORY = 8 * 2**20  # bytes: 2,000 cases of 4 kB
+
+
+class Texts:
+    """Texts put away until they are needed: those of thousands of cases in a temporary file, which has no name."""
+
+    def __init__(self) -> None:
+        self._file = tempfile.SpooledTemporaryFile(_IN_MEMORY)  # noqa: SIM115  # for as long as anything is in it
+        self._lock = Lock()
+        weakref.finalize(self, self._file.close)
+
+    def put(self, text: bytes) -> int:
+        """Put a text away, and return its place.
+
+        Raises:
+            OSError: the disk is full, or there is no folder for temporary files.
+        """
+        with self._lock:
+            place = self._file.seek(0, 2)
+            self._file.write(text)
+            return place
+
+    def get(self, place: int, length: int) -> bytes:
+        """Return the text of this length at a place."""
+        with self._lock:
+            self._file.seek(place)
+            return self._file.read(length)
+
+
 @dataclass(frozen=True, slots=True)
 class Held:
-    """A selected case or note, held as JSON until it is its turn: a quarter of the memory, for thousands of them."""
+    """A selected case or note, put away as JSON until it is its turn."""
 
     id: str
     language: str
     split: Split | None
     folder: str
     pictures: tuple[Path, ...]
-    json: bytes
-    of_note: bool = False
+    of_note: bool
+    texts: Texts
+    place: int
+    length: int
 
     @classmethod
-    def of(cls, item: Item) -> "Held":
-        """Hold a case or a note."""
-        json = item.model_dump_json().encode()
+    def of(cls, item: Item, texts: Texts | None = None) -> "Held":
+        """Put a case or a note away, among other texts if these are given."""
+        json, texts = item.model_dump_json().encode(), texts or Texts()
+        put_away = (texts, texts.put(json), len(json))
         if isinstance(item, Note):
-            return cls(item.id, item.language, None, "", (), json, of_note=True)
+            return cls(item.id, item.language, None, "", (), True, *put_away)
         pictures = tuple(Path(item.folder, image.file) for image in item.examinations.images)
-        return cls(item.id, item.language, item.split, item.folder, pictures, json)
+        return cls(item.id, item.language, item.split, item.folder, pictures, False, *put_away)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Go to another process alone, without the other texts."""
+        return Held.of, (self.item,)
+
+    @property
+    def json(self) -> bytes:
+        """The case or note as JSON."""
+        return self.texts.get(self.place, self.length)
 
     @property
     def item(self) -> Item:
@@ -80,8 +125,9 @@ def select(data: Data) -> Selection:
         CaseFileError: the file cannot be read or is faulty.
         ConfigurationError: nothing is left, or an id is not among the cases.
     """
+    texts = Texts()
     if data.notes is not None:
-        return Selection(_chosen(list(map(Held.of, read_notes(data.notes))), data, data.source, ""))
+        return Selection(_chosen([Held.of(note, texts) for note in read_notes(data.notes)], data, data.source, ""))
     split = data.split or ("test" if data.cases == BUILTIN and not data.case_ids else None)
     enough = data.limit if data.shuffle is None and not data.case_ids else None  # the first are taken
     cases: list[Held] = []
@@ -90,7 +136,7 @@ def select(data: Data) -> Selection:
         if case.key.department:
             by_department.setdefault(case.key.department, set()).update(case.key.sub_departments)
         if split in (None, case.split) and (enough is None or len(cases) < enough):
-            cases.append(Held.of(case))
+            cases.append(Held.of(case, texts))
     if data.terms is not None and not Path(data.terms).is_file():
         raise ConfigurationError(
             f"data.terms: {data.terms}: file not found; expected an .xls or .csv file of ICD-10 names"

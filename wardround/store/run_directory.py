@@ -62,6 +62,8 @@ _KEY = re.compile(rb'\{"case_id":("(?:[^"\\]|\\.)*"),"epoch":(\d+)')
 
 _log = logging.getLogger(__name__)
 
+_ALIKE = ("models", "stages", "rounds")  # of a result: mostly as in the others
+
 
 class RunDirectory:
     """The files of one run. Only one process writes them at a time."""
@@ -75,6 +77,7 @@ class RunDirectory:
         self._pseudo_cases = path / "pseudo_cases.jsonl"
         self._options = path / "options.jsonl"
         self._recorded: dict[tuple[str, int], Result] | None = None  # while opened: the results, without answers
+        self._shared: dict[str, Any] = {}
 
     @contextlib.contextmanager
     def opened(
@@ -186,7 +189,7 @@ class RunDirectory:
             if planned is not None and key not in planned:
                 raise ValueError(f"is for {key[0]}, epoch {key[1]}, which is not part of this run")
             if self._recorded is not None:
-                self._recorded.setdefault(key, result.without_answers())
+                self._recorded.setdefault(key, self._to_keep(result))
             return key
 
         readers: dict[Path, Reader] = {self.results_file: result_key}
@@ -235,6 +238,11 @@ class RunDirectory:
             raise ValueError("belongs to another run")
         return result
 
+    def _to_keep(self, result: Result) -> Result:
+        """Return it without its answers, and with one object for what is equal in many results."""
+        shared = {name: self._shared.setdefault(repr(each := getattr(result, name)), each) for name in _ALIKE}
+        return result.model_copy(update={"answers": None, **shared})
+
     def _warn(self, faults: Sequence[str]) -> None:
         for fault in faults:
             _log.warning("%s; it was set aside in %s", fault, self.path / DAMAGED)
@@ -244,7 +252,7 @@ class RunDirectory:
         with writing(self.path):
             append_sealed(self.results_file, result.model_copy(update={"run": self.run}))
             if self._recorded is not None:
-                self._recorded[result.key] = result.without_answers()
+                self._recorded[result.key] = self._to_keep(result)
             if result.final:
                 pack(self.trace_file(*result.key))
 

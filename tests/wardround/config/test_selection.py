@@ -1,15 +1,18 @@
 """The cases of an experiment, and the departments that a data set brings along."""
 
+import pickle
 import tracemalloc
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
 from benchmarks.many_cases import write_cases
-from cases import CaseFileError, ExaminationRecord, load_cases, save_cases
+from cases import Case, CaseFileError, ExaminationRecord, load_cases, save_cases
 from cases.notes import Note, note_of
+from wardround.config import selection
 from wardround.config.experiment import ConfigurationError, Data
-from wardround.config.selection import Held, select, select_cases
+from wardround.config.selection import Held, Texts, select, select_cases
 
 
 def test_of_the_built_in_cases_the_test_split_is_taken() -> None:
@@ -108,14 +111,35 @@ def test_what_is_held_is_the_case_or_note_again_and_its_json_that_of_the_fingerp
         assert Held.of(note).item == note and Held.of(note).json.decode() == note.model_dump_json()
 
 
-def test_a_thousand_cases_are_held_in_little_more_memory_than_their_file_takes(tmp_path: Path) -> None:
+def test_of_many_cases_only_a_part_of_their_file_is_in_memory_and_each_comes_back_whole(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(selection, "_IN_MEMORY", 100_000)
     file = tmp_path / "cases.jsonl"
     write_cases(file, 1_000)
     select(Data(limit=1))  # what is kept for good is built before
     tracemalloc.start()
     try:
-        assert len(select(Data(cases=str(file))).items) == 1_000
-        peak = tracemalloc.get_traced_memory()[1]
+        items = select(Data(cases=str(file))).items
+        held = tracemalloc.get_traced_memory()[0]
     finally:
         tracemalloc.stop()
-    assert peak < 2 * file.stat().st_size
+    assert held < file.stat().st_size / 4
+    for place in (999, 0, 500, 0):
+        item = items[place].item
+        assert isinstance(item, Case) and item == items[place].item and item.id == items[place].id
+
+
+def test_a_held_case_goes_to_another_process_without_the_others() -> None:
+    items = select(Data()).items
+    sent = pickle.dumps(items[5])
+    assert len(sent) < 3 * items[5].length
+    arrived = pickle.loads(sent)
+    assert (arrived.item, arrived.json, arrived.folder) == (items[5].item, items[5].json, items[5].folder)
+
+
+def test_texts_put_away_by_many_threads_come_back_as_they_were() -> None:
+    texts, said = Texts(), [f"{number} ".encode() * number for number in range(200)]
+    with ThreadPoolExecutor(8) as pool:
+        places = list(pool.map(texts.put, said))
+        assert list(pool.map(texts.get, places, map(len, said))) == said

@@ -57,6 +57,21 @@ def test_a_run_leaves_manifest_results_traces_checkpoints_and_summary(tmp_path: 
     assert summary["attempted"] == summary["scored"] + summary["failed"] == 4
 
 
+def test_results_that_are_kept_share_what_is_equal_and_are_those_of_the_file(tmp_path: Path) -> None:
+    course: dict[str, Any] = {
+        "models": {"doctor": ["offline"]},
+        "stages": {"diagnosis": "agreed"},
+        "rounds": {"diagnosis": 1},
+    }
+    with RunDirectory(tmp_path).opened(Experiment(), HELD) as directory:
+        for case in CASES:
+            directory.add(result(case.id, scores={"diagnosis": 1.0}, **course))
+    with RunDirectory(tmp_path).opened(Experiment(), HELD) as directory:
+        first, second = directory.results()
+        assert all(getattr(first, name) is getattr(second, name) for name in course)
+        assert [first, second] == [one.without_answers() for one in RunDirectory(tmp_path).each_result()]
+
+
 def test_ids_that_differ_by_letter_case_are_refused_only_where_their_traces_would_be_one_file(tmp_path: Path) -> None:
     items = [Held.of(CASES[0].model_copy(update={"id": name})) for name in ("Ward-1", "ward-1")]
     open_once(tmp_path / "any", items=items)
