@@ -9,6 +9,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from cases.case import Case
+from cases.dialogues import NO_LANGUAGE
 from cases.files import BUILTIN, CaseFileError, Problem, load_cases
 from cases.importers.agentclinic import import_agentclinic
 from cases.importers.medqa import medqa_notes
@@ -16,7 +17,7 @@ from cases.importers.source import Record, Source
 from cases.notes import Note, note_of
 from cases.sheets import SheetError, sheet_rows
 from cases.text.note_sections import note_sections
-from cases.text.words import language_of
+from cases.text.words import in_no_known_script, language_of
 
 _KNOWN = (
     "text files, JSON lines or a table with id and note, MTS-Dialog (section_text), MedQA (question and options), "
@@ -87,7 +88,10 @@ def _texts(files: Iterable[Path], source: Source) -> Iterator[Note]:
         text = source.read(file)
         if text is None:
             continue
-        if text.strip():
+        if in_no_known_script(text):
+            reason = "is neither English nor Chinese; give a file of JSON lines that names the language of each note"
+            source.error(reason, file=file)
+        elif text.strip():
             yield Note(id=file.stem, text=text, language=language_of(text))
         else:
             source.error("is empty; expected the text of a note", file=file)
@@ -167,6 +171,9 @@ def _plain(record: Record, value: Mapping[str, Any]) -> Note | None:
     """Read the simplest format: ``{"id", "note", "language"?, "department"?, "diseases"?}``; ``text`` for ``note``."""
     field = "text" if "text" in value and "note" not in value else "note"
     if not _is_text(record, field, value.get(field), f"the text of a note (known formats: {_KNOWN})"):
+        return None
+    if not value.get("language") and in_no_known_script(value[field]):
+        record.error("language", NO_LANGUAGE)
         return None
     diseases = value.get("diseases", value.get("disease")) or []
     numbered = f"{record.source.path.stem}-{record.number:05d}"

@@ -11,6 +11,8 @@ from cases.vocabulary import Language
 
 HAN = "\u3400-\u9fff\uf900-\ufaff"  # Chinese characters, as the inside of a character class
 _CHINESE = re.compile(f"[{HAN}]")
+_LATIN = "A-Za-z\u00aa-\u024f\u1e00-\u1eff\uff21-\uff3a\uff41-\uff5a"  # also with accents, and wide
+_KNOWN_SCRIPTS = re.compile(f"[{HAN}{_LATIN}]+")
 _WORD = re.compile(rf"[{HAN}]+|[^\W_{HAN}]+(?:['-][^\W_{HAN}]+)*")
 
 _COUNTED = re.compile(r"[\u3400-\u9fff]|[^\W_\u3400-\u9fff]+(?:['’.,/-][^\W_\u3400-\u9fff]+)*")
@@ -25,6 +27,15 @@ def language_of(*texts: str) -> Language:
     """Return "zh" if more than a quarter of the letters are Chinese, else "en"."""
     letters = "".join(filter(str.isalpha, "".join(texts)))
     return "zh" if 4 * len(_CHINESE.findall(letters)) > len(letters) else "en"
+
+
+def in_no_known_script(*texts: str) -> bool:
+    """Whether a text is in neither English nor Chinese by its script: more than a quarter of its letters are others.
+
+    Japanese counts as such by its kana. Languages in Latin letters cannot be told from English here.
+    """
+    letters = "".join(filter(str.isalpha, "".join(texts)))
+    return 4 * len(_KNOWN_SCRIPTS.sub("", letters)) > len(letters)
 
 
 def rules_of(language: Language) -> Language:

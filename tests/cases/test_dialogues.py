@@ -58,3 +58,30 @@ def test_a_key_that_occurs_twice_in_a_dialogue_is_named_as_no_reader_sees_both(t
     assert [str(one) for one in problems] == [
         f"{file}, line 1, content: occurs twice in one object, of which only one can be read; keys must be unique"
     ]
+
+
+@pytest.mark.parametrize(("physician", "patient"), [("Assistant", "Human"), ("doctor", "patient"), ("医生", "患者")])
+def test_who_speaks_may_be_called_as_elsewhere_and_in_any_case(physician: str, patient: str, tmp_path: Path) -> None:
+    messages = [{"role": patient, "content": "I cough."}, {"role": physician, "content": "Since when?"}]
+    assert read(tmp_path / "chats.jsonl", {"messages": messages}) == ([READ], [])
+
+
+@pytest.mark.parametrize(
+    ("said", "language"),
+    [("I cough.", "en"), ("我咳嗽三天了。", "zh"), ("Ich huste; nachts schläft mein Mann deswegen nicht.", "en")],
+)
+def test_a_dialogue_without_a_language_is_in_that_of_its_words(said: str, language: str, tmp_path: Path) -> None:
+    record = {"messages": [{"role": "user", "content": said}], "note": said}
+    (tmp_path / "chats.jsonl").write_text(json.dumps(record), "utf-8")
+    (dialogue,), problems = read_dialogues(tmp_path / "chats.jsonl")
+    assert (dialogue.language, problems) == (language, [])
+
+
+@pytest.mark.parametrize("said", ["せきがでます。熱はありません。", "لدي سعال منذ ثلاثة أيام.", "У меня кашель."])
+def test_a_dialogue_of_another_script_has_to_name_its_language(said: str, tmp_path: Path) -> None:
+    record = {"messages": [{"role": "user", "content": said}]}
+    dialogues, problems = read(tmp_path / "chats.jsonl", record, record | {"language": "ja"})
+    assert dialogues == [[("user", said)]]
+    assert problems == [
+        "language: is missing, and the text is neither English nor Chinese; give the language's tag, such as 'ja'"
+    ]

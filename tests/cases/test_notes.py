@@ -394,6 +394,16 @@ def test_the_real_files_are_read_whole() -> None:
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no named pipes")
+def test_a_note_of_another_script_has_to_name_its_language(tmp_path: Path) -> None:
+    note = {"id": "1", "note": "У пациента кашель и жар в течение трёх дней."}
+    (named,) = read_notes(lines(tmp_path / "named.jsonl", note | {"language": "ru"}))
+    assert named.language == "ru"
+    (tmp_path / "1.txt").write_text(note["note"], "utf-8")
+    for source in (lines(tmp_path / "notes.jsonl", note), tmp_path / "1.txt"):
+        with pytest.raises(CaseFileError, match="neither English nor Chinese; give"):
+            read_notes(source)
+
+
 def test_a_pipe_is_refused_as_notes_are_read_more_than_once(tmp_path: Path) -> None:
     os.mkfifo(pipe := tmp_path / "pipe")
     with pytest.raises(CaseFileError, match="is a pipe, and notes are read more than once; give a file"):

@@ -1,5 +1,7 @@
 """``wardround score clini-eval``: score how well the physician of a dialogue interviews, in 100 points."""
 
+import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from pathlib import Path
@@ -8,7 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from cases import Problem
-from cases.dialogues import Dialogue, read_dialogues
+from cases.dialogues import PATIENT, PHYSICIAN, Dialogue, read_dialogues
 from scoring.clini_eval.demonstration import why_not
 from scoring.clini_eval.dialogue import ReconstructionAnswers, dialogue_of_consultation
 from scoring.clini_eval.instructor import score_clini_eval
@@ -29,7 +31,7 @@ from scoring.panel import ask_each
 from wardround.analysis.summary import unread_by_rules
 from wardround.commands.exit_codes import refuse
 from wardround.commands.options import a_file
-from wardround.commands.printing import counted
+from wardround.commands.printing import counted, echo, first_of
 from wardround.commands.score.output import ExtraTable, ModeOption, Scores, refuse_records
 from wardround.commands.score.transcripts import asking, cell, counts
 from wardround.config.command_line import parse_models
@@ -52,6 +54,7 @@ class Factor(StrEnum):
     STRATEGY = "strategy"
 
 
+_ASKS = re.compile("[?？吗呢]")
 _GAINS = ("Medical History", "Interview Techniques", TOTAL)
 
 
@@ -140,13 +143,51 @@ def _read(sources: Sequence[Path], runs: Sequence[RecordedRun]) -> list[Dialogue
     """Read the dialogues; exits if a line cannot be used or has nothing to score."""
     dialogues: list[Dialogue] = []
     problems: list[Problem] = []
+    of_files: list[Dialogue] = []  # a run's settings may change the note of a case
     for source in sources:
         read, faults = (_read_runs(source, runs), []) if source.is_dir() else read_dialogues(source)
-        checked = [(dialogue, why_not(dialogue)) for dialogue in read]
+        if exchanged := "" if source.is_dir() else _perhaps_exchanged(read):
+            echo(f"warning: {source}: {exchanged}", err=True)
+        checked = [(dialogue, why_not(dialogue) or ("" if source.is_dir() else _silent(dialogue))) for dialogue in read]
         problems += [*faults, *(Problem(str(source), f"dialogue {one.id}", "", why) for one, why in checked if why)]
         dialogues += read
+        of_files += [] if source.is_dir() else read
+    if several := _of_several_notes(of_files):
+        echo(f"warning: {several}", err=True)
     refuse_records(problems)
     return _filed(dialogues)
+
+
+def _silent(dialogue: Dialogue) -> str:
+    """Return that nobody speaks as the patient, as if all turns had one role; empty if somebody does."""
+    spoke = any(one.role == PATIENT and one.content.strip() for one in dialogue.messages)
+    return "" if spoke else f"has no turn of the patient (role '{PATIENT}')"
+
+
+def _of_several_notes(dialogues: Sequence[Dialogue]) -> str:
+    """Return the warning that an id belongs to several notes of the files, which count as one case; empty if none."""
+    notes: dict[str, set[str]] = {}
+    for one in dialogues:
+        notes.setdefault(one.id, set()).add(" ".join(one.note.split()))
+    several = [name for name, found in notes.items() if len(found) > 1]
+    return (
+        f"several notes have the same id ({first_of(several)}): their dialogues count as one case per id; "
+        "give each note an id of its own"
+        if several
+        else ""
+    )
+
+
+def _perhaps_exchanged(dialogues: Sequence[Dialogue]) -> str:
+    """Return the warning that the patient of a file asks more often than its physician; empty if not so."""
+    asking_turns = Counter(one.role for each in dialogues for one in each.spoken if _ASKS.search(one.content))
+    physician, patient = asking_turns[PHYSICIAN], asking_turns[PATIENT]
+    return (
+        f"the patient (role '{PATIENT}') asks in {patient} turns, the physician (role '{PHYSICIAN}') in {physician}; "
+        "if the file has the roles the other way round, exchange them"
+        if patient > physician
+        else ""
+    )
 
 
 def _filed(dialogues: Sequence[Dialogue]) -> list[Dialogue]:

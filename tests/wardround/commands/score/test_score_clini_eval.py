@@ -236,3 +236,23 @@ def test_a_judge_whose_folder_is_missing_is_refused_before_the_others_are_asked(
     )
     assert result.exit_code == 2
     assert "--judge: models." in result.stderr and "hf:/nowhere is not a folder on this machine" in result.stderr
+
+
+def test_roles_that_seem_exchanged_and_ids_of_several_notes_are_warned_of(tmp_path: Path) -> None:
+    talk = interview("en", True)
+    other = {"user": "assistant", "assistant": "user"}
+    turned = [one.model_copy(update={"role": other[one.role]}) for one in talk.spoken]
+    exchanged = talk.model_copy(update={"messages": turned, "note": f"{talk.note} He is 70."})
+    files = [dialogue_file(tmp_path / f"{n}.jsonl", one) for n, one in enumerate([talk, exchanged])]
+    warnings = [line for line in run(*files).stderr.splitlines() if line.startswith("warning: ")]
+    assert warnings[0].startswith(f"warning: {files[1]}: the patient (role 'user') asks in ")
+    assert warnings[1].startswith(f"warning: several notes have the same id ({talk.id}): ")
+    assert len(warnings) == 2
+    assert "warning" not in run(files[0]).stderr
+
+
+def test_a_dialogue_in_which_the_patient_is_silent_is_no_interview(tmp_path: Path) -> None:
+    talk = interview("en", True)
+    alone = [one for one in talk.messages if one.role != "user"]
+    result = run(dialogue_file(tmp_path / "alone.jsonl", talk.model_copy(update={"messages": alone})))
+    assert result.exit_code == 2 and "has no turn of the patient (role 'user')" in result.output
