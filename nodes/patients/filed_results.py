@@ -43,7 +43,8 @@ def look_up(record: ExaminationRecord, name: str, folder: str, send_pictures: bo
         if written and not meant:
             continue
         unpictured = sentences(record.unpictured.get(test.item, ""))
-        replaced = not written or any(line not in unpictured for line in told_of(test, meant))
+        named = any(_is_called(test, image.name) for image in record.images if image.item == test.item)
+        replaced = not written or named or any(line not in unpictured for line in told_of(test, meant))
         send = send_pictures and replaced
         results, shown = release(_with_ordered_pictures(record, test), [test.item], folder, send)
         pictures += shown
@@ -73,11 +74,17 @@ def _filed_elsewhere(record: ExaminationRecord, test: NamedTest) -> list[str]:
 def _with_ordered_pictures(record: ExaminationRecord, test: NamedTest) -> ExaminationRecord:
     """Return the record with only those pictures of the test's class that an order by this name means."""
     of_class = [image for image in record.images if image.item == test.item and not is_other(test, image.name)]
-    named = [image for image in of_class if image.name and occurs(test.spelling, image.name)]
+    named = [image for image in of_class if occurs(test.spelling, image.name)]
+    named = named or [image for image in of_class if _is_called(test, image.name)]
     meant = named or ([image for image in of_class if not image.name] if not test.spellings else of_class) or of_class
     if any(image.name for image in of_class) and test.spellings and not named:
         meant = [image for image in of_class if not image.name]
     return record.model_copy(update={"images": meant})
+
+
+def _is_called(test: NamedTest, picture: str) -> bool:
+    """Whether a picture's name is the test's, or another name of it: an angiogram is an angiography."""
+    return any(occurs(name, picture) for name in (test.spelling, *test.spellings))
 
 
 def told_once(filed: Mapping[str, Filed]) -> list[str]:

@@ -222,6 +222,17 @@ def test_an_order_for_an_x_ray_hands_over_no_angiogram_though_it_is_the_only_pic
     assert [picture.file for picture in shown.pictures] == ["/cases/artery.png"]
 
 
+@pytest.mark.parametrize("words", ["angiography", "angiogram", "DSA", "脑血管造影"])
+@pytest.mark.parametrize("written", ["Cerebral angiography: an aneurysm.", "An aneurysm.", ""])
+def test_an_order_for_a_named_picture_by_another_name_hands_over_that_picture_and_no_other(
+    words: str, written: str
+) -> None:
+    images = [{"file": "artery.png", "item": "X-ray", "name": "Angiography"}, {"file": "chest.png", "item": "X-ray"}]
+    record = ExaminationRecord.model_validate({"auxiliary": {"X-ray": written} if written else {}, "images": images})
+    shown = look_up(record, words, "/cases", True, f"Please get: {words}.")
+    assert [picture.file for picture in shown.pictures] == ["/cases/artery.png"]
+
+
 @pytest.mark.parametrize(
     ("name", "words", "called"),
     [
