@@ -83,7 +83,7 @@ def rate_cases(
     """Open a page on which physicians rate cases with yes or no.
 
     Everybody gets the cases in a different order, and each choice is saved at once. Ctrl-C ends the page and prints
-    pass rates, and Cohen's kappa for each pair of raters.
+    pass rates, and Cohen's kappa, the mean over each pair of raters.
     """
     from cases import load_cases
     from wardround.rating.case_ratings import case_items, tables_of
