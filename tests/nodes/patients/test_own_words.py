@@ -126,7 +126,7 @@ def test_an_occupation_is_told_as_a_sentence_however_it_is_recorded(
     [
         ("67-year-old white man.", "I am a 67-year-old white man."),
         ("81-year-old college student.", "I am an 81-year-old college student."),
-        ("Retired engineer; denies tobacco use.", "I am a retired engineer. No tobacco use."),
+        ("Retired engineer; denies tobacco use.", "I am a retired engineer. I do not use tobacco."),
     ],
 )
 def test_who_somebody_is_and_what_a_semicolon_parts_are_told_in_sentences(recorded: str, told: str) -> None:
