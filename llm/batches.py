@@ -40,7 +40,7 @@ _NOT_ACCEPTED = (425, 429)  # the server has accepted nothing
 _DOWNLOADS = 3  # attempts for a file whose last line is cut off
 _BODY_HEADERS = ("host", "connection", "content-length", "content-type", "transfer-encoding", "accept-encoding")
 _PATH = "/chat/completions"
-_BEGINS = ('{"file"', '{"batch"')  # how each line of a file begins
+_BEGIN = '{"file"'  # how each line of a file begins
 
 _log = logging.getLogger(__name__)
 
@@ -274,11 +274,10 @@ class BatchTransport(httpx2.AsyncBaseTransport):
     def _read_file(self) -> dict[str, list[tuple[str, str]]]:
         requests: dict[str, list[tuple[str, str]]] = defaultdict(list)
         for entry in _entries(self._file):
-            name = entry.get("file") or entry["batch"]  # older versions record the batch alone
             if "batch" in entry:
-                self._made[name] = entry["batch"]
+                self._made[entry["file"]] = entry["batch"]
             for place in entry.get("requests", ()):
-                requests[place.partition("-")[2]].append((name, place))
+                requests[place.partition("-")[2]].append((entry["file"], place))
         return requests
 
     def _record(self, entry: dict[str, Any]) -> None:
@@ -313,9 +312,9 @@ def _entries(file: Path) -> Iterator[dict[str, Any]]:
     lines = file.read_text("utf-8").split("\n") if file.exists() else ()
     for line in filter(None, lines):
         entry = _object(line)
-        if entry is not None and entry.keys() & {"file", "batch"}:
+        if entry is not None and "file" in entry:
             yield entry
-        elif entry is not None or not any(begins.startswith(line[: len(begins)]) for begins in _BEGINS):
+        elif entry is not None or not _BEGIN.startswith(line[: len(_BEGIN)]):
             raise ValueError(f"not a batch: {line[:80]!r}")
 
 
