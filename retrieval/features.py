@@ -99,15 +99,13 @@ def remember(case: Case, symptoms: str | None = None) -> RememberedCase:
     )
 
 
-def feature_text(case: RememberedCase, language: Language | None = None) -> str:
+def feature_text(case: RememberedCase) -> str:
     """Return a remembered case as labelled lines, one per feature that is present.
 
-    Labels and vocabulary terms are in ``language`` (the case's own if None); free text stays as recorded. The last line
-    of a pseudo-case says that it is not verified.
+    The last line of a pseudo-case says that it is not verified.
     """
-    language = language or case.language
-    texts = {name: value for name, value in _feature_texts(case, language).items() if name not in _ITEM_NAMES}
-    return "\n".join([*_labelled(texts, language), *_warning(case, language)])
+    texts = {name: value for name, value in _feature_texts(case, case.language).items() if name not in _ITEM_NAMES}
+    return "\n".join([*_labelled(texts, case.language), *_warning(case, case.language)])
 
 
 def feature_line(case: RememberedCase, language: Language, shown: Sequence[str], image_class: str | None = None) -> str:

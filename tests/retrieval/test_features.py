@@ -39,7 +39,8 @@ def test_a_remembered_case_is_told_in_chinese_with_chinese_labels_and_terms() ->
         id="z", language="zh", verified=True, age_years=0.5, sex="male", symptoms="发热", department="儿科"
     )
     assert feature_text(case) == "年龄：6个月\n性别：男\n症状：发热\n一级科室：儿科"
-    assert "治疗项目：手术、抗生素治疗" in feature_text(remember(appendicitis()), "zh")
+    translated = remember(appendicitis()).model_copy(update={"language": "zh"})
+    assert "治疗项目：手术、抗生素治疗" in feature_text(translated)
 
 
 def test_a_pseudo_case_says_that_it_is_not_verified() -> None:
