@@ -5,7 +5,7 @@ from nodes.consultation.final_report import FinalReport
 from nodes.patients.address import AddressState
 from nodes.patients.ai_hospital.examiner import DeskState
 from nodes.patients.ai_hospital.profile import Profile
-from nodes.state.chart import Ended, Findings, Picture, Progress, Turn
+from nodes.state.chart import Ended, Findings, Picture, Progress
 from nodes.state.collaboration import ConferenceState, Person
 from nodes.state.decisions import Referral, Treatment, Triage
 from nodes.state.patient_side import PatientSideOutput, PatientSideState, Records
@@ -52,13 +52,10 @@ class HistoryTakingState(HistoryTakingInput, Progress, total=False):
     auxiliary_orders: list[str]
 
 
-class HistoryTakingOutput(Progress, total=False):
-    """What history-taking adds."""
+class HistoryTakingOutput(InterviewOutput, total=False):
+    """What history-taking adds: the dialogue, what is ordered after it, and what that shows."""
 
     symptoms: str
-    dialogue: list[Turn]
-    dialogue_ended: Ended
-    profile: Profile
     physical_orders: list[str]
     auxiliary_orders: list[str]
     results: dict[str, str]
