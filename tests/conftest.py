@@ -60,6 +60,7 @@ _GROUPS = {
         "tests/retrieval/test_embedding.py",
         "tests/retrieval/test_exactness.py",
         "tests/retrieval/test_token_vectors.py",
+        "tests/scoring/metrics/test_recall.py",
         "tests/scoring/test_suite.py",
         "tests/wardround/commands/test_reconstruct_command.py",
         "tests/wardround/commands/test_tune_command.py",
