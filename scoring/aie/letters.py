@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from cases.vocabulary import normalise, patterns
 
+_NUMBER = re.compile(r"[(\[]?\s*([0-9]{1,2})(?![0-9])")
 _PATTERNS = patterns("scoring.aie", "letters")
 
 
@@ -15,14 +16,14 @@ def chosen_letter(text: str | None, options: Mapping[str, str | None]) -> str | 
     Recognised are ``B``, ``b``, ``(B)``, ``B. name``, ``name (B)``, ``name - B``, ``Answer: B``, ``**B**``,
     ``答案是B``, ``选B项`` and the full name of one option. Not recognised are ``B or C``, ``A cold``, ``B`` with the
     name of another option, a letter that is denied (``不能选B``), retracted (``Answer: B is excluded``) or followed by
-    another answer, and a letter that is not an option; without options, any letter counts.
+    another answer, and a letter that is not an option; without options, any letter counts. Options may have numbers.
     """
     folded = unicodedata.normalize("NFKC", text or "")
     folded = "".join(sign for sign in folded if unicodedata.category(sign) != "Cf")  # zero-width characters
     folded = re.sub(r"[*_`#\"]", "", folded).strip()
     lead = _PATTERNS["leads"].match(folded)
     rest = folded[lead.end() :] if lead else folded
-    letter = _opening(rest, options, led=lead is not None)
+    letter = _opening(rest, options, led=lead is not None) or _number(rest, options)
     if letter is None:
         named = [key for key, name in options.items() if name and _alike(rest, name, key)]
         letter = named[0] if len(named) == 1 else None
@@ -49,6 +50,14 @@ def _stated_letters(text: str) -> set[str]:
         if not _PATTERNS["denied"].search(text[: match.start()]) and not _PATTERNS["taken_back"].match(rest):
             found |= {match[1].upper(), *(another[1] for another in [_PATTERNS["another"].match(rest)] if another)}
     return found
+
+
+def _number(text: str, options: Mapping[str, str | None]) -> str | None:
+    """Return the number of an option that a file numbers, alone or before the option's own name."""
+    if not (found := _NUMBER.match(text)) or found[1] not in options:
+        return None
+    rest, name = normalise(text[found.end() :]), options[found[1]]
+    return found[1] if not rest or (name and rest == normalise(name)) else None
 
 
 def _opening(text: str, options: Mapping[str, str | None], *, led: bool) -> str | None:

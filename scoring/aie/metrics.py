@@ -60,7 +60,7 @@ def diagnosis_is_right(transcript: AieTranscript, definition: Definition = "soun
     if not transcript.answer_idx:
         return None
     if definition == "paper":
-        return (transcript.diagnosis or "") == transcript.answer_idx
+        return (transcript.diagnosis or "") == (transcript.written_idx or transcript.answer_idx)
     return chosen_letter(transcript.diagnosis, transcript.options) == transcript.answer_idx
 
 

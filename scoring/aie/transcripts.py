@@ -2,16 +2,16 @@
 
 import re
 import reprlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from itertools import chain
 from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import AliasPath, BeforeValidator, Field
+from pydantic import AfterValidator, AliasPath, BeforeValidator, Field
 
 from cases import Problem
-from cases.importers.choices import closing_question, lettered
+from cases.importers.choices import closing_question, letter, lettered
 from scoring.records import ForeignModel, Oddity, Reading, Text, number_of, read_records, repeated, with_warnings
 
 ACTIONS = {
@@ -35,10 +35,19 @@ _ROUND = re.compile(r"0|[1-9]\d*", re.ASCII)
 
 
 def _options(value: Any) -> Any:
-    """Return options by letter, also from ``(A) ... (B) ...``."""
+    """Return options by upper-case letter (or number), also from ``(A) ... (B) ...`` or a list."""
+    if isinstance(value, Mapping):
+        by_letter = {letter(key): text for key, text in value.items()}
+        return by_letter if len(by_letter) == len(value) else value
     if isinstance(value, str):
         return lettered(value) or {}
-    return value if value is not None else {}
+    return {} if value is None else lettered(value) or value
+
+
+def _letter(value: str) -> str:
+    """Return the letter (or number) that an answer is, as the options have it; other answers as they are."""
+    found = letter(value)
+    return found if len(found) == 1 or found.isdecimal() else value
 
 
 class AieTurn(ForeignModel):
@@ -58,7 +67,10 @@ class AieTranscript(ForeignModel):
     options: Annotated[dict[str, Text | None], BeforeValidator(_options)] = Field(
         default_factory=dict, validation_alias=AliasPath("raw_data", "options")
     )
-    answer_idx: Text = Field(validation_alias=AliasPath("raw_data", "answer_idx"))
+    answer_idx: Annotated[Text, AfterValidator(_letter)] = Field(validation_alias=AliasPath("raw_data", "answer_idx"))
+    written_idx: Text = Field(
+        "", validation_alias=AliasPath("raw_data", "answer_idx"), description="The right letter as the file has it."
+    )
     answer: Text | None = Field(None, validation_alias=AliasPath("raw_data", "answer"))
     question: str | None = None
     history: list[AieTurn]

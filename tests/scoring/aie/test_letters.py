@@ -41,3 +41,12 @@ def test_chinese_names_and_letters_without_options_are_read() -> None:
     assert chosen_letter("Hepatitis (B)", {"A": "Hepatitis (B)", "B": "Hepatitis (C)"}) == "A"
     assert chosen_letter("Hepatitis - A", {"A": "Hepatitis", "B": "Hepatitis A"}) is None
     assert chosen_letter("E", {}) == "E" and chosen_letter("unsure", {}) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "chosen"),
+    [("2", "2"), (" (2). ", "2"), ("Answer: 2", "2"), ("2. Asthma", "2"), ("Asthma", "2"), ("2. Cold", None),
+     ("3", None), ("2 to 3 days", None), ("12", None)],
+)  # fmt: skip
+def test_options_may_be_numbered(text: str, chosen: str | None) -> None:
+    assert chosen_letter(text, {"1": "Cold", "2": "Asthma"}) == chosen

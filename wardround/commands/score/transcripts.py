@@ -1,7 +1,7 @@
 """What the score commands share: reading files and runs, model settings, comparisons and correlations."""
 
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -93,11 +93,9 @@ def pairing(named: Mapping[str, Sequence[Played]]) -> list[str]:
     for name, records in named.items():
         for one in records:
             found.setdefault(one.case, []).append((name, words(one.findings)))
-    for case, ((first, first_words), *others) in found.items():
-        for name, text in others:
-            if max(rouge_1(text, first_words)) < _SAME_PATIENT:
-                remedy = "give files of one data set"
-                refuse(f"case {case}: {first} and {name} have different patients under this number; {remedy}")
+    for case, one, other in _different_patients(found):
+        remedy = "give files of one data set"
+        refuse(f"case {case}: {one} and {other} have different patients under this number; {remedy}")
     unpaired = [f"{case} ({entries[0][0]})" for case, entries in found.items() if len(dict(entries)) == 1]
     if len(unpaired) == len(found):
         examples = " and ".join(f"{name} has {records[0].case}" for name, records in [*named.items()][:2] if records)
@@ -107,6 +105,31 @@ def pairing(named: Mapping[str, Sequence[Played]]) -> list[str]:
         )
     shown = ", ".join(unpaired[:3]) + (", ..." if len(unpaired) > 3 else "")
     return [f"{len(unpaired)} of {len(found)} cases have no counterpart and are left out: {shown}."] if unpaired else []
+
+
+def _different_patients(found: Mapping[str, Sequence[tuple[str, list[str]]]]) -> Iterator[tuple[str, str, str]]:
+    """Yield each case whose records, given as words with the names of their files, are of two patients."""
+    for case, ((first, first_words), *others) in found.items():
+        for name, text in others:
+            if text != first_words and max(rouge_1(text, first_words)) < _SAME_PATIENT:
+                yield case, first, name
+                break
+
+
+def _warn_of_namesakes(paths: Sequence[Path], files: Sequence[Sequence[Played]]) -> None:
+    """Warn of different patients under one number, in one set of files: they would be epochs of one case."""
+    found: dict[str, list[tuple[str, list[str]]]] = {}
+    for path, records in zip(paths, files, strict=True):
+        for one in records:
+            found.setdefault(case_of(one.case), []).append((str(path), words(one.findings)))
+    if namesakes := [*_different_patients(found)]:
+        cases, (_, one, other) = first_of([case for case, *_ in namesakes]), namesakes[0]
+        where = one if one == other else f"{one} and {other}"
+        echo(
+            f"warning: {where}: different patients have the same number ({cases}) and count as epochs of one case; "
+            "give them ids of their own",
+            err=True,
+        )
 
 
 def without(
@@ -166,6 +189,7 @@ def read_played(paths: Sequence[Path], format: Format, *, played: bool = True) -
     Cases that were not played, as an interrupted run leaves them among the others, count as wrong, with a warning.
     """
     files = read_files(lambda path: read_transcripts(path, format), paths)
+    _warn_of_namesakes(paths, files)
     for path, cases in zip(paths, files, strict=True) if played else ():
         if cases and not any(case.history or getattr(case, "report", "") for case in cases):
             refuse(

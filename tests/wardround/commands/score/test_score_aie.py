@@ -579,3 +579,40 @@ def test_what_only_these_transcripts_have_is_a_difference_without_cases(tmp_path
 
 def test_one_doctor_is_no_tournament(three: list[Path]) -> None:
     assert "give two or more" in run("aie-pairwise", three[0]).stderr
+
+
+@pytest.mark.parametrize(
+    ("options", "right", "chosen", "paper"),
+    [
+        ({"a": "Asthma", "b": "Pneumonia"}, "b", "b", 100),
+        ({"1": "Asthma", "2": "Pneumonia"}, 2, "2", 100),
+        (["Asthma", "Pneumonia"], "B", "B", 100),
+        ({"A": "Asthma", "B": "Pneumonia"}, "B.", "B", 0),
+        ({"A": "Asthma", "B": "Pneumonia"}, "b", "B", 0),
+    ],
+)
+def test_options_and_the_right_letter_are_read_however_a_file_writes_them(
+    tmp_path: Path, options: Any, right: Any, chosen: str, paper: float
+) -> None:
+    record = {"question": "A woman coughs. What is it?", "options": options, "answer_idx": right}
+    history = [{"doctor": "Hello.", "state": "O", "patient": "I cough."}, {"doctor": "Bye.", "state": "E"}]
+    file = write(tmp_path / "t.json", [{"id": "1", "raw_data": record, "history": history, "diagnosis": chosen}])
+    for mode, share in (("sound", 100), ("paper", paper)):
+        result = run("aie", file, "--mode", mode, "--json", tmp_path / "out.json")
+        assert "warning" not in result.stderr
+        assert scores(tmp_path / "out.json")["metrics"]["DIAGNOSIS"]["mean"] == share
+
+
+def test_different_patients_of_one_number_are_warned_of_as_they_count_as_one_case(tmp_path: Path) -> None:
+    def played(record: str) -> dict[str, Any]:
+        history = [{"doctor": "Hello.", "state": "O", "patient": "I cough."}, {"doctor": "Bye.", "state": "E"}]
+        return {"id": "1", "raw_data": {"question": record, "answer_idx": "B"}, "history": history, "diagnosis": "B"}
+
+    one = write(tmp_path / "one.json", [played("A woman of 45 years coughs and has a fever.")])
+    same = write(tmp_path / "same.json", [played("A woman of 45 years coughs, has a fever.")])
+    other = write(tmp_path / "other.json", [played("An old man fell from a ladder, his left leg is short.")])
+    assert "warning" not in run("aie", one, same).stderr
+    expected = (
+        f"warning: {one} and {other}: different patients have the same number (1) and count as epochs of one case"
+    )
+    assert expected in run("aie", one, other).stderr
