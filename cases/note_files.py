@@ -164,7 +164,7 @@ def _read_all(records: Iterable[Record], read: Callable[[Record, Mapping[str, An
             if note := read(record, record.value):
                 yield note
         except ValidationError as error:
-            record.invalid(error)
+            record.invalid(error, Note)
 
 
 def _plain(record: Record, value: Mapping[str, Any]) -> Note | None:

@@ -90,8 +90,7 @@ def _reference_files(files: Iterable[str]) -> list[str]:
 
 def _check_prompt(name: str, language: Language, stages: list[str]) -> None:
     names = [Path(stage).stem for stage in stages]
-    has_stage_texts = "stage_texts" in _parse(name, _read(name, language))[0]
-    for stage in names if has_stage_texts else [None]:
+    for stage in names if _is_of_a_stage(name, language) else [None]:
         prompt = load_prompt(name, language, stage)
         if unknown := prompt.variables - _passed_variables(name):
             raise PromptError(
@@ -99,6 +98,18 @@ def _check_prompt(name: str, language: Language, stages: list[str]) -> None:
             )
         for template in (prompt.system, prompt.user):
             _compiled(template)
+
+
+def _is_of_a_stage(name: str, language: Language) -> bool:
+    """Whether a prompt, or an opening before it, takes words from the text of a stage."""
+    seen: set[str] = set()  # that a prompt opens itself is refused when it is loaded
+    while name not in seen:
+        seen.add(name)
+        header = _parse(name, _read(name, language))[0]
+        if "stage_texts" in header:
+            return True
+        name = header.get("opening", name)
+    return False
 
 
 def _passed_variables(name: str) -> frozenset[str]:
@@ -182,6 +193,7 @@ def load_prompt(name: str, language: Language, stage: str | None = None) -> Prom
         if "user" in sections:
             sections["user"] = f"{before.user}\n\n{sections['user']}"
         declared |= before.variables
+        stage_texts = {**before.stage_texts, **stage_texts}
         sources.append(before.hash)
     if absent := {"system", "user"} - sections.keys():
         has = f"; it has {_joined(sections)}" if sections.keys() - {"", "system", "user"} else ""

@@ -140,10 +140,11 @@ def _refuse_namesakes() -> None:
     for room in ("cases", "prompts", "llm", "retrieval", "nodes", "scoring", "graphs"):
         found = PathFinder.find_spec(room)
         if found and found.origin and Path(found.origin).resolve().parent.parent != ours:
-            raise ImportError(
-                f"wardround needs its own module {room!r}, but {found.origin} hides it; rename that file, or start "
-                "Python in another folder, without this one in PYTHONPATH"
-            )
+            if {"site-packages", "dist-packages"} & {*Path(found.origin).parts}:
+                remedy = f"uninstall the package that has it, or install wardround in an environment without {room!r}"
+            else:
+                remedy = "rename that file, or start Python in another folder, without this one in PYTHONPATH"
+            raise ImportError(f"wardround needs its own module {room!r}, but {found.origin} hides it; {remedy}")
 
 
 _refuse_namesakes()

@@ -9,7 +9,7 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 
 from cases.case import Case
 from cases.files import (
@@ -201,9 +201,9 @@ class Record:
             if isinstance(part, bool | int | float):
                 self.expected(field, "text", part)
 
-    def invalid(self, error: ValidationError) -> None:
-        """Report each fault of a validation error."""
-        for problem in validation_problems(self.source.path, self.name, error):
+    def invalid(self, error: ValidationError, of: type[BaseModel]) -> None:
+        """Report each fault of a validation error of a type."""
+        for problem in validation_problems(self.source.path, self.name, error, of):
             self.error(problem.field, problem.message)
 
     def image(self, field: str, file: str, item: str) -> dict[str, str] | None:
@@ -234,7 +234,7 @@ class Record:
         try:
             case = Case.model_validate({"id": unique, "folder": folder, **data})
         except ValidationError as error:
-            self.invalid(error)
+            self.invalid(error, Case)
             return None
         self.source.ids.add(unique)
         if unique != case_id:

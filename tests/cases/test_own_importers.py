@@ -171,3 +171,16 @@ def test_whatever_an_importer_of_an_open_source_does_is_named_by_the_record_that
         (tmp_path / "ward.json").write_text(json.dumps(values), "utf-8")
         (found,) = import_cases("ward", tmp_path / "ward.json").errors
         assert str(found).removeprefix(f"{tmp_path / 'ward.json'}, ").startswith(told)
+
+
+def test_an_unknown_field_in_what_a_record_is_made_a_case_of_is_named_so_too(tmp_path: Path) -> None:
+    def read(source: Source) -> Iterator[Case]:
+        for record in source.records():
+            if found := record.case("1", {**record.value, "provenance": {"source": "a ward"}}):
+                yield found
+
+    importer("ward")(read)
+    file = tmp_path / "ward.jsonl"
+    file.write_text('{"patient": {"age": 44, "chief_complaint": "Cough"}}\n', "utf-8")
+    (problem,) = import_cases("ward", file).errors
+    assert problem.field == "patient.age" and problem.message.startswith("unknown field: expected one of age_years, ")

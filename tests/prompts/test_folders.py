@@ -126,3 +126,12 @@ def test_a_prompt_that_uses_the_stage_in_one_language_alone_is_checked_by_its_ow
     (tmp_path / "zh/mine/role.md").write_text(text, "utf-8")
     with pytest.raises(PromptError, match=r"mine/role \(zh\) declares variables that are not provided: pulse"):
         check_language("zh")
+
+
+def test_a_prompt_whose_opening_uses_the_stage_need_not_do_so_itself(tmp_path: Path) -> None:
+    """It was refused with "prompt medchain/question is for a stage; name the stage"."""
+    file = folder(tmp_path, "You decide.", "en/mine/vote.md") / "en/mine/vote.md"
+    header = "opening: medchain/question\nvariables: []"
+    file.write_text(TEXT.format(words="You vote.").replace("variables: []", header), "utf-8")
+    add_prompts(tmp_path)
+    check_language("en")

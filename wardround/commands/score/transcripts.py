@@ -93,9 +93,9 @@ def pairing(named: Mapping[str, Sequence[Played]]) -> list[str]:
     for name, records in named.items():
         for one in records:
             found.setdefault(one.case, []).append((name, words(one.findings)))
-    for case, one, other in _different_patients(found):
+    for case, first, second in _different_patients(found):
         remedy = "give files of one data set"
-        refuse(f"case {case}: {one} and {other} have different patients under this number; {remedy}")
+        refuse(f"case {case}: {first} and {second} have different patients under this number; {remedy}")
     unpaired = [f"{case} ({entries[0][0]})" for case, entries in found.items() if len(dict(entries)) == 1]
     if len(unpaired) == len(found):
         examples = " and ".join(f"{name} has {records[0].case}" for name, records in [*named.items()][:2] if records)
@@ -123,8 +123,8 @@ def _warn_of_namesakes(paths: Sequence[Path], files: Sequence[Sequence[Played]])
         for one in records:
             found.setdefault(case_of(one.case), []).append((str(path), words(one.findings)))
     if namesakes := [*_different_patients(found)]:
-        cases, (_, one, other) = first_of([case for case, *_ in namesakes]), namesakes[0]
-        where = one if one == other else f"{one} and {other}"
+        cases, (_, first, second) = first_of([case for case, *_ in namesakes]), namesakes[0]
+        where = first if first == second else f"{first} and {second}"
         echo(
             f"warning: {where}: different patients have the same number ({cases}) and count as epochs of one case; "
             "give them ids of their own",
