@@ -57,16 +57,17 @@ _loaded: dict[str, Plugin] = {}
 _importing_now: list[str] = []  # during import, a plug-in may itself ask to load plug-ins
 
 
-def load_plugin(name: str | Path) -> Plugin:
+def load_plugin(name: str | Path, folder: Path | None = None) -> Plugin:
     """Load a plug-in, unless it is loaded already.
 
     Args:
-        name: a file, a folder, or a module; a file in the working directory takes precedence over an installed module.
+        name: a file, a folder, or a module; a file beside it takes precedence over an installed module.
+        folder: where to look for files; the working directory if None.
 
     Raises:
         PluginError: it cannot be found or imported, registers nothing, or was changed after it was loaded.
     """
-    source = locate(name)
+    source = locate(name, folder)
     if (known := _loaded.get(source)) is not None:
         if _sha256(_files(sys.modules[known.name])) != known.sha256:
             raise PluginError(f"plug-in {name}: its files have changed since it was loaded; restart Python")

@@ -67,7 +67,7 @@ def test_a_module_beside_a_plug_in_is_not_found_and_the_remedy_is_named(tmp_path
 def test_a_file_is_loaded_by_its_path_or_by_its_name_and_only_once(tmp_path: Path) -> None:
     file = write(tmp_path / "our_ward.py", IMPORTER.format(name="ward"))
     found = load_plugin("our_ward")
-    assert load_plugin(file) is load_plugin("./our_ward.py") is load_plugin("our_ward") is found
+    assert load_plugin(file) is load_plugin("./our_ward.py") is load_plugin("our_ward", tmp_path) is found
     assert found.adds == ("format ward",) and "ward" in IMPORTERS
     assert found.sha256 == hashlib.sha256(file.read_bytes()).hexdigest() and found.version is None
 
