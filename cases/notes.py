@@ -1,5 +1,7 @@
 """Clinical notes, from which dialogues are reconstructed (CliniChat, section 3.1)."""
 
+from collections.abc import Sequence
+
 from pydantic import ConfigDict, Field
 
 from cases.case import Case, PatientRecord
@@ -33,7 +35,9 @@ class Note(Strict):
         """Return the note as it is shown: without the answer key, or with all of it in the text."""
         if not with_answer:
             return self.model_copy(update={"answer": "", "diseases": []})
-        return self.model_copy(update={"text": "\n".join(filter(None, (self.text, self.answer))), "answer": ""})
+        unsaid = [disease for disease in self.diseases if disease.casefold() not in self.text.casefold()]
+        answer = self.answer or diagnosis_line(unsaid, self.language)
+        return self.model_copy(update={"text": "\n".join(filter(None, (self.text, answer))), "answer": ""})
 
 
 def lacking(note: Note) -> list[str]:
@@ -63,15 +67,20 @@ def note_of(case: Case) -> Note:
         **findings,
     }
     lines = [_headed(heading(name, language), text, language) for name, text in sections.items() if text]
-    diagnosis = ("；" if language == "zh" else "; ").join(key.diagnosis)
     return Note(
         id=case.id,
         text="\n".join(line if line.endswith((".", "。", "!", "?")) else line + stop for line in lines),
         language=language,
         department=key.department,
         diseases=key.diagnosis,
-        answer=f"{_headed(heading('assessment', language), diagnosis, language)}{stop}" if diagnosis else "",
+        answer=diagnosis_line(key.diagnosis, language),
     )
+
+
+def diagnosis_line(diseases: Sequence[str], language: Language) -> str:
+    """Return what an answer key adds to a note: its diseases under their heading; empty if there are none."""
+    listed, stop = ("；", "。") if language == "zh" else ("; ", ".")
+    return f"{_headed(heading('assessment', language), listed.join(diseases), language)}{stop}" if diseases else ""
 
 
 def who_is(patient: PatientRecord, language: Language) -> str:

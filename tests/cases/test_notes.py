@@ -10,9 +10,10 @@ import pytest
 from cases import CaseFileError, PatientRecord, load_cases
 from cases.files import Problem
 from cases.note_files import read_notes
-from cases.notes import note_of, who_is
+from cases.notes import Note, note_of, who_is
 from cases.text.note_sections import note_sections, read_sections
 from cases.text.sentences import sentences
+from cases.vocabulary import Language
 
 DATASETS = Path(__file__).resolve().parents[3] / "shared" / "datasets"
 NOTE = (
@@ -60,6 +61,23 @@ def test_what_goes_on_about_the_patient_is_no_illness_of_the_family() -> None:
         ),
         "family_history": ("Her mother had gout.", "Has been told that an aunt had gout too."),
     }
+
+
+@pytest.mark.parametrize(
+    ("text", "language", "told"),
+    [
+        ("She has palpitations.", "en", "She has palpitations.\nDiagnosis: Angina; Gout."),
+        ("She has palpitations and gout.", "en", "She has palpitations and gout.\nDiagnosis: Angina."),
+        ("患者心悸。", "zh", "患者心悸。\n诊断：Angina；Gout。"),
+    ],
+)
+def test_the_diseases_of_a_note_are_told_if_asked_for_and_otherwise_withheld(
+    text: str, language: Language, told: str
+) -> None:
+    note = Note(id="a", text=text, language=language, diseases=["Angina", "Gout"])
+    assert note.shown(with_answer=True).text == told
+    withheld = note.shown(with_answer=False)
+    assert (withheld.text, withheld.diseases, withheld.answer) == (text, [], "")
 
 
 def test_a_note_is_taken_apart_at_its_headings_and_no_sentence_is_lost() -> None:
