@@ -168,7 +168,10 @@ def _heading_pattern() -> re.Pattern[str]:
     # Han characters of a heading may stand apart: 主 诉.
     named = re.sub(rf"(?<=[{HAN}])(?=[{HAN}])", "[ \u3000]*", named)
     number = r"(?:(?:\d{1,2}|[一二三四五六七八九十]{1,3})[)）、.．]\s*|[(（][\d一二三四五六七八九十]{1,3}[)）]\s*)?"
-    elsewhere = rf"(?<=[.;。；])|(?<=[.;]\s)|(?<=[.;]\s\s)|(?<=[\s，,)）])(?={number}[{HAN}])|(?P<boxed>[【\[])"
+    # What follows a decimal point, as in "38.1. Assessment: ...", numbers no heading.
+    elsewhere = (
+        rf"(?<=[.;。；])(?!(?<=\d\.)\d)|(?<=[.;]\s)|(?<=[.;]\s\s)|(?<=[\s，,)）])(?={number}[{HAN}])|(?P<boxed>[【\[])"
+    )
     ends = r"(?(boxed)[】\]]\s*[:：]?|(?(line)\**[ \t]*(?:[:：]\**|$)|\s*[:：]))"
     return re.compile(rf"(?:(?P<line>^)[ \t#*]*+|{elsewhere})[ \t]*+{number}{named}{ends}", re.I | re.M)
 

@@ -45,14 +45,21 @@ def _check_words(text: str) -> str:
     return text
 
 
+def _check_letters(text: str) -> str:
+    if not any(map(str.isalpha, text)):  # a patient may answer with a number
+        raise ValueError(NO_WORDS)
+    return text
+
+
 Utterance = Annotated[NonEmpty, AfterValidator(_check_words)]
-PhysicianUtterance = Annotated[Utterance, AfterValidator(_check_questions)]
+FreePhysicianUtterance = Annotated[Utterance, AfterValidator(_check_letters)]
+PhysicianUtterance = Annotated[FreePhysicianUtterance, AfterValidator(_check_questions)]
 
 
 class FreeExchange(Strict):
     """The physician says or asks something, and the patient replies; so the two always take turns."""
 
-    physician: Utterance
+    physician: FreePhysicianUtterance
     patient: Utterance
 
     @model_validator(mode="after")

@@ -412,6 +412,19 @@ def test_the_real_files_are_read_whole() -> None:
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no named pipes")
+def test_the_decimals_of_a_number_before_a_heading_do_not_number_it() -> None:
+    """The temperature was 38, as "1. Assessment" was read as a heading; numbered ones still are."""
+    assert read_sections("HPI: He coughs. Temperature 38.1. Assessment: Pneumonia.", "en") == {
+        "present_illness": ("He coughs.", "Temperature 38.1."),
+        "assessment": ("Pneumonia.",),
+    }
+    assert list(read_sections("1.HPI: Cough.2.PMH: Asthma. 3. Plan: rest.", "en")) == [
+        "present_illness",
+        "past_history",
+        "plan",
+    ]
+
+
 def test_a_note_of_another_script_has_to_name_its_language(tmp_path: Path) -> None:
     note = {"id": "1", "note": "У пациента кашель и жар в течение трёх дней."}
     (named,) = read_notes(lines(tmp_path / "named.jsonl", note | {"language": "ru"}))

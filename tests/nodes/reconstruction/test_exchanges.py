@@ -1,7 +1,7 @@
 import pytest
 from pydantic import ValidationError
 
-from nodes.reconstruction.exchanges import SectionDialogue
+from nodes.reconstruction.exchanges import Exchange, FreeExchange, SectionDialogue
 
 ASKED = "Since when have you had the pain under your ribs?"
 
@@ -31,3 +31,11 @@ def test_an_exchange_in_which_nobody_says_anything_is_none() -> None:
     assert SectionDialogue.model_validate({"exchanges": [nothing]}).exchanges == []
     with pytest.raises(ValidationError, match=r"exchanges\.0\.patient"):
         SectionDialogue.model_validate({"exchanges": [{**said, "patient": ""}]})
+
+
+@pytest.mark.parametrize("exchange", [FreeExchange, Exchange])
+def test_a_patient_may_answer_with_a_number_and_no_physician_says_digits_alone(exchange: type[FreeExchange]) -> None:
+    """SmolLM2's whole interview was "2023-08-28 14:12:11.12", and passed every gate."""
+    assert exchange(physician="How high was the fever?", patient="38.9")
+    with pytest.raises(ValidationError, match="it contains no words"):
+        exchange(physician="2023-08-28 14:12:11.12", patient="2023-08-28 14:12:11.12")
