@@ -411,7 +411,6 @@ def test_the_real_files_are_read_whole() -> None:
     assert len(read_notes(DATASETS / "agentclinic" / "agentclinic_medqa.jsonl")) == 107
 
 
-@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no named pipes")
 def test_the_decimals_of_a_number_before_a_heading_do_not_number_it() -> None:
     """The temperature was 38, as "1. Assessment" was read as a heading; numbered ones still are."""
     assert read_sections("HPI: He coughs. Temperature 38.1. Assessment: Pneumonia.", "en") == {
@@ -435,6 +434,7 @@ def test_a_note_of_another_script_has_to_name_its_language(tmp_path: Path) -> No
             read_notes(source)
 
 
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no named pipes")
 def test_a_pipe_is_refused_as_notes_are_read_more_than_once(tmp_path: Path) -> None:
     os.mkfifo(pipe := tmp_path / "pipe")
     with pytest.raises(CaseFileError, match="is a pipe, and notes are read more than once; give a file"):
