@@ -8,7 +8,7 @@ from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
-from cases import Case, CaseFileError
+from cases import Case, CaseFileError, Problem
 from cases.files import BUILTIN
 from cases.validation import in_a_line
 from llm.trace import Call, Trace
@@ -161,7 +161,12 @@ class RecordedRun:
 
     @cached_property
     def _items(self) -> dict[str, Item]:
-        items = select(self.experiment.data).items
+        try:
+            items = select(self.experiment.data).items
+        except CaseFileError as error:
+            remedy = "restore them, or if they are elsewhere, run this in the folder from which their path leads there"
+            what = f"the run's cases: {error.problems[0]}; {remedy}"
+            raise CaseFileError([Problem(str(self.path), "", "", what)]) from error
         if manifest_of(self.experiment, items)["data"] != self.manifest["data"]:
             source = self.experiment.data.source
             made = other_program(self.manifest)

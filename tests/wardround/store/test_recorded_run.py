@@ -128,6 +128,19 @@ def test_cases_that_have_changed_since_are_refused(tmp_path: Path) -> None:
         _ = find_runs([path])[0].cases
 
 
+def test_a_run_of_a_relative_case_file_says_in_another_folder_what_it_looked_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It said "mine.jsonl: file not found" of a file that nobody had named."""
+    study = tmp_path / "study"
+    save_cases(load_cases()[:1], study / "mine.jsonl")
+    monkeypatch.chdir(study)
+    path = write_run(tmp_path / "run", [graded("a")], data={"cases": "mine.jsonl"})
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(CaseFileError, match=r"run: the run's cases: mine\.jsonl: file not found; .* run this in the "):
+        _ = find_runs([path])[0].cases
+
+
 METRIC = "import wardround as wr\n\n@wr.metric('brief', suite='mvme')\ndef brief(case, answers):\n    return 1.0\n"
 PATIENT = (
     "from langgraph.graph import START, StateGraph\nimport wardround as wr\n\n@wr.patient('brief', examines=False)\n"
