@@ -145,8 +145,8 @@ def read_marks(file: Path) -> Sequence[Mark]:
 def marks_of_runs(runs: Sequence[RecordedRun], marks: Sequence[Mark]) -> tuple[list[Mark], list[Mark]]:
     """Return the ratings of these runs' results, the last for each question, and all others.
 
-    A rating finds its run by identity, and gets its present name; one without identities, as earlier versions wrote
-    them, by name. A pair stands in the order of ``runs``.
+    A rating finds its run by identity, and gets its present name; one without identities, as in a file made by hand,
+    by name. A pair stands in the order of ``runs``.
     """
     names, ids = [run.name for run in runs], [run.id for run in runs]
     results = {run.name: {result.key for result in run.results} for run in runs}

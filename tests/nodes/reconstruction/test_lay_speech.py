@@ -17,6 +17,8 @@ SON, MOTHER = Voice("en", "son", "male"), Voice("en", "relative", "female")
         ("chief_complaint", "Crying at night", SON, "My son has been crying at night."),
         ("chief_complaint", "Swelling of the knee", SON, "My son has swelling of the knee."),
         ("present_illness", "The patient reports a 2-week history of fever.", SHE, "For 2 weeks now I have had fever."),
+        ("present_illness", "Over the past 6 months, the patient has been forgetful.", HE,
+         "Over the past 6 months, I have been forgetful."),
         ("present_illness", "She notes that it is worse at night.", SHE, "It is worse at night."),
         ("present_illness", "She and her husband have had no luck.", SHE, "My husband and I have had no luck."),
         ("present_illness", "He denies any chest pain or cough.", HE, "I have not had any chest pain or cough."),

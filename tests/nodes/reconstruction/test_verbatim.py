@@ -61,6 +61,12 @@ def test_a_chinese_sentence_as_a_patient_says_it_is_no_change() -> None:
     assert found("zh", said, note) == []
 
 
+def test_what_the_patients_rules_say_for_a_history_of_being_is_no_change() -> None:
+    note = NOTE["en"].replace("Her mother", "History of being a professional athlete. Her mother")
+    said = [*SAID["en"][:5], "I used to be a professional athlete. My mother had gout.", *SAID["en"][6:]]
+    assert found("en", said, note) == []
+
+
 def test_a_complaint_behind_a_name_and_an_age_is_no_change_in_the_patients_words() -> None:
     note = "姓名：王某，女，45岁，因腹痛3天入院。既往史：高血压10年。"
     said = ["您哪里不舒服？", "是因为腹痛3天来的。", "以前得过什么病？", "高血压10年。"]
