@@ -7,7 +7,7 @@ from pydantic import Field, model_validator
 
 from cases.files import Problem, parsed_lines
 from cases.strict import Strict
-from cases.text.words import in_no_known_script, language_of
+from cases.text.words import written_in
 from cases.vocabulary import Language
 
 PHYSICIAN: Literal["assistant"] = "assistant"
@@ -115,10 +115,10 @@ def read_dialogues(path: str | Path) -> tuple[list[Dialogue], list[Problem]]:
         read = {**dict(found), "id": found.id or place}
         if "language" not in found.model_fields_set:
             texts = [found.note, *(message.content for message in found.spoken)]
-            if in_no_known_script(*texts):
+            if (language := written_in(*texts)) is None:
                 problems.append(Problem(str(path), place, "language", NO_LANGUAGE))
                 continue
-            read["language"] = language_of(*texts)
+            read["language"] = language
         dialogues.append(Dialogue.model_validate(read))
     without_messages = {problem.record for problem in problems if "messages" in problem.lacking}
     if not dialogues and without_messages == {problem.record for problem in problems}:  # also of an empty file

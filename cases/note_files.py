@@ -17,7 +17,7 @@ from cases.importers.source import Record, Source
 from cases.notes import Note, note_of
 from cases.sheets import SheetError, sheet_rows
 from cases.text.note_sections import note_sections
-from cases.text.words import in_no_known_script, language_of
+from cases.text.words import written_in
 
 _KNOWN = (
     "text files, JSON lines or a table with id and note, MTS-Dialog (section_text), MedQA (question and options), "
@@ -88,11 +88,11 @@ def _texts(files: Iterable[Path], source: Source) -> Iterator[Note]:
         text = source.read(file)
         if text is None:
             continue
-        if in_no_known_script(text):
+        if (language := written_in(text)) is None:
             reason = "is neither English nor Chinese; give a file of JSON lines that names the language of each note"
             source.error(reason, file=file)
         elif text.strip():
-            yield Note(id=file.stem, text=text, language=language_of(text))
+            yield Note(id=file.stem, text=text, language=language)
         else:
             source.error("is empty; expected the text of a note", file=file)
 
@@ -172,7 +172,7 @@ def _plain(record: Record, value: Mapping[str, Any]) -> Note | None:
     field = "text" if "text" in value and "note" not in value else "note"
     if not _is_text(record, field, value.get(field), f"the text of a note (known formats: {_KNOWN})"):
         return None
-    if not value.get("language") and in_no_known_script(value[field]):
+    if not (language := value.get("language") or written_in(value[field])):
         record.error("language", NO_LANGUAGE)
         return None
     diseases = value.get("diseases", value.get("disease")) or []
@@ -180,7 +180,7 @@ def _plain(record: Record, value: Mapping[str, Any]) -> Note | None:
     return Note(
         id=str(value["id"]) if value.get("id") not in (None, "") else record.key or numbered,
         text=value[field],
-        language=value.get("language") or language_of(value[field]),
+        language=language,
         department=value.get("department") or None,
         diseases=[diseases] if isinstance(diseases, str) else diseases,
     )

@@ -29,13 +29,13 @@ def language_of(*texts: str) -> Language:
     return "zh" if 4 * len(_CHINESE.findall(letters)) > len(letters) else "en"
 
 
-def in_no_known_script(*texts: str) -> bool:
-    """Whether a text is in neither English nor Chinese by its script: more than a quarter of its letters are others.
+def written_in(*texts: str) -> Language | None:
+    """Return the language as `language_of` does; None if more than a quarter of the letters are of other scripts.
 
-    Japanese counts as such by its kana. Languages in Latin letters cannot be told from English here.
+    Japanese is of another script by its kana. Languages in Latin letters cannot be told from English here.
     """
     letters = "".join(filter(str.isalpha, "".join(texts)))
-    return 4 * len(_KNOWN_SCRIPTS.sub("", letters)) > len(letters)
+    return None if 4 * len(_KNOWN_SCRIPTS.sub("", letters)) > len(letters) else language_of(letters)
 
 
 def rules_of(language: Language) -> Language:

@@ -51,8 +51,10 @@ def example_for(file: str, language: Language, send_pictures: bool, examined: bo
 def _example(
     file: str, state: tuple[int, int] | None, language: Language, send_pictures: bool, examined: bool
 ) -> Example:
-    built_in = load_prompt("consultation/example", language)
-    text = _read(Path(file)) if file else built_in.render({"examined": examined})[1]
+    if file:
+        text = _read(Path(file))
+    else:
+        text = load_prompt("consultation/example", language).render({"examined": examined})[1]
     folder = Path(file).resolve().parent if file else EXAMPLES
     enclosed: list[str] = []
 

@@ -261,6 +261,11 @@ def uncounted_notes(calls: int) -> list[str]:
     return [f"No token usage was reported for {counted(calls, 'call')}: tokens and cost are too low."] * (calls > 0)
 
 
+def is_usage_known(tokens: float, uncounted: float) -> bool:
+    """Whether tokens and cost can be told: a server reported some tokens, or of no call they are missing."""
+    return bool(tokens) or not uncounted
+
+
 def _by_stage(results: Sequence[Result], name: Literal["stages", "rounds"]) -> list[tuple[str, list[Any]]]:
     """Group how stages ended, or their numbers of rounds, by stage."""
     found: dict[str, list[Any]] = {}

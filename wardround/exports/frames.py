@@ -13,7 +13,7 @@ from cases import Case
 from cases.files import replacing
 from llm.trace import Call, Trace
 from scoring.clini_eval.dialogue import ReconstructionAnswers
-from wardround.analysis.summary import summed
+from wardround.analysis.summary import is_usage_known, summed
 from wardround.config.experiment import ConfigurationError
 from wardround.report.course import said_in
 from wardround.store.recorded_run import RecordedRun, find_runs
@@ -111,7 +111,7 @@ def _used(results: Sequence[Result]) -> Row:
     """Return tokens and cost, missing if no server reported any, and the number of calls without a report."""
     tokens, uncounted = sum(result.tokens for result in results), sum(result.uncounted for result in results)
     known = {"tokens": tokens, "cost": summed(result.cost for result in results)}
-    return {**(known if tokens or not uncounted else dict.fromkeys(known)), "uncounted": uncounted}
+    return {**(known if is_usage_known(tokens, uncounted) else dict.fromkeys(known)), "uncounted": uncounted}
 
 
 Traced = Callable[[], Trace]  # the trace of a result, read when it is called

@@ -241,7 +241,7 @@ class RunDirectory:
     def _to_keep(self, result: Result) -> Result:
         """Return it without its answers, and with one object for what is equal in many results."""
         shared = {name: self._shared.setdefault(repr(each := getattr(result, name)), each) for name in _ALIKE}
-        return result.model_copy(update={"answers": None, **shared})
+        return result.without_answers().model_copy(update=shared)
 
     def _warn(self, faults: Sequence[str]) -> None:
         for fault in faults:

@@ -11,7 +11,7 @@ import numpy as np
 
 from llm.blocks import block_of
 from llm.trace import Call
-from wardround.analysis.summary import uncounted_notes
+from wardround.analysis.summary import is_usage_known, uncounted_notes
 from wardround.store.recorded_run import RecordedRun
 from wardround.store.traces import packed_fault
 from wardround.tables.table import Column, Table, key_columns
@@ -53,8 +53,8 @@ class RoleTally:
 
     def _reported(self, name: str) -> float | None:
         """Return a sum of tokens or cost; None if no server reported any tokens."""
-        reported = self.sums["input_tokens"] or self.sums["output_tokens"] or not self.sums["uncounted"]
-        return self.sums[name] if reported else None
+        tokens, uncounted = self.sums["input_tokens"] + self.sums["output_tokens"], self.sums["uncounted"]
+        return self.sums[name] if is_usage_known(tokens, uncounted) else None
 
 
 Tallies = dict[str, RoleTally]

@@ -24,11 +24,6 @@ from wardround.tables.table import Table
 OWN = "doctor"  # instead of a model: that of each run's own doctor
 
 
-def choosing(spec: str | None, option: str) -> ModelSettings | None:
-    """Return the settings in which a model chooses among options, None without one; exits if it cannot be used."""
-    return asking({mcq_doctor.name: spec}, option) if spec else None
-
-
 def choosing_each(
     spec: str | None, option: str, doctors: Mapping[str, Path], runs: Sequence[RecordedRun]
 ) -> dict[str, ModelSettings]:
@@ -36,9 +31,10 @@ def choosing_each(
 
     ``doctor`` instead of a model names each run's own, as in the paper.
     """
+    if not spec:
+        return {}
     if spec != OWN:
-        settings = choosing(spec, option)
-        return dict.fromkeys(doctors, settings) if settings else {}
+        return dict.fromkeys(doctors, asking({mcq_doctor.name: spec}, option))
     run_of = {run.path: run for run in runs}
     if files := [path for path in doctors.values() if path not in run_of]:
         refuse(f"{option} {OWN}: {files[0]} is no run, and names no doctor's model; name a model")

@@ -145,13 +145,19 @@ def _read(sources: Sequence[Path], runs: Sequence[RecordedRun]) -> list[Dialogue
     problems: list[Problem] = []
     of_files: list[Dialogue] = []  # a run's settings may change the note of a case
     for source in sources:
-        read, faults = (_read_runs(source, runs), []) if source.is_dir() else read_dialogues(source)
-        if exchanged := "" if source.is_dir() else _perhaps_exchanged(read):
-            echo(f"warning: {source}: {exchanged}", err=True)
-        checked = [(dialogue, why_not(dialogue) or ("" if source.is_dir() else _silent(dialogue))) for dialogue in read]
-        problems += [*faults, *(Problem(str(source), f"dialogue {one.id}", "", why) for one, why in checked if why)]
+        if source.is_dir():
+            read = _read_runs(source, runs)
+            lacking = [why_not(one) for one in read]
+        else:
+            read, faults = read_dialogues(source)
+            lacking = [why_not(one) or _silent(one) for one in read]
+            problems += faults
+            of_files += read
+            if exchanged := _perhaps_exchanged(read):
+                echo(f"warning: {source}: {exchanged}", err=True)
+        found = zip(read, lacking, strict=True)
+        problems += [Problem(str(source), f"dialogue {one.id}", "", why) for one, why in found if why]
         dialogues += read
-        of_files += [] if source.is_dir() else read
     if several := _of_several_notes(of_files):
         echo(f"warning: {several}", err=True)
     refuse_records(problems)
@@ -275,7 +281,7 @@ def _means_by(by: Sequence[Factor], groups: Sequence[Mapping[str, Any]]) -> Extr
         row |= {name: cell(_mean(group["metrics"], name)) for name in columns}
         gains = group.get("gains", {})
         row |= {f"{name}, gain": f"{gains[name]:+.1f} %" if name in gains else "" for name in (*_GAINS, ASSESSED)}
-        rows.append({name: text for name, text in row.items() if ASSESSED not in name or ASSESSED in columns})
+        rows.append(row)
     shown = dict.fromkeys(name for row in rows for name, text in row.items() if text)
     header = [name for name in rows[0] if name in shown] if rows else []
     title = f"Means by {' and '.join(by)} (n: dialogues judged)"
