@@ -1,6 +1,6 @@
 """Dispute resolution: interns consult, exchange facts, and discuss under a director (AI Hospital, figure 3).
 
-The discussion (Algorithm 1), with its loop between director and interns, is ``graphs/collaboration.py``.
+The discussion (Algorithm 1), with its loop between director and interns, is ``graphs/discussion.py``.
 """
 
 from typing import Any, Literal
@@ -9,16 +9,16 @@ from langgraph.graph import END, START
 from langgraph.runtime import Runtime
 from langgraph.types import Send
 
-from graphs.collaboration import build_discussion
 from graphs.consultation import build_consultation
 from graphs.contexts import DisputeResolutionContext
+from graphs.discussion import build_discussion
 from graphs.inquiry import graph as inquiry
 from graphs.interview import patients_side
 from graphs.state_graph import StateGraph
 from graphs.subgraphs import seated, send
 from nodes.collaboration.exchange_of_facts import agree_on_facts, merge_facts
 from nodes.collaboration.intern import as_doctor
-from nodes.collaboration.topic import REPORT
+from nodes.collaboration.subject import REPORT
 from nodes.context import Context, context_of
 from nodes.patients.systems import PATIENTS
 from nodes.state.chart import Turn

@@ -4,12 +4,12 @@ from langgraph.graph import END, START
 from langgraph.runtime import Runtime
 from langgraph.types import Send
 
-from graphs.collaboration import build_discussion
+from graphs.discussion import build_discussion
 from graphs.state_graph import StateGraph
 from graphs.subgraphs import send
 from nodes.collaboration.intern import revise
 from nodes.collaboration.records import hand_on
-from nodes.collaboration.topic import decision_on
+from nodes.collaboration.subject import decision_on
 from nodes.context import Context, context_of
 from nodes.state.collaboration import ConferenceState
 from nodes.state.stage import Decided, StageInput

@@ -12,7 +12,7 @@ from cases.text.disease_names import folded_name
 from cases.vocabulary import Language, label, labels
 from llm import Role, ask
 from nodes.asking import place
-from nodes.collaboration.topic import (
+from nodes.collaboration.subject import (
     SUBJECTS,
     Subject,
     SubjectView,

@@ -10,7 +10,7 @@ from cases.strict import at_most, each_once
 from cases.text.named_tests import named_tests
 from cases.vocabulary import Language
 from llm import Role, ask
-from nodes.collaboration.topic import REPORT, held_by
+from nodes.collaboration.subject import REPORT, held_by
 from nodes.consultation.final_report import FinalReport
 from nodes.context import Context
 from nodes.node import at_least_one, node

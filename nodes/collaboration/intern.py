@@ -15,7 +15,7 @@ from cases.text.statements import statements
 from cases.vocabulary import TREATMENT_ITEMS
 from llm import Role, ask
 from nodes.asking import place
-from nodes.collaboration.topic import (
+from nodes.collaboration.subject import (
     SUBJECTS,
     Subject,
     SubjectView,

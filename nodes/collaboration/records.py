@@ -4,7 +4,7 @@ from typing import Any
 
 from langgraph.runtime import Runtime
 
-from nodes.collaboration.topic import Subject
+from nodes.collaboration.subject import Subject
 from nodes.context import Context
 from nodes.node import node
 from nodes.state.collaboration import Collaboration, ConferenceState, last_statements

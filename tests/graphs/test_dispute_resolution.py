@@ -17,7 +17,7 @@ from langgraph.types import Command
 
 from cases import AnswerKey, Case, load_cases
 from graphs import dispute_resolution
-from graphs.collaboration import build_discussion
+from graphs.discussion import build_discussion
 from graphs.dispute_resolution import builder
 from graphs.interview import PATIENTS
 from llm import Call
@@ -25,7 +25,7 @@ from nodes.collaboration import director, exchange_of_facts, intern
 from nodes.collaboration.director import Agreement, Disputes
 from nodes.collaboration.exchange_of_facts import MergedFacts
 from nodes.collaboration.intern import Revision
-from nodes.collaboration.topic import REPORT
+from nodes.collaboration.subject import REPORT
 from nodes.consultation.final_report import FinalReport
 from nodes.node import Node
 from nodes.state.chart import Picture, Presentation

@@ -27,7 +27,7 @@ from llm import (
 from llm.journal import journal
 from llm.schema import answer_schema
 from llm.trace import collecting_calls, read_calls, trace_lines
-from nodes.collaboration.topic import SUBJECTS
+from nodes.collaboration.subject import SUBJECTS
 from nodes.context import Context
 from nodes.node import node
 from nodes.state.decisions import Decision

@@ -9,7 +9,7 @@ from llm.specs import model_of
 from nodes.collaboration.director import DirectorView, differences, most_held, no_difference
 from nodes.collaboration.exchange_of_facts import FactsView, add_the_replies, merge_by_majority
 from nodes.collaboration.intern import InternView, as_doctor, give_way
-from nodes.collaboration.topic import REPORT, decision_on
+from nodes.collaboration.subject import REPORT, decision_on
 from nodes.consultation.final_report import FinalReport
 from nodes.context import Context
 from nodes.state.chart import Presentation

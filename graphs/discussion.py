@@ -12,7 +12,7 @@ from graphs.subgraphs import send
 from nodes.collaboration.director import conclude, judge_agreement, list_disputes
 from nodes.collaboration.intern import revise
 from nodes.collaboration.records import adopt, file_collaboration
-from nodes.collaboration.topic import Subject
+from nodes.collaboration.subject import Subject
 from nodes.context import Context, context_of
 from nodes.node import at_least_one
 from nodes.state.collaboration import CollaborationOutput, ConferenceState, last_statements
