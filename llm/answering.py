@@ -30,7 +30,7 @@ _DIRECTED = "it says what it was told to do instead of doing it"
 
 
 @dataclass
-class Taken:
+class Usage:
     """What a call has used so far; the fields are those of `Call`."""
 
     attempts: int = 0
@@ -44,7 +44,7 @@ class Taken:
 
 
 async def answer_from_cache(
-    question: Question[Answer], call: Call, settings: ModelSettings, taken: Taken
+    question: Question[Answer], call: Call, settings: ModelSettings, usage: Usage
 ) -> Answer | None:
     """Return the cached answer of an earlier run; None if there is none, or the cache is off.
 
@@ -59,14 +59,14 @@ async def answer_from_cache(
         answer = question.checked(question.kind.model_validate_json(found.answer))
     except ValueError:  # the type or the check has become stricter since then
         return None
-    taken.cached, taken.input_tokens, taken.output_tokens = True, found.input_tokens, found.output_tokens
+    usage.cached, usage.input_tokens, usage.output_tokens = True, found.input_tokens, found.output_tokens
     return answer
 
 
-async def keep_in_cache(answer: Answer, call: Call, settings: ModelSettings, taken: Taken) -> None:
+async def keep_in_cache(answer: Answer, call: Call, settings: ModelSettings, usage: Usage) -> None:
     """Store the answer for later runs, if the cache is on; CacheError if the cache cannot be used."""
     if cache := _cache(call, settings):
-        found = CachedAnswer(answer.model_dump_json(), taken.input_tokens, taken.output_tokens)
+        found = CachedAnswer(answer.model_dump_json(), usage.input_tokens, usage.output_tokens)
         await asyncio.to_thread(cache.keep, call.fingerprint, call.model, found)
 
 
@@ -75,8 +75,8 @@ def _cache(call: Call, settings: ModelSettings) -> ResponseCache | None:
     return open_cache(settings.cache) if settings.cache and not settings.block(call.model).in_process else None
 
 
-async def answer_from_model(question: Question[Answer], call: Call, settings: ModelSettings, taken: Taken) -> Answer:
-    """Ask the model and return its typed answer; ``taken`` is filled in even if the call fails.
+async def answer_from_model(question: Question[Answer], call: Call, settings: ModelSettings, usage: Usage) -> Answer:
+    """Ask the model and return its typed answer; ``usage`` is filled in even if the call fails.
 
     Raises:
         AskError: the model gave no valid answer, or a limit was reached.
@@ -89,7 +89,7 @@ async def answer_from_model(question: Question[Answer], call: Call, settings: Mo
     clock, end = time.perf_counter(), account.deadline()
     try:
         async with asyncio.timeout(end.seconds if end else None) as limit:
-            return await _answer(question, chat_client(call.model, settings), call, settings, taken, account)
+            return await _answer(question, chat_client(call.model, settings), call, settings, usage, account)
     except TimeoutError:
         if end is not None and limit.expired():
             raise end.error from None
@@ -99,7 +99,7 @@ async def answer_from_model(question: Question[Answer], call: Call, settings: Mo
 
 
 async def _answer(
-    question: Question[Answer], client: ChatClient, call: Call, settings: ModelSettings, taken: Taken, account: Account
+    question: Question[Answer], client: ChatClient, call: Call, settings: ModelSettings, usage: Usage, account: Account
 ) -> Answer:
     """Return the first reply that can be read, asking for repairs as often as the settings allow.
 
@@ -114,17 +114,17 @@ async def _answer(
     for left in range(repairs, -1, -1):
         asked = form if messages is question.messages else form.about(messages)
         try:
-            reply = await _reply(asked, client, call, settings, taken, account)
+            reply = await _reply(asked, client, call, settings, usage, account)
         except ContextLengthError:
             if len(messages) == len(question.messages):
                 raise
             messages, form = [*question.messages], _bare(form)  # the reply to be mended does not fit beside the prompt
-            reply = await _reply(form.about(messages), client, call, settings, taken, account)
-        read = partial(_reading, question, reply, taken)
+            reply = await _reply(form.about(messages), client, call, settings, usage, account)
+        read = partial(_answer_or_fault, question, reply, usage)
         # In a thread only if reading may block the event loop: starting one takes longer than a short reading.
         answer, fault = await asyncio.to_thread(read) if question.slow else read()
         if answer is not None and fault is None:
-            taken.shortened |= bound and not client.forms.unbound
+            usage.shortened |= bound and not client.forms.unbound
             return form.in_whole_sentences(answer)
         assert fault is not None
         wrong = fault
@@ -132,7 +132,7 @@ async def _answer(
         if repair is None or not left or (before and accepted is not before):
             break
         account.check()
-        taken.repaired = True
+        usage.repaired = True
         if left == 1 or (reply.cut and isinstance(wrong, LoopError)):  # a grammar may enforce what words do not
             form = form.narrower(len(reply.text) if reply.cut else None)
             bound = bound or (reply.cut and not question.whole)
@@ -164,16 +164,16 @@ def _no_answer(question: Question[Answer], reply: Reply, wrong: ValueError, repa
     return AnswerError(f"not a valid {question.kind.__name__}{even}: {why}{room}")
 
 
-def _reading(question: Question[Answer], reply: Reply, taken: Taken) -> tuple[Answer | None, ValueError | None]:
-    """Return a reply's answer, and what is wrong with it; with faults that cannot be accepted there is no answer."""
+def _answer_or_fault(question: Question[Answer], reply: Reply, usage: Usage) -> tuple[Answer | None, ValueError | None]:
+    """Return a reply's answer, and what is wrong with it; no answer if the fault cannot be accepted."""
     try:
-        return _read(question, reply, taken), None
+        return _read(question, reply, usage), None
     except ValueError as error:  # includes ValidationError
         wrong = error
         if reply.cut and not isinstance(error, LoopError | EchoError):
             wrong = ValueError(f"it is too long and was cut off: answer in fewer words ({what_is_wrong(error)})")
         with suppress(ValueError):
-            return _read(question, reply, taken, strictly=False), wrong
+            return _read(question, reply, usage, strictly=False), wrong
         return None, wrong
 
 
@@ -182,7 +182,7 @@ def _bare(form: Question[Answer]) -> Question[Answer]:
     return replace(form, schema=undescribed(form.schema), words=form.fields)
 
 
-def _read(question: Question[Answer], reply: Reply, taken: Taken, *, strictly: bool = True) -> Answer:
+def _read(question: Question[Answer], reply: Reply, usage: Usage, *, strictly: bool = True) -> Answer:
     if reply.refused:
         words = repr(reply.text[:200]) if reply.text else "without a word"
         raise ValueError(f"the model, or its server's filter, refuses to answer: {words}")
@@ -208,23 +208,23 @@ def _read(question: Question[Answer], reply: Reply, taken: Taken, *, strictly: b
         raise EchoError(_DIRECTED)
     if unended and strictly and question.repair:
         raise ValueError("its last sentence has no end")
-    taken.shortened = looped or unended
+    usage.shortened = looped or unended
     return answer
 
 
 async def _reply(
-    question: Question[Answer], client: ChatClient, call: Call, settings: ModelSettings, taken: Taken, account: Account
+    question: Question[Answer], client: ChatClient, call: Call, settings: ModelSettings, usage: Usage, account: Account
 ) -> Reply:
     patience = Patience(settings.max_attempts)
     try:
         reply = await client.ask(question, settings, patience)
     finally:
-        taken.attempts += patience.sent
-        taken.input_tokens += patience.input_tokens
-        taken.output_tokens += patience.output_tokens
+        usage.attempts += patience.sent
+        usage.input_tokens += patience.input_tokens
+        usage.output_tokens += patience.output_tokens
         cost = cost_of(call.model, patience.input_tokens, patience.output_tokens, settings, call.started)
         account.add(patience.input_tokens + patience.output_tokens, cost)
     if reply.unseen:
-        taken.left_out["pictures"] = reply.unseen
-    taken.form = reply.form
+        usage.left_out["pictures"] = reply.unseen
+    usage.form = reply.form
     return reply

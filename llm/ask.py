@@ -9,7 +9,7 @@ from contextvars import ContextVar
 from typing import Any, TypeVar
 
 from cases.vocabulary import Language
-from llm.answering import Taken, answer_from_cache, answer_from_model, keep_in_cache
+from llm.answering import Usage, answer_from_cache, answer_from_model, keep_in_cache
 from llm.asked import Asked
 from llm.context_window import RECALLED, RETRIED_AT, fitted, without_recalled
 from llm.errors import LONGER, AskError, ContextLengthError, NoRoomError
@@ -74,18 +74,18 @@ async def ask(
     """
     spec = model_of(role.name, role.stage, settings.models, seat)
     asked = Asked(role, settings, settings.language or language, spec, pictures)
-    clock, taken, call = time.perf_counter(), Taken(), asked.opened(place)
+    clock, usage, call = time.perf_counter(), Usage(), asked.new_call(place)
     tell("call_started", call=call.id, stage=call.stage, role=call.role, model=spec)
     most = asked.room
     while True:
         view, left_out = fitted(view, asked.size, most)
-        taken.left_out += left_out
-        call, question = await asked.put(call, view)
+        usage.left_out += left_out
+        call, question = await asked.prepared(call, view)
         if question is not None and (known := _from_journal(role, view, call, settings)) is not None:
             tell("call_ended", call=call.id, replayed=True)
             return known
         try:
-            answer = await _answered(asked, view, question, call, taken)
+            answer = await _answered(asked, view, question, call, usage)
         except AskError as error:
             if isinstance(error, ContextLengthError | NoRoomError):
                 most = RETRIED_AT * asked.size(view)
@@ -93,24 +93,24 @@ async def ask(
                     continue
             error.call, error.stage = call.id, call.stage
             error.add_note(f"at {call.id}, model {spec}")
-            _finish(call, clock, settings, taken, {"error": whole_text(f"{error.reason}: {error}")})
+            _finish(call, clock, settings, usage, {"error": whole_text(f"{error.reason}: {error}")})
             raise
         except asyncio.CancelledError:
-            if taken.attempts:  # what was sent may have been paid
-                note_cancelled(_finished(call, clock, settings, taken, {"error": _CANCELLED}))
+            if usage.attempts:  # what was sent may have been paid
+                note_cancelled(_finished(call, clock, settings, usage, {"error": _CANCELLED}))
             raise
-        by_model = question is not None and not (taken.cached or is_rehearsal())
-        if by_model and (bare := _without_copied(asked, view, answer, taken)) is not None:
+        by_model = question is not None and not (usage.cached or is_rehearsal())
+        if by_model and (bare := _without_copied(asked, view, answer, usage)) is not None:
             view = bare
             continue
-        _finish(call, clock, settings, taken, {"answer": answer.model_dump(mode="json")})
+        _finish(call, clock, settings, usage, {"answer": answer.model_dump(mode="json")})
         if by_model:
-            await keep_in_cache(answer, call, settings, taken)  # after it has been recorded
+            await keep_in_cache(answer, call, settings, usage)  # after it has been recorded
         return answer
 
 
 async def _answered(
-    asked: Asked[Answer], view: Any, question: Question[Answer] | None, call: Call, taken: Taken
+    asked: Asked[Answer], view: Any, question: Question[Answer] | None, call: Call, usage: Usage
 ) -> Answer:
     """Get the answer from the offline rule, the person, the cache or the chat model."""
     if question is None:
@@ -120,12 +120,12 @@ async def _answered(
             f"the prompt has about {needed} tokens, but {asked.spec} can read {asked.length} at most; {LONGER}"
         )
     if is_rehearsal():
-        return rehearsed(asked.role, view, question, taken)
-    known = await answer_from_cache(question, call, asked.settings, taken)
-    return await answer_from_model(question, call, asked.settings, taken) if known is None else known
+        return rehearsed(asked.role, view, question, usage)
+    known = await answer_from_cache(question, call, asked.settings, usage)
+    return await answer_from_model(question, call, asked.settings, usage) if known is None else known
 
 
-def _without_copied(asked: Asked[Answer], view: Any, answer: Answer, taken: Taken) -> Any | None:
+def _without_copied(asked: Asked[Answer], view: Any, answer: Answer, usage: Usage) -> Any | None:
     """Return the view without recalled cases if the answer copies words found only in these; else None.
 
     The role is then asked again without having read them.
@@ -135,8 +135,8 @@ def _without_copied(asked: Asked[Answer], view: Any, answer: Answer, taken: Take
     bare, dropped = without_recalled(view)
     if not dropped or not copies(getattr(answer, "text", ""), asked.words(view), asked.words(bare)):
         return None
-    taken.repaired = True
-    taken.left_out[RECALLED] += dropped
+    usage.repaired = True
+    usage.left_out[RECALLED] += dropped
     return bare
 
 
@@ -192,14 +192,14 @@ def _parsed(given: Any) -> Any:
         return given
 
 
-def _finished(call: Call, clock: float, settings: ModelSettings, taken: Taken, outcome: dict[str, Any]) -> Call:
-    cost = 0.0 if taken.cached else cost_of(call.model, taken.input_tokens, taken.output_tokens, settings, call.started)
+def _finished(call: Call, clock: float, settings: ModelSettings, usage: Usage, outcome: dict[str, Any]) -> Call:
+    cost = 0.0 if usage.cached else cost_of(call.model, usage.input_tokens, usage.output_tokens, settings, call.started)
     seconds = time.perf_counter() - clock
-    return with_earlier_tries(call.model_copy(update={"seconds": seconds, "cost": cost, **vars(taken), **outcome}))
+    return with_earlier_tries(call.model_copy(update={"seconds": seconds, "cost": cost, **vars(usage), **outcome}))
 
 
-def _finish(call: Call, clock: float, settings: ModelSettings, taken: Taken, outcome: dict[str, Any]) -> None:
-    finished = _finished(call, clock, settings, taken, outcome)
+def _finish(call: Call, clock: float, settings: ModelSettings, usage: Usage, outcome: dict[str, Any]) -> None:
+    finished = _finished(call, clock, settings, usage, outcome)
     record(finished, settings.trace_file)
     note(finished)
     told = {"stage", "role", "model", "seconds", "attempts", "input_tokens", "output_tokens", "cost", "cached"}

@@ -90,7 +90,7 @@ class Asked(Generic[Answer]):
         """Estimate the number of tokens of the messages."""
         return tokens(self.words(view))
 
-    def opened(self, place: str) -> Call:
+    def new_call(self, place: str) -> Call:
         """Return the initial record of the call; ``place`` distinguishes it from others of the same role and stage."""
         return Call(
             id=entry_id(self.settings.scope, self.role.stage, self.role.name, place),
@@ -104,7 +104,7 @@ class Asked(Generic[Answer]):
             attempts=0,
         )
 
-    async def put(self, call: Call, view: Any) -> tuple[Call, Question[Answer] | None]:
+    async def prepared(self, call: Call, view: Any) -> tuple[Call, Question[Answer] | None]:
         """Return the call with its messages, and the question to a chat model (None for a rule or a person)."""
         messages, pictures = self.messages(view), self.pictures if self.block.pictures else ()
         shown = [message.model_dump() for message in messages]

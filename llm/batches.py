@@ -22,7 +22,7 @@ from typing import Any
 import httpx2
 
 from cases.vocabulary import patterns
-from llm.transport import ENCODINGS, held
+from llm.transport import ENCODINGS, restrict_response
 
 SECONDS = 90_000.0  # until an answer must have come: the 24 hours of a batch, and an hour
 AT_ONCE = 100_000  # questions that may wait for batches at the same time
@@ -74,7 +74,7 @@ class BatchTransport(httpx2.AsyncBaseTransport):
         base, found, _ = str(request.url).partition(_PATH)
         if self._client is None:
             headers = {name: value for name, value in request.headers.items() if name not in _BODY_HEADERS}
-            hooks: dict[str, list[Any]] = {"response": [partial(held, most=_MAX_ANSWER_BYTES)]}
+            hooks: dict[str, list[Any]] = {"response": [partial(restrict_response, most=_MAX_ANSWER_BYTES)]}
             self._client = httpx2.AsyncClient(event_hooks=hooks, headers={**headers, **ENCODINGS}, timeout=60.0)
             self._base = base
         if not found:

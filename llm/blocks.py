@@ -11,7 +11,7 @@ from cases.strict import PathName, Strict
 from llm.errors import ModelSpecError
 from llm.masking import masked
 from llm.model_objects import OBJECT
-from llm.replies import nodes
+from llm.replies import each_value
 from llm.retries import SECRET_NAME
 from llm.specs import HUMAN, IN_PROCESS, OFFLINE, ModelSpec
 
@@ -108,7 +108,7 @@ class ModelBlock(Strict):
     @field_validator("extra_body")
     @classmethod
     def _reject_secret_fields(cls, body: dict[str, Any]) -> dict[str, Any]:
-        names = (str(name) for node in nodes(body) if isinstance(node, dict) for name in node)
+        names = (str(name) for node in each_value(body) if isinstance(node, dict) for name in node)
         if secret := next(filter(_SECRET_FIELD.search, names), None):
             raise ValueError(f"{secret}: secrets are read from the environment; use api_key_env or headers")
         return body

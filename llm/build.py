@@ -63,7 +63,7 @@ def build_model(name: str, settings: ModelSettings, without: Collection[str] = (
     if not stays(spec.base_url):
         raise ModelSpecError(f"{block.text}: not allowed with --no-egress; use a local server")
     from llm.batches import SECONDS
-    from llm.transport import hold
+    from llm.transport import restrict_client
 
     keep_loopback_direct()
     longest = settings.timeout * settings.max_attempts  # time-outs grow with retries; `ask` ends each request itself
@@ -79,8 +79,8 @@ def build_model(name: str, settings: ModelSettings, without: Collection[str] = (
     names = _PARAMETER_NAMES.get(spec.provider, {})
     model = _create(block, {names.get(parameter, parameter): value for parameter, value in options.items()})
     _check_parameters(name, block, type(model))
-    if not hold(spec.provider, model):
-        _tell_unheld(spec.provider)
+    if not restrict_client(spec.provider, model):
+        _warn_of_unrestricted(spec.provider)
     if spec.base_url is not None or spec.provider not in _OPENAI:
         for client in filter(None, (getattr(model, name, None) for name in ("root_client", "root_async_client"))):
             # It takes headers, the user's OpenAI organization and project among them, from the environment, and no
@@ -142,7 +142,7 @@ def _create(block: ModelBlock, options: dict[str, Any]) -> "BaseChatModel":
 
 
 @cache
-def _tell_unheld(provider: str) -> None:
+def _warn_of_unrestricted(provider: str) -> None:
     """Warn once per provider whose HTTP client cannot be restricted."""
     _log.warning(
         "%s: its integration brings its own HTTP client, which cannot be restricted: it may follow redirects and "

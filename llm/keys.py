@@ -43,7 +43,7 @@ def key_of(model: ModelBlock, all_models: Iterable[ModelBlock]) -> str | None:
             "for a server that needs no key)"
         )
     if name not in (KEY, _own_variables(server)[0]):
-        _tell_ambiguous(server, name)
+        _warn_of_ambiguous(server, name)
     return os.environ[name]
 
 
@@ -64,7 +64,7 @@ def _variable_of(server: str) -> str | None:
 
 
 @cache
-def _tell_ambiguous(server: str, name: str) -> None:
+def _warn_of_ambiguous(server: str, name: str) -> None:
     """Warn once that a variable may be meant for another host."""
     own, dotted = _own_variables(server)[0], server.replace("-", ".")
     _log.warning("%s gets the key in %s, which may be meant for %s; its own is %s", server, name, dotted, own)

@@ -8,7 +8,7 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from llm.replies import changed
+from llm.replies import mapped
 
 _ITEM_LIMITS = (8, 5, 3, 2, 1)  # list lengths to try, until each text has its minimum
 _LEAST_TEXT = 60  # characters
@@ -31,7 +31,7 @@ def narrowed(schema: Mapping[str, Any], characters: int | None) -> dict[str, Any
             if longest >= _LEAST_TEXT:
                 break
         lengths = {"maxLength": max(longest, _LEAST_TEXT), "maxItems": items}
-    return dict(changed(dict(schema), lambda node: _bound(node, lengths)))
+    return dict(mapped(dict(schema), lambda node: _bound(node, lengths)))
 
 
 def _bound(node: Any, lengths: Mapping[str, int]) -> Any:

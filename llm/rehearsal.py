@@ -14,7 +14,7 @@ from llm.role import Answer, Role
 from llm.scopes import holding
 
 if TYPE_CHECKING:
-    from llm.answering import Taken
+    from llm.answering import Usage
     from llm.question import Question
 
 _rehearsing: contextvars.ContextVar[bool] = contextvars.ContextVar("rehearsing", default=False)
@@ -32,15 +32,15 @@ def rehearsing() -> Iterator[None]:
         yield
 
 
-def rehearsed(role: Role[Answer], view: Any, question: "Question[Answer]", taken: "Taken") -> Answer:
-    """Return the rule's answer and estimate in ``taken`` what a model would use.
+def rehearsed(role: Role[Answer], view: Any, question: "Question[Answer]", usage: "Usage") -> Answer:
+    """Return the rule's answer and estimate in ``usage`` what a model would use.
 
     Input counts the messages and the schema once, as servers do. Output counts the rule's answer, which is shorter than
     most models'.
     """
     answer = role.by_rule(view)
     schema = json.dumps(question.schema, ensure_ascii=False) if question.schema else ""
-    taken.attempts = 1
-    taken.input_tokens = tokens("".join(str(message.content) for message in question.messages) + schema)
-    taken.output_tokens = tokens(answer.model_dump_json())
+    usage.attempts = 1
+    usage.input_tokens = tokens("".join(str(message.content) for message in question.messages) + schema)
+    usage.output_tokens = tokens(answer.model_dump_json())
     return answer

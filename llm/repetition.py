@@ -9,7 +9,7 @@ from math import ceil
 from typing import Any
 
 from cases.text.sentences import pieces
-from llm.replies import changed, find_json, nodes
+from llm.replies import each_value, find_json, mapped
 
 LONGEST_ECHO = 160  # characters at the end of a text that may repeat earlier text, as a summary does
 _LONGEST_AT_THE_LIMIT = 40  # the same of a reply that was cut off, which has to be asked for again anyway
@@ -80,7 +80,7 @@ def without_names(reply: str, names: Set[str], schema: Mapping[str, Any]) -> str
 
 
 def _objects_in(schema: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    return (node for node in nodes(schema) if isinstance(node, dict))
+    return (node for node in each_value(schema) if isinstance(node, dict))
 
 
 def _descriptions_in(schema: Mapping[str, Any]) -> Iterator[str]:
@@ -173,7 +173,7 @@ def undescribed(schema: Any) -> Any:
         described = isinstance(node, dict) and isinstance(node.get("description"), str)
         return {key: part for key, part in node.items() if key != "description"} if described else node
 
-    return changed(schema, bare)
+    return mapped(schema, bare)
 
 
 def _bare(text: str) -> str:
@@ -235,10 +235,10 @@ def _map_reply(reply: str, change: Callable[[str], str]) -> str:
         found = find_json(reply)
     except ValueError:
         return change(reply)
-    mapped = changed(found, lambda part: change(part) if isinstance(part, str) else part)
-    return reply if mapped == found else json.dumps(mapped, ensure_ascii=False)
+    result = mapped(found, lambda part: change(part) if isinstance(part, str) else part)
+    return reply if result == found else json.dumps(result, ensure_ascii=False)
 
 
 def texts_in(value: Any) -> Iterator[str]:
     """Yield every string of nested lists and mappings, in order."""
-    return (node.strip() for node in nodes(value) if isinstance(node, str))
+    return (node.strip() for node in each_value(value) if isinstance(node, str))

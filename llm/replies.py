@@ -123,20 +123,20 @@ def find_json(text: str) -> Any:
     return found[0]
 
 
-def nodes(value: Any) -> Iterator[Any]:
+def each_value(value: Any) -> Iterator[Any]:
     """Yield a JSON value and all values inside it, in order."""
     yield value
     if isinstance(value, dict | list):
         for part in value.values() if isinstance(value, dict) else value:
-            yield from nodes(part)
+            yield from each_value(part)
 
 
-def changed(value: Any, change: Callable[[Any], Any]) -> Any:
+def mapped(value: Any, change: Callable[[Any], Any]) -> Any:
     """Return a JSON value with ``change`` applied to all values inside it, and last to itself; keys stay."""
     if isinstance(value, dict):
-        value = {key: changed(part, change) for key, part in value.items()}
+        value = {key: mapped(part, change) for key, part in value.items()}
     elif isinstance(value, list):
-        value = [changed(part, change) for part in value]
+        value = [mapped(part, change) for part in value]
     return change(value)
 
 

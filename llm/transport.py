@@ -60,8 +60,8 @@ class SpreadTransport(httpx2.AsyncBaseTransport):
             await pool.aclose()
 
 
-async def held(response: Any, most: int = MOST) -> None:
-    """Drop redirects to other hosts and bound the response's size (a response hook of an asynchronous HTTP client)."""
+async def restrict_response(response: Any, most: int = MOST) -> None:
+    """Drop a redirect to another host and bound the size (a response hook of an asynchronous HTTP client)."""
     stay_with_host(response)
     encoding = response.headers.pop("content-encoding", "identity").strip().lower()
     if encoding not in ("identity", "gzip", "x-gzip", "deflate", ""):
@@ -70,11 +70,11 @@ async def held(response: Any, most: int = MOST) -> None:
     response.stream = _Bounded(response, most, packed=encoding not in ("identity", ""))
 
 
-HOOKS: dict[str, list[Any]] = {"response": [held]}
+HOOKS: dict[str, list[Any]] = {"response": [restrict_response]}
 
 
-def hold(provider: str, model: Any) -> bool:
-    """Set `HOOKS` on the HTTP client of an integration; False if it has no client that can be restricted."""
+def restrict_client(provider: str, model: Any) -> bool:
+    """Set `HOOKS` on the HTTP client of an integration; False if it has no client on which they can be set."""
     try:
         client = attrgetter(_CLIENT_PATHS.get(provider, _OPENAI_CLIENT_PATH))(model)
     except AttributeError:

@@ -11,7 +11,7 @@ import pytest
 
 from llm import AskError, ModelError, ModelSettings
 from llm import build as module
-from llm.transport import hold
+from llm.transport import restrict_client
 from tests.llm.examinee import put
 from tests.llm.test_egress import Redirecting
 from tests.llm.test_transport import JSON, PIECE, BadServer
@@ -85,14 +85,16 @@ class Integration:
 async def test_a_client_of_either_http_library_takes_no_bomb(library: Any) -> None:
     with Anywhere((f"{JSON}\r\nContent-Encoding: gzip", gzip.compress(bytes(64 * 2**20)))) as server:
         async with library.AsyncClient() as client:
-            assert hold("mistralai", Integration(client))
+            assert restrict_client("mistralai", Integration(client))
             with pytest.raises(Exception, match="larger than 16 MB"):
                 await client.get(server.base_url)
 
 
 def test_an_integration_whose_client_cannot_be_held_is_said_to_be_so_once(caplog: pytest.LogCaptureFixture) -> None:
-    assert not hold("bedrock", Integration(object())) and not hold("mistralai", Integration(object()))
-    module._tell_unheld.cache_clear()
+    assert not restrict_client("bedrock", Integration(object())) and not restrict_client(
+        "mistralai", Integration(object())
+    )
+    module._warn_of_unrestricted.cache_clear()
     for _ in range(2):
-        module._tell_unheld("bedrock")
+        module._warn_of_unrestricted("bedrock")
     assert caplog.text.count("bedrock: its integration brings its own HTTP client") == 1

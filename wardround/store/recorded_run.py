@@ -64,11 +64,11 @@ class RecordedRun:
     def results(self) -> list[Result]:
         """The results so far, by case and epoch, without their answers, which make up most of them."""
         found = sorted(self._directory.results(), key=lambda result: result.key)
-        plugins = (self.manifest.get("plugins") or {}).values()  # if one has gone, `_tell_missing` has said so
+        plugins = (self.manifest.get("plugins") or {}).values()  # if one has gone, `_warn_of_missing` has said so
         of_plugins = {name.removeprefix("metric ") for plugin in plugins for name in plugin["adds"]}
         known = {*self.suite.columns, *self.suite.parts, *of_plugins}
         if lost := sorted({name for result in found for name in result.scores} - known):
-            _tell_once(
+            _warn_once(
                 f"{self.path}: read without {', '.join(lost)}, which a script had registered; load it with --plugin"
             )
         return found
@@ -198,7 +198,7 @@ class RecordedRun:
         """Warn of a result of no case of the run, which counts nevertheless, as far as its cases are known."""
         with suppress(CaseFileError, ConfigurationError, OSError):  # gone, or changed since the run
             if self._foreign:
-                _tell_once(self._foreign)
+                _warn_once(self._foreign)
 
     def in_its_words(self) -> AbstractContextManager[None]:
         """Lay the run's own folder of prompts over ours, as it may hold a language, unless another one was named."""
@@ -296,7 +296,7 @@ def _experiment_of(path: Path, manifest: Mapping[str, Any]) -> Experiment:
         except ValueError as error:
             reason = reason or in_a_line(error)
         else:
-            _tell_missing(path, manifest, gone, f" ({reason})" if reason else "")
+            _warn_of_missing(path, manifest, gone, f" ({reason})" if reason else "")
             return experiment
     option = {"plugins": "--plugin", "prompts": "--prompts"}.get(reason.partition(":")[0])
     elsewhere = f"; if it lies elsewhere now, name it with {option}" if option else ""
@@ -325,19 +325,19 @@ def _loaded(manifest: Mapping[str, Any]) -> dict[str, Any]:
     return record_plugins({each for plugin in plugins.values() for each in plugin["adds"]}) or {}
 
 
-def _tell_missing(path: Path, manifest: Mapping[str, Any], gone: Mapping[str, Any], why: str) -> None:
+def _warn_of_missing(path: Path, manifest: Mapping[str, Any], gone: Mapping[str, Any], why: str) -> None:
     """Say what a run is read without: its prompts, what plug-ins added, and what they computed before they changed."""
     if "prompts" in gone and not is_laid_over():
-        _tell_once(f"{path}: read without its own prompts{why}")
+        _warn_once(f"{path}: read without its own prompts{why}")
     lost, loaded = _lost(manifest), _loaded(manifest).values()
     for name, recorded in (manifest.get("plugins") or {}).items():
         if name in lost:
             why_lost = why if "plugins" in gone else ""
-            _tell_once(f"{path}: read without what plug-in {name} added, {', '.join(lost[name])}{why_lost}")
+            _warn_once(f"{path}: read without what plug-in {name} added, {', '.join(lost[name])}{why_lost}")
         elif recorded["adds"] and recorded["sha256"] not in {plugin["sha256"] for plugin in loaded}:
-            _tell_once(f"{path}: plug-in {name} has changed since the run; what it computes now may differ")
+            _warn_once(f"{path}: plug-in {name} has changed since the run; what it computes now may differ")
 
 
 @cache
-def _tell_once(what: str) -> None:
+def _warn_once(what: str) -> None:
     _log.warning("%s", what)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from cases.validation import unpiped
-from llm.replies import nodes
+from llm.replies import each_value
 from wardround.store.result import Result, read_result
 from wardround.store.run_directory import RunDirectory
 
@@ -87,4 +87,4 @@ class RunIndex:
 
 def words_in(content: object) -> Iterator[str]:
     """Yield every string in JSON content, except the names of fields."""
-    return (node for node in nodes(content) if isinstance(node, str))
+    return (node for node in each_value(content) if isinstance(node, str))

@@ -9,7 +9,7 @@ import pytest
 from pydantic import BaseModel
 from typer.testing import CliRunner, Result
 
-from llm.answering import Taken
+from llm.answering import Usage
 from llm.question import Question
 from llm.rehearsal import rehearsed
 from llm.role import Role
@@ -49,8 +49,8 @@ def test_where_a_model_answers_as_the_rules_do_a_run_asks_what_was_told(
     (tmp_path / "notes.jsonl").write_text(json.dumps(note) + "\n", "utf-8")
     answers: dict[str, dict[str, Any]] = {}
 
-    def kept(role: Role[Any], view: Any, question: Question[Any], taken: Taken) -> BaseModel:
-        answer = rehearsed(role, view, question, taken)
+    def kept(role: Role[Any], view: Any, question: Question[Any], usage: Usage) -> BaseModel:
+        answer = rehearsed(role, view, question, usage)
         answers["".join(str(message.content) for message in question.messages)] = answer.model_dump()
         return answer
 
