@@ -13,7 +13,7 @@ from llm.masking import masked
 from llm.retries import brief
 from llm.specs import ModelSpec
 from wardround.cli import app
-from wardround.run.faults import fault
+from wardround.run.faults import describe_fault
 
 SECRET = "hunter2"
 
@@ -42,7 +42,7 @@ def test_an_address_is_shown_without_what_opens_it(address: str) -> None:
     try:
         raise RuntimeError(f"at {address}")
     except RuntimeError as error:
-        assert SECRET not in fault(error)
+        assert SECRET not in describe_fault(error)
 
 
 @pytest.mark.parametrize(

@@ -221,7 +221,8 @@ def sample(
 
     try:
         data = {"notes": sources[0] if len(sources) == 1 else sources, "limit": limit, "shuffle": shuffle}
-        drawn = [held.item for held in select(check_experiment({"data": data, "graph": "reconstruction"}).data).items]
+        experiment = check_experiment({"data": data, "graph": "reconstruction"})
+        drawn = [stored.item for stored in select(experiment.data).items]
     except CaseFileError as error:
         refuse_file(", ".join(sources), error.problems)
     lacks = {note.id: lacking(note) for note in drawn if isinstance(note, Note)}

@@ -42,7 +42,7 @@ def consult(
     same command again to resume.
     """
     from llm import AskError
-    from wardround.run.faults import described
+    from wardround.run.faults import why_unanswered
 
     found = _case(case, cases, seat)
     context = _context(models or [], set_ or [], seat)
@@ -55,7 +55,7 @@ def consult(
     except (EOFError, KeyboardInterrupt):
         echo("\nLeft. Run the same command again to resume.")
     except AskError as error:
-        echo(f"error: {described(error)}\nRun the same command again to retry.", err=True)
+        echo(f"error: {why_unanswered(error)}\nRun the same command again to retry.", err=True)
         raise typer.Exit(SOME_FAILED) from None
 
 

@@ -25,7 +25,7 @@ from prompts import PromptError, check_language, load_prompt
 from prompts.folders import OURS
 from prompts.folders import languages as known_languages
 from wardround.config.experiment import ConfigurationError
-from wardround.config.selection import Held
+from wardround.config.selection import StoredItem
 
 _SECONDS = 5.0  # to list a server's models
 _SHOWN = 10  # names of a server's models in an error
@@ -103,7 +103,7 @@ def _hints(function: Any) -> dict[str, Any]:
         return {}
 
 
-def check_lengths(items: Sequence[Held], context: Context) -> None:
+def check_lengths(items: Sequence[StoredItem], context: Context) -> None:
     """Check that each case's record, which the patient's model reads whole, fits the model's context length.
 
     Raises:
@@ -113,7 +113,7 @@ def check_lengths(items: Sequence[Held], context: Context) -> None:
         length = context.block(name).context_length
         if length is None or role.rpartition(".")[2] not in ("default", "patient"):
             continue
-        for item in (held.item for held in items):
+        for item in (stored.item for stored in items):
             record = item.text if isinstance(item, Note) else " ".join(map(str, dict(item.patient).values()))
             if (needed := tokens(record)) > length:
                 raise ConfigurationError(

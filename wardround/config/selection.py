@@ -24,8 +24,8 @@ Item = Case | Note  # what a run puts through its graph
 _IN_MEMORY = 8 * 2**20  # bytes: 2,000 cases of 4 kB
 
 
-class Texts:
-    """Texts put away until they are needed: those of thousands of cases in a temporary file, which has no name."""
+class TextStore:
+    """Keeps texts until they are needed: a few in memory, those of thousands of cases in a temporary file."""
 
     def __init__(self) -> None:
         self._file = tempfile.SpooledTemporaryFile(_IN_MEMORY)  # noqa: SIM115  # for as long as anything is in it
@@ -33,7 +33,7 @@ class Texts:
         weakref.finalize(self, self._file.close)
 
     def put(self, text: bytes) -> int:
-        """Put a text away, and return its place.
+        """Store a text, and return its place.
 
         Raises:
             OSError: the disk is full, or there is no folder for temporary files.
@@ -51,32 +51,32 @@ class Texts:
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
-    """A selected case or note, put away as JSON until it is its turn."""
+class StoredItem:
+    """A selected case or note, stored as JSON until its turn comes."""
 
     id: str
     language: str
     split: Split | None
     folder: str
     pictures: tuple[Path, ...]
-    of_note: bool
-    texts: Texts
+    is_note: bool
+    texts: TextStore
     place: int
     length: int
 
     @classmethod
-    def of(cls, item: Item, texts: Texts | None = None) -> "Held":
-        """Put a case or a note away, among other texts if these are given."""
-        json, texts = item.model_dump_json().encode(), texts or Texts()
-        put_away = (texts, texts.put(json), len(json))
+    def of(cls, item: Item, texts: TextStore | None = None) -> "StoredItem":
+        """Store a case or a note, in the given store or one of its own."""
+        json, texts = item.model_dump_json().encode(), texts or TextStore()
+        position = (texts, texts.put(json), len(json))
         if isinstance(item, Note):
-            return cls(item.id, item.language, None, "", (), True, *put_away)
+            return cls(item.id, item.language, None, "", (), True, *position)
         pictures = tuple(Path(item.folder, image.file) for image in item.examinations.images)
-        return cls(item.id, item.language, item.split, item.folder, pictures, False, *put_away)
+        return cls(item.id, item.language, item.split, item.folder, pictures, False, *position)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Go to another process alone, without the other texts."""
-        return Held.of, (self.item,)
+        """Pickle the item alone, without the other texts of its store."""
+        return StoredItem.of, (self.item,)
 
     @property
     def json(self) -> bytes:
@@ -86,7 +86,7 @@ class Held:
     @property
     def item(self) -> Item:
         """The case or note."""
-        if self.of_note:
+        if self.is_note:
             return Note.model_validate_json(self.json)
         return Case.model_validate_json(self.json).model_copy(update={"folder": self.folder})
 
@@ -98,7 +98,7 @@ class Selection:
     ``sub_departments`` is None if all of them are built in.
     """
 
-    items: Sequence[Held]
+    items: Sequence[StoredItem]
     sub_departments: dict[str, list[str]] | None = None
 
 
@@ -109,7 +109,7 @@ def select_cases(data: Data) -> list[Case]:
         ConfigurationError: as there, or the experiment is run on notes.
     """
     refuse_notes(data)
-    return [item for held in select(data).items if isinstance(item := held.item, Case)]
+    return [item for stored in select(data).items if isinstance(item := stored.item, Case)]
 
 
 def refuse_notes(data: Data) -> None:
@@ -125,18 +125,19 @@ def select(data: Data) -> Selection:
         CaseFileError: the file cannot be read or is faulty.
         ConfigurationError: nothing is left, or an id is not among the cases.
     """
-    texts = Texts()
+    texts = TextStore()
     if data.notes is not None:
-        return Selection(_chosen([Held.of(note, texts) for note in read_notes(data.notes)], data, data.source, ""))
+        notes = [StoredItem.of(note, texts) for note in read_notes(data.notes)]
+        return Selection(_chosen(notes, data, data.source, ""))
     split = data.split or ("test" if data.cases == BUILTIN and not data.case_ids else None)
     enough = data.limit if data.shuffle is None and not data.case_ids else None  # the first are taken
-    cases: list[Held] = []
+    cases: list[StoredItem] = []
     by_department: dict[str, set[str]] = {}
     for case in each_case(data.cases):
         if case.key.department:
             by_department.setdefault(case.key.department, set()).update(case.key.sub_departments)
         if split in (None, case.split) and (enough is None or len(cases) < enough):
-            cases.append(Held.of(case, texts))
+            cases.append(StoredItem.of(case, texts))
     if data.terms is not None and not Path(data.terms).is_file():
         raise ConfigurationError(
             f"data.terms: {data.terms}: file not found; expected an .xls or .csv file of ICD-10 names"
@@ -145,7 +146,7 @@ def select(data: Data) -> Selection:
     return Selection(_chosen(cases, data, data.cases, in_split), _own_sub_departments(by_department))
 
 
-def _chosen(items: Sequence[Held], data: Data, source: str, in_split: str) -> Sequence[Held]:
+def _chosen(items: Sequence[StoredItem], data: Data, source: str, in_split: str) -> Sequence[StoredItem]:
     """Return the items with the given ids, or the first ``limit`` items."""
     if data.case_ids:
         by_id = {item.id: item for item in items}
@@ -160,7 +161,7 @@ def _chosen(items: Sequence[Held], data: Data, source: str, in_split: str) -> Se
         items = random.Random(data.shuffle).sample(items, len(items))
     items = items[: data.limit]
     if data.sufficient:
-        items = [held for held in items if not lacking(_as_note(held.item))]
+        items = [stored for stored in items if not lacking(_as_note(stored.item))]
         if not items:
             raise ConfigurationError(
                 f"data.sufficient: nothing selected from {source} has a complaint, a history and results"

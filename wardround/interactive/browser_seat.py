@@ -24,7 +24,7 @@ from wardround.interactive import seat
 from wardround.interactive.consultation_session import Session
 from wardround.interactive.feedback import Feedback, feedback_on
 from wardround.report.pages import environment, policy
-from wardround.run.faults import described
+from wardround.run.faults import why_unanswered
 from wardround.serving.loopback import GuardedHandler, LoopbackServer, as_data
 from wardround.store.provenance import write_whole
 
@@ -168,7 +168,7 @@ class BrowserSeat(LoopbackServer):
         try:
             return work()
         except AskError as error:
-            self._failed = described(error)
+            self._failed = why_unanswered(error)
             return None
 
     def _pictures(self, turn: Any) -> list[tuple[str, str, str]]:

@@ -19,7 +19,7 @@ from scoring.suite import SUITES
 from wardround.analysis.summary import summarise_results
 from wardround.config.experiment import ConfigurationError, Experiment
 from wardround.run.checkpoints import damaged_threads, drop_threads, mend_sqlite, sqlite_fault
-from wardround.run.faults import fault
+from wardround.run.faults import describe_fault
 from wardround.store.durable_lines import DAMAGED
 from wardround.store.manifest import COPY, MANIFEST, is_run, mend_manifest, planned, recorded_manifest
 from wardround.store.recorded_run import find_runs
@@ -69,7 +69,7 @@ def examine(directory: RunDirectory, *, mend: bool) -> Findings:
     findings = Findings(directory.path)
     with _noting_errors(findings):
         findings.mended += _misplaced(directory, mend)
-    with directory.held() if mend else contextlib.nullcontext():
+    with directory.locked() if mend else contextlib.nullcontext():
         for look in (_manifest, _records, _lost_results, _lost_traces, _checkpoints, _summary):
             if not mend and findings.mended and look not in (_manifest, _records, _lost_results):
                 break  # the other checks rely on the manifest and the results
@@ -86,7 +86,7 @@ def _noting_errors(findings: Findings) -> Iterator[None]:
     except (OSError, ValueError, sqlite3.Error) as error:
         problem = str(error)
     except Exception as error:
-        problem = f"{findings.path}: {fault(error)}"
+        problem = f"{findings.path}: {describe_fault(error)}"
     else:
         return
     if problem not in findings.left:
@@ -129,7 +129,8 @@ def _records(directory: RunDirectory, mend: bool) -> list[str]:
         ValueError: all lines are of another run.
     """
     directory.run = (recorded_manifest(directory.path) or {}).get("run", "")
-    if directory.run and (runs := {result.run for result in directory.told()} - {""}) and directory.run not in runs:
+    runs = {result.run for result in directory.readable_results()} - {""} if directory.run else set()
+    if runs and directory.run not in runs:
         raise ValueError(f"{directory.path}: {MANIFEST} and the results belong to two runs; restore the original files")
     return [*directory.mend_records(_planned(directory.path), mend=mend), *directory.mend_packed(mend=mend)]
 
@@ -145,7 +146,7 @@ def _planned(path: Path) -> Collection[tuple[str, int]] | None:
 
 def _lost_results(directory: RunDirectory, mend: bool) -> list[str]:
     """Find packed traces that have no result, and unpack them so that the run can resume from them."""
-    with_result = {directory.trace_file(*result.key) for result in directory.told()}
+    with_result = {directory.trace_file(*result.key) for result in directory.readable_results()}
     lost = [file for file in directory.trace_files() if kept_at(file) != file and file not in with_result]
     for file in lost if mend else ():
         unpack(file)

@@ -64,13 +64,13 @@ async def _without_exit(work: Coroutine[Any, Any, Any]) -> Any:
         raise ContainedError from error
 
 
-def described(error: AskError) -> str:
+def why_unanswered(error: AskError) -> str:
     """Return why a question got no answer, and where it was asked."""
     notes = (note for note in getattr(error, "__notes__", []) if not note.startswith(_LANGGRAPH_NOTE))
     return " ".join([str(error), *notes])
 
 
-def fault(error: BaseException) -> str:
+def describe_fault(error: BaseException) -> str:
     """Describe an unexpected error, with the line that raised it, or the innermost line of plug-in code."""
     error = raised_by_code(error)
     message = f"{type(error).__name__}: {masked(in_a_line(error))}"

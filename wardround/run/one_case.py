@@ -28,9 +28,9 @@ from scoring.consultation import ConsultationAnswers
 from scoring.mvme.disease_entities import split_case
 from scoring.suite import SUITES
 from wardround.config.experiment import Experiment
-from wardround.config.selection import Held, Item
+from wardround.config.selection import Item, StoredItem
 from wardround.run.checkpoints import run_thread
-from wardround.run.faults import contain_tasks, contained, described, fault, termination_of
+from wardround.run.faults import contain_tasks, contained, describe_fault, termination_of, why_unanswered
 from wardround.run.outages import outlasting
 from wardround.run.tasks import TASKS
 from wardround.store.durable_lines import TO_RESUME, RunStoppedError
@@ -42,18 +42,18 @@ class Attempt(NamedTuple):
     """One case (or note) in one epoch, and its position in the order of the run."""
 
     position: int
-    held: Held
+    stored: StoredItem
     epoch: int
 
     @property
     def key(self) -> tuple[str, int]:
         """What identifies it in the run: case id and epoch."""
-        return self.held.id, self.epoch
+        return self.stored.id, self.epoch
 
     @property
     def item(self) -> Item:
         """The case or note."""
-        return self.held.item
+        return self.stored.item
 
 
 @dataclass(frozen=True)
@@ -105,19 +105,19 @@ async def run_case(
             with metering(meter.without_limits()):
                 outcome = await contained(_scored(experiment, item, final, context))
         if limit_error is not None:
-            outcome |= {"termination": limit_error.reason, "error": described(limit_error)}
+            outcome |= {"termination": limit_error.reason, "error": why_unanswered(limit_error)}
         elif context.grow != "off":
             course = final["follow_up"].course
     except (RefusedError, EmbeddingModelError) as error:
         raise RunStoppedError(f"{error}; {TO_RESUME}") from error
     except AskError as error:
-        outcome = failure(experiment, attempt, error.reason, described(error))
+        outcome = failure(experiment, attempt, error.reason, why_unanswered(error))
     except SexBoundError as error:
         outcome = failure(experiment, attempt, "sex_bound", str(error))
     except CaseMemoryError as error:
         outcome = failure(experiment, attempt, "memory_error", str(error))
     except Exception as error:
-        outcome = failure(experiment, attempt, termination_of(error), fault(error))
+        outcome = failure(experiment, attempt, termination_of(error), describe_fault(error))
     outcome |= {"seconds": time.perf_counter() - started, "language": context.language or item.language}
     return Outcome(result_of(attempt, trace_file, outline, **outcome), course)
 
@@ -133,7 +133,7 @@ def result_of(attempt: Attempt, trace_file: Path, outline: Trace | None = None, 
     """Return the result line of a case: how it ended, with what its trace says it used."""
     trace = merge_traces(outline, read_trace(trace_file))  # a line of the trace may have been damaged since
     return Result(
-        case_id=attempt.held.id,
+        case_id=attempt.stored.id,
         epoch=attempt.epoch,
         tokens=trace.tokens,
         cost=trace.cost,
@@ -148,7 +148,7 @@ def result_of(attempt: Attempt, trace_file: Path, outline: Trace | None = None, 
 
 def thread_of(attempt: Attempt, run: str) -> str:
     """Return the thread id of a case's checkpoints; it starts with the run's, as runs may share a database."""
-    return f"{run}/{attempt.held.id}#{attempt.epoch}"
+    return f"{run}/{attempt.stored.id}#{attempt.epoch}"
 
 
 async def _run_graph(experiment: Experiment, graph: Graph, item: Item, thread: str, context: Context) -> dict[str, Any]:

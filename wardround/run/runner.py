@@ -18,7 +18,7 @@ from scoring.suite import SUITES
 from wardround.analysis.summary import summarise_results
 from wardround.config.experiment import ConfigurationError, Experiment
 from wardround.config.preflight import check_languages, check_lengths, check_own_prompts, check_servers
-from wardround.config.selection import Held, select
+from wardround.config.selection import StoredItem, select
 from wardround.run.engines.local import run_here
 from wardround.run.engines.work import RunCases
 from wardround.run.one_case import Attempt, Outcome
@@ -82,7 +82,7 @@ async def _run(experiment: Experiment, out: Path, on_result: OnResult | None) ->
     return summary
 
 
-async def _checked(experiment: Experiment) -> tuple[Sequence[Held], Context]:
+async def _checked(experiment: Experiment) -> tuple[Sequence[StoredItem], Context]:
     """Return the selected cases and the context of the graph, if nothing stands against running them."""
     selected = select(experiment.data)
     context = experiment.context
@@ -150,7 +150,9 @@ class _Recorder:
         tell("case_ended", **facts, done=self.done, total=self.total, scores_so_far=means)
 
 
-def _engine(experiment: Experiment, context: Context, items: Sequence[Held]) -> AbstractAsyncContextManager[RunCases]:
+def _engine(
+    experiment: Experiment, context: Context, items: Sequence[StoredItem]
+) -> AbstractAsyncContextManager[RunCases]:
     """Return the engine of the run. The Ray engine refuses what it cannot run before anything is written."""
     if experiment.run.engine == "local":
         return nullcontext(partial(run_here, experiment))
@@ -159,13 +161,13 @@ def _engine(experiment: Experiment, context: Context, items: Sequence[Held]) -> 
     return open_cluster(experiment, context, items)
 
 
-def _attempts(experiment: Experiment, items: Sequence[Held]) -> Iterator[Attempt]:
+def _attempts(experiment: Experiment, items: Sequence[StoredItem]) -> Iterator[Attempt]:
     for epoch in range(experiment.epochs):
         for position, item in enumerate(items, start=epoch * len(items)):
             yield Attempt(position, item, epoch)
 
 
-async def _remembered(context: Context, items: Sequence[Held], *, opened: bool) -> dict[str, int] | None:
+async def _remembered(context: Context, items: Sequence[StoredItem], *, opened: bool) -> dict[str, int] | None:
     """Count the verified cases of the case memory by department; None if the run uses none.
 
     The memory is opened for it, before anything is written; the built-in one only if ``opened``, as a finished run
@@ -189,13 +191,13 @@ async def _remembered(context: Context, items: Sequence[Held], *, opened: bool) 
     return remembered
 
 
-def _verified_counts(memory: Memory, items: Sequence[Held]) -> dict[str, int]:
+def _verified_counts(memory: Memory, items: Sequence[StoredItem]) -> dict[str, int]:
     """Count the verified cases in the memory by department.
 
     Raises:
         ConfigurationError: the memory holds cases of the run's test split (or of no split) with their answer keys.
     """
-    tested = [item.id for item in items if not item.of_note and item.split in (None, "test")]
+    tested = [item.id for item in items if not item.is_note and item.split in (None, "test")]
     if known := sorted(memory.holds(tested)):
         raise ConfigurationError(
             f"workflow.memory: {memory.location} contains {len(known)} of the cases of this run ({known[0]}, ...) with "

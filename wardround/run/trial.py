@@ -17,7 +17,7 @@ from llm.specs import WITHOUT_MODEL
 from nodes.context import Context
 from scoring.case_scores import METRIC_FAILED
 from wardround.config.experiment import AllLimits, ConfigurationError, Experiment
-from wardround.config.selection import Held
+from wardround.config.selection import StoredItem
 from wardround.plugins import record_plugins
 from wardround.run.checkpoints import serializer
 from wardround.run.faults import PLUGIN_ERROR, PROMPT_ERROR
@@ -30,7 +30,7 @@ _LIMIT = 300.0  # seconds for a case: a few are enough, but a plug-in may load a
 _LATER = 1.5  # of the limit: when the line that blocks is written
 
 
-async def try_out(experiment: Experiment, context: Context, items: Sequence[Held]) -> None:
+async def try_out(experiment: Experiment, context: Context, items: Sequence[StoredItem]) -> None:
     """Rehearse the first case of each language, if plug-ins or third-party prompts are used and a model is asked.
 
     Raises:
@@ -62,7 +62,7 @@ async def try_out(experiment: Experiment, context: Context, items: Sequence[Held
             raise ConfigurationError(f"{item.id}, {_WHEN}: {'; '.join(wrong)}")
 
 
-async def _rehearsed(experiment: Experiment, context: Context, item: Held) -> tuple[Result, Counter[str]]:
+async def _rehearsed(experiment: Experiment, context: Context, item: StoredItem) -> tuple[Result, Counter[str]]:
     """Run a case without models, and return its result and how often each call was begun; nothing is recorded."""
     asked: Counter[str] = Counter()
 

@@ -15,7 +15,7 @@ from llm.checksums import CHECKSUM, checksum, unsealed
 from llm.prices import price_source
 from wardround.config.experiment import ConfigurationError, Experiment
 from wardround.config.overlay import prompts_in_use
-from wardround.config.selection import Held
+from wardround.config.selection import StoredItem
 from wardround.plugins import record_plugins
 from wardround.store.durable_lines import DAMAGED
 from wardround.store.provenance import differences, git_state, versions, write_whole
@@ -39,7 +39,7 @@ _PLACES = tuple(f"configuration.{key}: " for key in _NAME_FILES)
 
 
 def manifest_of(
-    experiment: Experiment, items: Sequence[Held], remembered: Mapping[str, int] | None = None
+    experiment: Experiment, items: Sequence[StoredItem], remembered: Mapping[str, int] | None = None
 ) -> dict[str, Any]:
     """Return what the results depend on: configuration, versions, prompts, plug-ins and data.
 
@@ -180,7 +180,7 @@ def mend_manifest(root: Path, *, mend: bool = True) -> list[str]:
     return [f"{file}: {why}" for file, why in faults.items()]
 
 
-def _fingerprint(items: Sequence[Held]) -> str:
+def _fingerprint(items: Sequence[StoredItem]) -> str:
     """Return a hash of the cases and their pictures."""
     digest = hashlib.sha256()
     for at, item in enumerate(items):

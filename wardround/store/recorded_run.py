@@ -172,7 +172,7 @@ class RecordedRun:
             made = other_program(self.manifest)
             does = f"use the program of the run, {made}" if source == BUILTIN and made else "restore them"
             raise ConfigurationError(f"{self.path}: the cases have changed since the run ({source}); {does}")
-        return {held.id: held.item for held in items}
+        return {stored.id: stored.item for stored in items}
 
     @cached_property
     def _foreign(self) -> str:

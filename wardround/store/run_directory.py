@@ -17,7 +17,7 @@ from pydantic import BaseModel, ValidationError
 from llm.checksums import unsealed
 from llm.trace import kept_at, read_entry
 from wardround.config.experiment import ConfigurationError, Experiment
-from wardround.config.selection import Held
+from wardround.config.selection import StoredItem
 from wardround.store.durable_lines import (
     DAMAGED,
     Reader,
@@ -81,7 +81,7 @@ class RunDirectory:
 
     @contextlib.contextmanager
     def opened(
-        self, experiment: Experiment, items: Sequence[Held], remembered: Mapping[str, int] | None = None
+        self, experiment: Experiment, items: Sequence[StoredItem], remembered: Mapping[str, int] | None = None
     ) -> Iterator["RunDirectory"]:
         """Lock the directory for a run of this experiment; create it if missing, resume it if it holds the same run.
 
@@ -89,7 +89,7 @@ class RunDirectory:
             ConfigurationError: another process runs here, or the directory holds another run; names the differences.
         """
         planned = {(item.id, epoch) for item in items for epoch in range(experiment.epochs)}
-        with self.held():
+        with self.locked():
             self._check_ids([item.id for item in items])
             try:
                 self._check_manifest(manifest_of(experiment, items, remembered))
@@ -174,7 +174,7 @@ class RunDirectory:
         return finished
 
     def mend_records(self, planned: Collection[tuple[str, int]] | None = None, *, mend: bool = True) -> list[str]:
-        """Move aside each record line that cannot be read or repeats another; return a description of each.
+        """Move aside each line of the records that cannot be read or repeats another; return a description of each.
 
         If the run's ``planned`` cases are given, lines of other cases are moved aside too. Without ``mend``, nothing is
         written.
@@ -198,7 +198,11 @@ class RunDirectory:
         return [fault for file, read in readers.items() for fault in mend_lines(file, read, folder)]
 
     def mend_traces(self, but: Collection[str] = (), *, mend: bool = True) -> list[str]:
-        """Do the same for the trace files, except for names in ``but``, and unpack them; lost calls are asked again."""
+        """Unpack the traces and move aside each line that cannot be read; return a description of each.
+
+        The calls of lost lines are asked again. Traces with names in ``but`` are left alone. Without ``mend``, nothing
+        is written.
+        """
         faults, folder = [], self.path / DAMAGED / "traces"
         for file in traces_in(self.traces, but):
             if fault := packed_fault(file):
@@ -212,11 +216,11 @@ class RunDirectory:
         return faults
 
     def mend_packed(self, *, mend: bool) -> list[str]:
-        """Do the same for damaged trace files only; whole packed ones stay packed."""
+        """Do what `mend_traces` does to every trace but the packed ones that are whole: these stay packed."""
         whole = {file.name for file in self.trace_files() if kept_at(file) != file and not packed_fault(file)}
         return self.mend_traces(whole, mend=mend)
 
-    def told(self) -> Iterator[Result]:
+    def readable_results(self) -> Iterator[Result]:
         """Yield the results of all readable lines, skipping damaged ones."""
         for line in raw_lines(self.results_file):
             with contextlib.suppress(ValueError):
@@ -295,12 +299,12 @@ class RunDirectory:
             with writing(self.path):
                 append_sealed(self._options, options)
 
-        with self.held():
+        with self.locked():
             with writing(self.path):
                 drop_cut_line(self._options)
             yield add
 
-    def held(self) -> contextlib.AbstractContextManager[None]:
+    def locked(self) -> contextlib.AbstractContextManager[None]:
         """Lock the directory for writing.
 
         Raises:

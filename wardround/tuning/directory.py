@@ -38,7 +38,7 @@ class TuningDirectory:
         self.interviews_table = path / "interviews.csv"
         self.card = path / "README.md"
 
-    def held(self) -> contextlib.AbstractContextManager[None]:
+    def locked(self) -> contextlib.AbstractContextManager[None]:
         """Lock the directory, which is created if missing.
 
         Raises:

@@ -79,7 +79,7 @@ def train(
         raise TuningError("the dialogues have no turn in which the physician answers the patient")
     directory = TuningDirectory(out)
     manifest = manifest_of(tuning, dialogues, counts)
-    with directory.held():
+    with directory.locked():
         if directory.check(manifest):
             return Outcome(counts, read_table(directory.table))
         model = load_adapted(tuning)

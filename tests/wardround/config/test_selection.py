@@ -12,7 +12,7 @@ from cases import Case, CaseFileError, ExaminationRecord, load_cases, save_cases
 from cases.notes import Note, note_of
 from wardround.config import selection
 from wardround.config.experiment import ConfigurationError, Data
-from wardround.config.selection import Held, Texts, select, select_cases
+from wardround.config.selection import StoredItem, TextStore, select, select_cases
 
 
 def test_of_the_built_in_cases_the_test_split_is_taken() -> None:
@@ -41,7 +41,7 @@ def test_notes_are_taken_instead_of_cases_and_are_no_cases(tmp_path: Path) -> No
     (tmp_path / "notes.jsonl").write_text('{"id": "a", "note": "Cough."}\n{"id": "b", "note": "Pain."}\n', "utf-8")
     data = Data(notes=str(tmp_path / "notes.jsonl"), limit=1)
     assert [item.id for item in select(data).items] == ["a"] and all(
-        isinstance(held.item, Note) for held in select(data).items
+        isinstance(stored.item, Note) for stored in select(data).items
     )
     with pytest.raises(ConfigurationError, match="has notes, but cases are needed"):
         select_cases(data)
@@ -103,12 +103,12 @@ def test_a_shuffled_order_is_drawn_by_its_seed_before_the_first_so_many_are_take
 
 def test_what_is_held_is_the_case_or_note_again_and_its_json_that_of_the_fingerprint() -> None:
     for case in load_cases():
-        held = Held.of(case)
-        assert held.item == case and held.json.decode() == case.model_dump_json()
-        assert (held.id, held.language, held.split) == (case.id, case.language, case.split)
-        assert [picture.is_file() for picture in held.pictures] == [True] * len(case.examinations.images)
+        stored = StoredItem.of(case)
+        assert stored.item == case and stored.json.decode() == case.model_dump_json()
+        assert (stored.id, stored.language, stored.split) == (case.id, case.language, case.split)
+        assert [picture.is_file() for picture in stored.pictures] == [True] * len(case.examinations.images)
         note = note_of(case)
-        assert Held.of(note).item == note and Held.of(note).json.decode() == note.model_dump_json()
+        assert StoredItem.of(note).item == note and StoredItem.of(note).json.decode() == note.model_dump_json()
 
 
 def test_of_many_cases_only_a_part_of_their_file_is_in_memory_and_each_comes_back_whole(
@@ -121,10 +121,10 @@ def test_of_many_cases_only_a_part_of_their_file_is_in_memory_and_each_comes_bac
     tracemalloc.start()
     try:
         items = select(Data(cases=str(file))).items
-        held = tracemalloc.get_traced_memory()[0]
+        stored = tracemalloc.get_traced_memory()[0]
     finally:
         tracemalloc.stop()
-    assert held < file.stat().st_size / 4
+    assert stored < file.stat().st_size / 4
     for place in (999, 0, 500, 0):
         item = items[place].item
         assert isinstance(item, Case) and item == items[place].item and item.id == items[place].id
@@ -139,7 +139,7 @@ def test_a_held_case_goes_to_another_process_without_the_others() -> None:
 
 
 def test_texts_put_away_by_many_threads_come_back_as_they_were() -> None:
-    texts, said = Texts(), [f"{number} ".encode() * number for number in range(200)]
+    texts, said = TextStore(), [f"{number} ".encode() * number for number in range(200)]
     with ThreadPoolExecutor(8) as pool:
         places = list(pool.map(texts.put, said))
         assert list(pool.map(texts.get, places, map(len, said))) == said

@@ -25,7 +25,7 @@ from tests.support.runs import IDS, SHORT, calls, outcomes, results, run, short,
 from wardround import plugins
 from wardround.analysis.summary import summary_table
 from wardround.config.experiment import ConfigurationError, Experiment
-from wardround.run.faults import fault, termination_of
+from wardround.run.faults import describe_fault, termination_of
 from wardround.store.durable_lines import RunStoppedError
 from wardround.store.recorded_run import find_runs
 from wardround.tables import scores
@@ -293,6 +293,6 @@ def test_an_endless_graph_of_a_plug_in_ends_before_it_has_cost_much(
 
 def test_a_graph_without_an_end_is_somebody_elses_as_ours_count_their_rounds() -> None:
     assert termination_of(GraphRecursionError("Recursion limit of 10007 reached")) == "plugin_error"
-    assert fault(GraphRecursionError("Recursion limit")).endswith(
+    assert describe_fault(GraphRecursionError("Recursion limit")).endswith(
         "without end; count its rounds in the state, and stop"
     )

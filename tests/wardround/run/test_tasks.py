@@ -17,7 +17,7 @@ from tests.support.fake_server import FakeServer
 from tests.support.runs import IDS, outcomes, results, run, spec
 from wardround.analysis.rescoring import rescore
 from wardround.config.experiment import GRAPHS, ConfigurationError, Experiment, GraphName, suites_of
-from wardround.config.selection import Held
+from wardround.config.selection import StoredItem
 from wardround.run.checkpoints import serializer
 from wardround.run.one_case import Attempt, run_case, thread_of
 from wardround.run.tasks import TASKS
@@ -139,7 +139,7 @@ def test_a_case_killed_at_one_of_its_first_checkpoints_ends_like_any_other(
     assert case.examinations.images, "its pictures' folder is in no checkpoint"
 
     async def begin_and_run() -> dict[str, Any]:
-        experiment, attempt = of_graph(graph), Attempt(0, Held.of(case), 0)
+        experiment, attempt = of_graph(graph), Attempt(0, StoredItem.of(case), 0)
         context = experiment.context
         graph_of_task = TASKS[graph].compiled(InMemorySaver(serde=serializer()), context)
         config: Any = {"configurable": {"thread_id": thread_of(attempt, context.run)}}

@@ -16,7 +16,7 @@ from llm.trace import trace_lines
 from tests.support.runs import outcomes, results, run, short
 from wardround.config.experiment import ConfigurationError, Experiment
 from wardround.config.experiment_file import Sweep
-from wardround.config.selection import Held, select
+from wardround.config.selection import StoredItem, select
 from wardround.run.sweep import default_directory
 from wardround.store import manifest, run_directory
 from wardround.store.durable_lines import RunStoppedError
@@ -26,10 +26,10 @@ from wardround.store.result import Result
 from wardround.store.run_directory import RunDirectory
 
 CASES = load_cases()[:2]
-HELD = list(map(Held.of, CASES))
+ITEMS = list(map(StoredItem.of, CASES))
 
 
-def open_once(path: Path, experiment: Experiment | None = None, items: list[Held] = HELD) -> None:
+def open_once(path: Path, experiment: Experiment | None = None, items: list[StoredItem] = ITEMS) -> None:
     with RunDirectory(path).opened(experiment or Experiment(), items):
         pass
 
@@ -63,17 +63,17 @@ def test_results_that_are_kept_share_what_is_equal_and_are_those_of_the_file(tmp
         "stages": {"diagnosis": "agreed"},
         "rounds": {"diagnosis": 1},
     }
-    with RunDirectory(tmp_path).opened(Experiment(), HELD) as directory:
+    with RunDirectory(tmp_path).opened(Experiment(), ITEMS) as directory:
         for case in CASES:
             directory.add(result(case.id, scores={"diagnosis": 1.0}, **course))
-    with RunDirectory(tmp_path).opened(Experiment(), HELD) as directory:
+    with RunDirectory(tmp_path).opened(Experiment(), ITEMS) as directory:
         first, second = directory.results()
         assert all(getattr(first, name) is getattr(second, name) for name in course)
         assert [first, second] == [one.without_answers() for one in RunDirectory(tmp_path).each_result()]
 
 
 def test_ids_that_differ_by_letter_case_are_refused_only_where_their_traces_would_be_one_file(tmp_path: Path) -> None:
-    items = [Held.of(CASES[0].model_copy(update={"id": name})) for name in ("Ward-1", "ward-1")]
+    items = [StoredItem.of(CASES[0].model_copy(update={"id": name})) for name in ("Ward-1", "ward-1")]
     open_once(tmp_path / "any", items=items)
     (tmp_path / "mac").mkdir()
     (tmp_path / "mac" / ".LOCK").touch()  # as `.lock` is found where letter case is ignored
@@ -116,7 +116,8 @@ def test_a_result_line_has_the_stable_keys(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("keep", [1, 40, -2])
 def test_a_cut_last_line_is_left_out_and_the_next_result_does_not_stick_to_it(tmp_path: Path, keep: int) -> None:
-    directory, items = RunDirectory(tmp_path), [Held.of(CASES[0].model_copy(update={"id": name})) for name in "abc"]
+    directory = RunDirectory(tmp_path)
+    items = [StoredItem.of(CASES[0].model_copy(update={"id": name})) for name in "abc"]
     open_once(tmp_path, items=items)
     directory.add(result("a"))
     line = result("b", error="发热").model_dump_json().encode()
@@ -169,7 +170,7 @@ def test_a_cut_pseudo_case_is_left_out_and_the_next_does_not_stick_to_it(tmp_pat
     directory.remember(Note(text="first"))
     with (tmp_path / "pseudo_cases.jsonl").open("a") as out:
         out.write('{"text": "cu')
-    with directory.opened(Experiment(), HELD):
+    with directory.opened(Experiment(), ITEMS):
         directory.remember(Note(text="second"))
     assert [json.loads(line)["text"] for line in directory.remembered()] == ["first", "second"]
 
@@ -216,7 +217,7 @@ def test_changed_data_is_refused(tmp_path: Path) -> None:
     open_once(tmp_path)
     patient = CASES[0].patient.model_copy(update={"chief_complaint": "Another complaint"})
     with pytest.raises(ConfigurationError, match=r"data\.fingerprint"):
-        open_once(tmp_path, items=[Held.of(CASES[0].model_copy(update={"patient": patient})), HELD[1]])
+        open_once(tmp_path, items=[StoredItem.of(CASES[0].model_copy(update={"patient": patient})), ITEMS[1]])
 
 
 def test_a_changed_picture_is_refused(tmp_path: Path) -> None:
@@ -228,10 +229,10 @@ def test_a_changed_picture_is_refused(tmp_path: Path) -> None:
         folder=str(tmp_path),
     )
     (tmp_path / "a.png").write_bytes(b"one picture")
-    open_once(tmp_path / "out", items=[Held.of(case)])
+    open_once(tmp_path / "out", items=[StoredItem.of(case)])
     (tmp_path / "a.png").write_bytes(b"another one")
     with pytest.raises(ConfigurationError, match=r"data\.fingerprint"):
-        open_once(tmp_path / "out", items=[Held.of(case)])
+        open_once(tmp_path / "out", items=[StoredItem.of(case)])
 
 
 def test_a_changed_prompt_is_refused_by_its_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -275,7 +276,10 @@ def test_a_refused_run_leaves_the_manifest_and_the_lock_as_they_were(tmp_path: P
 
 
 def test_two_runs_in_one_directory_at_once_are_refused(tmp_path: Path) -> None:
-    with RunDirectory(tmp_path).opened(Experiment(), HELD), pytest.raises(ConfigurationError, match="another process"):
+    with (
+        RunDirectory(tmp_path).opened(Experiment(), ITEMS),
+        pytest.raises(ConfigurationError, match="another process"),
+    ):
         open_once(tmp_path)
     open_once(tmp_path)
 
@@ -331,7 +335,7 @@ def test_pseudo_cases_of_an_earlier_run_in_the_same_place_are_filed_apart(tmp_pa
     names = []
     for _ in range(2):
         for _ in range(2):  # the second time, the run is taken up
-            with RunDirectory(tmp_path).opened(Experiment(), HELD) as directory:
+            with RunDirectory(tmp_path).opened(Experiment(), ITEMS) as directory:
                 names.append(directory.run)
         (tmp_path / "manifest.json").unlink()
     assert names[0] == names[1] != names[2] == names[3] and all(names)
@@ -344,8 +348,8 @@ def test_the_same_experiment_comes_back_to_the_same_place_and_another_does_not()
 
 
 def test_a_manifest_does_not_depend_on_where_a_case_file_lies() -> None:
-    moved = [Held.of(case.model_copy(update={"folder": case.folder + "/."})) for case in CASES]
-    assert manifest_of(Experiment(), moved)["data"] == manifest_of(Experiment(), HELD)["data"]
+    moved = [StoredItem.of(case.model_copy(update={"folder": case.folder + "/."})) for case in CASES]
+    assert manifest_of(Experiment(), moved)["data"] == manifest_of(Experiment(), ITEMS)["data"]
 
 
 def test_a_file_that_a_full_disk_cuts_short_is_named_and_stays_as_it_was(

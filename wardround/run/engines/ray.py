@@ -13,7 +13,7 @@ from llm.egress import is_closed
 from llm.limits import Limits
 from nodes.context import Context
 from wardround.config.experiment import ConfigurationError, Experiment
-from wardround.config.selection import Held
+from wardround.config.selection import StoredItem
 from wardround.run.checkpoints import serializer
 from wardround.run.engines.work import Finish, RunCases, work_through
 from wardround.run.engines.worker import Worker, environment
@@ -34,7 +34,9 @@ _idle_loaded: object = None  # the plug-ins and prompts that idle workers have l
 
 
 @asynccontextmanager
-async def open_cluster(experiment: Experiment, context: Context, items: Sequence[Held]) -> AsyncIterator[RunCases]:
+async def open_cluster(
+    experiment: Experiment, context: Context, items: Sequence[StoredItem]
+) -> AsyncIterator[RunCases]:
     """Start workers on a cluster (or a local one) and check that each of them can run the cases.
 
     Raises:
@@ -271,7 +273,7 @@ def _start_writer(ray: Any) -> Any:
     return ray.remote(Writer).options(num_cpus=0, scheduling_strategy=here).remote()
 
 
-async def _check_workers(workers: Sequence[Any], items: Sequence[Held], used: set[str]) -> None:
+async def _check_workers(workers: Sequence[Any], items: Sequence[StoredItem], used: set[str]) -> None:
     """Check that every worker can run the cases as this process would."""
     from ray.exceptions import RayError
 
