@@ -25,7 +25,6 @@ from wardround.commands.graph import graph, known_graphs
 from wardround.commands.judges import judges
 from wardround.commands.memory import memory_app
 from wardround.commands.plugin_options import NO_EGRESS, names_in_help, open_doors
-from wardround.commands.printing import Plain, echo, reason
 from wardround.commands.rate import rate
 from wardround.commands.reconstruct import reconstruct
 from wardround.commands.report import report
@@ -35,6 +34,7 @@ from wardround.commands.score import score_app
 from wardround.commands.tables import tables
 from wardround.commands.tune import tune
 from wardround.commands.view import view
+from wardround.printing import Plain, echo, reason
 
 ENVIRONMENT_FILE = ".env"
 # The file may come with a downloaded folder, so it may set keys only, never where they are sent or what code is

@@ -16,7 +16,7 @@ from scoring.metrics.comparison import (
     permutation_p,
 )
 from wardround.analysis.summary import failures_as_wrong
-from wardround.commands.printing import counted
+from wardround.printing import counted
 from wardround.store.recorded_run import RecordedRun
 from wardround.store.result import Result
 

@@ -15,7 +15,7 @@ from scoring.case_scores import AVERAGE, JUDGE_FAILED, METRIC_FAILED, Suite
 from scoring.medchain.error_propagation import StagePassage, error_propagation
 from scoring.metrics.samples import mean
 from scoring.metrics.statistics import ColumnEstimates, Ends, Estimate, estimate_columns
-from wardround.commands.printing import counted, printable
+from wardround.printing import counted, printable
 from wardround.store.result import LIMIT, Result
 
 FAILED_AS_WRONG = (

@@ -17,8 +17,8 @@ from llm.trace import Call
 from scoring.clini_eval.dialogue import dialogue_of_consultation
 from scoring.consultation import ConsultationAnswers
 from scoring.metrics.samples import of_epoch
-from wardround.commands.printing import counted
 from wardround.config.experiment import GIVES, ConfigurationError
+from wardround.printing import counted
 from wardround.rating.marks import Mark, marks_of_runs
 from wardround.store.dialogue_files import outcome_of
 from wardround.store.recorded_run import RecordedRun, find_runs

@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
 from wardround.commands.exit_codes import refuse
-from wardround.commands.printing import counted, echo
+from wardround.printing import counted, echo
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable, Sequence

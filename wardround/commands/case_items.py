@@ -8,7 +8,7 @@ import typer
 from wardround.commands.case_files import ask_about, keep, read
 from wardround.commands.exit_codes import SOME_FAILED, refuse
 from wardround.commands.options import Cache, CaseIds, a_file, check_file
-from wardround.commands.printing import counted, echo, first_of
+from wardround.printing import counted, echo, first_of
 
 if TYPE_CHECKING:
     from cases import Case

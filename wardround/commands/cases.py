@@ -10,8 +10,8 @@ from wardround.commands.case_items import confirm, draft_tests, with_items_read
 from wardround.commands.exit_codes import SOME_FAILED, group_of_commands, refuse
 from wardround.commands.options import Cache, CaseIds
 from wardround.commands.plugin_options import names_in_help
-from wardround.commands.printing import counted, echo
 from wardround.commands.rate import rate_cases
+from wardround.printing import counted, echo
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

@@ -7,7 +7,7 @@ import typer
 
 from wardround.commands.exit_codes import SOME_FAILED, refuse
 from wardround.commands.options import Browser, Port
-from wardround.commands.printing import echo
+from wardround.printing import echo
 
 if TYPE_CHECKING:
     from cases import Case

@@ -9,7 +9,7 @@ import typer
 from wardround.commands.exit_codes import refuse
 from wardround.commands.options import Port
 from wardround.commands.plugin_options import PluginOption, PromptsOption
-from wardround.commands.printing import echo, reason
+from wardround.printing import echo, reason
 
 if TYPE_CHECKING:
     from wardround.config.experiment import Experiment
@@ -31,7 +31,7 @@ UNTRACED = {f"{brand}_TRACING{version}": "false" for brand in ("LANGSMITH", "LAN
 # cannot append the working directory: a file of a stranger's there would be run in place of a package that is absent.
 # What it logs holds words of cases and models, of which a terminal gets no control character.
 _START = """import logging, sys
-from wardround.commands.printing import printable
+from wardround.printing import printable
 for stream in (sys.stdout, sys.stderr):
     stream.write = lambda text, write=stream.write: write(printable(text))
 class Fixed(list):

@@ -6,7 +6,7 @@ import typer
 
 from wardround.commands.exit_codes import SOME_FAILED
 from wardround.commands.options import Runs
-from wardround.commands.printing import echo
+from wardround.printing import echo
 
 
 def doctor(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from wardround.commands.exit_codes import refuse
-from wardround.commands.printing import echo
+from wardround.printing import echo
 
 if TYPE_CHECKING:
     from wardround.config.experiment import Experiment

@@ -12,7 +12,7 @@ import typer
 from typer.core import TyperGroup
 
 from wardround.commands.plugin_options import WithPlugins
-from wardround.commands.printing import echo, reason
+from wardround.printing import echo, reason
 
 SOME_FAILED = 1
 BAD_INPUT = 2

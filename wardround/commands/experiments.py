@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from wardround.commands.exit_codes import group_of_commands, refuse
-from wardround.commands.printing import echo
+from wardround.printing import echo
 
 experiments_app = group_of_commands("Show built-in experiment files, and their JSON schema.")
 

@@ -9,7 +9,7 @@ import typer
 
 from wardround.commands.exit_codes import group_of_commands, refuse
 from wardround.commands.options import Runs
-from wardround.commands.printing import counted, echo
+from wardround.printing import counted, echo
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

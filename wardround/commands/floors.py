@@ -7,7 +7,7 @@ import typer
 
 from wardround.commands.exit_codes import refuse
 from wardround.commands.options import JsonNumbers
-from wardround.commands.printing import echo
+from wardround.printing import echo
 
 
 def floors(

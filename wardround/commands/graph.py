@@ -7,7 +7,7 @@ import typer
 
 from wardround.commands.exit_codes import refuse
 from wardround.commands.options import a_file
-from wardround.commands.printing import echo
+from wardround.printing import echo
 
 if TYPE_CHECKING:
     from langchain_core.runnables.graph import Graph

@@ -8,7 +8,7 @@ import typer
 from wardround.commands.case_files import ask_about
 from wardround.commands.exit_codes import SOME_FAILED, group_of_commands, refuse
 from wardround.commands.options import Cache, check_folder
-from wardround.commands.printing import counted, echo
+from wardround.printing import counted, echo
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable

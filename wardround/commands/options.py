@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 import typer
 
 from wardround.commands.exit_codes import refuse
-from wardround.commands.printing import reason
+from wardround.printing import reason
 
 
 def _takes_no_files(folder: Path) -> str:

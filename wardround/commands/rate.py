@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from wardround.commands.options import Browser, CsvFolder, JsonFile, Judgements, Port, Runs
-from wardround.commands.printing import echo
+from wardround.printing import echo
 
 if TYPE_CHECKING:
     from wardround.rating.items import Item

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from wardround.commands.options import Runs
-from wardround.commands.printing import echo
+from wardround.printing import echo
 
 
 def report(

@@ -10,7 +10,7 @@ from wardround.commands.dry_run import DryRun, Like, check_like, tell_projection
 from wardround.commands.exit_codes import SOME_FAILED, refuse
 from wardround.commands.options import Address, Concurrency, Engine, Models, Progress, Settings
 from wardround.commands.plugin_options import PluginOption, PromptsOption
-from wardround.commands.printing import counted, echo, reason
+from wardround.printing import counted, echo, reason
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

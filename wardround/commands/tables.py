@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from wardround.commands.exit_codes import refuse
-from wardround.commands.printing import echo
+from wardround.printing import echo
 from wardround.tables.names import TABLE_NAMES, USUAL
 
 if TYPE_CHECKING:

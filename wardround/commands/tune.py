@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from wardround.commands.exit_codes import SOME_FAILED, refuse
-from wardround.commands.printing import echo
+from wardround.printing import echo
 
 if TYPE_CHECKING:
     from wardround.tuning.curve import Step

@@ -7,7 +7,7 @@ import typer
 
 from wardround.commands.exit_codes import refuse
 from wardround.commands.options import Browser, Port
-from wardround.commands.printing import counted, echo
+from wardround.printing import counted, echo
 
 
 def view(

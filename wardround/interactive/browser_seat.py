@@ -19,10 +19,10 @@ from llm import AskError
 from prompts import mark
 from scoring.clini_eval.points import LEAVES
 from scoring.consultation import report_parts
-from wardround.commands.printing import echo
 from wardround.interactive import seat
 from wardround.interactive.consultation_session import Session
 from wardround.interactive.feedback import Feedback, feedback_on
+from wardround.printing import echo
 from wardround.report.pages import environment, policy
 from wardround.run.faults import why_unanswered
 from wardround.serving.loopback import GuardedHandler, LoopbackServer, as_data

@@ -14,10 +14,10 @@ from nodes.state.chart import Turn
 from prompts import mark
 from scoring.clini_eval.points import LEAVES, CliniEvalScores
 from scoring.consultation import Orders
-from wardround.commands.printing import printable
 from wardround.interactive import seat
 from wardround.interactive.consultation_session import Session
 from wardround.interactive.feedback import Feedback
+from wardround.printing import printable
 
 
 class TerminalSeat:

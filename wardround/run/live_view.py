@@ -13,8 +13,8 @@ from rich.text import Text
 
 from llm.events import Watcher, watching
 from llm.throttle import throttles
-from wardround.commands.printing import printable
 from wardround.config.experiment import ConfigurationError
+from wardround.printing import printable
 
 AUTO, JSON = "auto", "json"
 _USUAL_STEPS = 60.0  # assumed of a case until one has ended

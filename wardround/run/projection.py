@@ -9,9 +9,9 @@ from pathlib import Path
 
 from llm.rehearsal import rehearsing
 from scoring.metrics.samples import mean
-from wardround.commands.printing import counted
 from wardround.config.experiment import AllLimits, ConfigurationError, Experiment, Run
 from wardround.config.selection import select
+from wardround.printing import counted
 from wardround.run.runner import run_experiment
 from wardround.store.manifest import is_run
 from wardround.store.recorded_run import RecordedRun, find_run, find_runs

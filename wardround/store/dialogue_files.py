@@ -18,8 +18,8 @@ from nodes.reconstruction.gates import check_dialogue
 from scoring.clini_eval.data_sheet import DataSheet, ModelUse, data_sheet
 from scoring.clini_eval.dialogue import ReconstructionAnswers
 from wardround.analysis.summary import summed
-from wardround.commands.printing import counted
 from wardround.config.experiment import ConfigurationError
+from wardround.printing import counted
 from wardround.store.durable_lines import append_line, whole_lines, writing
 from wardround.store.manifest import is_run, other_program, recorded_manifest
 from wardround.store.provenance import versions, write_whole

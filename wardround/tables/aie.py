@@ -22,7 +22,7 @@ from wardround.analysis.paired import scored_or_wrong
 from wardround.analysis.published import published
 from wardround.analysis.simulators import tests_of_run
 from wardround.analysis.transcripts import read_transcripts
-from wardround.commands.printing import counted
+from wardround.printing import counted
 from wardround.rating.agreement import resampled_interval
 from wardround.store.recorded_run import RecordedRun
 from wardround.tables import figures

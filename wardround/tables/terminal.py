@@ -12,7 +12,7 @@ from rich.cells import cell_len
 from rich.console import Console
 from rich.text import Text
 
-from wardround.commands.printing import printable
+from wardround.printing import printable
 from wardround.store.provenance import write_json, write_whole
 from wardround.tables.table import Shown, Table, of_numbers
 

@@ -14,7 +14,7 @@ from urllib.parse import parse_qsl, urlencode, urlsplit
 from cases.notes import note_of
 from llm.trace import Call
 from wardround.analysis.summary import most_frequent_failures
-from wardround.commands.printing import echo
+from wardround.printing import echo
 from wardround.report.case_sections import CaseSection
 from wardround.report.pages import environment, one_run_tables, policy, roles_of, scores_table, unscored_table
 from wardround.report.sankey import error_flows

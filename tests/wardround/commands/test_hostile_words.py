@@ -16,7 +16,7 @@ from tests.support.recorded_runs import graded, write_run
 from tests.support.runs import ended
 from wardround.analysis.summary import summary_table
 from wardround.cli import app
-from wardround.commands.printing import Plain
+from wardround.printing import Plain
 from wardround.run.live_view import live_view
 
 ROOT = Path(__file__).parents[3]

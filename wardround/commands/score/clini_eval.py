@@ -31,11 +31,11 @@ from scoring.panel import ask_each
 from wardround.analysis.summary import unread_by_rules
 from wardround.commands.exit_codes import refuse
 from wardround.commands.options import a_file
-from wardround.commands.printing import counted, echo, first_of
 from wardround.commands.score.output import ExtraTable, ModeOption, Scores, refuse_records
 from wardround.commands.score.transcripts import asking, cell, counts
 from wardround.config.command_line import parse_models
 from wardround.config.experiment import GIVES
+from wardround.printing import counted, echo, first_of
 from wardround.run.own_loop import run_alone
 from wardround.store.provenance import write_json_lines
 from wardround.store.recorded_run import RecordedRun, find_runs

@@ -21,7 +21,6 @@ from scoring.mvme.transcripts import (
     read_collaborations,
 )
 from wardround.commands.exit_codes import refuse
-from wardround.commands.printing import counted
 from wardround.commands.score.output import (
     ExtraTable,
     ModeOption,
@@ -29,6 +28,7 @@ from wardround.commands.score.output import (
     refuse_records,
 )
 from wardround.commands.score.transcripts import read_files
+from wardround.printing import counted
 from wardround.store.recorded_run import find_run
 from wardround.tables.ai_hospital import NO_DISCUSSION, discussions_of
 

@@ -14,7 +14,6 @@ from scoring.metrics.statistics import Estimate
 from scoring.mvme import disease_entities
 from scoring.panel import ask_each
 from wardround.commands.exit_codes import refuse
-from wardround.commands.printing import counted
 from wardround.commands.score.output import (
     ExtraTable,
     ModeOption,
@@ -29,6 +28,7 @@ from wardround.commands.score.report_cases import (
     read_report_cases,
 )
 from wardround.commands.score.transcripts import JudgeOption, asking
+from wardround.printing import counted
 from wardround.run.own_loop import run_alone
 from wardround.store.recorded_run import RecordedRun, find_run
 from wardround.tables.ai_hospital import is_english, language_name

@@ -23,7 +23,6 @@ from scoring.mvme.transcripts import (
 )
 from scoring.panel import ask_each
 from wardround.commands.exit_codes import refuse
-from wardround.commands.printing import first_of
 from wardround.commands.score.output import (
     ExtraTable,
     ModeOption,
@@ -42,6 +41,7 @@ from wardround.commands.score.report_cases import (
     reports_of_run,
 )
 from wardround.commands.score.transcripts import JudgeOption, asking, read_files
+from wardround.printing import first_of
 from wardround.run.own_loop import run_alone
 from wardround.store.recorded_run import RecordedRun, find_run
 from wardround.tables.scores import failed_notes, judge_notes

@@ -23,8 +23,8 @@ from wardround.analysis.rescoring import judged_with
 from wardround.analysis.summary import said_by_rules
 from wardround.commands.exit_codes import INTERRUPTED, SOME_FAILED, refuse
 from wardround.commands.options import JsonNumbers
-from wardround.commands.printing import counted, echo, printable
 from wardround.config.command_line import parse_call_settings
+from wardround.printing import counted, echo, printable
 from wardround.store.durable_lines import RunStoppedError
 from wardround.store.provenance import write_json
 from wardround.tables.making import write_tables

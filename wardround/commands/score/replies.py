@@ -28,9 +28,9 @@ from wardround.analysis.rescoring import context_for
 from wardround.analysis.simulators import Trial, judge_played
 from wardround.commands.exit_codes import refuse
 from wardround.commands.options import RoleModels
-from wardround.commands.printing import counted, reason
 from wardround.commands.score.output import ExtraTable, Scores, judged_by_rules, refuse_records, unanswered
 from wardround.config.command_line import parse_models
+from wardround.printing import counted, reason
 from wardround.run.own_loop import run_alone
 from wardround.store.provenance import write_whole
 from wardround.store.recorded_run import RecordedRun, find_runs

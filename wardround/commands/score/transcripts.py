@@ -24,8 +24,8 @@ from wardround.analysis.rescoring import settings_of_judges
 from wardround.analysis.transcripts import Format, read_transcripts
 from wardround.commands.exit_codes import refuse
 from wardround.commands.options import separated
-from wardround.commands.printing import echo, first_of
 from wardround.commands.score.output import ExtraTable, refuse_records
+from wardround.printing import echo, first_of
 from wardround.store.recorded_run import RecordedRun, find_runs
 from wardround.tables.table import P_VALUE, as_text
 
