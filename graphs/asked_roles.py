@@ -1,4 +1,4 @@
-"""Find the roles that a graph can ask, by inspecting the functions of its nodes; a model map can name only these."""
+"""Find the roles that a graph can ask, by inspecting the functions of its nodes; a model map may name no others."""
 
 from collections.abc import Iterator
 from functools import cache
@@ -7,6 +7,7 @@ from typing import Any, cast
 
 from langgraph.graph.state import CompiledStateGraph
 
+from graphs.state_graph import Graph
 from graphs.subgraphs import Subgraph
 from llm import Role
 from nodes.consultation.final_report import stage_of_doctor
@@ -14,8 +15,8 @@ from nodes.context import Context
 from nodes.node import Node
 
 
-def keys_asked(graph: CompiledStateGraph[Any, Any, Any, Any], context: Context) -> set[str]:
-    """Return the model-map keys that take effect in a graph: ``role``, ``stage.role``, ``part.role``, also by seat."""
+def keys_asked(graph: Graph, context: Context) -> set[str]:
+    """Return the keys of the model map that have an effect: ``role``, ``stage.role``, ``part.role``, also by seat."""
     return {key for role, stage in roles_asked(graph, context) for key in _keys(role, stage, context)}
 
 
@@ -28,7 +29,7 @@ def _keys(role: Role[Any], stage: str, context: Context) -> Iterator[str]:
             yield ".".join([*places[: depth + 1], name])
 
 
-def roles_asked(graph: CompiledStateGraph[Any, Any, Any, Any], context: Context) -> Iterator[tuple[Role[Any], str]]:
+def roles_asked(graph: Graph, context: Context) -> Iterator[tuple[Role[Any], str]]:
     """Yield each role that a graph can ask, with the stage at which it is asked."""
     for specification in graph.builder.nodes.values():
         runnable: Any = specification.runnable

@@ -1,4 +1,4 @@
-"""Compiled graphs that keep a case and its settings together on a thread."""
+"""A compiled graph for one case, which keeps the settings of a run with its checkpoints."""
 
 import copy
 import json
@@ -23,30 +23,29 @@ from llm.tracing import outside_tracers
 from nodes.context import GraphContext
 from nodes.patients.address import AddressState
 
-_SETTINGS = "wardround_settings"  # in a checkpoint's metadata: the settings of the run that left it, as JSON
-_RUNTIME = "__pregel_runtime"  # under this key, LangGraph passes the context to conditional edges
-_INSIDE = "__pregel_read"  # and this one only a graph within another graph has
-_DELIVERY = (
-    "00000000-0000-0000-0000-000000000000",
-    "__resume__",
-)  # an answer on its way to the question, by task and channel
+_SETTINGS = "wardround_settings"  # key in a checkpoint's metadata: the settings of the run that saved it, as JSON
+# Keys of LangGraph's in ``configurable``: the first passes the context to conditional edges, the second is there only
+# for a graph within another graph.
+_RUNTIME, _INSIDE = "__pregel_runtime", "__pregel_read"
+# The task and channel under which LangGraph saves an answer until the node that asked has it.
+_DELIVERY = ("00000000-0000-0000-0000-000000000000", "__resume__")
 _END = object()
 
 
 class CaseGraph(CompiledStateGraph[Any, Any, Any, Any]):
-    """A compiled graph of one case.
+    """A compiled graph that differs from LangGraph's in these points.
 
-    - With a checkpointer, each input begins a course of its own: nothing of an earlier one on the thread is left in it.
-      Only a patient alone continues its dialogue, until another case is named.
-    - What goes on without a context (an answer to a question, a fork, an edited state) has the settings of the run that
-      left the checkpoint.
-    - What goes on without an answer asks the open question again; LangGraph would take the last answer for it.
-    - LangChain's tracers do not see it, unless it is given one itself.
-    - A notebook draws it on this machine.
+    - With a checkpointer, each input starts a new course: nothing of an earlier one on the thread is left in it. Only
+      the graph of a patient alone continues its dialogue, until another case is named.
+    - A run that continues from a checkpoint without a context (after an answer, a fork or an edit of the state) has the
+      settings of the run that saved the checkpoint.
+    - A run that continues without an answer asks the open question again; LangGraph would reuse the last answer.
+    - LangChain's tracers do not see it, unless one is passed to it.
+    - A notebook draws it without a web service.
     """
 
     def stream(self, input: Any, config: RunnableConfig | None = None, **options: Any) -> Iterator[Any]:
-        """Run the graph; `invoke` and `batch` do it by this."""
+        """Run the graph; `invoke` and `batch` call this."""
         input = self._typed_command(input, config)
         saver, asked = self._saver(config, input, options)
         graph, config, options = self._prepared(input, config, options, saver and saver.get_tuple(asked))
@@ -54,7 +53,7 @@ class CaseGraph(CompiledStateGraph[Any, Any, Any, Any]):
         return _each_outside_tracers(parts) if _is_traced() else parts
 
     async def astream(self, input: Any, config: RunnableConfig | None = None, **options: Any) -> AsyncIterator[Any]:
-        """Run the graph; `ainvoke`, `abatch` and `astream_events` do it by this."""
+        """Run the graph; `ainvoke`, `abatch` and `astream_events` call this."""
         input = self._typed_command(input, config)
         saver, asked = self._saver(config, input, options)
         graph, config, options = self._prepared(input, config, options, saver and await saver.aget_tuple(asked))
@@ -91,22 +90,23 @@ class CaseGraph(CompiledStateGraph[Any, Any, Any, Any]):
         return Drawing(**vars(await super().aget_graph(config, xray=xray)))
 
     def __deepcopy__(self, memo: dict[int, Any]) -> "CaseGraph":
-        """Return a copy with the same nodes, which know LangGraph's marks by identity: copied ones end in an error."""
+        """Return a copy that shares the nodes: copied ones would fail, as LangGraph compares its marks by identity."""
         return copy.copy(self)
 
     def _repr_mimebundle_(self, **_: Any) -> dict[str, Any]:
-        """Show the graph in a notebook as Mermaid, which the notebook draws; LangGraph has a web service draw it."""
+        """Give a notebook the graph as Mermaid text, which it draws itself; LangGraph would use a web service."""
         return {"text/plain": repr(self), "text/vnd.mermaid": self.get_graph().draw_mermaid()}
 
     def _saver(
         self, config: RunnableConfig | None, given: Any = None, options: Mapping[str, Any] = MappingProxyType({})
     ) -> tuple[Any, RunnableConfig]:
-        """Return the checkpointer to ask for the run's checkpoint, and with which config.
+        """Return the checkpointer that has the checkpoint this run depends on, and the config to look it up with.
 
-        None if the graph has none of its own (in another graph it uses that one's), or if nothing depends on it.
+        The checkpointer is None if the graph has none of its own (a graph within another uses that one's), or if the
+        run depends on no checkpoint.
         """
-        matters = _begins(given) or not options.get("context")
-        if not isinstance(self.checkpointer, BaseCheckpointSaver) or not matters:
+        depends = _begins(given) or not options.get("context")
+        if not isinstance(self.checkpointer, BaseCheckpointSaver) or not depends:
             return None, {}
         asked = merge_configs(self.config, config)
         if "thread_id" not in asked.get("configurable", {}):  # it may be that of the chain around
@@ -117,7 +117,7 @@ class CaseGraph(CompiledStateGraph[Any, Any, Any, Any]):
     def _prepared(
         self, given: Any, config: RunnableConfig | None, options: dict[str, Any], saved: CheckpointTuple | None
     ) -> tuple["CaseGraph", RunnableConfig | None, dict[str, Any]]:
-        """Return the graph, config and options with which a run begins or goes on."""
+        """Return the graph, config and options with which a run begins or continues."""
         graph, config = self, _without_tracers(config)
         around = merge_configs(_around(), config).get("configurable", {})
         if _INSIDE in around:  # a graph that is watched as a node (`astream_events`) hands on what it does otherwise
@@ -138,9 +138,9 @@ class CaseGraph(CompiledStateGraph[Any, Any, Any, Any]):
         return graph, config, {**options, "context": context}
 
     def _settings(self, context: Any, around: Any) -> tuple[BaseModel | None, set[str] | None]:
-        """Return the settings of this graph, and which of them were named (None: those that are set).
+        """Return the settings of this graph, and the names of those that were given (None: those that are set).
 
-        None of both if the graph around gives them, or the graph has no schema for them.
+        Return None twice if the graph around this one gives the settings, or this one has no schema for them.
 
         Raises:
             ValueError: the context is no mapping of settings, or one of them is invalid.
@@ -170,7 +170,7 @@ class CaseGraph(CompiledStateGraph[Any, Any, Any, Any]):
         return bool(named == kept.get("case_id"))
 
     def _seeing(self, seen: Callable[[CheckpointTuple], CheckpointTuple | None]) -> "CaseGraph":
-        """Return the graph with a saver that shows it its own checkpoints as ``seen``, and saves on the same thread."""
+        """Return the graph with a saver that changes each of its own checkpoints by ``seen`` when it is read."""
         saver: Any = copy.copy(self.checkpointer)
         get_tuple, aget_tuple = saver.get_tuple, saver.aget_tuple
 
@@ -195,7 +195,7 @@ class CaseGraph(CompiledStateGraph[Any, Any, Any, Any]):
         return replace(given, update=self._typed(given.update, config or {})) if is_edit else given
 
     def _typed(self, values: Any, config: RunnableConfig) -> Any:
-        """Return fields of the state as their types: of the graph, or of the subgraph of the config's checkpoint."""
+        """Return values converted to the state's types, of the graph or of the subgraph that the config names."""
         if not isinstance(values, Mapping):
             return values
         namespace = str(config.get("configurable", {}).get("checkpoint_ns", ""))
@@ -206,7 +206,7 @@ class CaseGraph(CompiledStateGraph[Any, Any, Any, Any]):
         return fields_of(values, types_of(*schemas), "state")
 
     def _edited(self, config: RunnableConfig, saved: CheckpointTuple | None) -> RunnableConfig:
-        """Return the config of an edit with the settings of the run that left the checkpoint; LangGraph gives none."""
+        """Return the config of an edit with the settings of the run that saved the checkpoint; LangGraph adds none."""
         schema: Any = self.context_schema
         if not issubclass(schema or dict, BaseModel):
             return config
@@ -219,29 +219,29 @@ class CaseGraph(CompiledStateGraph[Any, Any, Any, Any]):
 
 
 def _begins(given: Any) -> bool:
-    """Whether a run begins with this input; otherwise it goes on from a checkpoint."""
+    """Whether a run begins with this input; otherwise it continues from a checkpoint."""
     return given is not None and not isinstance(given, Command)
 
 
 def _without_delivery(saved: CheckpointTuple) -> CheckpointTuple:
-    """Return a checkpoint without an answer that was delivered: the node that asked has kept it."""
+    """Return a checkpoint without the answer that was given last: the node that asked for it has it already."""
     return saved._replace(pending_writes=[write for write in saved.pending_writes or [] if write[:2] != _DELIVERY])
 
 
 def _settings_of(saved: CheckpointTuple) -> dict[str, Any]:
-    """Return the settings of the run that left a checkpoint."""
+    """Return the settings of the run that saved a checkpoint."""
     metadata: Mapping[str, Any] = saved.metadata
     settings: dict[str, Any] = json.loads(metadata.get(_SETTINGS, "{}"))
     return settings
 
 
 def _without_tracers(config: RunnableConfig | None) -> RunnableConfig | None:
-    """Return a config without the tracers of the graph or chain around ours."""
+    """Return a config without the tracers of the graph or chain that this graph is called from."""
     return {**config, "callbacks": outside_tracers(config["callbacks"])} if config and "callbacks" in config else config
 
 
 def _around() -> RunnableConfig:
-    """Return the config of the node or chain in which the program is now."""
+    """Return the config of the node or chain that is running now."""
     return var_child_runnable_config.get() or {}
 
 

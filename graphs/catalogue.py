@@ -2,9 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import Any, NamedTuple
-
-from langgraph.graph.state import CompiledStateGraph
+from typing import NamedTuple
 
 from graphs.clini_eval import graph as clini_eval
 from graphs.clinical_workflow import clinical_workflow_by, part_by
@@ -20,12 +18,11 @@ from graphs.one_step import graph as one_step
 from graphs.patient_turn import patient_turn_of
 from graphs.reconstruction import graph as reconstruction
 from graphs.referral import graph as referral
+from graphs.state_graph import Graph
 from graphs.treatment import graph as treatment
 from nodes.patients.systems import PATIENTS
 from nodes.strategies.registry import STRATEGIES
 from nodes.workflow.stages import parts
-
-Graph = CompiledStateGraph[Any, Any, Any, Any]
 
 GRAPHS: Mapping[str, Graph] = {
     "clinical_workflow": clinical_workflow,
@@ -41,6 +38,8 @@ GRAPHS: Mapping[str, Graph] = {
     "reconstruction": reconstruction,
     "clini_eval": clini_eval,
 }
+
+_PATIENT = "patients."  # how the name of a patient's graph begins
 
 # Graphs that start from a case, a note or a dialogue, so that they can be started by hand in Studio.
 SERVED: Mapping[str, str] = {
@@ -61,7 +60,7 @@ class Served(NamedTuple):
 
 
 def served() -> Mapping[str, Served]:
-    """Return the graphs that Studio lists: `SERVED`, the workflow by every other strategy, every patient and stage.
+    """Return the graphs that Studio lists: `SERVED`, the workflow by each other strategy, each patient and each stage.
 
     ``langgraph.json`` lists the same graphs, except for those of plug-ins.
     """
@@ -79,11 +78,8 @@ def served() -> Mapping[str, Served]:
     return graphs
 
 
-_PATIENT = "patients."
-
-
 def graph_names() -> list[str]:
-    """Return the names that `graph_by` accepts: `GRAPHS`, all parts in the table of stages, and the patients."""
+    """Return the names that `graph_by` accepts: those in `GRAPHS`, all parts of the workflow, and the patients."""
     return list(dict.fromkeys([*GRAPHS, *parts(), *(f"{_PATIENT}{name}" for name in PATIENTS)]))
 
 

@@ -9,14 +9,13 @@ from collections.abc import Callable
 from typing import Any, Literal
 
 from langgraph.graph import END, START
-from langgraph.graph.state import CompiledStateGraph
 from langgraph.runtime import Runtime
 
 from graphs.contexts import clinical_context
 from graphs.examination import build_examination
 from graphs.history_taking import build_history_taking
 from graphs.referral import build_referral
-from graphs.state_graph import StateGraph
+from graphs.state_graph import Graph, StateGraph
 from graphs.strategies.decision import decision_by
 from graphs.strategies.recall import recall_first
 from nodes.context import Context, context_of
@@ -30,12 +29,12 @@ from nodes.workflow.stages import STAGES, check_prompts, parts
 
 
 def review_or_go_on(state: ClinicalState, runtime: Runtime[Context]) -> Literal["backtracks left", "none left"]:
-    """Review the findings as long as the case may still be sent back."""
+    """Let the reviewer look at the findings as long as the case may still be sent back."""
     return "backtracks left" if state["backtracks"] < context_of(runtime).max_backtracks else "none left"
 
 
 def sent_back_or_go_on(state: ClinicalState) -> Literal["something is missing", "nothing is missing"]:
-    """Do the missing examinations if the reviewer named any; otherwise go on to the next part."""
+    """Do the missing examinations if the reviewer named any; else continue with the next part."""
     return "something is missing" if state["sent_back"] else "nothing is missing"
 
 
@@ -47,7 +46,7 @@ PARTS: dict[str, Callable[[str], StateGraph[Any, Any, Any, Any]]] = {
 }
 
 
-def part_by(strategy: str, part: str) -> CompiledStateGraph[Any, Any, Any, Any]:
+def part_by(strategy: str, part: str) -> Graph:
     """Return the graph of one part of the workflow, whose decisions are made by one strategy."""
     return PARTS[part](strategy).compile(name=part) if part in PARTS else decision_by(strategy, STAGES[part])
 
@@ -88,7 +87,7 @@ def build_clinical_workflow(strategy: str = "group") -> StateGraph[Any, Any, Any
 
 
 @STRATEGIES.cached
-def clinical_workflow_by(strategy: str) -> CompiledStateGraph[Any, Any, Any, Any]:
+def clinical_workflow_by(strategy: str) -> Graph:
     """Return the compiled workflow for one strategy; cached."""
     name = "Clinical workflow" if strategy == "group" else f"Clinical workflow by {strategy}"
     return build_clinical_workflow(strategy).compile(name=name)

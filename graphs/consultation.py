@@ -22,9 +22,9 @@ from nodes.workflow.stages import DIAGNOSIS
 
 
 def examine_first(state: ConsultationState, runtime: Runtime[Context]) -> list[str]:
-    """If the patient system has no examiner, do the suggested examinations after the dialogue.
+    """Do the suggested examinations after the dialogue, if the patient system has no examiner.
 
-    Meanwhile, the history is described, by which similar cases are recalled.
+    At the same time, the history is described, so that similar cases can be recalled by it.
     """
     context = context_of(runtime)
     if PATIENTS[context.patient].examines:
@@ -33,7 +33,7 @@ def examine_first(state: ConsultationState, runtime: Runtime[Context]) -> list[s
 
 
 def recall_at_once(state: ConsultationState, runtime: Runtime[Context]) -> list[str]:
-    """Recall similar cases at once if all is examined; otherwise after the examinations."""
+    """Recall similar cases at once if the examinations were done in the dialogue; otherwise after them."""
     return ["examined in the dialogue"] if PATIENTS[context_of(runtime).patient].examines else []
 
 

@@ -41,7 +41,7 @@ class _OwnContext(GraphContext):
 
     Attributes:
         graph: the name of the graph.
-        asks: the roles that a run with these settings can ask, as keys of the model map; set once the graph is built.
+        asks: returns the keys of the model map that have an effect with given settings; set once the graph is built.
     """
 
     graph: ClassVar[str]
@@ -109,7 +109,7 @@ class ClinicalContext(
 
 @cache
 def clinical_context(built_for: str) -> type[ClinicalContext]:
-    """Return the context schema of a workflow built for one strategy; setting another one is an error."""
+    """Return the context schema of a workflow that was built for one strategy; naming another strategy is an error."""
 
     class Own(ClinicalContext):
         __doc__ = ClinicalContext.__doc__

@@ -24,12 +24,12 @@ def alone_or_judged(state: ConferenceState, runtime: Runtime[Context]) -> str:
 
 
 def judged(state: ConferenceState, runtime: Runtime[Context]) -> str:
-    """Let the director name the disputes, or, in the ablation, only judge agreement without telling the interns."""
+    """Let the director name the disputes; in the ablation, let it only judge whether the interns agree."""
     return "all heard" if context_of(runtime).dispute_resolution else "all heard, disputes not named"
 
 
 def each_intern(state: ConferenceState, runtime: Runtime[Context]) -> list[Send] | str:
-    """End if agreed or the rounds are used up; else all interns revise, or with turn-taking the first one."""
+    """End if the interns agree or the rounds are used up; else let all revise, or with turn-taking the first one."""
     if state["ended"]:
         return "agreed, or rounds used up"
     seats = [statement.seat for statement in last_statements(state)]
@@ -37,7 +37,7 @@ def each_intern(state: ConferenceState, runtime: Runtime[Context]) -> list[Send]
 
 
 def next_intern(state: ConferenceState, runtime: Runtime[Context]) -> list[Send] | str:
-    """With turn-taking, send to the next intern, who sees what was just said; else all revised in parallel."""
+    """With turn-taking, send to the next intern, who sees what was just said; else all have revised by now."""
     statements = last_statements(state)
     waiting = [statement.seat for statement in statements if statement.round < state["round"]]
     if context_of(runtime).turn_taking and waiting:

@@ -29,7 +29,7 @@ from nodes.workflow.admission import admit
 
 
 def open_first(state: DisputeResolutionState, runtime: Runtime[Context]) -> list[Send] | Literal["patient opens"]:
-    """Let a patient who speaks first open once; every intern hears the same opening."""
+    """Let a patient who speaks first say the opening once, as every intern hears the same one."""
     opens = PATIENTS[context_of(runtime).patient].opens and not state.get("dialogue")
     return "patient opens" if opens else each_intern(state, runtime)
 
@@ -47,7 +47,7 @@ def exchange_or_alone(
 
 
 def each_conflict(state: DisputeResolutionState) -> list[Send] | Literal["no conflict"]:
-    """Ask the patient or the examiner about every conflict in parallel; without conflicts the merged facts stand."""
+    """Ask the patient or the examiner about all conflicts in parallel; if there is none, keep the merged facts."""
     return [
         send(
             "confirm",
@@ -88,7 +88,7 @@ consult = seated(
     build_consultation(admitted=True).compile(name="Consultation"),
     lambda context, sent: as_doctor(context, sent["seat"]),
     consulted,
-    seat=True,
+    may_drop=True,
 )
 confirm = seated(
     inquiry, lambda context, sent: context.model_copy(update={"scope": f"conflict{sent['number']}"}), confirmed

@@ -1,4 +1,4 @@
-"""Drawings in which subgraphs of the same name are told apart, as Mermaid asks for."""
+"""Give subgraphs of the same name different names in a drawing, as Mermaid requires."""
 
 from collections import Counter
 
@@ -9,7 +9,7 @@ class Drawing(Graph):
     """LangChain's graph of nodes and edges; its own `draw_mermaid` refuses names that occur twice."""
 
     def reid(self) -> Graph:
-        """Return the graph with readable ids; a subgraph's name that occurs twice follows the name of what holds it."""
+        """Return the graph with readable ids; a name that occurs twice is prefixed with that of the enclosing graph."""
         drawn = super().reid()
         holders = {node.rpartition(":")[0] for node in drawn.nodes}
         paths = {

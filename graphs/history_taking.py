@@ -18,14 +18,14 @@ from nodes.workflow.stages import AUXILIARY, PHYSICAL
 
 
 def ask_or_order(state: HistoryTakingState, runtime: Runtime[Context]) -> list[str]:
-    """Start with the dialogue; if ``interactive`` is off, the record is already read and ordering starts at once."""
+    """Start with the dialogue; if ``interactive`` is off, the doctors have read the record and order at once."""
     return ["interactive"] if context_of(runtime).interactive else order(state, runtime)
 
 
 def refine_or_order(state: HistoryTakingState, runtime: Runtime[Context]) -> list[str]:
-    """Refine the symptom description after the dialogue if similar cases are recalled by it.
+    """Describe the symptoms after the dialogue, if similar cases are to be recalled by them.
 
-    The group orders by it; orders of the dialogue are extracted side by side.
+    The group orders once the description is there; orders from the dialogue are extracted at the same time.
     """
     context = context_of(runtime)
     if not context.retrieval:
@@ -34,7 +34,7 @@ def refine_or_order(state: HistoryTakingState, runtime: Runtime[Context]) -> lis
 
 
 def order_by_group(state: HistoryTakingState, runtime: Runtime[Context]) -> list[str]:
-    """Let the group order, now that the description is there; orders of the dialogue did not wait for it."""
+    """Let the group order, now that the description is there; orders from the dialogue did not wait for it."""
     return order(state, runtime) if context_of(runtime).orders == "group" else []
 
 

@@ -1,4 +1,4 @@
-"""The dialogue: the doctor asks and the patient's side answers, until one of them ends it or the turns are used up."""
+"""The dialogue: the doctor asks and the patient's side answers, until one of them ends it or no turn is left."""
 
 from typing import Any, Literal
 
@@ -23,7 +23,7 @@ patients_side = chosen(
 
 
 def open_first(state: InterviewState, runtime: Runtime[Context]) -> str:
-    """Let the patient speak first if its system does so and the opening is not yet in the dialogue.
+    """Let the patient speak first if its system says so and the dialogue has not begun.
 
     A greeting counts as a turn, so at least one more must be left.
     """
@@ -36,13 +36,13 @@ def open_first(state: InterviewState, runtime: Runtime[Context]) -> str:
 def ended_or_answer(
     state: InterviewState, runtime: Runtime[Context]
 ) -> Literal["asked", "concluded, or turns used up"]:
-    """End if the doctor concluded or the turns are used up; a patient who tracks actions still answers the last one."""
+    """End if the doctor concluded or no turn is left; a patient who tracks actions still answers the last turn."""
     answered = "turn_limit" if PATIENTS[context_of(runtime).patient].tracks else ""
     return "asked" if state["dialogue_ended"] in ("", answered) else "concluded, or turns used up"
 
 
 def ended_or_question(state: InterviewState, runtime: Runtime[Context]) -> str:
-    """End if the patient ended the dialogue; after the patient's opening, recall cases before the first question."""
+    """End if the patient ended the dialogue; recall cases after the patient's opening, before the first question."""
     if state.get("dialogue_ended"):
         return "answered for good"
     opening = PATIENTS[context_of(runtime).patient].greets

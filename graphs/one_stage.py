@@ -4,12 +4,11 @@ from functools import cache, partial
 from typing import Any
 
 from langgraph.graph import END, START
-from langgraph.graph.state import CompiledStateGraph
 
 from graphs.asked_roles import keys_asked
 from graphs.clinical_workflow import part_by
 from graphs.contexts import stage_context
-from graphs.state_graph import StateGraph
+from graphs.state_graph import Graph, StateGraph
 from graphs.strategies.recall import recall_first
 from nodes.state.graph_states import ClinicalInput, ClinicalState
 from nodes.workflow.admission import admit
@@ -31,7 +30,7 @@ def build_one_stage(part: str) -> StateGraph[Any, Any, Any, Any]:
 
 
 @cache
-def stage_by_itself(part: str) -> CompiledStateGraph[Any, Any, Any, Any]:
+def stage_by_itself(part: str) -> Graph:
     """Return the compiled graph of one part of the workflow; cached."""
     graph = build_one_stage(part).compile(name=f"Stage {part}")
     stage_context(part).asks = partial(keys_asked, graph)

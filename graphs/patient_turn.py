@@ -4,11 +4,10 @@ from functools import partial
 from typing import Any
 
 from langgraph.graph import END, START
-from langgraph.graph.state import CompiledStateGraph
 
 from graphs.asked_roles import keys_asked
 from graphs.contexts import patient_context
-from graphs.state_graph import StateGraph
+from graphs.state_graph import Graph, StateGraph
 from nodes.patients.address import AddressState, address
 from nodes.patients.systems import PATIENTS
 from nodes.state.graph_states import ClinicalInput, PatientTurnState
@@ -35,7 +34,7 @@ def build_patient_turn(patient: str) -> StateGraph[Any, Any, Any, Any]:
 
 
 @PATIENTS.cached
-def patient_turn_of(patient: str) -> CompiledStateGraph[Any, Any, Any, Any]:
+def patient_turn_of(patient: str) -> Graph:
     """Return the compiled graph of one patient system; cached."""
     graph = build_patient_turn(patient).compile(name=f"Patient {patient}")
     patient_context(patient).asks = partial(keys_asked, graph)

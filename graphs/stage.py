@@ -54,7 +54,7 @@ def each_judge_of(stage: Stage) -> Callable[[StageState, Runtime[Context]], list
     """Return the router that sends a decision of the stage to its judges."""
 
     def each_judge(state: StageState, runtime: Runtime[Context]) -> list[Send] | Literal["nobody judges"]:
-        """Send the decision to all judges in parallel; to nobody if feedback is off."""
+        """Send the decision to all judges in parallel, or to nobody if feedback is off."""
         if not can_be_judged(stage, state):  # left by a plug-in's strategy; `conclude` reports the error
             return "nobody judges"
         return [send("judge", state, judge=name) for name in judges_of(stage, context_of(runtime))] or "nobody judges"
@@ -75,7 +75,7 @@ def build_stage(stage: Stage) -> "StateGraph[StageState, Context, StageInput, An
     builder.add_node(record_round)
     builder.add_node(conclude.at(stage=stage))
 
-    # Where a router returns `Send`s, the key is only the label of the edge in drawings.
+    # If a router returns `Send`s, the key here is only the label of the edge in drawings.
     to_group: dict[Hashable, str] = {"to be recruited": "recruit_group", "each general agent": "discuss"}
     builder.add_conditional_edges(START, recall_first, {"with retrieval": "recall", **to_group})
     builder.add_conditional_edges("recall", recruit_first, to_group)

@@ -1,11 +1,15 @@
-"""LangGraph's `StateGraph`, compiled to graphs of one case."""
+"""LangGraph's `StateGraph`, which compiles to a `CaseGraph`."""
 
 from typing import TYPE_CHECKING, Any
+
+from langgraph.graph.state import CompiledStateGraph
 
 from graphs.case_graph import CaseGraph
 from llm.tracing import UNTRACED
 
-__all__ = ["StateGraph"]
+__all__ = ["Graph", "StateGraph"]
+
+Graph = CompiledStateGraph[Any, Any, Any, Any]
 
 if TYPE_CHECKING:
     from langgraph.graph import StateGraph
@@ -16,7 +20,7 @@ else:
         """A builder of a state graph."""
 
         def compile(self, *arguments: Any, **named: Any) -> CaseGraph:
-            """Compile the graph, out of the reach of a tracer that the environment switches on."""
+            """Compile the graph; a tracer that an environment variable switches on does not see it."""
             return CaseGraph(**vars(super().compile(*arguments, **named))).with_config(callbacks=UNTRACED)
 
         def add_conditional_edges(self, source: str, *arguments: Any, **named: Any) -> Any:

@@ -1,4 +1,4 @@
-"""What a state's fields are: what is given for them, as JSON or as objects, is checked and gets their types."""
+"""Check values for the fields of a state, given as JSON or as objects, and convert them to the fields' types."""
 
 from collections.abc import Mapping
 from functools import cache
@@ -12,7 +12,7 @@ from cases.validation import faults, nearest
 
 
 class NotStartedError(ValueError):
-    """A run that cannot start from its input, or from an edited state; names the field and a remedy."""
+    """A run cannot start from its input, or from an edited state; the message names the field and a remedy."""
 
 
 @cache
@@ -27,7 +27,7 @@ def _adapter(hint: Any) -> TypeAdapter[Any]:
 
 
 def fields_of(given: Mapping[str, Any], types: Mapping[str, Any], place: str) -> dict[str, Any]:
-    """Return fields of a state, each as its type. ``place`` is where they were given, for messages.
+    """Return fields of a state, each converted to its type; ``place`` says in messages where they were given.
 
     Raises:
         NotStartedError: the state has no such field, or a value is of the wrong type.
@@ -53,7 +53,7 @@ def fields_of(given: Mapping[str, Any], types: Mapping[str, Any], place: str) ->
 
 
 def _value_of(value: Any, adapter: TypeAdapter[Any]) -> Any:
-    """Return the value as its type; an object stays as it is, with what JSON does not hold of it."""
+    """Return the value converted to its type; an object of the type is kept as it is, with fields that JSON lacks."""
     try:
         return adapter.validate_python(value)
     except ValidationError:

@@ -4,20 +4,18 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from langchain_core.runnables import RunnableConfig, RunnableLambda
-from langgraph.graph.state import CompiledStateGraph
 from langgraph.runtime import get_runtime
 from langgraph.types import Send
 
+from graphs.state_graph import Graph
 from llm import AnswerError
 from nodes.context import Context, context_of
 from nodes.node import file_dropped_seat
 
-Graph = CompiledStateGraph[Any, Any, Any, Any]
-
-# A member gets the case and the discussion, but not the records kept so far.
+# A member needs neither the records kept so far nor the whole case.
 _NOT_SENT = ("trace", "decisions", "discussion", "case")
-# Our graphs count their rounds and end long before this; a plug-in's endless one is to end before it has cost much.
-# Without it, a graph would get LangChain's limit of 25 steps inside a node, and LangGraph's of 10,000 elsewhere.
+# Our graphs count their rounds and end long before this limit, which stops an endless graph of a plug-in before it
+# costs much. Without it, LangChain allows 25 steps inside a node, and LangGraph 10,000 elsewhere.
 STEP_LIMIT: RunnableConfig = {"recursion_limit": 2_000}
 
 
@@ -39,7 +37,7 @@ def seated(
     context: Callable[[Context, Any], Context],
     update: Callable[[Any, dict[str, Any]], dict[str, Any]],
     *,
-    seat: bool = False,
+    may_drop: bool = False,
 ) -> Subgraph:
     """Return a node that runs a whole graph for one member of a group, in the member's own context.
 
@@ -47,11 +45,11 @@ def seated(
         graph: the graph; its output is not written to the group's state directly.
         context: returns the member's context, given the run's context and the state sent to the member.
         update: returns the update of the group's state, given the state sent and the graph's output.
-        seat: whether the group may go on without the member (``on_unreadable``).
+        may_drop: whether the group may go on without a member whose answer cannot be read (``on_unreadable``).
     """
 
     def dropped(own: Context, error: AnswerError) -> dict[str, Any]:
-        if not seat or own.on_unreadable == "fail_case":
+        if not may_drop or own.on_unreadable == "fail_case":
             raise error
         return {"trace": file_dropped_seat(error, own)}
 
@@ -74,7 +72,7 @@ def seated(
 
 def chosen(
     graph_of: Callable[[Context], Graph],
-    check: Callable[[Context, Mapping[str, Any], Mapping[str, Any]], None] = lambda context, state, output: None,
+    check: Callable[[Context, Mapping[str, Any], Mapping[str, Any]], None],
 ) -> Subgraph:
     """Return a node that runs the graph chosen by the run's context, which may be a plug-in's.
 

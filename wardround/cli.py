@@ -24,7 +24,7 @@ from wardround.commands.floors import floors
 from wardround.commands.graph import graph, known_graphs
 from wardround.commands.judges import judges
 from wardround.commands.memory import memory_app
-from wardround.commands.plugin_options import NO_EGRESS, names_in_help, open_doors
+from wardround.commands.plugin_options import NO_EGRESS, add_shared_options, names_in_help
 from wardround.commands.rate import rate
 from wardround.commands.reconstruct import reconstruct
 from wardround.commands.report import report
@@ -72,7 +72,7 @@ app.command()(dev)
 groups = {"experiments": experiments_app, "cases": cases_app, "memory": memory_app, "score": score_app}
 for name, group in {**groups, "export": export_app}.items():
     app.add_typer(group, name=name)
-open_doors(app)
+add_shared_options(app)
 
 
 def write_as_escapes_what_a_terminal_lacks() -> None:

@@ -30,7 +30,8 @@ load_plugins_of_environment()
 if folder := os.environ.get(PROMPTS):
     add_prompts(folder)
 
-from graphs.catalogue import Graph, served  # noqa: E402  their forms list what the plug-ins have brought
+from graphs.catalogue import served  # noqa: E402  their forms list what the plug-ins have brought
+from graphs.state_graph import Graph  # noqa: E402
 
 
 class _Served(ModelSettings):

@@ -1,14 +1,13 @@
-"""A strategy's decision in the clinical workflow, judged like a decision of the stage's own group."""
+"""A stage's decision by any strategy: judged, revised and filed like a decision of the stage's own group."""
 
-from typing import Any, Literal
+from typing import Literal
 
 from langgraph.graph import END, START
-from langgraph.graph.state import CompiledStateGraph
 
 from cases.registry import RegistryError
 from cases.validation import in_a_line
 from graphs.stage import each_judge_of
-from graphs.state_graph import StateGraph
+from graphs.state_graph import Graph, StateGraph
 from nodes.context import Context
 from nodes.state.stage import StageInput, StageState
 from nodes.strategies.registry import STRATEGIES
@@ -23,7 +22,7 @@ def agreed_or_revise(state: StageState) -> Literal["agreed, or rounds used up", 
 
 
 @STRATEGIES.cached
-def decision_by(strategy: str, stage: Stage) -> CompiledStateGraph[Any, Any, Any, Any]:
+def decision_by(strategy: str, stage: Stage) -> Graph:
     """Return the compiled graph of a stage's decision by one strategy; cached.
 
     MedChain's group includes its judges and files its decision itself. The decision of another strategy is judged by

@@ -31,7 +31,7 @@ def each_weighing_expert(state: PanelState) -> list[Send]:
 
 
 def each_voter(state: PanelState) -> list[Send] | str:
-    """Send the report to all experts for a vote, in parallel; a report left as it was is not put to another."""
+    """Send the report to all experts for a vote, in parallel; do not vote again on a report that was not changed."""
     if state.get("ended"):
         return "nothing revised"
     panel = enumerate([*state["experts"], *state["weighing"]], start=1)

@@ -31,6 +31,9 @@ from nodes.workflow.case_retrieval import add_to_memory
 from nodes.workflow.examiner import release
 from retrieval import RememberedCase, kin_of
 
+# What a doctor learns only by asking the patient, or by reading the record.
+_HISTORIES = {"present_illness", "past_history", "personal_history", "family_history"}
+
 
 class AdmissionState(TypedDict, total=False):
     """What a run starts from: a case, or the id of one."""
@@ -41,8 +44,8 @@ class AdmissionState(TypedDict, total=False):
     case: Annotated[Case, Field(description="A whole case, instead of an id.")]
 
 
-class DoorState(AdmissionState, total=False):
-    """What admission reads. A checkpoint keeps no folder of a case; an earlier turn with a patient knows it."""
+class AdmitState(AdmissionState, total=False):
+    """What `admit` reads: the input, and the folder of the pictures, which an earlier turn with a patient has left."""
 
     picture_folder: str
 
@@ -73,7 +76,7 @@ class FollowUp(Strict):
 
 @node
 async def admit(
-    state: DoorState, runtime: Runtime[Context], consultation: bool = False, strategy: str = ""
+    state: AdmitState, runtime: Runtime[Context], consultation: bool = False, strategy: str = ""
 ) -> dict[str, Any]:
     """Open the chart: the doctors get the presentation, the patient and the examiner their own records.
 
@@ -124,7 +127,7 @@ async def admit(
     return update
 
 
-async def _case_of(state: DoorState, context: Context) -> Case:
+async def _case_of(state: AdmitState, context: Context) -> Case:
     """Return the case of the input, with the folder of its pictures."""
     case = state.get("case")
     if case is None:
@@ -179,9 +182,6 @@ async def disclose(state: RecordsState, runtime: Runtime[Context]) -> dict[str, 
         examinations, list(examinations.results), state.get("picture_folder", ""), runtime.context.send_pictures
     )
     return {"presentation": presentation.model_copy(update=histories), "results": results, "pictures": pictures}
-
-
-_HISTORIES = {"present_illness", "past_history", "personal_history", "family_history"}
 
 
 def find_case(case_id: str | None, source: str) -> Case:

@@ -68,7 +68,7 @@ def _adding(**keys: Any) -> type:
     return TypedDict("StageOutput", {**get_type_hints(Progress, include_extras=True), **keys}, total=False)  # type: ignore[operator,no-any-return]
 
 
-class Settings(Protocol):
+class ChoiceSettings(Protocol):
     """The settings that determine the allowed choices."""
 
     @property
@@ -122,7 +122,7 @@ class Stage:
     shows: tuple[str, ...] = ()
     precedent: Callable[[RememberedCase, str | None], Sequence[str]] = lambda case, image_class: ()
     recalls: tuple[str, ...] = ("symptoms", "diagnosis")
-    options: Callable[[Chart, Settings], Sequence[str]] = lambda chart, context: ()
+    options: Callable[[Chart, ChoiceSettings], Sequence[str]] = lambda chart, context: ()
     single: bool = False
     column: tuple[str, str] | None = None
     breaks: bool = True
@@ -176,7 +176,7 @@ def _offline_treatment(chosen: Sequence[str], chart: Chart, options: Sequence[st
     return {"items": list(chosen) or ["Medication"], "plan": ""}
 
 
-def sub_departments_of(department: str | None, context: Settings) -> Sequence[str]:
+def sub_departments_of(department: str | None, context: ChoiceSettings) -> Sequence[str]:
     """Return the second-level departments to choose from: the run's own list, or the built-in one."""
     own = context.sub_departments or {}
     if department and department in own:

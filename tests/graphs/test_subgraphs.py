@@ -26,7 +26,10 @@ def counting() -> Any:
 
 @pytest.mark.parametrize(
     "node",
-    [chosen(lambda context: counting()), seated(counting(), lambda context, state: context, lambda sent, found: found)],
+    [
+        chosen(lambda context: counting(), lambda context, state, output: None),
+        seated(counting(), lambda context, state: context, lambda sent, found: found),
+    ],
     ids=["chosen", "seated"],
 )
 async def test_a_graph_in_a_node_ends_by_its_own_counter_and_not_by_a_limit_of_steps(node: Any) -> None:

@@ -97,7 +97,7 @@ def dev(
         plugins = list(dict.fromkeys(name for run in runs for name in run.plugins))
         own_prompts = {run.prompts for run in runs}
         prompts = prompts or (own_prompts.pop() if len(own_prompts) == 1 else None)
-    os.environ.update(_doors(plugins, prompts))
+    os.environ.update(_variables_of(plugins, prompts))
     _check_state()
     free = _check_port(port)
     config = _configuration(list(allowed.origins))
@@ -193,7 +193,7 @@ def _with_models_of(runs: "list[Experiment]", allowed: "Allowed") -> "Allowed":
     return allowed.model_copy(update={"blocks": blocks, "values": {**allowed.values, "models": tuple(models)}})
 
 
-def _doors(plugins: list[str], prompts: str | None) -> dict[str, str]:
+def _variables_of(plugins: list[str], prompts: str | None) -> dict[str, str]:
     """Return the environment variables that pass plug-ins and prompts on to the server's process."""
     from wardround.config.overlay import check_overlay
     from wardround.plugins import VARIABLE, locate

@@ -91,16 +91,16 @@ class WithPlugins:
         super().format_epilog(ctx, formatter)  # type: ignore[misc]
 
 
-class OpenCommand(WithPlugins, TyperCommand):
+class CommandWithPlugins(WithPlugins, TyperCommand):
     """A command with these options."""
 
 
 def names_in_help(names: Callable[[], Mapping[str, Iterable[str]]], *, light: bool = False) -> type[TyperCommand]:
     """Return a command class whose help lists names by title: always if `light`, otherwise only with a plug-in."""
-    return type("WithNames", (OpenCommand,), {"names": staticmethod(names), "light": light})
+    return type("WithNames", (CommandWithPlugins,), {"names": staticmethod(names), "light": light})
 
 
-def open_doors(app: typer.Typer) -> None:
+def add_shared_options(app: typer.Typer) -> None:
     """Add the options to every command of an application that lacks them, and ``--plugin`` to its groups.
 
     A group's plug-ins also apply to the command named after it.
@@ -110,10 +110,10 @@ def open_doors(app: typer.Typer) -> None:
     for command in app.registered_commands:
         if command.callback is not None:
             command.callback = _with_options(command.callback, *_OPTIONS)
-        command.cls = OpenCommand if command.cls in (None, TyperCommand) else command.cls
+        command.cls = CommandWithPlugins if command.cls in (None, TyperCommand) else command.cls
     for group in app.registered_groups:
         if group.typer_instance is not None:
-            open_doors(group.typer_instance)
+            add_shared_options(group.typer_instance)
 
 
 _ITSELF = "rewritten"  # an output that may be the input, as of `cases split`

@@ -10,8 +10,8 @@ from urllib.parse import urlsplit
 
 from cases.notes import Note
 from graphs.asked_roles import roles_asked
-from graphs.catalogue import Graph
 from graphs.contexts import is_judging
+from graphs.state_graph import Graph
 from llm.build import build_model
 from llm.cache import open_cache
 from llm.context_window import tokens

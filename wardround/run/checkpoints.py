@@ -20,7 +20,7 @@ from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 from langgraph.types import StateSnapshot
 from pydantic import BaseModel
 
-from graphs.catalogue import Graph
+from graphs.state_graph import Graph
 from graphs.subgraphs import STEP_LIMIT
 from llm.tracing import tracers
 from nodes.context import Context

@@ -11,8 +11,8 @@ from pydantic import BaseModel
 from cases import Case
 from cases.notes import Note
 from cases.sexes import SexBoundError
-from graphs.catalogue import Graph
 from graphs.contexts import is_judging
+from graphs.state_graph import Graph
 from llm import AskError, side_by_side
 from llm.errors import LimitError, RefusedError
 from llm.events import tell, telling_of

@@ -8,8 +8,8 @@ from langgraph.checkpoint.base import BaseCheckpointSaver
 
 from cases.dialogues import PHYSICIAN
 from graphs import consultation, dispute_resolution, one_step, reconstruction
-from graphs.catalogue import Graph
 from graphs.clinical_workflow import clinical_workflow_by
+from graphs.state_graph import Graph
 from nodes.context import Context
 from scoring.clini_eval.dialogue import ReconstructionAnswers
 from scoring.consultation import ConsultationAnswers

@@ -11,7 +11,7 @@ from typer.core import TyperCommand
 from typer.main import get_group
 
 from wardround.commands.exit_codes import Commands
-from wardround.commands.plugin_options import open_doors
+from wardround.commands.plugin_options import add_shared_options
 
 if TYPE_CHECKING:
     from wardround.commands.score.output import Scores
@@ -56,7 +56,7 @@ class _Scores(Commands):
             return None
         app = typer.Typer(rich_markup_mode=None)
         app.command(cmd_name)(command(score))
-        open_doors(app)
+        add_shared_options(app)
         return get_group(app).commands[cmd_name]  # type: ignore[return-value]
 
 
