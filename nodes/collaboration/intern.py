@@ -69,56 +69,58 @@ class InternView(SubjectView):
 
 
 def give_way(view: InternView) -> Revision[Any]:
-    """Offline: adopt what most interns claim on a part, else keep the own claims; give way on named disputes.
+    """Offline: take over what enough interns claim, part by part; before the first round, the similar cases' vote.
 
-    On a disputed diagnosis, the agreed facts come before the majority: diagnoses that they name are preferred, else
-    those that they do not deny. So they do on a disputed treatment: what findings call for is taken up, and dangerous
-    treatments for which there is none are given up. On a disputed part, claims need a majority at first, half of the
-    interns in the next round, and any intern after that. Without named disputes, an intern takes up only the first part
-    in which the reports differ and most of them hold something. The reasons say what is changed or kept, and why.
-    Before the first round, each seat weighs the similar cases in its own way.
+    A disputed part needs a majority at first, half of the interns in the next round, and any intern after that
+    (`_SHARES`); any other part a majority. If no dispute is named, an intern gives way only on the first part on which
+    the reports differ and most hold something. The agreed facts come before the interns' claims (`_BY_FACTS`). The
+    reasons say what is changed or kept, and why.
     """
-    subject = view.subject
     if view.own is None:
-        assert subject.stage is not None
-        seat = 0 if view.disputes else view.seat
-        decision = majority(subject.stage, view.chart, view.neighbours, view.options.names, view.image_class, seat)
-        why = grounds(subject.stage, view.chart, view.neighbours, decision, view.image_class, seat)
-        return Revision(reasoning=why, report=decision)
-    answer: Any = subject.answer.model_validate(view.own.report)
+        return _first_proposal(view)
+    subject = view.subject
     statements = sorted([view.own, *view.others], key=lambda statement: statement.seat)
     answers = [subject.answer.model_validate(statement.report) for statement in statements]
-    disputed = {dispute.part for dispute in view.disputes}
-    share, share_held = _SHARES[min(view.own.round, len(_SHARES) - 1)]
     settled = [part for part in differing(subject, answers) if held_by(subject, answers, part, most)]
-    taken_up = [*subject.claims] if disputed else settled[:1]
+    disputed = {dispute.part for dispute in view.disputes}
+    answer: Any = subject.answer.model_validate(view.own.report)
     reasons = []
-    for part in taken_up:
-        claims, named = subject.claims[part], held_by(subject, answers, part, some)
-        own = list(claims.of(answer))
-        adopted = held_by(subject, answers, part, share if part in disputed else most)
-        by_facts = ""
-        if part in disputed and view.facts is not None and part in _BY_FACTS:
-            adopted, by_facts = _BY_FACTS[part](view, adopted, named)
+    for part in subject.claims if disputed else settled[:1]:
+        claims = subject.claims[part]
+        share, why = _SHARES[min(view.own.round, len(_SHARES) - 1)] if part in disputed else _SHARES[0]
+        adopted, by_facts = held_by(subject, answers, part, share), ""
+        if part in disputed and part in _BY_FACTS and view.facts is not None:
+            adopted, by_facts = _BY_FACTS[part](view, adopted, held_by(subject, answers, part, some))
         if part == "diagnosis":
             adopted = determined(adopted, view.chart.language)
+        before = list(claims.of(answer))
         if adopted:
             answer = claims.set(answer, adopted)
-        if part in disputed or overlap(own, adopted or own) != 1.0:
+        if part in disputed or overlap(before, adopted or before) != 1.0:
             now = list(claims.of(answer))
-            held_so = share_held if part in disputed else "most_of_us"
-            by_share = "unopposed" if not adopted else "few_of_us" if len(now) < len(own) else held_so
-            reasons.append(changed(view.chart, own, now, by_facts or reason(by_share, view.chart), subject.stage))
+            why = "unopposed" if not adopted else "few_of_us" if len(now) < len(before) else why
+            reasons.append(changed(view.chart, before, now, by_facts or reason(why, view.chart), subject.stage))
     return Revision(reasoning="\n".join(reasons) or reason("unopposed", view.chart), report=answer)
 
 
-_SHARES = ((most, "most_of_us"), (half, "half_of_us"), (some, "any_of_us"))  # by the number of earlier revisions
+# What share of the interns must claim something on a disputed part, by the number of earlier revisions, and the reason.
+_SHARES = ((most, "most_of_us"), (half, "half_of_us"), (some, "any_of_us"))
+
+
+def _first_proposal(view: InternView) -> Revision[Any]:
+    """Return the vote of the similar cases, which each seat weighs in its own way, unless there are objections."""
+    stage = view.subject.stage
+    assert stage is not None
+    seat = 0 if view.disputes else view.seat
+    decision = majority(stage, view.chart, view.neighbours, view.options.names, view.image_class, seat)
+    why = grounds(stage, view.chart, view.neighbours, decision, view.image_class, seat)
+    return Revision(reasoning=why, report=decision)
 
 
 def _diagnosis_by_facts(view: InternView, adopted: list[str], named: list[str]) -> tuple[list[str], str]:
-    """Return the diagnoses that the facts name, or else those that they do not deny, with the reason.
+    """Return the diagnoses that the agreed facts name, or else those that they do not deny, with the reason.
 
-    A held disease of which the facts speak is named too, if another intern can name none.
+    A disease that the facts only mention counts as named if an intern has no diagnosis at all.
     """
     chart = _chart_of_facts(view)
     language = chart.presentation.language
@@ -138,7 +140,7 @@ def _diagnosis_by_facts(view: InternView, adopted: list[str], named: list[str]) 
 
 
 def _treatment_by_facts(view: InternView, adopted: list[str], named: list[str]) -> tuple[list[str], str]:
-    """Return the treatments with those that findings call for, without dangerous ones for which there is none."""
+    """Return the treatments, with those that the agreed facts call for and without dangerous ones that they do not."""
     chart = _chart_of_facts(view)
     called, barred = called_for_by_signs(chart.results["facts"], chart.language), without_a_finding(chart)
     items = {name: TREATMENT_ITEMS.canonical(name) or name for name in named}

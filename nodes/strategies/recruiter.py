@@ -118,9 +118,10 @@ team_recruiter = Role("recruiter", "", "strategies/form_teams", Teams, offline=a
 async def recruit(state: PanelState, runtime: Runtime[Context], stage: Stage) -> dict[str, Any]:
     """Recruit the experts for the question and, side by side, those for the options of a closed list."""
     context = runtime.context
-    asking = [_ask(recruiter, state, context, stage, "experts")]
-    if options := case_view(state, stage, context).options:
-        asking.append(_ask_for_options(state, context, stage, options))
+    view = RecruiterView(**vars(case_view(state, stage, context)), most=MOST_EXPERTS)
+    asking = [_ask_for_panel(view, state, context, "experts")]
+    if view.options:
+        asking.append(_panel_for(view.options, state, context, stage))
     panels = [answer.experts for answer in await side_by_side(asking)]
     return dict(zip(("experts", "weighing"), panels, strict=False))
 
@@ -130,7 +131,7 @@ async def recruit_group(state: StageState, runtime: Runtime[Context], stage: Sta
     """Recruit the specialists of a stage's own group for the stage's decision (MedChain, 4.1.1)."""
     context = runtime.context
     view = RecruiterView(**vars(case_view(state, stage, context)), most=context.general_agents)
-    named = await ask_at_stage(recruiter, view, state, context, "experts", answer=_panel_of(view.most))
+    named = await _ask_for_panel(view, state, context, "experts")
     colon = mark("label", view.chart.language)
     return {"specialists": [colon.join(filter(None, (expert.domain, expert.focus))) for expert in named.experts]}
 
@@ -143,30 +144,32 @@ async def recruit_for_options(state: PanelState, runtime: Runtime[Context], stag
     if "weighing" in state:
         return {}
     language = case_view(state, stage, runtime.context).chart.language
-    proposed = dict.fromkeys(item for analysis in analyses for item in analysis.proposal)
-    return {
-        "weighing": (await _ask_for_options(state, runtime.context, stage, Options(list(proposed), language))).experts
-    }
+    proposed = list(dict.fromkeys(item for analysis in analyses for item in analysis.proposal))
+    panel = await _panel_for(Options(proposed, language), state, runtime.context, stage)
+    return {"weighing": panel.experts}
 
 
 @node
 async def form_group(state: PanelState, runtime: Runtime[Context], stage: Stage) -> dict[str, Any]:
     """Recruit the experts of a group, with who reports to whom."""
-    return {"members": in_order((await _ask(group_recruiter, state, runtime.context, stage, "group")).experts)}
+    view = RecruiterView(**vars(case_view(state, stage, runtime.context)), most=MOST_EXPERTS)
+    group = await ask_at_stage(group_recruiter, view, state, runtime.context, "group")
+    return {"members": in_order(group.experts)}
 
 
 @node
 async def form_teams(state: PanelState, runtime: Runtime[Context], stage: Stage) -> dict[str, Any]:
     """Recruit the teams of experts."""
-    return {"teams": (await _ask(team_recruiter, state, runtime.context, stage, "teams")).teams}
+    view = RecruiterView(**vars(case_view(state, stage, runtime.context)), most=MOST_EXPERTS)
+    return {"teams": (await ask_at_stage(team_recruiter, view, state, runtime.context, "teams")).teams}
 
 
-async def _ask_for_options(state: PanelState, context: Context, stage: Stage, options: Options) -> Experts:
-    answer: Experts = await _ask(recruiter, state, context, stage, "weighing", most=MOST_WEIGHING, candidates=options)
-    return answer
+async def _panel_for(options: Options, state: PanelState, context: Context, stage: Stage) -> Experts:
+    """Recruit the experts who weigh these options."""
+    view = RecruiterView(**vars(case_view(state, stage, context)), most=MOST_WEIGHING, candidates=options)
+    return await _ask_for_panel(view, state, context, "weighing")
 
 
-async def _ask(role: Role[Any], state: PanelState, context: Context, stage: Stage, what: str, **more: Any) -> Any:
-    view = RecruiterView(**{**vars(case_view(state, stage, context)), "most": MOST_EXPERTS, **more})
-    answer = _panel_of(view.most) if role is recruiter else None
-    return await ask_at_stage(role, view, state, context, what, answer=answer)
+async def _ask_for_panel(view: RecruiterView, state: StageState, context: Context, what: str) -> Experts:
+    panel: Experts = await ask_at_stage(recruiter, view, state, context, what, answer=_panel_of(view.most))
+    return panel
