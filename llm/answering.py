@@ -106,20 +106,20 @@ async def _answer(
     A reply whose only fault is a term outside a closed list, or a loop, is repaired once; if the fault comes back, the
     reply is accepted (a loop cut off).
     """
+    send = partial(_reply, client=client, call=call, settings=settings, usage=usage, account=account)
     messages, repair = question.messages, question.repair
     accepted: Answer | None = None
     form, bound = question, False  # a repair may ask in a narrower form
     last_shown: str | None = None  # the last reply shown to the model in a repair
     repairs = settings.repairs if repair else 0
     for left in range(repairs, -1, -1):
-        asked = form if messages is question.messages else form.about(messages)
         try:
-            reply = await _reply(asked, client, call, settings, usage, account)
+            reply = await send(form if messages is question.messages else form.about(messages))
         except ContextLengthError:
             if len(messages) == len(question.messages):
                 raise
             messages, form = [*question.messages], _bare(form)  # the reply to be mended does not fit beside the prompt
-            reply = await _reply(form.about(messages), client, call, settings, usage, account)
+            reply = await send(form.about(messages))
         read = partial(_answer_or_fault, question, reply, usage)
         # In a thread only if reading may block the event loop: starting one takes longer than a short reading.
         answer, fault = await asyncio.to_thread(read) if question.slow else read()
@@ -143,11 +143,11 @@ async def _answer(
             continue
         last_shown = reply.text
         shown = without_loops(last_shown, cut=reply.cut)[:_SHOWN] or "{}"
-        told = repair(wrong)
+        messages = [*messages, AIMessage(shown), HumanMessage(repair(wrong))]
         # What is said of an answer's fields may be the answer, unless the role only speaks.
-        general = told if question.directions or isinstance(wrong, LoopError | EchoError) else repair(ValueError())
-        question = replace(question, remarks=question.remarks | repetition.remarks_in(general, shown))
-        messages = [*messages, AIMessage(shown), HumanMessage(told)]
+        is_general = question.directions or isinstance(wrong, LoopError | EchoError)
+        remarks = repetition.remarks_in(repair(wrong if is_general else ValueError()), shown)
+        question = replace(question, remarks=question.remarks | remarks)
     if accepted is not None:
         return form.in_whole_sentences(accepted)
     raise _no_answer(question, reply, wrong, repairs) from wrong
