@@ -2,13 +2,14 @@
 
 This is the public Python API. Importing it is cheap: each name is loaded on first use.
 
-Cases: `load_cases`, `save_cases`, `check_cases`, `import_cases`, and `Case` with its parts.
-Graphs: `clinical_workflow`, `consultation`, `one_step`, `dispute_resolution`, `reconstruction`, `clini_eval`, each with
-`invoke`, `ainvoke`, `stream` and `astream`, and with a context class for its settings (`ClinicalContext`, ...);
-`score` (and `ascore`) scores what one has returned, and `AskError` says that a model gave no answer.
-Experiments: `run_experiment` and `Experiment`; `to_dataframe` reads a run, `rescore` scores it again.
-Plug-ins: `metric`, `strategy`, `patient`, `importer` and `add_prompts` register what a plug-in adds; `load_plugin`.
-Your own nodes: `node`, `Role` and `ask`; `Stage`, and the input and output states of a patient.
+- Cases: `load_cases`, `save_cases`, `check_cases` and `import_cases`; `Case` and its parts.
+- Graphs: `clinical_workflow`, `consultation`, `one_step`, `dispute_resolution`, `reconstruction` and `clini_eval`. Each
+  has `invoke`, `ainvoke`, `stream` and `astream`, and a class for its settings (`ClinicalContext`, ...). `score` and
+  `ascore` score what a graph returned. A graph raises `AskError` if a model gave no answer.
+- Experiments: `run_experiment` runs an `Experiment`, `to_dataframe` reads a run, and `rescore` scores it again.
+- Plug-ins: `metric`, `strategy`, `patient`, `importer` and `add_prompts` register something; `load_plugin` loads a file
+  that does so.
+- Nodes of your own: `node`, `Role` and `ask`; `Stage`, `StageState`, `PatientSideState` and `PatientSideOutput`.
 """
 
 from collections.abc import Iterator
@@ -131,20 +132,22 @@ __all__ = [
 
 
 def _refuse_namesakes() -> None:
-    """Raise an error if a module outside this installation, such as one beside a script, shadows one of ours.
+    """Check that Python finds our packages, and not a module of the same name that lies beside a script.
 
     Raises:
-        ImportError: names the shadowing file and the remedy.
+        ImportError: a module hides one of our packages; names its file and the remedy.
     """
     ours = Path(__file__).resolve().parent.parent
-    for room in ("cases", "prompts", "llm", "retrieval", "nodes", "scoring", "graphs"):
-        found = PathFinder.find_spec(room)
+    for package in ("cases", "prompts", "llm", "retrieval", "nodes", "scoring", "graphs"):
+        found = PathFinder.find_spec(package)
         if found and found.origin and Path(found.origin).resolve().parent.parent != ours:
             if {"site-packages", "dist-packages"} & {*Path(found.origin).parts}:
-                remedy = f"uninstall the package that has it, or install wardround in an environment without {room!r}"
+                remedy = (
+                    f"uninstall the package that has it, or install wardround in an environment without {package!r}"
+                )
             else:
                 remedy = "rename that file, or start Python in another folder, without this one in PYTHONPATH"
-            raise ImportError(f"wardround needs its own module {room!r}, but {found.origin} hides it; {remedy}")
+            raise ImportError(f"wardround needs its own module {package!r}, but {found.origin} hides it; {remedy}")
 
 
 _refuse_namesakes()
@@ -191,10 +194,10 @@ def _homes() -> Iterator[ModuleType]:
 
     yield from (node, context, stages, chart, experts, patient_side, stage)
     import graphs  # before plug-ins can register the same names
-    from nodes.patients import registration as door
+    from nodes.patients import registration
     from nodes.strategies import registry
 
-    yield from (door, registry)
+    yield from (registration, registry)
     plugins.load_plugins(())  # installed plug-ins also apply to graphs used from Python
     yield graphs
     from scoring import suite

@@ -19,8 +19,8 @@ from cases.validation import unpiped, unreadable
 from graphs.contexts import CONTEXTS
 from llm import ModelSpecError
 from llm.specs import OFFLINE, check_models
-from wardround.config.cast import JUDGES, PATIENT, check_distinct, check_rows, keys_of, patients_side
 from wardround.config.experiment import NAME, ConfigurationError, Data, Experiment, Sweeping, judging_roles
+from wardround.config.role_models import JUDGES, PATIENT, check_distinct, check_rows, keys_of, patients_side
 from wardround.config.sections import leaves
 from wardround.config.setting_places import (
     COMMAND_LINE,

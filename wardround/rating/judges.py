@@ -17,8 +17,8 @@ from scoring.metrics.comparison import paired_difference, read_human_scores, spe
 from scoring.metrics.samples import mean
 from scoring.metrics.statistics import Ends, estimate
 from wardround.analysis.rescoring import rescore
-from wardround.config.cast import patients_side
 from wardround.config.experiment import ConfigurationError, judging_roles
+from wardround.config.role_models import patients_side
 from wardround.rating.agreement import agreement_table, left_out, people_of, repeated_notes, votes_of
 from wardround.rating.items import Key
 from wardround.rating.marks import FILE, read_marks

@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 
 from llm.specs import OFFLINE, model_of
-from wardround.config.cast import keys_of
 from wardround.config.experiment import ConfigurationError
 from wardround.config.experiment_file import Sweep, read_sweep
+from wardround.config.role_models import keys_of
 from wardround.library import find_file, library_files
 
 DOCTOR, OTHER = "openai:doctor@http://localhost:1/v1", "openai:other@http://localhost:1/v1"

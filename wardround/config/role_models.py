@@ -1,4 +1,4 @@
-"""Which model plays which role in the runs of a table: equal where rows must be comparable, no rules by accident."""
+"""The model of each role in a run, and the checks that the runs of a table can be compared."""
 
 from collections.abc import Iterator, Mapping
 
@@ -13,16 +13,16 @@ PATIENT = "patient"  # all roles of the patient's side, where none of them has t
 
 
 def keys_of(experiment: Experiment) -> set[str]:
-    """Return the keys of the model map that can have an effect in a run."""
+    """Return the keys of the model map that have an effect in a run."""
     asks = CONTEXTS[experiment.graph].asks
     return set(asks(experiment.context)) if asks else set()
 
 
 def check_distinct(runs: Mapping[str, Experiment], where: str) -> None:
-    """Check that no two runs of a sweep differ in nothing but their names.
+    """Check that any two runs of a sweep differ in more than their names.
 
     Raises:
-        ConfigurationError: two do.
+        ConfigurationError: two runs differ only in their names.
     """
     first: dict[str, str] = {}
     for name, run in runs.items():
