@@ -34,11 +34,11 @@ def judges(
     from wardround.rating.judges import judged, marks_of, scores_of, tables_of
     from wardround.run.own_loop import run_alone
     from wardround.store.recorded_run import find_runs
-    from wardround.tables.terminal import tell
+    from wardround.tables.terminal import print_and_write
 
     found = find_runs(runs)
     judgements = run_alone(judged, found, [])
     people = scores_of(human, judgements, several=len(found) > 1) if human else marks_of(found, marks)
     if judge:  # only now, after everything that may be refused
         judgements = run_alone(judged, found, judge)
-    tell(tables_of(judgements, people), csv, json_file)
+    print_and_write(tables_of(judgements, people), csv, json_file)

@@ -41,7 +41,7 @@ def rate(
     from wardround.rating.items import items_of
     from wardround.rating.marks import FILE, Marks, read_marks
     from wardround.store.recorded_run import find_runs
-    from wardround.tables.terminal import tell
+    from wardround.tables.terminal import print_and_write
 
     found = find_runs(runs)
     file = marks.resolve() if marks else found[0].path / FILE
@@ -53,7 +53,7 @@ def rate(
         echo(f"{file}: no judgements on scale {scale} yet")
     if others := left_out(found, file, given):
         echo(others, err=True)
-    tell(tables, csv, json_file)
+    print_and_write(tables, csv, json_file)
 
 
 def rate_cases(
@@ -88,7 +88,7 @@ def rate_cases(
     from cases import load_cases
     from wardround.rating.case_ratings import case_items, tables_of
     from wardround.rating.marks import Marks, read_marks
-    from wardround.tables.terminal import tell
+    from wardround.tables.terminal import print_and_write
 
     name: Name = "medchain_cases" if scale == "medchain" else "ai_hospital_cases"
     cases = load_cases(file)
@@ -99,7 +99,7 @@ def rate_cases(
     tables = tables_of(cases, name, read_marks(marks_file))
     if not tables:
         echo(f"{marks_file}: no ratings on scale {scale} yet")
-    tell(tables, csv, json_file)
+    print_and_write(tables, csv, json_file)
 
 
 def _serve(items: "list[Item]", scale: "Name", marks: "Marks", what: str, port: int, browser: bool) -> None:

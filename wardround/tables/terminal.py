@@ -69,7 +69,7 @@ def print_rows(
         console.print(_as_rich_table(part_title, *chosen))
 
 
-def tell(tables: Sequence[Table], csv: Path | None = None, json_file: Path | None = None) -> None:
+def print_and_write(tables: Sequence[Table], csv: Path | None = None, json_file: Path | None = None) -> None:
     """Print tables, only the first rows of long ones, and optionally write them in full.
 
     Raises:

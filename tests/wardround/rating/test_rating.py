@@ -34,7 +34,7 @@ from wardround.report.case_sections import pairs_of
 from wardround.store.manifest import MANIFEST
 from wardround.store.provenance import write_json
 from wardround.store.recorded_run import RecordedRun, find_runs
-from wardround.tables.terminal import tell
+from wardround.tables.terminal import print_and_write
 
 SCALES: list[Name] = ["mvme", "aie", "medpmc", "clini_eval", "pairwise", "misdiagnosis"]
 HANDED_IN = ("rater", "scale", "question", "value", "run", "case_id", "epoch")  # what docs/rating.md makes of a sheet
@@ -471,7 +471,7 @@ def test_people_sort_the_diagnoses_graded_lowest_and_are_held_against_the_judge(
 def test_rows_beyond_those_printed_are_counted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     questions = [question.key for question in scale_of("clini_eval", "en").questions]
     marks = [mark("Ann", key, 1, ENGLISH[0], "clini_eval") for key in questions]
-    tell(tables_of([consulted(tmp_path / "one")], "clini_eval", marks))
+    print_and_write(tables_of([consulted(tmp_path / "one")], "clini_eval", marks))
     assert f"{len(questions) - 20} further rows" in capsys.readouterr().out
 
 

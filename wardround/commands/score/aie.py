@@ -71,7 +71,7 @@ from wardround.tables.aie import (
     paper_table,
 )
 from wardround.tables.scores import failed_notes, offline_notes
-from wardround.tables.table import P_VALUE, as_text
+from wardround.tables.table import P_VALUE, Table, as_text
 
 
 def coverage_and_diagnosis(parts: Mapping[str, Samples]) -> ExtraTable:
@@ -174,14 +174,8 @@ def aie(
     if (actions := actions_table(by_doctor)).rows:  # not if only records were asked and no dialogue was played
         drawn.append(actions)
     drawn += rounds
-    # The examinations of MedicalExam, by dialogue and by case.
-    subset_of_case = {name: one.dataset or "" for one in dialogues for name in (one.case, case_of(one.case))}
-    if answering and "DIAGNOSIS" in samples and len(subsets := list(dict.fromkeys(subset_of_case.values()))) > 1:
-        formats = {
-            name: (answers[name].of({case_of(one.case) for one in records}), samples_by_doctor[name]["DIAGNOSIS"])
-            for name, records in by_doctor.items()
-        }
-        drawn.append(formats_table(formats, subset_of_case, subsets))
+    if answering and "DIAGNOSIS" in samples:
+        drawn += _formats(by_doctor, answers, samples_by_doctor)
     write_drawn(drawn, out, by_rules)
     if len(doctors) == 1:  # what the paper's table would show is in the list, and in one of failed cases as wrong
         tables = [*(each for bound in bounds.values() for each in as_wrong_table(estimate_all(bound))), *tables]
@@ -221,6 +215,22 @@ def _from_records(
     settings = next(iter(answering.values()), None)
     of_all = FromRecords.asked(dialogues, settings) if settings else FromRecords()
     return dict.fromkeys(doctors, of_all), of_all
+
+
+def _formats(
+    doctors: Mapping[str, Sequence[AieTranscript]], answers: Mapping[str, FromRecords], samples: Mapping[str, Samples]
+) -> list[Table]:
+    """Return Figure 6b if the cases are from several examinations, as those of MedicalExam; otherwise nothing."""
+    dialogues = [one for records in doctors.values() for one in records]
+    subset_of = {name: one.dataset or "" for one in dialogues for name in (one.case, case_of(one.case))}
+    subsets = list(dict.fromkeys(subset_of.values()))
+    if len(subsets) < 2:
+        return []
+    formats = {
+        name: (answers[name].of({case_of(one.case) for one in records}), samples[name]["DIAGNOSIS"])
+        for name, records in doctors.items()
+    }
+    return [formats_table(formats, subset_of, subsets)]
 
 
 def _bounds(

@@ -1,7 +1,7 @@
 """``wardround score aie-pairwise``: compare doctors in pairs, by a judge, on the same cases."""
 
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import combinations
 from pathlib import Path
@@ -107,14 +107,7 @@ def aie_pairwise(
     Scores are win rates in percent of the decided comparisons, without ties and failures. For two doctors, they are
     those of the first. With --people, the agreement of judge and metrics with people is also printed (Figure 5).
     """
-    if judge == HUMAN:
-        refuse(
-            "--judge human: a person cannot answer here; use `wardround rate RUN RUN --scale pairwise`, then --people"
-        )
-    if judge == "none" and not people:
-        refuse("--judge none: needs people's choices; add --people FILE")
-    if sees != "record" and view == "patient":
-        refuse(f"--sees {sees}: is for the doctor's view; add --view doctor or both")
+    _check_judge(judge, bool(people), sees, view)
     path_of, runs = _two_doctors(doctors)
     read = dict(zip(path_of, read_kept([*path_of.values()], leave_out), strict=True))
     names = list(read)
@@ -134,9 +127,8 @@ def aie_pairwise(
     }
     notes += [*_not_played(choices, by_case), *by_rules]
     verdicts = _verdicts(duels_by_view, choices, tuple(judges) or _VIEWS["both"])
-    figures = [win_rates(_with_majority(given), each, names) for each, given in verdicts.items()]
-    among_people = [_agreement_among_people(given, each) for each, given in verdicts.items()]
-    figures, among_people = ([table for table in tables if table.rows] for tables in (figures, among_people))
+    figures = _filled(win_rates(_with_majority(given), each, names) for each, given in verdicts.items())
+    among_people = _filled(_agreement_among_people(given, each) for each, given in verdicts.items())
     with_people = list(_agreement_with_people(verdicts, _metrics(read, notes), closed_models)) if people else []
     write_drawn([*figures, *among_people, *with_people], out, by_rules)
     drawn = [
@@ -155,6 +147,18 @@ def aie_pairwise(
     )
 
 
+def _check_judge(judge: str, has_people: bool, sees: str, view: str) -> None:
+    """Exit if nobody would judge, a person would be waited for, or ``--sees`` would have no effect."""
+    if judge == HUMAN:
+        refuse(
+            "--judge human: a person cannot answer here; use `wardround rate RUN RUN --scale pairwise`, then --people"
+        )
+    if judge == "none" and not has_people:
+        refuse("--judge none: needs people's choices; add --people FILE")
+    if sees != "record" and view == "patient":
+        refuse(f"--sees {sees}: is for the doctor's view; add --view doctor or both")
+
+
 def _two_doctors(doctors: Sequence[Path]) -> tuple[dict[str, Path], list[RecordedRun]]:
     """Return the file or run of each doctor by name, and the runs; exits if there are not two different doctors."""
     names, paths, runs = each_doctor(doctors)
@@ -163,6 +167,10 @@ def _two_doctors(doctors: Sequence[Path]) -> tuple[dict[str, Path], list[Recorde
     if repeated := [path for path, count in Counter(path.resolve() for path in paths).items() if count > 1]:
         refuse(f"{repeated[0]}: is given twice; give each doctor once")
     return dict(zip(names, paths, strict=True)), runs
+
+
+def _filled(tables: Iterable[Table]) -> list[Table]:
+    return [table for table in tables if table.rows]
 
 
 def _failures(duels_by_view: Mapping[View, Duels], *, several: bool) -> Iterator[str]:
