@@ -111,7 +111,7 @@ class Shelves:
                     for case_id, vector in lost.items():
                         shelf.update(ids=[case_id], embeddings=vector)
 
-    def told(self, department: str | None) -> list[str]:
+    def verified(self, department: str | None) -> list[str]:
         """Return all verified cases of a department, as JSON."""
         shelf = self._find(department, None)
         answer: Any = shelf.get(include=["metadatas"]) if shelf else {"metadatas": []}

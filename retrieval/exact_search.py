@@ -18,7 +18,7 @@ class Candidate(NamedTuple):
 
     similarity: float
     case_id: str
-    told: str  # the case as JSON, parsed only if it is chosen
+    as_json: str  # the case as JSON, parsed only if it is chosen
 
 
 class Nearest(NamedTuple):
@@ -34,7 +34,7 @@ class Rows:
 
     ids: list[str]
     vectors: NDArray[np.float32]
-    told: list[str]
+    as_json: list[str]
     orders: NDArray[np.float64]
 
     def near(self, query: NDArray[np.float32], before: int | None) -> NDArray[np.float32]:
@@ -48,10 +48,10 @@ class Rows:
         """Return the rows without those of some ids."""
         dropped = set(ids)
         rows = [row for row, case_id in enumerate(self.ids) if case_id not in dropped]
-        ids, told = [self.ids[row] for row in rows], [self.told[row] for row in rows]
-        return Rows(ids, self.vectors[rows], told, self.orders[rows])
+        ids, as_json = [self.ids[row] for row in rows], [self.as_json[row] for row in rows]
+        return Rows(ids, self.vectors[rows], as_json, self.orders[rows])
 
-    def having(self, cases: Sequence[RememberedCase], vectors: NDArray[np.float32], told: Sequence[str]) -> "Rows":
+    def having(self, cases: Sequence[RememberedCase], vectors: NDArray[np.float32], as_json: Sequence[str]) -> "Rows":
         """Return the rows with some cases added, which replace rows with the same ids."""
         ids = [case.id for case in cases]
         rest = self.without(ids)
@@ -59,7 +59,7 @@ class Rows:
         return Rows(
             [*rest.ids, *ids],
             np.concatenate([rest.vectors, vectors]) if rest.ids else vectors,
-            [*rest.told, *told],
+            [*rest.as_json, *as_json],
             np.concatenate([rest.orders, orders]),
         )
 
@@ -76,16 +76,16 @@ def nearest(shelves: Sequence[Rows], query: NDArray[np.float64], n: int, before:
     threshold = np.partition(near, -n)[-n] - _SAME if n < allowed else -2.0
     chosen = [(rows, (own >= threshold).nonzero()[0].tolist()) for rows, own in zip(shelves, by_shelf, strict=True)]
     ids = [rows.ids[place] for rows, places in chosen for place in places]
-    told = [rows.told[place] for rows, places in chosen for place in places]
+    as_json = [rows.as_json[place] for rows, places in chosen for place in places]
     vectors = [rows.vectors[places] for rows, places in chosen if places]
-    found = candidates(query, ids, np.concatenate(vectors) if vectors else (), told)
+    found = candidates(query, ids, np.concatenate(vectors) if vectors else (), as_json)
     return Nearest(found, others=len(found) < allowed)
 
 
-def candidates(query: NDArray[np.float64], ids: Sequence[str], vectors: Any, told: Sequence[str]) -> list[Candidate]:
+def candidates(query: NDArray[np.float64], ids: Sequence[str], vectors: Any, as_json: Sequence[str]) -> list[Candidate]:
     """Return cases with their similarities to a unit vector."""
     if not ids:
         return []
     # Rounded, because Chroma may return a stored vector with another last digit once it is in the index.
     similarities = (np.asarray(vectors, np.float64) @ query).round(7).tolist()
-    return list(map(Candidate, similarities, ids, told))
+    return list(map(Candidate, similarities, ids, as_json))

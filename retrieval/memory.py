@@ -186,7 +186,7 @@ class Memory:
         """Yield every verified case."""
         with self._naming("read"):
             for name in ALL_DEPARTMENTS:
-                yield from map(_parsed, self._shelves.told(name))
+                yield from map(_parsed, self._shelves.verified(name))
 
     def stats(self) -> dict[str, Count]:
         """Return the number of cases of each department that has any (``""``: none), with this run's pseudo-cases."""
@@ -264,14 +264,14 @@ def _best(
 ) -> list[Neighbour]:
     """Return the k most similar candidates in the language, ties by id, without ``hidden`` ids and ``kin``."""
     neighbours: list[Neighbour] = []
-    is_kin = _kin_test(kin) if kin else lambda told: False
+    is_kin = _kin_test(kin) if kin else lambda _: False
     for candidate in sorted(chain.from_iterable(shelves), key=lambda found: (-found.similarity, found.case_id)):
         if len(neighbours) == k:
             break
         if candidate.case_id not in hidden:
             hidden.add(candidate.case_id)  # a case that is just moving is in two departments
-            case = _parsed(candidate.told)
-            if language in (None, case.language) and not is_kin(candidate.told):
+            case = _parsed(candidate.as_json)
+            if language in (None, case.language) and not is_kin(candidate.as_json):
                 neighbours.append(Neighbour(case, candidate.similarity))
     return neighbours
 
@@ -279,15 +279,15 @@ def _best(
 @lru_cache(maxsize=64)  # for the cases that run in parallel
 def _kin_test(kin: Kin) -> Callable[[str], bool]:
     """Return a cached test whether a remembered case, given as JSON, is of this kin."""
-    return lru_cache(maxsize=1024)(lambda told: kin.includes(_parsed(told)))
+    return lru_cache(maxsize=1024)(lambda as_json: kin.includes(_parsed(as_json)))
 
 
 @lru_cache(maxsize=2048)  # stages and doctors recall much the same cases
-def _parsed(told: str) -> RememberedCase:
+def _parsed(as_json: str) -> RememberedCase:
     try:
-        return RememberedCase.model_validate_json(told)
+        return RememberedCase.model_validate_json(as_json)
     except ValidationError as error:
         raise ValueError(
-            f"the remembered case {told[:40]!r}... is damaged or of another version ({in_a_line(error, most=1)}); "
+            f"the remembered case {as_json[:40]!r}... is damaged or of another version ({in_a_line(error, most=1)}); "
             "build the memory again in another place"
         ) from error
