@@ -122,7 +122,7 @@ class AllLimits(Strict):
 
     @field_validator("roles")
     @classmethod
-    def _known(cls, roles: dict[str, Limits]) -> dict[str, Limits]:
+    def _check_known(cls, roles: dict[str, Limits]) -> dict[str, Limits]:
         if unknown := set(roles) - set(known_roles()):
             raise ValueError(
                 f"unknown role {', '.join(sorted(unknown))}; expected one of {', '.join(sorted(known_roles()))}"
@@ -380,7 +380,7 @@ class Sweeping(Strict):
 
     @field_validator("tables")
     @classmethod
-    def _known(cls, tables: list[str]) -> list[str]:
+    def _check_known(cls, tables: list[str]) -> list[str]:
         if unknown := [name for name in tables if name not in TABLE_NAMES]:
             raise ValueError(f"unknown table {', '.join(unknown)}; expected some of {', '.join(TABLE_NAMES)}")
         return tables

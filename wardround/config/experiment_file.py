@@ -100,7 +100,7 @@ def read_sweep(
     if "judges" in (models or {}):
         how = "`--set judges.default=SPEC`" if origin == COMMAND_LINE else "settings={'judges.default': SPEC}"
         raise ConfigurationError(f"{origin}: judges are set by {how}, not among the models")
-    given = _given(overrides, models or {}, origin)
+    given = _command_line_settings(overrides, models or {}, origin)
     if plugins and isinstance(listed := base.get(("plugins",), ([], origin))[0], list):
         base[("plugins",)] = ([*listed, *plugins], origin)
     _check_not_swept(given, base, swept, file)
@@ -233,7 +233,7 @@ def _sweeping(settings: Settings, file: Path | None) -> Sweeping:
     return found
 
 
-def _given(overrides: Mapping[str, Any], models: Mapping[str, str], origin: str) -> Settings:
+def _command_line_settings(overrides: Mapping[str, Any], models: Mapping[str, str], origin: str) -> Settings:
     """Return the command line's settings by place; except `mixed`, it may set nothing that defines the sweep."""
     given: Settings = {place_of(key): (value, origin) for key, value in overrides.items() if key != "mixed"}
     given |= {("models", role): (spec, origin) for role, spec in models.items()}

@@ -75,9 +75,9 @@ class BrowserSeat(LoopbackServer):
             help=seat.help_for(session),
             question=question,
             at=self.at(question),
-            talks=bool(question and seat.talks(question)),
-            may_end=bool(question and seat.may(question, "finished")),
-            may_ask=bool(question and seat.may(question, "addressee")),
+            talks=bool(question and seat.asks_to_speak(question)),
+            may_end=bool(question and seat.allows(question, "finished")),
+            may_ask=bool(question and seat.allows(question, "addressee")),
             refused=bool(question and question.get("wrong")),
             wrong=wrong,
             given=given or {},
@@ -109,7 +109,7 @@ class BrowserSeat(LoopbackServer):
             raise Refused(HTTPStatus.CONFLICT, page["answered"])
         if any(len(text) > MOST for text in given.values()):
             raise Refused(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, page["too_long"].format(most=MOST))
-        answer = self._words(question, given) if seat.talks(question) else self._form(question, given)
+        answer = self._words(question, given) if seat.asks_to_speak(question) else self._form(question, given)
         self._failed = ""
         self._try(lambda: session.answer(answer))
 
@@ -120,13 +120,13 @@ class BrowserSeat(LoopbackServer):
 
     def _words(self, question: Mapping[str, Any], given: Mapping[str, str]) -> dict[str, Any]:
         text, action = given.get("text", "").strip(), given.get("do", "")
-        ends = action == "end" and seat.may(question, "finished")
+        ends = action == "end" and seat.allows(question, "finished")
         if not text and not ends:
             raise Refused(HTTPStatus.BAD_REQUEST, seat.words_of(self.session)["page"]["empty"])
         extra: dict[str, Any] = {"finished": True} if ends else {}
-        if action == "examiner" and seat.may(question, "addressee"):
+        if action == "examiner" and seat.allows(question, "addressee"):
             extra["addressee"] = "examiner"
-        return seat.said(text, question, self.session, **extra)
+        return seat.typed_answer(text, question, self.session, **extra)
 
     def _form(self, question: Mapping[str, Any], given: Mapping[str, str]) -> dict[str, Any]:
         fields: Mapping[str, Mapping[str, Any]] = question["schema"]["properties"]
@@ -183,7 +183,7 @@ class BrowserSeat(LoopbackServer):
             language=language,
             seat=session.seat,
             name_of=lambda item: label(item, language),
-            ordered=lambda items, feedback: seat.ordered(items, feedback, language),
+            ordered=lambda items, feedback: seat.names_ordered(items, feedback, language),
             leaves=LEAVES,
             results=session.case.examinations.results,
             **shown,

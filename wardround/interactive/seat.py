@@ -58,17 +58,17 @@ def speaker_of(turn: Turn, session: Session) -> str:
     return str(page["to_examiner" if turn.addressee == "examiner" else "you"])
 
 
-def talks(question: Mapping[str, Any]) -> bool:
+def asks_to_speak(question: Mapping[str, Any]) -> bool:
     """Whether the person is asked to speak, rather than to fill in a form."""
     return "text" in question["schema"]["properties"]
 
 
-def may(question: Mapping[str, Any], what: str) -> bool:
+def allows(question: Mapping[str, Any], what: str) -> bool:
     """Whether the answer may also end the conversation (``finished``), or have an ``addressee``."""
     return what in question["schema"]["properties"]
 
 
-def said(text: str, question: Mapping[str, Any], session: Session, **more: Any) -> dict[str, Any]:
+def typed_answer(text: str, question: Mapping[str, Any], session: Session, **more: Any) -> dict[str, Any]:
     """Return words as a typed answer: to the doctor, with default values for the other fields unless given in ``more``.
 
     An answer that ends the conversation without words becomes a farewell.
@@ -77,7 +77,7 @@ def said(text: str, question: Mapping[str, Any], session: Session, **more: Any) 
     fields = question["schema"]["properties"]
     answer = {name: field.get("default", empty.get(field.get("type", "string"))) for name, field in fields.items()}
     farewell = load_words("consultation/words", session.language)["doctor"]["farewell"] if more.get("finished") else ""
-    addressee = {"addressee": "doctor"} if may(question, "addressee") else {}
+    addressee = {"addressee": "doctor"} if allows(question, "addressee") else {}
     return {**answer, **addressee, **more, "text": text or farewell}
 
 
@@ -88,7 +88,7 @@ def reference_of(case: Case, language: Language) -> dict[str, str]:
     return {**{part: reference[part] for part in PARTS}, "examinations": results}
 
 
-def ordered(items: Sequence[str], feedback: Feedback, language: Language) -> str:
+def names_ordered(items: Sequence[str], feedback: Feedback, language: Language) -> str:
     """Return items with the names by which they were asked for: an electrocardiogram is recorded under the chest."""
     words = load_words("consultation/seat", language)["trainer"]
     listed = mark("listed", language)

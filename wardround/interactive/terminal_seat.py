@@ -55,7 +55,7 @@ class TerminalSeat:
         if wrong := question.get("wrong"):
             refusal = self._words["page"]["refused"]
             self._console.print(Text(f"{refusal} ({printable(wrong)})", style="bold"))
-        if seat.talks(question):
+        if seat.asks_to_speak(question):
             return self._speech(question)
         self._console.print(Text(f"\n{self._words['page']['report_intro']}", style="bold"))
         return {name: self._field(name, field) for name, field in question["schema"]["properties"].items()}
@@ -101,13 +101,13 @@ class TerminalSeat:
     def _orders(self, orders: Orders, feedback: Feedback) -> Iterator[tuple[str, str]]:
         words, language = self._words["trainer"], self._session.language
         results = self._session.case.examinations.results
-        yield words["wanted"], seat.ordered(orders.wanted, feedback, language)
+        yield words["wanted"], seat.names_ordered(orders.wanted, feedback, language)
         would_show = {
             item: f" {words['would_show'].format(result=results[item])}" for item in orders.missing if item in results
         }
         missing = [f"{label(item, language)}{would_show.get(item, '')}" for item in orders.missing]
         yield words["missing"], "\n".join(missing) or words["none"]
-        yield words["needless"], seat.ordered(orders.needless, feedback, language)
+        yield words["needless"], seat.names_ordered(orders.needless, feedback, language)
 
     def _technique(self, technique: CliniEvalScores) -> None:
         words, language = self._words["trainer"], self._session.language
@@ -126,11 +126,11 @@ class TerminalSeat:
                 continue
             command, _, rest = typed.partition(" ")
             if not typed.startswith("/"):
-                return seat.said(typed, question, self._session)
-            if command == "/end" and seat.may(question, "finished"):
-                return seat.said(rest.strip(), question, self._session, finished=True)
-            if command == "/examiner" and seat.may(question, "addressee") and rest.strip():
-                return seat.said(rest.strip(), question, self._session, addressee="examiner")
+                return seat.typed_answer(typed, question, self._session)
+            if command == "/end" and seat.allows(question, "finished"):
+                return seat.typed_answer(rest.strip(), question, self._session, finished=True)
+            if command == "/examiner" and seat.allows(question, "addressee") and rest.strip():
+                return seat.typed_answer(rest.strip(), question, self._session, addressee="examiner")
             self._help()
 
     def _field(self, name: str, field: Mapping[str, Any]) -> Any:

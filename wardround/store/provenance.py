@@ -23,12 +23,12 @@ def git_state() -> dict[str, Any] | None:
     Cached: the process keeps running the code that it has loaded.
     """
 
-    def told(*command: str) -> str:
-        git = ["git", "-C", str(Path(__file__).parent), *command]
-        return subprocess.run(git, capture_output=True, text=True, check=True, timeout=10).stdout.strip()
+    def git(*arguments: str) -> str:
+        command = ["git", "-C", str(Path(__file__).parent), *arguments]
+        return subprocess.run(command, capture_output=True, text=True, check=True, timeout=10).stdout.strip()
 
     try:
-        return {"commit": told("rev-parse", "HEAD"), "changed": bool(told("status", "--porcelain"))}
+        return {"commit": git("rev-parse", "HEAD"), "changed": bool(git("status", "--porcelain"))}
     except (OSError, subprocess.SubprocessError):
         return None
 

@@ -262,20 +262,22 @@ def _open(path: Path, name: str) -> RecordedRun:
             f"{path}: {MANIFEST} cannot be read ({error}); run `wardround doctor {path}` to repair it"
         ) from error
     experiment = _experiment_of(path, manifest)
-    return RecordedRun(name, path, manifest, experiment.model_copy(update={"data": _found_from(path, experiment.data)}))
+    return RecordedRun(
+        name, path, manifest, experiment.model_copy(update={"data": _with_moved_files(path, experiment.data)})
+    )
 
 
-def _found_from(path: Path, data: Data) -> Data:
+def _with_moved_files(path: Path, data: Data) -> Data:
     """Return the data with files that do not lie where the run named them, but beside it or in a folder above it."""
 
-    def found(name: str) -> str:
+    def now_at(name: str) -> str:
         if name == BUILTIN or Path(name).exists():
             return name
         return next((str(near) for folder in path.resolve().parents if (near := folder / name).is_file()), name)
 
-    notes = [found(name) for name in data.notes] if isinstance(data.notes, list) else data.notes and found(data.notes)
-    terms = data.terms and found(data.terms)
-    return data.model_copy(update={"cases": found(data.cases), "notes": notes, "terms": terms})
+    notes = [now_at(name) for name in data.notes] if isinstance(data.notes, list) else data.notes and now_at(data.notes)
+    terms = data.terms and now_at(data.terms)
+    return data.model_copy(update={"cases": now_at(data.cases), "notes": notes, "terms": terms})
 
 
 def _experiment_of(path: Path, manifest: Mapping[str, Any]) -> Experiment:

@@ -78,15 +78,15 @@ def told_to_learn() -> Iterator[Told]:
     """Yield recorded sentences with the matters that they tell: of the labelled cases, and further ones."""
     names = data_file("nodes.offline", "told")["names"].values()
 
-    def told(record: str, language: Language, text: str, matters: frozenset[str]) -> Told:
+    def labelled(record: str, language: Language, text: str, matters: frozenset[str]) -> Told:
         return Told(record, language, text, {name: name in matters for name in names})
 
     for case, labels in labelled_cases():
-        yield from (told(case.id, case.language, fact.text, matters) for fact, matters in labels.items())
+        yield from (labelled(case.id, case.language, fact.text, matters) for fact, matters in labels.items())
     for language in LANGUAGES:
         for line in data_file("nodes.offline", "told")["sentences"][language].splitlines():
             code, text = line.split(" | ")
-            yield told("", language, text, _matters(code))
+            yield labelled("", language, text, _matters(code))
 
 
 def labelled_cases() -> Iterator[tuple[Case, dict[RecordSentence, frozenset[str]]]]:

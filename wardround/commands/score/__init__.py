@@ -21,7 +21,7 @@ class _Scores(Commands):
     """One command per family of suites, and one per suite that only scores runs, including those of plug-ins."""
 
     @property
-    def _known(self) -> "dict[str, Callable[..., Scores]]":
+    def _commands(self) -> "dict[str, Callable[..., Scores]]":
         """The scoring functions by the names of their commands."""
         from scoring.suite import SUITES
         from wardround.commands.score.aie import aie
@@ -46,13 +46,13 @@ class _Scores(Commands):
 
     def list_commands(self, ctx: Any) -> list[str]:
         """Return the names, in the order of the help."""
-        return list(self._known)
+        return list(self._commands)
 
     def get_command(self, ctx: Any, cmd_name: str) -> TyperCommand | None:
         """Return a command by name; the others are not made."""
         from wardround.commands.score.output import command
 
-        if (score := self._known.get(cmd_name)) is None:
+        if (score := self._commands.get(cmd_name)) is None:
             return None
         app = typer.Typer(rich_markup_mode=None)
         app.command(cmd_name)(command(score))
