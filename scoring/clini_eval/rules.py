@@ -18,7 +18,7 @@ from cases.text.words import has_chinese, rules_of, stem
 from cases.vocabulary import Language, normalise
 from scoring.clini_eval.declined import declines
 from scoring.clini_eval.points import LEAVES, Points, clini_eval_file
-from scoring.metrics.claims import told
+from scoring.metrics.claims import mostly_stated
 from scoring.metrics.samples import share
 from scoring.metrics.text_overlap import levenshtein_ratio, words
 
@@ -230,7 +230,7 @@ def _findings_told(interview: Interview) -> float | str:
     results = _word("results", interview.language)
     texts = [turn.text for turn in interview.turns]
     texts += [turn.after for turn in interview.turns if any(map(results.search, turn.questions))]
-    known = told(findings, "\n".join(texts))
+    known = mostly_stated(findings, "\n".join(texts))
     return sum(known) / len(known) if known else "the rules recognise no examination in the note"
 
 

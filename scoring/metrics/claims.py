@@ -5,7 +5,7 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence, Set
 from functools import cache, cached_property, lru_cache
 from itertools import pairwise
-from typing import Self
+from typing import NamedTuple, Self
 
 from pydantic import Field
 
@@ -124,7 +124,7 @@ def entailed(claims: Iterable[str], report: str) -> list[bool]:
     whole = _Window(mention for sentence in read for mention in sentence)
 
     @cache  # only if a claim is not stated outright
-    def written() -> tuple[list[Clause], Set[str], _Window]:
+    def everything_said() -> tuple[list[Clause], Set[str], _Window]:
         """Return the report's clauses, with all their numbers and words."""
         clauses = clauses_of(report)
         numbers = {number for clause in clauses for number in clause.numbers}
@@ -148,8 +148,9 @@ def entailed(claims: Iterable[str], report: str) -> list[bool]:
         return len(parts) > 1 and all(map(says, parts)) and not any(map(contradicted, _COMMA.split(claim)))
 
     def means(claim: str) -> bool:
-        """Whether each clause is stated or meant, with all numbers of the claim, and none is told otherwise."""
-        own, (others, numbers, everything) = [clause for clause in clauses_of(claim) if clause.mentions], written()
+        """Whether each clause is stated or meant, with all numbers of the claim, and of none the opposite."""
+        own = [clause for clause in clauses_of(claim) if clause.mentions]
+        others, numbers, everything = everything_said()
         if not own or any(clause.numbers - numbers or has_opposite(clause, others) for clause in own):
             return False
         if any(_is_opposite(each, everything) for clause in own for each in clause.mentions if not each.exact):
@@ -182,9 +183,9 @@ class _Window(tuple[Mention, ...]):
         return [each for each in self if each.word in word or word in each.word]
 
 
-def _is_stated(mention: Mention, told: _Window, denied: _Window) -> bool:
-    """Whether a word is told, and nowhere the opposite of it."""
-    agreeing = _agreeing(mention, told)
+def _is_stated(mention: Mention, said: _Window, denied: _Window) -> bool:
+    """Whether a word is said, and nowhere the opposite of it."""
+    agreeing = _agreeing(mention, said)
     if mention.exact:
         return bool(agreeing)
     return any(each.negated == mention.negated for each in agreeing) and not _agreeing(mention, denied)
@@ -224,15 +225,15 @@ def stated_share(report: str, reference: str, beside: str = "") -> float:
     return mean(list(states.values())) or 0.0
 
 
-def told(claims: Iterable[str], report: str) -> list[bool]:
+def mostly_stated(claims: Iterable[str], report: str) -> list[bool]:
     """Whether a report states most of each claim (`MOST` of :func:`stated_share`), all its numbers, and no opposite.
 
-    A claim whose clauses the report has word for word is told, whatever the report denies of something else.
+    A claim whose clauses the report has word for word is stated, whatever the report denies of something else.
     """
     read = clauses_of(report)
     numbers = {each.word for each in stated(report) if each.exact}
 
-    def is_told(claim: str) -> bool:
+    def is_stated(claim: str) -> bool:
         clauses = clauses_of(claim)
         if clauses and all(clause in read for clause in clauses):
             return True
@@ -242,7 +243,7 @@ def told(claims: Iterable[str], report: str) -> list[bool]:
             and not any(has_opposite(clause, read) for clause in clauses)
         )
 
-    return [*map(is_told, claims)]
+    return [*map(is_stated, claims)]
 
 
 def _is_meant(clause: Clause, others: Sequence[Clause]) -> bool:
@@ -262,7 +263,7 @@ def _is_surely_meant(clause: Clause, others: Sequence[Clause]) -> bool:
 
     What tells a finding of one thing and what calls it normal are opposites, however much they share.
     """
-    findings = _terms()[-1]
+    findings = _terms().findings
 
     def is_normal_instead(one: Clause, other: Clause) -> bool:
         return _NORMAL in one.words and _NORMAL not in other.words and not findings.isdisjoint(other.words)
@@ -310,11 +311,7 @@ def stated(text: str) -> list[Mention]:
 
     Speakers and function words are no content, and numbers count the same in words and in digits.
     """
-    return [each.plain for each in _told(text)]
-
-
-def _told(text: str) -> list[Mention]:
-    return [each for clause in clauses_of(text) for each in clause.mentions]
+    return [each.plain for clause in clauses_of(text) for each in clause.mentions]
 
 
 def clauses_of(text: str) -> list[Clause]:
@@ -355,18 +352,31 @@ def _without_content() -> frozenset[str]:
     return frozenset(map(stem, f"{groups['between_phrases']} {groups['spoken']}".split()))
 
 
+class _Terms(NamedTuple):
+    """The synonyms that count as one word."""
+
+    any_language: re.Pattern[str]  # a group for each name
+    english: re.Pattern[str]  # the same groups
+    names: list[str]
+    findings: frozenset[str]  # stems of the names that are findings
+
+
 @cache
-def _terms() -> tuple[re.Pattern[str], re.Pattern[str], list[str], frozenset[str]]:
-    """Return patterns of all synonyms (one for English alone), their canonical names, and the set of findings."""
+def _terms() -> _Terms:
+    """Return the synonyms of imaging reports and of medicine; on first use, since the patterns are large."""
     lists = word_list("finding_terms")
     terms = [(name, forms) for group in _GROUPS for name, forms in lists[group].items()]
     own = {name for name, _ in terms}
     medical = word_list("medical_terms")["terms"]
     terms += [(name, forms) for name, forms in medical.items() if len(forms) == 2 and name not in own]
-    either = "|".join(f"((?<![a-z])(?:{english})[a-z]*|(?:{chinese}))" for _, (english, chinese) in terms)
-    latin = "(?<![a-z])(?:" + "|".join(f"((?:{english})[a-z]*)" for _, (english, _) in terms) + ")"
-    patterns = re.compile(either, re.IGNORECASE), re.compile(latin, re.IGNORECASE)
-    return *patterns, [name for name, _ in terms], frozenset(map(stem, lists["findings"]))
+    any_language = "|".join(f"((?<![a-z])(?:{english})[a-z]*|(?:{chinese}))" for _, (english, chinese) in terms)
+    english_alone = "(?<![a-z])(?:" + "|".join(f"((?:{english})[a-z]*)" for _, (english, _) in terms) + ")"
+    return _Terms(
+        re.compile(any_language, re.IGNORECASE),
+        re.compile(english_alone, re.IGNORECASE),
+        [name for name, _ in terms],
+        frozenset(map(stem, lists["findings"])),
+    )
 
 
 @lru_cache(maxsize=4096)
@@ -382,9 +392,9 @@ def _read(sentence: str) -> list[Mention]:
 @lru_cache(maxsize=4096)
 def _clauses(sentence: str) -> list[list[Mention]]:
     sentence = _LABEL.sub("", sentence)
-    either, latin, names, _ = _terms()
-    pattern = latin if sentence.isascii() else either  # takes a fifth of the time
-    return clauses(pattern.sub(lambda found: f" {names[(found.lastindex or 1) - 1]} ", sentence))
+    terms = _terms()
+    pattern = terms.english if sentence.isascii() else terms.any_language  # takes a fifth of the time
+    return clauses(pattern.sub(lambda found: f" {terms.names[(found.lastindex or 1) - 1]} ", sentence))
 
 
 def _states(window: _Window, claim: list[Mention], whole: _Window) -> bool:
@@ -392,7 +402,7 @@ def _states(window: _Window, claim: list[Mention], whole: _Window) -> bool:
 
     An absent finding needs none of the other words, unless the report affirms it elsewhere: then the places must agree.
     """
-    findings = _terms()[-1]
+    findings = _terms().findings
     named = [mention for mention in claim if mention.word in findings]
     others = [mention for mention in claim if mention.word not in findings and not mention.exact]
     met = sum(
@@ -415,8 +425,9 @@ def _states(window: _Window, claim: list[Mention], whole: _Window) -> bool:
 
 def _contradicts(window: _Window, claim: list[Mention]) -> bool:
     """Whether a window states the opposite of the claim's only finding, about everything else in the claim."""
-    found = [mention for mention in claim if mention.word in _terms()[-1]]
-    others = [mention for mention in claim if mention.word not in _terms()[-1]]
+    findings = _terms().findings
+    found = [mention for mention in claim if mention.word in findings]
+    others = [mention for mention in claim if mention.word not in findings]
     if len(found) != 1 or not others or not all(_agreeing(mention, window) for mention in others):
         return False
     polarities = {each.negated for each in _agreeing(found[0], window)}

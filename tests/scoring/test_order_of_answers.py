@@ -22,7 +22,7 @@ from scoring.aie.transcripts import AieTurn
 from scoring.clini_eval.rules import count_points
 from scoring.medpmc.judges import judge_consultation_offline, judge_patient_offline, judge_persona_offline, view
 from scoring.medpmc.transcripts import MedPmcTranscript
-from scoring.metrics.claims import entailed, told
+from scoring.metrics.claims import entailed, mostly_stated
 from scoring.mvme.judges import GradingView, ReportParts, director
 from scoring.mvme.reply_judges import judge_consistency_offline, judge_examination_offline, judge_relevance_offline
 
@@ -107,7 +107,7 @@ def kept_meaning(case: dict[str, Any], answer: Answer) -> float:
 
 
 def findings_that_came_up(case: dict[str, Any], answer: Answer) -> float:
-    return mean((told if case["language"] == "zh" else entailed)(sentences(case["found"]), answer["found"]))
+    return mean((mostly_stated if case["language"] == "zh" else entailed)(sentences(case["found"]), answer["found"]))
 
 
 DECLINED = {

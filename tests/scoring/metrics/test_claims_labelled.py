@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from cases import load_cases
-from scoring.metrics.claims import entailed, stated_share, told
+from scoring.metrics.claims import entailed, mostly_stated, stated_share
 from tests.support.claims import judge_offline
 
 REPORTS: list[dict[str, Any]] = tomllib.loads(Path(__file__).with_name("claims_labelled.toml").read_text("utf-8"))[
@@ -164,13 +164,13 @@ def test_a_chinese_clause_is_stated_by_one_of_the_same_meaning(said: str, refere
     ],
 )
 def test_a_chinese_clause_with_the_opposite_word_states_no_more_than_they_share(said: str, reference: str) -> None:
-    assert stated_share(said, reference) <= 0.5 and not any(told([reference], said))
+    assert stated_share(said, reference) <= 0.5 and not any(mostly_stated([reference], said))
 
 
 def test_a_finding_is_not_told_by_its_opposite_of_which_it_has_most_words() -> None:
     findings = ["肾功能受损。", "疝可回纳。"]
-    assert told(findings, "肾功能正常。疝不能回纳。") == [False, False]
-    assert told(findings, "血压正常。肾功能受损。疝可回纳。") == [True, True]
+    assert mostly_stated(findings, "肾功能正常。疝不能回纳。") == [False, False]
+    assert mostly_stated(findings, "血压正常。肾功能受损。疝可回纳。") == [True, True]
 
 
 @pytest.mark.parametrize(
