@@ -15,7 +15,7 @@ from scoring.metrics.samples import PERCENT, Definition, Sample, Samples, case_o
 from scoring.metrics.statistics import Estimate
 from wardround.commands.exit_codes import refuse
 from wardround.commands.score.output import ExtraTable
-from wardround.commands.score.transcripts import Scored, asking, compared
+from wardround.commands.score.transcripts import Scored, checked_models, compared
 from wardround.run.own_loop import run_alone
 from wardround.store.recorded_run import RecordedRun
 from wardround.tables.aie import rounds_row, rounds_table
@@ -34,13 +34,13 @@ def choosing_each(
     if not spec:
         return {}
     if spec != OWN:
-        return dict.fromkeys(doctors, asking({mcq_doctor.name: spec}, option))
+        return dict.fromkeys(doctors, checked_models({mcq_doctor.name: spec}, option))
     run_of = {run.path: run for run in runs}
     if files := [path for path in doctors.values() if path not in run_of]:
         refuse(f"{option} {OWN}: {files[0]} is no run, and names no doctor's model; name a model")
     experiments = {name: run_of[path].experiment for name, path in doctors.items()}
     return {
-        name: asking({mcq_doctor.name: model_of("doctor", "consultation", own.models)}, option, own.model)
+        name: checked_models({mcq_doctor.name: model_of("doctor", "consultation", own.models)}, option, own.model)
         for name, own in experiments.items()
     }
 

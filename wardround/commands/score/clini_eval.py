@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
@@ -32,7 +32,7 @@ from wardround.analysis.summary import unread_by_rules
 from wardround.commands.exit_codes import refuse
 from wardround.commands.options import a_file
 from wardround.commands.score.output import ExtraTable, ModeOption, Scores, refuse_records
-from wardround.commands.score.transcripts import asking, cell, counts
+from wardround.commands.score.transcripts import cell, checked_models, counts
 from wardround.config.command_line import parse_models
 from wardround.config.experiment import GIVES
 from wardround.printing import counted, echo, first_of
@@ -98,7 +98,7 @@ def clini_eval(
     """
     if over is not None and "strategy" not in (by or []):
         refuse(f"--over {over}: compares strategies; add --by strategy")
-    settings = asking(parse_models(judge or ["offline"]))
+    settings = checked_models(parse_models(judge or ["offline"]))
     runs = {run.path: run for run in find_runs([source for source in sources if source.is_dir()])}
     dialogues = _read(sources, list(runs.values()))
     if over is not None and not any(over == _group_of(dialogue, Factor.STRATEGY) for dialogue in dialogues):
@@ -124,15 +124,7 @@ def clini_eval(
     tables = [*_assessed_table(scores), *([_means_by(factors, groups)] if factors else [])]
     notes = failed_notes(runs.values())
     notes += [f"Left out: {counted(len(failures), 'dialogue')} that could not be judged."] * bool(failures)
-    by_rule = [(one.language, score.unscored) for one, score in zip(dialogues, scores, strict=True) if score]
-    if lacking := {key for _, unscored in by_rule for key in unscored}:
-        notes.append(
-            f"{len(lacking)} of 34 leaves were not assessed in some or all dialogues. They are missing, not 0, and so "
-            "are the sums that include them. Rules assess only what can be counted: their scores are a baseline, not "
-            "for publication."
-            f"{unread_by_rules(sorted({language for language, _ in by_rule}))}"
-        )
-    notes += failures
+    notes += [*_not_assessed(dialogues, scores), *failures]
     if over is not None and (missing := [name for name in _GAINS if not any(name in one["gains"] for one in groups)]):
         notes.append(f"No gain over {over} in {', '.join(missing)}: not assessed, or the mean of {over} is 0.")
     n, more = counts([dialogue.id for dialogue in dialogues])
@@ -161,7 +153,7 @@ def _read(sources: Sequence[Path], runs: Sequence[RecordedRun]) -> list[Dialogue
     if several := _of_several_notes(of_files):
         echo(f"warning: {several}", err=True)
     refuse_records(problems)
-    return _filed(dialogues)
+    return _with_departments(dialogues)
 
 
 def _silent(dialogue: Dialogue) -> str:
@@ -196,8 +188,8 @@ def _perhaps_exchanged(dialogues: Sequence[Dialogue]) -> str:
     )
 
 
-def _filed(dialogues: Sequence[Dialogue]) -> list[Dialogue]:
-    """File each dialogue under the department of another one of its note, if it has none, as the role-plays have."""
+def _with_departments(dialogues: Sequence[Dialogue]) -> list[Dialogue]:
+    """Give a dialogue without a department, as role-plays are, that of another one of its note."""
     departments = {dialogue.note: dialogue.department for dialogue in dialogues if dialogue.department}
     return [one.model_copy(update={"department": one.department or departments.get(one.note)}) for one in dialogues]
 
@@ -220,6 +212,18 @@ def _read_runs(directory: Path, runs: Sequence[RecordedRun]) -> list[Dialogue]:
     if not found:
         refuse(f"{directory}: has no dialogue yet; run it first")
     return found
+
+
+def _not_assessed(dialogues: Sequence[Dialogue], scores: Sequence[CliniEvalScores | None]) -> Iterator[str]:
+    """Yield how many leaves some dialogue lacks, if any."""
+    judged = [(one.language, score.unscored) for one, score in zip(dialogues, scores, strict=True) if score]
+    if lacking := {key for _, unscored in judged for key in unscored}:
+        yield (
+            f"{len(lacking)} of 34 leaves were not assessed in some or all dialogues. They are missing, not 0, and so "
+            "are the sums that include them. Rules assess only what can be counted: their scores are a baseline, not "
+            "for publication."
+            f"{unread_by_rules(sorted({language for language, _ in judged}))}"
+        )
 
 
 def _assessed_table(scores: Sequence[CliniEvalScores | None]) -> list[ExtraTable]:

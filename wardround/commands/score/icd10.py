@@ -1,13 +1,15 @@
 """``wardround score icd10``: the diseases of reports, linked to terms (AI Hospital, table 3)."""
 
+from collections.abc import Mapping, Sequence
 from functools import partial
+from pathlib import Path
 from typing import Annotated, Literal
 
 import typer
 
 from llm.specs import OFFLINE
 from scoring.consultation import reference_parts
-from scoring.metrics.icd10 import RULES, DiseaseCase, Rule, agreement, predicted_entities
+from scoring.metrics.icd10 import RULES, Agreement, DiseaseCase, Rule, agreement, predicted_entities
 from scoring.metrics.icd10_terms import ICD10CM, TermList, load_terms
 from scoring.metrics.samples import Definition
 from scoring.metrics.statistics import Estimate
@@ -27,7 +29,7 @@ from wardround.commands.score.report_cases import (
     count_reports,
     read_report_cases,
 )
-from wardround.commands.score.transcripts import JudgeOption, asking
+from wardround.commands.score.transcripts import JudgeOption, checked_models
 from wardround.printing import counted
 from wardround.run.own_loop import run_alone
 from wardround.store.recorded_run import RecordedRun, find_run
@@ -72,10 +74,8 @@ def icd10(
             "a heading such as #诊断结果# or # Diagnosis" if sound else f"{_AS_PUBLISHED} (--mode sound: others too)"
         )
         refuse(f"{source}: no report has a diagnosis; expected {wanted} in each report")
-    foreign = [case.language for case in with_diagnosis if not is_english(case.language)]
-    if terms == ICD10CM and len(foreign) * 2 > len(with_diagnosis):
-        name = language_name(max(foreign, key=foreign.count))
-        refuse(f"{source}: the reports are {name}, but {ICD10CM} is English; give a list in {name} with --terms FILE")
+    if terms == ICD10CM:
+        _check_english(source, with_diagnosis)
     term_list = load_terms(terms)
     split, failures = _split(cases if sound else with_diagnosis, splitter, term_list, judge)
     diseases = [found for _, found in split]
@@ -92,12 +92,7 @@ def icd10(
     metrics |= {f"{name}.{rule}": one for rule, found in rules.items() for name, one in found.columns.items()}
     if failures:
         notes.append(f"Left out: {counted(len(failures), 'case')} in which the splitter failed ({failures[0]}).")
-    title = f"By matching rule (diseases found by {splitter}; {len(term_list)} terms)"
-    rows = [
-        [rule, *("unscored" if one.mean is None else f"{one.mean:.2f}" for one in found.columns.values())]
-        for rule, found in rules.items()
-    ]
-    tables = [ExtraTable(title, ["rule", "R", "P", "F1"], rows)]
+    tables = [_by_rule(rules, f"By matching rule (diseases found by {splitter}; {len(term_list)} terms)")]
     if run and sound and (failed := _failed_cases(run)):
         without, _ = _split(failed, splitter, term_list, judge)
         tables += as_wrong_table(agreement([*diseases, *(each for _, each in without)], term_list, mode_rule).columns)
@@ -105,12 +100,32 @@ def icd10(
     return Scores("icd10", mode, n, metrics, tables, notes, bool(failures), answered, more=more)
 
 
+def _check_english(source: Path, cases: Sequence[ReportCase]) -> None:
+    """Refuse English terms for reports of which most are in other languages."""
+    foreign = [case.language for case in cases if not is_english(case.language)]
+    if len(foreign) * 2 > len(cases):
+        name = language_name(max(foreign, key=foreign.count))
+        refuse(f"{source}: the reports are {name}, but {ICD10CM} is English; give a list in {name} with --terms FILE")
+
+
+def _by_rule(rules: Mapping[Rule, Agreement], title: str) -> ExtraTable:
+    rows = [
+        [rule, *("unscored" if one.mean is None else f"{one.mean:.2f}" for one in found.columns.values())]
+        for rule, found in rules.items()
+    ]
+    return ExtraTable(title, ["rule", "R", "P", "F1"], rows)
+
+
 def _failed_cases(run: RecordedRun) -> list[ReportCase]:
     """Return the failed cases of a run that have a diagnosis to compare with, as reports without one."""
     asked = [result for result in run.results if result.termination != "sex_bound"]  # the others were refused
     failed = [run.cases[result.case_id] for result in asked if not result.scored]
     references = [(case, reference_parts(case)["diagnosis"]) for case in failed]
-    return [ReportCase(case.id, {}, {"diagnosis": told}, written_in=case.language) for case, told in references if told]
+    return [
+        ReportCase(case.id, {}, {"diagnosis": diagnosis}, written_in=case.language)
+        for case, diagnosis in references
+        if diagnosis
+    ]
 
 
 def _has_diagnosis(case: ReportCase, mode: Definition) -> bool:
@@ -126,11 +141,11 @@ def _split(
     """Return the reports with the diseases that each names, and why it failed for others."""
     texts = [(case, case.report.get("diagnosis", ""), case.reference["diagnosis"]) for case in cases]
     if splitter != "llm":
-        by_rule = partial(disease_entities.split_by_rule, terms=terms, standard=splitter == "standard")
-        return [(case, DiseaseCase(case.case_id, *map(by_rule, both))) for case, *both in texts], []
+        diseases_in = partial(disease_entities.split_by_rule, terms=terms, standard=splitter == "standard")
+        return [(case, DiseaseCase(case.case_id, *map(diseases_in, both))) for case, *both in texts], []
     if judge == OFFLINE:
         refuse("--splitter llm: needs a model; for example, add --judge openai:gpt-4o-mini")
-    settings = asking({"default": judge})
+    settings = checked_models({"default": judge})
 
     async def by_model(item: tuple[ReportCase, str, str]) -> DiseaseCase:
         case, reported, expected = item

@@ -27,9 +27,9 @@ from wardround.commands.score.transcripts import (
     HumanScores,
     Scored,
     Transcripts,
-    asking,
     by_file,
     cell,
+    checked_models,
     correlated,
     counts,
     each_doctor,
@@ -119,14 +119,12 @@ def medpmc(
             "Support is our addition: the share of the report that the case supports. A recall alone rewards length."
         )
     judged_columns = {f"Judge: {aspect}": aspect for aspect in _JUDGES[judged].answer.model_fields}
-    failed = False
+    verdicts = _judge(cases, judge, _JUDGES[judged]) if judge else []
     if judge:
-        verdicts = _judge(cases, judge, _JUDGES[judged])
         for column, aspect in judged_columns.items():
             samples[column] = known((case.case, verdict.mean(aspect)) for case, verdict in verdicts)
         tables += _each_judge(_JUDGES[judged], [verdict for _, verdict in verdicts])
         notes += [*_not_judged(cases, verdicts), *asked_of_rules(*(("--judge", spec) for spec in judge))]
-        failed = any(verdict.failures for _, verdict in verdicts)
     if human:
         tables.append(correlated(samples, people))
     estimate_all = partial(_columns, judged=judged_columns, clustered=mode == "sound")
@@ -141,6 +139,7 @@ def medpmc(
     n, more = counts([one.case for one in cases])
     choices = {"recall": recall, **({"model": model} if model else {}), "entities": entities}
     choices |= {"mma": mma} if mma != "all" else {}
+    failed = any(verdict.failures for _, verdict in verdicts)
     return Scores("medpmc", mode, n, metrics, tables, notes, failed, files=files, more=more, how=choices)
 
 
@@ -155,8 +154,8 @@ def _judge(
     cases: Sequence[MedPmcTranscript], judges: Sequence[str], role: Role[Any]
 ) -> list[tuple[MedPmcTranscript, Verdict[Any]]]:
     """Have a panel judge each case; persona judges only see cases in which a persona spoke."""
-    for spec in judges:
-        settings = asking({role.name: spec})
+    for spec in judges:  # each is checked; whoever is asked, ask_panel names the model
+        settings = checked_models({role.name: spec})
     views = [(case, language := language_of(case.present_illness, case.report), view(case, language)) for case in cases]
 
     async def ask_about_case(item: tuple[MedPmcTranscript, Any, Any]) -> Verdict[Any]:
@@ -191,8 +190,10 @@ def _each_judge(role: Role[Any], verdicts: Sequence[Verdict[Any]]) -> Iterator[E
         votes = [verdict.votes(aspect) for verdict in verdicts]
         own_means = [mean([float(vote[seat]) for vote in votes if vote.get(seat) is not None]) for seat in seats]
         rows.append([aspect, *map(cell, own_means), *([cell(agreement(verdicts, aspect))] if seats[1:] else [])])
-    agreement_heading = (", and Krippendorff's alpha", ["alpha"]) if seats[1:] else ("", [])
-    yield ExtraTable(f"Means by judge{agreement_heading[0]}", ["", *seats, *agreement_heading[1]], rows)
+    if seats[1:]:
+        yield ExtraTable("Means by judge, and Krippendorff's alpha", ["", *seats, "alpha"], rows)
+    else:
+        yield ExtraTable("Means by judge", ["", *seats], rows)
 
 
 def _average(samples: Mapping[str, Sequence[Sample]], columns: Sequence[str], *, clustered: bool) -> Estimate:

@@ -40,7 +40,7 @@ from wardround.commands.score.report_cases import (
     report_cases_of_file,
     reports_of_run,
 )
-from wardround.commands.score.transcripts import JudgeOption, asking, read_files
+from wardround.commands.score.transcripts import JudgeOption, checked_models, read_files
 from wardround.printing import first_of
 from wardround.run.own_loop import run_alone
 from wardround.store.recorded_run import RecordedRun, find_run
@@ -70,7 +70,7 @@ def mvme(
         refuse(f"--judge {judge}: nobody would be asked; add --grade to grade the reports anew, or --error-types")
     if reference and not grade:
         refuse(f"--reference {reference}: nothing is compared with it; add --grade to grade the reports anew")
-    settings = asking({"default": judge})
+    settings = checked_models({"default": judge})
     failures: list[tuple[ReportCase, str]] = []
     tables: list[ExtraTable] = []
     run = find_run(source) if source.is_dir() else None

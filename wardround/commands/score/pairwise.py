@@ -27,9 +27,9 @@ from wardround.commands.score.output import ExtraTable, Scores, asked_of_rules, 
 from wardround.commands.score.transcripts import (
     Diagnose,
     LeaveOut,
-    asking,
     by_either_name,
     cell,
+    checked_models,
     counts,
     each_doctor,
     pairing,
@@ -115,7 +115,7 @@ def aie_pairwise(
     if strangers := [name for name in closed_models if name not in names]:
         refuse(f"--closed {strangers[0]}: no such doctor; expected some of {', '.join(names)}")
     notes = pairing(read)
-    judges = {each: asking({ROLES[each]: judge}) for each in (_VIEWS[view] if judge != "none" else ())}
+    judges = {each: checked_models({ROLES[each]: judge}) for each in (_VIEWS[view] if judge != "none" else ())}
     diagnosing = choosing_each(diagnose, "--diagnose", path_of, runs)
     by_rules = asked_of_rules(("--judge", judge), *(("--diagnose", one) for one in chosen_by(diagnosing)))
     choices = list(_choices(people or (), names, by_either_name(read.values())))

@@ -37,7 +37,7 @@ from wardround.commands.score.output import (
     refuse_records,
 )
 from wardround.commands.score.simulator_tests import ByTurn, OutFolder, TestOptions, played_runs, played_tests
-from wardround.commands.score.transcripts import LeaveOut, asking, read_files
+from wardround.commands.score.transcripts import LeaveOut, checked_models, read_files
 from wardround.config.command_line import parse_models
 from wardround.run.own_loop import run_alone
 
@@ -119,7 +119,7 @@ def simulator(
     """
     judgement = JUDGEMENTS[judged]
     _check_patient(patient, judged, judgement.patient, tracker)
-    settings = asking({"default": OFFLINE, **parse_models(models or [])}, "--models")
+    settings = checked_models({"default": OFFLINE, **parse_models(models or [])}, "--models")
     context = Context.model_validate(dict(settings)).model_copy(update={"tracker": tracker})
     options = TestOptions(by, leave_out, replies, out, cases)
     kind, *other_kinds = {kind_of_source(file) for file in files or []} or {"items"}

@@ -151,7 +151,7 @@ def without(
     return remaining
 
 
-def asking(
+def checked_models(
     models: Mapping[str, str], option: str = "--judge", recorded: Mapping[str, ModelBlock] = MappingProxyType({})
 ) -> ModelSettings:
     """Return settings with these models, or ``recorded`` blocks; exits if one cannot be used, or is a person."""
