@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property, lru_cache, wraps
+from typing import NamedTuple
 
 from cases.case import Sex
 from cases.dialogues import PATIENT, PHYSICIAN, Dialogue
@@ -47,8 +48,23 @@ OTHER_SEX: Mapping[Sex | None, Sex] = {"female": "male", "male": "female"}
 Finding = tuple[str, int | None]  # the problem, and its turn (from 1; None: the whole dialogue)
 
 
+class NoteTerms(NamedTuple):
+    """The terms of a note; those that it both affirms and denies, or perhaps denies, are only in the first."""
+
+    every: set[str]
+    affirmed: set[str]
+    denied: set[str]
+
+
+class PatientTerms(NamedTuple):
+    """The terms that a patient affirms and denies, with the turn of the first time."""
+
+    affirmed: dict[str, int]
+    denied: dict[str, int]
+
+
 @dataclass(frozen=True)
-class Told:
+class ParsedDialogue:
     """A dialogue parsed for the rules: its statements and the terms that note and patient affirm or deny."""
 
     dialogue: Dialogue
@@ -99,11 +115,8 @@ class Told:
         return [(number, sentence) for number, _, sentence in self.statements] + confirmed
 
     @cached_property
-    def of_note(self) -> tuple[set[str], set[str], set[str]]:
-        """The note's terms: all, those only affirmed, and those only denied.
-
-        Affirmed terms of a sentence with a denial, which may cover them too, are in neither of the last two.
-        """
+    def of_note(self) -> NoteTerms:
+        """The note's terms; a denial may cover the other terms of its sentence too."""
         terms, affirmed, denied, uncertain = set[str](), set[str](), set[str](), set[str]()
         for sentence in statements(self.note) or [self.note]:
             found = terms_in(sentence, self.language)
@@ -111,11 +124,11 @@ class Told:
             denied |= {name for name, negated in found if negated}
             open_list = _PATTERNS["denial"].search(sentence) is not None
             (uncertain if open_list else affirmed).update(name for name, negated in found if not negated)
-        return terms, affirmed - denied - uncertain, denied - affirmed - uncertain
+        return NoteTerms(terms, affirmed - denied - uncertain, denied - affirmed - uncertain)
 
     @cached_property
-    def of_patient(self) -> tuple[dict[str, int], dict[str, int]]:
-        """The terms that the patient affirms and denies, with their first turn; a yes or no to a question counts."""
+    def of_patient(self) -> PatientTerms:
+        """The terms of the patient's statements; a yes or no to a question counts."""
         affirmed: dict[str, int] = {}
         denied: dict[str, int] = {}
         asked: frozenset[tuple[str, bool]] = frozenset()
@@ -136,59 +149,61 @@ class Told:
                     found |= {(name, False) for name, _ in asked}
             for name, negated in sorted(found):
                 (denied if negated else affirmed).setdefault(name, number)
-        return affirmed, denied
+        return PatientTerms(affirmed, denied)
 
 
-def missing(told: Told) -> Iterator[Finding]:
+def missing(parsed: ParsedDialogue) -> Iterator[Finding]:
     """Report that too little of the note comes up, or that nothing is said beyond courtesies."""
-    note = content_words(told.dialogue.note, told.language)
-    lay = content_words(in_lay_words(told.dialogue.note, told.dialogue.language), told.language)
-    spoken_words = content_words(told.text, told.language)
+    note = content_words(parsed.dialogue.note, parsed.language)
+    lay = content_words(in_lay_words(parsed.dialogue.note, parsed.dialogue.language), parsed.language)
+    spoken_words = content_words(parsed.text, parsed.language)
     share = max(len(every & spoken_words) / len(every) for every in (note, lay)) if note and lay else 1.0
     if len(note) >= ENOUGH and share < COVERED:
         yield f"only {share:.0%} of the note's words come up; expected at least {COVERED:.0%}", None
     stems = spoken_words - courtesies()
-    if told.language == "en" and len(stems) < (1 if stems & (note | lay) else OF_MATTER * len(told.dialogue.spoken)):
+    if parsed.language == "en" and len(stems) < (
+        1 if stems & (note | lay) else OF_MATTER * len(parsed.dialogue.spoken)
+    ):
         yield "nothing but courtesies is said", None
 
 
-def out_of_proportion(told: Told) -> Iterator[Finding]:
+def out_of_proportion(parsed: ParsedDialogue) -> Iterator[Finding]:
     """Report a dialogue much shorter than its note, or a reply that recites the note."""
-    note, words_of_note = _length(told.dialogue.note), content_words(told.dialogue.note, told.language)
-    lengths = [_length(message.content) for message in told.dialogue.spoken]
-    least = PLAYED if told.dialogue.strategy == "interactive" else SHORTEST
+    note, words_of_note = _length(parsed.dialogue.note), content_words(parsed.dialogue.note, parsed.language)
+    lengths = [_length(message.content) for message in parsed.dialogue.spoken]
+    least = PLAYED if parsed.dialogue.strategy == "interactive" else SHORTEST
     if sum(lengths) < least * note:
         yield f"too short: {sum(lengths)} words for a note of {note}", None
-    for number, (message, length) in enumerate(zip(told.dialogue.spoken, lengths, strict=True), 1):
+    for number, (message, length) in enumerate(zip(parsed.dialogue.spoken, lengths, strict=True), 1):
         if message.role != PATIENT or length <= RECITED:
             continue
-        if len(content_words(message.content, told.language) & words_of_note) > 0.6 * len(words_of_note):
+        if len(content_words(message.content, parsed.language) & words_of_note) > 0.6 * len(words_of_note):
             yield f"{length} words in one reply; the physician should ask for them", number
 
 
-def contradicted(told: Told) -> Iterator[Finding]:
+def contradicted(parsed: ParsedDialogue) -> Iterator[Finding]:
     """Report what the patient denies against the note, or affirms against it, without ever saying the opposite."""
-    _, recorded, excluded = told.of_note
-    affirmed, denied = told.of_patient
+    _, recorded, excluded = parsed.of_note
+    affirmed, denied = parsed.of_patient
     for name, turn in denied.items():
         if name in recorded and name not in affirmed and name in complaints():
             yield f"{name} is denied, but the note records it", turn
     for name, turn in affirmed.items():
         if name in excluded and name not in denied and name in {*complaints(), "smoking"}:
             yield f"{name} is affirmed, but the note denies it", turn
-    for number, role, sentence in told.statements:
+    for number, role, sentence in parsed.statements:
         if role == PATIENT and _PATTERNS["denies_all"].search(sentence):
-            for name, negated in sorted(terms_in(sentence, told.language)):
+            for name, negated in sorted(terms_in(sentence, parsed.language)):
                 if negated and name in recorded:
                     yield f"{name} is denied, but the note records it", number
-    if told.language == "en":
-        yield from _unlisted_denials(told)
+    if parsed.language == "en":
+        yield from _unlisted_denials(parsed)
 
 
-def _unlisted_denials(told: Told) -> Iterator[Finding]:
+def _unlisted_denials(parsed: ParsedDialogue) -> Iterator[Finding]:
     """Report denials of what the note affirms, beyond the listed terms, as in "I have never had eczema" (English)."""
-    note = [(content_words(f"{text} {in_lay_words(text, 'en')}", "en"), text) for text in sentences(told.note)]
-    replies = [(content_words(text, "en"), number, text) for number, role, text in told.statements if role == PATIENT]
+    note = [(content_words(f"{text} {in_lay_words(text, 'en')}", "en"), text) for text in sentences(parsed.note)]
+    replies = [(content_words(text, "en"), number, text) for number, role, text in parsed.statements if role == PATIENT]
     denied = _PATTERNS["denial"].search
     for _, number, text in replies:
         for found in _PATTERNS["denied_thing"].finditer(text):
@@ -199,16 +214,16 @@ def _unlisted_denials(told: Told) -> Iterator[Finding]:
                 yield f"{found[0].strip()!r}, but the note records it", number
 
 
-def other_side(told: Told) -> Iterator[Finding]:
+def other_side(parsed: ParsedDialogue) -> Iterator[Finding]:
     """Report a side if the note mentions only the other one, at all or of the same part ("left knee")."""
-    known = sides_in(told.dialogue.note)
+    known = sides_in(parsed.dialogue.note)
     if known in ({"left"}, {"right"}):
-        for number, sentence in told.asserted:
+        for number, sentence in parsed.asserted:
             if (sides := sides_in(sentence)) and not sides & known:
                 yield f"the {sides.pop()} side, but the note has the {next(iter(known))}", number
-    elif known and told.language == "en" and not _PATTERNS["both_sides"].search(told.dialogue.note):
-        parts = _sided_parts(told.note)
-        for number, sentence in told.asserted:
+    elif known and parsed.language == "en" and not _PATTERNS["both_sides"].search(parsed.dialogue.note):
+        parts = _sided_parts(parsed.note)
+        for number, sentence in parsed.asserted:
             for part, sides in _sided_parts(sentence).items():
                 if part in parts and not sides & parts[part]:
                     yield f"{sentence!r}: the note has this on the {', '.join(parts[part])}", number
@@ -222,17 +237,17 @@ def _sided_parts(text: str) -> dict[str, set[str]]:
     return found
 
 
-def other_number(told: Told) -> Iterator[Finding]:
+def other_number(parsed: ParsedDialogue) -> Iterator[Finding]:
     """Report numbers that are not in the note, or that replace a number of the note that nobody says.
 
     Digits always count. The patient's number words count for an age, or with a noun that the note counts too.
     """
-    known, language = known_numbers(told.dialogue.note), told.language
-    counted = {stem(found[1].casefold()) for found in _PATTERNS["counted"].finditer(told.dialogue.note)}
+    known, language = known_numbers(parsed.dialogue.note), parsed.language
+    counted = {stem(found[1].casefold()) for found in _PATTERNS["counted"].finditer(parsed.dialogue.note)}
     parts = {number % 10**digits for number in known for digits in (1, 2)}  # spoken as "two thousand and four"
-    unsaid = _unsaid_numbers(told, known) if language == "en" else set()
-    for number, message in enumerate(told.dialogue.spoken, 1):
-        own = " ".join(text for at, _, text in told.statements if at == number)
+    unsaid = _unsaid_numbers(parsed, known) if language == "en" else set()
+    for number, message in enumerate(parsed.dialogue.spoken, 1):
+        own = " ".join(text for at, _, text in parsed.statements if at == number)
         if message.role == PHYSICIAN:
             values = [value for found in _PATTERNS["measured"].findall(own) for value in found if value]
             stated = {float(value.replace(",", "")): value for value in values}
@@ -252,12 +267,12 @@ def other_number(told: Told) -> Iterator[Finding]:
                 )
 
 
-def _unsaid_numbers(told: Told, known: frozenset[float]) -> set[float]:
+def _unsaid_numbers(parsed: ParsedDialogue, known: frozenset[float]) -> set[float]:
     """Return the note's numbers that nobody says in digits or words; 1 is left out ("one" is often no number)."""
-    spoken = set(known_numbers(told.text))
-    for _, readings in spoken_numbers(told.text):
+    spoken = set(known_numbers(parsed.text))
+    for _, readings in spoken_numbers(parsed.text):
         spoken |= next((each for each in readings if each <= known), readings[0])
-    parts = [value for _, readings in spoken_numbers(told.dialogue.note) for each in readings for value in each]
+    parts = [value for _, readings in spoken_numbers(parsed.dialogue.note) for each in readings for value in each]
     return {value for value in {*parts} & known if value > 1 and not spoken & {value, value % 100}}
 
 
@@ -265,46 +280,50 @@ def _is_year(value: float) -> bool:
     return 1900 <= value < 2100
 
 
-def invented(told: Told) -> Iterator[Finding]:
+def invented(parsed: ParsedDialogue) -> Iterator[Finding]:
     """Report complaints of the patient, or findings of the physician, that are not in the note."""
-    every, _, _ = told.of_note
-    affirmed, _ = told.of_patient
-    new = {name: turn for name, turn in affirmed.items() if name not in every and name in {*complaints(), "smoking"}}
+    every = parsed.of_note.every
+    new = {
+        name: turn
+        for name, turn in parsed.of_patient.affirmed.items()
+        if name not in every and name in {*complaints(), "smoking"}
+    }
     added = {
         name
-        for _, role, sentence in told.statements
+        for _, role, sentence in parsed.statements
         if role == PATIENT and _PATTERNS["adds"].search(sentence)
-        for name, negated in terms_in(sentence, told.language)
+        for name, negated in terms_in(sentence, parsed.language)
         if not negated
     }
     if len(new) >= INVENTED or new.keys() & (added | set(_LISTS["grave"].split(", "))):
         yield f"{', '.join(new)}: the note does not mention it", min(new.values())
-    for number, role, sentence in told.statements:
+    for number, role, sentence in parsed.statements:
         if role == PHYSICIAN and _PATTERNS["reports"].search(sentence):
-            unknown = {name for name, negated in terms_in(sentence, told.language) if not negated} - every
+            unknown = {name for name, negated in terms_in(sentence, parsed.language) if not negated} - every
             if grave := unknown & set(_LISTS["found"].split(", ")):
                 yield f"{', '.join(sorted(grave))} is reported, but the note has none", number
 
 
-def repeated(told: Told) -> Iterator[Finding]:
+def repeated(parsed: ParsedDialogue) -> Iterator[Finding]:
     """Report a sentence or an exchange that is repeated word for word, and turns that only echo the other speaker.
 
     A short sentence may come again ("Anything else?"), but not with the same answer; nor may a question come again in
     other words of courtesy, with an answer that says no more than the first ("So, how old are you?").
     """
     seen: dict[tuple[str, str], int] = {}
-    for number, message in enumerate(told.dialogue.spoken, 1):
+    for number, message in enumerate(parsed.dialogue.spoken, 1):
         for sentence in sentences(message.content):
             key = (message.role, " ".join(words(sentence)))
             if _length(sentence) >= SAID_AGAIN and key in seen:
                 yield f"{sentence!r}: said before in turn {seen[key]}", number
             seen.setdefault(key, number)
     exchanges, matters = set[tuple[str, ...]](), list[tuple[frozenset[str], frozenset[str]]]()
-    for number, (asked, answered) in enumerate(itertools.pairwise(told.dialogue.spoken), 2):
-        if asked.role == PATIENT or not content_words(answered.content, told.language):
+    for number, (asked, answered) in enumerate(itertools.pairwise(parsed.dialogue.spoken), 2):
+        if asked.role == PATIENT or not content_words(answered.content, parsed.language):
             continue
         question, answer = (
-            content_words(message.content, told.language) - courtesies() - _restating() for message in (asked, answered)
+            content_words(message.content, parsed.language) - courtesies() - _restating()
+            for message in (asked, answered)
         )
         if len(question) > 1 and answer and any(question == one and answer <= other for one, other in matters):
             yield f"{asked.content!r} and its answer: said before in other words", number
@@ -313,56 +332,56 @@ def repeated(told: Told) -> Iterator[Finding]:
         if exchange in exchanges:
             yield f"{asked.content!r} and its answer: said before", number
         exchanges.add(exchange)
-    echoes = dict(_echoes(told))
+    echoes = dict(_echoes(parsed))
     if len(echoes) >= ECHOES or any(length >= LONG_ECHO for length in echoes.values()):
         yield "the turn only repeats what the other speaker has just said", min(echoes)
 
 
-def _echoes(told: Told) -> Iterator[tuple[int, int]]:
+def _echoes(parsed: ParsedDialogue) -> Iterator[tuple[int, int]]:
     """Yield the turns without any content word beyond the other speaker's last turn: number, content words."""
-    content = [content_words(message.content, told.language) for message in told.dialogue.spoken]
+    content = [content_words(message.content, parsed.language) for message in parsed.dialogue.spoken]
     for number, (heard, said) in enumerate(itertools.pairwise(content), 2):
         if len(said) > 1 and said <= heard and len(said) >= ECHOED * len(heard):
             yield number, len(said)
 
 
-def roles_swapped(told: Told) -> Iterator[Finding]:
+def roles_swapped(parsed: ParsedDialogue) -> Iterator[Finding]:
     """Report a patient who asks while the physician is asked, or who speaks like a case report."""
     asked = {PATIENT: 0, PHYSICIAN: 0}
-    for message in told.dialogue.spoken:
+    for message in parsed.dialogue.spoken:
         asked[message.role] += message.content.rstrip().endswith(("?", "？"))
-    own = Counter(role for _, role, sentence in told.statements if _PATTERNS["of_oneself"].search(sentence))
-    most = 1 if own[PHYSICIAN] > own[PATIENT] else max(3, len(told.dialogue.spoken) // 6)
+    own = Counter(role for _, role, sentence in parsed.statements if _PATTERNS["of_oneself"].search(sentence))
+    most = 1 if own[PHYSICIAN] > own[PATIENT] else max(3, len(parsed.dialogue.spoken) // 6)
     if asked[PATIENT] > asked[PHYSICIAN] + most:
         yield f"the patient asks {asked[PATIENT]} questions, the physician only {asked[PHYSICIAN]}", None
-    for number, message in enumerate(told.dialogue.spoken, 1):
+    for number, message in enumerate(parsed.dialogue.spoken, 1):
         if message.role == PATIENT and (found := _PATTERNS["of_a_patient"].search(message.content)):
             yield f"the patient says {found[0]!r}, as somebody writing about a patient would", number
 
 
-def begun_again(told: Told) -> Iterator[Finding]:
+def begun_again(parsed: ParsedDialogue) -> Iterator[Finding]:
     """Report a greeting in the middle: the turns are out of order, or two dialogues are joined."""
-    for number, message in enumerate(told.dialogue.spoken, 1):
-        if _GREETINGS < number < len(told.dialogue.spoken) and _PATTERNS["greets"].search(message.content):
+    for number, message in enumerate(parsed.dialogue.spoken, 1):
+        if _GREETINGS < number < len(parsed.dialogue.spoken) and _PATTERNS["greets"].search(message.content):
             yield "the conversation starts again", number
 
 
-def no_language(told: Told) -> Iterator[Finding]:
+def no_language(parsed: ParsedDialogue) -> Iterator[Finding]:
     """Report a dialogue, or a turn, that is not in the note's language or has its words in no order."""
-    if told.dialogue.language not in ("en", "zh"):
+    if parsed.dialogue.language not in ("en", "zh"):
         return
-    english = told.language == "en"
-    turns = [{stem(word) for word in words(message.content)} for message in told.dialogue.spoken]
+    english = parsed.language == "en"
+    turns = [{stem(word) for word in words(message.content)} for message in parsed.dialogue.spoken]
     said_in = Counter(itertools.chain.from_iterable(turns))
-    known = {stem(word) for word in (*words(told.note), *common_words(), *_ENGLISH)} | {
+    known = {stem(word) for word in (*words(parsed.note), *common_words(), *_ENGLISH)} | {
         word for word, n in said_in.items() if n > 1
     }
-    for number, (turn, message) in enumerate(zip(turns, told.dialogue.spoken, strict=True), 1):
+    for number, (turn, message) in enumerate(zip(turns, parsed.dialogue.spoken, strict=True), 1):
         foreign = _PATTERNS["foreign_to_english" if english else "foreign_to_chinese"].findall(message.content)
         unknown = sum(word in known or "'" in word for word in turn) < KNOWN * len(turn)
         # Nor have a chart's findings the order of sentences: "Mother's blood group O, baby's A", 腹软.
-        new = (clause for clause in re.split("[，。；,;]|[.] ", message.content) if clause not in told.dialogue.note)
-        if scrambled(", ".join(new), told.language):
+        new = (clause for clause in re.split("[，。；,;]|[.] ", message.content) if clause not in parsed.dialogue.note)
+        if scrambled(", ".join(new), parsed.language):
             yield "the words make no sentence", number
         if len(foreign) >= FOREIGN or (english and len(turn) >= FEWEST and unknown):
             yield "not written in the language of the note", number
@@ -389,22 +408,22 @@ def supposes(text: str, diseases: Sequence[str], language: Language) -> bool:
     return any(name in names and not negated for name, negated in found)
 
 
-Rule = Callable[[Told], Iterator[Finding]]
+Rule = Callable[[ParsedDialogue], Iterator[Finding]]
 
 
-def only_where(holds: Callable[[Told], bool], rule: Rule) -> Rule:
+def only_where(holds: Callable[[ParsedDialogue], bool], rule: Rule) -> Rule:
     """Restrict a rule to dialogues for which ``holds`` is true; it reports nothing for others."""
 
     @wraps(rule)
-    def gate(told: Told) -> Iterator[Finding]:
-        return rule(told) if holds(told) else iter(())
+    def gate(parsed: ParsedDialogue) -> Iterator[Finding]:
+        return rule(parsed) if holds(parsed) else iter(())
 
     return gate
 
 
-def is_english(told: Told) -> bool:
+def is_english(parsed: ParsedDialogue) -> bool:
     """Whether the rules of English apply."""
-    return told.language == "en"
+    return parsed.language == "en"
 
 
 RULES: Mapping[str, Rule] = {

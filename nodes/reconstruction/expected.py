@@ -17,7 +17,7 @@ from cases.text.sentences import last_sentence
 from cases.text.statements import mentions, statements
 from cases.text.words import stem
 from cases.vocabulary import data_file, patterns
-from nodes.reconstruction.content import Told, affirms, content_words, denies
+from nodes.reconstruction.content import ParsedDialogue, affirms, content_words, denies
 from nodes.reconstruction.vectors import Rows, embedded
 
 SHARPNESS = 12.0  # of the attention to the clauses that are most like the question
@@ -49,10 +49,10 @@ class Answered(NamedTuple):
     short: bool
 
 
-def answered(told: Told) -> list[Answered]:
+def answered(parsed: ParsedDialogue) -> list[Answered]:
     """Return the questions that get a yes or a no, without requests and those that deny ("You don't smoke?")."""
     found = []
-    for number, said, reply in told.replied:
+    for number, said, reply in parsed.replied:
         question, no, yes = last_sentence(said), denies(reply), affirms(reply) or _PATTERNS["says_yes"].match(reply)
         if _REQUEST.search(question) or _PATTERNS["denying"].search(question):
             continue
@@ -62,16 +62,16 @@ def answered(told: Told) -> list[Answered]:
     return found
 
 
-def expected_rows(told: Told, asked: Sequence[str]) -> Rows:
+def expected_rows(parsed: ParsedDialogue, asked: Sequence[str]) -> Rows:
     """Return the features of n questions (n, FEATURES): higher ones speak for a yes or for a no."""
-    clauses = clauses_of(told.dialogue.note)
+    clauses = clauses_of(parsed.dialogue.note)
     if not asked or not clauses:
         return np.zeros((len(asked), FEATURES), np.float32)
     texts = [one.text for one in clauses]
     own, lay = embedded(texts), embedded([in_lay_words(text, "en") for text in texts])
     denying = np.array([one.denies for one in clauses])
-    every, recorded, excluded = told.of_note
-    polarities = {(one.word, one.negated) for text in statements(told.note) for one in mentions(text)}
+    every, recorded, excluded = parsed.of_note
+    polarities = {(one.word, one.negated) for text in statements(parsed.note) for one in mentions(text)}
     denied_words = {word for word, negated in polarities if negated and (word, False) not in polarities}
     rows = []
     for question, vector in zip(asked, embedded(asked), strict=True):

@@ -16,7 +16,7 @@ from cases.text.jargon import jargon_in
 from cases.text.note_sections import read_sections
 from cases.vocabulary import normalise, patterns, spelled, word_list
 from nodes.reconstruction import answers, content, kinds, learned, particulars, verbatim
-from nodes.reconstruction.content import Finding, Rule, Told, only_where
+from nodes.reconstruction.content import Finding, ParsedDialogue, Rule, only_where
 from nodes.reconstruction.vectors import one_thread
 from nodes.reconstruction.verbatim import CLOSING
 
@@ -47,14 +47,14 @@ class GateProblem:
 
 def check_dialogue(dialogue: Dialogue) -> list[GateProblem]:
     """Return the problems that all gates find in a dialogue, in the order of the gates."""
-    told = Told(dialogue)
+    parsed = ParsedDialogue(dialogue)
     with one_thread():
-        return [GateProblem(name, message, turn) for name, gate in GATES.items() for message, turn in gate(told)]
+        return [GateProblem(name, message, turn) for name, gate in GATES.items() for message, turn in gate(parsed)]
 
 
-def not_empty(told: Told) -> Iterator[Finding]:
+def not_empty(parsed: ParsedDialogue) -> Iterator[Finding]:
     """Require that both speak, that the patient answers the physician, and that no turn is blank."""
-    dialogue = told.dialogue
+    dialogue = parsed.dialogue
     for role in (PATIENT, PHYSICIAN):
         if not any(message.role == role for message in dialogue.spoken):
             yield f"the {_speaker(role)} has no turn", None
@@ -67,9 +67,9 @@ def not_empty(told: Told) -> Iterator[Finding]:
             yield "the turn is blank", number
 
 
-def roles_alternate(told: Told) -> Iterator[Finding]:
+def roles_alternate(parsed: ParsedDialogue) -> Iterator[Finding]:
     """Require that patient (user) and physician (assistant) alternate, with system messages only at the start."""
-    dialogue = told.dialogue
+    dialogue = parsed.dialogue
     for number, (before, message) in enumerate(pairwise(dialogue.spoken), 2):
         if message.role == before.role:
             expected = PATIENT if message.role == PHYSICIAN else PHYSICIAN
@@ -79,29 +79,29 @@ def roles_alternate(told: Told) -> Iterator[Finding]:
         yield "there is a system message inside the dialogue", None
 
 
-def not_cut_off(told: Told) -> Iterator[Finding]:
+def not_cut_off(parsed: ParsedDialogue) -> Iterator[Finding]:
     """Require that no turn stops within a sentence, and that the dialogue does not end with a question.
 
     A turn of a few words needs no full stop, except the last, or if it is the only turn without one.
     """
-    last = told.dialogue.spoken[-1:]
+    last = parsed.dialogue.spoken[-1:]
     if last and last[0].role == PHYSICIAN and last[0].content.rstrip().endswith(("?", "？")):
-        yield "nobody answers the last question", len(told.dialogue.spoken)
-    ends = [bool(_PATTERNS["end"].search(message.content)) for message in told.dialogue.spoken]
-    for number, (message, ended) in enumerate(zip(told.dialogue.spoken, ends, strict=True), 1):
+        yield "nobody answers the last question", len(parsed.dialogue.spoken)
+    ends = [bool(_PATTERNS["end"].search(message.content)) for message in parsed.dialogue.spoken]
+    for number, (message, ended) in enumerate(zip(parsed.dialogue.spoken, ends, strict=True), 1):
         alone = sum(ends) == len(ends) - 1 >= ALIKE and len(message.content.split()) > 1
         needs_end = number == len(ends) or len(message.content.split()) >= SENTENCE or alone
         if needs_end and not ended and sum(ends) >= ENDED * (len(ends) - 1):
             yield "the last sentence is incomplete", number
 
 
-def diagnosis_not_leaked(told: Told) -> Iterator[Finding]:
+def diagnosis_not_leaked(parsed: ParsedDialogue) -> Iterator[Finding]:
     """Require that the physician names the disease first, and only in the closing sections.
 
     If a finding of the note names it, the physician may also name it with the findings. Without recorded sections, it
     may come after the first third of the dialogue.
     """
-    dialogue = told.dialogue
+    dialogue = parsed.dialogue
     known = [*dialogue.diseases[:1], dialogue.inferred]
     sections = read_sections(dialogue.note, dialogue.language)
     found = any(names_disease(line, known) for name in _FINDINGS for line in sections.get(name, ()))
@@ -121,13 +121,13 @@ def diagnosis_not_leaked(told: Told) -> Iterator[Finding]:
             return
 
 
-def plain_words(told: Told) -> Iterator[Finding]:
+def plain_words(parsed: ParsedDialogue) -> Iterator[Finding]:
     """Require plain words: at most ``TOLERATED`` terms of the jargon list.
 
     A term counts for the patient unless heard before or common in speech, and for the physician until the findings are
     told.
     """
-    dialogue = told.dialogue
+    dialogue = parsed.dialogue
     starts = [dialogue.sections[name] for name in ("physical_examination", *CLOSING) if name in dialogue.sections]
     findings = min(starts, default=len(dialogue.spoken) // 2)
     found: list[Finding] = []
@@ -142,17 +142,17 @@ def plain_words(told: Told) -> Iterator[Finding]:
         yield from found
 
 
-def few_questions(told: Told) -> Iterator[Finding]:
+def few_questions(parsed: ParsedDialogue) -> Iterator[Finding]:
     """Require at most two questions in a turn of the physician (CliniChat, Figure 6)."""
-    for number, message in enumerate(told.dialogue.spoken, 1):
+    for number, message in enumerate(parsed.dialogue.spoken, 1):
         count = questions_in(message.content)
         if message.role == PHYSICIAN and count > MOST_QUESTIONS:
             yield f"{count} questions at once; at most {MOST_QUESTIONS} are allowed", number
 
 
-def no_placeholders(told: Told) -> Iterator[Finding]:
+def no_placeholders(parsed: ParsedDialogue) -> Iterator[Finding]:
     """Require that no syntax of plan or prompt is left over, and nothing that people write but do not say."""
-    dialogue = told.dialogue
+    dialogue = parsed.dialogue
     instructions = [(None, message) for message in dialogue.messages if message.role == "system"]
     for number, message in [*instructions, *enumerate(dialogue.spoken, 1)]:
         leftovers = [*_PATTERNS["placeholder"].findall(message.content), *_PATTERNS["sign"].findall(message.content)]
@@ -173,9 +173,9 @@ def _is_garbled(signs: str) -> bool:
         return False
 
 
-def entailed_by_the_note(told: Told) -> Iterator[Finding]:
+def entailed_by_the_note(parsed: ParsedDialogue) -> Iterator[Finding]:
     """Require that the reader who compared the dialogue with its note, if any, has no objections."""
-    for objection in told.dialogue.objections or ():
+    for objection in parsed.dialogue.objections or ():
         yield f"{objection.kind}: {objection.reason}", objection.turn
 
 
@@ -191,7 +191,7 @@ GATES: dict[str, Rule] = {
     "plain_words": plain_words,
     "entailed_by_the_note": entailed_by_the_note,
     # These compare a dialogue with its note, so they skip one without a note.
-    **{name: only_where(lambda told: bool(told.dialogue.note.strip()), rule) for name, rule in _RULES.items()},
+    **{name: only_where(lambda parsed: bool(parsed.dialogue.note.strip()), rule) for name, rule in _RULES.items()},
 }
 
 

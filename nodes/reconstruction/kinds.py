@@ -7,7 +7,7 @@ from functools import lru_cache
 from cases.dialogues import PATIENT
 from cases.text.sentences import sentences
 from cases.vocabulary import Language, data_file, patterns
-from nodes.reconstruction.content import Finding, Rule, Told, content_words
+from nodes.reconstruction.content import Finding, ParsedDialogue, Rule, content_words
 
 _WORDS = data_file("nodes.reconstruction", "kinds")
 _KINDS = re.compile(
@@ -23,23 +23,23 @@ SAME = 2  # words that a statement shares with its sentence of the note
 UNSAID = 1  # the same, if that word is nowhere said; a relative may be named by another ("my mother's brother")
 
 
-def other_of_its_kind(told: Told) -> Iterator[Finding]:
+def other_of_its_kind(parsed: ParsedDialogue) -> Iterator[Finding]:
     """Report a body part, relative, degree, etc. other than that of the matching sentence of the note."""
-    known, used = _kinds_in(told.note), {one for turn in told.dialogue.spoken for one in _kinds_in(turn.content)}
+    known, used = _kinds_in(parsed.note), {one for turn in parsed.dialogue.spoken for one in _kinds_in(turn.content)}
     of_note = [
-        (found, _about(one, told.language), bool(_PATTERNS["denies"].search(one)))
-        for one in sentences(told.note)
+        (found, _about(one, parsed.language), bool(_PATTERNS["denies"].search(one)))
+        for one in sentences(parsed.note)
         if (found := _kinds_in(one))
     ]
-    for number, role, sentence in told.statements:
+    for number, role, sentence in parsed.statements:
         if not (new := _kinds_in(sentence).keys() - known.keys()):
             continue
-        turn = _kinds_in(told.dialogue.spoken[number - 1].content)
+        turn = _kinds_in(parsed.dialogue.spoken[number - 1].content)
         # A mother who speaks of "my son" does not replace herself by a son.
         kinds, parts = {_kind(one) for one in new if _part(one) != "relative_child"}, {_part(one) for one in new}
-        asked = told.dialogue.spoken[number - 2].content if role == PATIENT and number > 1 else ""
+        asked = parsed.dialogue.spoken[number - 2].content if role == PATIENT and number > 1 else ""
         denied = bool(_PATTERNS["denies"].search(_PATTERNS["none_at_all"].sub("", sentence)))
-        about = _about(sentence, told.language) | _about(asked, told.language)
+        about = _about(sentence, parsed.language) | _about(asked, parsed.language)
         for found, matter, negated in of_note:
             shared = len(matter & about) if denied or not negated else 0
             missing = [

@@ -30,8 +30,8 @@ from llm.specs import OFFLINE
 from nodes.reconstruction import alignment
 from nodes.reconstruction.content import (
     Finding,
+    ParsedDialogue,
     Rule,
-    Told,
     affirms,
     content_words,
     denies,
@@ -89,14 +89,14 @@ def asked_and_answered(spoken: Sequence[Message]) -> list[Exchange]:
     return [one for one in exchanges(spoken) if one.asked.rstrip().endswith("?") and len(one.answer.split()) > 1]
 
 
-def claims(told: Told) -> list[Claim]:
+def claims(parsed: ParsedDialogue) -> list[Claim]:
     """Return the statements of a dialogue; none if the note has too little to support any ("Unremarkable.")."""
-    if len(content_words(told.note, "en") - _uninformative_words()) < TOLD_AT_ALL:
+    if len(content_words(parsed.note, "en") - _uninformative_words()) < TOLD_AT_ALL:
         return []
-    spoken = told.dialogue.spoken
+    spoken = parsed.dialogue.spoken
     return [
         Claim(number, role, spoken[number - 2].content if number > 1 and role == PATIENT else "", text)
-        for number, role, text in told.statements
+        for number, role, text in parsed.statements
         if len(text.split()) >= SHORTEST
     ]
 
@@ -127,15 +127,15 @@ def fit_rows(asked: Sequence[str], answers: Sequence[str]) -> Rows:
     return np.hstack([4 * both, abs(question - answer), answer, question, likeness, np.array(signs, np.float32)])
 
 
-def strange_rows(told: Told) -> Rows:
+def strange_rows(parsed: ParsedDialogue) -> Rows:
     """Return features of exchanges that connect them with the note and with the other turns (n, 17)."""
-    spoken, found = told.dialogue.spoken, exchanges(told.dialogue.spoken)
+    spoken, found = parsed.dialogue.spoken, exchanges(parsed.dialogue.spoken)
     if not found:
         return np.zeros((0, 17), np.float32)
-    note = embedded(_lines(told))
-    whole, turns = embedded([told.dialogue.note[:2000]])[0], embedded([one.content or "." for one in spoken])
+    note = embedded(_lines(parsed))
+    whole, turns = embedded([parsed.dialogue.note[:2000]])[0], embedded([one.content or "." for one in spoken])
     pairs = embedded([f"{one.asked} {one.answer}" for one in found])
-    known, terms = content_words(told.note, "en"), told.of_note[0]
+    known, terms = content_words(parsed.note, "en"), parsed.of_note.every
     turn_words = [content_words(one.content, "en") for one in spoken]
     rows = []
     for place, (pair, one) in enumerate(zip(pairs, found, strict=True)):
@@ -172,10 +172,10 @@ def strange_rows(told: Told) -> Rows:
     return np.array(rows, np.float32)
 
 
-def claim_rows(told: Told, said: Sequence[Claim]) -> Rows:
+def claim_rows(parsed: ParsedDialogue, said: Sequence[Claim]) -> Rows:
     """Return features of claims: their links to the note and to other turns, and their content (n, d)."""
-    spoken, known, terms = told.dialogue.spoken, content_words(told.note, "en"), told.of_note[0]
-    note, whole = embedded(_lines(told)), embedded([told.dialogue.note[:2000]])[0]
+    spoken, known, terms = parsed.dialogue.spoken, content_words(parsed.note, "en"), parsed.of_note.every
+    note, whole = embedded(_lines(parsed)), embedded([parsed.dialogue.note[:2000]])[0]
     turns, stems = embedded([one.content for one in spoken]), [content_words(one.content, "en") for one in spoken]
     texts, asked = embedded([one.text for one in said]), [f"{one.asked[-ASKED:]} {one.text}".strip() for one in said]
     size, rows = log(1 + len(known - _uninformative_words())), []
@@ -206,32 +206,32 @@ def claim_rows(told: Told, said: Sequence[Claim]) -> Rows:
     return np.array(rows, np.float32)
 
 
-def whole_rows(told: Told, parts: Sequence[str], met: Rows) -> Rows:
+def whole_rows(parsed: ParsedDialogue, parts: Sequence[str], met: Rows) -> Rows:
     """Return features of how much of the note comes up, in words and in meaning (1, 18).
 
     ``parts`` and ``met`` come from `parts_met`. Some features cover the first and last third of the parts.
     """
-    spoken_words = content_words(told.text, "en")
+    spoken_words = content_words(parsed.text, "en")
     own = [(content_words(part, "en"), content_words(in_lay_words(part, "en"), "en")) for part in parts]
     share = np.array([max(len(each & spoken_words) / max(1, len(each)) for each in pair) for pair in own])
     size = np.array([len(each) for each, _ in own], float)
     size, unsaid, third = size / size.sum(), share == 0, max(1, len(parts) // 3)
     missed, both = unsaid & (met < UNLIKE), np.maximum(share, 2 * (met - 0.3))
     ends = both[:third].mean(), both[-third:].mean()
-    numbers, length = known_numbers(told.dialogue.note), len(words(told.dialogue.note))
-    told_numbers = len(numbers & known_numbers(told.text)) / len(numbers) if numbers else 0.7
+    numbers, length = known_numbers(parsed.dialogue.note), len(words(parsed.dialogue.note))
+    told_numbers = len(numbers & known_numbers(parsed.text)) / len(numbers) if numbers else 0.7
     row = [met.mean(), met.min(), np.quantile(met, 0.2), size @ met, share.mean(), size @ share]
     row += [unsaid.mean(), size @ unsaid, missed.mean(), size @ missed]
-    row += [log(1 + length), log((1 + len(words(told.text))) / (1 + length)), told_numbers, min(ends), *ends]
+    row += [log(1 + length), log((1 + len(words(parsed.text))) / (1 + length)), told_numbers, min(ends), *ends]
     row += [len(parts) / 20, max((len([*run]) for one, run in groupby(missed) if one), default=0) / len(parts)]
     return np.array([row], np.float32)
 
 
-def parts_met(told: Told) -> tuple[list[str], Rows]:
+def parts_met(parsed: ParsedDialogue) -> tuple[list[str], Rows]:
     """Return the parts of the note's sentences, and each one's highest similarity to anything said (n,)."""
-    clauses = (part for one in sentences(told.dialogue.note) for part in _PATTERNS["part_end"].split(one))
-    parts = [part for part in clauses if content_words(part, "en")] or [told.dialogue.note]
-    spoken = told.dialogue.spoken
+    clauses = (part for one in sentences(parsed.dialogue.note) for part in _PATTERNS["part_end"].split(one))
+    parts = [part for part in clauses if content_words(part, "en")] or [parsed.dialogue.note]
+    spoken = parsed.dialogue.spoken
     texts = [one.content for one in spoken] + [f"{one.asked} {one.answer}" for one in exchanges(spoken)]
     rows = embedded([*texts, *(text for one in spoken for text in sentences(one.content))]).T
     lay = [in_lay_words(part, "en") for part in parts]
@@ -243,26 +243,26 @@ def _uninformative_words() -> frozenset[str]:
     return frozenset(map(stem, data_file("nodes.reconstruction", "learned")["tells_nothing"].split()))
 
 
-def said_by_the_other(told: Told, weights: Rows) -> Iterator[Weighed]:
+def said_by_the_other(parsed: ParsedDialogue, weights: Rows) -> Iterator[Weighed]:
     """Score the run of turns that sounds most as if the other speaker said it."""
     start, total, best, run = 1, 0.0, 0.0, (1, 1)
-    for number, like_other in enumerate(_scores_as_other(told.dialogue.spoken, weights), 1):
+    for number, like_other in enumerate(_scores_as_other(parsed.dialogue.spoken, weights), 1):
         total += like_other - DOUBT
         if total <= 0:
             start, total = number + 1, 0.0
         elif total > best:
             best, run = total, (start, number)
     if best:
-        first, last = (told.dialogue.spoken[at - 1].content for at in run)
+        first, last = (parsed.dialogue.spoken[at - 1].content for at in run)
         yield best, f"from {first!r} to {last!r} (turn {run[1]}), this sounds like the other speaker", run[0]
 
 
-def question_exchanged(told: Told, weights: Rows) -> Iterator[Weighed]:
+def question_exchanged(parsed: ParsedDialogue, weights: Rows) -> Iterator[Weighed]:
     """Score a physician's turn and its reply for being swapped: both sound as if the other speaker said them.
 
     A patient who asks back is not such a pair, and greetings are skipped as too short.
     """
-    both = list(zip(told.dialogue.spoken, _scores_as_other(told.dialogue.spoken, weights), strict=True))
+    both = list(zip(parsed.dialogue.spoken, _scores_as_other(parsed.dialogue.spoken, weights), strict=True))
     for number, ((turn, one), (reply, other)) in enumerate(pairwise(both), 1):
         length = [len(message.content.split()) for message in (turn, reply)]
         if turn.role == PHYSICIAN and reply.role == PATIENT and min(length) >= TELLS and sum(length) >= NO_GREETING:
@@ -280,9 +280,9 @@ def _scores_as_other(spoken: Sequence[Message], weights: Rows) -> list[float]:
     return [one if message.role == PHYSICIAN else -one for message, one in zip(spoken, like_patient, strict=True)]
 
 
-def answers_exchanged(told: Told, weights: Rows) -> Iterator[Weighed]:
+def answers_exchanged(parsed: ParsedDialogue, weights: Rows) -> Iterator[Weighed]:
     """Score the two answers that gain most from swapping their questions."""
-    found = asked_and_answered(told.dialogue.spoken)
+    found = asked_and_answered(parsed.dialogue.spoken)
     if len(found) < 2:
         return
     asked = [sentences(one.asked)[-1] for one in found for _ in found]
@@ -295,57 +295,57 @@ def answers_exchanged(told: Told, weights: Rows) -> Iterator[Weighed]:
     yield float(gain.max()), message, one.number
 
 
-def other_than_expected(told: Told, weights: Rows) -> Iterator[Weighed]:
+def other_than_expected(parsed: ParsedDialogue, weights: Rows) -> Iterator[Weighed]:
     """Score how little each short yes or no is what the note makes of the question."""
-    found = [one for one in answered(told) if one.short]
-    scores = _scores(expected_rows(told, [one.question for one in found]), weights)
+    found = [one for one in answered(parsed) if one.short]
+    scores = _scores(expected_rows(parsed, [one.question for one in found]), weights)
     for one, likely in zip(found, scores, strict=True):
         score = -likely if one.yes else likely
         yield score, f"{one.question!r}, {one.reply!r}: by the note, the answer is the opposite", one.number
 
 
-def of_nobody_else(told: Told, weights: Rows) -> Iterator[Weighed]:
+def of_nobody_else(parsed: ParsedDialogue, weights: Rows) -> Iterator[Weighed]:
     """Score how unrelated each exchange is to the note and to all other turns."""
-    found, lines = exchanges(told.dialogue.spoken), _lines(told)
+    found, lines = exchanges(parsed.dialogue.spoken), _lines(parsed)
     note = embedded(lines)
-    for one, score in zip(found, _scores(strange_rows(told), weights), strict=True):
+    for one, score in zip(found, _scores(strange_rows(parsed), weights), strict=True):
         nearest = lines[int((note @ embedded([f"{one.asked} {one.answer}"])[0]).argmax())]
         yield score, f"{one.asked!r}, {one.answer!r}: the note has nothing closer than {nearest!r}", one.number
 
 
-def unfounded(told: Told, weights: Rows) -> Iterator[Weighed]:
+def unfounded(parsed: ParsedDialogue, weights: Rows) -> Iterator[Weighed]:
     """Score how little each statement is founded on the note; none if the note says too little.
 
     The score adds the log-odds by `claim_rows` and those by `alignment`, of which the second, which take far longer,
     are asked for only where the first doubt a statement.
     """
-    found = claims(told)
+    found = claims(parsed)
     linear, network = np.split(weights, [-alignment.SIZE])
-    scores = np.array(_scores(claim_rows(told, found), linear) if found else [])
+    scores = np.array(_scores(claim_rows(parsed, found), linear) if found else [])
     doubted = [place for place, score in enumerate(scores) if score > 0]
     if doubted:
         said = alignment.tokens_said([(found[place].asked, found[place].text) for place in doubted])
-        scores[doubted] += alignment.unborne(network, said, alignment.tokens_noted(told.dialogue.note))
+        scores[doubted] += alignment.unborne(network, said, alignment.tokens_noted(parsed.dialogue.note))
     for one, score in zip(found, scores, strict=True):
         yield round(float(score), 3), f"{one.text!r}: the note does not say this", one.number
 
 
-def left_out(told: Told, weights: Rows) -> Iterator[Weighed]:
+def left_out(parsed: ParsedDialogue, weights: Rows) -> Iterator[Weighed]:
     """Score how much of the note is missing, if the note is long enough."""
-    if len(words(told.dialogue.note)) >= LONG_NOTE:
-        parts, met = parts_met(told)
+    if len(words(parsed.dialogue.note)) >= LONG_NOTE:
+        parts, met = parts_met(parsed)
         least = parts[int(met.argmin())]
         yield (
-            _scores(whole_rows(told, parts, met), weights)[0],
+            _scores(whole_rows(parsed, parts, met), weights)[0],
             f"too little of the note comes up; missing is, for example, {least.strip()!r}",
             None,
         )
 
 
-def _lines(told: Told) -> list[str]:
+def _lines(parsed: ParsedDialogue) -> list[str]:
     """Return the note's sentences, followed by each one in everyday words."""
-    own = sentences(told.dialogue.note) or ["."]
-    return [*own, *(in_lay_words(text, told.dialogue.language) for text in own)]
+    own = sentences(parsed.dialogue.note) or ["."]
+    return [*own, *(in_lay_words(text, parsed.dialogue.language) for text in own)]
 
 
 def _scores(rows: Rows, weights: Rows) -> list[float]:
@@ -364,18 +364,18 @@ def _gate_of(head: str) -> Rule:
     """Make the gate of a classifier: it reports what scores beyond the limit."""
 
     @wraps(HEADS[head])
-    def gate(told: Told) -> Iterator[Finding]:
-        weighed = HEADS[head](told, _weights()[WEIGHTS_OF.get(head, head)])
+    def gate(parsed: ParsedDialogue) -> Iterator[Finding]:
+        weighed = HEADS[head](parsed, _weights()[WEIGHTS_OF.get(head, head)])
         return ((message, turn) for score, message, turn in weighed if score > _weights()[f"{head}_limit"])
 
     return gate
 
 
-def _is_freely_worded(told: Told) -> bool:
-    return told.dialogue.language == "en" and told.dialogue.models != [OFFLINE]
+def _is_freely_worded(parsed: ParsedDialogue) -> bool:
+    return parsed.dialogue.language == "en" and parsed.dialogue.models != [OFFLINE]
 
 
-HEADS: Mapping[str, Callable[[Told, Rows], Iterator[Weighed]]] = {
+HEADS: Mapping[str, Callable[[ParsedDialogue, Rows], Iterator[Weighed]]] = {
     "speaker": said_by_the_other,
     "exchanged": question_exchanged,
     "fits": answers_exchanged,

@@ -18,8 +18,8 @@ from cases.vocabulary import Language, data_file, patterns
 from nodes.reconstruction.content import (
     OTHER_SEX,
     Finding,
+    ParsedDialogue,
     Rule,
-    Told,
     affirms,
     complaints,
     content_words,
@@ -36,17 +36,17 @@ MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", 
 ASKED_BEFORE = 4  # turns back to the question before the last
 
 
-def other_time(told: Told) -> Iterator[Finding]:
+def other_time(parsed: ParsedDialogue) -> Iterator[Finding]:
     """Report a length of time or a month that replaces one of the note.
 
     The note has the number with another unit (two years for two days), or the unit with another number that nobody
     says; or it names or dates another month that nobody says.
     """
-    known, said = spans_of_time(told.dialogue.note), spans_of_time(told.text)
+    known, said = spans_of_time(parsed.dialogue.note), spans_of_time(parsed.text)
     unsaid = [one for one in known if one.amount[0].isdigit() and not any(one.lasts_as(other) for other in said)]
-    months = _months_in(told.dialogue.note)
-    missing = months - _months_in(told.text)
-    for number, _, sentence in told.statements:
+    months = _months_in(parsed.dialogue.note)
+    missing = months - _months_in(parsed.text)
+    for number, _, sentence in parsed.statements:
         for span in spans_of_time(sentence):
             if any(one.lasts_as(span) for one in known):
                 continue
@@ -65,15 +65,15 @@ def _months_in(text: str) -> set[int]:
     return named | {month for month in dated if 1 <= month <= len(MONTHS)}
 
 
-def other_medicine(told: Told) -> Iterator[Finding]:
+def other_medicine(parsed: ParsedDialogue) -> Iterator[Finding]:
     """Report a medicine that the note does not have.
 
     An over-the-counter one counts only if the note has a medicine that nobody mentions.
     """
-    known = {found[0].casefold() for found in _PATTERNS["medicine"].finditer(told.dialogue.note)}
-    text = " ".join(message.content.casefold() for message in told.dialogue.spoken)
+    known = {found[0].casefold() for found in _PATTERNS["medicine"].finditer(parsed.dialogue.note)}
+    text = " ".join(message.content.casefold() for message in parsed.dialogue.spoken)
     unmentioned = [name for name in known if name not in text]
-    for number, _, sentence in told.statements:
+    for number, _, sentence in parsed.statements:
         named = {
             found[0].casefold()
             for found in _PATTERNS["medicine"].finditer(sentence)
@@ -87,12 +87,12 @@ def other_medicine(told: Told) -> Iterator[Finding]:
             )
 
 
-def other_allergy(told: Told) -> Iterator[Finding]:
+def other_allergy(parsed: ParsedDialogue) -> Iterator[Finding]:
     """Report an allergy denied although the note records one, or stated although it records none."""
-    recorded = _PATTERNS["allergy"].search(told.dialogue.note) is not None
-    none = _PATTERNS["no_allergy"].search(told.dialogue.note)  # its heading may stand on a line of its own
+    recorded = _PATTERNS["allergy"].search(parsed.dialogue.note) is not None
+    none = _PATTERNS["no_allergy"].search(parsed.dialogue.note)  # its heading may stand on a line of its own
     asked = None
-    for number, message in enumerate(told.dialogue.spoken, 1):
+    for number, message in enumerate(parsed.dialogue.spoken, 1):
         mentioned = _PATTERNS["allergy"].search(message.content)
         if message.role == PHYSICIAN:
             asked = mentioned
@@ -106,38 +106,38 @@ def other_allergy(told: Told) -> Iterator[Finding]:
             yield "an allergy is denied, but the note records one", number
 
 
-def other_treatment(told: Told) -> Iterator[Finding]:
+def other_treatment(parsed: ParsedDialogue) -> Iterator[Finding]:
     """Report a treatment that the physician starts or orders and the note does not have."""
-    known, of_note = {stem(word) for word in words(told.note)}, content_words(told.note, told.language)
-    for number, role, sentence in told.statements:
+    known, of_note = {stem(word) for word in words(parsed.note)}, content_words(parsed.note, parsed.language)
+    for number, role, sentence in parsed.statements:
         if role != PHYSICIAN:
             continue
         for found in filter(None, chain.from_iterable(_PATTERNS["treats"].findall(sentence))):
             if stem(found.casefold()) not in known:
                 yield f"{found!r} is started, but the note does not mention it", number
         if _PATTERNS["orders"].search(sentence) and _PATTERNS["of_treatment"].search(sentence):
-            ordered = content_words(sentence, told.language)
+            ordered = content_words(sentence, parsed.language)
             if len(ordered) >= ORDERED and len(ordered & of_note) < SUPPORTED * len(ordered):
                 yield f"{sentence!r} is ordered, but the note does not mention it", number
 
 
-def other_illness(told: Told) -> Iterator[Finding]:
+def other_illness(parsed: ParsedDialogue) -> Iterator[Finding]:
     """Report an illness that nobody knows of: that the patient claims or suspects, or the physician concludes.
 
     The note knows illnesses; for the physician, the dialogue's diseases and the patient's words do too.
     """
-    dialogue = told.dialogue
+    dialogue = parsed.dialogue
     of_patient = [message.content for message in dialogue.spoken if message.role == PATIENT]
-    of_both = "\n".join([told.note, *dialogue.diseases, dialogue.inferred, *of_patient])
+    of_both = "\n".join([parsed.note, *dialogue.diseases, dialogue.inferred, *of_patient])
     known: dict[str, tuple[frozenset[str], set[str]]] = {
-        role: (content_words(text, told.language), {name for name, _ in terms_in(text, told.language)})
-        for role, text in ((PATIENT, told.note), (PHYSICIAN, of_both))
+        role: (content_words(text, parsed.language), {name for name, _ in terms_in(text, parsed.language)})
+        for role, text in ((PATIENT, parsed.note), (PHYSICIAN, of_both))
     }
-    for number, role, sentence in told.statements:
+    for number, role, sentence in parsed.statements:
         states, unless = ("claims", "of_another") if role == PATIENT else ("concludes", "doubts")
         if not _PATTERNS[states].search(sentence) or _PATTERNS[unless].search(sentence):
             continue
-        if new := _illnesses_in(_PATTERNS["no_doubt"].sub(" ", sentence), told.language, *known[role]):
+        if new := _illnesses_in(_PATTERNS["no_doubt"].sub(" ", sentence), parsed.language, *known[role]):
             yield f"{sentence!r}: nobody knows of {', '.join(sorted(new))}", number
 
 
@@ -154,74 +154,77 @@ def _illnesses_in(text: str, language: Language, known: frozenset[str], known_te
     return listed - known_terms | formed
 
 
-def denied_at_the_end(told: Told) -> Iterator[Finding]:
+def denied_at_the_end(parsed: ParsedDialogue) -> Iterator[Finding]:
     """Report what the physician states in the second half without doubt, and the note denies and nobody affirms."""
-    dialogue, (affirmed, _) = told.dialogue, told.of_patient
-    denied = (told.of_note[2] - affirmed.keys()) & {*complaints(), *illnesses(vague=True), "smoking", "alcohol"}
-    for number, role, sentence in told.statements:
+    dialogue, affirmed = parsed.dialogue, parsed.of_patient.affirmed
+    denied = (parsed.of_note.denied - affirmed.keys()) & {*complaints(), *illnesses(vague=True), "smoking", "alcohol"}
+    for number, role, sentence in parsed.statements:
         if role != PHYSICIAN or 2 * number <= len(dialogue.spoken):
             continue
         of_somebody = any(_PATTERNS[name].search(sentence) for name in ("of_you", "third_female", "third_male"))
         if of_somebody and not any(_PATTERNS[name].search(sentence) for name in ("doubts", "denies")):
-            stated = {name for name, negated in terms_in(sentence, told.language) if not negated}
+            stated = {name for name, negated in terms_in(sentence, parsed.language) if not negated}
             if against := stated & denied:
                 yield f"{sentence!r}: the note denies {', '.join(sorted(against))}", number
 
 
-def of_somebody_else(told: Told) -> Iterator[Finding]:
+def of_somebody_else(parsed: ParsedDialogue) -> Iterator[Finding]:
     """Report a person of whom more than daily life is told, and nobody asked and the note says nothing (English).
 
     Dialogues in which a relative speaks for the patient are skipped.
     """
-    heard = " ".join(message.content for message in told.dialogue.spoken if message.role == PHYSICIAN)
+    heard = " ".join(message.content for message in parsed.dialogue.spoken if message.role == PHYSICIAN)
     if len(_PATTERNS["he_or_she"].findall(heard)) > len(_PATTERNS["of_you"].findall(heard)):
         return
     if any(_PATTERNS[f"child_{sex}"].search(heard) for sex in OTHER_SEX.values()):
         return
-    of_kin = [text for text in sentences(told.note) if _PATTERNS["kin"].search(text)]
-    known = content_words(" ".join(of_kin), told.language)
-    for number, role, sentence in told.statements:
+    of_kin = [text for text in sentences(parsed.note) if _PATTERNS["kin"].search(text)]
+    known = content_words(" ".join(of_kin), parsed.language)
+    for number, role, sentence in parsed.statements:
         other = _PATTERNS["begins_with_another"].search(sentence)
         if role != PATIENT or not other:
             continue
-        asked = " ".join(told.dialogue.spoken[at].content for at in (number - 2, number - ASKED_BEFORE) if at >= 0)
+        asked = " ".join(parsed.dialogue.spoken[at].content for at in (number - 2, number - ASKED_BEFORE) if at >= 0)
         rest = sentence[other.end() :]
-        in_note = re.search(_SAME_KIN.get(other[1].casefold(), other[1]), told.dialogue.note, re.IGNORECASE)
-        told_of = in_note or _PATTERNS["kin"].search(asked) or content_words(rest, told.language) & known
+        in_note = re.search(_SAME_KIN.get(other[1].casefold(), other[1]), parsed.dialogue.note, re.IGNORECASE)
+        told_of = in_note or _PATTERNS["kin"].search(asked) or content_words(rest, parsed.language) & known
         if not told_of and not _PATTERNS["of_daily_life"].search(rest):
             yield f"{sentence!r}: nobody asked about the {other[1]}, whom the note does not mention", number
 
 
-def other_address(told: Told) -> Iterator[Finding]:
+def other_address(parsed: ParsedDialogue) -> Iterator[Finding]:
     """Report a form of address, a role or a body part that belongs to the other sex (English).
 
     Those who speak for the patient may be of the other sex: the physician then says "she" or "he" as often as "you".
     """
-    sex = demographics(told.dialogue.note, brief=True).sex or _sex_by_pronouns(told.dialogue.note)
+    sex = demographics(parsed.dialogue.note, brief=True).sex or _sex_by_pronouns(parsed.dialogue.note)
     if sex is None:
         return
-    heard = " ".join(message.content for message in told.dialogue.spoken if message.role == PHYSICIAN)
+    heard = " ".join(message.content for message in parsed.dialogue.spoken if message.role == PHYSICIAN)
     of_another, of_you = (len(_PATTERNS[name].findall(heard)) for name in ("he_or_she", "of_you"))
     of_others = of_another >= max(1, of_you)
-    for number, message in enumerate(told.dialogue.spoken, 1):
+    for number, message in enumerate(parsed.dialogue.spoken, 1):
         by = "addressed" if message.role == PHYSICIAN else "body"
         if not of_others and (found := _PATTERNS[f"{by}_{OTHER_SEX[sex]}"].search(message.content)):
             yield f"{found[0]!r} is said of a patient who is {sex}", number
-    if spoken_of := _as_the_other_sex(told, OTHER_SEX[sex], sex):
+    if spoken_of := _as_the_other_sex(parsed, OTHER_SEX[sex], sex):
         yield f"{spoken_of!r} is said of a patient who is {sex}", None
 
 
-def _as_the_other_sex(told: Told, other: Sex, sex: Sex) -> str | None:
+def _as_the_other_sex(parsed: ParsedDialogue, other: Sex, sex: Sex) -> str | None:
     """Return how the patient is spoken of as of the other sex throughout, as a child or in the third person, or None.
 
     The third person counts only if nobody else is spoken of.
     """
-    child, young = _PATTERNS[f"child_{other}"].search(told.text), _PATTERNS[f"young_{other}"].search(told.dialogue.note)
-    if child and not young and not _PATTERNS[f"child_{sex}"].search(told.text):
+    child, young = (
+        _PATTERNS[f"child_{other}"].search(parsed.text),
+        _PATTERNS[f"young_{other}"].search(parsed.dialogue.note),
+    )
+    if child and not young and not _PATTERNS[f"child_{sex}"].search(parsed.text):
         return child[0]
-    said = _PATTERNS[f"third_{other}"].findall(told.text)
-    known = _PATTERNS[f"pronoun_{other}"].search(told.dialogue.note) or _PATTERNS[f"third_{sex}"].search(told.text)
-    if len(said) >= SPOKEN_OF and not known and not _PATTERNS["somebody_else"].search(told.text):
+    said = _PATTERNS[f"third_{other}"].findall(parsed.text)
+    known = _PATTERNS[f"pronoun_{other}"].search(parsed.dialogue.note) or _PATTERNS[f"third_{sex}"].search(parsed.text)
+    if len(said) >= SPOKEN_OF and not known and not _PATTERNS["somebody_else"].search(parsed.text):
         return str(said[0])
     return None
 

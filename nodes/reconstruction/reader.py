@@ -75,12 +75,12 @@ class ReadingView:
 
 def objections_by_rule(view: ReadingView) -> Reading:
     """Offline: return the problems that the gates' content rules find."""
-    told = content.Told(view.dialogue)
+    parsed = content.ParsedDialogue(view.dialogue)
     rules = {**content.RULES, **particulars.RULES}
     found = [
         TurnReading(turn=turn, says=view.turns[turn - 1][1], note=message, kind=kind)
         for name, kind in _BY_RULE.items()
-        for message, turn in rules[name](told)
+        for message, turn in rules[name](parsed)
         if turn in view.asked
     ]
     return Reading(turns=found)

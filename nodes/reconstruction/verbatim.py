@@ -21,7 +21,7 @@ from cases.text.words import stem, words
 from cases.vocabulary import Language, data_file, patterns
 from llm.repetition import texts_in
 from llm.specs import OFFLINE
-from nodes.reconstruction.content import Finding, Rule, Told, content_words, courtesies
+from nodes.reconstruction.content import Finding, ParsedDialogue, Rule, content_words, courtesies
 from nodes.reconstruction.lay_speech import spoken
 from nodes.reconstruction.voice import Voice
 from prompts import cached_with_prompts, load_words
@@ -90,35 +90,37 @@ def _telling() -> frozenset[str]:
     return frozenset(map(stem, _LISTS["telling"].split()))
 
 
-def _lines(told: Told) -> list[tuple[str, str]]:
+def _lines(parsed: ParsedDialogue) -> list[tuple[str, str]]:
     """Return the lines of the note, each with its section."""
-    sections = read_sections(told.dialogue.note, told.language)
+    sections = read_sections(parsed.dialogue.note, parsed.language)
     return [(section, line) for section, lines in sections.items() for line in lines]
 
 
-def changed(told: Told) -> Iterator[Finding]:
+def changed(parsed: ParsedDialogue) -> Iterator[Finding]:
     """Report each statement that no sentence of the note says, in a dialogue that uses the note's own words.
 
     What a model adds is none of the note's: the disease that it infers, with basis and tests, in the closing sections,
     and courtesies ("Go ahead."). Other words than the note's are no change there, unless the patient's or a relative's
     illness is told.
     """
-    lines = [line for _, line in _lines(told)]  # which may begin within a sentence, behind a name and an age
-    note = [_Part(text, told.language) for text in dict.fromkeys([*sentences(told.dialogue.note), *lines])]
+    lines = [line for _, line in _lines(parsed)]  # which may begin within a sentence, behind a name and an age
+    note = [_Part(text, parsed.language) for text in dict.fromkeys([*sentences(parsed.dialogue.note), *lines])]
     clauses = [clause for sentence in note for clause in sentence.clauses]
-    spoken_parts = [(number, role, _Part(text, told.language)) for number, role, text in told.statements]
+    spoken_parts = [(number, role, _Part(text, parsed.language)) for number, role, text in parsed.statements]
     stated = [one for one in spoken_parts if one[2].stems]
     matches = [[one for one in note if part.stems <= one.all_stems] for *_, part in stated]
     of_note = [
-        bool(found) for (*_, part), found in zip(stated, matches, strict=True) if len(part.stems) >= LONG[told.language]
+        bool(found)
+        for (*_, part), found in zip(stated, matches, strict=True)
+        if len(part.stems) >= LONG[parsed.language]
     ]
-    by_rules = told.dialogue.models == [OFFLINE]  # which only use the note's words
+    by_rules = parsed.dialogue.models == [OFFLINE]  # which only use the note's words
     if not by_rules and sum(of_note) < max(COPIED, SHARE * len(of_note)):
         return
-    sections = told.dialogue.sections
+    sections = parsed.dialogue.sections
     history = max((at for name, at in sections.items() if name not in CLOSING), default=0)
-    starts = [at for name, at in sections.items() if name in CLOSING and at > history and told.dialogue.inferred]
-    closing = min(starts, default=len(told.dialogue.messages))
+    starts = [at for name, at in sections.items() if name in CLOSING and at > history and parsed.dialogue.inferred]
+    closing = min(starts, default=len(parsed.dialogue.messages))
     for (number, role, part), found in zip(stated, matches, strict=True):
         of_history = _KIN.search(part.text) or (role == PATIENT and _OF_ONESELF.search(part.text))
         added = (number > closing and not of_history) or part.stems <= courtesies() - _telling()
@@ -128,21 +130,21 @@ def changed(told: Told) -> Iterator[Finding]:
             nearest = max(note, key=lambda one: len(one.all_stems & part.stems))
             new_words = ", ".join(sorted(part.stems - nearest.all_stems))
             yield f"{part.text!r}: no sentence of the note says this with {new_words}", number
-        elif new := min((stated_numbers(part.text, told.language).keys() - one.numbers for one in found), key=len):
+        elif new := min((stated_numbers(part.text, parsed.language).keys() - one.numbers for one in found), key=len):
             numbers = ", ".join(f"{value:g}" for value in sorted(new))
             yield f"{part.text!r}: the note does not say {numbers} there", number
         elif reversed_clause := next((one for one in part.clauses if _is_reversed(one, clauses)), None):
             yield f"{reversed_clause.text.strip()!r}: the note has {found[0].text!r}", number
     if by_rules:
-        yield from _says_nothing(told)
+        yield from _says_nothing(parsed)
 
 
-def _says_nothing(told: Told) -> Iterator[Finding]:
+def _says_nothing(parsed: ParsedDialogue) -> Iterator[Finding]:
     """Report bare answers ("No."), and questions that their own turn answers: the rules write neither."""
-    beside = courtesies() - content_words(told.note, told.language)
-    for number, asked, reply in told.replied:
-        said = content_words(reply, told.language) - beside
-        if told.language == "zh":
+    beside = courtesies() - content_words(parsed.note, parsed.language)
+    for number, asked, reply in parsed.replied:
+        said = content_words(reply, parsed.language) - beside
+        if parsed.language == "zh":
             said = frozenset(pair for pair in said if _BETWEEN.isdisjoint(pair))
         if _PATTERNS["asks"].search(asked) and not said:
             yield f"{reply!r} tells nothing of the note", number
@@ -151,21 +153,22 @@ def _says_nothing(told: Told) -> Iterator[Finding]:
             yield f"{asked!r} answers its own question", number - 1
 
 
-def by_the_other(told: Told) -> Iterator[Finding]:
+def by_the_other(parsed: ParsedDialogue) -> Iterator[Finding]:
     """Report a finding told by the patient, a history told by the physician, or a relative's illness as one's own.
 
     A sentence is recognised by words that only that part of the note has. Physicians who word freely may sum up the
     history.
     """
-    note = [(section, _Part(line, told.language)) for section, line in _lines(told)]
-    by_rules = told.dialogue.models == [OFFLINE]
+    note = [(section, _Part(line, parsed.language)) for section, line in _lines(parsed)]
+    by_rules = parsed.dialogue.models == [OFFLINE]
     of_child = any(
-        message.role == PHYSICIAN and _PATTERNS["of_child"].search(message.content) for message in told.dialogue.spoken
+        message.role == PHYSICIAN and _PATTERNS["of_child"].search(message.content)
+        for message in parsed.dialogue.spoken
     )
-    for number, role, text in told.statements:
-        part = _Part(text, told.language)
+    for number, role, text in parsed.statements:
+        part = _Part(text, parsed.language)
         found = [(section, one) for section, one in note if part.stems and part.stems <= one.all_stems]
-        sections, long = {section for section, _ in found}, len(part.stems) >= LONG[told.language]
+        sections, long = {section for section, _ in found}, len(part.stems) >= LONG[parsed.language]
         others = _TOLD_BY_PHYSICIAN if role == PATIENT else _TOLD_BY_PATIENT if by_rules else set[str]()
         if long and found and sections <= others:
             yield f"{text!r} is from {', '.join(sorted(sections))}, which is for the other speaker to tell", number

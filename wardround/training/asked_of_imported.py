@@ -19,7 +19,7 @@ from cases.text.record_sentences import HISTORIES, RecordSentence, record_senten
 from cases.text.words import rules_of
 from cases.vocabulary import Language, data_file
 from wardround.training.fitting import LANGUAGES
-from wardround.training.labelled import Asked, Told, places
+from wardround.training.labelled import Asked, LabelledSentence, places
 
 _WORDINGS_ANSWERED = 2  # of a topic that a record answers, asked of that record
 _EVERY = 6  # of the other topics outside the story, one is asked of a record
@@ -71,7 +71,7 @@ def _labelled(
         yield record, histories, labels
 
 
-def told_of_imported(datasets: Path) -> Iterator[Told]:
+def told_of_imported(datasets: Path) -> Iterator[LabelledSentence]:
     """Yield the sentences of the records; whether one tells what it may tell without answering it is not known."""
     for language in LANGUAGES:
         for record, histories, labels in _labelled(datasets, language):
@@ -79,7 +79,7 @@ def told_of_imported(datasets: Path) -> Iterator[Told]:
                 tells = {
                     matter: labels[matter][at] if matter in labels else False for matter in topic_wordings(language)
                 }
-                yield Told(
+                yield LabelledSentence(
                     record, language, fact.text, {name: told for name, told in tells.items() if told is not None}
                 )
 

@@ -22,7 +22,7 @@ from cases.text.sentences import sentences
 from cases.text.words import words
 from cases.vocabulary import data_file
 from nodes.reconstruction.alignment import read_of_note, read_of_said
-from nodes.reconstruction.content import Told, content_words
+from nodes.reconstruction.content import ParsedDialogue, content_words
 from nodes.reconstruction.expected import answered, expected_rows
 from nodes.reconstruction.gates import GATES
 from nodes.reconstruction.learned import (
@@ -124,8 +124,8 @@ def fitting(dialogues: Sequence[Dialogue]) -> Labelled:
 
 def expected(dialogues: Sequence[Dialogue]) -> Labelled:
     """Return the rows of every question that gets a yes or a no, labelled by whether it gets a yes."""
-    found = [(told, answered(told)) for told in map(Told, dialogues)]
-    rows = [expected_rows(told, [one.question for one in own]) for told, own in found]
+    found = [(parsed, answered(parsed)) for parsed in map(ParsedDialogue, dialogues)]
+    rows = [expected_rows(parsed, [one.question for one in own]) for parsed, own in found]
     return np.vstack(rows), [one.yes for _, own in found for one in own]
 
 
@@ -134,44 +134,46 @@ def strangers(dialogues: Sequence[Dialogue]) -> Labelled:
 
     The label is whether the exchange is inserted.
     """
-    rows = [strange_rows(Told(dialogue)) for dialogue in dialogues]
+    rows = [strange_rows(ParsedDialogue(dialogue)) for dialogue in dialogues]
     inserted = [row for dialogue in dialogues for row in _inserted(dialogue, dialogues)]
     real = np.vstack(rows)
     return np.vstack([real, *inserted]), [False] * len(real) + [True] * len(inserted)
 
 
-def founded_and_not(dialogues: Sequence[Dialogue]) -> Iterator[tuple[Told, list[Claim], list[bool]]]:
+def founded_and_not(dialogues: Sequence[Dialogue]) -> Iterator[tuple[ParsedDialogue, list[Claim], list[bool]]]:
     """Yield for each dialogue its claims, added general advice, and invented claims, and whether each is invented.
 
     `COPIES` times as many are invented as there are true ones.
     """
     rng = random.Random(0)
-    for told in map(Told, dialogues):
-        if own := claims(told):
-            last = max(2, len(told.dialogue.spoken))
+    for parsed in map(ParsedDialogue, dialogues):
+        if own := claims(parsed):
+            last = max(2, len(parsed.dialogue.spoken))
             advice = [
                 Claim(rng.randint(2, last), PHYSICIAN, "", rng.choice(_lines(_invented()["advice"])))
                 for _ in range(max(1, len(own) // 6))
             ]
-            drawn = [_invented_claim(rng, rng.randint(2, last), told, own) for _ in range(COPIES * max(4, len(own)))]
+            drawn = [_invented_claim(rng, rng.randint(2, last), parsed, own) for _ in range(COPIES * max(4, len(own)))]
             false = [each for each in drawn if each]
-            yield told, [*own, *advice, *false], [False] * (len(own) + len(advice)) + [True] * len(false)
+            yield parsed, [*own, *advice, *false], [False] * (len(own) + len(advice)) + [True] * len(false)
 
 
 def unfounded(dialogues: Sequence[Dialogue]) -> Labelled:
     """Return the rows of the claims of `founded_and_not`, labelled by whether they are invented."""
     made = list(founded_and_not(dialogues))
-    return np.vstack([claim_rows(told, said) for told, said, _ in made]), [one for *_, false in made for one in false]
+    return np.vstack([claim_rows(parsed, said) for parsed, said, _ in made]), [
+        one for *_, false in made for one in false
+    ]
 
 
-def _invented_claim(rng: random.Random, number: int, told: Told, own: Sequence[Claim]) -> Claim | None:
+def _invented_claim(rng: random.Random, number: int, parsed: ParsedDialogue, own: Sequence[Claim]) -> Claim | None:
     """Return a complaint, finding, illness, medicine, operation or test result; None if the note has it."""
     kind = rng.choices(list(INVENTED), list(INVENTED.values()))[0]
     role, text = (PHYSICIAN if kind == "findings" else PATIENT), ""
     if kind == "past":
         past, speaker = rng.choice(_invented()[kind]), rng.choice(("patient", "patient", "physician"))
         what = rng.choice(past["of"].split(", "))
-        if content_words(what, "en") <= content_words(told.note, "en"):
+        if content_words(what, "en") <= content_words(parsed.note, "en"):
             return None
         text = rng.choice(_lines(past[speaker])).format(what)
         role, text = (PATIENT, text) if speaker == "patient" else (PHYSICIAN, text.replace(" my ", " your "))
@@ -192,7 +194,7 @@ def cut(dialogues: Sequence[Dialogue]) -> Labelled:
         start = random.Random(dialogue.id).randrange(max(1, len(turns) - 3))
         shortened = [turns[:half], turns[half:], [*turns[:start], *turns[start + len(turns) * 2 // 5 :]]]
         shortened = [one for one in shortened if one and len(turns) >= MIN_TURNS_TO_CUT]
-        versions = [Told(dialogue.model_copy(update={"messages": one})) for one in [turns, *shortened]]
+        versions = [ParsedDialogue(dialogue.model_copy(update={"messages": one})) for one in [turns, *shortened]]
         rows += [whole_rows(one, *parts_met(one)) for one in versions]
         labels += [False] + [True] * len(shortened)
     return np.vstack(rows), labels
@@ -210,7 +212,7 @@ def _inserted(dialogue: Dialogue, dialogues: Sequence[Dialogue]) -> Iterator[Row
             messages = [*dialogue.messages[:at], *pair, *dialogue.messages[at:]]
             changed = dialogue.model_copy(update={"messages": messages})
             numbers = [each.number for each in exchanges(changed.spoken)]
-            yield strange_rows(Told(changed))[numbers.index(at + 1)]
+            yield strange_rows(ParsedDialogue(changed))[numbers.index(at + 1)]
 
 
 def _invented() -> Mapping[str, Any]:
@@ -245,9 +247,9 @@ def fitted(head: str, dialogues: Sequence[Dialogue]) -> NDArray[np.float32]:
     return weights.astype(np.float32)
 
 
-def _aligned(made: Sequence[tuple[Told, list[Claim], list[bool]]]) -> list[alignment.Aligned]:
+def _aligned(made: Sequence[tuple[ParsedDialogue, list[Claim], list[bool]]]) -> list[alignment.Aligned]:
     """Return the tokens of `founded_and_not`; each text is embedded once, since many are drawn again and again."""
-    notes = [read_of_note(told.dialogue.note) for told, _, _ in made]
+    notes = [read_of_note(parsed.dialogue.note) for parsed, _, _ in made]
     texts = [read_of_said([(one.asked, one.text) for one in said]) for _, said, _ in made]
     vectors = each_token_vectors([one for each in (*notes, *texts) for one in each])
     return [
@@ -258,13 +260,13 @@ def _aligned(made: Sequence[tuple[Told, list[Claim], list[bool]]]) -> list[align
 
 def strangest(head: str, dialogue: Dialogue, weights: NDArray[np.float32]) -> float:
     """Return the highest score that a head gives to anything in a dialogue."""
-    return max((score for score, _, _ in HEADS[head](Told(dialogue), weights)), default=-10.0)
+    return max((score for score, _, _ in HEADS[head](ParsedDialogue(dialogue), weights)), default=-10.0)
 
 
 def _passes(dialogue: Dialogue) -> bool:
     """Whether a dialogue passes the gates that need neither a classifier nor embeddings."""
-    told = Told(dialogue)
-    return not any(True for name, gate in GATES.items() if name not in RULES for _ in gate(told))
+    parsed = ParsedDialogue(dialogue)
+    return not any(True for name, gate in GATES.items() if name not in RULES for _ in gate(parsed))
 
 
 def train(dialogues: Sequence[Dialogue]) -> dict[str, NDArray[np.generic]]:

@@ -49,7 +49,7 @@ class Asked:
 
 
 @dataclass(frozen=True)
-class Told:
+class LabelledSentence:
     """A recorded sentence.
 
     Attributes:
@@ -74,12 +74,12 @@ def labelled_turns(language: Language) -> list[tuple[str, str]]:
     ]
 
 
-def told_to_learn() -> Iterator[Told]:
+def told_to_learn() -> Iterator[LabelledSentence]:
     """Yield recorded sentences with the matters that they tell: of the labelled cases, and further ones."""
     names = data_file("nodes.offline", "told")["names"].values()
 
-    def labelled(record: str, language: Language, text: str, matters: frozenset[str]) -> Told:
-        return Told(record, language, text, {name: name in matters for name in names})
+    def labelled(record: str, language: Language, text: str, matters: frozenset[str]) -> LabelledSentence:
+        return LabelledSentence(record, language, text, {name: name in matters for name in names})
 
     for case, labels in labelled_cases():
         yield from (labelled(case.id, case.language, fact.text, matters) for fact, matters in labels.items())

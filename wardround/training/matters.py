@@ -14,7 +14,7 @@ from cases.vocabulary import Language
 from nodes.offline.meaning import features, matters_told, shared, subjects, told_features
 from wardround.training.asked_of_imported import matter_named, topic_wordings
 from wardround.training.fitting import LANGUAGES, fitted, fitted_to_shares, scored
-from wardround.training.labelled import Asked, Told
+from wardround.training.labelled import Asked, LabelledSentence
 from wardround.training.meaning import subjects_to_learn
 
 _FOLDS = 5
@@ -39,7 +39,7 @@ def wordings_to_learn() -> Iterator[tuple[Language, str, tuple[str, ...]]]:
 
 
 def told_heads(
-    asked: Sequence[Asked], told: Sequence[Told]
+    asked: Sequence[Asked], told: Sequence[LabelledSentence]
 ) -> tuple[NDArray[np.float64], dict[str, NDArray[np.float64]]]:
     """Return the weights (d + 1, matters) of what recorded sentences tell, and what the facts of each record tell.
 
@@ -62,7 +62,7 @@ def told_heads(
     return whole, tells
 
 
-def _told_head(rows: NDArray[np.float32], told: Sequence[Told]) -> NDArray[np.float64]:
+def _told_head(rows: NDArray[np.float32], told: Sequence[LabelledSentence]) -> NDArray[np.float64]:
     columns = []
     for matter in matters_told():
         known = [at for at, each in enumerate(told) if matter in each.tells]

@@ -9,7 +9,7 @@ import pytest
 from cases import load_cases
 from cases.dialogues import PHYSICIAN, Dialogue
 from cases.notes import Note, note_of
-from nodes.reconstruction.content import Told
+from nodes.reconstruction.content import ParsedDialogue
 from nodes.reconstruction.filing import assemble
 from nodes.reconstruction.gates import GATES, check_dialogue
 from nodes.reconstruction.role_setting import roles_of
@@ -41,8 +41,8 @@ def caught(dialogues: list[Dialogue], kinds: Mapping[str, Spoil] = SPOILED) -> d
 
 def is_caught(dialogue: Dialogue) -> bool:
     """Whether a gate finds anything; those after it are not tried."""
-    told = Told(dialogue)
-    return any(True for gate in GATES.values() for _ in gate(told))
+    parsed = ParsedDialogue(dialogue)
+    return any(True for gate in GATES.values() for _ in gate(parsed))
 
 
 def written(note: Note) -> Dialogue:

@@ -7,7 +7,7 @@ import pytest
 from cases.dialogues import PATIENT, PHYSICIAN, Dialogue, Message
 from cases.vocabulary import Language
 from llm.specs import OFFLINE
-from nodes.reconstruction.content import Told
+from nodes.reconstruction.content import ParsedDialogue
 from nodes.reconstruction.verbatim import by_the_other, changed
 
 NOTE: dict[Language, str] = {
@@ -51,8 +51,8 @@ def found(language: Language, said: Sequence[str], note: str = "") -> list[int |
     """The numbers of the turns that say something else than the note."""
     roles = [PHYSICIAN if number % 2 == 0 else PATIENT for number in range(len(said))]
     messages = [Message(role=role, content=text) for role, text in zip(roles, said, strict=True)]
-    told = Told(Dialogue(id="1", note=note or NOTE[language], messages=messages, language=language))
-    return [turn for _, turn in changed(told)]
+    parsed = ParsedDialogue(Dialogue(id="1", note=note or NOTE[language], messages=messages, language=language))
+    return [turn for _, turn in changed(parsed)]
 
 
 def test_a_chinese_sentence_as_a_patient_says_it_is_no_change() -> None:
@@ -70,7 +70,7 @@ def test_what_the_patients_rules_say_for_a_history_of_being_is_no_change() -> No
 def test_a_complaint_behind_a_name_and_an_age_is_no_change_in_the_patients_words() -> None:
     note = "姓名：王某，女，45岁，因腹痛3天入院。既往史：高血压10年。"
     said = ["您哪里不舒服？", "是因为腹痛3天来的。", "以前得过什么病？", "高血压10年。"]
-    told = Told(
+    parsed = ParsedDialogue(
         Dialogue(
             id="1",
             note=note,
@@ -81,7 +81,7 @@ def test_a_complaint_behind_a_name_and_an_age_is_no_change_in_the_patients_words
             models=[OFFLINE],
         )
     )
-    assert [*changed(told)] == []
+    assert [*changed(parsed)] == []
 
 
 @pytest.mark.parametrize("language", NOTE)
@@ -140,7 +140,9 @@ def test_a_short_dialogue_that_rules_wrote_has_no_words_but_the_notes() -> None:
     def turns(*more: str, models: list[str]) -> list[int | None]:
         roles = [PATIENT, PHYSICIAN] * len(said)
         messages = [Message(role=role, content=text) for role, text in zip(roles, [*said, *more], strict=False)]
-        return [turn for _, turn in changed(Told(Dialogue(id="a", note=note, messages=messages, models=models)))]
+        return [
+            turn for _, turn in changed(ParsedDialogue(Dialogue(id="a", note=note, messages=messages, models=models)))
+        ]
 
     assert turns(denial, models=["offline"]) == []
     assert turns(f"{denial} My neighbour is a plumber.", models=["offline"]) == [5]
@@ -174,7 +176,7 @@ def test_findings_are_the_physicians_to_tell_and_a_history_the_patients_and_a_re
     def told(by_patient: str, by_physician: str, model: str = OFFLINE) -> list[int | None]:
         messages = [Message(role=PATIENT, content=by_patient), Message(role=PHYSICIAN, content=by_physician)]
         dialogue = Dialogue(id="1", note=note, messages=messages, language=language, models=[model])
-        return [turn for _, turn in by_the_other(Told(dialogue))]
+        return [turn for _, turn in by_the_other(ParsedDialogue(dialogue))]
 
     assert told(history, finding) == []
     assert told(finding, history) == [1, 2]
@@ -192,7 +194,9 @@ def test_a_history_that_the_note_lacks_is_a_change_in_the_closing_sections_too(h
     said = [*SAID["en"][:8], "I suspect bursitis.", history]
     messages = [Message(role=role, content=text) for role, text in zip(roles, said, strict=True)]
     closing = {"sections": {"initial_diagnosis": 8}, "inferred": "bursitis"}
-    assert [turn for _, turn in changed(Told(Dialogue(id="1", note=NOTE["en"], messages=messages, **closing)))] == [10]
+    assert [
+        turn for _, turn in changed(ParsedDialogue(Dialogue(id="1", note=NOTE["en"], messages=messages, **closing)))
+    ] == [10]
 
 
 @pytest.mark.parametrize(
@@ -211,8 +215,12 @@ def test_the_disease_that_a_model_infers_and_its_tests_are_no_change(
     dialogue = Dialogue(id="1", note=NOTE[language], messages=messages, language=language)
     planned = dialogue.model_copy(update={"sections": {"initial_diagnosis": 8}, "inferred": "bursitis"})
     by_rules = planned.model_copy(update={"models": [OFFLINE]})
-    assert list(changed(Told(planned))) == []
-    assert {turn for _, turn in changed(Told(dialogue))} == {turn for _, turn in changed(Told(by_rules))} - {8} == {9}
+    assert list(changed(ParsedDialogue(planned))) == []
+    assert (
+        {turn for _, turn in changed(ParsedDialogue(dialogue))}
+        == {turn for _, turn in changed(ParsedDialogue(by_rules))} - {8}
+        == {9}
+    )
 
 
 @pytest.mark.parametrize(("language", "bare", "answered"), [("en", "No, I don't.", "No."), ("zh", "有。", "没有。")])
@@ -228,9 +236,9 @@ def test_a_dialogue_by_rules_has_no_bare_answer_and_no_question_that_its_own_tur
         roles = [PHYSICIAN if number % 2 == 0 else PATIENT for number in range(len(spoken))]
         messages = [Message(role=role, content=text) for role, text in zip(roles, spoken, strict=True)]
         dialogue = Dialogue(id="1", note=NOTE[language], messages=messages, language=language, models=[OFFLINE])
-        assert [turn for _, turn in changed(Told(dialogue))] == turns
+        assert [turn for _, turn in changed(ParsedDialogue(dialogue))] == turns
         freely = dialogue.model_copy(update={"models": ["openai:m"]})
-        assert [turn for message, turn in changed(Told(freely)) if "own question" in message] == []
+        assert [turn for message, turn in changed(ParsedDialogue(freely)) if "own question" in message] == []
 
 
 @pytest.mark.parametrize(
@@ -256,5 +264,5 @@ def test_of_a_list_the_items_that_are_told_say_whether_a_relative_has_it() -> No
 def problems_by_rules(language: Language, note: str, said: str) -> list[str]:
     messages = [Message(role=PATIENT, content="Hello."), Message(role=PHYSICIAN, content="Go on.")]
     messages.append(Message(role=PATIENT, content=said))
-    told = Told(Dialogue(id="1", note=note, messages=messages, language=language, models=[OFFLINE]))
-    return [message for rule in (changed, by_the_other) for message, _ in rule(told)]
+    parsed = ParsedDialogue(Dialogue(id="1", note=note, messages=messages, language=language, models=[OFFLINE]))
+    return [message for rule in (changed, by_the_other) for message, _ in rule(parsed)]
