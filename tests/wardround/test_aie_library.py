@@ -11,12 +11,12 @@ from cases import save_cases
 from cases.importers import import_cases
 from tests.cases.test_importers_aie import EXAM, HOSPITAL
 from tests.support.fake_server import ChatRequest, FakeServer
-from wardround.analysis.published import published
 from wardround.config.experiment_file import read_sweep
 from wardround.library import find_file
 from wardround.run.runner import run_experiment
 from wardround.store.recorded_run import find_runs
 from wardround.tables.making import make_tables
+from wardround.tables.published import published
 
 VERSIONS = {  # AIE, section 4.1
     "chatglm3": "chatglm3-6b",

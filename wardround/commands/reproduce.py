@@ -43,9 +43,9 @@ def reproduce(
     """
     import json
 
-    from wardround.analysis.reproduction import reproduce as compute
-    from wardround.analysis.reproduction import reproduction_table, row_of
     from wardround.report.pages import environment
+    from wardround.reproduction.reproduce import reproduce as compute
+    from wardround.reproduction.reproduce import reproduction_table, row_of
     from wardround.store.provenance import write_whole
     from wardround.tables.table import as_markdown
     from wardround.tables.terminal import print_table

@@ -19,13 +19,13 @@ from scoring.metrics.samples import PERCENT, Definition, Sample, Samples, by_cas
 from scoring.metrics.statistics import Estimate
 from scoring.panel import cohen_kappa
 from wardround.analysis.paired import scored_or_wrong
-from wardround.analysis.published import published
 from wardround.analysis.simulators import tests_of_run
 from wardround.analysis.transcripts import read_transcripts
 from wardround.printing import counted
 from wardround.rating.agreement import resampled_interval
 from wardround.store.recorded_run import RecordedRun
 from wardround.tables import figures
+from wardround.tables.published import published
 from wardround.tables.scores import AS_WRONG
 from wardround.tables.table import SPREAD, Column, DoesNotFitError, Table, key_columns, measured, stars
 

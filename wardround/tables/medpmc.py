@@ -14,12 +14,12 @@ from scoring.metrics.comparison import spearman
 from scoring.metrics.samples import PERCENT, case_of, over_cases
 from scoring.metrics.statistics import Estimate
 from scoring.metrics.text_overlap import words
-from wardround.analysis.published import published
 from wardround.analysis.summary import FAILED_AS_WRONG, estimate_scores
 from wardround.analysis.transcripts import read_transcripts
 from wardround.store.recorded_run import RecordedRun
 from wardround.store.result import Result
 from wardround.tables.figures import draw_information
+from wardround.tables.published import published
 from wardround.tables.scores import AS_WRONG, score_form
 from wardround.tables.table import SPREAD, Column, Table, key_columns, measured
 

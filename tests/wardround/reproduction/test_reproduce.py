@@ -12,9 +12,9 @@ from scoring.aie.transcripts import AieTranscript
 from scoring.metrics.samples import Sample
 from tests.scoring.ai_hospital_files import FOLDER, released
 from tests.scoring.transcripts_of_ours import CHINESE, ENGLISH, medpmc_data, turn
-from wardround.analysis.reproduction import _cells, _Found, reproduce
 from wardround.cli import app
 from wardround.config.experiment import ConfigurationError
+from wardround.reproduction.reproduce import _cells, _Found, reproduce
 
 
 def written(file: Path, content: Any) -> Path:

@@ -32,8 +32,8 @@ from scoring.mvme.transcripts import (
     read_reports,
     sections,
 )
-from wardround.analysis.published import published
 from wardround.config.experiment import ConfigurationError
+from wardround.tables.published import published
 from wardround.tables.table import Column, Table
 
 Paper = Literal["aie", "medpmc", "ai_hospital"]
