@@ -14,7 +14,8 @@ from tests.scoring.ai_hospital_files import FOLDER, released
 from tests.scoring.transcripts_of_ours import CHINESE, ENGLISH, medpmc_data, turn
 from wardround.cli import app
 from wardround.config.experiment import ConfigurationError
-from wardround.reproduction.reproduce import _cells, _Found, reproduce
+from wardround.reproduction.cells import Found, Printing, cells_of
+from wardround.reproduction.reproduce import reproduce
 
 
 def written(file: Path, content: Any) -> Path:
@@ -115,14 +116,14 @@ def test_each_doctor_of_med_pmcs_release_is_known_by_its_file_whoever_plays_the_
 def test_the_numbers_themselves_tell_why_a_cell_is_another() -> None:
     samples = [Sample(str(case), value) for case, value in enumerate([10.0, 20.0, 30.0, 60.0])]
     computed = {
-        "x": {"a": _Found(21.75, None, 1), "b": _Found(1.0, None, 1), "c": _Found(30.0, None, 4, samples)},
-        "y": {"a": _Found(5.0, None, 1), "b": _Found(2.0, None, 1), "c": _Found(7.0, None, 1)},
+        "x": {"a": Found(21.75, None, 1), "b": Found(1.0, None, 1), "c": Found(30.0, None, 4, samples)},
+        "y": {"a": Found(5.0, None, 1), "b": Found(2.0, None, 1), "c": Found(7.0, None, 1)},
     }
     printed = {
         ("x", "a"): 21.57, ("x", "b"): 2.0, ("x", "c"): 20.0,
         ("y", "a"): 5.0, ("y", "b"): 1.0, ("y", "c"): 9.0, ("z", "a"): 4.0,
     }  # fmt: skip
-    reasons = {(cell.row, cell.column): cell.reason for cell in _cells("T", printed, computed)}
+    reasons = {(cell.row, cell.column): cell.reason for cell in cells_of("T", printed, computed)}
     assert reasons["x", "a"] == "two digits are swapped in print"
     assert reasons["x", "b"] == "swapped in print with y" and reasons["y", "b"] == "swapped in print with x"
     assert reasons["x", "c"] == "as printed without case 3"
@@ -144,9 +145,11 @@ def test_cases_that_a_file_lacks_are_named_with_what_they_would_have_to_be(tmp_p
 
 
 def test_a_printed_average_that_is_none_is_named_and_further_digits_are_cut_off() -> None:
-    computed = {"x": {"d": _Found(28.619, None, 1), "t": _Found(27.08, None, 1), "avg": _Found(27.8495, None, 1)}}
+    computed = {"x": {"d": Found(28.619, None, 1), "t": Found(27.08, None, 1), "avg": Found(27.8495, None, 1)}}
     printed = {("x", "d"): 28.61, ("x", "t"): 27.08, ("x", "avg"): 27.08}
-    cells = {cell.column: cell for cell in _cells("T", printed, computed, cut=True, halves=("avg", "d", "t"))}
+    cells = {
+        cell.column: cell for cell in cells_of("T", printed, computed, Printing(cut=True, halves=("avg", "d", "t")))
+    }
     assert cells["d"].same and cells["t"].same and cells["avg"].shown == 27.84
     assert cells["avg"].reason == "not the mean of its own printed columns"
 
