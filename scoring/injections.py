@@ -9,7 +9,7 @@ from typing import Any
 from cases.vocabulary import data_file
 from llm.trace import Call
 
-_FENCE, _FENCE_ENDS = re.compile(r'<data name="([^"]*)">\n'), "\n</data>"  # as written by `prompts.loading.fence`
+_FENCE, _FENCE_ENDS = re.compile(r'<data name="([^"]*)">\n'), "\n</data>"  # as written by `prompts.templates.fence`
 _AROUND = 60  # characters of context shown on both sides of a match
 
 

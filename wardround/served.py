@@ -16,7 +16,7 @@ from llm import ModelSettings
 from llm.egress import close_egress
 from nodes.consultation.example import EXAMPLES
 from prompts import add_prompts
-from prompts.loading import warm_up
+from prompts.complete import warm_up
 from wardround.plugins import load_plugins_of_environment
 from wardround.serving.allowed import REACHING, allowed
 from wardround.serving.quiet import keep_log_short

@@ -9,7 +9,7 @@ import pytest
 
 from cases import Case, load_cases
 from cases.injections import PLACES, Attack, attacks, injected, injected_earlier
-from prompts import loading
+from prompts import templates
 from retrieval import Neighbour, remember
 from tests.graphs.scripting import builtin, calls
 from tests.support.attacked import all_attacks, attacked
@@ -199,6 +199,6 @@ def test_a_model_that_obeys_what_is_not_marked_as_data_answers_an_attacked_case_
 
 def test_that_model_is_commanded_where_the_texts_are_not_fenced(monkeypatch: pytest.MonkeyPatch) -> None:
     course, case = Course("clinical_workflow"), builtin(CASES["en"])
-    monkeypatch.setitem(loading._environment().filters, "fence", lambda text, label: str(text))
+    monkeypatch.setitem(templates._environment().filters, "fence", lambda text, label: str(text))
     clean, commanded = answered(course, case), answered(course, attacked(case))
     assert commanded != clean and re.search("agreed", str(commanded["ends"]))

@@ -6,7 +6,7 @@ import pytest
 from graphs import build_clinical_workflow
 from nodes.consultation.example import example_for
 from prompts import PromptError, add_prompts, check_language, folders, laid_over, load_prompt, whole_languages
-from prompts.loading import warm_up
+from prompts.complete import warm_up
 from tests.support.made_up import MADE_UP, write_made_up
 from wardround.store.manifest import prompt_hashes
 

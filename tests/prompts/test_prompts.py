@@ -14,7 +14,8 @@ from cases.vocabulary import AUXILIARY_ITEMS, DEPARTMENTS, IMAGE_CLASSES, TREATM
 from nodes.state.decisions import Judgement, PhysicalOrders, Report, Round, Verdict
 from nodes.state.stage import Opinion, Options
 from prompts import Prompt, PromptError, check_language, folders, languages, load_prompt
-from prompts.loading import Language, fence
+from prompts.files import Language
+from prompts.templates import fence
 
 LANGUAGES: tuple[Language, ...] = ("en", "zh")
 STAGES = (

@@ -3,7 +3,7 @@
 import pytest
 
 from cases import load_cases
-from prompts.loading import fence
+from prompts.templates import fence
 from scoring.injections import _patterns, instructions_in
 from tests.support.recorded_runs import call
 

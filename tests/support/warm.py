@@ -11,7 +11,7 @@ from cases.text.ordered_tests import ordered_tests
 from llm.transport import certificates
 from nodes.offline.meaning import subjects, words_of
 from nodes.offline.topics import topic_of
-from prompts.loading import warm_up
+from prompts.complete import warm_up
 from scoring.metrics.claims import stated
 from wardround.config.experiment_file import read_experiment
 from wardround.store.manifest import manifest_of

@@ -8,7 +8,7 @@ import pytest
 from llm import ModelSettings
 from llm.role import variables
 from prompts import load_prompt
-from prompts.loading import Language
+from prompts.files import Language
 from scoring.aie.distractors import LETTERS, options
 from scoring.aie.mcq import (
     McqView,

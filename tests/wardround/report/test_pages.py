@@ -12,7 +12,7 @@ import pytest
 from cases import load_cases
 from llm import Event
 from llm.trace import file_event
-from prompts.loading import fence
+from prompts.templates import fence
 from scoring.medchain.answers import Answers
 from tests.support.commands import wardround
 from tests.support.hostile import HTML

@@ -7,7 +7,7 @@ import pytest
 
 from llm import Event
 from llm.trace import file_event
-from prompts.loading import fence
+from prompts.templates import fence
 from tests.support.hostile import HTML
 from tests.support.recorded_runs import ENGLISH, call, discussed, graded, write_run
 from tests.support.serving import serving

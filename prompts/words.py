@@ -1,0 +1,72 @@
+"""The wordings of offline rules, ``<language>/<name>.toml``, and what is made of them everywhere: marks, speakers."""
+
+import re
+import tomllib
+from collections.abc import Mapping
+from typing import Any
+
+from prompts.files import REFERENCE, Language, PromptError, joined, read
+from prompts.folders import OURS, cached_with_prompts, find_prompt
+
+
+@cached_with_prompts
+def load_words(name: str, language: Language) -> Mapping[str, Any]:
+    """Read the wordings of offline rules, ``<language>/<name>.toml``, with the keys of the English file.
+
+    A file that lacks keys of ours in that language, as an older copy may, has our wordings for them.
+
+    Raises:
+        PromptError: no such file, or its keys or placeholders differ from those of the English file.
+    """
+    try:
+        words = tomllib.loads(read(name, language, "toml"))
+    except tomllib.TOMLDecodeError as error:
+        raise PromptError(f"{name} ({language}) is not a TOML file: {error}") from error
+    shipped = OURS / language / f"{name}.toml"
+    if shipped.is_file() and find_prompt(name, language, "toml") != shipped:
+        words = _filled(words, tomllib.loads(shipped.read_text("utf-8")))
+    pattern = OURS / REFERENCE / f"{name}.toml"
+    if pattern.is_file():
+        _check_words(f"{name} ({language})", words, tomllib.loads(pattern.read_text("utf-8")))
+    return words
+
+
+def mark(kind: str, language: Language) -> str:
+    """Return a punctuation mark, or the word for ``nothing``, by its name in `punctuation.toml`."""
+    return str(load_words("punctuation", language)[kind])
+
+
+def with_full_stop(text: str, language: Language) -> str:
+    """Return a sentence with the language's full stop, unless it has an ending of its own."""
+    text = text.rstrip("；;，,、")
+    return text if text.endswith((".", "!", "?", "。", "！", "？")) else text + mark("stop", language)
+
+
+def speaker(who: str, language: Language) -> str:
+    """Return the speaker label in a dialogue that a judge reads."""
+    return f"{load_words('judges/words', language)[who]}{mark('label', language)}"
+
+
+def _filled(words: Any, ours: Any) -> Any:
+    """Add what an older copy of our wordings lacks; with a key that is not ours, it is taken as misspelt, not older."""
+    if not (isinstance(words, dict) and isinstance(ours, dict) and words.keys() <= ours.keys()):
+        return words
+    return {key: _filled(words[key], value) if key in words else value for key, value in ours.items()}
+
+
+def _check_words(where: str, words: Any, pattern: Any) -> None:
+    if isinstance(words, dict) and isinstance(pattern, dict):
+        if absent := pattern.keys() - words.keys():
+            raise PromptError(f"{where} lacks {joined(absent)}")
+        if unknown := words.keys() - pattern.keys():
+            raise PromptError(f"{where} has entries that are not used: {joined(unknown)}")
+        for key, value in words.items():
+            _check_words(f"{where}: {key}", value, pattern[key])
+    elif type(words) is not type(pattern) or (isinstance(pattern, list) and pattern and not words):
+        raise PromptError(f"{where}: expected a {type(pattern).__name__}, as in English, found {words!r}")
+    elif unknown := _placeholders(words) - _placeholders(pattern):
+        raise PromptError(f"{where} has placeholders that are not filled: {joined(unknown)}")
+
+
+def _placeholders(words: Any) -> set[str]:
+    return set(re.findall(r"\{\w*\}", str(words)))
