@@ -44,6 +44,11 @@ def test_the_constraints_hold_pytorch_to_the_cpu_build_that_the_project_admits()
     assert cap.endswith("<2.14") and torch < "torch==2.14"
 
 
+def test_uv_takes_pinned_versions_from_either_index() -> None:
+    """By itself it takes a package only from the first index that has it: PyTorch's has NumPy, but another version."""
+    assert PROJECT["tool"]["uv"] == {"index-strategy": "unsafe-best-match"}
+
+
 def test_the_citation_is_of_this_version_and_names_the_five_papers() -> None:
     citation = yaml.safe_load((ROOT / "CITATION.cff").read_text("utf-8"))
     assert citation["version"] == PROJECT["project"]["version"]
