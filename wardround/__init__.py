@@ -6,7 +6,8 @@ This is the public Python API. Importing it is cheap: each name is loaded on fir
 - Graphs: `clinical_workflow`, `consultation`, `one_step`, `dispute_resolution`, `reconstruction` and `clini_eval`. Each
   has `invoke`, `ainvoke`, `stream` and `astream`, and a class for its settings (`ClinicalContext`, ...). `score` and
   `ascore` score what a graph returned. A graph raises `AskError` if a model gave no answer.
-- Experiments: `run_experiment` runs an `Experiment`, `to_dataframe` reads a run, and `rescore` scores it again.
+- Experiments: `run_experiment` runs an `Experiment`, `to_dataframe` reads a run, `compare` tests the differences between
+  runs, and `rescore` scores a run again.
 - Plug-ins: `metric`, `strategy`, `patient`, `importer` and `add_prompts` register something; `load_plugin` loads a file
   that does so.
 - Nodes of your own: `node`, `Role` and `ask`; `Stage`, `StageState`, `PatientSideState` and `PatientSideOutput`.
@@ -65,6 +66,7 @@ if TYPE_CHECKING:
     from wardround.analysis.final_state import ascore, score
     from wardround.analysis.rescoring import rescore
     from wardround.config.experiment import ConfigurationError, Experiment
+    from wardround.exports.comparison import compare
     from wardround.exports.frames import to_dataframe
     from wardround.plugins import PluginError, load_plugin
     from wardround.run.from_python import run_experiment
@@ -111,6 +113,7 @@ __all__ = [
     "check_cases",
     "clini_eval",
     "clinical_workflow",
+    "compare",
     "consultation",
     "dispute_resolution",
     "import_cases",
@@ -206,7 +209,7 @@ def _homes() -> Iterator[ModuleType]:
     yield from (answers, suite)
     from wardround.analysis import final_state, rescoring
     from wardround.config import experiment
-    from wardround.exports import frames
+    from wardround.exports import comparison, frames
     from wardround.run import from_python
 
-    yield from (experiment, from_python, frames, final_state, rescoring)
+    yield from (experiment, from_python, frames, comparison, final_state, rescoring)

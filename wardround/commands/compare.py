@@ -1,6 +1,5 @@
 """``wardround compare``: test the paired differences between runs of the same cases."""
 
-import math
 from pathlib import Path
 from typing import Annotated
 
@@ -51,11 +50,9 @@ def compare(
     if csv is not None and latex is not None and csv.resolve() == latex.resolve():
         refuse(f"--latex {latex}: is the file of --csv, too; name another file")
     found = find_runs(runs)
-    check_comparable(found)
+    check_comparable(found, margin)
     for run in found:
         run.tell_foreign()
-    if margin is not None and not 0 < margin < math.inf:
-        refuse(f"--margin {margin:g}: expected a number above 0, on the scale of the scores")
     table = differences_table(found, margin)
     for file, text in ((csv, table.csv), (latex, as_latex(table))):
         if file is not None:

@@ -1,6 +1,7 @@
 """Paired differences: of runs with the same cases (``wardround compare``), and of pairs that differ in one setting."""
 
 import json
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 from statistics import fmean
@@ -169,11 +170,12 @@ _TESTS = {
 }
 
 
-def check_comparable(runs: Sequence[RecordedRun]) -> None:
-    """Refuse runs that cannot be compared.
+def check_comparable(runs: Sequence[RecordedRun], margin: float | None = None) -> None:
+    """Refuse runs that cannot be compared, or not within this margin.
 
     Raises:
-        ConfigurationError: fewer than two, one without results, or different suites.
+        ConfigurationError: fewer than two, one without results, different suites, or a margin that is no positive
+            number.
     """
     if len(runs) < 2:
         raise ConfigurationError("compare needs at least two run directories")
@@ -182,6 +184,8 @@ def check_comparable(runs: Sequence[RecordedRun]) -> None:
     if len({run.suite.name for run in runs}) > 1:
         scored = ", ".join(f"{run.path} by {run.suite.name}" for run in runs)
         raise ConfigurationError(f"only runs scored by the same suite can be compared: {scored}")
+    if margin is not None and not 0 < margin < math.inf:
+        raise ConfigurationError(f"margin {margin:g}: expected a number above 0, on the scale of the scores")
 
 
 def differences_table(runs: Sequence[RecordedRun], margin: float | None = None) -> Table:
