@@ -7,7 +7,7 @@ This is the public Python API. Importing it is cheap: each name is loaded on fir
   has `invoke`, `ainvoke`, `stream` and `astream`, and a class for its settings (`ClinicalContext`, ...). `score` and
   `ascore` score what a graph returned. A graph raises `AskError` if a model gave no answer.
 - Experiments: `run_experiment` runs an `Experiment`, `to_dataframe` reads a run, `compare` tests the differences between
-  runs, and `rescore` scores a run again.
+  runs, `rescore` scores a run again, and `score_transcripts` scores what others have made.
 - Plug-ins: `metric`, `strategy`, `patient`, `importer` and `add_prompts` register something; `load_plugin` loads a file
   that does so.
 - Nodes of your own: `node`, `Role` and `ask`; `Stage`, `StageState`, `PatientSideState` and `PatientSideOutput`.
@@ -65,6 +65,7 @@ if TYPE_CHECKING:
     from scoring.suite import CaseScores, metric
     from wardround.analysis.final_state import ascore, score
     from wardround.analysis.rescoring import rescore
+    from wardround.commands.score.from_python import score_transcripts
     from wardround.config.experiment import ConfigurationError, Experiment
     from wardround.exports.comparison import compare
     from wardround.exports.frames import to_dataframe
@@ -129,6 +130,7 @@ __all__ = [
     "run_experiment",
     "save_cases",
     "score",
+    "score_transcripts",
     "strategy",
     "to_dataframe",
 ]
@@ -208,8 +210,9 @@ def _homes() -> Iterator[ModuleType]:
 
     yield from (answers, suite)
     from wardround.analysis import final_state, rescoring
+    from wardround.commands.score import from_python as scoring
     from wardround.config import experiment
     from wardround.exports import comparison, frames
     from wardround.run import from_python
 
-    yield from (experiment, from_python, frames, comparison, final_state, rescoring)
+    yield from (experiment, from_python, frames, comparison, final_state, rescoring, scoring)

@@ -41,13 +41,24 @@ def _interrupt(_: int, frame: FrameType | None) -> None:
     (control_c if callable(control_c) else signal.default_int_handler)(signal.SIGINT, frame)
 
 
-def refuse(*messages: str, code: int = BAD_INPUT) -> NoReturn:
-    """Exit with code 2 (or another), printing each message as a line on standard error."""
-    from llm.masking import masked
+class Refusal(Exception):
+    """What a command ends with: its messages, a line each on standard error, and its exit code."""
 
-    for message in messages:
-        echo(f"error: {masked(message)}", err=True)
-    raise typer.Exit(code)
+    def __init__(self, *messages: str, code: int = BAD_INPUT) -> None:
+        """Keep the messages, in which keys are masked."""
+        from llm.masking import masked
+
+        self.messages, self.code = [*map(masked, messages)], code
+        super().__init__("\n".join(self.messages))
+
+
+def refuse(*messages: str, code: int = BAD_INPUT) -> NoReturn:
+    """End a command with code 2 (or another), and with these messages.
+
+    Raises:
+        Refusal: always.
+    """
+    raise Refusal(*messages, code=code)
 
 
 class Commands(WithPlugins, TyperGroup):
@@ -87,29 +98,36 @@ def _errors_in_one_line() -> Iterator[None]:
         raise typer.Exit(INTERRUPTED) from None
     except BrokenPipeError:  # the reader of the output (`head`) has read enough; typer exits silently with 1
         raise
-    except OSError as error:
-        refuse(f"{error.filename}: {reason(error)}" if error.filename else reason(error))
-    except UnicodeEncodeError as error:  # a file name of another encoding, which no record can hold
-        if error.reason != "surrogates not allowed":
+    except Exception as error:
+        if isinstance(error, _TYPER_ERRORS) or (refusal := _refusal_of(error)) is None:
             raise
+        for message in refusal.messages:
+            echo(f"error: {message}", err=True)
+        raise typer.Exit(refusal.code) from error
+
+
+def _refusal_of(error: Exception) -> Refusal | None:
+    """Return what a command says of an error and ends with; None of an error of ours."""
+    if isinstance(error, Refusal):
+        return error
+    if isinstance(error, OSError):
+        return Refusal(f"{error.filename}: {reason(error)}" if error.filename else reason(error))
+    if isinstance(error, UnicodeEncodeError):  # a file name of another encoding, which no record can hold
+        if error.reason != "surrogates not allowed":
+            return None
         before, after = error.object[: error.start].rpartition('"')[2], error.object[error.start :].partition('"')[0]
         name = f"{before}{after}".encode(errors="backslashreplace").decode()
-        refuse(f"{name}: is not valid Unicode; rename the file or folder")
-    except Exception as error:
-        if isinstance(error, _TYPER_ERRORS):
-            raise
-        # Imported only now, so that `--help` need not wait for them.
-        from cases.files import CaseFileError, shortened
-        from cases.validation import InputError
-        from prompts import PromptError
+        return Refusal(f"{name}: is not valid Unicode; rename the file or folder")
+    # Imported only now, so that `--help` need not wait for them.
+    from cases.files import CaseFileError, shortened
+    from cases.validation import InputError
+    from prompts import PromptError
 
-        if isinstance(error, CaseFileError):
-            refuse(*map(str, shortened(error.problems)))
-        if isinstance(error, InputError | PromptError):  # before the imports below, which may have raised it
-            refuse(str(error))
-        from llm.errors import RefusedError
-        from wardround.store.durable_lines import RunStoppedError
+    if isinstance(error, CaseFileError):
+        return Refusal(*map(str, shortened(error.problems)))
+    if isinstance(error, InputError | PromptError):  # before the imports below, which may have raised it
+        return Refusal(str(error))
+    from llm.errors import RefusedError
+    from wardround.store.durable_lines import RunStoppedError
 
-        if not isinstance(error, RunStoppedError | RefusedError):
-            raise
-        refuse(str(error), code=SOME_FAILED)
+    return Refusal(str(error), code=SOME_FAILED) if isinstance(error, RunStoppedError | RefusedError) else None

@@ -1,16 +1,17 @@
 import json
 import os
+import re
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-import typer
 from typer.testing import CliRunner
 
 from wardround.cli import app
 from wardround.commands.dev import _START, _allowed, _configuration
+from wardround.commands.exit_codes import Refusal
 
 
 def test_servers_started_in_the_same_moment_each_find_their_configuration(
@@ -23,22 +24,16 @@ def test_servers_started_in_the_same_moment_each_find_their_configuration(
 
 
 @pytest.mark.parametrize("token", ["short", "with/a/slash/in/it"])
-def test_an_unusable_token_is_refused_before_the_server_starts(
-    token: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_an_unusable_token_is_refused_before_the_server_starts(token: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("WARDROUND_TOKEN", token)
-    with pytest.raises(typer.Exit):
+    with pytest.raises(Refusal, match="WARDROUND_TOKEN: expected at least 16 characters"):
         _allowed([], [], False)
-    assert "WARDROUND_TOKEN: expected at least 16 characters" in capsys.readouterr().err
 
 
-def test_a_folder_without_a_model_is_refused_before_the_server_starts(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_folder_without_a_model_is_refused_before_the_server_starts(tmp_path: Path) -> None:
     for folder, why in ((tmp_path / "missing", "is not a folder on this machine"), (tmp_path, "is not a model")):
-        with pytest.raises(typer.Exit):
+        with pytest.raises(Refusal, match=re.escape(f"--allow models=hf:{folder}: hf:{folder} {why}")):
             _allowed([f"models=hf:{folder}"], [], False)
-        assert f"--allow models=hf:{folder}: hf:{folder} {why}" in capsys.readouterr().err
     assert _allowed(["models=hf:*"], [], False).values == {"models": ("hf:*",)}
 
 

@@ -17,42 +17,45 @@ if TYPE_CHECKING:
     from wardround.commands.score.output import Scores
 
 
+def scoring_functions() -> "dict[str, Callable[..., Scores]]":
+    """Return the functions by the names of their commands: one per family of suites, and one per other suite.
+
+    The others score runs only; those of plug-ins are among them.
+    """
+    from scoring.suite import SUITES
+    from wardround.commands.score.aie import aie
+    from wardround.commands.score.aie_simulator import aie_simulator
+    from wardround.commands.score.clini_eval import clini_eval
+    from wardround.commands.score.consensus import consensus
+    from wardround.commands.score.icd10 import icd10
+    from wardround.commands.score.mcq import mcq
+    from wardround.commands.score.medpmc import medpmc
+    from wardround.commands.score.mvme import mvme
+    from wardround.commands.score.pairwise import aie_pairwise
+    from wardround.commands.score.replies import replies
+    from wardround.commands.score.rescored import rescoring_by
+    from wardround.commands.score.simulator import simulator
+
+    families = (
+        mcq, mvme, icd10, consensus, aie, aie_simulator, aie_pairwise, medpmc, simulator, replies, clini_eval,
+    )  # fmt: skip
+    of_files = {score.__name__: score for score in families}
+    of_runs = {name: rescoring_by(suite) for name, suite in SUITES.items() if name not in of_files}
+    return {name.replace("_", "-"): score for name, score in {**of_runs, **of_files}.items()}
+
+
 class _Scores(Commands):
-    """One command per family of suites, and one per suite that only scores runs, including those of plug-ins."""
-
-    @property
-    def _commands(self) -> "dict[str, Callable[..., Scores]]":
-        """The scoring functions by the names of their commands."""
-        from scoring.suite import SUITES
-        from wardround.commands.score.aie import aie
-        from wardround.commands.score.aie_simulator import aie_simulator
-        from wardround.commands.score.clini_eval import clini_eval
-        from wardround.commands.score.consensus import consensus
-        from wardround.commands.score.icd10 import icd10
-        from wardround.commands.score.mcq import mcq
-        from wardround.commands.score.medpmc import medpmc
-        from wardround.commands.score.mvme import mvme
-        from wardround.commands.score.pairwise import aie_pairwise
-        from wardround.commands.score.replies import replies
-        from wardround.commands.score.rescored import rescoring_by
-        from wardround.commands.score.simulator import simulator
-
-        families = (
-            mcq, mvme, icd10, consensus, aie, aie_simulator, aie_pairwise, medpmc, simulator, replies, clini_eval,
-        )  # fmt: skip
-        of_files = {score.__name__: score for score in families}
-        of_runs = {name: rescoring_by(suite) for name, suite in SUITES.items() if name not in of_files}
-        return {name.replace("_", "-"): score for name, score in {**of_runs, **of_files}.items()}
+    """One command per scoring function."""
 
     def list_commands(self, ctx: Any) -> list[str]:
         """Return the names, in the order of the help."""
-        return list(self._commands)
+        return list(scoring_functions())
 
     def get_command(self, ctx: Any, cmd_name: str) -> TyperCommand | None:
         """Return a command by name; the others are not made."""
         from wardround.commands.score.output import command
 
-        if (score := self._commands.get(cmd_name)) is None:
+        if (score := scoring_functions().get(cmd_name)) is None:
             return None
         app = typer.Typer(rich_markup_mode=None)
         app.command(cmd_name)(command(score))

@@ -128,30 +128,34 @@ def command(score: Callable[..., Scores]) -> Callable[..., None]:
 
 
 def show(scores: Scores, json_file: Path | None = None, asked_with: Mapping[str, Any] = MappingProxyType({})) -> None:
-    """Write the scores to ``json_file``, if given, and print them.
-
-    The file has ``{"suite", "mode", "n", "metrics": {name: {"mean", "se", "ci95", "n"}}}`` and the choices besides the
-    mode that the metrics depend on. With several files there is also ``files``, with the metrics of each; with groups,
-    ``groups``, with theirs; with unanswered questions, ``answered``, with the mean over answered ones and their
-    ``share``; if judges were ``asked_with`` settings of the command line, ``settings``. It is written whole or not at
-    all.
+    """Write the scores to ``json_file``, if given, whole or not at all, and print them.
 
     Raises:
         OSError: the file cannot be written; then nothing is printed.
     """
     if json_file is not None:
-        content: dict[str, object] = {"suite": scores.suite, "mode": scores.mode, **scores.how, "n": scores.n}
-        content["metrics"] = _written(scores.metrics)
-        if scores.files:
-            content["files"] = {name: _written(metrics) for name, metrics in scores.files.items()}
-        if scores.groups:
-            content["groups"] = [{**group, "metrics": _written(group["metrics"])} for group in scores.groups]
-        if answered := _written(scores.answered):
-            content["answered"] = {name: {**one, "share": scores.share(name)} for name, one in answered.items()}
-        if asked_with:
-            content["settings"] = dict(asked_with)
-        write_json(json_file, content)
+        write_json(json_file, content_of(scores, asked_with))
     _print(scores)
+
+
+def content_of(scores: Scores, asked_with: Mapping[str, Any] = MappingProxyType({})) -> dict[str, Any]:
+    """Return what ``--json`` writes: ``{"suite", "mode", "n", "metrics": {name: {"mean", "se", "ci95", "n"}}}``.
+
+    The choices besides the mode that the metrics depend on stand beside it. With several files there is also ``files``,
+    with the metrics of each; with groups, ``groups``, with theirs; with unanswered questions, ``answered``, with the
+    mean over answered ones and their ``share``; if judges were ``asked_with`` settings of their own, ``settings``.
+    """
+    content: dict[str, Any] = {"suite": scores.suite, "mode": scores.mode, **scores.how, "n": scores.n}
+    content["metrics"] = _written(scores.metrics)
+    if scores.files:
+        content["files"] = {name: _written(metrics) for name, metrics in scores.files.items()}
+    if scores.groups:
+        content["groups"] = [{**group, "metrics": _written(group["metrics"])} for group in scores.groups]
+    if answered := _written(scores.answered):
+        content["answered"] = {name: {**one, "share": scores.share(name)} for name, one in answered.items()}
+    if asked_with:
+        content["settings"] = dict(asked_with)
+    return content
 
 
 def of_each(

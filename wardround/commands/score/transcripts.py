@@ -86,8 +86,8 @@ def pairing(named: Mapping[str, Sequence[Played]]) -> list[str]:
     """Return a note on cases that do not pair among files and runs.
 
     Raises:
-        typer.Exit: with code 2 if nothing pairs, or if a number belongs to two patients: records that share less than
-            70 % of their words (the same record, split into sections and joined again, shares 90 %).
+        Refusal: nothing pairs, or a number belongs to two patients: records that share less than 70 % of their words
+            (the same record, split into sections and joined again, shares 90 %).
     """
     found: dict[str, list[tuple[str, list[str]]]] = {}
     for name, records in named.items():
@@ -171,7 +171,7 @@ def read_files(read: Callable[[Path], Reading[Any]], paths: Sequence[Path]) -> l
     """Read the records of each file.
 
     Raises:
-        typer.Exit: with code 2, naming every fault, if a record cannot be used.
+        Refusal: a record cannot be used; every fault is named.
     """
     readings = [read(path) for path in paths]
     refuse_records([problem for reading in readings for problem in reading.errors])

@@ -1,0 +1,65 @@
+"""``wr.score_transcripts``: the commands of ``wardround score`` from Python."""
+
+import asyncio
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import wardround as wr
+from tests.scoring.transcripts_of_ours import CHINESE, ENGLISH, medpmc_data, turn
+from tests.support.commands import wardround
+from wardround.commands.score import scoring_functions
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    path = tmp_path / "doctor.json"
+    path.write_text(json.dumps(ENGLISH), "utf-8")
+    return path
+
+
+@pytest.mark.parametrize("mode", ["sound", "paper"])
+def test_the_numbers_are_those_that_the_command_writes(mode: str, file: Path, tmp_path: Path) -> None:
+    other = tmp_path / "other.json"
+    other.write_text(json.dumps(CHINESE), "utf-8")
+    found = wr.score_transcripts("aie", file, str(other), mode=mode, leave_out=["1"])
+    written = tmp_path / "scores.json"
+    wardround("score", "aie", file, other, "--mode", mode, "--leave-out", "1", "--json", written)
+    assert found.pop("notes") is not None and found == json.loads(written.read_text("utf-8"))
+    assert found["metrics"]["AVG_TURN"]["n"] and list(found["files"]) == ["doctor", "other"]
+
+
+def test_a_judge_is_asked_also_where_a_loop_is_running_as_in_a_notebook(tmp_path: Path) -> None:
+    file = tmp_path / "one.json"
+    file.write_text(json.dumps([medpmc_data(turn("B-A", "Any pain?", "Yes, pain."), turn("D", "Bye."), id=1)]), "utf-8")
+
+    async def inside() -> dict[str, Any]:
+        return wr.score_transcripts("medpmc", file, judge=["offline"], settings=["timeout=5"])
+
+    found = asyncio.run(inside())
+    assert any(name.startswith("Judge: ") for name in found["metrics"])
+    assert found["settings"] == {"timeout": 5} and any("--judge" in note for note in found["notes"])
+
+
+def test_what_the_command_refuses_is_an_error_with_the_same_words(file: Path, tmp_path: Path) -> None:
+    for suite, sources, options, words in (
+        ("ai", [file], {}, "suite 'ai': did you mean 'aie'"),
+        ("aie", [tmp_path / "nowhere.json"], {}, "nowhere.json: file not found"),
+        ("aie", [], {}, "transcripts: Missing required argument"),
+        ("aie", [file], {"mod": "paper"}, "mod: no option of suite 'aie': did you mean 'mode'"),
+        ("aie", [file], {"mode": "papr"}, "mode: .*did you mean 'paper'"),
+        ("aie", [file], {"each_round": True}, "--each-round: needs a model that chooses"),
+        ("aie", [file], {"settings": ["colour=red"]}, "--set colour: does not say how a model is asked"),
+        ("medchain", [file, file], {}, "suite 'medchain' takes one source"),
+    ):
+        with pytest.raises(wr.ConfigurationError, match=words):
+            wr.score_transcripts(suite, *sources, **options)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("name", list(scoring_functions()))
+def test_every_command_can_be_called_from_python(name: str) -> None:
+    """Whatever its parameters are called, none is taken by ours."""
+    with pytest.raises(wr.ConfigurationError, match="no_such_option: no option of suite"):
+        wr.score_transcripts(name, no_such_option=1)

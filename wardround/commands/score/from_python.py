@@ -1,0 +1,73 @@
+"""``wardround score`` from Python."""
+
+import asyncio
+import contextvars
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from pathlib import Path
+from typing import Any, TypeVar, get_origin, get_type_hints
+
+from pydantic import ValidationError, validate_call
+
+from cases.validation import in_a_line, nearest
+from wardround.analysis.rescoring import judged_with
+from wardround.commands.exit_codes import Refusal
+from wardround.commands.score import scoring_functions
+from wardround.commands.score.output import Scores, content_of
+from wardround.config.command_line import parse_call_settings
+from wardround.config.experiment import ConfigurationError
+
+Returned = TypeVar("Returned")
+
+
+def score_transcripts(suite: str, *sources: str | Path, settings: Sequence[str] = (), **options: Any) -> dict[str, Any]:
+    """Score transcripts or runs, made anywhere, as ``wardround score SUITE SRC ...`` does.
+
+    ``wr.score_transcripts("aie", "gpt4.json", mode="paper")["metrics"]["COVERAGE"]["mean"]``
+
+    Args:
+        suite: the name of the command: ``aie``, ``medpmc``, ``clini-eval``, ``mvme`` ...
+        sources: transcript files or run directories.
+        settings: how judges are asked, as after ``--set``: ``["max_tokens=800"]``.
+        options: those of the command, with underscores: ``mode="paper"``, ``judge=["openai:gpt-4o"]``. What may be
+            repeated there is a list here.
+
+    Returns:
+        What the command writes with ``--json``, and ``notes``: what a reader must know to read the numbers. What a
+        judge could not answer is counted there and in ``answered``.
+
+    Raises:
+        ConfigurationError: no such suite or option, or what the command refuses.
+        InputError: a file or a model cannot be used.
+    """
+    functions = scoring_functions()
+    if (score := functions.get(suite)) is None:
+        raise ConfigurationError(f"suite {suite!r}: {nearest(suite, functions)}")
+    first, *known = get_type_hints(score).items()
+    names = {name for name, _ in known} - {"return"}
+    for name in options:
+        if name not in names:
+            raise ConfigurationError(f"{name}: no option of suite {suite!r}: {nearest(name, names)}")
+    if get_origin(first[1]) is not list and len(sources) > 1:
+        raise ConfigurationError(f"{sources[1]}: suite {suite!r} takes one source")
+    given = {first[0]: list(sources) if get_origin(first[1]) is list else sources[0]} if sources else {}
+    asked_with = parse_call_settings(settings)
+    try:
+        with judged_with(asked_with):
+            scores: Scores = _outside_a_loop(partial(validate_call(score), **given, **options))
+    except ValidationError as error:
+        raise ConfigurationError(f"suite {suite!r}: {in_a_line(error)}") from error
+    except Refusal as refusal:
+        raise ConfigurationError(str(refusal)) from refusal
+    return {**content_of(scores, asked_with), "notes": list(scores.notes)}
+
+
+def _outside_a_loop(function: Callable[[], Returned]) -> Returned:
+    """Call a function that starts an event loop, also where one is running, as in a notebook."""
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return function()
+    with ThreadPoolExecutor(1) as executor:
+        return executor.submit(contextvars.copy_context().run, function).result()
