@@ -133,6 +133,8 @@ def _kinds(error: BaseException) -> str:
 def refusal(error: BaseException) -> str | None:
     """Return why the server will answer no question until someone intervenes; None if the error does not say so."""
     status, text = status_of(error), words_of(error)
+    if status == 407 or (type(first := root_cause(error)).__name__ == "ProxyError" and str(first).startswith("407")):
+        return "the proxy (HTTPS_PROXY or HTTP_PROXY) wants another name and password"
     if status in (401, 402, 403) and not _SAYS["of_the_prompt"].search(text):
         return {401: "the API key is not accepted", 402: "payment is required", 403: "access is denied"}[status]
     if status == 400 and _SAYS["no_key"].search(text):  # Gemini, and LiteLLM in front of it

@@ -28,6 +28,7 @@ def _looking_often(monkeypatch: pytest.MonkeyPatch) -> None:
         ("400_key", "the API key is not accepted"),
         ("402", "payment is required"),
         ("403", "access is denied"),
+        ("407", r"the proxy \(HTTPS_PROXY or HTTP_PROXY\) wants another name and password"),
         ("no_model", "it does not have this model"),
         ("no_quota", "the quota is used up"),
     ],

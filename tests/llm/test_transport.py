@@ -200,6 +200,25 @@ def test_a_proxy_of_the_environment_is_still_asked(monkeypatch: pytest.MonkeyPat
     assert not isinstance(proxied, SpreadTransport)
 
 
+async def test_a_proxy_that_opens_no_tunnel_without_a_login_ends_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = 0
+
+    async def refuse(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        nonlocal asked
+        asked += (await reader.readuntil(b"\r\n\r\n")).startswith(b"CONNECT example.org:443")
+        writer.write(b"HTTP/1.1 407 Proxy Authentication Required\r\nContent-Length: 0\r\n\r\n")
+        writer.close()
+
+    proxy = await asyncio.start_server(refuse, "127.0.0.1", 0)
+    url = f"http://127.0.0.1:{proxy.sockets[0].getsockname()[1]}"
+    for name, given in (("HTTPS_PROXY", url), ("https_proxy", url), ("NO_PROXY", ""), ("no_proxy", "")):
+        monkeypatch.setenv(name, given)  # building a model adds to the last two
+    with pytest.raises(RefusedError, match=r"refuses all questions: the proxy .* wants another name and password"):
+        await put(ModelSettings(models={"default": "openai:m@https://example.org/v1"}))
+    assert asked == 1
+    proxy.close()
+
+
 def _certificate(folder: Path, days: int = 1) -> tuple[str, str]:
     """Write a certificate for 127.0.0.1 that nobody has signed, and its key; returns both paths."""
     x509 = pytest.importorskip("cryptography.x509")

@@ -37,6 +37,7 @@ Failure = Literal[
     "401",  # invalid key, quoted in the message
     "402",
     "403",
+    "407",  # of a proxy
     "no_model",  # 404, naming the model
     "no_quota",  # 429 without end
     "too_long",  # 400: the prompt is longer than the model's context
@@ -337,7 +338,7 @@ class FakeServer:
                 request.status = 401
                 refused = f"Incorrect API key provided: {request.headers.get('authorization')}"
                 await response.send(401, _error(401, refused, "AuthenticationError"))
-            case "402" | "403" | "no_model" | "no_quota" | "too_long" | "blind" | "no_room" | "no_mmproj" | "400_key":
+            case str() if request.fault in _MESSAGES:
                 request.status, message = _MESSAGES[request.fault]
                 await response.send(request.status, _error(request.status, message))
             case "429" | "500" | "502" | "503":
@@ -431,6 +432,7 @@ _UNSUPPORTED: Mapping[Mode, str] = {
 _MESSAGES: Mapping[str, tuple[int, str]] = {
     "402": (402, "Insufficient credits"),
     "403": (403, "Project does not have access"),
+    "407": (407, "Proxy Authentication Required"),
     "no_model": (404, "The model `fake-model` does not exist or you do not have access to it."),
     "no_quota": (429, "You exceeded your current quota, please check your plan and billing details."),
     "too_long": (400, "This model's maximum context length is 8192 tokens. However, you requested 9000 tokens"),
