@@ -121,7 +121,10 @@ def _mend(message: dict[str, Any]) -> None:
     if not message.get("tool_calls") and (function := message.pop("function_call", None)):
         message["tool_calls"] = [{"id": "", "type": "function", "function": function}]  # as before tools
     for call in message.get("tool_calls") or ():
-        call["function"]["arguments"] = _arguments(call["function"].get("arguments"))
+        call["function"]["arguments"] = given = _arguments(call["function"].get("arguments"))
+        if _is_ambiguous(given):  # LangChain would take the last value of each field
+            content, message["tool_calls"] = given, []
+            break
     if reasoning and not (content.strip() or message.get("tool_calls") or message.get("refusal")):
         # Some servers file grammar-bound output under reasoning; an object there is the answer.
         content = reasoning if _is_object(reasoning) else f"<think>{reasoning}"
@@ -135,6 +138,21 @@ def _is_object(text: str) -> bool:
         return text.startswith(("{", "```")) and text.endswith(("}", "```")) and isinstance(find_json(text), dict)
     except ValueError:
         return False
+
+
+def _is_ambiguous(arguments: str) -> bool:
+    """Whether what JSON readers take for one object cannot be read as one answer: a field twice, or no number."""
+    if len(arguments) > LONGEST_TEXT:
+        return False
+    try:
+        json.loads(arguments, strict=False)
+    except (ValueError, RecursionError):
+        return False
+    try:
+        find_json(arguments)
+    except ValueError:
+        return True
+    return False
 
 
 def _content(content: Any) -> str:

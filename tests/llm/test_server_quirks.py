@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from llm import AnswerError, Meter, ModelError, RefusedError, metering
+from llm.replies import find_json
 from llm.server_quirks import put_right
 from llm.throttle import Throttle
 from tests.llm.examinee import GOOD, OPINION, fail, put, served, spec
@@ -401,6 +402,23 @@ def test_a_call_of_a_function_as_before_tools_is_one_of_a_tool() -> None:
     assert found is not None
     [call] = json.loads(found[1])["choices"][0]["message"]["tool_calls"]
     assert json.loads(call["function"]["arguments"]) == GOOD
+
+
+@pytest.mark.parametrize(
+    ("arguments", "why"),
+    [
+        ('{"accepted": true, "reason": "a", "accepted": false}', "accepted occurs twice in one JSON object"),
+        ('{"accepted": NaN}', "NaN is not a number"),
+    ],
+)
+def test_arguments_of_a_tool_that_are_no_one_answer_are_not_read_as_their_last_value(arguments: str, why: str) -> None:
+    message = {"content": None, "tool_calls": [{"id": "a", "function": {"name": "Opinion", "arguments": arguments}}]}
+    found = put_right(json.dumps({"choices": [{"message": message}]}).encode())
+    assert found is not None
+    read = json.loads(found[1])["choices"][0]["message"]
+    assert not read["tool_calls"]
+    with pytest.raises(ValueError, match=why):
+        find_json(read["content"])
 
 
 @pytest.mark.parametrize("body", [{"detail": "Not Found"}, {"choices": [{"message": None}]}])

@@ -1,12 +1,14 @@
 """Scoring a finished run again, and comparing runs."""
 
 import json
+import re
 import shutil
 from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
 
+from cases import load_cases
 from scoring.medchain.answers import Answers
 from tests.support.fake_server import FakeServer
 from tests.support.recorded_runs import write_run
@@ -74,6 +76,20 @@ def test_rescoring_counts_the_cases_that_failed(tmp_path: Path) -> None:
     assert done.exit_code == 0, done.output
     assert "1 of 2 results have no scores: their cases failed." in done.output
     assert "Failed as wrong (a lower bound)" in done.output
+
+
+@pytest.mark.slow
+def test_error_propagation_shows_the_cases_that_a_stage_has_no_score_for(tmp_path: Path) -> None:
+    """They go on: 0 right of 1 at one stage and 1 at the next cannot be read otherwise."""
+    case = next(case for case in load_cases(split="test") if not case.key.imaging_reports and case.key.department)
+    key = case.key
+    referral = {"urgency": "routine", "department": key.department, "sub_departments": key.sub_departments}
+    answers = Answers.model_validate({"referral": referral, "orders": key.examination_items})
+    found = Result(case_id=case.id, epoch=0, termination="completed", answers=answers)
+    run = write_run(tmp_path / "run", [found], graph="clinical_workflow", data={"case_ids": [case.id]})
+    table = runner.invoke(app, ["score", "medchain", str(run)]).output.partition("Error propagation")[2]
+    assert re.search(r"┃ entered ┃ still right ┃ unscored ┃", table)
+    assert re.search(r"│ examination +│ +1 │ +0 │ +1 │", table) and re.search(r"│ diagnosis +│ +1 │", table)
 
 
 def test_rescoring_changes_nothing_in_the_run(runs: tuple[Path, Path]) -> None:

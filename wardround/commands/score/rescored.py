@@ -23,6 +23,7 @@ from wardround.run.own_loop import run_alone
 from wardround.store.recorded_run import find_run
 from wardround.store.result import Result
 
+_CASES = ("entered", "still_right", "unscored")  # unscored ones go on to the next stage
 _CLAIMS = ("recall", "precision", "cases with a report")
 RunDirectory = Annotated[Path, typer.Argument(metavar="RUN", help="Run directory.")]
 
@@ -64,10 +65,10 @@ def scores_of_run(run: Path, suite: str, mode: Definition, models: Mapping[str, 
         for name, score in summary["scores"].items()
     }
     rows = [
-        (each["stage"], str(each["entered"]), str(each["still_right"]), cell(each["accuracy"]["mean"]))
+        (each["stage"], *(str(each[count]) for count in _CASES), cell(each["accuracy"]["mean"]))
         for each in summary["error_propagation"]
     ]
-    header = ("stage", "entered", "still right", "accuracy")
+    header = ("stage", *(count.replace("_", " ") for count in _CASES), "accuracy")
     tables = [ExtraTable("Error propagation (threshold 0.5)", header, rows)] if rows else []
     if mode == "sound" and "examination" in metrics and (found := _claim_precision(run, results)) is not None:
         claims = cell(metrics["examination"].mean), cell(found.mean), str(found.n)
