@@ -155,11 +155,13 @@ class CliniEvalScores(Strict):
 def statistics_of(dialogue: Dialogue) -> dict[str, float | None]:
     """Return the statistical indices of tables 2 and 4: rounds (the physician's turns), and mean turn lengths.
 
-    Lengths are in words; each Chinese character is one. None (missing) if a side says nothing.
+    Lengths are in words; each Chinese character is one. A message without a word is no turn. None (missing) if a side
+    says nothing.
     """
     lengths: dict[bool, list[float]] = {True: [], False: []}
     for message in dialogue.spoken:
-        lengths[message.role == PHYSICIAN].append(count_words(message.content))
+        if words := count_words(message.content):
+            lengths[message.role == PHYSICIAN].append(words)
     return dict(zip(STATISTICS, (float(len(lengths[True])), mean(lengths[True]), mean(lengths[False])), strict=True))
 
 

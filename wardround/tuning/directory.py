@@ -39,13 +39,13 @@ class TuningDirectory:
         self.card = path / "README.md"
 
     def locked(self) -> contextlib.AbstractContextManager[None]:
-        """Lock the directory, which is created if missing.
+        """Lock the directory, which is created if missing; that of the checkpoints is the trainer's to create.
 
         Raises:
             TuningError: it cannot be written, or another process trains here.
         """
         refusal = f"--out {self.path}: another process is training in this directory"
-        return only_writer(self.path, "checkpoints", _WRITTEN, TuningError, refusal)
+        return only_writer(self.path, "", _WRITTEN, TuningError, refusal)
 
     def check(self, manifest: dict[str, Any]) -> bool:
         """Compare a training's manifest with the one in the directory.

@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
+from cases.dialogues import Message
 from llm import AnswerError, ModelSettings
 from llm.trace import collecting_calls
 from scoring.clini_eval.demonstration import NothingToScoreError
@@ -227,3 +228,9 @@ async def test_a_dialogue_with_nothing_to_score_is_refused_before_a_call(change:
     with collecting_calls() as calls, pytest.raises(NothingToScoreError, match=message):
         await score_clini_eval(interview("en", True).model_copy(update=change), ModelSettings())
     assert calls == []
+
+
+def test_a_message_without_a_word_is_no_turn() -> None:
+    said = interview("en", True)
+    silent = [Message(role="assistant", content=" "), Message(role="user", content="...")]
+    assert statistics_of(said.model_copy(update={"messages": [*said.messages, *silent]})) == statistics_of(said)

@@ -1,10 +1,13 @@
 """The checks of a training can fail: each is shown what it must object to."""
 
 import math
+from pathlib import Path
 
 import pytest
 
+from wardround.tuning.configuration import TuningError
 from wardround.tuning.curve import Step
+from wardround.tuning.directory import TuningDirectory
 from wardround.tuning.smoke import frozen_faults, loss_faults, reload_faults
 
 
@@ -47,3 +50,11 @@ def test_a_reload_must_give_the_very_same_logits_and_others_than_the_base() -> N
     assert reload_faults(base, tuned, tuned.clone()) == []
     assert "differ" in reload_faults(base, tuned, tuned + 1e-6)[0]
     assert "changes nothing" in reload_faults(base, base.clone(), base.clone())[0]
+
+
+def test_a_training_refused_for_what_lies_in_its_directory_leaves_nothing_there_but_the_lock(tmp_path: Path) -> None:
+    (tmp_path / "config.json").write_text("{}")
+    directory = TuningDirectory(tmp_path)
+    with directory.held(), pytest.raises(TuningError, match="already contains a model"):
+        directory.check({})
+    assert {path.name for path in tmp_path.iterdir()} <= {"config.json", ".lock"}
