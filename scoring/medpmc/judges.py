@@ -74,11 +74,11 @@ class MedPmcView:
 
 def view(case: MedPmcTranscript, language: Language) -> MedPmcView:
     """Return what a judge sees of a transcript; what images show is on record in words if none could be shown."""
-    doctor, patient = speaker("doctor", language), speaker("patient", language)
-    lines = [
-        doctor + turn.doctor + (f"\n{patient}{turn.patient}" if turn.patient is not None else "")
-        for turn in case.history
-    ]
+    lines = []
+    for turn in case.history:
+        lines.append(speaker("doctor", language) + turn.doctor)
+        if turn.patient is not None:
+            lines.append(speaker("examiner" if turn.by_technician else "patient", language) + turn.patient)
     replies = [
         (turn.standard_patient, turn.patient)
         for turn in case.turns_before_end

@@ -2,6 +2,7 @@
 
 import re
 from pathlib import Path
+from typing import Any
 
 from pydantic import AliasPath, Field
 
@@ -17,17 +18,24 @@ def _section(name: str) -> str:
 
 
 class MedPmcTurn(ForeignModel):
-    """The doctor's words, and the patient's: as the doctor heard them, and before a persona changed them."""
+    """The doctor's words, and the reply: as the doctor heard it, and before a persona changed it."""
 
     doctor: str
     state: Text
     patient: str | None = None
     standard_patient: str | None = None
+    memory: Any = None
+    exam_memory: Any = Field(None, description="Instead of `memory` where a technician replies.")
 
     @property
     def ends(self) -> bool:
         """Whether the doctor concludes here."""
         return self.state == END
+
+    @property
+    def by_technician(self) -> bool:
+        """Whether a technician replies, and not the patient."""
+        return "exam_memory" in self.model_fields_set and not self.memory
 
     @property
     def told(self) -> str:

@@ -26,6 +26,14 @@ def test_a_judge_reads_the_dialogue_in_the_words_of_its_language() -> None:
     assert view(case, "zh").dialogue == "医生：Hi\n患者：Pain\n医生：Bye"
 
 
+def test_a_judge_reads_who_replied_and_a_technicians_words_are_not_the_patients() -> None:
+    told, shown = (
+        turn("A-B", "Hi", "Pain") | {"memory": "Pain."},
+        turn("A-A-A", "A CT.", "CT: fluid") | {"exam_memory": ""},
+    )
+    assert view(medpmc(told, shown), "en").dialogue == "Doctor: Hi\nPatient: Pain\nDoctor: A CT.\nExaminer: CT: fluid"
+
+
 def test_the_offline_consultation_judge_spans_its_scale() -> None:
     shown = turn("B-A-A", "CT?", "<\\image00001.jpg>")
     full = " ".join([*TEXT.values(), *IMAGES.values()])

@@ -17,6 +17,7 @@ COLLES = "Left distal radius fracture (Colles fracture)"
         ("Tension pneumothorax", LEFT, None),
         ("shingles", "带状疱疹", "same"),
         ("fibroids", "Uterine leiomyoma", "same"),
+        ("CLL/SLL", "Chronic lymphocytic leukemia", "same"),
         ("Graves病", "毒性弥漫性甲状腺肿（Graves病）", "same"),
         ("Colles fracture", COLLES, "same"),
         ("right wrist fracture", COLLES, "other_side"),

@@ -87,7 +87,9 @@ def test_error_propagation_shows_the_cases_that_a_stage_has_no_score_for(tmp_pat
     answers = Answers.model_validate({"referral": referral, "orders": key.examination_items})
     found = Result(case_id=case.id, epoch=0, termination="completed", answers=answers)
     run = write_run(tmp_path / "run", [found], graph="clinical_workflow", data={"case_ids": [case.id]})
-    table = runner.invoke(app, ["score", "medchain", str(run)]).output.partition("Error propagation")[2]
+    shown = runner.invoke(app, ["score", "medchain", str(run)]).output
+    assert "average: without the columns that have no scored case" in shown.lower().replace("\n", " ")
+    table = shown.partition("Error propagation")[2]
     assert re.search(r"┃ entered ┃ still right ┃ unscored ┃", table)
     assert re.search(r"│ examination +│ +1 │ +0 │ +1 │", table) and re.search(r"│ diagnosis +│ +1 │", table)
 

@@ -12,9 +12,9 @@ from scoring.medchain.answers import Answers
 from scoring.metrics.claims import claim_precision
 from scoring.metrics.samples import Definition, over_cases
 from scoring.metrics.statistics import Estimate
-from scoring.suite import Suite
+from scoring.suite import SUITES, Suite
 from wardround.analysis.rescoring import rescore
-from wardround.analysis.summary import roles_by_rule, said_by_rules
+from wardround.analysis.summary import average_notes, roles_by_rule, said_by_rules
 from wardround.commands.score.output import ExtraTable, ModeOption, Scores, as_wrong_table
 from wardround.commands.score.transcripts import cell
 from wardround.config.command_line import parse_models
@@ -79,6 +79,7 @@ def scores_of_run(run: Path, suite: str, mode: Definition, models: Mapping[str, 
         for name, reasons in summary["unscored"].items()
         for reason, count in reasons.items()
     ]
+    notes += average_notes(SUITES[suite], [{name: each.n for name, each in metrics.items()}])
     if failed := summary["failed"]:
         notes.insert(0, f"{failed} of {len(results)} results have no scores: their cases failed.")
     judges = {role: summary["models"][role] for role in judging_roles() if role in summary["models"]}
