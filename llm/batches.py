@@ -198,27 +198,25 @@ class BatchTransport(httpx2.AsyncBaseTransport):
         batch = self._made.get(name) or (await self._find_batch(name) or {}).get("id")
         if not batch:
             return {}
-        async for _ in _pauses():
-            try:
-                state = await self._request(f"/batches/{batch}")
-                if state.get("status") in _ENDED:
-                    return await self._read(state)
-            except httpx2.HTTPStatusError as error:
-                if error.response.status_code == HTTPStatus.NOT_FOUND:
-                    break  # the batch was deleted: its questions are sent again
-                raise
+        async for waited in _pauses():
+            state = await self._request(f"/batches/{batch}", missing={})
+            if state.get("status") in _ENDED:
+                return await self._read(state)
+            if not state and waited >= _LAG:
+                break  # the batch was deleted: its questions are sent again
         return {}
 
     async def _read(self, state: dict[str, Any]) -> dict[str, httpx2.Response]:
         answers: dict[str, httpx2.Response] = {}
         for name in ("error_file_id", "output_file_id"):
             for answer in await self._download_lines(state[name]) if state.get(name) else ():
-                given = answer.get("response") or {}
-                if "status_code" in given and "body" in given:  # as ASCII: half a surrogate pair has no UTF-8 bytes
-                    content = json.dumps(given["body"]).encode()
+                place, given = str(answer.get("custom_id")), answer.get("response")
+                if not isinstance(given, dict) or not isinstance(status := given.get("status_code"), int):
+                    continue
+                if "body" in given and (place not in answers or status == HTTPStatus.OK):
+                    content = json.dumps(given["body"]).encode()  # ASCII: half a surrogate pair has no UTF-8 bytes
                     heads = {"content-type": "application/json"}
-                    reply = httpx2.Response(given["status_code"], headers=heads, content=content)
-                    answers[str(answer.get("custom_id"))] = reply
+                    answers[place] = httpx2.Response(status, headers=heads, content=content)
         if state["status"] == "failed":
             faults = (state.get("errors") or {}).get("data") or [{}]
             if faults[0].get("code") == "token_limit_exceeded":  # the account has too many tokens enqueued
@@ -228,10 +226,10 @@ class BatchTransport(httpx2.AsyncBaseTransport):
         return answers
 
     async def _download_lines(self, name: str) -> list[dict[str, Any]]:
-        """Download a file and return its readable lines; retry if its end seems cut off."""
+        """Download a file and return its readable lines, none if it is gone; retry if its end seems cut off."""
         found: list[dict[str, Any] | None] = []
         for _ in range(_DOWNLOADS):
-            text = await self._request(f"/files/{name}/content", read=str)
+            text = await self._request(f"/files/{name}/content", read=str, missing="")
             found = [_object(line) for line in text.split("\n") if line.strip()]
             if found[-1:] != [None]:
                 break
@@ -244,12 +242,13 @@ class BatchTransport(httpx2.AsyncBaseTransport):
         *,
         read: Callable[[str], Any] | None = None,
         unless: Callable[[], Awaitable[Any]] | None = None,
+        missing: Any = None,
         **content: Any,
     ) -> Any:
         """Send a request and return the parsed reply; retry while the server is unreachable, busy or cuts replies off.
 
         ``read`` raises ValueError for a text that is no reply. ``unless`` is called before a request that may have been
-        accepted is sent again; its result, if any, is returned instead.
+        accepted is sent again; its result, if any, is returned instead. ``missing``, if given, is returned for a 404.
         """
         assert self._client is not None
         refused, faults = True, Counter[str]()
@@ -262,6 +261,8 @@ class BatchTransport(httpx2.AsyncBaseTransport):
                 return (read or _parse_reply)(response.text)
             except (httpx2.TransportError, httpx2.HTTPStatusError, ValueError) as error:
                 status = error.response.status_code if isinstance(error, httpx2.HTTPStatusError) else _TRANSIENT[0]
+                if status == HTTPStatus.NOT_FOUND and missing is not None:
+                    return missing
                 if (status not in _TRANSIENT and status < HTTPStatus.INTERNAL_SERVER_ERROR) or waited > _MAX_OUTAGE:
                     raise
                 if status == HTTPStatus.INTERNAL_SERVER_ERROR and isinstance(error, httpx2.HTTPStatusError):

@@ -67,6 +67,24 @@ async def test_a_failed_line_and_one_that_the_batch_lost_go_with_a_further_batch
         assert len(server.batches.batches) == 2 and len(server.requests) == 4
 
 
+@pytest.mark.parametrize(
+    ("trouble", "given"),
+    [
+        ("error_file", "file-gone"),
+        ("second", (500, {"error": {"message": "failed"}})),
+        ("second", ("200", {})),
+        ("gone", 2),
+    ],
+)
+async def test_an_answer_that_came_is_not_paid_again_for_what_is_missing_or_wrong_beside_it(
+    tmp_path: Path, trouble: str, given: Any
+) -> None:
+    with FakeServer(answer=echo) as server:
+        setattr(server.batches, trouble, given)
+        assert await several(settings(server, tmp_path / "b.jsonl"), 3) == [f"answer to question {n}" for n in range(3)]
+        assert len(server.batches.batches) == 1 and len(server.requests) == 3
+
+
 @pytest.mark.parametrize("text", ["half a character: \ud83d", "a line\u2028that goes on\x85here"])
 async def test_no_sign_in_an_answer_loses_the_batch_that_it_is_of(tmp_path: Path, text: str) -> None:
     with FakeServer(answer=lambda request: text if "1" in request.text else "plain") as server:
@@ -104,12 +122,14 @@ async def test_a_batch_that_was_made_in_the_moment_of_a_kill_and_is_listed_late_
         assert len(server.batches.batches) == 1 and len(server.requests) == 3
 
 
-async def test_a_file_of_which_no_batch_was_made_is_asked_anew_when_no_listing_can_lag_so_long(tmp_path: Path) -> None:
+@pytest.mark.parametrize("kept", ["the batch's name too", "the file alone"])
+async def test_a_file_without_a_batch_is_asked_anew_when_no_server_can_lag_so_long(tmp_path: Path, kept: str) -> None:
     file = tmp_path / "b.jsonl"
     with FakeServer(answer=echo) as server:
         context = settings(server, file)
         await killed_while_it_waits(server, context, file, asked=2, sent=1)
-        file.write_text(json.dumps(noted_by(file)[0]), "utf-8")
+        if kept == "the file alone":
+            file.write_text(json.dumps(noted_by(file)[0]), "utf-8")
         server.batches.batches.clear()
         assert await several(anew(context), 2) == [f"answer to question {number}" for number in range(2)]
         assert len(server.requests) == 2

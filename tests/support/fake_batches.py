@@ -24,6 +24,9 @@ class FakeBatches:
         lag: number of listings in which a new batch is still missing.
         cut: number of downloads to truncate within their last line.
         page: number of polls to answer with an HTML page and 200.
+        gone: number of polls to answer with 404.
+        second: the status and body of a second line for each question.
+        error_file: the id of a file of errors that there is not.
         ascii: whether lines escape non-ASCII characters.
         batches: the state of each batch by id.
     """
@@ -38,6 +41,9 @@ class FakeBatches:
     lag: int = 0
     cut: int = 0
     page: int = 0
+    gone: int = 0
+    second: tuple[Any, Any] | None = None
+    error_file: str | None = None
     ascii: bool = True
     batches: dict[str, dict[str, Any]] = field(default_factory=dict)
     _files: dict[str, str] = field(default_factory=dict)
@@ -75,6 +81,8 @@ class FakeBatches:
                 for batch in self.batches.values():
                     batch["lag"] -= 1
                 return 200, {"data": listed[::-1], "has_more": False}
+            case "GET", ["batches", _] if self.gone:
+                self.gone -= 1
             case "GET", ["batches", name] if name in self.batches:
                 return 200, self._polled(self.batches[name])
             case "GET", ["files", name, "content"] if name in self._files:
@@ -93,10 +101,10 @@ class FakeBatches:
         batch["status"] = self.status
         if self.status == "failed":
             return batch | {"errors": {"data": [{"message": "line 1: no such endpoint"}]}}
-        answered = []
+        answered, batch["error_file_id"] = [], self.error_file
         for line in self._files[batch["input_file_id"]].splitlines():
             asked = json.loads(line)
-            if (given := self.answer(asked["body"])) is not None:
+            for given in filter(None, (self.answer(asked["body"]), self.second)):
                 response = {"status_code": given[0], "body": given[1]}
                 line = {"custom_id": asked["custom_id"], "response": response, "error": None}
                 answered.append(json.dumps(line, ensure_ascii=self.ascii))
