@@ -10,10 +10,12 @@ from typing import Annotated, Literal
 import typer
 
 from cases import Case, load_cases
+from cases.text.words import language_of
 from nodes.context import Context
 from scoring.aie.simulator import (
     LENGTH,
     keyword_precision,
+    replies,
     score_simulator,
 )
 from scoring.aie.transcripts import SimulatorTest, read_simulator_tests
@@ -150,6 +152,13 @@ def scores_of_tests(
         all_notes.append(
             "PRECISION is our addition: of the replies with a metric's keyword, the share that should have it."
         )
+    else:
+        texts = [reply.text for reply in replies(tests) if reply.text.strip()]
+        if other := sum(language_of(text) != "zh" for text in texts):
+            all_notes.append(
+                f"{other} of {len(texts)} replies are not Chinese, and mean nothing here: paper mode computes as "
+                "published, with jieba's words and Chinese keywords; use --mode sound."
+            )
     metrics, files = _simulator_metrics(tests, mode), of_each(tests_by_name, partial(_simulator_metrics, mode=mode))
     if empty := [name for name, one in metrics.items() if one.mean is None]:
         all_notes.append(

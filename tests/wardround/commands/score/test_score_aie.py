@@ -288,6 +288,13 @@ def test_simulator_tests_are_scored(tmp_path: Path) -> None:
     assert "s         │ LENGTH" in both and "p         │ LENGTH" not in both, "people are not held against themselves"
 
 
+def test_paper_mode_says_that_its_chinese_words_and_keywords_find_nothing_in_english_replies(tmp_path: Path) -> None:
+    files = [simulator(tmp_path, f"{n}.json", reply) for n, reply in enumerate(("Sorry, not online.", "线上咳嗽三天"))]
+    assert "2 of 4 replies are not Chinese" in run("aie-simulator", *files, "--mode", "paper").stdout
+    assert "not Chinese" not in run("aie-simulator", files[1], "--mode", "paper").stdout
+    assert "not Chinese" not in run("aie-simulator", *files).stdout
+
+
 @pytest.mark.slow
 def test_each_file_of_replies_has_its_rows_by_round_beside_the_papers_and_cases_can_be_left_out(tmp_path: Path) -> None:
     files = [simulator(tmp_path, "a.json", "线上"), simulator(tmp_path, "b.json", "咳嗽")]
