@@ -34,6 +34,9 @@ _ABBREVIATION_BEHIND = re.compile(
 )
 # What joins the words of a Chinese name and means nothing by itself: 缺铁性贫血 is 缺铁引起的贫血.
 _JOINTS = re.compile(rf"(?<=[{HAN}])(?:性(?!别|病|功能)|症(?!状|候)|(?:引起|所致|导致)的?)")
+_GRADES = str.maketrans("一二三四", "1234")  # 二型 is 2型
+_GRADED = re.compile("[一二三四](?=[型级期度])")
+_STAGE = re.compile("(?<=加重|发作)期")  # 急性加重期 is 急性加重
 # Stems that do not distinguish diseases.
 _QUALIFIERS = frozenset(
     ("suspect", "probabl", "possibl", "like", "unspecifi", "no", "diseas", "due", "type", "疑似", "可疑")
@@ -194,8 +197,10 @@ def _one_spelling(one: str, other: str) -> bool:
 @lru_cache(maxsize=1 << 14)  # each name is compared with many
 def name_words(name: str) -> tuple[str, ...]:
     """Return the words of a name: stems, with sides and negations as words of their own."""
-    text = _JOINTS.sub("", normalise(_ABBREVIATION_BEHIND.sub("", name).replace("’", "'")))
+    name = _STAGE.sub("", _GRADED.sub(lambda found: found[0].translate(_GRADES), name))
+    text = normalise(_ABBREVIATION_BEHIND.sub("", name).replace("’", "'"))
     text = _ALIAS.sub(lambda found: ALIASES.get(found[0], found[0]), _BRITISH.sub("e", text))
+    text = _JOINTS.sub("", text)  # also of a name's other name
     read = mentions(text)
     words = [
         f"not {mention.word}" if mention.negated else mention.word
