@@ -51,10 +51,11 @@ _DAYS = {"day": 1, "week": 7, "month": 30, "year": 365}
 _DAYS |= {"天": 1, "日": 1, "周": 7, "星期": 7, "月": 30, "年": 365, "岁": 365}
 _DURATIONS = {"second": 1 / 86400, "minute": 1 / 1440, "hour": 1 / 24, "decade": 3650, **_DAYS}  # days
 _DURATIONS |= {"秒": 1 / 86400, "分钟": 1 / 1440, "小时": 1 / 24}
+_ABOUT = 3  # "a few"
 _VAGUE = ("few", "several", "couple of", "几")
 _VAGUE_SPAN = re.compile(
     rf"(?P<amount>(?<!\d){_FEW}|\b(?:few|several|couple of|(?:for|past|last|since) an?|past|last)|几)"
-    rf"[\s-]*个?(?P<unit>{'|'.join(_DURATIONS)})",
+    rf"[\s-]*个?多?(?P<unit>{'|'.join(_DURATIONS)})",
     re.IGNORECASE,
 )
 _SPAN = re.compile(rf"(?<!\d)({_FEW})[\s-]*个?(day|week|month|year|天|日|周|星期|月|年|岁)")
@@ -160,6 +161,11 @@ class Span:
             days, other_days = (float(one.amount) * _DURATIONS[one.unit] for one in (self, other))
             return abs(days - other_days) <= max(days, other_days) / 12
         return self.unit == other.unit
+
+    @property
+    def days(self) -> float:
+        """The duration in days; a vague amount counts as three."""
+        return (float(self.amount) if self.amount[0].isdigit() else _ABOUT) * _DURATIONS[self.unit]
 
     def __str__(self) -> str:
         return f"{self.amount} {self.unit}"

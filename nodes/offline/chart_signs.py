@@ -1,5 +1,6 @@
 """Signs that the offline rules read from a chart: urgency, site of the complaint, named diseases, contradictions."""
 
+import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache, lru_cache
@@ -7,13 +8,15 @@ from itertools import chain
 from typing import Any
 
 from cases.sexes import bound_to_sex
+from cases.text.demographics import without_ages
+from cases.text.numbers import spans_of_time
 from cases.text.sentences import sentences
 from cases.text.statements import mentions, statements
 from cases.text.symptoms import affirmed, describe_symptoms
 from cases.text.words import has_chinese, rules_of
 from cases.vocabulary import SECOND_LEVEL, Language, compiled, data_file, label, normalise, patterns, word_list
 from nodes.offline.orders import organs_of
-from nodes.state.chart import Chart
+from nodes.state.chart import Chart, said_by
 from prompts import cached_with_prompts, load_words, mark
 from retrieval import RememberedCase
 
@@ -22,7 +25,7 @@ _PAEDIATRIC_UNTIL, _OLD_FROM = 18.0, 60.0
 _CHILDREN_FROM = 12.0  # years, from which a woman may carry a child
 _HARMS_THE_UNBORN = ("X-ray", "CT", "Nuclear Medicine Imaging", "Radiation Therapy", "Chemotherapy")
 _FOR_A_DIAGNOSIS = {  # treatments with real dangers, and the patterns of findings that call for each
-    "Surgery": ("to_be_mended",),
+    "Surgery": ("to_be_mended", "calls_for_an_operation"),
     "Interventional Therapy": ("to_be_mended",),
     "Radiation Therapy": ("malignant", "takes_up"),
     "Chemotherapy": ("malignant",),
@@ -92,6 +95,11 @@ def _is_told(place: Mapping[str, Any], complaint: str, language: str) -> bool:
     """Whether a complaint has words of a place, sign or clinic; English ones are found at the start of a word."""
     start = "" if language == "zh" else r"(?<![a-z])"
     return _matches(f"{start}(?:{place[language]})", complaint)
+
+
+def is_of_the_skin(chart: Chart) -> bool:
+    """Whether the complaint is of what is seen on the skin, wherever on the body."""
+    return any("alone" in site for site in sites(chart))
 
 
 def usually_needed(chart: Chart) -> list[str]:
@@ -175,21 +183,29 @@ def _tells_of_pregnancy(words: str) -> bool:
 def untreated_without_a_diagnosis(chart: Chart) -> list[str]:
     """Return the treatments for which a complaint gives no reason without a diagnosis, or a case of it to go by.
 
-    Operations and what else harms are never for a complaint alone, psychotherapy is for one of the mind, physical
-    therapy for one of limbs, back, head and skin alone, antibiotics are for signs of an infection, told or found, and
-    traditional Chinese medicine is for those who were referred to it.
+    Operations are only for what nothing else mends, and what else harms for no complaint alone. Psychotherapy is for a
+    complaint of the mind, physical therapy for one of limbs, back, head and skin alone, antibiotics for signs of an
+    infection, told or found, and traditional Chinese medicine for those who were referred to it.
     """
     places = sites(chart)
     of_the_mind = any(site["department"] == "Psychiatry" for site in places)
     of_movement = all(site.get("examination") in _MOVED for site in places)
     told = _affirmed(_told_and_found(chart), chart.presentation.language)
     reasons = {
+        **dict.fromkeys(_FOR_A_DIAGNOSIS, False),
+        "Surgery": calls_for_an_operation(chart),
         "Psychological Therapy": of_the_mind,
         "Physical Therapy": of_movement,
-        "Antibiotic Therapy": _PATTERNS["of_an_infection"].search(told),
+        "Antibiotic Therapy": _PATTERNS["of_an_infection"].search(told) is not None,
         "Traditional Chinese Medicine": chart.department == "Traditional Chinese Medicine",
     }
-    return [*_FOR_A_DIAGNOSIS, *(item for item, is_given in reasons.items() if not is_given)]
+    return [item for item, is_given in reasons.items() if not is_given]
+
+
+def calls_for_an_operation(chart: Chart) -> bool:
+    """Whether a result shows or the complaint tells what only an operation mends, whatever the illness is."""
+    found, complaint = _found_text(chart), chart.presentation.chief_complaint
+    return _affirms(found, "calls_for_an_operation") or _affirms(complaint, "loses_sight_by_a_curtain")
 
 
 def called_for_by_signs(text: str, language: Language) -> dict[str, str]:
@@ -209,7 +225,7 @@ def without_a_finding(chart: Chart) -> list[str]:
     Whatever a remembered case had: an operation is for what can be mended, radiation for a malignant growth or a gland
     that takes up too much, chemotherapy for a malignant growth, immunotherapy for one or for antibodies.
     """
-    found = " ".join((*chart.results.values(), *chart.reports.values()))
+    found = _found_text(chart)
     return [item for item, names in _FOR_A_DIAGNOSIS.items() if not any(_affirms(found, name) for name in names)]
 
 
@@ -224,9 +240,14 @@ def _is_negated(text: str, start: int) -> bool:
     return _PATTERNS["negated"].search(text[:start][-50:]) is not None
 
 
+def _found_text(chart: Chart) -> str:
+    """Return all results and reports as one text."""
+    return " ".join((*chart.results.values(), *chart.reports.values()))
+
+
 def _told_and_found(chart: Chart) -> str:
     """Return what the patient told, with all results and reports."""
-    return " ".join((chart.patients_words, *chart.results.values(), *chart.reports.values()))
+    return f"{chart.patients_words} {_found_text(chart)}"
 
 
 @lru_cache(maxsize=64)  # the urgency is asked for with each similar case
@@ -368,7 +389,7 @@ def contradicts(case: RememberedCase, chart: Chart) -> bool:
         and _age_group(case.age_years) != _age_group(patient.age_years)
     ):
         return True
-    results = " ".join([*chart.results.values(), *chart.reports.values()])
+    results = _found_text(chart)
     sides = _sides_in("; ".join(case.diagnosis[:1]))
     if sides and (found := _sides_with_findings(results)) and not sides & found:
         return True
@@ -381,7 +402,8 @@ def contradicts(case: RememberedCase, chart: Chart) -> bool:
 def is_founded(diagnosis: str, chart: Chart) -> bool:
     """Whether all that a diagnosis presupposes is told or found: a growth, an injury, a drug that it is named after.
 
-    Neither must other organs be told or found than those that it names, nor the complaint be of the other side.
+    Neither must other organs be told or found than those that it names, nor the complaint be of the other side, nor
+    have lasted too long or too short a time for it, nor have come by an injury just now that it is not named for.
     """
     sides, complained = _sides_in(diagnosis), _sides_in(chart.presentation.chief_complaint)
     if sides and complained and not sides & complained:
@@ -390,7 +412,9 @@ def is_founded(diagnosis: str, chart: Chart) -> bool:
     organs, others = _organs_in(diagnosis), _organs_in(_affirmed(words, chart.presentation.language))
     if organs and others and not organs & others:
         return False
-    told = _told_causes(words, chart.presentation.language)
+    if not (_fits_the_course(diagnosis, chart) and _follows(diagnosis, chart)):
+        return False
+    told = _told_causes(words, chart.presentation.chief_complaint, chart.presentation.language)
     drugs = (max(filter(None, found.groups())) for found in _PATTERNS["by_a_drug"].finditer(diagnosis))
     return all(drug.casefold() in words.casefold() for drug in drugs) and all(
         place in told for place, cause in enumerate(_causes()) if _matches(cause["named"], diagnosis)
@@ -398,9 +422,13 @@ def is_founded(diagnosis: str, chart: Chart) -> bool:
 
 
 @lru_cache(maxsize=64)  # hundreds of cases are compared with one chart
-def _told_causes(words: str, language: Language) -> frozenset[int]:
-    told = _affirmed(words, language)
-    return frozenset(place for place, cause in enumerate(_causes()) if _matches(cause["told"], told))
+def _told_causes(words: str, complaint: str, language: Language) -> frozenset[int]:
+    told, complained = _affirmed(words, language), _affirmed(complaint, language)
+    return frozenset(
+        place
+        for place, cause in enumerate(_causes())
+        if _matches(cause["told"], complained if "complained" in cause else told)
+    )
 
 
 @lru_cache(maxsize=2048)  # the diagnoses of hundreds of cases are read for each chart
@@ -412,8 +440,47 @@ def _matches(wording: str, text: str) -> bool:
     return compiled(wording, re.IGNORECASE).search(text) is not None
 
 
-def _causes() -> list[dict[str, str]]:
-    causes: list[dict[str, str]] = data_file("nodes.offline", "causes")["cause"]
+def _fits_the_course(diagnosis: str, chart: Chart) -> bool:
+    """Whether the complaint can have lasted as long as it has, if this is what it is.
+
+    Of several times told, any may be the one that counts; where none is told, or it has come up just now, nothing
+    speaks against it.
+    """
+    lasting = _days_told(chart)
+    courses = [
+        each
+        for each in _causes("course")
+        if _matches(each["named"], diagnosis) and not (each["except"] and _matches(each["except"], diagnosis))
+    ]
+    is_new = _PATTERNS["just_now"].search(chart.presentation.chief_complaint) is not None
+    too_long = not is_new and any(min(lasting, default=0) > each.get("longest", math.inf) for each in courses)
+    return not too_long and not any(max(lasting, default=math.inf) < each.get("shortest", 0) for each in courses)
+
+
+def _days_told(chart: Chart) -> list[float]:
+    """Return the times of the complaint, or else of the patient's first words, in days."""
+    first = said_by("patient", chart.dialogue)[:1]
+    texts = (chart.presentation.chief_complaint, *first)
+    return next((days for text in texts if (days := _days_in(text))), [])
+
+
+@lru_cache(maxsize=256)  # asked for with each similar case
+def _days_in(text: str) -> list[float]:
+    return [span.days for span in spans_of_time(without_ages(text))]
+
+
+def _follows(diagnosis: str, chart: Chart) -> bool:
+    """Whether a diagnosis is named for the injury with which the patient comes just now, if there is one."""
+    complaint = chart.presentation.chief_complaint
+    is_new = _PATTERNS["just_now"].search(complaint) is not None
+    return not is_new or all(
+        _matches(each["named"], diagnosis) for each in _causes("consequence") if _matches(each["told"], complaint)
+    )
+
+
+@cache
+def _causes(kind: str = "cause") -> list[dict[str, Any]]:
+    causes: list[dict[str, Any]] = data_file("nodes.offline", "causes")[kind]
     return causes
 
 

@@ -16,6 +16,7 @@ from cases.vocabulary import EXAMINATION_ITEMS, PHYSICAL_ITEMS, SECOND_LEVEL, no
 from nodes.offline.chart_signs import (
     admits,
     called_for_by_signs,
+    calls_for_an_operation,
     carries_a_child,
     clinics_of_the_words,
     contradicts,
@@ -26,6 +27,7 @@ from nodes.offline.chart_signs import (
     is_called_for,
     is_founded,
     is_newborn,
+    is_of_the_skin,
     of_organs,
     reason,
     sent_to,
@@ -55,8 +57,9 @@ from retrieval import Neighbour
 
 NEAREST = 5  # number of cases that vote
 MAJORITY_SHARE = 0.4  # minimum weight of a choice, where several may be made
-# Added for a department of a long complaint, for the only one if it is for some organs alone, and for an emergency's.
-PLACE, ORGAN, EMERGENCY = 0.03, 0.1, 0.1
+# Added for a department of a long complaint, for the only one if it is for some organs alone, or for the skin (as the
+# back or limb of other cases says little), and for an emergency's.
+PLACE, ORGAN, SKIN, EMERGENCY = 0.03, 0.1, 0.4, 0.1
 # Added for imaging of the complaint's site, twice for its examination and first picture; subtracted for other sites.
 SITE_WEIGHT = 0.2
 FIRST_PICTURES = ("X-ray", "Ultrasound")  # need no similar case that had them, as they burden little
@@ -165,9 +168,12 @@ def _site_weights(stage: Stage, chart: Chart) -> dict[str, float]:
             at_once = {"Emergency Medicine": EMERGENCY} if urgency(chart) == "emergency" else {}
             sent_elsewhere = sent_to().keys() - without_a_reason(chart)
             alone = len(of_place) == 1 and of_place[0] in of_organs() and not sent_elsewhere
-            return dict.fromkeys(of_place, ORGAN if alone else PLACE) | at_once
+            weight = SKIN if alone and is_of_the_skin(chart) else ORGAN if alone else PLACE
+            return dict.fromkeys(of_place, weight) | at_once
         of_none = "General Medicine" if admits("General Medicine", chart) else "Pediatrics"
         return dict.fromkeys(of_place, 2 * SITE_WEIGHT) or {of_none: SITE_WEIGHT}
+    if stage.decision is Treatment:
+        return {"Surgery": 1.0} if calls_for_an_operation(chart) else {}
     places = sites(chart)
     if stage.decision is SubDepartments and carries_a_child(chart):
         return {"Obstetrics": 2 * SITE_WEIGHT}

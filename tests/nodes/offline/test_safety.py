@@ -147,6 +147,32 @@ def test_what_a_case_of_the_same_disease_had_is_done_if_a_finding_of_this_patien
     assert (treatment in given) == is_given
 
 
+@pytest.mark.parametrize(
+    ("found", "is_called_for"),
+    [
+        ("The left wrist has a dinner-fork deformity.", True),
+        ("Rebound tenderness in the lower right.", True),
+        ("The right retina is lifted from 4 to 8 o'clock.", True),
+        ("左下腹压痛，伴反跳痛。", True),
+        ("腹软，无压痛、反跳痛。", False),
+        ("Soft, no rebound tenderness. Ocular torsion on turning the head.", False),
+        ("", False),
+    ],
+)
+def test_what_only_an_operation_mends_is_operated_on_before_the_illness_has_a_name(
+    found: str, is_called_for: bool
+) -> None:
+    chart = replace(
+        chart_of(CASES[0]),
+        results={"Abdominal Examination": found},
+        diagnosis=Diagnosis(names=["Undetermined (the complaint)"], basis=found),
+    )
+    similar = [Neighbour(RememberedCase(id="1", verified=True, diagnosis=["x"], treatment_items=["Medication"]), 0.9)]
+    given = majority(STAGES["treatment"], chart, similar, TREATMENT_ITEMS.names, None).choices()
+    assert ("Surgery" in given) == is_called_for
+    assert "Medication" in given
+
+
 @pytest.mark.parametrize("language", ["en", "zh"])
 def test_no_offline_doctor_prescribes_a_drug_so_that_no_allergy_is_overlooked(language: str) -> None:
     """Treatments are kinds from a closed list, with no plan in words."""

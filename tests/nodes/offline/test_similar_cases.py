@@ -70,7 +70,9 @@ def test_a_diagnosis_never_contradicts_sex_age_or_a_result_that_was_read_out(
     chart: Chart, contradicted: RememberedCase
 ) -> None:
     # What some of them presuppose.
-    told = "A lump is felt, the period is late, perhaps a pregnancy. Uterus, prostate or bowels. 乳房有肿块，怀孕。"
+    told = (
+        "A lump is felt, the period late, perhaps a pregnancy. Uterus, prostate, bowels. 乳房有肿块，怀孕，白细胞高。"
+    )
     spoken: dict[str, Any] = {"language": contradicted.language, "present_illness": told}
     gout = case("Gout", language=contradicted.language)
     here = replace(chart, presentation=chart.presentation.model_copy(update=spoken))
@@ -109,6 +111,38 @@ def test_a_diagnosis_never_contradicts_sex_age_or_a_result_that_was_read_out(
         ("Intussusception", "en", "He swells, his kidneys are large.", "Blood comes from his bowels."),
         ("带状疱疹", "zh", "大腿酸痛、没力气六天了。", "腰上一串水疱，火烧一样疼。"),
         ("Kawasaki disease", "en", "He has been swelling and has had no fever.", "He has had fever for six days."),
+        (
+            "Simple cyst of the left ovary",
+            "en",
+            "Body mass index 28, no growth in the culture.",
+            "A mass in my pelvis.",
+        ),
+        ("Lung adenocarcinoma", "en", "Cough, white cells 6.4, a normal marrow.", "Cough, a mass in the lung."),
+        ("Chronic myeloid leukemia", "en", "A lump in my neck.", "Something is wrong with my white cells."),
+        (
+            "Bipolar I disorder, current episode manic",
+            "en",
+            "Two years awake at night, irritable, my heart is racing.",
+            "She hardly sleeps, talks without pause and is elated.",
+        ),
+        ("Bullous pemphigoid", "en", "Red blotches on my skin that itch.", "Itching blisters on my skin."),
+        (
+            "Polycystic ovary syndrome",
+            "en",
+            "My periods are heavy and long.",
+            "My periods are irregular, and I skip some.",
+        ),
+        ("Primary dysmenorrhea", "en", "My periods are heavy and long.", "Cramps with every period."),
+        ("Primary membranous nephropathy", "en", "Swollen legs, albumin 40 g/L.", "Swollen legs. Biopsy was taken."),
+        ("类风湿关节炎", "zh", "髋部和肩膀酸痛僵硬。", "双手指关节肿痛，晨僵。"),
+        (
+            "Acute decompensated heart failure",
+            "en",
+            "My legs have been swelling for two weeks.",
+            "My legs have been swelling for two weeks, and I am breathless.",
+        ),
+        ("Functional dyspepsia", "en", "A gnawing pain after meals.", "A gnawing pain, and gastroscopy was normal."),
+        ("原发性醛固酮增多症", "zh", "血压高，没有不舒服。", "血压高，腿软站不住。"),
     ],
 )
 def test_what_a_diagnosis_presupposes_has_been_told(diagnosis: str, language: Language, silent: str, told: str) -> None:
@@ -116,6 +150,42 @@ def test_what_a_diagnosis_presupposes_has_been_told(diagnosis: str, language: La
     for words, named in ((silent, False), (told, True)):
         chart = chart_of(language=language, chief_complaint=words, present_illness="")
         assert (diagnosed(chart, case(diagnosis, language=language)) == diagnosis) == named
+
+
+@pytest.mark.parametrize(
+    ("diagnosis", "complaint", "fits"),
+    [
+        ("Influenza A", "For two days I have had fever and a cough.", True),
+        ("Influenza A", "For three weeks I have had fever and a cough.", False),
+        ("Influenza A", "I have had a cough for months, and fever since yesterday.", True),
+        ("Influenza A", "I have fever and a cough.", True),
+        ("流行性感冒", "发热咳嗽一个多月了。", False),
+        ("流行性感冒", "发热咳嗽三天。", True),
+        ("Acute pericoronitis", "For three months I have had a dull pain when I bite.", False),
+        ("Acute decompensated heart failure", "Over the last two months I have become breathless.", False),
+        ("Acute decompensated heart failure", "I have been breathless for two weeks.", True),
+        ("急性髓系白血病", "白细胞高，乏力三个月。", True),
+        ("Age-related cataract of both eyes", "A curtain has been before my eye for four days.", False),
+        ("Age-related cataract of both eyes", "My sight has been misty for two years.", True),
+        ("Traumatic cataract", "A ball hit my eye, and my sight has been misty for four days.", True),
+        ("慢性鼻炎", "流鼻涕三天。", False),
+        ("慢性鼻炎", "流鼻涕半年多，这三天加重。", True),
+        ("Optic neuritis of the right eye", "Three hours ago a ball hit my right eye, and I see badly.", False),
+        ("Traumatic iritis", "Three hours ago a ball hit my right eye, and I see badly.", True),
+        ("Optic neuritis of the right eye", "A year ago a ball hit my right eye, and now I see badly.", True),
+    ],
+)
+def test_a_diagnosis_fits_the_time_and_the_way_of_the_complaint(diagnosis: str, complaint: str, fits: bool) -> None:
+    language: Language = "zh" if diagnosis > "z" else "en"
+    chart = chart_of(language=language, chief_complaint=complaint, present_illness="")
+    assert (diagnosed(chart, case(diagnosis, language=language)) == diagnosis) == fits
+
+
+def test_where_the_complaint_tells_no_time_the_first_reply_does() -> None:
+    since = chart_of(chief_complaint="Fever and a cough", present_illness="")
+    told = [Turn(speaker="doctor", text="Since when?"), Turn(speaker="patient", text="It began 3 weeks ago.")]
+    assert diagnosed(since, case("Influenza A")) == "Influenza A"
+    assert diagnosed(replace(since, dialogue=told), case("Influenza A")).startswith("Undetermined")
 
 
 def test_a_result_that_affirms_a_disease_elsewhere_does_not_deny_it() -> None:
@@ -217,6 +287,7 @@ def test_a_diagnosis_is_in_the_patients_language_if_a_similar_case_is() -> None:
     assert diagnosed(OPEN, chinese) == "痛风", "where there is no other"
 
 
+SWELLING = ("Ophthalmology", "Internal Medicine")
 DENTAL, EAR = ("Dentistry", "Emergency Medicine"), ("Medical Imaging", "Otolaryngology")
 PELVIC = {"chief_complaint": "A dragging pain in my pelvis."}
 
@@ -450,6 +521,15 @@ def test_no_prompt_shows_what_only_rules_look_at() -> None:
         ("既往视神经萎缩导致左眼失明，急性起病以双下肢无力为主", "zh", "Dentistry", "Surgery"),
         ("采茶时被蜂蜇了，没一会儿我全身起疙瘩、喉咙发紧、喘不上气", "zh", "Rehabilitation", "Emergency Medicine"),
         ("I woke up two days ago hardly hearing anything in my left ear, with a loud ringing.", "en", *EAR),
+        ("My legs and eyelids have been swelling for weeks, and my water foams.", "en", *SWELLING),
+        ("这一个月我眼皮浮肿，腿也肿，尿里有泡沫，越来越没劲。", "zh", *SWELLING),
+        ("我左边腰背像针扎一样疼了五天，三天前那里又起了一串水疱。", "zh", "Surgery", "Dermatology and Venereology"),
+        (
+            "I have been drinking a bottle every day for years and stopped two days ago.",
+            "en",
+            "Dentistry",
+            "Psychiatry",
+        ),
     ],
 )
 def test_a_department_for_some_organs_does_not_get_the_complaints_of_others(
@@ -699,12 +779,15 @@ def test_every_clinic_with_words_of_its_own_is_one_of_a_department() -> None:
         ),
         ("Internal Medicine", "眼黄，尿黄，腹胀4天。", "Hepatology"),
         ("Obstetrics and Gynecology", "备孕两年一直怀不上。", "Reproductive Medicine"),
+        ("Dermatology and Venereology", "左腰起了一串水疱，像火烧。", "Infectious Dermatology"),
+        ("Pediatrics", "My little boy walks on tiptoe with stiff legs.", "Pediatric Neurology"),
     ],
 )
 def test_words_of_the_complaint_send_to_a_clinic_as_at_a_reception_desk(
     department: str, complaint: str, clinic: str
 ) -> None:
-    door: dict[str, Any] = {"language": "zh" if has_chinese(complaint) else "en", "sex": "female", "age_years": 34}
+    door: dict[str, Any] = {"language": "zh" if has_chinese(complaint) else "en", "sex": "female"}
+    door["age_years"] = 4 if department == "Pediatrics" else 34
     triage = Triage(urgency="routine", department=department)
     chart = replace(chart_of(chief_complaint=complaint, **door), referral=None, triage=triage)
     names = SECOND_LEVEL[department].names
