@@ -121,7 +121,7 @@ def _listed(items: str, voice: Voice) -> str:
     items = re.sub(r"\bthe patient\b", "me" if voice.itself else "the patient", items, flags=re.IGNORECASE)
     symptoms, acts, clauses, absent = list[str](), list[str](), list[str](), list[str]()
     for item in items.split(";"):
-        part = re.sub(r"^(?:patient|mother|child) \w+s (?:that )?", "", item.strip(" ."), flags=re.IGNORECASE)
+        part = PATTERNS["reported"].sub("", item.strip(" ."))
         if not part or _is_found(part):
             continue
         part = re.sub(r"^history of ", "a history of ", part, flags=re.IGNORECASE)
@@ -139,9 +139,14 @@ def _listed(items: str, voice: Voice) -> str:
             symptoms.append(PATTERNS["one_of_many"].sub(r"a \1", lowered(part)))
     if symptoms:
         *others, last = symptoms
-        has_had = "I have also had" if voice.itself else "There has also been"
+        has_had = "I have also had" if voice.itself else f"There {_have_or_has(symptoms[0])} also been"
         symptoms = [f"{has_had} {', '.join(others)} and {last}" if others else f"{has_had} {last}"]
     return ". ".join(part[:1].upper() + part[1:] for part in [*symptoms, *acts, *clauses, *absent])
+
+
+def _have_or_has(symptom: str) -> str:
+    """Agree with the first of a list of symptoms: "bluish macules on the skin" are several."""
+    return "have" if PATTERNS["several"].match(in_lay_words(symptom, "en")) else "has"
 
 
 def _are_or_is(kin: re.Match[str]) -> str:
