@@ -6,7 +6,7 @@ This is the public Python API. Importing it is cheap: each name is loaded on fir
 - Graphs: `clinical_workflow`, `consultation`, `one_step`, `dispute_resolution`, `reconstruction` and `clini_eval`. Each
   has `invoke`, `ainvoke`, `stream` and `astream`, and a class for its settings (`ClinicalContext`, ...). `score` and
   `ascore` score what a graph returned. A graph raises `AskError` if a model gave no answer.
-- Experiments: `run_experiment` runs an `Experiment`, `to_dataframe` reads a run, `compare` tests the differences between
+- Experiments: `run_experiment` runs an `Experiment`, `to_dataframe` reads a run, `compare` tests the differences of
   runs, `rescore` scores a run again, and `score_transcripts` scores what others have made.
 - Plug-ins: `metric`, `strategy`, `patient`, `importer` and `add_prompts` register something; `load_plugin` loads a file
   that does so.
