@@ -28,6 +28,7 @@ from nodes.offline.pairs import answer_scores, has, with_known_words
 from nodes.offline.relevance import answering, support_of, without_the_family
 from nodes.offline.topics import topic_of, words_in
 from nodes.patients.own_words import said_of, unsaid
+from nodes.reconstruction.lay_speech import capitalised
 from nodes.state.chart import Turn
 from prompts import load_words, mark
 
@@ -143,9 +144,10 @@ def told_now(question: str, told: Sequence[tuple[str, str]], dialogue: Sequence[
     """Return what to say now of (section, words) pairs, without what was said before.
 
     To an open question, say at most `_MAX_SENTENCES` at a time, and nothing of the background before the story is told.
+    Only the first sentence may begin with "No", which answers the whole question.
     """
-    unsaid_words = unsaid([words for _, words in told], dialogue)
-    if not is_vague(question, language):
-        return unsaid_words
-    story = [words for section, words in told if section not in _BACKGROUND and words in unsaid_words]
-    return (story or unsaid_words)[:_MAX_SENTENCES]
+    said = unsaid([words for _, words in told], dialogue)
+    if is_vague(question, language):
+        story = [words for section, words in told if section not in _BACKGROUND and words in said]
+        said = (story or said)[:_MAX_SENTENCES]
+    return [*said[:1], *(capitalised(_PATTERNS["no_first"].sub("", words)) for words in said[1:])]

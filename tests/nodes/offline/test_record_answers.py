@@ -317,3 +317,16 @@ def test_what_a_sentence_says_of_oneself_is_told_though_it_names_the_family_too(
 def test_advice_that_names_a_habit_asks_for_nothing(language: Language, words: str) -> None:
     facts = record_sentences(RECORDS[language], ExaminationRecord(), language)
     assert facts_for(words, facts, language) == []
+
+
+def test_an_answer_says_no_as_a_whole_and_not_within() -> None:
+    record = PatientRecord(
+        chief_complaint="Cough.",
+        past_history="Appendectomy in 2001. No significant past medical history. He takes aspirin.",
+    )
+    asked = "Which illnesses or operations have you had before, and what medicines do you take?"
+    said = answer_from_record(asked, record, [], "en")
+    assert "I have not had any serious illness before." in said and "aspirin" in said
+    assert "No, " not in said[1:]
+    alone = PatientRecord(chief_complaint="Cough.", past_history="No significant past medical history.")
+    assert answer_from_record(asked, alone, [], "en") == "No, I have not had any serious illness before."
