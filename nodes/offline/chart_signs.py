@@ -3,6 +3,7 @@
 import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from functools import cache, lru_cache
 from itertools import chain
 from typing import Any
@@ -16,7 +17,8 @@ from cases.text.symptoms import affirmed, describe_symptoms
 from cases.text.words import has_chinese, rules_of
 from cases.vocabulary import SECOND_LEVEL, Language, compiled, data_file, label, normalise, patterns, word_list
 from nodes.offline.orders import organs_of
-from nodes.state.chart import Chart, said_by
+from nodes.offline.record_answers import wants_examination
+from nodes.state.chart import Chart, Turn, said_by
 from prompts import cached_with_prompts, load_words, mark
 from retrieval import RememberedCase
 
@@ -120,6 +122,12 @@ def _told_clinics(complaint: str, language: str) -> frozenset[str]:
     return frozenset(name for name, clinic in table.items() if _is_told(clinic, complaint, language))
 
 
+@cache
+def _clinics_for_few() -> frozenset[str]:
+    table = data_file("nodes.offline", "clinics")["clinic"]
+    return frozenset(name for name, clinic in table.items() if "only" in clinic)
+
+
 def is_called_for(item: str, chart: Chart) -> bool:
     """Whether a symptom calls for an examination, by its place or as a sign without a place.
 
@@ -127,8 +135,18 @@ def is_called_for(item: str, chart: Chart) -> bool:
     no symptom calls for anything, only tissue, scopes and isotopes do.
     """
     presentation = chart.presentation
-    called = _called_for(presentation.chief_complaint, chart.patients_words, presentation.language)
+    called = _called_for(presentation.chief_complaint, _told_before_tests(chart), presentation.language)
     return item in called or item in _NEED_NO_REASON or not (called or item in _INVASIVE)
+
+
+def _told_before_tests(chart: Chart) -> str:
+    """Return the patient's words until something is ordered; results that patients pass on later are no symptoms."""
+    until = next((place for place, turn in enumerate(chart.dialogue) if _orders(turn)), None)
+    return chart.patients_words if until is None else replace(chart, dialogue=chart.dialogue[:until]).patients_words
+
+
+def _orders(turn: Turn) -> bool:
+    return turn.speaker == "doctor" and wants_examination(turn.text)
 
 
 @lru_cache(maxsize=256)  # asked of each item of each similar case
@@ -297,10 +315,13 @@ def admits(department: str | None, chart: Chart) -> bool:
     """Whether age, sex, urgency and place fit the department or clinic; so does a sex that is not known.
 
     A patient of unknown age is a child if the words are of a child's parents, else an adult. A department for some
-    organs, as for the eyes, is not for complaints of others.
+    organs, as for the eyes, is not for complaints of others, and a clinic for few, as for poisoning, for none without
+    a word of it.
     """
     patient, name = chart.presentation, department or ""
     years = patient.age_years
+    if name in _clinics_for_few() and name not in clinics_of_the_words(chart):
+        return False
     if name in of_organs() and name not in departments_named(chart) and not _has_a_clinic_of_the_words(name, chart):
         return False
     if patient.sex == "male" and _is_for("women", name):

@@ -17,7 +17,7 @@ from cases.vocabulary import (
     data_file,
     label,
 )
-from nodes.offline.chart_signs import sites, urgency
+from nodes.offline.chart_signs import is_called_for, sites, urgency
 from nodes.offline.votes import AMONG, majority, orders, weights
 from nodes.offline.whole_picture import KEPT, clinics, seen_now, seen_whole, sorted_replies
 from nodes.state.chart import Chart, Turn
@@ -793,6 +793,33 @@ def test_words_of_the_complaint_send_to_a_clinic_as_at_a_reception_desk(
     names = SECOND_LEVEL[department].names
     near = [Neighbour(case("1", department=department, sub_departments=[names[-1]]), 0.5)]
     assert clinic in majority(STAGES["referral.level2"], chart, near, names, None).choices()
+
+
+def test_a_result_that_the_patient_passes_on_calls_for_no_order_as_a_symptom_would() -> None:
+    told = chart_of(chief_complaint="My upper belly on the right has been hurting for four days.", present_illness="")
+    result = "The examiner told me this: a pear-shaped, very tender lump beneath the right costal arch."
+    order = Turn(speaker="doctor", text="I should like to have this examined: Abdominal Examination.")
+    passed_on = replace(told, dialogue=[order, Turn(speaker="patient", text=result)])
+    assert not is_called_for("Pathological Examination", passed_on)
+    assert is_called_for("Ultrasound", passed_on)
+    complained = replace(told, dialogue=[Turn(speaker="patient", text="There is a lump under my skin there.")])
+    assert is_called_for("Pathological Examination", complained)
+
+
+@pytest.mark.parametrize(
+    ("clinic", "complaint", "with_word"),
+    [
+        ("Resuscitation and Critical Care", "Terrible pain around my left eye.", "He is unconscious."),
+        ("Toxicology and Poisoning", "Since yesterday I have had pain in my chest.", "She swallowed a spray."),
+        ("Trauma Center", "A stabbing pain on the right of my chest.", "I was hit by a car."),
+    ],
+)
+def test_nobody_comes_to_a_clinic_for_few_without_a_word_of_it(clinic: str, complaint: str, with_word: str) -> None:
+    near = [Neighbour(case("1", department="Emergency Medicine", sub_departments=[clinic]), 0.9)]
+    for words, comes in ((complaint, False), (with_word, True)):
+        triage = Triage(urgency="emergency", department="Emergency Medicine")
+        chart = replace(chart_of(chief_complaint=words), referral=None, triage=triage)
+        assert (clinic in weights(STAGES["referral.level2"], chart, near)) == comes
 
 
 @pytest.mark.parametrize(
