@@ -325,7 +325,7 @@ SON, MOTHER = Voice("en", "son", "male"), Voice("en", "relative", "female")
         ("past_history", "No other significant past medical history aside from the bronchitis.", HE,
          "Otherwise I have not had any serious illness."),
         ("past_history", "Premature birth at 32 weeks.", Voice("en", "son", "male"),
-         "My son was born prematurely at 32 weeks."),
+         "My son had a premature birth at 32 weeks."),
         ("past_history", "Immunizations up to date.", HE, "My vaccinations are up to date."),
         ("past_history", "Not on any regular medications.", HE, "I am not on any regular medications."),
         ("personal_history", "No recent travel.", HE, "I have had no recent travel."),
