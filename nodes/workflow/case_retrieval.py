@@ -72,8 +72,13 @@ def recorded_words(case: Case) -> WordsView:
 
 @node
 async def recall(state: Findings, runtime: Runtime[Context], stage: Stage) -> dict[str, Any]:
-    """Recall the nearest remembered cases for one stage; the trace records their ids and similarities."""
+    """Recall the nearest remembered cases for one stage; the trace records their ids and similarities.
+
+    Nothing where retrieval is off, as in a plug-in's strategy that always goes this way.
+    """
     context = runtime.context
+    if not context.retrieval:
+        return {"recalled": []}
     found = await neighbours_for(state, stage, context)
     shown = [
         {

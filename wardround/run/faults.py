@@ -16,7 +16,7 @@ from prompts import PromptError
 from scoring.case_scores import ends_more_than_a_case
 from wardround.plugins import plugin_of
 
-PLUGIN_ERROR, PROMPT_ERROR = "plugin_error", "prompt_error"
+PLUGIN_ERROR, PROMPT_ERROR, INTERNAL_ERROR = "plugin_error", "prompt_error", "internal_error"
 _LANGGRAPH_NOTE = "During task with name"
 
 T = TypeVar("T")
@@ -95,4 +95,4 @@ def termination_of(error: BaseException) -> str:
         return PLUGIN_ERROR
     # The database of the checkpoints failed, not the case.
     of_database = type(error).__module__.partition(".")[0] in ("sqlite3", "psycopg", "psycopg_pool")
-    return "checkpoint_error" if of_database else "internal_error"
+    return "checkpoint_error" if of_database else INTERNAL_ERROR

@@ -20,7 +20,7 @@ from wardround.config.experiment import AllLimits, ConfigurationError, Experimen
 from wardround.config.selection import StoredItem
 from wardround.plugins import record_plugins
 from wardround.run.checkpoints import serializer
-from wardround.run.faults import PLUGIN_ERROR, PROMPT_ERROR
+from wardround.run.faults import INTERNAL_ERROR, PLUGIN_ERROR, PROMPT_ERROR
 from wardround.run.one_case import Attempt, run_case
 from wardround.run.tasks import TASKS
 from wardround.store.result import Result
@@ -51,7 +51,8 @@ async def try_out(experiment: Experiment, context: Context, items: Sequence[Stor
         finally:
             faulthandler.cancel_dump_traceback_later()
         wrong = [f"{name}: {why}" for name, why in result.unscored.items() if why.startswith(METRIC_FAILED)]
-        if result.termination in (PLUGIN_ERROR, PROMPT_ERROR):
+        # An error in code of ours, too: a plug-in may hand on what that code does not expect.
+        if result.termination in (PLUGIN_ERROR, PROMPT_ERROR, INTERNAL_ERROR):
             wrong.append(str(result.error))
         wrong += [
             f"call {call} is made {times} times, and one answer may stand for all; distinguish them by their `place`"

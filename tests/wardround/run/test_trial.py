@@ -80,6 +80,8 @@ def refused(experiment: Experiment, server: FakeServer, out: Path) -> str:
          "left an invalid record of referral.level1: ended: Input should be 'agreed'"),
         ("return {'decision': by_rule(wr.case_view(state, stage, runtime.context)), 'minutes': [{'decison': 3}]}",
          "left an invalid record of referral.level1: rounds.0.decision: Field required"),
+        ("return {'decision': by_rule(wr.case_view(state, stage, runtime.context)), 'presentation': None}",
+         "AttributeError: 'NoneType' object has no attribute"),
         ("by_rule(wr.case_view(state, stage, runtime.context))", "node 'decide' returned NoneType; expected a dict"),
     ],
 )  # fmt: skip
@@ -91,6 +93,17 @@ def test_a_strategys_fault_is_told_before_a_model_is_asked_at_whichever_stage_it
     with FakeServer() as server:
         said = refused(short(server, limit=1, strategy=name), server, tmp_path / "out")
     assert told in said and said.startswith("dentistry-05, rehearsed by rule before a model is asked: ")
+
+
+def test_a_strategy_that_always_recalls_finds_nothing_where_retrieval_is_off(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delattr("nodes.workflow.case_retrieval.memory_of")  # nobody is to search
+    decide = "return {'decision': by_rule(wr.case_view(state, stage, runtime.context))}"
+    steps = "add_node(recall.at(stage=stage)).add_node(decide).add_edge(START, 'recall').add_edge('recall', 'decide')"
+    source = ALONE.format(name="always", decide=decide).replace('add_node(decide).add_edge(START, "decide")', steps)
+    load(tmp_path, f"from nodes.workflow.case_retrieval import recall\n{source}")
+    assert run(short(limit=1, strategy="always", retrieval=False), tmp_path / "out")["scored"] == 1
 
 
 def test_two_calls_of_one_name_whose_second_would_get_the_firsts_answer_are_told_before_a_model_is_asked(
