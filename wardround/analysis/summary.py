@@ -48,6 +48,7 @@ def summarise_results(results: Sequence[Result], suite: Suite) -> dict[str, Any]
         "terminations": dict(sorted(Counter(result.termination for result in ordered).items())),
         "failures": most_frequent_failures(ordered),
         "dropped_seats": sum(result.dropped_seats for result in ordered),
+        "unanswered": _unanswered(ordered),
         "unnamed_results": sum(result.unnamed_results for result in ordered),
         "repeating": count_repeating(ordered),
         "scores": {name: one.model_dump(mode="json") for name, one in found.items()},
@@ -65,6 +66,12 @@ def summarise_results(results: Sequence[Result], suite: Suite) -> dict[str, Any]
         "models": models_of(ordered),
         "languages": languages_of(ordered),
     }
+
+
+def _unanswered(results: Iterable[Result]) -> dict[str, int]:
+    """Count the questions of completed cases that got no answer and are told of nowhere else, by role."""
+    counts = sum((Counter(result.unanswered) for result in results), Counter[str]())
+    return dict(sorted(counts.items()))
 
 
 def count_repeating(results: Iterable[Result]) -> dict[str, int]:
@@ -335,6 +342,9 @@ def summary_table(summary: dict[str, Any], suite: Suite) -> Group:
     notes += failure_lines(summary)
     if summary.get("dropped_seats"):
         notes.append(f"Unreadable answers of group members: {summary['dropped_seats']}; the others went on without.")
+    if unanswered := summary.get("unanswered"):
+        roles = ", ".join(f"{role} {count}" for role, count in unanswered.items())
+        notes.append(f"Questions that got no answer in completed cases, which went on without: {roles}.")
     if summary.get("unnamed_results"):
         notes.append(
             f"Results released although no rule finds them named in the order: {summary['unnamed_results']}; "

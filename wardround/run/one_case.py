@@ -1,6 +1,7 @@
 """Run one case through a graph and score it; whatever goes wrong becomes its termination reason."""
 
 import time
+from collections import Counter
 from collections.abc import Awaitable
 from dataclasses import dataclass
 from pathlib import Path
@@ -140,7 +141,8 @@ def result_of(attempt: Attempt, trace_file: Path, outline: Trace | None = None, 
         calls=trace.asked,
         uncounted=sum(call.is_uncounted for call in trace.calls),
         models=trace.models,
-        dropped_seats=_dropped_seats(trace),
+        dropped_seats=len(_dropped_seats(trace)),
+        unanswered=_unanswered(trace) if outcome["termination"] == "completed" else {},
         unnamed_results=sum(len((event.content or {}).get("unnamed", ())) for event in trace.events),
         **outcome,
     )
@@ -187,7 +189,18 @@ def _repeating(final: dict[str, Any]) -> list[str] | None:
     return sorted({speaker for dialogue in spoken for speaker in repeating(dialogue)}) if spoken else None
 
 
-def _dropped_seats(trace: Trace) -> int:
-    """Count the seats that were dropped; a seat asked again after a kill may have answered then."""
+def _dropped_seats(trace: Trace) -> list[str]:
+    """Return the calls of seats that were dropped; a seat asked again after a kill may have answered then."""
     failed = {call.id for call in trace.calls if call.error}
-    return sum(event.event == DROPPED_SEAT and event.content["call"] in failed for event in trace.events)
+    events = (event for event in trace.events if event.event == DROPPED_SEAT)
+    return [event.content["call"] for event in events if event.content["call"] in failed]
+
+
+def _unanswered(trace: Trace) -> dict[str, int]:
+    """Count, by role, the failed calls of a completed case that no other record tells of: neither seats nor judges.
+
+    Such are a plug-in's that its own code went on without.
+    """
+    dropped = {*_dropped_seats(trace)}
+    failed = (call for call in trace.calls if call.error and call.id not in dropped)
+    return dict(sorted(Counter(call.role for call in failed if not is_judging(call.stage)).items()))

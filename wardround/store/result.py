@@ -39,6 +39,9 @@ class Result(BaseModel):
     stages: dict[str, str] = Field(default_factory=dict, description="How each stage ended: agreed or exhausted.")
     rounds: dict[str, int] = Field(default_factory=dict, description="Number of judged decisions of each stage.")
     dropped_seats: int = Field(0, description="Number of group members' answers left out as unreadable.")
+    unanswered: dict[str, int] = Field(
+        default_factory=dict, description="Number of other questions that got no answer in a completed case, by role."
+    )
     unnamed_results: int = Field(0, description="Number of results released that no rule finds named in the order.")
     repeating: list[str] | None = Field(None, description="Who repeated one turn to the end; None if not known.")
     answers: RunAnswers | None = Field(None, description="Answers of the graph; None if it reached none.")

@@ -291,6 +291,46 @@ def test_an_endless_graph_of_a_plug_in_ends_before_it_has_cost_much(
     assert len(sys.modules["round_and_round"].asked) <= 2_000
 
 
+SWALLOWING = """\
+from langgraph.graph import START, StateGraph
+from nodes.asking import ask_at_stage
+from nodes.offline.votes import majority
+import wardround as wr
+
+def by_rule(view):
+    return majority(view.stage, view.chart, view.neighbours, view.options.names, view.image_class)
+
+@wr.strategy("swallowing")
+def swallowing(stage):
+    doctor = wr.Role("lone_doctor", stage.name, "strategies/solo", stage.decision, by_rule)
+
+    @wr.node
+    async def decide(state: wr.StageState, runtime):
+        view = wr.case_view(state, stage, runtime.context)
+        try:
+            return {"decision": await ask_at_stage(doctor, view, state, runtime.context)}
+        except Exception:
+            return {"decision": by_rule(view)}
+
+    return StateGraph(wr.StageState, context_schema=wr.Context).add_node(decide).add_edge(START, "decide")
+"""
+
+
+def test_the_questions_that_a_plug_in_goes_on_without_an_answer_to_are_counted_and_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(STRATEGIES, "_entries", dict(STRATEGIES))
+    (tmp_path / "swallowing_failures.py").write_text(SWALLOWING, "utf-8")
+    plugins.load_plugin(tmp_path / "swallowing_failures.py")
+    with FakeServer(faults=lambda request: "refusal") as server:
+        models = {"default": "offline", "lone_doctor": spec(server)}
+        summary = run(short(server, limit=2, models=models, strategy="swallowing", feedback="off"), tmp_path / "out")
+    failed = sum(bool(call["error"]) for one in IDS[:2] for call in calls(tmp_path / "out", one))
+    assert failed and (summary["scored"], summary["unanswered"]) == (2, {"lone_doctor": failed})
+    (console := Console(width=200, record=True)).print(summary_table(summary, SUITES["medchain"]))
+    assert f"got no answer in completed cases, which went on without: lone_doctor {failed}." in console.export_text()
+
+
 def test_a_graph_without_an_end_is_somebody_elses_as_ours_count_their_rounds() -> None:
     assert termination_of(GraphRecursionError("Recursion limit of 10007 reached")) == "plugin_error"
     assert describe_fault(GraphRecursionError("Recursion limit")).endswith(
