@@ -24,7 +24,7 @@ from nodes.node import node
 from nodes.offline.record_answers import answer_from_record, wants_examination
 from nodes.patients.filed_results import look_up
 from nodes.patients.own_words import said_of
-from nodes.state.chart import Told, Turn
+from nodes.state.chart import EarlierTurns, Turn
 from nodes.state.patient_side import HeardState
 from nodes.workflow.examiner import release
 from prompts import load_words, mark
@@ -134,7 +134,7 @@ async def converse(state: ClinichatPatientState, runtime: Runtime[Context]) -> d
             record=state["patient_record"],
             results={label(item, shown): text for item, text in examinations.results.items()},
             filed=list(dict.fromkeys(filed)),
-            dialogue=Told(dialogue[:-1]),
+            dialogue=EarlierTurns(dialogue[:-1]),
             question=question,
             language=shown,
             words_alone=context.patient_context == "words",

@@ -16,7 +16,7 @@ from nodes.context import Context
 from nodes.node import node
 from nodes.offline.hearing import heard_items
 from nodes.offline.record_answers import answer_from_record
-from nodes.state.chart import Told, Turn
+from nodes.state.chart import EarlierTurns, Turn
 from nodes.state.patient_side import HeardState
 from prompts import mark
 
@@ -73,7 +73,7 @@ async def answer(state: PatientState, runtime: Runtime[Context]) -> dict[str, An
         patient,
         PatientView(
             record=state["patient_record"],
-            dialogue=Told(dialogue[:-1]),
+            dialogue=EarlierTurns(dialogue[:-1]),
             question=dialogue[-1].text,
             language=language,
             results={label(item, shown): text for item, text in state.get("told_results", {}).items()},

@@ -93,14 +93,14 @@ def heard_by(listener: Speaker, dialogue: Sequence[Turn]) -> list[Turn]:
     ]
 
 
-class Told(list[Turn]):
+class EarlierTurns(list[Turn]):
     """The earlier turns of a dialogue, for a role that only has to reply to the last one."""
 
     sheds: ClassVar[str] = TURNS
 
-    def shorter(self) -> "Told | None":
+    def shorter(self) -> "EarlierTurns | None":
         """Drop the oldest turn, for a prompt that would not fit; None if there is none."""
-        return Told(self[1:]) if self else None
+        return EarlierTurns(self[1:]) if self else None
 
 
 class Reference(Strict):

@@ -9,7 +9,7 @@ import pytest
 from graphs import clinical_workflow, consultation
 from llm import ModelSettings
 from llm.context_window import RECALLED, TURNS, fitted, tokens
-from nodes.state.chart import Told, Turn
+from nodes.state.chart import EarlierTurns, Turn
 from nodes.state.stage import Recalled
 from tests.graphs.scripting import asked_of, builtin, calls, raw, seats
 from tests.llm.examinee import View, fail, spec
@@ -116,8 +116,8 @@ async def test_an_answer_that_never_has_room_ends_as_context_length(max_tokens: 
 def test_only_what_may_be_left_out_is() -> None:
     view = View("A long report. " * 99)
     assert fitted(view, lambda view: tokens(view.report), 10) == (view, {})
-    told = Told([Turn(speaker="doctor", text="Why?")])
-    assert told.shorter() == [] and Told().shorter() is None
+    turns = EarlierTurns([Turn(speaker="doctor", text="Why?")])
+    assert turns.shorter() == [] and EarlierTurns().shorter() is None
     assert Recalled([], ("symptoms",), "en").shorter() is None
 
 

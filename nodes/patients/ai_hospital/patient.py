@@ -15,7 +15,7 @@ from nodes.context import Context
 from nodes.node import node
 from nodes.offline.record_answers import answer_from_record, tells_diagnosis, wants_examination
 from nodes.patients.ai_hospital.profile import Profile
-from nodes.state.chart import Told, Turn, heard_by, said_by
+from nodes.state.chart import EarlierTurns, Turn, heard_by, said_by
 from nodes.state.patient_side import HeardState, last_words
 from prompts import load_words
 
@@ -128,7 +128,7 @@ async def _speak(role: Role[Any], state: AiHospitalPatientState, context: Contex
         AiHospitalPatientView(
             record=state["patient_record"],
             profile=state.get("profile"),
-            dialogue=Told(heard[:-1]),
+            dialogue=EarlierTurns(heard[:-1]),
             question=last_words(dialogue),
             outcomes=outcomes,
             language=context.language or language,

@@ -16,7 +16,7 @@ from nodes.context import Context
 from nodes.node import node
 from nodes.offline.record_answers import Silence, facts_for, told_now
 from nodes.patients.saps.state_tracker import Action
-from nodes.state.chart import Told, Turn
+from nodes.state.chart import EarlierTurns, Turn
 from nodes.state.patient_side import HeardState
 from prompts import load_words, mark
 
@@ -98,7 +98,7 @@ async def respond(state: GeneratorState, runtime: Runtime[Context]) -> dict[str,
         response_generator,
         ReleasedView(
             words=dialogue[-1].text,
-            dialogue=Told(dialogue[:-1]),
+            dialogue=EarlierTurns(dialogue[:-1]),
             action=state["action"],
             released=state["released"],
             requirement=state["requirement"],
