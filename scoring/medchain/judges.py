@@ -1,5 +1,6 @@
 """MedChain's judges: extraction and entailment of a report's claims, and the grade of a diagnosis."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -13,6 +14,8 @@ from llm import ModelSettings, Role, ask
 from scoring.metrics.claims import MAX_CLAIMS, ReportClaims, entailed, split_claims
 from scoring.metrics.diagnosis_grade import DiagnosisGrade
 from scoring.metrics.diagnosis_names import grade_names
+
+_LETTER = re.compile(r"[^\W\d_]")
 
 
 class Claims(Strict):
@@ -66,8 +69,10 @@ def _grade(view: DiagnosisView) -> DiagnosisGrade:
 
 
 def _a_claim_of_what_is_stated(view: ReportView, answer: Claims) -> str | None:
-    """Refuse no claims at all: the key would seem to have no reference, and the case would have no score."""
-    return "no claim; expected at least one" if statements(view.report) and not answer.claims else None
+    """Refuse no claims in words of a report that has some: the key would seem to state nothing, or numbers alone."""
+    if not (statements(view.report) and _LETTER.search(view.report)) or any(map(_LETTER.search, answer.claims)):
+        return None
+    return "no claim; expected at least one in words"
 
 
 def _one_verdict_a_claim(view: ClaimsView, answer: Support) -> str | None:

@@ -89,8 +89,12 @@ def test_a_reference_without_claims_is_not_checked() -> None:
     assert [request.name for request in server.requests] == ["Claims"]
 
 
-def test_a_judge_who_finds_no_claim_in_a_reference_that_states_something_has_failed() -> None:
-    with answering(Claims={"claims": []}) as server, pytest.raises(AnswerError, match="no claim; expected at least"):
+@pytest.mark.parametrize("claims", [[], ["1.1.1.1", "1.1.1.2"]])  # the latter of a small model that counts upward
+def test_a_judge_who_finds_no_claim_in_a_reference_that_states_something_has_failed(claims: list[str]) -> None:
+    with (
+        answering(Claims={"claims": claims}) as server,
+        pytest.raises(AnswerError, match="no claim; expected at least"),
+    ):
         report(played(server))
     assert [request.name for request in server.requests] == ["Claims", "Claims"], "asked once more"
 
