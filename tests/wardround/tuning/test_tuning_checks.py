@@ -55,6 +55,6 @@ def test_a_reload_must_give_the_very_same_logits_and_others_than_the_base() -> N
 def test_a_training_refused_for_what_lies_in_its_directory_leaves_nothing_there_but_the_lock(tmp_path: Path) -> None:
     (tmp_path / "config.json").write_text("{}")
     directory = TuningDirectory(tmp_path)
-    with directory.held(), pytest.raises(TuningError, match="already contains a model"):
+    with directory.locked(), pytest.raises(TuningError, match="already contains a model"):
         directory.check({})
     assert {path.name for path in tmp_path.iterdir()} <= {"config.json", ".lock"}
