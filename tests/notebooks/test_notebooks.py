@@ -130,7 +130,7 @@ def test_async_gives_what_sync_gave(pipeline: dict[str, str]) -> None:
     ("stem", "cell", "promised"),
     [
         ("02_swap_a_model", "twice", r"rules +6 scored of 6.*\nhurried +6 scored of 6; doctor: object:Hurried"),
-        ("02_swap_a_model", "differs", r"(?m)^examinations +-\d\.\d\d  n = 6, p \(Holm\) = [01]\.\d\d$"),
+        ("02_swap_a_model", "differs", r"(?m)^ *examinations +-\d\.\d\d +-\d\.\d\d +-\d\.\d\d"),
         ("03_dispute_resolution", "one", r"^3 interns, (agreed|exhausted) after \d round"),
         ("03_dispute_resolution", "rounds", r"(?s)round 0: not agreed.*intern 3:.*disputed, diagnosis:.*round 1:"),
         ("03_dispute_resolution", "many", r"^20 cases; \{.*'diagnosis': \d+"),
@@ -140,7 +140,7 @@ def test_async_gives_what_sync_gave(pipeline: dict[str, str]) -> None:
         ("05_patients", "dialogues", r"(?s)medchain .*ai_hospital .*saps .*medpmc .*clinichat .*begins: "),
         ("05_patients", "tracked", r"doctor +\[\w+( \w+)?\].*\npatient +\(\d+ facts\)"),
         ("05_patients", "personas", r"(?s)farmer .*plain .*student .*plain .*doctor .*plain "),
-        ("06_score_transcripts", "modes", r"(?s)^4 read, 0 problems\nCOVERAGE .*ADVICE_SPECIFIC .*AVG_LEN "),
+        ("06_score_transcripts", "modes", r"(?s)^COVERAGE +\d+\.\d\d +\d+\.\d\d   n = 4\n.*ADVICE_SPECIFIC .*AVG_LEN "),
         ("06_score_transcripts", "attack", r"words in an utterance: (\d+\.\d) \d+\.\d"),
         ("07_own_strategy_and_metric", "beside", r"refused: .*did you mean 'copycat'\?\nsingle done\ncopycat done"),
         ("07_own_strategy_and_metric", "plot", r"(?s)run +copycat +single.*thrift +[01]\.\d\d +[01]\.\d\d"),

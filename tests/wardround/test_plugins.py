@@ -302,7 +302,11 @@ def test_the_process_of_the_server_loads_what_dev_was_given(tmp_path: Path) -> N
         "print(json.dumps([GRAPHS['consultation'].context_schema.model_json_schema()['properties']['patient']['enum'], "
         "load_prompt('judges/claims', 'en').system]))"
     )
-    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2]), **dev._doors([str(file)], str(words))}
+    environment = {
+        **os.environ,
+        "PYTHONPATH": str(Path(__file__).parents[2]),
+        **dev._variables_of([str(file)], str(words)),
+    }
     ended = subprocess.run([sys.executable, "-c", told], capture_output=True, text=True, env=environment, timeout=300)
     patients, system = json.loads(ended.stdout or "[[], ended.stderr]")
     assert patients[-1] == "mute" and system == "Mine.", ended.stderr
