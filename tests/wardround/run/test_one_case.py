@@ -319,6 +319,7 @@ def swallowing(stage):
 def test_the_questions_that_a_plug_in_goes_on_without_an_answer_to_are_counted_and_told(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(plugins, "_loaded", {})
     monkeypatch.setattr(STRATEGIES, "_entries", dict(STRATEGIES))
     (tmp_path / "swallowing_failures.py").write_text(SWALLOWING, "utf-8")
     plugins.load_plugin(tmp_path / "swallowing_failures.py")
