@@ -473,8 +473,9 @@ def _fits_the_course(diagnosis: str, chart: Chart) -> bool:
         for each in _causes("course")
         if _matches(each["named"], diagnosis) and not (each["except"] and _matches(each["except"], diagnosis))
     ]
-    is_new = _PATTERNS["just_now"].search(chart.presentation.chief_complaint) is not None
-    too_long = not is_new and any(min(lasting, default=0) > each.get("longest", math.inf) for each in courses)
+    too_long = not _came_just_now(chart) and any(
+        min(lasting, default=0) > each.get("longest", math.inf) for each in courses
+    )
     return not too_long and not any(max(lasting, default=math.inf) < each.get("shortest", 0) for each in courses)
 
 
@@ -493,10 +494,13 @@ def _days_in(text: str) -> list[float]:
 def _follows(diagnosis: str, chart: Chart) -> bool:
     """Whether a diagnosis is named for the injury with which the patient comes just now, if there is one."""
     complaint = chart.presentation.chief_complaint
-    is_new = _PATTERNS["just_now"].search(complaint) is not None
-    return not is_new or all(
+    return not _came_just_now(chart) or all(
         _matches(each["named"], diagnosis) for each in _causes("consequence") if _matches(each["told"], complaint)
     )
+
+
+def _came_just_now(chart: Chart) -> bool:
+    return _PATTERNS["just_now"].search(chart.presentation.chief_complaint) is not None
 
 
 @cache

@@ -5,8 +5,7 @@ from functools import partial
 from scoring.aie.metrics import METRICS, score_aie
 from scoring.aie.simulator import rounds_of, score_simulator
 from scoring.aie.transcripts import AieTranscript, SimulatorTest, read_aie, read_simulator_tests
-from scoring.metrics.samples import mean
-from wardround.reproduction.cells import Cell, Found, cases, cells_of, found_by_metric
+from wardround.reproduction.cells import Cell, Found, average_of, cases, cells_of, found_by_metric
 from wardround.reproduction.release import Release
 from wardround.tables.published import published
 
@@ -73,13 +72,5 @@ def simulators(release: Release, *, by_turn: bool) -> list[Cell]:
             else:
                 printed[row, name] = sum(values) / len(values)
                 if each:
-                    found.setdefault(row, {})[name] = _over_rounds([*each.values()])
+                    found.setdefault(row, {})[name] = average_of([*each.values()], sum(one.n for one in each.values()))
     return cells_of("Figure 3a", printed, found)
-
-
-def _over_rounds(rounds: list[Found]) -> Found:
-    return Found(
-        mean([one.ours for one in rounds if one.ours is not None]),
-        mean([one.sound for one in rounds if one.sound is not None]),
-        sum(one.n for one in rounds),
-    )

@@ -80,6 +80,15 @@ def found_by_metric(
     }
 
 
+def average_of(parts: Sequence[Found], n: int) -> Found:
+    """Return the means of columns, or of rounds, over those that have a value; ``n`` is the number of values behind."""
+    ours, sound = (
+        mean([value for value in values if value is not None])
+        for values in ([one.ours for one in parts], [one.sound for one in parts])
+    )
+    return Found(ours, sound, n)
+
+
 def cells_of(
     table: str,
     printed: Mapping[tuple[str, str], float],

@@ -7,8 +7,7 @@ from functools import partial
 from scoring.medpmc.metrics import score_medpmc
 from scoring.medpmc.transcripts import MedPmcTranscript, read_medpmc
 from scoring.metrics.recall import RecallName
-from scoring.metrics.samples import mean
-from wardround.reproduction.cells import Cell, Found, Printing, cells_of, found_by_metric
+from wardround.reproduction.cells import Cell, Found, Printing, average_of, cells_of, found_by_metric
 from wardround.reproduction.release import Release
 from wardround.tables.published import published
 
@@ -32,7 +31,7 @@ def doctors(release: Release) -> list[Cell]:
         for row, group in groups.items():
             score = partial(score_medpmc, release.counted(group), recall)
             own = found_by_metric(score, metrics, release.lacking(release.ids, group))
-            found[row] = {**own, average: _average([own["Diagnosis"], own["Treatment"]])}
+            found[row] = {**own, average: average_of([own["Diagnosis"], own["Treatment"]], own["Diagnosis"].n)}
         printed = {
             (row, name): value
             for row in paper["names"]
@@ -43,11 +42,3 @@ def doctors(release: Release) -> list[Cell]:
         "Examination and the average of gathering depend on spaCy's entities and are not computed here."
     )
     return cells
-
-
-def _average(halves: list[Found]) -> Found:
-    return Found(
-        mean([one.ours for one in halves if one.ours is not None]),
-        mean([one.sound for one in halves if one.sound is not None]),
-        halves[0].n,
-    )
