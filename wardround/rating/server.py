@@ -51,8 +51,11 @@ class Rating(LoopbackServer):
         """Render the page of an item in a rater's order; by default the first item without ratings."""
         template = environment().get_template("rating.html.jinja")
         if not rater:
-            language = self.items[0].case.language
-            return template.render(words=load_words("rating/words", language)["page"], language=language)
+            # Nobody knows yet which of the items' languages the rater reads.
+            languages = dict.fromkeys(item.case.language for item in self.items)
+            pages = [load_words("rating/words", language)["page"] for language in languages]
+            words = {key: " · ".join(page[key] for page in pages) for key in ("title", "who", "begin")}
+            return template.render(words=words, language=next(iter(languages)))
         order = order_for(rater, self.items)
         open_places = [place for place, item in enumerate(order) if not self._is_judged(rater, item)]
         if place is None:

@@ -15,10 +15,11 @@ from scoring.medchain.answers import Answers
 from scoring.medchain.judges import claim_judge
 from scoring.mvme.judges import ReportParts, director, misdiagnosis_judge
 from scoring.mvme.transcripts import PARTS
-from wardround.report.course import Passage, Said, passages_of, said_in, title_of
+from wardround.report.course import Passage, Said, passages_of, said_in
 from wardround.serving.loopback import as_data
 from wardround.store.recorded_run import RecordedRun
 from wardround.store.result import Result, RunAnswers
+from wardround.tables.ends import title_of
 
 _MAX_CHARACTERS = 2_000  # of one answer
 _MAX_PIXELS = 480  # of a picture's longer side

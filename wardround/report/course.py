@@ -11,6 +11,7 @@ from scoring.clini_eval.dialogue import ReconstructionAnswers
 from scoring.consultation import ConsultationAnswers
 from wardround.store.recorded_run import RecordedRun
 from wardround.store.result import Result, RunAnswers
+from wardround.tables.ends import title_of
 
 _TURN = re.compile(r"/turn(\d+)(?:/|$)")
 _ROUND = re.compile(r"(visit|round|discussion)(\d+)")
@@ -66,11 +67,6 @@ class Passage:
     def objections(self) -> int:
         """Number of verdicts against a decision."""
         return sum(step.accepted is False for _, steps in self.rounds_told for step in steps)
-
-
-def title_of(stage: str) -> str:
-    """Return the name of a part of the workflow for readers."""
-    return re.sub(r"(?<=[a-z])(?=\d)", " ", re.sub(r"[._]", " ", stage))
 
 
 def passages_of(result: Result, calls: Sequence[Call]) -> list[Passage]:

@@ -1,5 +1,6 @@
 """How cases, stages, dialogues and discussions ended, and after how many rounds."""
 
+import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -36,9 +37,9 @@ def _rows(results: Sequence[Result]) -> Iterator[dict[str, Any]]:
     for result in results:
         ended.setdefault("case", []).append((result.termination, None, result.case_id))
         for name, end in result.stages.items():
-            ends = ended.setdefault(_shown(name.split(":")[0]), [])
-            ends.append((_shown(end), result.rounds.get(name), result.case_id))
-    course = [_shown(name) for name in STAGES]  # the first case may have gone through only some of them
+            ends = ended.setdefault(title_of(name.split(":")[0]), [])
+            ends.append((end.replace("_", " "), result.rounds.get(name), result.case_id))
+    course = [title_of(name) for name in STAGES]  # the first case may have gone through only some of them
     for part in sorted(ended, key=lambda part: course.index(part) if part in course else -1):
         counts = Counter(end for end, *_ in ended[part])
         for end in sorted(counts, key=lambda end: (-counts[end], end)):
@@ -48,5 +49,6 @@ def _rows(results: Sequence[Result]) -> Iterator[dict[str, Any]]:
             yield {"part": part, "end": end, "cases": counts[end], **measured(found)}
 
 
-def _shown(name: str) -> str:
-    return name.replace("_", " ")
+def title_of(part: str) -> str:
+    """Return the name of a part of the workflow for readers, such as "history taking physical"."""
+    return re.sub(r"(?<=[a-z])(?=\d)", " ", re.sub(r"[._]", " ", part))

@@ -119,6 +119,16 @@ def test_the_pictures_of_a_chinese_case_have_chinese_titles() -> None:
     assert [(name, str(file)) for name, file in item.pictures] == [("超声", "/ward/a.png")]
 
 
+def test_the_first_page_speaks_every_language_of_the_cases(tmp_path: Path) -> None:
+    both = [next(case for case in load_cases() if case.language == language) for language in ("zh", "en")]
+    server = Rating([Item(("one", "", case.id, 0), case, ()) for case in both], "mvme", Marks(tmp_path / FILE))
+    try:
+        page = server.page("", "", None) or ""
+    finally:
+        server.server_close()
+    assert "<title>盲法评分 · Blinded rating</title>" in page and "您的姓名或代号 · Your name or initials" in page
+
+
 def test_words_of_a_model_are_text_on_the_page_and_scripts_need_its_nonce(tmp_path: Path) -> None:
     with served([consulted(tmp_path / "one", HOSTILE)], "aie", tmp_path / FILE) as server:
         request = urllib.request.urlopen(f"{server.address}?rater=%3Cb%3E%22%27", timeout=20)

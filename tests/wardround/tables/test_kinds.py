@@ -331,7 +331,7 @@ def test_ends_have_the_stages_in_the_order_of_the_course_though_the_first_case_l
     short = graded("a", stages={"referral.level1": "agreed", "diagnosis": "agreed"})
     whole = graded("b", stages={"referral.level1": "agreed", "examination:X-ray": "agreed", "diagnosis": "agreed"})
     (table,) = ends.build(runs_of(tmp_path, one=[short, whole]))
-    assert [row["part"] for row in table.rows] == ["case", "referral.level1", "examination", "diagnosis"]
+    assert [row["part"] for row in table.rows] == ["case", "referral level 1", "examination", "diagnosis"]
 
 
 def test_roles_sum_calls_tokens_and_cost_and_tell_latencies_apart(tmp_path: Path) -> None:
