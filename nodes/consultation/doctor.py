@@ -26,10 +26,12 @@ from nodes.consultation.final_report import (
 )
 from nodes.context import Context
 from nodes.node import node
-from nodes.offline.chart_signs import is_undetermined, named_in_findings, order_of, shown_in_findings
+from nodes.offline.chart_signs import named_in_findings, shown_in_findings
 from nodes.offline.clinichat_physician import interview_to_the_plan
 from nodes.offline.doctor_actions import kind_of
+from nodes.offline.group_words import is_undetermined
 from nodes.offline.interview import next_question
+from nodes.offline.places import order_of
 from nodes.offline.votes import orders, weights
 from nodes.offline.whole_picture import with_results_told
 from nodes.patients.systems import PATIENTS

@@ -15,7 +15,7 @@ from cases.vocabulary import Language, labels
 from llm import Role, ask
 from nodes.context import Context
 from nodes.node import node
-from nodes.offline.chart_signs import is_undetermined, undetermined
+from nodes.offline.group_words import is_undetermined, undetermined
 from nodes.offline.votes import majority
 from nodes.offline.whole_picture import results_told, seen_now, sorted_replies, with_results_told
 from nodes.patients.systems import PATIENTS

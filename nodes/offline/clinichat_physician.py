@@ -4,8 +4,9 @@ from collections.abc import Sequence
 
 from cases.text.named_tests import named_tests
 from cases.vocabulary import Language, label, normalise
-from nodes.offline.chart_signs import named_in_findings, usual_pictures
+from nodes.offline.chart_signs import named_in_findings
 from nodes.offline.interview import next_in_order
+from nodes.offline.places import usual_pictures
 from nodes.offline.votes import MAJORITY_SHARE, weights
 from nodes.offline.whole_picture import results_told, seen_now, with_results_told
 from nodes.state.chart import Chart, said_by

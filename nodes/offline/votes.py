@@ -13,31 +13,23 @@ from cases.registry import GivenError
 from cases.text.disease_names import folded_name
 from cases.validation import in_a_line
 from cases.vocabulary import EXAMINATION_ITEMS, PHYSICAL_ITEMS, SECOND_LEVEL, normalise
-from nodes.offline.chart_signs import (
+from nodes.offline.chart_signs import carries_a_child, is_newborn, urgency
+from nodes.offline.departments import (
     admits,
+    clinics_of_the_words,
+    departments_of_the_place,
+    has_few_words,
+    sent_to,
+    without_a_reason,
+)
+from nodes.offline.diagnoses import contradicts, is_founded
+from nodes.offline.group_words import diseases_of, reason
+from nodes.offline.places import harms, is_called_for, is_of_the_skin, of_organs, sites, usual_pictures, usually_needed
+from nodes.offline.treatments import (
     called_for_by_signs,
     calls_for_an_operation,
-    carries_a_child,
-    clinics_of_the_words,
-    contradicts,
-    departments_of_the_place,
-    diseases_of,
-    harms,
-    has_few_words,
-    is_called_for,
-    is_founded,
-    is_newborn,
-    is_of_the_skin,
-    of_organs,
-    reason,
-    sent_to,
-    sites,
     untreated_without_a_diagnosis,
-    urgency,
-    usual_pictures,
-    usually_needed,
     without_a_finding,
-    without_a_reason,
 )
 from nodes.offline.whole_picture import FOUND
 from nodes.state.chart import Chart

@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 from cases.text.symptoms import describe_symptoms
 from cases.text.words import rules_of
 from cases.vocabulary import DEPARTMENTS, SECOND_LEVEL, Language, label
-from nodes.offline.chart_signs import contradicts, known_findings
+from nodes.offline.chart_signs import known_findings
+from nodes.offline.diagnoses import contradicts
 from nodes.offline.record_answers import tells_diagnosis, wants_examination
 from nodes.state.chart import Chart
 from prompts import load_words

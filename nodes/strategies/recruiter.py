@@ -14,7 +14,7 @@ from llm import Role, side_by_side
 from nodes.asking import ask_at_stage
 from nodes.context import Context
 from nodes.node import at_least_one, node
-from nodes.offline.chart_signs import admits, sent_to
+from nodes.offline.departments import admits, sent_to
 from nodes.state.experts import (
     MOST_EXPERTS,
     MOST_TEAMS,

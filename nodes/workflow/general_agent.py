@@ -14,7 +14,7 @@ from nodes.asking import StageView, ask_at_stage, stage_view
 from nodes.context import Context
 from nodes.node import member
 from nodes.offline import votes
-from nodes.offline.chart_signs import reason
+from nodes.offline.group_words import reason
 from nodes.state.chart import Chart
 from nodes.state.decisions import Decision, Judgement, Report
 from nodes.state.stage import Opinion, StageState, opinions_of

@@ -12,7 +12,7 @@ from cases.vocabulary import EXAMINATION_ITEMS, GivenExaminationItem
 from llm import Role, ask
 from nodes.context import Context
 from nodes.node import node
-from nodes.offline.chart_signs import reason
+from nodes.offline.group_words import reason
 from nodes.offline.votes import weights
 from nodes.state.chart import Chart, Findings
 from nodes.state.stage import Options, Recalled

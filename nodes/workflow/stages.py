@@ -24,17 +24,9 @@ from cases.vocabulary import (
     label,
     labels,
 )
-from nodes.offline.chart_signs import (
-    determined,
-    is_undetermined,
-    known_findings,
-    named_in_findings,
-    reason,
-    shown_in_findings,
-    undetermined,
-    untreated_without_a_diagnosis,
-    urgency,
-)
+from nodes.offline.chart_signs import known_findings, named_in_findings, shown_in_findings, urgency
+from nodes.offline.group_words import determined, is_undetermined, reason, undetermined
+from nodes.offline.treatments import untreated_without_a_diagnosis
 from nodes.state.chart import Chart, Findings, Progress, heard_by, merge_decided, merge_reports
 from nodes.state.decisions import (
     AuxiliaryOrders,

@@ -8,7 +8,9 @@ from hypothesis import strategies as st
 
 from cases.vocabulary import PHYSICAL_ITEMS, TREATMENT_ITEMS
 from nodes.asking import StageView
-from nodes.offline.chart_signs import reason, undetermined, urgency, usual_pictures
+from nodes.offline.chart_signs import urgency
+from nodes.offline.group_words import reason, undetermined
+from nodes.offline.places import usual_pictures
 from nodes.offline.votes import majority
 from nodes.state.decisions import Decision, Diagnosis
 from nodes.state.stage import Opinion, Options

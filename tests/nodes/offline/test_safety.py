@@ -9,7 +9,9 @@ import pytest
 from cases import Case, load_cases
 from cases.sexes import bound_to_sex
 from cases.vocabulary import AUXILIARY_ITEMS, DEPARTMENTS, PHYSICAL_ITEMS, SECOND_LEVEL, TREATMENT_ITEMS
-from nodes.offline.chart_signs import is_called_for, is_founded, is_undetermined
+from nodes.offline.diagnoses import is_founded
+from nodes.offline.group_words import is_undetermined
+from nodes.offline.places import is_called_for
 from nodes.offline.votes import EYES, majority
 from nodes.state.chart import Chart, Presentation
 from nodes.state.decisions import Diagnosis, Referral

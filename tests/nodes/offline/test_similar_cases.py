@@ -17,7 +17,8 @@ from cases.vocabulary import (
     data_file,
     label,
 )
-from nodes.offline.chart_signs import is_called_for, sites, urgency
+from nodes.offline.chart_signs import urgency
+from nodes.offline.places import is_called_for, sites
 from nodes.offline.votes import AMONG, majority, orders, weights
 from nodes.offline.whole_picture import KEPT, clinics, seen_now, seen_whole, sorted_replies
 from nodes.state.chart import Chart, Turn

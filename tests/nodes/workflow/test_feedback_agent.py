@@ -3,7 +3,7 @@ from dataclasses import replace
 import pytest
 
 from cases.vocabulary import DEPARTMENTS, TREATMENT_ITEMS
-from nodes.offline.chart_signs import undetermined
+from nodes.offline.group_words import undetermined
 from nodes.offline.votes import objection
 from nodes.state.decisions import Decision, Diagnosis, Treatment, Triage
 from nodes.state.stage import Options
