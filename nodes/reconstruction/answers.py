@@ -8,7 +8,7 @@ from cases.dialogues import PATIENT, PHYSICIAN
 from cases.text.numbers import stated_numbers
 from cases.text.sentences import last_sentence, sentences
 from cases.vocabulary import data_file, patterns
-from nodes.reconstruction.content import Finding, ParsedDialogue, Rule, affirms, content_words, denies
+from nodes.reconstruction.parsed import Finding, ParsedDialogue, Rule, affirms, content_words, denies
 
 _WORDS = data_file("nodes.reconstruction", "answers")
 _FITS = tuple(tuple(map(re.compile, pair)) for pair in _WORDS["fits"])

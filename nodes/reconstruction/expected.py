@@ -17,7 +17,7 @@ from cases.text.sentences import last_sentence
 from cases.text.statements import mentions, statements
 from cases.text.words import stem
 from cases.vocabulary import data_file, patterns
-from nodes.reconstruction.content import ParsedDialogue, affirms, content_words, denies
+from nodes.reconstruction.parsed import ParsedDialogue, affirms, content_words, denies
 from nodes.reconstruction.vectors import Rows, embedded
 
 SHARPNESS = 12.0  # of the attention to the clauses that are most like the question

@@ -15,8 +15,8 @@ from cases.dialogues import PATIENT, PHYSICIAN, Dialogue
 from cases.text.jargon import jargon_in
 from cases.text.note_sections import read_sections
 from cases.vocabulary import normalise, patterns, spelled, word_list
-from nodes.reconstruction import answers, content, kinds, learned, particulars, verbatim
-from nodes.reconstruction.content import Finding, ParsedDialogue, Rule, only_where
+from nodes.reconstruction import answers, content, form, kinds, learned, particulars, verbatim
+from nodes.reconstruction.parsed import SPOKEN, Finding, ParsedDialogue, Rule, only_where
 from nodes.reconstruction.vectors import one_thread
 from nodes.reconstruction.verbatim import CLOSING
 
@@ -136,7 +136,7 @@ def plain_words(parsed: ParsedDialogue) -> Iterator[Finding]:
             continue
         for term in jargon_in(message.content, dialogue.language):
             heard = any(term.casefold() in earlier.content.casefold() for earlier in dialogue.spoken[:number])
-            if not (message.role == PATIENT and (heard or term.casefold() in content.SPOKEN)):
+            if not (message.role == PATIENT and (heard or term.casefold() in SPOKEN)):
                 found.append((f"the {_speaker(message.role)} says {term!r}", number + 1))
     if len(found) > TOLERATED:
         yield from found
@@ -179,7 +179,7 @@ def entailed_by_the_note(parsed: ParsedDialogue) -> Iterator[Finding]:
         yield f"{objection.kind}: {objection.reason}", objection.turn
 
 
-_MODULES = (content, particulars, kinds, answers, verbatim, learned)
+_MODULES = (content, form, particulars, kinds, answers, verbatim, learned)
 _RULES = {name: rule for module in _MODULES for name, rule in module.RULES.items()}
 GATES: dict[str, Rule] = {
     "not_empty": not_empty,

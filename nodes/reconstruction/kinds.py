@@ -7,7 +7,7 @@ from functools import lru_cache
 from cases.dialogues import PATIENT
 from cases.text.sentences import sentences
 from cases.vocabulary import Language, data_file, patterns
-from nodes.reconstruction.content import Finding, ParsedDialogue, Rule, content_words
+from nodes.reconstruction.parsed import Finding, ParsedDialogue, Rule, content_words
 
 _WORDS = data_file("nodes.reconstruction", "kinds")
 _KINDS = re.compile(

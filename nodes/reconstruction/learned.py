@@ -28,16 +28,8 @@ from cases.text.words import stem, words
 from cases.vocabulary import data_file, patterns
 from llm.specs import OFFLINE
 from nodes.reconstruction import alignment
-from nodes.reconstruction.content import (
-    Finding,
-    ParsedDialogue,
-    Rule,
-    affirms,
-    content_words,
-    denies,
-    only_where,
-)
 from nodes.reconstruction.expected import answered, expected_rows
+from nodes.reconstruction.parsed import Finding, ParsedDialogue, Rule, affirms, content_words, denies, only_where
 from nodes.reconstruction.vectors import Rows, embedded
 from retrieval.likeness import gram_rows
 

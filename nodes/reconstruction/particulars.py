@@ -15,8 +15,8 @@ from cases.text.numbers import spans_of_time
 from cases.text.sentences import sentences
 from cases.text.words import stem, words
 from cases.vocabulary import Language, data_file, patterns
-from nodes.reconstruction.content import (
-    OTHER_SEX,
+from nodes.reconstruction.content import OTHER_SEX
+from nodes.reconstruction.parsed import (
     Finding,
     ParsedDialogue,
     Rule,

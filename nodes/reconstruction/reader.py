@@ -20,6 +20,7 @@ from llm import AnswerError, Role, ask
 from nodes.context import Context
 from nodes.node import node
 from nodes.reconstruction import content, particulars
+from nodes.reconstruction.parsed import ParsedDialogue
 
 _AT_ONCE = 10  # turns of a question: the answers on a whole dialogue exceed what small models are let write
 _BY_RULE: dict[str, Literal["contradicted", "invented"]] = {
@@ -75,7 +76,7 @@ class ReadingView:
 
 def objections_by_rule(view: ReadingView) -> Reading:
     """Offline: return the problems that the gates' content rules find."""
-    parsed = content.ParsedDialogue(view.dialogue)
+    parsed = ParsedDialogue(view.dialogue)
     rules = {**content.RULES, **particulars.RULES}
     found = [
         TurnReading(turn=turn, says=view.turns[turn - 1][1], note=message, kind=kind)

@@ -13,11 +13,11 @@ from typing import Any
 
 from cases.notes import Note
 from cases.vocabulary import Language
-from nodes.reconstruction.content import content_words, denies_something
 from nodes.reconstruction.exchanges import Exchange, SectionName, WrittenSection
 from nodes.reconstruction.gates import names_disease
 from nodes.reconstruction.grammar import PATTERNS, settled
 from nodes.reconstruction.lay_speech import capitalised, spoken, told_to
+from nodes.reconstruction.parsed import content_words, denies_something
 from nodes.reconstruction.role_setting import RoleSetting
 from nodes.reconstruction.voice import Voice
 from prompts import load_words, mark

@@ -21,8 +21,8 @@ from cases.text.words import stem, words
 from cases.vocabulary import Language, data_file, patterns
 from llm.repetition import texts_in
 from llm.specs import OFFLINE
-from nodes.reconstruction.content import Finding, ParsedDialogue, Rule, content_words, courtesies
 from nodes.reconstruction.lay_speech import spoken
+from nodes.reconstruction.parsed import Finding, ParsedDialogue, Rule, content_words, courtesies
 from nodes.reconstruction.voice import Voice
 from prompts import cached_with_prompts, load_words
 

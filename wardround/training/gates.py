@@ -22,7 +22,6 @@ from cases.text.sentences import sentences
 from cases.text.words import words
 from cases.vocabulary import data_file
 from nodes.reconstruction.alignment import read_of_note, read_of_said
-from nodes.reconstruction.content import ParsedDialogue, content_words
 from nodes.reconstruction.expected import answered, expected_rows
 from nodes.reconstruction.gates import GATES
 from nodes.reconstruction.learned import (
@@ -43,6 +42,7 @@ from nodes.reconstruction.learned import (
     strange_rows,
     whole_rows,
 )
+from nodes.reconstruction.parsed import ParsedDialogue, content_words
 from nodes.reconstruction.vectors import Rows
 from retrieval.token_vectors import each_token_vectors
 from wardround.training import alignment

@@ -5,7 +5,7 @@ import pytest
 from cases.dialogues import PATIENT, PHYSICIAN, Dialogue, Message
 from cases.vocabulary import Language
 from nodes.reconstruction.answers import no_answer
-from nodes.reconstruction.content import ParsedDialogue
+from nodes.reconstruction.parsed import ParsedDialogue
 
 ENGLISH = """Chief complaint: Swollen ankles every evening.
 Past history: Appendix removed in childhood, penicillin rash.

@@ -9,9 +9,9 @@ import pytest
 from cases import load_cases
 from cases.dialogues import PHYSICIAN, Dialogue
 from cases.notes import Note, note_of
-from nodes.reconstruction.content import ParsedDialogue
 from nodes.reconstruction.filing import assemble
 from nodes.reconstruction.gates import GATES, check_dialogue
+from nodes.reconstruction.parsed import ParsedDialogue
 from nodes.reconstruction.role_setting import roles_of
 from nodes.reconstruction.script import script
 from tests.nodes.reconstruction.spoiling import SPOILED, Spoil

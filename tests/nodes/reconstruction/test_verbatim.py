@@ -7,7 +7,7 @@ import pytest
 from cases.dialogues import PATIENT, PHYSICIAN, Dialogue, Message
 from cases.vocabulary import Language
 from llm.specs import OFFLINE
-from nodes.reconstruction.content import ParsedDialogue
+from nodes.reconstruction.parsed import ParsedDialogue
 from nodes.reconstruction.verbatim import by_the_other, changed
 
 NOTE: dict[Language, str] = {
