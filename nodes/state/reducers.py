@@ -1,12 +1,14 @@
 """The reducer for lists that several branches of a graph add to."""
 
 from collections.abc import Callable
+from functools import cache
 from operator import attrgetter
 from typing import Any, TypeVar
 
 Item = TypeVar("Item")
 
 
+@cache  # since Python 3.14 an annotation is evaluated at each look, and a channel has one reducer
 def union_by(*fields: str, latest: bool = False) -> Callable[[list[Item] | None, list[Item] | None], list[Item]]:
     """Return a reducer that keeps one item per key, in the order of the keys.
 

@@ -11,6 +11,7 @@ from nodes.state.chart import Findings, Progress
 from nodes.state.collaboration import ConferenceState, Confirmation, Conflict, Consultation, Statement
 from nodes.state.decisions import Judgement, Round, StageRecord, Verdict
 from nodes.state.experts import Analysis, PanelState, Synthesis
+from nodes.state.reducers import union_by
 from nodes.state.stage import Objection, Opinion, StageState
 from nodes.workflow.stages import STAGES, position_of
 
@@ -155,3 +156,9 @@ def test_a_revised_report_of_a_team_takes_the_place_of_the_first_and_the_teams_s
     )
     assert merge([first], [other]) == [other, first]
     assert merge([other, first], [revised]) == [other, revised]
+
+
+def test_a_field_has_one_reducer_however_often_its_annotation_is_evaluated() -> None:
+    first, second = (union_by("visit", "position", "stage") for _ in range(2))
+    assert first is second is reducer(Progress, "decisions"), "Python 3.14 evaluates annotations when asked for them"
+    assert union_by("team", latest=True) is not union_by("team")
