@@ -7,6 +7,7 @@ import os
 import threading
 import time
 from collections.abc import Awaitable, Callable, Collection, Mapping
+from contextlib import suppress
 from functools import cache
 from typing import Any, TypeVar
 
@@ -169,7 +170,13 @@ def _run_in_background(work: Awaitable[dict[str, Any]]) -> dict[str, Any]:
 @cache
 def _background_loop() -> asyncio.AbstractEventLoop:
     loop = asyncio.new_event_loop()
-    threading.Thread(target=loop.run_forever, name="wardround-sync", daemon=True).start()
+
+    def run() -> None:
+        while not loop.is_closed():
+            with suppress(SystemExit, KeyboardInterrupt):  # of a task: they end a loop, and all callers would wait
+                loop.run_forever()
+
+    threading.Thread(target=run, name="wardround-sync", daemon=True).start()
     return loop
 
 

@@ -112,3 +112,18 @@ def test_an_object_whose_server_was_never_there_fails_at_once_although_another_o
     away = {**context, "max_outage": 5, "max_attempts": 1, "models": {"doctor": Down(responses=["never"])}}
     with pytest.raises(ModelError, match="after 1 request"):
         one_step.invoke({"case": load_cases()[0]}, context=away)
+
+
+class Exiting(Bound):
+    """A model whose code ends the program, as a library's command-line entry point does."""
+
+    def _generate(self, messages: list[BaseMessage], stop: Any = None, run_manager: Any = None, **kwargs: Any) -> Any:
+        raise SystemExit("no weights")
+
+
+def test_a_model_object_that_exits_fails_its_call_and_leaves_the_loop_of_the_others_running() -> None:
+    """It is asked in a task, whose SystemExit ends asyncio's loop: this call and all later ones waited forever."""
+    context = {"retrieval": False, "max_attempts": 1, "models": {"doctor": Exiting(answer={})}}
+    for _ in range(2):
+        with pytest.raises(ModelError, match="SystemExit"):
+            one_step.invoke({"case": load_cases()[0]}, context=context)
