@@ -45,6 +45,13 @@ def test_the_permutation_test_is_exact_for_few_cases_in_any_order(differences: l
     assert permutation_p(differences) == found
 
 
+def test_the_permutation_test_counts_equal_sums_of_thirds_and_sixths_as_equal() -> None:
+    """Rounded to nine digits, 1/6 + 1/6 is more than 1/3: one sum in two as far from 0 as observed was left out."""
+    scores = [(1 / 2, 1 / 3), (2 / 3, 1 / 2), (1 / 3, 2 / 3), (1.0, 1 / 2)]
+    one, other = ({str(case): [pair[run]] for case, pair in enumerate(scores)} for run in (0, 1))
+    assert paired_difference(one, other).permutation_p == pytest.approx(exact_permutation_p([1, 1, -2, 3]))
+
+
 def test_the_permutation_test_of_many_cases_is_reproducible() -> None:
     draw = Random(1)
     differences = [draw.gauss(0.3, 1) for _ in range(60)]
