@@ -12,7 +12,7 @@ from cases.vocabulary import Language
 from llm.answering import Usage, answer_from_cache, answer_from_model, keep_in_cache
 from llm.asked import Asked
 from llm.context_window import RECALLED, RETRIED_AT, fitted, without_recalled
-from llm.errors import LONGER, AskError, ContextLengthError, NoRoomError
+from llm.errors import LONGER, PROMPT_ERROR, AskError, ContextLengthError, NoRoomError
 from llm.events import tell
 from llm.faults import what_is_wrong
 from llm.journal import is_kept, note, note_cancelled, replayed, with_earlier_tries
@@ -26,6 +26,7 @@ from llm.scopes import holding
 from llm.settings import ModelSettings
 from llm.specs import OFFLINE, model_of
 from llm.trace import Call, collect, record
+from prompts import PromptError
 
 T = TypeVar("T")
 _CANCELLED = "cancelled: the case ended before the answer was complete"
@@ -71,6 +72,7 @@ async def ask(
         ModelError: the model could not be reached or refused.
         LimitError: a limit of the case, the role or the run is reached.
         ModelSpecError: the model's package or key is missing, or the response cache cannot be used.
+        PromptError: the prompt cannot be rendered with this view.
     """
     spec = model_of(role.name, role.stage, settings.models, seat)
     asked = Asked(role, settings, settings.language or language, spec, pictures)
@@ -78,9 +80,13 @@ async def ask(
     tell("call_started", call=call.id, stage=call.stage, role=call.role, model=spec)
     most = asked.room
     while True:
-        view, left_out = fitted(view, asked.size, most)
-        usage.left_out += left_out
-        call, question = await asked.prepared(call, view)
+        try:
+            view, left_out = fitted(view, asked.size, most)
+            usage.left_out += left_out
+            call, question = await asked.prepared(call, view)
+        except PromptError as error:
+            _finish(call, clock, settings, usage, {"error": whole_text(f"{PROMPT_ERROR}: {error}")})
+            raise
         if question is not None and (known := _from_journal(role, view, call, settings)) is not None:
             tell("call_ended", call=call.id, replayed=True)
             return known

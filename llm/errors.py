@@ -58,6 +58,7 @@ class RefusedError(AskError):
     reason = "refused"
 
 
+PROMPT_ERROR = "prompt_error"  # reason of a `PromptError`, which is not a failed answer
 UNANSWERED = (AnswerError, ModelError)  # one question got no answer; code that gathers answers may continue without it
 
 

@@ -11,12 +11,13 @@ from langgraph.errors import GraphRecursionError, NodeCancelledError
 from cases.registry import GivenError
 from cases.validation import in_a_line
 from llm import AskError
+from llm.errors import PROMPT_ERROR
 from llm.masking import masked
 from prompts import PromptError
 from scoring.case_scores import ends_more_than_a_case
 from wardround.plugins import plugin_of
 
-PLUGIN_ERROR, PROMPT_ERROR, INTERNAL_ERROR = "plugin_error", "prompt_error", "internal_error"
+PLUGIN_ERROR, INTERNAL_ERROR = "plugin_error", "internal_error"
 _LANGGRAPH_NOTE = "During task with name"
 
 T = TypeVar("T")

@@ -10,20 +10,23 @@ from typing import Any
 
 from langgraph.checkpoint.memory import InMemorySaver
 
+from llm.errors import PROMPT_ERROR
 from llm.events import unwatched, watching
 from llm.limits import Meter
 from llm.rehearsal import is_rehearsal, rehearsing
 from llm.specs import WITHOUT_MODEL
+from llm.trace import Call
 from nodes.context import Context
 from scoring.case_scores import METRIC_FAILED
 from wardround.config.experiment import AllLimits, ConfigurationError, Experiment
 from wardround.config.selection import StoredItem
 from wardround.plugins import record_plugins
 from wardround.run.checkpoints import serializer
-from wardround.run.faults import INTERNAL_ERROR, PLUGIN_ERROR, PROMPT_ERROR
+from wardround.run.faults import INTERNAL_ERROR, PLUGIN_ERROR
 from wardround.run.one_case import Attempt, run_case
 from wardround.run.tasks import TASKS
 from wardround.store.result import Result
+from wardround.store.traces import read_trace
 
 _WHEN = "rehearsed by rule before a model is asked"
 _LIMIT = 300.0  # seconds for a case: a few are enough, but a plug-in may load a model of its own
@@ -45,7 +48,7 @@ async def try_out(experiment: Experiment, context: Context, items: Sequence[Stor
         faulthandler.dump_traceback_later(_LIMIT * _LATER, file=2)
         try:
             async with asyncio.timeout(_LIMIT):
-                result, asked = await _rehearsed(experiment, context, item)
+                result, asked, calls = await _rehearsed(experiment, context, item)
         except TimeoutError as error:
             raise ConfigurationError(f"{item.id}, {_WHEN}: has not ended after {_LIMIT:g} s") from error
         finally:
@@ -54,6 +57,8 @@ async def try_out(experiment: Experiment, context: Context, items: Sequence[Stor
         # An error in code of ours, too: a plug-in may hand on what that code does not expect.
         if result.termination in (PLUGIN_ERROR, PROMPT_ERROR, INTERNAL_ERROR):
             wrong.append(str(result.error))
+        else:  # the code of a plug-in may have caught the error, and gone on without the answer
+            wrong += [f"{call.id}: {call.error}" for call in calls if (call.error or "").startswith(PROMPT_ERROR)]
         wrong += [
             f"call {call} is made {times} times, and one answer may stand for all; distinguish them by their `place`"
             for call, times in asked.items()
@@ -63,8 +68,10 @@ async def try_out(experiment: Experiment, context: Context, items: Sequence[Stor
             raise ConfigurationError(f"{item.id}, {_WHEN}: {'; '.join(wrong)}")
 
 
-async def _rehearsed(experiment: Experiment, context: Context, item: StoredItem) -> tuple[Result, Counter[str]]:
-    """Run a case without models, and return its result and how often each call was begun; nothing is recorded."""
+async def _rehearsed(
+    experiment: Experiment, context: Context, item: StoredItem
+) -> tuple[Result, Counter[str], Sequence[Call]]:
+    """Run a case without models; return its result, how often each call was begun, and the calls. Nothing is kept."""
     asked: Counter[str] = Counter()
 
     def count(event: Mapping[str, Any]) -> None:
@@ -77,4 +84,5 @@ async def _rehearsed(experiment: Experiment, context: Context, item: StoredItem)
     with tempfile.TemporaryDirectory() as folder, rehearsing(), unwatched(), watching(count):
         trace = Path(folder, "trace.jsonl")
         outcome = await run_case(unlimited, graph, Attempt(0, item, 0), context, trace, Meter("run"))
-    return outcome.result, asked
+        calls = read_trace(trace).calls
+    return outcome.result, asked, calls

@@ -165,6 +165,24 @@ def test_a_prompt_that_asks_a_value_for_what_it_has_not_is_told_by_its_name_befo
     assert "PromptError: prompt medchain/general (zh) cannot be rendered: " in said and "pulse" in said
 
 
+def test_a_prompt_that_cannot_be_rendered_is_told_even_if_the_plug_in_catches_the_error(tmp_path: Path) -> None:
+    """Each of its cases went without that question: the rehearsal passed it, and no record told of it."""
+    decide = """view = wr.case_view(state, stage, runtime.context)
+        try:
+            decision = await ask_at_stage(doctor, view, state, runtime.context, "1")
+        except Exception:
+            decision = by_rule(view)
+        return {"decision": decision}"""
+    load(tmp_path, ALONE.format(decide=decide, name="catching").replace("medchain/general", "medchain/lone"))
+    for language in ("en", "zh"):
+        (own := tmp_path / "words" / language / "medchain" / "lone.md").parent.mkdir(parents=True)
+        own.write_text("---\nvariables: [chart]\n---\n# system\nDecide.\n# user\n{{ chart.pulse }}\n", "utf-8")
+    with FakeServer() as server:
+        experiment = short(server, limit=1, strategy="catching").model_copy(update={"prompts": str(tmp_path / "words")})
+        said = refused(experiment, server, tmp_path / "out")
+    assert "prompt_error: prompt medchain/lone (zh) cannot be rendered: " in said and "pulse" in said
+
+
 @pytest.mark.slow
 def test_what_is_sound_runs_and_of_the_rehearsal_nothing_is_told_or_kept(tmp_path: Path) -> None:
     load(tmp_path, METRIC.format(gives="0.5"))
