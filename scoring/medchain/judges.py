@@ -8,6 +8,7 @@ from typing import Any
 from pydantic import Field
 
 from cases.strict import NonEmpty, Strict
+from cases.text.prose import recorded
 from cases.text.statements import statements
 from cases.vocabulary import Language, normalise
 from llm import ModelSettings, Role, ask
@@ -69,8 +70,10 @@ def _grade(view: DiagnosisView) -> DiagnosisGrade:
 
 
 def _a_claim_of_what_is_stated(view: ReportView, answer: Claims) -> str | None:
-    """Refuse no claims in words of a report that has some: the key would seem to state nothing, or numbers alone."""
-    if not (statements(view.report) and _LETTER.search(view.report)) or any(map(_LETTER.search, answer.claims)):
+    """Refuse no claims in words of a report that has some: the key would seem to state nothing, numbers or "N/A"."""
+    if not (statements(view.report) and _LETTER.search(view.report)):
+        return None
+    if any(_LETTER.search(recorded(claim)) for claim in answer.claims):
         return None
     return "no claim; expected at least one in words"
 

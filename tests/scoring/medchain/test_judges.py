@@ -89,7 +89,7 @@ def test_a_reference_without_claims_is_not_checked() -> None:
     assert [request.name for request in server.requests] == ["Claims"]
 
 
-@pytest.mark.parametrize("claims", [[], ["1.1.1.1", "1.1.1.2"]])  # the latter of a small model that counts upward
+@pytest.mark.parametrize("claims", [[], ["N/A", "Not provided."], ["1.1.1.1", "1.1.1.2"]])  # of small models
 def test_a_judge_who_finds_no_claim_in_a_reference_that_states_something_has_failed(claims: list[str]) -> None:
     with (
         answering(Claims={"claims": claims}) as server,
