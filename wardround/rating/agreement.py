@@ -16,7 +16,7 @@ from wardround.rating.marks import Mark, marks_of_runs
 from wardround.rating.scales import Name, scale_of
 from wardround.store.recorded_run import RecordedRun
 from wardround.tables.ai_hospital import ERROR_TITLES, error_type
-from wardround.tables.table import P_VALUE, SPREAD, Column, Table, key_columns, measured
+from wardround.tables.table import P_VALUE, Column, Table, key_columns, measured
 
 _RESAMPLES, _SEED = 500, 20_240_607
 
@@ -93,7 +93,7 @@ def _means(scale: Name, votes: Mapping[str, Votes]) -> Table:
     columns += [Column("mark", "Mean", mean=True), Column("items", "Items"), Column("marks", "Marks")]
     by_rater = Counter(rater for by_item in votes.values() for values in by_item.values() for rater in values)
     who = f"Marks by rater: {', '.join(f'{rater} {count}' for rater, count in sorted(by_rater.items()))}."
-    return Table("ratings", "People's ratings", columns, rows, [note, who, f"{SPREAD}."])
+    return Table("ratings", "People's ratings", columns, rows, [note, who])
 
 
 def agreement_table(votes: Mapping[str, Answers], name: str, title: str, distance: str = "interval distance") -> Table:

@@ -13,7 +13,7 @@ from wardround.rating.agreement import Votes, disagreements, resampled_interval,
 from wardround.rating.items import Item, Key
 from wardround.rating.marks import Mark
 from wardround.rating.scales import Name, scale_of
-from wardround.tables.table import SPREAD, Column, Table, measured
+from wardround.tables.table import Column, Table, measured
 
 SOUND = 2  # the value of "yes", with which a case passes a question; "no" is 1
 ALL, TOGETHER = "a case as a whole", "all answers together"
@@ -70,7 +70,6 @@ def tables_of(cases: Sequence[Case], scale: Name, marks: Sequence[Mark]) -> list
         "Passed: share of raters who answer yes (2; no is 1), over cases; a case as a whole passes if all answers are "
         "yes.",
         "Kappa: of two people on the cases that both rated (mean over all pairs of people); percentile bootstrap.",
-        f"{SPREAD}.",
     ]
     tables = [Table("case_ratings", "People's ratings of the cases", columns, rows, notes), disagreements(by_question)]
     return [table for table in tables if table.rows]

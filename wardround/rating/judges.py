@@ -28,7 +28,7 @@ from wardround.report.course import dialogue_of
 from wardround.store.recorded_run import RecordedRun
 from wardround.store.result import Result
 from wardround.tables.scores import score_form
-from wardround.tables.table import P_VALUE, SPREAD, Column, Table, key_columns, measured
+from wardround.tables.table import P_VALUE, Column, Table, key_columns, measured
 
 _log = logging.getLogger(__name__)
 
@@ -215,7 +215,6 @@ def _judges_table(found: Judgements, people: Marks) -> Table:
         "Length: number of characters judged. Better answers may be longer, so compare a judge's correlation with that "
         "of people or of other judges.",
         f"{AS_RUN}: the judge of the run itself. {PANEL}: the mean of all judges.",
-        f"{SPREAD}.",
         *repeated_notes(one.key for one in found.answers),
     ]
     if not people:
@@ -255,4 +254,4 @@ def _self_preference(found: Judgements, people: Marks) -> Table:
         "How much more a judge gives to doctors of its own family than people and judges of other families do, minus "
         "the same for other doctors, case by case. Above 0, it favours its own family. p: permutation test."
     )
-    return Table("self_preference", "Self-preference", columns, rows, [note, f"{SPREAD}."])
+    return Table("self_preference", "Self-preference", columns, rows, [note])

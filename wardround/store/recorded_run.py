@@ -1,6 +1,7 @@
 """Recorded runs, finished or not, as tables, reports and data frames read them."""
 
 import logging
+import os
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass
@@ -219,11 +220,15 @@ def find_runs(paths: Sequence[Path]) -> list[RecordedRun]:
     places: dict[str, set[Path]] = {}
     for directory in directories:
         places.setdefault(directory.resolve().name, set()).add(directory.resolve())
-    names = [directory.resolve().name for directory in directories]
-    return [
-        _open(directory, name if len(places[name]) == 1 else str(directory))
-        for directory, name in zip(directories, names, strict=True)
-    ]
+    return [_open(directory, _name_of(directory.resolve(), places)) for directory in directories]
+
+
+def _name_of(directory: Path, places: Mapping[str, Collection[Path]]) -> str:
+    """Return a directory's name; if others have it too, with the folders in which it differs from them."""
+    same_name = places[directory.name]
+    if len(same_name) == 1:
+        return directory.name
+    return directory.relative_to(os.path.commonpath([each.parent for each in same_name])).as_posix()
 
 
 def find_run(path: Path) -> RecordedRun:

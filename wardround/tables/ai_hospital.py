@@ -18,7 +18,7 @@ from scoring.mvme.replies import exchanges
 from wardround.store.recorded_run import RecordedRun
 from wardround.store.result import Result
 from wardround.tables.figures import draw_consensus
-from wardround.tables.table import SPREAD, Column, DoesNotFitError, Table, key_columns, measured
+from wardround.tables.table import Column, DoesNotFitError, Table, key_columns, measured
 
 NO_DISCUSSION = "no case had a discussion (graph dispute_resolution with two interns or more)"
 _ENDS: Mapping[str, End] = {"agreed": "agreed", "rounds_used_up": "gave_up"}
@@ -214,7 +214,9 @@ def build_icd10(runs: Sequence[RecordedRun]) -> list[Table]:
             cases = {each.id for each in run.cases.values() if each.language == language}
             name, terms = language_name(language), terms_for(run, language)
             if terms is None:
-                reason = f"{name} cases are left out: no {name} list of terms is included (set data.terms = FILE)"
+                reason = (
+                    f"{name} cases are left out: no {name} list of terms is included; `--set data.terms=FILE` names one"
+                )
                 left_out[reason] = max(left_out.get(reason, 0), len(cases))
                 continue
             diseases, unsplit = diseases_of(run, terms, cases)
@@ -242,8 +244,8 @@ def build_icd10(runs: Sequence[RecordedRun]) -> list[Table]:
         f"Diseases are {' or '.join(splitters)}, and linked to the names in {', '.join(lists)}.",
         *(f"{count} {reason}." for reason, count in left_out.items()),
     ]
-    caption = f"Link-based evaluation of the diagnoses. {SPREAD}."
-    return [Table("icd10", "Diagnoses linked to ICD-10", columns, rows, notes, caption)]
+    title, caption = "Diagnoses linked to ICD-10", "Link-based evaluation of the diagnoses."
+    return [Table("icd10", title, columns, rows, notes, caption)]
 
 
 def language_name(language: Language) -> str:

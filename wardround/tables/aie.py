@@ -27,7 +27,7 @@ from wardround.store.recorded_run import RecordedRun
 from wardround.tables import figures
 from wardround.tables.published import published
 from wardround.tables.scores import AS_WRONG
-from wardround.tables.table import SPREAD, Column, DoesNotFitError, Table, key_columns, measured, stars
+from wardround.tables.table import Column, DoesNotFitError, Table, key_columns, measured, stars
 
 UNCHOSEN = "DIAGNOSIS: no option was chosen; use `wardround score aie RUNS --diagnose SPEC` to have a model choose."
 STARS = (
@@ -278,7 +278,7 @@ def simulators_table(
     rows = [row for name, tests in played.items() for row in _simulator_rows(name, tests, definition)]
     published_rows = list(_published_rows()) if beside else []
     notes = [
-        f"Percent, except Length. {SPREAD}.",
+        "Percent, except Length.",
         *([_SLOPES] if any(row["round"] == SLOPE for row in rows) else []),
         "-: no such question was asked, or (for Tracking) no action was tracked.",
         *([_BESIDE] if beside else []),
@@ -400,7 +400,7 @@ def win_rates(verdicts: Mapping[Rater, Sequence[Verdict]], view: View, doctors: 
         *(Column(aspect, aspect.capitalize(), mean=True, ranked=True, ends=PERCENT) for aspect in ASPECTS[view]),
         Column("duels", "Pairs"),
     ]
-    notes = [f"Wins in percent of the decided pairs; ties are left out. {SPREAD}."]
+    notes = ["Wins in percent of the decided pairs; ties are left out."]
     if "majority" in verdicts:
         notes.append(
             "majority: one outcome per pair and case, the one most people chose; a tie if none has the most votes."

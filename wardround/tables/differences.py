@@ -23,7 +23,7 @@ from wardround.analysis.paired import (
 from wardround.analysis.summary import FAILED_AS_WRONG
 from wardround.config.experiment import ConfigurationError, flat
 from wardround.store.recorded_run import RecordedRun
-from wardround.tables.scores import AS_WRONG, judge_notes, offline_notes, score_form, unscored_notes
+from wardround.tables.scores import AS_WRONG, offline_notes, score_form, unscored_notes
 from wardround.tables.table import P_VALUE, Column, Table, as_text, key_columns, measured
 
 # Where scores should move without one of the three characteristics: the arrows of MedChain's Table 4.
@@ -52,7 +52,6 @@ def build_contrasts(runs: Sequence[RecordedRun]) -> list[Table]:
         notes += [each for each in unlike([first, run]) if each not in notes]
     for suite in {run.suite.name: run.suite for run in runs}.values():
         notes += unscored_notes([run for run in runs if run.suite.name == suite.name], suite)
-    notes += offline_notes(runs)
     if any(str(row["score"]).endswith(AS_WRONG) for row in rows):
         notes.append(FAILED_AS_WRONG)
     columns = [
@@ -209,7 +208,7 @@ def differences_table(runs: Sequence[RecordedRun], margin: float | None = None) 
         for row in _rows(run, first, found, margin)
     ]
     notes = [*_notes(runs, rows, margin), *(f"{run.name}: {counts(run)}." for run in runs)]
-    return Table("comparison", f"Differences to {first.name}", columns, rows, notes, by_rules=judge_notes(runs))
+    return Table("comparison", f"Differences to {first.name}", columns, rows, notes, by_rules=offline_notes(runs))
 
 
 def brief_tables(runs: Sequence[RecordedRun], differences: Table, margin: float | None = None) -> Iterator[Table]:
@@ -291,7 +290,7 @@ def _notes(runs: Sequence[RecordedRun], rows: Sequence[Mapping[str, Any]], margi
         listed = ", ".join(f"{each:g}" for each in sorted(margins))
         notes.append(f"p (TOST): equivalence test, small if the difference lies within ± {listed} (--margin).")
     notes += _failure_notes(runs, rows)
-    return [*notes, *_settings(runs), *unlike(runs), *unscored_notes(runs, suite), *judge_notes(runs)]
+    return [*notes, *_settings(runs), *unlike(runs), *unscored_notes(runs, suite), *offline_notes(runs)]
 
 
 def _failure_notes(runs: Sequence[RecordedRun], rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:

@@ -1,5 +1,7 @@
 """Tables as LaTeX, in the layout of the papers (package booktabs)."""
 
+import re
+
 import pandas as pd
 
 from wardround.tables.table import Shown, Table
@@ -18,6 +20,12 @@ _ESCAPED = str.maketrans({
     "*": "{*}",
     **{letter: f"\\{letter}" for letter in "&%$#_{}"},
 })  # fmt: skip
+
+_LIGATURE = re.compile("-(?=-)")  # LaTeX would print two hyphens as a dash
+_MINUS = re.compile(r"(?<![\w.)-])-(?=\.?\d)")  # of a negative number, which LaTeX would print as a hyphen
+_CODE = re.compile("`([^`]*)`")
+_ADVICE = re.compile(r"`(wardround |--|\[)")  # what to type next, which is not for a reader of the paper
+_NOT_IN_LABELS = re.compile(r"[^\w.:]+", re.ASCII)
 
 # What pandas' own environment lacks: a width that fits the page, and the notes.
 _LAYOUT = r"""% \usepackage{{booktabs,graphicx}} \usepackage[T1]{{fontenc}}
@@ -43,17 +51,25 @@ def as_latex(table: Table) -> str:
     if grouped:
         head_row, other_rows = body.split("\\\\\n", 1)
         body = f"{head_row}\\\\\n{_rules(table)}\n{other_rows}"
+    notes = [_CODE.sub(r"\\texttt{\1}", escape(note)) for note in map(_without_advice, table.footnotes) if note]
     return _LAYOUT.format(
         caption=escape(table.caption or table.title),
-        label=table.name.replace("_", "-"),
+        label=_NOT_IN_LABELS.sub("-", table.name).replace("_", "-"),
         body=body.rstrip(),
-        notes="\n".join([r"\par\smallskip\footnotesize", *map(escape, table.notes), ""]) if table.notes else "",
+        notes="\n".join([r"\par\smallskip\footnotesize", *notes, ""]) if notes else "",
     )
+
+
+def _without_advice(note: str) -> str:
+    """Leave out the sentences, or what follows a semicolon, that tell the person at the terminal what to type."""
+    parts = [part for part in re.split("(?<=[.;]) ", note) if not _ADVICE.search(part)]
+    return re.sub(";$", ".", " ".join(parts))
 
 
 def escape(text: str) -> str:
     """Escape every character that is special in LaTeX."""
-    return "".join(letter for letter in text if letter.isprintable() or letter == "\n").translate(_ESCAPED)
+    printed = "".join(letter for letter in text if letter.isprintable() or letter == "\n").translate(_ESCAPED)
+    return _LIGATURE.sub("-{}", _MINUS.sub("$-$", printed))
 
 
 def _rules(table: Table) -> str:

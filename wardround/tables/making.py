@@ -20,7 +20,6 @@ class Kind(NamedTuple):
 
     build: Callable[[Sequence[RecordedRun]], list[Table]]
     nothing: str = ""
-    judged: bool = False  # whether it rests on judgements without naming the judges
     scored_only: bool = False  # whether failed cases are left out, and nothing in it shows how many
 
 
@@ -32,15 +31,15 @@ _PERSONA = "no patient spoke as a persona (patient = 'medpmc', actor on)"
 
 KINDS: Mapping[str, Kind] = {
     "scores": Kind(scores.build),
-    "icd10": Kind(ai_hospital.build_icd10, judged=True, scored_only=True),
+    "icd10": Kind(ai_hospital.build_icd10, scored_only=True),
     "orders": Kind(medchain.build_orders, "no run decided on examinations (graph clinical_workflow)", scored_only=True),
-    "error_types": Kind(ai_hospital.build_error_types, _MVME, judged=True, scored_only=True),
+    "error_types": Kind(ai_hospital.build_error_types, _MVME, scored_only=True),
     "dialogues": Kind(ai_hospital.build_dialogues, _DIALOGUE),
     "consensus": Kind(ai_hospital.build_consensus, ai_hospital.NO_DISCUSSION, scored_only=True),
-    "error_propagation": Kind(medchain.build_error_propagation, _STAGES, judged=True, scored_only=True),
-    "learning_curve": Kind(medchain.build_learning_curve, judged=True, scored_only=True),
+    "error_propagation": Kind(medchain.build_error_propagation, _STAGES, scored_only=True),
+    "learning_curve": Kind(medchain.build_learning_curve, scored_only=True),
     "information": Kind(medpmc.build_information, "no run recorded a dialogue (graph consultation)", scored_only=True),
-    "contrasts": Kind(differences.build_contrasts, _ALIKE, judged=True),
+    "contrasts": Kind(differences.build_contrasts, _ALIKE),
     "ends": Kind(ends.build, "no case has ended yet"),
     "roles": Kind(models.build_roles, "no calls are recorded"),
     "models": Kind(models.build_models, "no model has answered yet"),
@@ -49,8 +48,8 @@ KINDS: Mapping[str, Kind] = {
     "actions": Kind(aie.build_actions),
     "simulators": Kind(aie.build_simulators, "no run recorded a dialogue with a reply"),
     "medpmc": Kind(medpmc.build_doctors, "no run with dialogues was scored by suite medpmc"),
-    "personas": Kind(medpmc.build_personas, _PERSONA, judged=True),
-    "leaves": Kind(clinichat.build_leaves, "no run was scored by suite clini_eval", judged=True, scored_only=True),
+    "personas": Kind(medpmc.build_personas, _PERSONA),
+    "leaves": Kind(clinichat.build_leaves, "no run was scored by suite clini_eval", scored_only=True),
 }
 assert tuple(KINDS) == TABLE_NAMES
 
@@ -74,7 +73,7 @@ def make_tables(runs: Sequence[RecordedRun], names: Sequence[str] = USUAL) -> li
     for name in names:
         try:
             kind = KINDS[name]
-            rule_notes = scores.judge_notes(runs) if kind.judged else scores.offline_notes(runs)
+            rule_notes = scores.offline_notes(runs)
             further = [*(scores.failed_notes(runs) if kind.scored_only else ()), *rule_notes]
             tables = [
                 replace(table, notes=list(dict.fromkeys([*table.notes, *further])), by_rules=rule_notes)

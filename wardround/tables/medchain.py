@@ -16,7 +16,7 @@ from wardround.config.selection import select_cases
 from wardround.store.recorded_run import RecordedRun
 from wardround.tables.figures import draw_error_propagation, draw_learning_curve, panels_of
 from wardround.tables.scores import epoch_notes
-from wardround.tables.table import SPREAD, Column, DoesNotFitError, Table, key_columns, measured
+from wardround.tables.table import Column, DoesNotFitError, Table, key_columns, measured
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -125,7 +125,6 @@ def build_orders(runs: Sequence[RecordedRun]) -> list[Table]:
     notes = [
         "Overlap (IoU) of the ordered items with those of the key; unscored if the key has no item of that part.",
         "An item outside both lists counts as wrong in both. The published average includes only history-taking.",
-        f"{SPREAD}.",
     ]
     title, caption = "Physical and auxiliary examinations ordered", "Overlap of ordered examinations."
     return [Table("orders", title, columns, rows, notes, caption)]

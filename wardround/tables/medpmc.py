@@ -21,7 +21,7 @@ from wardround.store.result import Result
 from wardround.tables.figures import draw_information
 from wardround.tables.published import published
 from wardround.tables.scores import AS_WRONG, score_form
-from wardround.tables.table import SPREAD, Column, Table, key_columns, measured
+from wardround.tables.table import Column, Table, key_columns, measured
 
 COLUMNS = {  # as printed
     "Inquiry": ("Inquiry", "Information gathering"),
@@ -36,7 +36,7 @@ COLUMNS = {  # as printed
 }
 MODES = {"direct": "direct prompt", "zero_shot_cot": "zero-shot CoT", "one_shot_cot": "one-shot CoT"}
 _NOTES = (
-    f"Percent, except Lens (words per turn) and Turns. {SPREAD}.",
+    "Percent, except Lens (words per turn) and Turns.",
     "In brackets: printed values of the paper's doctors on its 30 cases (Tables 2 and 3: RaTEScore, Table 8: ROUGE-1). "
     "Ours: ROUGE-1; for RaTEScore, use `wardround score medpmc RUN --recall ratescore`.",
 )

@@ -134,7 +134,7 @@ def build_models(runs: Sequence[RecordedRun]) -> list[Table]:
     notes = (
         []
         if card_columns
-        else ["To add the maker, size, precision and so on, set a card in the model's block, [model.NAME]."]
+        else ["To add the maker, size, precision and so on, set a card in the model's block, `[model.NAME]`."]
     )
     return [Table("models", "Models", columns, rows, notes, "The models, and the roles that each model answered.")]
 

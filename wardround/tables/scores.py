@@ -12,7 +12,7 @@ from wardround.analysis.paired import differences, p_with_failures, spare_column
 from wardround.config.experiment import judging_roles
 from wardround.store.recorded_run import RecordedRun
 from wardround.tables.figures import draw_scores
-from wardround.tables.table import SPREAD, Column, Table, key_columns, measured
+from wardround.tables.table import Column, Table, key_columns, measured
 
 _BY_RULES = "The floors and the ceiling are judged by rules, even if a model judged the runs."
 AS_WRONG = ", failed as wrong"
@@ -101,7 +101,8 @@ def missing_floors(floors: Floors, suite: Suite) -> list[str]:
     """Describe which floors cannot be computed, or not for all metrics, and why."""
     if not answerable(suite):
         return [] if DIALOGUE_FLOORS.keys() & floors else ["No floors from answer keys: a key has no dialogue."]
-    lacking = ["No constant answer: no other case is in the train split (`cases split`)."] * ("constant" not in floors)
+    no_constant = "No constant answer: no other case is in the train split; `wardround cases split` makes one."
+    lacking = [no_constant] * ("constant" not in floors)
     if own := ", ".join(metric.title for metric in suite.own_metrics if "report" in suite.needs):
         lacking.append(f"Answers made from keys are reports alone: if {own} reads the dialogue, it finds none in them.")
     return lacking
@@ -125,9 +126,7 @@ def score_form(suite: Suite) -> str:
 def _notes(runs: Sequence[RecordedRun], suite: Suite) -> list[str]:
     notes = suite.explained
     used = {found.interval for run in runs for found in run.estimates.values()}
-    notes.append(
-        f"{SPREAD}. Intervals: {'; '.join(words for how, words in INTERVALS.items() if how in used) or 'none'}."
-    )
+    notes.append(f"Intervals: {'; '.join(words for how, words in INTERVALS.items() if how in used) or 'none'}.")
     if len(runs) > 1:
         own = _of_unknown_direction(suite)
         with_bounds = ", both also with failed cases as wrong" * any(run.failed_as_wrong for run in runs)

@@ -109,6 +109,12 @@ class Table:
         return pd.DataFrame(rows, dtype=object).to_csv(index=False, lineterminator="\n")
 
     @property
+    def footnotes(self) -> list[str]:
+        """The notes, the first on how intervals are written if a cell has one."""
+        has_spread = any(cell.spread for line in self.lines for cell in line)
+        return [*([f"{SPREAD}."] if has_spread else []), *self.notes]
+
+    @property
     def groups(self) -> list[tuple[str, int]]:
         """The group titles from left to right, each with the number of columns that it spans."""
         return [(title, len(list(same))) for title, same in groupby(column.group for column in self.columns)]

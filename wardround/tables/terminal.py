@@ -28,7 +28,7 @@ def print_table(table: Table) -> None:
     headings = [heading.lstrip("\n") for heading in grouped]
     keys = sum(column.key for column in table.columns)
     print_rows(table.title, headings, [[_text(cell) for cell in line] for line in table.lines], table.left, keys)
-    for note in table.notes:
+    for note in table.footnotes:
         Console(highlight=False).print(Text(printable(note)))
 
 

@@ -30,9 +30,12 @@ def test_a_sweep_is_read_in_the_order_of_its_file_and_what_came_later_after_it(t
     assert [run.name for run in find_runs([tmp_path])] == ["apart", "one", "two"]
 
 
-def test_runs_of_one_name_in_two_places_are_told_apart_by_their_paths(tmp_path: Path) -> None:
+def test_runs_of_one_name_in_two_places_are_told_apart_by_the_folders_in_which_they_differ(tmp_path: Path) -> None:
+    """Not by their whole paths, which are as wide as a page, and nobody's business in a printed table."""
     places = [write_run(tmp_path / place / "run", [graded("a")]) for place in ("x", "y")]
-    assert [run.name for run in find_runs(places)] == [str(place) for place in places]
+    assert [run.name for run in find_runs(places)] == ["x/run", "y/run"]
+    above = write_run(tmp_path / "run", [graded("a")])
+    assert [run.name for run in find_runs([above, *places])] == ["run", "x/run", "y/run"]
     assert [run.name for run in find_runs([places[0], places[0]])] == ["run", "run"]
 
 

@@ -203,21 +203,27 @@ def test_each_table_of_runs_that_rules_played_says_so_once(name: str, tmp_path: 
     assert all(said in line for table in made.tables for line in table.csv.splitlines()[1:])
 
 
-def test_every_table_that_rests_on_rules_for_judges_says_so(tmp_path: Path) -> None:
+def test_every_table_says_which_doctors_and_judges_were_rules(tmp_path: Path) -> None:
     scored = {"scores": dict.fromkeys(SUITES["medchain"].published, 0.5)}
     by_rules, by_model = (
-        Result(case_id="a", epoch=0, termination="completed", models={"diagnosis_judge": [model]}, **scored)
+        Result(
+            case_id="a",
+            epoch=0,
+            termination="completed",
+            models={"decider": [model], "diagnosis_judge": [model]},
+            **scored,
+        )
         for model in ("offline", "openai:m")
     )
     one = write_run(tmp_path / "one", [by_rules], graph="clinical_workflow")
     other = write_run(tmp_path / "other", [by_model], graph="clinical_workflow")
     runs = find_runs([one, other])
     (made,) = make_tables(runs, ["error_propagation"])
-    said = "Judged by offline rules, not by a model in one: diagnosis_judge."
+    said = "Answered by offline rules, not by a model in one: decider, diagnosis_judge."
     assert said in made.tables[0].notes and said in differences_table(runs, None).notes
     assert said in made.tables[0].csv and said in differences_table(runs, None).csv
     (made,) = make_tables(runs[1:], ["error_propagation"])
-    assert not any("Judged by" in note for note in made.tables[0].notes) and "by_rules" not in made.tables[0].csv
+    assert not any("by offline rules" in note for note in made.tables[0].notes) and "by_rules" not in made.tables[0].csv
 
 
 @pytest.mark.parametrize("name", ["consensus", "error_types", "icd10"])

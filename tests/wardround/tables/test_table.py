@@ -3,6 +3,7 @@
 import csv
 import io
 import re
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -89,6 +90,31 @@ def test_latex_has_the_layout_of_the_papers() -> None:
     assert r"\caption{A caption}" in text and r"\label{tab:made-up}" in text and r"50 \% of it" in text
     assert text.count(r"\begin{") == text.count(r"\end{") == 2
     assert text.index(r"\toprule") < text.index(r"\midrule") < text.index(r"\bottomrule")
+
+
+def test_a_table_with_intervals_says_how_they_are_written_and_one_without_does_not() -> None:
+    assert TABLE.footnotes[0].startswith("±: half-width of the 95 % interval") and TABLE.footnotes[1:] == TABLE.notes
+    assert replace(TABLE, rows=TABLE.rows[1:]).footnotes == TABLE.notes
+
+
+def test_latex_prints_options_minus_signs_and_commands_as_they_are() -> None:
+    assert escape("--set, ---, a-b, ICD-10, 1-2") == "-{}-set, -{}-{}-, a-b, ICD-10, 1-2"
+    assert escape("[-0.31, +0.20], -.5 and -4") == "{[}$-$0.31, +0.20], $-$.5 and $-$4"
+    assert r"\texttt{thoughts}" in as_latex(replace(TABLE, notes=["Set `thoughts` in the file."]))
+
+
+def test_latex_leaves_out_what_the_person_at_the_terminal_could_type_next() -> None:
+    notes = [
+        "Ours: ROUGE-1; for another, use `wardround score medpmc RUN --recall X`.",
+        "Run `wardround floors /home/me/run` to add the baseline.",
+        "3 cases are left out: no list is included; `--set data.terms=FILE` names one.",
+    ]
+    text = as_latex(replace(TABLE, notes=notes))
+    assert "Ours: ROUGE-1.\n3 cases are left out: no list is included.\n" in text and "wardround" not in text
+
+
+def test_a_label_in_latex_has_only_signs_that_a_label_may_have() -> None:
+    assert r"\label{tab:personas-a-50-x}" in as_latex(replace(TABLE, name="personas-a=50%~x"))
 
 
 def test_no_sign_of_a_name_is_obeyed_by_latex() -> None:
@@ -185,7 +211,7 @@ def test_an_interval_is_half_its_width_only_where_it_reaches_as_far_to_both_side
     table = Table("t", "t", [Column("score", "Score", form=form, mean=True)], [measured({"score": found})])
     print_table(table)
     assert f"│ {shown} │" in capsys.readouterr().out
-    assert shown.replace("[", "{[}").replace("±", r"$\pm$") in as_latex(table)
+    assert escape(shown) in as_latex(table)
 
 
 @pytest.mark.parametrize("formula", FORMULAS)
