@@ -31,6 +31,16 @@ def test_the_workflow_does_what_ci_does_and_nothing_beside_it() -> None:
     assert ROOT.joinpath(".ci", "run").stat().st_mode & 0o100
 
 
+def test_the_versions_of_python_that_are_promised_are_those_that_the_workflow_tries() -> None:
+    workflow = yaml.safe_load((ROOT / ".github" / "workflows" / "ci.yml").read_text("utf-8"))
+    tried = workflow["jobs"]["ci"]["strategy"]["matrix"]["python-version"]
+    assert [f"Programming Language :: Python :: {version}" for version in tried] == PROJECT["project"]["classifiers"]
+    assert PROJECT["project"]["requires-python"] == f">={tried[0]}"
+    promise = f"Python {tried[0]} to {tried[-1]}"
+    pages = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "constraints.txt"]
+    assert all(promise in page.read_text("utf-8") for page in pages)
+
+
 def test_the_checks_before_a_commit_are_those_of_ci() -> None:
     (hooks,) = yaml.safe_load((ROOT / ".pre-commit-config.yaml").read_text("utf-8"))["repos"]
     assert all(re.search(rf"^{re.escape(hook['entry'])}( |$)", CI, re.MULTILINE) for hook in hooks["hooks"])
