@@ -41,7 +41,13 @@ _BOUNDARY = {
 }
 # A part that asks more of what was named before it: "When was your last period, and are they regular?"
 _OF_THE_SAME = re.compile(r"(?:and |or )?(?:is|are|was|were|did|do|does) (?:it|they|that|those)\b", re.IGNORECASE)
-_WHY = re.compile(r"(?:(?:and|but) )?(?:why|what for)\W*|是?(?:因?为什么|为啥|什么原因)[呢啊]?\W*", re.IGNORECASE)
+# A question that asks more of the one before it, without naming what.
+_OF_THE_FIRST = re.compile(
+    r"(?:(?:and|but) )?(?:why|what for|when was (?:the|your) last (?:one|time))\W*"
+    r"|是?(?:因?为什么|为啥|什么原因)[呢啊]?\W*"
+    r"|(?:上|最近|最后)一?[次回]是?在?(?:哪[天日]|几号|多久以?前|(?:什么|啥)时候)来?的?[呢啊呀]?\W*",
+    re.IGNORECASE,
+)
 # 眼睛红不红，痒不痒: what it asks of, and the parts that ask the same of it.
 _ASKED_OF_THE_SAME = re.compile(r"(?<!\w)(\w{1,4})(\w)不\2((?:[，,；](\w)不\4(?!\w))+)")
 _LOGIT_MARGIN = 1.4  # of a subject of the story over open questions, to be preferred to them
@@ -318,12 +324,13 @@ def clauses(words: str, language: Language) -> list[str]:
     """Return the questions of a turn: "Which medicines do you take, and have you any allergies?" has two.
 
     They are its sentences, those with a question mark if there are any. A sentence whose parts name several subjects is
-    returned in parts, each with the mark at its end. After another question "And why?" is left out.
+    returned in parts, each with the mark at its end. After another question "And why?" and 上次是哪天？ are left
+    out.
     """
     said = sentences(words)
     first, *more = [each for each in said if ASKS.search(each)] or said or [words]
     questions = []
-    for sentence in (first, *(each for each in more if not _WHY.fullmatch(each))):
+    for sentence in (first, *(each for each in more if not _OF_THE_FIRST.fullmatch(each))):
         parts = [
             part
             for part in split([sentence], language)

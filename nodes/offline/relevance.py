@@ -60,8 +60,10 @@ def answering(facts: Sequence[RecordSentence], words: str, language: Language) -
     asks_sex = [part for part in parts if _PATTERNS["asks_sex"].search(part)]
     others = [part for part in parts if part not in asks_sex or topic_of(part, language).matters]
     is_question = ASKS.search(words) is not None
-    is_asking = is_question or _asks(words, language, is_question)  # without a mark, the turn as a whole has to ask
-    questions = [part for part in others if is_asking and _asks(part, language, is_question)]
+    may_ask = is_question or _asks(words, language, is_question)  # without a mark, the turn as a whole has to ask
+    if _is_small_talk(words, language) and not is_asking(words, language):
+        others = [part for part in others if not _is_small_talk(part, language)]
+    questions = [part for part in others if may_ask and _asks(part, language, is_question)]
     found = {fact for question in questions for fact in _likely_answers(histories, question, language)}
     if not (found or asks_sex) and _asks(words, language, is_question):
         found = {*_likely_answers(histories, words, language)}  # a part alone may say too little
@@ -77,6 +79,10 @@ def answering(facts: Sequence[RecordSentence], words: str, language: Language) -
             found |= {*section} - excluded | {*_recorded(section, (*about.record, *about.whole_with), language)}
     besides_opening = {fact for fact in found if fact.section != "chief_complaint"}
     return [fact for fact in facts if fact in (besides_opening or found)]
+
+
+def _is_small_talk(words: str, language: Language) -> bool:
+    return kind_label(words, language) == "other_topic"
 
 
 def _asks(words: str, language: Language, is_question: bool) -> bool:

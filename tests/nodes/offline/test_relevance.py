@@ -134,6 +134,38 @@ def test_what_asks_for_nothing_has_no_answer(language: Language, words: str) -> 
     assert answering(FACTS[language], words, language) == []
 
 
+@pytest.mark.slow  # the embedding model reads what it has not seen
+@pytest.mark.parametrize(
+    ("language", "words", "recorded"),
+    [
+        ("en", "Sleep is very important for the mind.", "He sleeps badly."),
+        ("zh", "睡眠对身体特别重要。", "夜间睡眠差。"),
+        ("zh", "你刚才讲过不喝酒。", "不饮酒。"),
+    ],
+)
+def test_what_is_important_or_was_said_before_is_no_question(language: Language, words: str, recorded: str) -> None:
+    assert answering([RecordSentence("personal_history", recorded)], words, language) == []
+
+
+@pytest.mark.slow  # the embedding model reads what it has not seen
+@pytest.mark.parametrize(
+    ("language", "talk", "question", "recorded"),
+    [
+        (
+            *("en", "The weather's dreadful today, isn't it? Traffic was awful.", "Do you smoke?"),
+            ["He smokes ten cigarettes a day.", "It is worse in cold weather."],
+        ),
+        ("zh", "您这围巾真好看。", "晚上睡得怎么样？", ["夜间睡眠差。", "围巾处皮肤发红。"]),
+    ],
+)
+def test_small_talk_is_no_question_and_keeps_none_beside_it_from_its_answer(
+    language: Language, talk: str, question: str, recorded: list[str]
+) -> None:
+    facts = [RecordSentence("personal_history", recorded[0]), RecordSentence("present_illness", recorded[1])]
+    assert answering(facts, talk, language) == []
+    assert answering(facts, f"{talk} {question}", language) == facts[:1]
+
+
 def test_what_relatives_had_is_not_told_of_illnesses_and_operations_of_ones_own() -> None:
     told = texts(answering(FACTS["en"], "Which illnesses or operations have you had before, and any allergies?", "en"))
     assert "no abdominal operation" in told and "mother" not in told
@@ -180,6 +212,10 @@ def test_what_relatives_had_is_told_of_the_family_wherever_it_is_recorded(
         (
             *("zh", "以前住过院吗？因为什么？"),
             RecordSentence("chief_complaint", "因胸闷伴恶心2天，加重1.5小时入院。"),
+        ),
+        (
+            *("zh", "月经准不准？上次是哪天？"),
+            RecordSentence("present_illness", "三天前下楼时摔倒，左脚踝肿痛。"),
         ),
     ],
 )
