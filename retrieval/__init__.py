@@ -5,7 +5,7 @@ from retrieval.embedding import DEFAULT_MODEL, MULTILINGUAL_MODEL, EmbeddingMode
 from retrieval.features import RememberedCase, feature_line, feature_text, remember
 from retrieval.kinship import Kin, kin_of
 from retrieval.memory import CaseMemoryError, Count, Memory, Neighbour
-from retrieval.opening import BUILTIN, build_memory, builtin_counts, open_memory
+from retrieval.opening import BUILTIN, build_memory, builtin_counts, open_memory, warn_of_other_languages
 
 __all__ = [
     "BUILTIN",
@@ -28,4 +28,5 @@ __all__ = [
     "open_memory",
     "remember",
     "warn_of_languages",
+    "warn_of_other_languages",
 ]

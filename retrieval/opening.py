@@ -1,11 +1,12 @@
 """Open and build case memories: built in, in a directory, or on a Chroma server."""
 
+import logging
 import os
 import re
 import threading
 import uuid
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 BUILTIN = "builtin"
 _BUILTIN_SPLITS = {BUILTIN: ("train", "validation"), f"{BUILTIN}:validation": ("validation",)}
 
+_log = logging.getLogger(__name__)
 _open: dict[tuple[str, str], Memory] = {}
 _opening = threading.Lock()
 
@@ -49,6 +51,18 @@ def builtin_counts(location: str) -> dict[str, int] | None:
         return None
     departments = (case.key.department or "" for case in load_cases() if case.split in _BUILTIN_SPLITS[location])
     return dict(sorted(Counter(departments).items()))
+
+
+def warn_of_other_languages(location: str, languages: Collection[str]) -> None:
+    """Log a warning if a built-in memory holds no case in a language of the cases: doctors are shown those it has."""
+    held = {case.language for case in load_cases() if case.split in _BUILTIN_SPLITS.get(location, ())}
+    if held and (other := sorted({*languages} - held)):
+        _log.warning(
+            "memory: the built-in cases are in %s, none in %s, and doctors are shown these; build a memory of your own "
+            "(`wardround memory build`), or set retrieval = false",
+            " and ".join(map(repr, sorted(held))),
+            ", ".join(map(repr, other)),
+        )
 
 
 def build_memory(

@@ -6,7 +6,15 @@ from typing import Any
 
 import pytest
 
-from retrieval import CaseMemoryError, Count, build_memory, builtin_counts, open_memory, remember
+from retrieval import (
+    CaseMemoryError,
+    Count,
+    build_memory,
+    builtin_counts,
+    open_memory,
+    remember,
+    warn_of_other_languages,
+)
 from retrieval import opening as module
 from tests.retrieval.examples import appendicitis, pseudo, verified
 from tests.support.servers import chroma
@@ -221,3 +229,16 @@ def test_the_cases_of_a_built_in_memory_are_counted_without_it(location: str) ->
     stats = open_memory(location, "cheap").stats()
     assert builtin_counts(location) == {department: count.verified for department, count in stats.items()}
     assert builtin_counts("a-directory") is None
+
+
+@pytest.mark.parametrize(
+    ("location", "other"), [("builtin", "'de', 'fr'"), ("builtin:validation", "'de', 'fr'"), ("a-directory", "")]
+)
+def test_cases_in_a_language_that_the_built_in_memory_does_not_hold_are_warned_of(
+    location: str, other: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    """German doctors were shown English and Chinese cases, found by a model that reads English, without a word."""
+    warn_of_other_languages(location, {"en", "zh"})
+    assert not caplog.messages
+    warn_of_other_languages(location, {"en", "de", "fr"})
+    assert [f"are in 'en' and 'zh', none in {other}, " in line for line in caplog.messages] == [True] * bool(other)

@@ -13,7 +13,7 @@ from llm.events import tell
 from llm.prices import unpriced
 from nodes.context import Context
 from prompts import laid_over
-from retrieval import Memory, RememberedCase, builtin_counts, open_memory, warn_of_languages
+from retrieval import Memory, RememberedCase, builtin_counts, open_memory, warn_of_languages, warn_of_other_languages
 from scoring.suite import SUITES
 from wardround.analysis.summary import summarise_results
 from wardround.config.experiment import ConfigurationError, Experiment
@@ -179,9 +179,11 @@ async def _remembered(context: Context, items: Sequence[StoredItem], *, opened: 
     if counts is not None and not opened:
         return counts
     memory = await asyncio.to_thread(open_memory, context.memory, context.embedding)
-    if counts is not None:  # it documents its languages, and holds no case of a test split
+    languages = {item.language for item in items}
+    if counts is not None:  # it holds no case of a test split
+        warn_of_other_languages(context.memory, languages)
         return counts
-    warn_of_languages(context.embedding, {item.language for item in items})
+    warn_of_languages(context.embedding, languages)
     remembered = await asyncio.to_thread(_verified_counts, memory, items)
     if not remembered and context.grow == "off":
         raise ConfigurationError(
