@@ -20,6 +20,7 @@ from scoring.mvme.transcripts import (
     read_reports,
     sections,
 )
+from wardround.printing import counted
 from wardround.reproduction.cells import Cell, Found, Printing, cells_of
 from wardround.reproduction.release import Release, first_record
 from wardround.tables.published import published
@@ -72,6 +73,11 @@ def doctors(release: Release, terms: Path | None) -> list[Cell]:
             )
             continue
         linked[row] = _linked_terms([(one, wanted) for one, wanted in reports if wanted], listed)
+        if incomplete := len(reports) - linked[row]["#"].n:
+            release.notes.append(
+                f"Table 3, {row}: as published, {counted(incomplete, 'report')} without both headings left out, as by "
+                "the authors; n counts the others. Ours, sound, has all."
+            )
     cells: list[Cell] = []
     for table, columns, found, digits in (("Table 2", PARTS, graded, 3), ("Table 3", _TERM_COLUMNS, linked, 2)):
         printed = {

@@ -197,10 +197,11 @@ def differences_table(runs: Sequence[RecordedRun], margin: float | None = None) 
     columns = [
         *key_columns("run", "score"),
         Column("baseline", first.name, form=form, mean=True),
-        Column("value", "Run", form=form, mean=True),
-        Column("difference", "Difference", form=form, mean=True),
+        Column("value", "This run", form=form, mean=True),
+        Column("difference", "Difference", form=f"+{form}", mean=True),
+        Column("difference_n", "Cases"),
         *(Column(name, title, form=P_VALUE) for name, title in _TESTS.items()),
-        Column("needed", "Cases needed"),
+        Column("needed", "Needed"),
     ]
     rows = [
         row

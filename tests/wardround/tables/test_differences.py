@@ -20,6 +20,15 @@ def test_a_comparison_says_why_a_column_has_fewer_cases_than_the_runs(tmp_path: 
     assert f"Examination: 1 of 2 not scored ({reason})." in differences_table(runs, None).notes
 
 
+def test_a_comparison_shows_the_number_of_pairs_and_no_two_columns_of_one_name(tmp_path: Path) -> None:
+    """A score that a judge failed on has fewer pairs than the runs have cases."""
+    runs = find_runs([run_of(tmp_path / "one", [0.5, 0.0, None]), run_of(tmp_path / "two", [1.0, 0.5, 0.5])])
+    table = differences_table(runs, None)
+    titles = [column.title for column in table.columns]
+    line = next(line for line in table.lines if line[1].text == "Diagnosis")
+    assert line[titles.index("Cases")].text == "2" and len({*titles}) == len(titles)
+
+
 def run_of(folder: Path, grades: Sequence[float | None]) -> Path:
     """Write a run with these grades, one per case; None failed."""
     results = [
