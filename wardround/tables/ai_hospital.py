@@ -129,7 +129,8 @@ def _phases(runs: Sequence[RecordedRun]) -> list[Table]:
     ]
     notes = [
         "Before: turns of the doctor before the first that names a suspected disease (all turns if none does). From "
-        "then on: that turn and those after it."
+        "then on: that turn and those after it. The patient labels the turns that it answers: a disease that is first "
+        "named in a last turn without a reply is not counted."
     ]
     caption = "Turns of the doctor before and after a disease was first named."
     return [Table("phases", "Before and after the diagnosis", columns, rows, notes, caption)] if rows else []
