@@ -67,7 +67,8 @@ def _numbered(parts: Sequence[Any]) -> dict[str, Any]:
 
 
 def _functions(parts: dict[str, Any]) -> dict[str, Any]:
-    return {name: part for name, part in parts.items() if isinstance(part, FunctionType)}
+    """Return the functions among parts, but not what gives a class its annotations, which are told as its fields."""
+    return {name: part for name, part in parts.items() if isinstance(part, FunctionType) and "__annotate" not in name}
 
 
 def _constant(value: Any) -> str | None:
