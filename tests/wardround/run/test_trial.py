@@ -124,7 +124,7 @@ def test_two_calls_of_one_name_whose_second_would_get_the_firsts_answer_are_told
 async def test_no_two_calls_of_ours_have_one_name(graph: str, settings: dict[str, Any]) -> None:
     experiment = Experiment.model_validate({"graph": graph, "workflow": settings, "data": {"limit": 1}})
     [item] = select(experiment.data).items
-    result, asked = await _rehearsed(experiment, experiment.context, item)
+    result, asked, _ = await _rehearsed(experiment, experiment.context, item)
     assert result.error is None and {*asked.values()} == {1}
 
 
