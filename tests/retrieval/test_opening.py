@@ -60,7 +60,11 @@ def test_the_built_in_memory_opens_where_someone_uses_chroma_with_other_settings
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     import chromadb
+    from chromadb.api.shared_system_client import SharedSystemClient
 
+    # What an earlier test of this process has opened stays open.
+    for shared in ("_identifier_to_system", "_identifier_to_refcount"):
+        monkeypatch.setattr(SharedSystemClient, shared, {})
     monkeypatch.setattr(module, "load_cases", lambda: [appendicitis()])
     theirs: Any = chromadb.EphemeralClient()
     assert open_memory(embedding="cheap").stats() == {"Surgery": Count(verified=1, pseudo=0)}
