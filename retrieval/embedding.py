@@ -282,8 +282,8 @@ def _transformer(model: str, identity: str) -> Any:
             return SentenceTransformer(model, **_DATA)
     except Exception as error:  # network, missing files, wrong format: each library raises its own errors
         raise EmbeddingModelError(
-            f"embedding model {model!r} cannot be loaded: {error}\nUse the name of a sentence-transformers model "
-            f"(downloaded once, which needs the network), the folder of one, or {DEFAULT_MODEL!r}"
+            f"embedding model {model!r} cannot be loaded: {error}\nUse {DEFAULT_MODEL!r}, {MULTILINGUAL_MODEL!r}, the "
+            "name of a sentence-transformers model (downloaded once, which needs the network), or the folder of one"
         ) from error
 
 
