@@ -12,6 +12,7 @@ from prompts import cached_with_prompts, load_words
 _NEWBORN_UNTIL = 28 / 365  # years
 CHILD_FROM, ADULT_FROM = 0.25, 14.0  # years
 _CHILDREN_FROM = 12.0  # years, from which a woman may carry a child
+_HARMS_THE_UNBORN = ("X-ray", "CT", "Nuclear Medicine Imaging", "Radiation Therapy", "Chemotherapy")
 _PATTERNS = patterns("nodes.offline", "patterns")
 
 
@@ -49,6 +50,11 @@ def carries_a_child(chart: Chart) -> bool:
 @lru_cache(maxsize=256)  # asked of each department and examination of each similar case
 def _tells_of_pregnancy(words: str) -> bool:
     return _PATTERNS["carries_a_child"].search(words) is not None
+
+
+def harms(item: str, chart: Chart) -> bool:
+    """Whether an examination or treatment harms an unborn child, and the patient tells that she carries one."""
+    return item in _HARMS_THE_UNBORN and carries_a_child(chart)
 
 
 def came_just_now(chart: Chart) -> bool:

@@ -11,7 +11,7 @@ from cases.text.sentences import sentences
 from cases.text.symptoms import describe_symptoms
 from cases.text.words import rules_of
 from cases.vocabulary import Language, data_file, label
-from nodes.offline.chart_signs import carries_a_child, matches
+from nodes.offline.chart_signs import harms, matches
 from nodes.offline.record_answers import wants_examination
 from nodes.state.chart import Chart, Turn
 from prompts import mark
@@ -19,7 +19,6 @@ from prompts import mark
 _FOR_THE_BODY = ("Internal Medicine", "Surgery")  # not for some organs alone
 _NEED_NO_REASON = ("General Examination", "Blood Test")
 _INVASIVE = ("Endoscopy", "Pathological Examination", "Nuclear Medicine Imaging")
-_HARMS_THE_UNBORN = ("X-ray", "CT", "Nuclear Medicine Imaging", "Radiation Therapy", "Chemotherapy")
 _DENIES = re.compile(r"\b(?:no|not|nor|never|without|denie[sd])\b|[无没未否]", re.IGNORECASE)
 
 
@@ -116,11 +115,6 @@ def order_of(items: Sequence[str], chart: Chart) -> str:
     called = {item: names for place in (anywhere, *sites(chart)) for item, names in place.get("called", {}).items()}
     names = (called[item][rules_of(language)] if item in called else label(item, language) for item in items)
     return mark("series", language).join(names)
-
-
-def harms(item: str, chart: Chart) -> bool:
-    """Whether an examination or treatment harms an unborn child, and the patient tells that she carries one."""
-    return item in _HARMS_THE_UNBORN and carries_a_child(chart)
 
 
 @cache

@@ -13,7 +13,7 @@ from cases.registry import GivenError
 from cases.text.disease_names import folded_name
 from cases.validation import in_a_line
 from cases.vocabulary import EXAMINATION_ITEMS, PHYSICAL_ITEMS, SECOND_LEVEL, normalise
-from nodes.offline.chart_signs import carries_a_child, is_newborn, urgency
+from nodes.offline.chart_signs import carries_a_child, harms, is_newborn, urgency
 from nodes.offline.departments import (
     admits,
     clinics_of_the_words,
@@ -24,7 +24,7 @@ from nodes.offline.departments import (
 )
 from nodes.offline.diagnoses import contradicts, is_founded
 from nodes.offline.group_words import diseases_of, reason
-from nodes.offline.places import harms, is_called_for, is_of_the_skin, of_organs, sites, usual_pictures, usually_needed
+from nodes.offline.places import is_called_for, is_of_the_skin, of_organs, sites, usual_pictures, usually_needed
 from nodes.offline.treatments import (
     called_for_by_signs,
     calls_for_an_operation,

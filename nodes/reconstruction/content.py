@@ -30,13 +30,13 @@ from nodes.reconstruction.parsed import (
 _PATTERNS = patterns("nodes.reconstruction", "content")
 _LISTS = data_file("nodes.reconstruction", "content")["list"]
 COVERED = 0.1  # minimum share of the note's words, if it has ENOUGH of them
+ENOUGH = 10
 OF_MATTER = 0.5  # minimum words per turn beyond courtesies, if none is from the note
 SHORTEST = 0.75  # dialogue length / note length
 PLAYED = 0.55  # SHORTEST for a role-play, which ends when its turns are used up
 RECITED = 60  # words of a reply, over which it must not be most of the note
 INVENTED = 3  # complaints not in the note; one is enough if the patient volunteers it
 OTHER_SEX: Mapping[Sex | None, Sex] = {"female": "male", "male": "female"}
-ENOUGH = 10
 
 
 def missing(parsed: ParsedDialogue) -> Iterator[Finding]:

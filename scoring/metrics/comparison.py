@@ -128,7 +128,6 @@ def _permuted_p(
     from scipy.stats import permutation_test
 
     least = statistic(values, -1) - len(values) * 10**-_DIGITS
-
     found = permutation_test(
         (values,),
         lambda permuted, axis: (statistic(permuted, axis) >= least).astype(float),

@@ -70,10 +70,10 @@ def make_tables(runs: Sequence[RecordedRun], names: Sequence[str] = USUAL) -> li
     """
     results: list[Made] = []
     _ = [run.results for run in runs]
+    rule_notes = scores.offline_notes(runs)
     for name in names:
         try:
             kind = KINDS[name]
-            rule_notes = scores.offline_notes(runs)
             further = [*(scores.failed_notes(runs) if kind.scored_only else ()), *rule_notes]
             tables = [
                 replace(table, notes=list(dict.fromkeys([*table.notes, *further])), by_rules=rule_notes)

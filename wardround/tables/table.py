@@ -119,7 +119,7 @@ class Table:
         """The group titles from left to right, each with the number of columns that it spans."""
         return [(title, len(list(same))) for title, same in groupby(column.group for column in self.columns)]
 
-    @property
+    @cached_property
     def lines(self) -> list[list[Shown]]:
         """The rows as drawn: a key that repeats the row above is left blank."""
         columns = [self._shown(column) for column in self.columns]
