@@ -196,7 +196,8 @@ def test_a_packed_trace_that_cannot_be_unpacked_is_set_aside_and_what_is_left_of
     packed = damaged / "traces" / f"{IDS[0]}-0.jsonl.gz"
     content = packed.read_bytes()
     half = len(content) // 2
-    packed.write_bytes(content[:half] + (b"" if wrong == "cut short" else b"?" + content[half + 1 :]))
+    changed = b"" if wrong == "cut short" else bytes([content[half] ^ 0xFF]) + content[half + 1 :]
+    packed.write_bytes(content[:half] + changed)
     code, told = doctor("--check", damaged)
     assert code == 1 and f"{packed}: cannot be unpacked" in told
     code, told = doctor(damaged)
