@@ -265,8 +265,8 @@ async def test_a_request_without_an_answer_in_time_is_sent_again() -> None:
 
 
 async def test_after_each_time_out_a_request_may_take_longer_and_uses_up_as_many_attempts() -> None:
-    with FakeServer(answer=good, latency=1.2) as server:
-        opinion, call = await put(served(server, timeout=0.7, max_attempts=6))
+    with FakeServer(answer=good, latency=1.3) as server:
+        opinion, call = await put(served(server, timeout=1.0, max_attempts=6))
     assert opinion == OPINION and call.attempts == 2
     with FakeServer(faults=["timeout"] * 9, hold=20) as server:
         error, call = await fail(served(server, timeout=0.1, max_attempts=6), ModelError)

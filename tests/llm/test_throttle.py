@@ -118,11 +118,11 @@ async def test_a_refusal_among_many_answers_holds_one_slot_and_stops_nobody_else
     throttle = Throttle(4)
     for _ in range(10):
         throttle.succeeded()
-    throttle.refused(asyncio.get_running_loop().time(), 0.1)
+    throttle.refused(asyncio.get_running_loop().time(), 0.5)
     assert (throttle.allowance, throttle.in_flight) == (2, 1)
     async with throttle.slot():  # at once
         assert throttle.in_flight == 2
-    await asyncio.sleep(0.12)
+    await asyncio.sleep(0.52)
     assert throttle.in_flight == 0
 
 
@@ -162,9 +162,9 @@ async def test_two_servers_have_slots_of_their_own() -> None:
 
 @pytest.mark.slow
 async def test_the_wait_for_a_slot_is_not_taken_from_the_requests_time() -> None:
-    with FakeServer(answer=lambda request: GOOD, latency=0.5) as server:
+    with FakeServer(answer=lambda request: GOOD, latency=0.3) as server:
         settings = served(server, max_connections=1, timeout=1.0, max_attempts=1)
-        results = await together(*(put(settings) for _ in range(6)))  # the last one waits for 2.5 s
+        results = await together(*(put(settings) for _ in range(6)))  # the last one waits for 1.5 s
     assert all(opinion == OPINION and call.attempts == 1 for opinion, call in results)
 
 

@@ -80,7 +80,7 @@ def test_any_text_gives_one_line_within_the_budget(parts: list[str], language: L
 
 @pytest.mark.parametrize("unit", ["and ", "i ", "no ", " ", "well, ", "有", "也", "没", "have been ", "a" * 50])
 def test_long_monotonous_text_takes_no_time(unit: str) -> None:
-    start = time.perf_counter()
+    start = time.process_time()
     for language in ("en", "zh"):
         describe_symptoms(unit * (20_000 // len(unit)), language=language)
-    assert time.perf_counter() - start < 2
+    assert time.process_time() - start < 2

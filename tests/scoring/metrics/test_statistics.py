@@ -174,6 +174,6 @@ def test_the_average_of_complete_columns_has_the_error_of_the_cases_own_averages
 @pytest.mark.slow
 def test_twelve_thousand_cases_take_seconds() -> None:
     rows = np.random.default_rng(4).random((6, 12_163)).tolist()
-    start = time.perf_counter()
+    start = time.process_time()
     estimate_columns({str(place): column for place, column in enumerate(rows)})
-    assert time.perf_counter() - start < 15
+    assert time.process_time() - start < 15
