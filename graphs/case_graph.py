@@ -37,8 +37,8 @@ class CaseGraph(CompiledStateGraph[Any, Any, Any, Any]):
 
     - With a checkpointer, each input starts a new course: nothing of an earlier one on the thread is left in it. Only
       the graph of a patient alone continues its dialogue, until another case is named.
-    - A run that continues from a checkpoint without a context (after an answer, a fork or an edit of the state) has the
-      settings of the run that saved the checkpoint.
+    - A run that continues from a checkpoint without a context (after an answer, a fork or an edit of the state, or with
+      new words to a patient alone) has the settings of the run that saved the checkpoint.
     - A run that continues without an answer asks the open question again; LangGraph would reuse the last answer.
     - LangChain's tracers do not see it, unless one is passed to it.
     - A notebook draws it without a web service.
@@ -122,9 +122,8 @@ class CaseGraph(CompiledStateGraph[Any, Any, Any, Any]):
         around = merge_configs(_around(), config).get("configurable", {})
         if _INSIDE in around:  # a graph that is watched as a node (`astream_events`) hands on what it does otherwise
             options = {"output_keys": self.output_channels, **options}
-        if _begins(given):
-            if saved and not self._continues(given, saved.checkpoint["channel_values"]):
-                graph = self._seeing(lambda _: None)
+        if saved and _begins(given) and not self._continues(given, saved.checkpoint["channel_values"]):
+            graph = self._seeing(lambda _: None)
         elif saved and not options.get("context"):
             options = {**options, "context": _settings_of(saved)}
         if given is None and isinstance(self.checkpointer, BaseCheckpointSaver):

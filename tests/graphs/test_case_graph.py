@@ -101,6 +101,18 @@ async def test_an_answer_without_a_context_goes_on_with_the_settings_of_the_run_
 
 
 @HOW
+async def test_new_words_to_a_patient_without_a_context_go_to_the_model_of_the_dialogue(how: str) -> None:
+    graph, words = kept(build_patient_turn("medchain")), {"words": "Where does it hurt?"}
+    patient = FakeListChatModel(responses=['{"text": "In my flank."}', '{"text": "Since noon."}'])
+    first = await go(graph, how, {"case": CASE, **words}, thread(), context={"models": {"patient": patient}})
+    second = await go(graph, how, words, thread())
+    assert [turn.text for turn in second["dialogue"]][1::2] == ["In my flank.", "Since noon."]
+    assert set(second["trace"].models["patient"]) == set(first["trace"].models["patient"]) != {"offline"}
+    other = await go(graph, how, {"case": builtin("dentistry-01"), **words}, thread())  # a new course
+    assert set(other["trace"].models["patient"]) == {"offline"}
+
+
+@HOW
 @pytest.mark.parametrize("role", ["doctor", "history_taking.doctor"])
 async def test_going_on_without_an_answer_asks_the_open_question_again(how: str, role: str) -> None:
     graph, context = kept(consultation.builder), {**TALK, "max_turns": 3, "models": {role: "human"}}

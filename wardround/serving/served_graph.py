@@ -37,7 +37,8 @@ class ServedGraph(CaseGraph):
             self._check_nodes(option, options.get(option))
         if input is not None and not isinstance(input, Command):
             input = input_of(input, self._input_types(), self.name)
-            if "case_id" in input and "case" not in input:  # before the thread has another case in place of its own
+            if "case_id" in input and "case" not in input and not await self._goes_on(input, config, options):
+                # before the thread has another case in place of its own
                 await asyncio.to_thread(find_case, input["case_id"], _case_source(options.get("context")))
         elif not isinstance(self.checkpointer, BaseCheckpointSaver) or not await self.checkpointer.aget_tuple(config):
             fields = ", ".join(self._input_types())
@@ -52,6 +53,11 @@ class ServedGraph(CaseGraph):
             self._check_nodes("command.goto", input.goto)
         async for part in super().astream(input, config, **options):
             yield part
+
+    async def _goes_on(self, input: Mapping[str, Any], config: RunnableConfig, options: Mapping[str, Any]) -> bool:
+        saver, asked = self._saver(config, input, options)
+        saved = saver and await saver.aget_tuple(asked)
+        return bool(saved) and self._continues(input, saved.checkpoint["channel_values"])
 
     def _check_nodes(self, place: str, given: Any) -> None:
         """Refuse the name of no node, which LangGraph would pass over: the run would do nothing, or not stop there.

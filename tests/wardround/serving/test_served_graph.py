@@ -1,13 +1,14 @@
 """What LangGraph's server is given for each graph: inputs are checked, and begin a course of their own."""
 
 import re
+from pathlib import Path
 from typing import Any
 
 import pytest
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.types import Command, Send
 
-from cases import load_cases
+from cases import Case, load_cases, save_cases
 from graphs.catalogue import served
 from graphs.state_types import NotStartedError, types_of
 from nodes.workflow.admission import UnknownCaseError
@@ -56,6 +57,17 @@ async def test_a_patient_goes_on_with_its_dialogue_until_another_is_named() -> N
     assert [turn.speaker for turn in longer["dialogue"]] == ["doctor", "patient"] * 3
     other = await played(graph, {"case_id": "surgery-03", **words})
     assert other == await played(graph, {"case_id": "surgery-03", **words}, "another")
+
+
+async def test_a_patient_goes_on_without_a_context_with_a_case_of_another_source(tmp_path: Path) -> None:
+    mine = Case.model_validate(CASE).model_copy(update={"id": "mine-1"})
+    save_cases([mine], tmp_path / "mine.jsonl")
+    graph, config = graph_of("patient_medchain"), {"configurable": {"thread_id": "one"}}
+    given = {"case_id": "mine-1", "words": "Where does it hurt?"}
+    context = {"case_source": str(tmp_path / "mine.jsonl")}
+    for options in ({"context": context}, {}):
+        steps = [state async for state in graph.astream(given, config, stream_mode="values", **options)]
+    assert [turn.speaker for turn in steps[-1]["dialogue"]] == ["doctor", "patient"] * 2
 
 
 async def test_an_unknown_case_ends_no_dialogue() -> None:
