@@ -81,7 +81,7 @@ def _a_claim_of_what_is_stated(view: ReportView, answer: Claims) -> str | None:
 def _one_verdict_a_claim(view: ClaimsView, answer: Support) -> str | None:
     given, wanted = len(answer.verdicts), len(view.claims)
     if given != wanted:
-        return f"{given} verdicts for {wanted} claims"
+        return f"the number of verdicts is {given}; expected {wanted}, one per claim"
     # A verdict that paraphrases its claim counts by its position; one with the words of another claim is out of order.
     places = {normalise(claim): place for place, claim in enumerate(view.claims)}
     for place, verdict in enumerate(answer.verdicts):

@@ -57,6 +57,7 @@ def test_faults_of_the_form_are_told_in_chinese(given: object, told: str) -> Non
     ("english", "chinese"),
     [
         ("the reply contains no JSON object: '疼痛'", "回答中没有 JSON 对象：'疼痛'"),
+        ("the number of verdicts is 2; expected 1, one per claim", "共 1 条陈述，却有 2 条判断"),
         ("text: it contains no words, but must be something that somebody says", "text：没有文字；这里应是所说的话"),
         (
             "it is too long and was cut off: answer in fewer words (the reply is empty)",

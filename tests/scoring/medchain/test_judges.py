@@ -115,7 +115,7 @@ def test_a_models_verdicts_are_put_to_its_claims_in_order() -> None:
 def test_another_number_of_verdicts_than_claims_is_no_answer(supported: list[bool]) -> None:
     with (
         answering(Claims={"claims": ["a", "b"]}, Support=said(*(("a", flag) for flag in supported))) as server,
-        pytest.raises(AnswerError, match=f"{len(supported)} verdicts for 2 claims"),
+        pytest.raises(AnswerError, match=f"the number of verdicts is {len(supported)}; expected 2, one per claim"),
     ):
         report(played(server))
 
@@ -124,7 +124,7 @@ def test_another_number_of_verdicts_than_claims_is_mended_by_the_same_judge() ->
     def answer(request: ChatRequest) -> dict[str, Any]:
         if request.name == "Claims":
             return {"claims": ["a", "b"]}
-        return said(("a", True), ("b", False)) if "1 verdicts for 2 claims" in request.text else said(("a", True))
+        return said(("a", True), ("b", False)) if "verdicts is 1; expected 2" in request.text else said(("a", True))
 
     with FakeServer(answer=answer) as server:
         judged = report(played(server))
