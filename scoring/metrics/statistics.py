@@ -29,6 +29,7 @@ NORMAL = 1.959963984540054  # the 97.5 % quantile
 _MAX_DRAWN = 1 << 22  # random numbers held in memory at a time
 _BINARY = frozenset({(0.0, 1.0), (0.0, 100.0)})  # right and wrong, if the scale is unknown
 _LARGE_SAMPLE = 500  # cases from which the mean is normal enough for Student's t
+FEW_CASES = 5  # with fewer, a bootstrapped interval covers the truth too rarely (docs/statistics.md)
 _MAX_LEVEL = 0.999  # largest expanded level; beyond it, 10,000 resamples do not suffice
 
 
@@ -40,6 +41,7 @@ class Estimate(Strict):
     ci95: tuple[float, float] | None = Field(None, description="95 % interval over cases.")
     n: int = Field(ge=0, description="Number of scored values.")
     interval: Interval | None = Field(None, exclude=True, description="How ci95 was computed.")
+    narrow: bool = Field(False, exclude=True, description="Whether ci95 is bootstrapped from fewer than `FEW_CASES`.")
 
 
 class ColumnEstimates(NamedTuple):
@@ -165,7 +167,8 @@ def _estimate(
     se = math.sqrt(cases / (cases - 1) * squares)
     observed = within or (min(values), max(values))
     how, ci95 = _interval(mean, pulls, values, ends, published, observed, differences)
-    return Estimate(mean=mean, se=se, ci95=ci95, n=n, interval=how if ci95 else None)
+    narrow = how == "bca" and cases < FEW_CASES
+    return Estimate(mean=mean, se=se, ci95=ci95, n=n, interval=how if ci95 else None, narrow=narrow)
 
 
 def _interval(

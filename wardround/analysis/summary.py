@@ -14,14 +14,13 @@ from llm.specs import OFFLINE, WITHOUT_MODEL
 from scoring.case_scores import AVERAGE, JUDGE_FAILED, METRIC_FAILED, Suite
 from scoring.medchain.error_propagation import StagePassage, error_propagation
 from scoring.metrics.samples import mean
-from scoring.metrics.statistics import ColumnEstimates, Ends, Estimate, estimate_columns
-from wardround.printing import counted, printable
+from scoring.metrics.statistics import FEW_CASES, ColumnEstimates, Ends, Estimate, estimate_columns
+from wardround.printing import counted, first_of, printable
 from wardround.store.result import LIMIT, Result
 
 FAILED_AS_WRONG = (
     "Failed as wrong: the mean with each case that failed, or whose judge failed, counted as wrong (a lower bound)."
 )
-_FEW_CASES = 5  # with fewer cases, a 95 % interval covers the truth too rarely (docs/statistics.md)
 _MAX_REASONS = 5  # reasons named in a summary
 _REASON_LENGTH = 400  # characters of a reason: the remedy and the model are at its end
 _CALL_PLACE = re.compile(r" at (?!.* at )\S[^,]*, model (?=\S+$)")  # where a question was asked; the model stays
@@ -254,13 +253,10 @@ def average_notes(suite: Suite, counts: Sequence[Mapping[str, int]]) -> list[str
     return notes
 
 
-def few_cases_notes(
-    titles: Mapping[str, str], counts: Mapping[str, int], methods: Mapping[str, str | None], where: str = ""
-) -> list[str]:
+def few_cases_note(titles: Sequence[str]) -> str:
     """Warn of scores of which too few cases have a value for the bootstrap, however many cases the run has."""
-    few = [title for name, title in titles.items() if 1 < counts[name] < _FEW_CASES and methods.get(name) == "bca"]
-    too_few = f"with fewer than {_FEW_CASES} cases, the 95 % interval is too narrow"
-    return [f"{', '.join(few)}{where}: {too_few}."] if few else []
+    too_narrow = f"ith fewer than {FEW_CASES} cases, the 95 % interval is too narrow."
+    return f"{first_of(titles)}: w{too_narrow}" if titles else f"W{too_narrow}"
 
 
 def uncounted_notes(calls: int) -> list[str]:
@@ -326,11 +322,12 @@ def summary_table(summary: dict[str, Any], suite: Suite) -> Group:
     attempted, cases = counted(summary["attempted"], "case"), summary.get("cases", summary["attempted"])
     epochs = "" if cases == summary["attempted"] else f" ({counted(cases, 'case')}, each epoch counted)"
     notes.append(f"{attempted} attempted{epochs}: {summary['scored']} scored, {summary['failed']} failed.")
-    if 1 < cases < _FEW_CASES:
-        notes.append(f"With fewer than {_FEW_CASES} cases, the 95 % intervals are too narrow; run more cases.")
+    if 1 < cases < FEW_CASES:
+        notes.append(f"With fewer than {FEW_CASES} cases, the 95 % intervals are too narrow; run more cases.")
     else:
-        methods = summary.get("intervals", {})
-        notes += few_cases_notes(titles, {name: score["n"] for name, score in summary["scores"].items()}, methods)
+        methods, counts = summary.get("intervals", {}), summary["scores"]
+        few = [titles[name] for name in titles if methods.get(name) == "bca" and counts[name]["n"] < FEW_CASES]
+        notes += [few_cases_note(few)] if few else []
     if summary["limited"]:
         notes.append(f"{counted(summary['limited'], 'case')} stopped at a limit; the scores use what they had reached.")
     notes += [

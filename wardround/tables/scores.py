@@ -141,13 +141,8 @@ def _notes(runs: Sequence[RecordedRun], suite: Suite) -> list[str]:
         notes.append(summary.FAILED_AS_WRONG)
     notes += unscored_notes(runs, suite)
     notes += summary.average_notes(suite, [{name: found.n for name, found in run.estimates.items()} for run in runs])
-    left_out = spare_columns(runs)
-    titles = {name: title for name, title in suite.titles.items() if name not in left_out}
     for run in runs:
-        counts = {name: found.n for name, found in run.estimates.items()}
-        methods = {name: found.interval for name, found in run.estimates.items()}
         where = f" in {run.name}" * (len(runs) > 1)
-        notes += summary.few_cases_notes(titles, counts, methods, where)
         notes += summary.repeating_notes(summary.count_repeating(run.results), where)
     return [*notes, *epoch_notes(runs), *unfinished_notes(runs), *offline_notes(runs)]
 

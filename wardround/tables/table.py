@@ -12,6 +12,7 @@ import pandas as pd
 
 from cases.validation import InputError
 from scoring.metrics.statistics import Estimate
+from wardround.analysis.summary import few_cases_note
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 NOTHING = "-"
 P_VALUE = "p"  # the form of p values: three decimals, but a very small one is not shown as 0
 SPREAD = "±: half-width of the 95 % interval; an asymmetric interval is given by its ends in brackets"
+_NARROW = "narrow"  # the part of an estimate whose interval is of too few cases
 _LEVELS = ((0.01, "**"), (0.05, "*"))  # the marks of p values below a level
 _NUMBER = re.compile(r"[-+±<>≤≥$]? ?\.?\d")
 _FORMULA_STARTS = tuple("=+-@")  # a cell that starts so is a formula to a spreadsheet, in full width or small too
@@ -31,12 +33,15 @@ class DoesNotFitError(InputError):
 def measured(estimates: Mapping[str, Estimate], **more: Mapping[str, float | None]) -> dict[str, float | None]:
     """Flatten estimates into a row: for each, its mean, the ends of its interval, and its number of cases.
 
+    An interval that is too narrow has a part ``narrow`` besides, for the table's footnote.
+
     ``more`` adds further parts of each, such as ``p``.
     """
     row: dict[str, float | None] = {}
     for name, found in estimates.items():
         low, high = found.ci95 or (None, None)
         parts = {"mean": found.mean, "low": low, "high": high, "n": found.n}
+        parts |= {_NARROW: 1.0} if found.narrow else {}
         parts |= {part: values.get(name) for part, values in more.items()}
         row |= {f"{name}_{part}": value for part, value in parts.items()}
     return row
@@ -104,15 +109,20 @@ class Table:
         """
         rule_note = {"by_rules": " ".join(self.by_rules)} if self.by_rules else {}
         rows = [
-            {no_formula(name): no_formula(value) for name, value in {**row, **rule_note}.items()} for row in self.rows
+            {
+                no_formula(name): no_formula(value)
+                for name, value in {**row, **rule_note}.items()
+                if not name.endswith(f"_{_NARROW}")
+            }
+            for row in self.rows
         ]
         return pd.DataFrame(rows, dtype=object).to_csv(index=False, lineterminator="\n")
 
     @property
     def footnotes(self) -> list[str]:
-        """The notes, the first on how intervals are written if a cell has one."""
+        """The notes, the first on how intervals are written if a cell has one, and which are too narrow."""
         has_spread = any(cell.spread for line in self.lines for cell in line)
-        return [*([f"{SPREAD}."] if has_spread else []), *self.notes]
+        return [*([f"{SPREAD}."] if has_spread else []), *self._few_cases_notes(), *self.notes]
 
     @property
     def groups(self) -> list[tuple[str, int]]:
@@ -166,6 +176,13 @@ class Table:
             )
             for place, (mean, (low, high), p) in enumerate(zip(means, ends, p_values, strict=True))
         ]
+
+    def _few_cases_notes(self) -> list[str]:
+        """Warn of the shown intervals that are of too few cases; only columns with a title of their own are named."""
+        narrow = {name.removesuffix(f"_{_NARROW}") for row in self.rows for name in row if name.endswith(f"_{_NARROW}")}
+        shown = [column for column in self.columns if column.name.removesuffix("_low") in narrow]
+        titles = [f"{each.title} ({each.group})" if each.group else each.title for each in shown if each.mean]
+        return [few_cases_note(titles)] if shown else []
 
     def _ranks(self, means: "pd.Series[Any]") -> "pd.Series[float]":
         """Return the ranks of a column's means, 1 for the highest, without rows for comparison only."""

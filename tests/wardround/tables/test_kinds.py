@@ -64,7 +64,7 @@ def test_a_column_that_stands_for_a_missing_one_is_left_out_where_none_is(
     (table,) = scores.build(find_runs(runs))
     assert ("Assessed Points" in [column.name for column in table.columns]) is (total is None)
     assert table.rows[1]["Medical History_p"] == pytest.approx(min(1, 3 * 2 / 2 ** len(cases))), "corrected over three"
-    warned = [note for note in table.notes if note.endswith("interval is too narrow.")]
+    warned = [note for note in table.footnotes if note.endswith("interval is too narrow.")]
     assert bool(warned) is (len(cases) == 3)
     assert all(("Assessed Points" in note) is (total is None) for note in warned)
 
@@ -590,6 +590,7 @@ def test_a_learning_curve_is_over_the_first_run_on_the_same_cases_in_the_order_o
     assert frame.loc["fixed", "average_mean"].tolist() == pytest.approx([0.025, 0.125, 0.225, 0.325, 0.425])
     assert frame.loc["growing", "gain_mean"].tolist() == pytest.approx([0.0, 0.0, 0.125, 0.25, 0.25])
     assert figures.draw_learning_curve(table).axes
+    assert "Average, Above fixed: with fewer than 5 cases, the 95 % interval is too narrow." in table.footnotes
 
 
 def test_a_learning_curve_needs_an_average_and_a_case_for_each_block(tmp_path: Path) -> None:

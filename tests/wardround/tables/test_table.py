@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from scoring.metrics.statistics import Estimate
+from scoring.metrics.statistics import Estimate, estimate
 from tests.support.hostile import FORMULAS, LATEX, TERMINAL, obeyed
 from wardround.report.pages import environment
 from wardround.tables.latex import as_latex, escape
@@ -50,6 +50,23 @@ def test_csv_has_plain_numbers_with_mean_interval_n_and_p_in_columns_of_their_ow
     }  # fmt: skip
     assert (rows[0]["score_low"], rows[0]["score_high"], rows[0]["score_p"]) == ("0.3", "0.64", "")
     assert rows[2]["score_mean"] == rows[2]["cases"] == "" and rows[2]["score_n"] == "0"
+
+
+def test_intervals_of_too_few_cases_are_named_below_the_table_and_not_in_csv() -> None:
+    rare = [(value, case) for case in "abcd" for value in (0.2 * ord(case), 0.2)]  # eight values, of four cases
+    few = estimate((value for value, _ in rare), (case for _, case in rare))
+    enough = estimate([0.1, 0.2, 0.4, 0.8, 0.9])
+    columns = [Column("few", "Rare", "Group", mean=True), Column("enough", "Frequent", mean=True)]
+    table = Table("t", "t", columns, [measured({"few": few, "enough": enough})])
+    assert table.footnotes[1:] == ["Rare (Group): with fewer than 5 cases, the 95 % interval is too narrow."]
+    assert table.csv.splitlines()[0] == "few_mean,few_low,few_high,few_n,enough_mean,enough_low,enough_high,enough_n"
+    ends = replace(table, columns=[Column("few_low", "From"), Column("few_high", "To")])
+    assert ends.footnotes == ["With fewer than 5 cases, the 95 % interval is too narrow."]
+    assert replace(table, columns=columns[1:]).footnotes[1:] == [], "not shown"
+    right = estimate([0.0, 1.0, 1.0], ends=(0.0, 1.0))
+    assert replace(table, rows=[measured({"few": right, "enough": enough})]).footnotes[1:] == [], (
+        "Wilson's is wide enough"
+    )
 
 
 def test_what_rounds_to_zero_has_no_minus_sign() -> None:
