@@ -61,9 +61,9 @@ def floors(
         baseline = find_run(Path(folder, "run"))
         found |= floors_from_dialogues(experiment, cases, baseline)
         found[OFFLINE] = baseline.estimates
-    for file in (json_file, run.path / FILE if run is not None else None):
+    print_table(floors_table(found, SUITES[experiment.scored_by]))
+    for file in (json_file, run.path / FILE if run is not None else None):  # which may be in a read-only folder
         if file is not None:
             write_floors(file, found)
-    print_table(floors_table(found, SUITES[experiment.scored_by]))
     if run is not None:
         echo(f"Saved in {run.path}; its tables and its report show these scores.")

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from wardround.commands.options import Runs
-from wardround.printing import echo
+from wardround.printing import echo, reason
 
 
 def report(
@@ -17,7 +17,8 @@ def report(
             "-o",
             "--out",
             metavar="FILE",
-            help="Also write this file: one page that compares all runs, or the page of one run.",
+            help="Also write this file: one page that compares all runs, or the page of one run. A run directory that "
+            "cannot be written is then left as it is.",
         ),
     ] = None,
     cases: Annotated[
@@ -29,18 +30,34 @@ def report(
     The page needs nothing but a browser. For a sweep, a page that compares all its runs is also written to the sweep
     directory; for several runs, to the file given with -o.
     """
-    from wardround.report.pages import REPORT, write_overview, write_report
+    from wardround.report.pages import REPORT, report_page, write_overview
     from wardround.store.provenance import write_whole
     from wardround.store.recorded_run import find_runs
 
-    found = find_runs(runs)
-    written = [write_report(run, cases) for run in found]
+    found, written = find_runs(runs), []
+    for run in found:
+        page = report_page(run, cases)
+        written += _written(run.path / REPORT, page, is_needed=out is None)
     if out is None and len(runs) == 1 and len(found) > 1:
         out = runs[0] / REPORT
     if out is not None and len(found) > 1:
         written.append(write_overview(found, out))
-    elif out is not None:
-        write_whole(out, written[0].read_text("utf-8"))
-        written += [out] if out.resolve() != written[0].resolve() else []
+    elif out is not None and out.resolve() != (found[0].path / REPORT).resolve():
+        write_whole(out, page)
+        written.append(out)
     for file in written:
         echo(f"Report: {file}")
+
+
+def _written(file: Path, page: str, is_needed: bool) -> list[Path]:
+    """Write a run's page; say so if that fails, unless nothing else would be written."""
+    from wardround.store.provenance import write_whole
+
+    try:
+        write_whole(file, page)
+    except OSError as error:
+        if is_needed:
+            raise
+        echo(f"{file}: not written ({reason(error)})", err=True)
+        return []
+    return [file]

@@ -38,12 +38,19 @@ _FOLDER = Path(__file__).parent
 
 
 def write_report(run: RecordedRun, shown: int = 20) -> Path:
-    """Write the page of a run, finished or not, into its directory.
-
-    The first ``shown`` cases, and as many of the failed ones, get a section of their own.
+    """Write the page of a run into its directory.
 
     Raises:
         OSError: the directory cannot be written.
+    """
+    write_whole(run.path / REPORT, report_page(run, shown))
+    return run.path / REPORT
+
+
+def report_page(run: RecordedRun, shown: int = 20) -> str:
+    """Return the page of a run, finished or not.
+
+    The first ``shown`` cases, and as many of the failed ones, get a section of their own.
     """
     sections, key_problem = _case_sections(run, shown)
     findings = TraceFindings()
@@ -52,7 +59,7 @@ def write_report(run: RecordedRun, shown: int = 20) -> Path:
     files = {run.trace_file(*result.key).stem: result.key for result in run.results}
     anchors = {one.result.key: one.anchor for one in sections}
     listed = _listed(run.results)
-    text = environment().get_template("run.html.jinja").render(
+    return environment().get_template("run.html.jinja").render(
         run=run,
         configuration=json.dumps(run.manifest["configuration"], ensure_ascii=False, indent=2),
         scores=scores_table(run),
@@ -70,18 +77,20 @@ def write_report(run: RecordedRun, shown: int = 20) -> Path:
         failed=run.failed,
         key_problem=key_problem,
     )  # fmt: skip
-    write_whole(run.path / REPORT, text)
-    return run.path / REPORT
 
 
 def write_overview(runs: Sequence[RecordedRun], file: Path) -> Path:
-    """Write a page that compares runs side by side.
+    """Write a page that compares runs side by side, with links to those of their pages that exist.
 
     Raises:
         OSError: the file cannot be written.
     """
     results = make_tables(runs)
-    reports = {run.name: os.path.relpath((run.path / REPORT).resolve(), file.parent.resolve()) for run in runs}
+    reports = {
+        run.name: os.path.relpath((run.path / REPORT).resolve(), file.parent.resolve())
+        for run in runs
+        if (run.path / REPORT).is_file()
+    }
     text = environment().get_template("overview.html.jinja").render(
         runs=runs,
         links={name: quote(report) for name, report in reports.items()},  # names may hold any character

@@ -271,6 +271,19 @@ def test_the_page_of_one_run_can_also_be_written_elsewhere(tmp_path: Path) -> No
     assert page == (run / "report.html").read_text("utf-8") and 'id="case-list"' in page
 
 
+def test_a_run_directory_that_cannot_be_written_does_not_prevent_a_page_elsewhere(tmp_path: Path) -> None:
+    runs = [write_run(tmp_path / name, [graded("a")], {("a", 0): [call()]}, data={"limit": 1}) for name in ("r", "s")]
+    (runs[0] / "report.html").mkdir()  # as in a read-only folder, also for a user who may write everywhere
+    refused = wardround("report", runs[0])
+    assert refused.exit_code == 2 and "report.html" in refused.output
+    alone = wardround("report", runs[0], "-o", tmp_path / "page.html")
+    assert alone.exit_code == 0 and "not written" in alone.output
+    assert 'id="case-list"' in (tmp_path / "page.html").read_text("utf-8")
+    assert wardround("report", *runs, "-o", tmp_path / "both.html").exit_code == 0
+    both = (tmp_path / "both.html").read_text("utf-8")
+    assert 'href="s/report.html"' in both and 'href="r/report.html"' not in both and '"key">r</td>' in both
+
+
 def test_orders_are_not_called_needless_where_the_key_names_no_examination(tmp_path: Path) -> None:
     case = next(case for case in load_cases("builtin") if not case.examinations.images)
     silent = case.model_copy(update={"key": case.key.model_copy(update={"examination_items": []})})
