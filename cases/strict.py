@@ -39,8 +39,12 @@ def home_path(path: str) -> str:
     return os.path.expanduser(nameable(path))
 
 
-PathName = Annotated[str, AfterValidator(nameable)]
-HomePathName = Annotated[str, AfterValidator(home_path)]
+def _written(path: Any) -> Any:
+    return os.fspath(path) if isinstance(path, os.PathLike) else path
+
+
+PathName = Annotated[str, BeforeValidator(_written), AfterValidator(nameable)]
+HomePathName = Annotated[str, BeforeValidator(_written), AfterValidator(home_path)]
 
 
 class Strict(BaseModel):

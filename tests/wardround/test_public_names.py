@@ -13,9 +13,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from langchain_openai import ChatOpenAI
+from pydantic import SecretStr
 
 import graphs
 import wardround as wr
+from tests.support.fake_server import FakeServer
 from wardround.config.experiment import ConfigurationError, Data
 from wardround.config.experiment_file import read_experiment
 
@@ -81,6 +84,22 @@ def test_an_experiment_is_run_from_python_inside_and_outside_of_an_event_loop(tm
     outside = wr.run_experiment(experiment, tmp_path / "outside")
     assert outside["scored"] == 1 and outside["scores"] == asyncio.run(inside())["scores"]
     assert list(wr.to_dataframe(tmp_path / "outside")["termination"]) == ["completed"]
+
+
+def test_a_model_object_that_cannot_be_copied_plays_a_role_of_an_experiment(tmp_path: Path) -> None:
+    """Such as ChatOpenAI, whose client holds locks."""
+    with FakeServer() as server:
+        model = ChatOpenAI(model="fake-model", base_url=server.base_url, api_key=SecretStr("k"), max_retries=0)
+        experiment = {"data": {"limit": 1}, "workflow": SHORT, "models": {"patient": model}}
+        summary = wr.run_experiment(experiment, tmp_path)
+    assert summary["scored"] == 1 and server.requests
+    assert ["fake-model" in name for name in summary["models"]["patient"]] == [True]
+
+
+def test_a_case_file_may_be_given_as_a_path(tmp_path: Path) -> None:
+    wr.save_cases(wr.load_cases(split="train")[:1], tmp_path / "mine.jsonl")
+    experiment = {"data": {"cases": tmp_path / "mine.jsonl"}, "workflow": SHORT}
+    assert wr.run_experiment(experiment, tmp_path / "run")["scored"] == 1
 
 
 def test_what_somebody_does_to_a_case_is_not_met_by_who_loads_it_next() -> None:
@@ -161,6 +180,11 @@ def test_the_users_folder_may_be_written_as_a_tilde_wherever_a_file_is_named(
         ({"plugins": ["no_such_ward"]}, "plug-in no_such_ward: no such file in this folder"),
         ({"prompts": "no_such_folder"}, "prompts no_such_folder: folder not found"),
         ("no_such_study.toml", "no_such_study.toml: file not found"),
+        (
+            {"data": {"cases": [1]}},
+            r"data.cases: expected the name of a file; from Python, wr.save_cases\(CASES",
+        ),
+        ({"data": {"cases": iter("ab")}}, "data.cases: expected the name of a file"),
     ],
 )
 def test_an_experiment_that_cannot_be_run_is_one_kind_of_error(experiment: Any, reason: str, tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 """The sections of an experiment and their checks; ``experiment_file.py`` reads them from a file."""
 
-from collections.abc import Mapping
+import os
+from collections.abc import Iterable, Mapping
 from contextlib import nullcontext
 from typing import Annotated, Any, Literal, Self, get_args
 
@@ -92,6 +93,13 @@ class Data(Strict):
         description="How the diseases of a report are found for ICD-10: by rule; by rule, under the name of the "
         "nearest term (standard); or by the judge `entity_splitter` (model).",
     )
+
+    @field_validator("cases", mode="before")
+    @classmethod
+    def _named(cls, cases: Any) -> Any:
+        if isinstance(cases, Iterable) and not isinstance(cases, str | os.PathLike):
+            raise ValueError("expected the name of a file; from Python, wr.save_cases(CASES, FILE) writes one")
+        return cases
 
     @field_validator("notes")
     @classmethod

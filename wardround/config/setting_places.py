@@ -62,7 +62,8 @@ def nested(settings: Settings) -> dict[str, Any]:
             section_values = section_values.setdefault(section, {})
             if not isinstance(section_values, dict):
                 raise ConfigurationError(f"{origin}: {section}: expected a section, not {section_values!r}")
-        section_values[last] = deepcopy(value)
+        # A model object is used as it is: it may hold what cannot be copied, such as a lock.
+        section_values[last] = deepcopy(value) if isinstance(value, dict | list) else value
     return tree
 
 

@@ -1,5 +1,7 @@
 """Paired differences between runs, as a data frame."""
 
+from collections.abc import Sequence
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,7 +12,7 @@ if TYPE_CHECKING:
     import pandas
 
 
-def compare(*runs: str | Path, margin: float | None = None) -> "pandas.DataFrame":
+def compare(*runs: str | Path | Sequence[str | Path], margin: float | None = None) -> "pandas.DataFrame":
     """Return every score of each run minus the first run's, paired over the cases that both scored.
 
     One row per later run and score, with the columns of ``wardround compare --csv``: ``run``, ``score`` (its name in
@@ -20,13 +22,13 @@ def compare(*runs: str | Path, margin: float | None = None) -> "pandas.DataFrame
     ``p_equivalence`` within the ``margin``, and the number of cases ``needed`` to detect such a difference.
 
     Args:
-        runs: two or more run directories, or a sweep's; the first run is the baseline.
+        runs: two or more run directories, one by one or as a list, or a sweep's; the first run is the baseline.
         margin: the largest difference that does not matter, on the scale of the scores; a twentieth of it if None.
 
     Raises:
         ConfigurationError: fewer than two runs, one without results, different suites, or a margin that is none.
     """
-    found = find_runs([Path(run) for run in runs])
+    found = find_runs([Path(run) for run in chain(*([one] if isinstance(one, str | Path) else one for one in runs))])
     check_comparable(found, margin)
     for run in found:
         run.tell_foreign()

@@ -98,7 +98,7 @@ class Table:
     @cached_property
     def frame(self) -> pd.DataFrame:
         """The rows as a data frame; integers stay integers next to missing values."""
-        return pd.DataFrame(list(self.rows), dtype=object)
+        return pd.DataFrame(list(map(_told, self.rows)), dtype=object)
 
     @property
     def csv(self) -> str:
@@ -109,11 +109,7 @@ class Table:
         """
         rule_note = {"by_rules": " ".join(self.by_rules)} if self.by_rules else {}
         rows = [
-            {
-                no_formula(name): no_formula(value)
-                for name, value in {**row, **rule_note}.items()
-                if not name.endswith(f"_{_NARROW}")
-            }
+            {no_formula(name): no_formula(value) for name, value in {**_told(row), **rule_note}.items()}
             for row in self.rows
         ]
         return pd.DataFrame(rows, dtype=object).to_csv(index=False, lineterminator="\n")
@@ -188,6 +184,11 @@ class Table:
         """Return the ranks of a column's means, 1 for the highest, without rows for comparison only."""
         ranked = means.drop(index=list(self.beside)).dropna().astype(float)
         return ranked.rank(method="dense", ascending=False)
+
+
+def _told(row: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the values of a row, without what is only for a footnote."""
+    return {name: value for name, value in row.items() if not name.endswith(f"_{_NARROW}")}
 
 
 def of_numbers(cells: Iterable[str]) -> bool:

@@ -18,6 +18,8 @@ def test_the_differences_are_those_of_the_command_under_the_names_of_the_scores(
     three = write_run(tmp_path / "three", [graded("a", 1.0)])
     frame = wr.compare(one, two, str(three), margin=0.5)
     assert list(frame["run"].unique()) == ["two", "three"]
+    assert wr.compare([one, two, three], margin=0.5).equals(frame), "as `to_dataframe` takes runs"
+    assert not [name for name in frame if name.endswith("narrow")]
     assert set(frame["score"]) <= {*wr.to_dataframe(one).columns}
     first = frame[frame["run"] == "two"].set_index("score").loc["diagnosis"]
     assert (first["difference_mean"], first["difference_n"], first["p"], first["margin"]) == (1.5, 2, 0.5, 0.5)
