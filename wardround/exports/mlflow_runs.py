@@ -44,7 +44,7 @@ def _log(client: Any, run: RecordedRun, artifacts: Path | None) -> None:
     key = experiment.experiment_id if experiment else client.create_experiment(name, artifacts and artifacts.as_uri())
     for earlier in client.search_runs([key], f"tags.`{_TAG}` = '{run.manifest['run']}'"):
         client.delete_run(earlier.info.run_id)
-    started, ended = (_milliseconds(run.path / file) for file in (MANIFEST, "results.jsonl"))
+    started, ended = _first_and_last(run)
     run_id = client.create_run(key, started, {_TAG: run.manifest["run"]}, run.name).info.run_id
     for setting, value in flat(run.manifest["configuration"]).items():
         if value not in (None, []):
@@ -59,5 +59,10 @@ def _log(client: Any, run: RecordedRun, artifacts: Path | None) -> None:
     client.set_terminated(run_id, "FINISHED" if finished else "KILLED", ended)
 
 
-def _milliseconds(file: Path) -> int:
-    return int(file.stat().st_mtime * 1000) if file.is_file() else 0
+def _first_and_last(run: RecordedRun) -> tuple[int, int]:
+    """Return when the first call was made and the last one ended, in milliseconds; a copied file has another time."""
+    calls = [(call.started, call.started + call.seconds) for _, calls in run.each_trace() for call in calls]
+    if not calls:
+        return (int((run.path / MANIFEST).stat().st_mtime * 1000),) * 2
+    started, ended = zip(*calls, strict=True)
+    return int(min(started) * 1000), int(max(ended) * 1000)

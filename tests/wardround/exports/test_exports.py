@@ -49,7 +49,7 @@ def run(tmp_path: Path) -> Path:
         ),
         graded(SECOND, scores={}, termination="unparseable_answer", error="not JSON"),
     ]
-    failed = [call(model="openai:m@http://h/v1", answer=None, error="unparseable_answer: x")]
+    failed = [call(model="openai:m@http://h/v1", answer=None, error="unparseable_answer: x", started=20.0)]
     data = Data(case_ids=list(ENGLISH))
     return write_run(tmp_path / "run", results, {(FIRST, 0): calls, (SECOND, 0): failed}, data=data)
 
@@ -221,6 +221,7 @@ def test_mlflow_has_each_run_once_with_settings_and_means(run: Path, tmp_path: P
     [logged] = client.search_runs(experiments)
     assert logged.data.metrics["symptoms"] == 2.0 and logged.data.metrics["failed"] == 1
     assert logged.data.params["graph"] == "dispute_resolution" and logged.info.status == "FINISHED"
+    assert (logged.info.start_time, logged.info.end_time) == (10_000, 21_000), "not those of copied files"
 
 
 def spans_of(file: Path) -> list[dict[str, Any]]:
