@@ -69,6 +69,12 @@ class ClinichatPatientView:
 _PATTERNS = patterns("nodes.patients", "patterns")
 
 
+def suspicion_in(words: str) -> str:
+    """Return the sentence in which a physician names a suspected disease; empty if none does, or something is asked."""
+    is_question = "?" in words or "？" in words
+    return "" if is_question else next(filter(_PATTERNS["suspects"].search, sentences(words)), "")
+
+
 def reply_by_rule(view: ClinichatPatientView) -> ClinichatReply:
     """Offline: give results if asked for them, ask the next question on the diagnosis, else quote the record."""
     words = load_words("clini_eval/words", view.language)["patient"]
@@ -82,8 +88,7 @@ def reply_by_rule(view: ClinichatPatientView) -> ClinichatReply:
     if last in DIAGNOSING and not asks:
         occasion = DIAGNOSING[min(DIAGNOSING.index(last) + 1, len(DIAGNOSING) - 1)]
         return ClinichatReply(occasion=occasion, suspected_disease="named before", text=words[occasion])
-    suspicion = next(filter(_PATTERNS["suspects"].search, sentences(view.question)), "")
-    if suspicion and not asks:
+    if suspicion := suspicion_in(view.question):
         return ClinichatReply(
             occasion="suspected_disease", suspected_disease=suspicion, text=words["suspected_disease"]
         )

@@ -6,7 +6,8 @@ from typing import Any, get_args
 
 from cases.text.words import has_chinese
 from cases.vocabulary import Language
-from nodes.patients.clinichat import DIAGNOSING, Occasion
+from nodes.patients.clinichat import DIAGNOSING, Occasion, suspicion_in
+from nodes.state.chart import Turn
 from scoring.metrics.icd10 import DiseaseCase, Rule, agreement, predicted_entities
 from scoring.metrics.icd10_terms import ICD10CM, TermList, load_terms
 from scoring.metrics.samples import over_cases
@@ -106,7 +107,7 @@ def _phases(runs: Sequence[RecordedRun]) -> list[Table]:
     rows: list[dict[str, Any]] = []
     for run in runs:
         found = [
-            (result.case_id, [turn.action for turn in answers.dialogue if turn.speaker == "doctor"])
+            (result.case_id, _labelled([turn for turn in answers.dialogue if turn.speaker == "doctor"]))
             for result, answers in run.each_dialogue()
         ]
         if not any(action in get_args(Occasion) for _, turns in found for action in turns):
@@ -129,11 +130,19 @@ def _phases(runs: Sequence[RecordedRun]) -> list[Table]:
     ]
     notes = [
         "Before: turns of the doctor before the first that names a suspected disease (all turns if none does). From "
-        "then on: that turn and those after it. The patient labels the turns that it answers: a disease that is first "
-        "named in a last turn without a reply is not counted."
+        "then on: that turn and those after it. The patient labels the turns that it answers; a last turn without a "
+        "reply is read by rule."
     ]
     caption = "Turns of the doctor before and after a disease was first named."
     return [Table("phases", "Before and after the diagnosis", columns, rows, notes, caption)] if rows else []
+
+
+def _labelled(turns: Sequence[Turn]) -> list[str | None]:
+    """Return what the patient took each turn of the doctor for; a rule reads a last turn that got no reply."""
+    actions = [turn.action for turn in turns]
+    if turns and not actions[-1] and suspicion_in(turns[-1].text):
+        actions[-1] = "suspected_disease"
+    return actions
 
 
 def _turns_before_and_after(actions: Sequence[str | None]) -> tuple[int, int]:

@@ -534,6 +534,28 @@ def test_turns_are_counted_until_a_disease_is_named_where_the_patient_tells_what
     assert (row["first_mean"], row["named_mean"]) == (2.0, 0.5)
 
 
+@pytest.mark.parametrize(
+    ("last", "named"),
+    [
+        ("I think you have gout.", 1.0),
+        ("很可能是痛风。", 1.0),
+        ("Could it be gout?", 0.0),
+        ("Thank you, goodbye.", 0.0),
+    ],
+)
+def test_a_disease_that_is_first_named_in_a_last_turn_without_a_reply_counts(
+    last: str, named: float, tmp_path: Path
+) -> None:
+    said = [
+        {"speaker": "doctor", "text": "Well?", "action": "opening"},
+        {"speaker": "patient", "text": "Oh."},
+        {"speaker": "doctor", "text": last},
+    ]
+    path = write_run(tmp_path / "run", [graded("a", answers={"dialogue": said})])
+    (row,) = ai_hospital.build_dialogues(find_runs([path]))[1].rows
+    assert (row["before_mean"], row["after_mean"], row["named_mean"]) == (2.0 - named, named, named)
+
+
 @pytest.mark.slow
 def test_icd10_finds_what_a_report_names_by_all_three_rules(tmp_path: Path) -> None:
     from cases import load_cases
