@@ -13,7 +13,7 @@ from typing import Annotated
 from filelock import FileLock
 from pydantic import AfterValidator, Field, ValidationError, field_validator
 
-from cases.strict import Strict
+from cases.strict import NotBoolean, Strict
 from cases.validation import in_a_line
 from wardround.config.experiment import ConfigurationError
 from wardround.rating.items import Key
@@ -36,7 +36,7 @@ class Mark(Strict):
     rater: Annotated[str, AfterValidator(clean_name)] = Field(min_length=1, max_length=80)
     scale: Name
     question: str
-    value: int = Field(
+    value: Annotated[int, NotBoolean] = Field(
         description="Of a pair: -1 for `run`, 1 for `against`, 0 for neither, whichever was shown first."
     )
     run: str

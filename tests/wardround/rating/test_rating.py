@@ -427,6 +427,13 @@ def test_a_last_line_that_is_cut_off_is_told_and_does_not_count(
         read_marks(file)
 
 
+def test_true_is_no_mark_of_one_point(tmp_path: Path) -> None:
+    line = mark("Ann", "diagnosis", 1, ENGLISH[0]).model_dump(mode="json") | {"value": True}
+    (tmp_path / FILE).write_text(json.dumps(line) + "\n", "utf-8")
+    with pytest.raises(ConfigurationError, match="line 1: value: expected a number, not true or false"):
+        read_marks(tmp_path / FILE)
+
+
 def test_the_summary_prints_and_writes_what_was_judged(tmp_path: Path) -> None:
     run = consulted(tmp_path / "one")
     told = CliRunner().invoke(app, ["rate", str(run.path), "--summary"])
