@@ -44,12 +44,11 @@ def floors(
     )
     from wardround.config.selection import select_cases
     from wardround.run.from_python import run_experiment
-    from wardround.store.manifest import is_run
     from wardround.store.recorded_run import find_run
     from wardround.tables.scores import floors_table
     from wardround.tables.terminal import print_table
 
-    run = find_run(Path(source)) if is_run(Path(source)) else None
+    run = find_run(Path(source)) if Path(source).is_dir() else None
     if run is not None and (suite or split):
         refuse(f"{source}: a run has its own suite and split; leave out --suite and --split")
     experiment = run.experiment if run is not None else experiment_for(source, suite, split)

@@ -22,6 +22,7 @@ from wardround.analysis.summary import estimate_scores, failed_as_wrong, models_
 from wardround.config.experiment import ConfigurationError, Data, Experiment
 from wardround.config.selection import Item, refuse_notes, select
 from wardround.plugins import is_own, record_plugins, why_foreign
+from wardround.printing import first_of
 from wardround.run.sweep import run_order
 from wardround.store.manifest import MANIFEST, is_run, manifest_of, other_program, planned, read_manifest
 from wardround.store.result import Result
@@ -239,7 +240,8 @@ def find_run(path: Path) -> RecordedRun:
     """
     runs = find_runs([path])
     if len(runs) > 1:
-        raise ConfigurationError(f"{path}: contains {len(runs)} runs; name one of them")
+        listed = first_of([str(run.path) for run in runs])
+        raise ConfigurationError(f"{path}: contains {len(runs)} runs; name one of them ({listed})")
     if not runs[0].results:
         raise ConfigurationError(f"{runs[0].path}: has no results yet; run it first")
     return runs[0]

@@ -114,7 +114,7 @@ def test_a_folder_with_one_run_stands_for_it_and_of_several_one_is_to_be_named(
     alone = runner.invoke(app, ["score", "medchain", str(tmp_path)])
     assert alone.exit_code == 0 and alone.stdout == runner.invoke(app, ["score", "medchain", str(runs[0])]).stdout
     shutil.copytree(runs[1], tmp_path / "other")
-    assert "contains 2 runs; name one of them" in runner.invoke(app, ["score", "medchain", str(tmp_path)]).stderr
+    assert "contains 2 runs; name one of them (" in runner.invoke(app, ["score", "medchain", str(tmp_path)]).stderr
 
 
 def test_comparing_a_run_with_itself_finds_no_difference(runs: tuple[Path, Path]) -> None:

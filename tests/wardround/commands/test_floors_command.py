@@ -56,10 +56,15 @@ def test_the_offline_baseline_of_a_run_is_kept_for_its_tables_and_its_report(tmp
 
 
 def test_what_holds_no_cases_is_refused_and_a_runs_own_suite_is_not_overruled(tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
+    for name in ("a", "b"):
+        run_of(tmp_path / "sweep" / name)
     for arguments, why in (
         (["nowhere.jsonl"], "nowhere.jsonl"),
         ([str(run_of(tmp_path / "one")), "--suite", "mvme"], "leave out --suite and --split"),
         (["--suite", "nope"], "unknown suite 'nope'"),
+        ([str(tmp_path / "sweep")], f"contains 2 runs; name one of them ({tmp_path}/sweep/a, {tmp_path}/sweep/b)"),
+        ([str(tmp_path / "empty")], "is not a run directory"),
     ):
         done = CliRunner().invoke(app, ["floors", *arguments])
         assert done.exit_code == 2 and why in done.stderr
