@@ -10,7 +10,7 @@ from numbers import Real
 from typing import Any, Literal, Self
 
 from cases import Case
-from cases.registry import Registry
+from cases.registry import GivenError, Registry
 from cases.validation import in_a_line, line_in
 from llm import UNANSWERED, AskError, ModelSettings, side_by_side
 from scoring.metrics.statistics import Ends
@@ -215,13 +215,30 @@ class Suite:
         return [self.notes, *units] if self.notes else []
 
     async def score(self, case: Case, answers: Any, settings: ModelSettings) -> CaseScores:
-        """Compute all columns of one case; an added metric that fails is unscored, with the reason."""
+        """Compute all columns of one case; an added metric that fails is unscored, with the reason.
+
+        Raises:
+            GivenError: the suite's own function gave something else than scores, or one that its columns cannot have.
+        """
+        scoring = self.scored_by(case, answers, settings)
+        if not inspect.isawaitable(scoring):
+            raise GivenError(f"suite {self.name!r}: expected a coroutine function (async def) in scored_by")
         adding = side_by_side(metric.score(case, answers, settings) for metric in self.metrics.values())
-        judging: list[Awaitable[Any]] = [self.scored_by(case, answers, settings), adding]
+        judging: list[Awaitable[Any]] = [scoring, adding]
         found, own = await side_by_side(judging)
+        self._check(found)
         values, unscored = dict(found.values), dict(found.unscored)
         for name, value in zip(self.metrics, own, strict=True):
             values[name] = None if isinstance(value, str) else value
             if isinstance(value, str):
                 unscored[name] = value
         return CaseScores(values, unscored)
+
+    def _check(self, found: Any) -> None:
+        if not isinstance(found, CaseScores):
+            raise GivenError(f"suite {self.name!r}: expected CaseScores, found {found!r:.60}")
+        for name, value in found.values.items():
+            low, high = self.ends_of(name) or (-NO_SCORE, NO_SCORE)
+            room = 1e-9 * (high - low)  # for the rounding of means
+            if value is not None and not low - room <= value <= high + room:
+                raise GivenError(f"suite {self.name!r}: {name} is {value}; expected a number from {low:g} to {high:g}")

@@ -2,7 +2,10 @@
 
 import csv
 import json
+import math
+import re
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +13,8 @@ import pytest
 from rich.console import Console
 from typer.testing import CliRunner
 
-from cases import Case
+from cases import Case, load_cases
+from cases.registry import GivenError
 from llm import ModelSettings
 from scoring.medchain.answers import Answers
 from scoring.suite import SUITES, CaseScores, Suite, metric
@@ -125,6 +129,28 @@ def test_a_suite_of_ones_own_is_a_command_of_score(runs: tuple[Path, Path]) -> N
         assert "named-only" in CliRunner().invoke(app, ["score", "--help"]).output
     finally:
         del SUITES._entries["named_only"]
+
+
+@pytest.mark.parametrize(
+    ("given", "reason"),
+    [
+        (CaseScores({"named": math.nan}), "suite 'mine': named is nan; expected a number from 0 to 1"),
+        (CaseScores({"named": 7.0}), "suite 'mine': named is 7.0; expected a number from 0 to 1"),
+        ({"named": 1.0}, "suite 'mine': expected CaseScores, found {'named': 1.0}"),
+    ],
+)
+async def test_what_a_suite_of_ones_own_gives_is_checked_case_by_case(given: Any, reason: str) -> None:
+    """A number beyond the ends had an interval without its mean; one that is none ended the summary of a paid run."""
+
+    async def scored(case: Case, answers: Any, settings: ModelSettings) -> Any:
+        return given
+
+    suite = Suite("mine", {"named": "Named"}, scored, needs=frozenset({"decisions"}), ends=(0.0, 1.0))
+    with pytest.raises(GivenError, match=re.escape(reason)):
+        await suite.score(load_cases()[0], None, ModelSettings())
+    plain = replace(suite, scored_by=lambda *_: given)
+    with pytest.raises(GivenError, match=r"expected a coroutine function \(async def\) in scored_by"):
+        await plain.score(load_cases()[0], None, ModelSettings())
 
 
 def test_a_run_is_read_where_its_metrics_are_not_registered(runs: tuple[Path, Path]) -> None:
