@@ -53,8 +53,10 @@ class Asked(Generic[Answer]):
     @cached_property
     def speech(self) -> Speech[Answer] | None:
         """How plain text becomes its answer, if its model does not fill in forms; else None."""
-        plain = self.chats and (self.settings.plain_words or self.block.in_process)
-        return self.role.speech if plain else None
+        if not self.chats:
+            return None
+        chosen = self.settings.plain_words
+        return self.role.speech if (self.block.in_process if chosen is None else chosen) else None
 
     @property
     def conversation(self) -> Callable[[Any], list[Message]] | None:

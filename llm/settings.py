@@ -66,10 +66,11 @@ class ModelSettings(BaseModel):
     max_tokens: int | None = Field(
         None, ge=1, description="Maximum number of tokens in an answer. Default: the server's."
     )
-    plain_words: bool = Field(
-        False,
-        description="Let the doctor's model talk with the patient in plain text instead of JSON, as a model tuned on "
-        "dialogues does. An `hf:` model always does.",
+    plain_words: bool | None = Field(
+        None,
+        description="Let the doctor's model talk with the patient in plain text, without a prompt, as a model tuned on "
+        "dialogues does. Default: only an `hf:` model does; false: an `hf:` model gets prompts too, as a chat model "
+        "that was not tuned here needs.",
     )
     dialogue_in_roles: bool = Field(
         False,

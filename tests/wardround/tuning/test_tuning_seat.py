@@ -1,15 +1,19 @@
 """What `wardround tune` trained, in the doctor's seat: of a consultation, and of a server that was told so."""
 
+import json
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from cases.dialogues import PHYSICIAN
 from graphs import consultation
+from llm.errors import AnswerError
 from nodes.consultation.doctor import consulting_doctor, in_plain_words
 from tests.graphs.scripting import builtin, calls
 from tests.support.fake_server import FakeServer
+from wardround.store.traces import read_trace
 from wardround.tuning.smoke import make_base, smoke_dialogues, smoke_tuning
 
 pytestmark = pytest.mark.slow
@@ -76,6 +80,19 @@ def test_plain_words_end_a_dialogue_that_has_begun_if_they_take_leave(words: str
     assert in_plain_words(view, f" {words}\n").model_dump() == {"text": words, "finished": finished}
     with pytest.raises(ValueError, match="text"):
         in_plain_words(view, "  \n")
+
+
+def test_a_chat_model_in_this_process_gets_prompts_where_plain_words_are_switched_off(tmp_path: Path) -> None:
+    make_base(tmp_path)
+    for name, length in (("config.json", "max_position_embeddings"), ("tokenizer_config.json", "model_max_length")):
+        file = tmp_path / name
+        file.write_text(json.dumps(json.loads(file.read_text()) | {length: 4096}))
+    trace = tmp_path / "trace.jsonl"
+    with pytest.raises(AnswerError, match="not a valid DoctorTurn"):  # random weights fill in no form
+        consult(f"hf:{tmp_path}", plain_words=False, repairs=0, max_tokens=8, trace_file=str(trace))
+    (asked,) = (call for call in read_trace(trace).calls if call.model != "offline")
+    assert asked.prompt == "en/medchain/doctor" and asked.messages
+    assert [each["role"] for each in asked.messages] == ["system", "user"]
 
 
 def test_a_served_model_is_spoken_with_where_plain_words_are_switched_on() -> None:
