@@ -1,10 +1,11 @@
 """Linear classifiers of a doctor's words: the kind of action (intent), the subject of a question, and what it asks for.
 
 The features are a multilingual sentence embedding (`retrieval.embed`), so that training data in one language serve the
-other, and which entries of the lists of clinical words occur. A fourth classifier predicts what a recorded sentence
-tells. The weights come with the package. Those of kind and subject are trained on `wordings.toml`, `questions.toml` and
-the development items of the tracker's test set (`python -m wardround.training.meaning`); those of what is asked for and
-what is told, which have the matters of `told.toml` as labels, with the scores of `pairs.py`.
+other, and which entries of the lists of clinical words occur; for what a question asks for also its n-grams. A fourth
+classifier predicts what a recorded sentence tells. The weights come with the package. Those of kind and subject are
+trained on `wordings.toml`, `questions.toml` and the development items of the tracker's test set
+(`python -m wardround.training.meaning`); those of what is asked for and what is told, which have the matters of
+`told.toml` as labels, with the scores of `pairs.py`.
 """
 
 import re
@@ -23,6 +24,7 @@ from cases.text.sentences import sentences
 from cases.text.words import rules_of, stem
 from cases.vocabulary import Language, data_file, patterns
 from nodes.offline.consultation_words import concepts, matters_in, pattern
+from nodes.offline.grams import BUCKETS, hashed_grams
 from nodes.offline.hearing import heard_tests, is_for_the_patient_to_do, is_order
 from nodes.offline.orders import is_specific, names_examination
 from nodes.offline.topics import topic_of
@@ -63,6 +65,7 @@ _MIN_FAREWELL = 0.8  # probability of a turn that is a farewell as a whole
 _MIN_OTHER_TOPIC = 0.5  # probability of small talk, to be taken as such
 _LIST_SCALE = 0.15  # scale of the list features beside the embedding
 _TOLD_LIST_SCALE = 0.3  # the same for recorded sentences
+_GRAM_SCALE = 0.5  # length of the n-grams beside the embedding; at 1, single words outweigh the meaning
 ASKS = re.compile("[?？]")
 _ASKING = ("inquiry", "ambiguous")
 _DECIMALS = 3  # of logits, so that ties do not depend on the machine; the first label then wins
@@ -112,7 +115,17 @@ def idioms(language: Language) -> dict[str, list[str]]:
 @cache
 def questions(language: Language) -> dict[str, list[str]]:
     """Return questions worded by other people, by subject; they too are training data for the subject alone."""
-    by_subject = data_file("nodes.offline", "questions")
+    return _by_subject("questions", language)
+
+
+@cache
+def further_questions(language: Language) -> dict[str, list[str]]:
+    """Return further questions, by subject, that are training data for what a question asks for alone."""
+    return _by_subject("further_questions", language)
+
+
+def _by_subject(file: str, language: Language) -> dict[str, list[str]]:
+    by_subject = data_file("nodes.offline", file)
     return {name: by_language[rules_of(language)].split("\n")[:-1] for name, by_language in by_subject.items()}
 
 
@@ -295,7 +308,9 @@ def told_shares(texts: Sequence[str], language: Language) -> NDArray[np.float64]
 @lru_cache(maxsize=4096)
 def shares(words: str, language: Language) -> NDArray[np.float64]:
     """Return the probability of each matter that a question may ask for (matters,)."""
-    return shared(np.round(_input(words, language) @ _matter_weights("asked"), _DECIMALS))
+    inputs: NDArray[np.float64] = np.append(_grams(words, language), _input(words, language))
+    given = np.flatnonzero(inputs)  # few of the n-grams
+    return shared(np.round(inputs[given] @ _matter_weights("asked")[given], _DECIMALS))
 
 
 def shared(scores: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -387,6 +402,17 @@ def features(texts: Sequence[str], language: Language) -> NDArray[np.float32]:
     return rows
 
 
+def asked_features(texts: Sequence[str], language: Language) -> NDArray[np.float32]:
+    """Return the features of each text for what it asks for: its n-grams, then `features` (n, `BUCKETS` + d)."""
+    return np.hstack([[_grams(text, language) for text in texts], features(texts, language)])
+
+
+def _grams(text: str, language: Language) -> NDArray[np.float32]:
+    """Return the scaled n-grams of a text; none in a language that nothing was learned in, where they mean nothing."""
+    is_learned = rules_of(language) == language
+    return np.float32(_GRAM_SCALE) * (hashed_grams(heard(text)) if is_learned else np.zeros(BUCKETS, np.float32))
+
+
 def told_features(texts: Sequence[str], language: Language) -> NDArray[np.float32]:
     """Return the features of each recorded sentence for what it tells (n, d)."""
     occurs = [
@@ -454,8 +480,8 @@ def _weights(head: str) -> tuple[list[str], NDArray[np.float32]]:
 
 
 @cache
-def _matter_weights(head: str) -> NDArray[np.float32]:
+def _matter_weights(head: str) -> NDArray[np.float64]:
     """Return the weights of what is ``asked`` for or ``told`` (d + 1, matters); the last row is the bias."""
     with np.load(PAIR_WEIGHTS, allow_pickle=False) as stored:
-        weights: NDArray[np.float32] = stored[head].astype(np.float32)
+        weights: NDArray[np.float64] = stored[head].astype(np.float64)
         return weights

@@ -19,6 +19,7 @@ from cases.case import ExaminationRecord
 from cases.text.record_sentences import HISTORIES, RecordSentence, record_sentences
 from cases.vocabulary import data_file
 from nodes.offline.consultation_words import concepts
+from nodes.offline.grams import hashed_grams
 from nodes.offline.meaning import PAIR_WEIGHTS, heard, kind_named, list_features, matters_told, subjects
 from nodes.offline.pairs import features as pair_features
 from nodes.offline.pairs import in_everyday_words, meanings, said_in, tells_where
@@ -30,7 +31,7 @@ from wardround.training.fitting import LANGUAGES, digest_of, keep
 from wardround.training.labelled import Asked, labelled_cases, places, told_to_learn
 from wardround.training.matters import asked_heads, told_heads, wordings_to_learn
 from wardround.training.meaning import fingerprint as of_meaning
-from wardround.training.meaning import subjects_to_learn
+from wardround.training.meaning import questions_to_learn
 
 _CASE_STRIDE = 7  # from one question's case to the next one's
 _COMPONENTS, _RANK, _SCALE = 128, 32, 3.0  # of the embeddings: PCA components, rank, scale
@@ -51,7 +52,7 @@ class PairInputs:
 
 
 def answers_to_learn() -> Iterator[Asked]:
-    """Yield questions about cases: those of the file, of the tracker's test set, and of `subjects_to_learn`.
+    """Yield questions about cases: those of the file, of the tracker's test set, and of `questions_to_learn`.
 
     Each of the last is asked of one labelled case, where every sentence on its subject is an answer. What offline
     doctors ask of the story, several things in one question, is asked of all of them.
@@ -79,7 +80,7 @@ def answers_to_learn() -> Iterator[Asked]:
                     for fact in facts[case.id]
                 )
                 yield Asked(words, case.id, language, facts[case.id], answers)
-    questions = [(pair, language) for language in LANGUAGES for pair in subjects_to_learn(language)]
+    questions = [(pair, language) for language in LANGUAGES for pair in questions_to_learn(language)]
     for at, ((words, name), language) in enumerate(questions):
         if kind_named(name) != "ambiguous" and (subjects()[name].tells or name == "family"):
             in_language = [each for each in labelled if each[0].language == language]
@@ -119,7 +120,10 @@ def fingerprint() -> str:
             data_file("nodes.offline", "asked_of_imported"),
             [(each.words, each.record, each.facts, each.answers) for each in asked],
             [(each.text, each.tells) for each in told],
-            [(*each, list_features(*each), topic_of(*each).words) for each in sorted(questions)],
+            [
+                (*each, list_features(*each), topic_of(*each).words, np.flatnonzero(hashed_grams(each[0])).tolist())
+                for each in sorted(questions)
+            ],
             [(text, said_in(text), in_everyday_words(text)) for text in sorted(facts)],
             [
                 (each.name, each.kind, each.asked.pattern, each.recorded.pattern, each.sections)

@@ -48,18 +48,22 @@ def fitted(
     return weights
 
 
-def fitted_to_shares(rows: NDArray[np.float32], shares: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the weights (d + 1, labels) of a logistic regression to the probability of each label (n, labels)."""
+def fitted_to_shares(rows: NDArray[np.float32], shares: NDArray[np.float64], sparse: int = 0) -> NDArray[np.float64]:
+    """Return the weights (d + 1, labels) of a logistic regression to the probability of each label (n, labels).
+
+    So many first features are ``sparse``, mostly 0, and multiplied as such.
+    """
     import torch
     from torch.nn.functional import cross_entropy
 
     inputs, targets = torch.tensor(rows).float(), torch.tensor(shares).float()
+    first, others = inputs[:, :sparse].to_sparse(), inputs[:, sparse:]
     weights = torch.zeros(inputs.shape[1] + 1, targets.shape[1], requires_grad=True)
     optimizer = torch.optim.LBFGS([weights], max_iter=_ITERATIONS, history_size=10, line_search_fn="strong_wolfe")
 
     def loss() -> torch.Tensor:
         optimizer.zero_grad()
-        fit = cross_entropy(inputs @ weights[:-1] + weights[-1], targets)
+        fit = cross_entropy(first @ weights[:sparse] + others @ weights[sparse:-1] + weights[-1], targets)
         value = fit + weights[:-1].square().sum() / (2 * _STRENGTH * len(rows))
         value.backward()  # type: ignore[no-untyped-call]
         return value

@@ -11,11 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cases.vocabulary import Language
-from nodes.offline.meaning import features, matters_told, shared, subjects, told_features
+from nodes.offline.grams import BUCKETS
+from nodes.offline.meaning import asked_features, matters_told, shared, subjects, told_features
 from wardround.training.asked_of_imported import matter_named, topic_wordings
 from wardround.training.fitting import LANGUAGES, fitted, fitted_to_shares, scored
 from wardround.training.labelled import Asked, LabelledSentence
-from wardround.training.meaning import subjects_to_learn
+from wardround.training.meaning import questions_to_learn
 
 _FOLDS = 5
 _ROUNDS = 2  # of reading from its answers what a question asks for
@@ -32,7 +33,7 @@ def wordings_to_learn() -> Iterator[tuple[Language, str, tuple[str, ...]]]:
     for language in LANGUAGES:
         for matter, texts in topic_wordings(language).items():
             yield from ((language, text, (matter,)) for text in texts)
-        for text, name in subjects_to_learn(language):
+        for text, name in questions_to_learn(language):
             own = matter_named(name)
             if matters := (own,) if own in matters_told() else subjects()[name].tells:
                 yield language, text, matters
@@ -88,11 +89,11 @@ def asked_heads(
     asked_rows = _rows([(each.language, each.words) for each in asked])
     labels = np.array([[(name in asks) / len(asks) for name in matters_told()] for *_, asks in wordings])
     answers = np.array([_log_likelihood(asked[at], tells[asked[at].record]) for at in others])
-    all_rows, all_labels, head = np.vstack([rows, asked_rows[others]]), labels, fitted_to_shares(rows, labels)
+    all_rows, all_labels, head = np.vstack([rows, asked_rows[others]]), labels, fitted_to_shares(rows, labels, BUCKETS)
     for _ in range(_ROUNDS):
         expected = shared(scored(asked_rows[others], head))
         all_labels = np.vstack([labels, shared(np.log(expected + _MIN_ASKED) + answers)])
-        head = fitted_to_shares(all_rows, all_labels)
+        head = fitted_to_shares(all_rows, all_labels, BUCKETS)
     texts = [*(text for _, text, _ in wordings), *(asked[at].words for at in others)]
     fold = {text: at % _FOLDS for at, text in enumerate(dict.fromkeys(chain(texts, (each.words for each in asked))))}
     folds, asked_folds = (
@@ -100,7 +101,7 @@ def asked_heads(
     )
     about = np.zeros((len(asked), len(matters_told())))
     for at in range(_FOLDS):
-        without = fitted_to_shares(all_rows[folds != at], all_labels[folds != at])
+        without = fitted_to_shares(all_rows[folds != at], all_labels[folds != at], BUCKETS)
         about[asked_folds == at] = shared(scored(asked_rows[asked_folds == at], without))
     return head, about
 
@@ -120,6 +121,6 @@ def _rows(texts: Sequence[tuple[Language, str]]) -> NDArray[np.float32]:
         (language, text): row
         for language in LANGUAGES
         if (own := list(dict.fromkeys(text for each, text in texts if each == language)))
-        for text, row in zip(own, features(own, language), strict=True)
+        for text, row in zip(own, asked_features(own, language), strict=True)
     }
     return np.array([rows[each] for each in texts])

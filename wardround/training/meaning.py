@@ -11,7 +11,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cases.vocabulary import Language
-from nodes.offline.meaning import KINDS, WEIGHTS, features, heard, idioms, list_features, questions, subjects, wordings
+from nodes.offline.meaning import (
+    KINDS,
+    WEIGHTS,
+    features,
+    further_questions,
+    heard,
+    idioms,
+    list_features,
+    questions,
+    subjects,
+    wordings,
+)
 from prompts import mark
 from wardround.training.fitting import LANGUAGES, digest_of, fitted, keep
 from wardround.training.labelled import labelled_turns
@@ -43,6 +54,15 @@ def subjects_to_learn(language: Language) -> list[tuple[str, str]]:
         if name in subjects()
         for text in (*texts, *idioms(language)[name], *questions(language)[name])
     ]
+
+
+def questions_to_learn(language: Language) -> list[tuple[str, str]]:
+    """Return questions with their subjects, for what they ask for: those of `subjects_to_learn`, and further ones.
+
+    The subject itself is not learned from the latter: nothing more is told for it, and more remarks get an answer.
+    """
+    further = [(text, name) for name, texts in further_questions(language).items() for text in texts]
+    return [*subjects_to_learn(language), *further]
 
 
 def fingerprint() -> str:
