@@ -61,7 +61,7 @@ class ShippedVectors:
 class StoredVectors:
     """The user's cache on disk: SQLite, shared by threads and processes (one connection per call).
 
-    Recently requested vectors stay in memory, because gates and patients request the same sentences again and again.
+    Recent vectors stay in memory, because gates and patients request the same sentences again and again.
     """
 
     _PER_QUERY = 500  # old versions of SQLite allow 999 variables per statement
@@ -84,10 +84,13 @@ class StoredVectors:
         wanted = list(digests)
         recent = {digest: vector for digest in wanted if (vector := self._recent.get(digest)) is not None}
         stored = self._read([digest for digest in wanted if digest not in recent])
+        self._remember(stored)
+        return recent | stored
+
+    def _remember(self, vectors: Mapping[bytes, Vector]) -> None:
         if len(self._recent) > self._MOST:
             self._recent = {}
-        self._recent.update(stored)
-        return recent | stored
+        self._recent.update(vectors)
 
     def _read(self, wanted: list[bytes]) -> dict[bytes, Vector]:
         rows = []
@@ -107,7 +110,8 @@ class StoredVectors:
         return {digest: vector for digest, vector in vectors.items() if self._is_sound(vector)}
 
     def put(self, vectors: Mapping[bytes, Vector]) -> None:
-        """Store vectors, in one transaction."""
+        """Store vectors, in one transaction; where the disk takes none, this process still has them."""
+        self._remember({digest: vector for digest, vector in vectors.items() if self._is_sound(vector)})
         rows = [(digest, vector.tobytes()) for digest, vector in vectors.items()]
         try:
             self._path.parent.mkdir(parents=True, exist_ok=True)
