@@ -63,8 +63,10 @@ def test_what_is_not_on_record_is_denied(language: Language, question: str, deni
     [
         ("en", "How often do you exercise?", "untold"),
         ("zh", "一晚上睡几个小时？", "untold"),
-        ("en", "Did the parcel arrive?", "unclear"),
-        ("zh", "快递到了没有？", "unclear"),
+        ("en", "Does the lid fit?", "unclear"),
+        ("zh", "盖子合得上吗？", "unclear"),
+        ("en", "Did the parcel arrive?", "off_topic"),
+        ("zh", "快递到了没有？", "off_topic"),
         ("zh", "好的，先这样，祝您早日康复。", "thanks"),
         ("en", "Thank you, that is all for now. Goodbye.", "thanks"),
         ("en", "I think you have pneumonia. Take these tablets. Goodbye.", "thanks"),
@@ -314,7 +316,13 @@ def test_what_a_sentence_says_of_oneself_is_told_though_it_names_the_family_too(
 @pytest.mark.slow  # the embedding model reads what it has not seen
 @pytest.mark.parametrize(
     ("language", "words"),
-    [("en", "You ought to give up smoking."), ("zh", "您应该戒烟。")],
+    [
+        ("en", "You ought to give up smoking."),
+        ("en", "Keep off the cigarettes for a while."),
+        ("en", "Leave the coffee alone for now."),
+        ("zh", "您应该戒烟。"),
+        ("zh", "咖啡这阵子先不喝了。"),
+    ],
 )
 def test_advice_that_names_a_habit_asks_for_nothing(language: Language, words: str) -> None:
     facts = record_sentences(RECORDS[language], ExaminationRecord(), language)
