@@ -9,7 +9,7 @@ trained on `wordings.toml`, `questions.toml` and the development items of the tr
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from importlib.resources import files
@@ -102,7 +102,7 @@ class Subject:
 @cache
 def wordings(language: Language) -> dict[str, list[str]]:
     """Return what a doctor may say, by kind of action or subject."""
-    return {name: entry[rules_of(language)].split("\n")[:-1] for name, entry in _entries().items()}
+    return _lines(_entries(), language)
 
 
 @cache
@@ -115,18 +115,18 @@ def idioms(language: Language) -> dict[str, list[str]]:
 @cache
 def questions(language: Language) -> dict[str, list[str]]:
     """Return questions worded by other people, by subject; they too are training data for the subject alone."""
-    return _by_subject("questions", language)
+    return _lines(data_file("nodes.offline", "questions"), language)
 
 
 @cache
 def further_questions(language: Language) -> dict[str, list[str]]:
     """Return further questions, by subject, that are training data for what a question asks for alone."""
-    return _by_subject("further_questions", language)
+    return _lines(data_file("nodes.offline", "further_questions"), language)
 
 
-def _by_subject(file: str, language: Language) -> dict[str, list[str]]:
-    by_subject = data_file("nodes.offline", file)
-    return {name: by_language[rules_of(language)].split("\n")[:-1] for name, by_language in by_subject.items()}
+def _lines(tables: Mapping[str, Any], language: Language) -> dict[str, list[str]]:
+    """Return the lines of each table in the language whose rules are used."""
+    return {name: table[rules_of(language)].split("\n")[:-1] for name, table in tables.items()}
 
 
 def kind_named(name: str) -> str:

@@ -61,10 +61,11 @@ def answering(facts: Sequence[RecordSentence], words: str, language: Language) -
     others = [part for part in parts if part not in asks_sex or topic_of(part, language).matters]
     is_question = ASKS.search(words) is not None
     may_ask = is_question or _asks(words, language, is_question)  # without a mark, the turn as a whole has to ask
-    surer = [part for part in others if not _is_small_talk(part, language)]
+    # Small talk asks nothing beside a question, nor in a turn that as a whole asks nothing.
+    besides_talk = [part for part in others if not _is_small_talk(part, language)]
     is_idle = _is_small_talk(words, language) and not is_asking(words, language)
-    if is_idle or any(is_asking(part, language) for part in surer):
-        others = surer
+    if is_idle or any(is_asking(part, language) for part in besides_talk):
+        others = besides_talk
     questions = [part for part in others if may_ask and _asks(part, language, is_question)]
     found = {fact for question in questions for fact in _likely_answers(histories, question, language)}
     if not (found or asks_sex) and _asks(words, language, is_question):
