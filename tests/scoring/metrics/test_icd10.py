@@ -119,6 +119,10 @@ def test_the_category_of_a_code(code: str, expected: str) -> None:
     assert category(code) == expected
 
 
+def test_the_published_rule_renames_to_the_nearest_terms_once_each_and_keeps_a_name_that_has_none() -> None:
+    assert standard_names(["肺炎 ", "高血压", "肺炎", "xyz"], TERMS) == ["肺炎", "高血压", "xyz"]
+
+
 def test_recall_precision_and_f1_are_those_of_all_entities_together() -> None:
     cases = [DiseaseCase("a", ["肺炎"], ["肺炎", "高血压"]), DiseaseCase("b", ["痛风", "2型糖尿病"], ["2型糖尿病"])]
     found = agreement(cases, TERMS, "code")

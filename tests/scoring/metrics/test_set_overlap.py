@@ -55,6 +55,7 @@ def test_a_blank_item_is_no_item_and_an_unknown_one_counts_as_wrong() -> None:
 def test_second_level_departments_compare_by_alias_and_an_unlisted_one_by_its_normalised_spelling() -> None:
     assert canonical_sub_departments(["伤口造口护理"]) == canonical_sub_departments(["wound and ostomy care "])
     assert canonical_sub_departments(["Sleep  Clinic."]) == canonical_sub_departments(["sleep clinic"])
+    assert canonical_sub_departments([" ", ""]) == canonical_items([" "], EXAMINATION_ITEMS) == frozenset()
 
 
 @given(st.lists(st.text()))

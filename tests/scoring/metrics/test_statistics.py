@@ -47,6 +47,36 @@ def test_the_interval_of_a_share_is_wilsons(right: int) -> None:
     assert percent == pytest.approx((100 * theirs.low, 100 * theirs.high), abs=1e-7)
 
 
+def test_a_large_sample_has_students_interval_and_a_smaller_one_an_expanded_bootstrap() -> None:
+    values = np.random.default_rng(5).beta(2, 3, 500)
+    found, standard_error = estimate(values.tolist()), values.std(ddof=1) / math.sqrt(500)
+    assert found.interval == "t"
+    assert found.ci95 == pytest.approx(scipy.stats.t.interval(0.95, 499, values.mean(), standard_error), abs=1e-9)
+    assert estimate(values[:499].tolist()).interval == "bca"
+    ten = estimate(values[:10].tolist())
+    level = 0.98289  # of the normal distribution between plus and minus 2.2622 (Student's t of ten) * sqrt(10 / 9)
+    theirs = scipy.stats.bootstrap(
+        (values[:10],), np.mean, n_resamples=10_000, confidence_level=level, rng=np.random.default_rng(2)
+    ).confidence_interval
+    assert ten.interval == "bca" and ten.ci95 == pytest.approx((theirs.low, theirs.high), abs=0.01)
+
+
+def test_the_share_of_epochs_has_wilsons_interval_for_as_many_values_as_their_design_effect_leaves() -> None:
+    epochs, cases = [1.0, 1.0, 1.0, 0.0, 0.0, 0.0], ["a", "a", "b", "b", "c", "c"]
+    found = estimate(epochs, cases)
+    # Sums of residuals 1, 0 and -1: a variance of 2 / 36, as 4.5 independent values have; Student's t of three cases.
+    square = scipy.stats.t.ppf(0.975, 2) ** 2 / 4.5
+    reach = math.sqrt(square * (0.25 + square / 4)) / (1 + square)
+    assert found.interval == "wilson" and found.ci95 == pytest.approx((0.5 - reach, 0.5 + reach), abs=1e-9)
+    percent = estimate([100 * value for value in epochs], cases)
+    assert percent.interval == "wilson" and percent.ci95 == pytest.approx((50 - 100 * reach, 50 + 100 * reach))
+
+
+def test_differences_of_0_and_1_are_no_wrong_and_right() -> None:
+    values = [0.0, 1.0, 0.0, 1.0, 0.0]
+    assert estimate(values).interval == "wilson" and estimate(values, differences=True).interval == "bca"
+
+
 def test_scores_that_are_all_the_same_are_not_sure() -> None:
     assert estimate([1.0] * 10, ends=(0, 1)).ci95 == pytest.approx((0.7225, 1), abs=1e-4)
     assert estimate([0.5] * 8, ends=(0, 1)).ci95 == pytest.approx((0.338, 0.662), abs=1e-3)
@@ -133,7 +163,7 @@ def test_epochs_of_a_single_case_have_no_spread() -> None:
 
 
 def test_a_value_that_is_no_number_is_an_error() -> None:
-    with pytest.raises(ValueError, match="finite"):
+    with pytest.raises(ValueError, match="finite number: nan"):
         estimate([0.1, math.nan])
     with pytest.raises(ValueError, match="argument 2 is shorter"):
         estimate([0.1, 0.2], ["a"])

@@ -57,6 +57,11 @@ def test_an_utterance_is_cut_by_its_own_language() -> None:
     assert text.words("5 \u00b5mol") == text.words("5 \u03bcmol") == ["5", "\u03bcmol"]  # micro sign and mu
     assert len(text.words("Žluť a έντονος πόνος")) == 4
     assert text.words("Sudden naïveté: coughing, 咳") == ["sudden", "naïveté", "cough"]
+    assert text.words("０９ ＡＺ ａｚ") == ["09", "az", "az"]  # wide
+
+
+def test_a_chinese_text_is_as_long_as_its_characters_and_another_as_its_words() -> None:
+    assert text.spoken_length("A dry  cough.") == 3 and text.spoken_length("我 头疼。") == 4
 
 
 @settings(deadline=None)
