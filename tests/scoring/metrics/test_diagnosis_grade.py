@@ -1,3 +1,4 @@
+from itertools import permutations
 from random import Random
 
 import pytest
@@ -11,14 +12,17 @@ from scoring.metrics.diagnosis_grade import (
     RELATED,
     SAME,
     DiagnosisGrade,
+    _pair,
     grade_offline,
     level_to_score,
     name_agreement,
+    name_words,
 )
 
 WORDS = st.sampled_from(["acute", "left", "type", "1", "2", "diabetes", "insipidus", "fracture", "急性", "胃炎"])
 NAMES = st.one_of(st.text(max_size=30), st.lists(WORDS, max_size=4).map(" ".join))
 LISTS = st.lists(NAMES, max_size=5)
+LIKE = ["diabetes", "diabetes insipidus", "type 2 diabetes", "insipidus", "gout", "acute gout", "acute", "left gout"]
 
 
 def test_the_five_levels_are_evenly_spaced_from_zero_to_one() -> None:
@@ -122,6 +126,35 @@ def test_naming_everything_one_can_think_of_is_mostly_wrong() -> None:
 def test_naming_one_diagnosis_twice_is_no_extra_one() -> None:
     grade = grade_offline(["MI", "myocardial infarction"], ["Myocardial infarction"])
     assert grade is not None and grade.level == 5
+
+
+@given(
+    st.lists(st.sampled_from(LIKE), max_size=4, unique=True), st.lists(st.sampled_from(LIKE), max_size=4, unique=True)
+)
+def test_names_are_paired_so_that_most_agree_and_the_principal_ones_first(given: list[str], wanted: list[str]) -> None:
+    rows = [tuple(sorted(name_words(name))) for name in given]
+    columns = [tuple(sorted(name_words(name))) for name in wanted]
+
+    def merit(pairs: list[tuple[int, int, float]]) -> tuple[int, bool, bool, int]:
+        same = {(i, j) for i, j, strength in pairs if strength == SAME}
+        return len(same), any(j == 0 for _, j in same), (0, 0) in same, len(pairs)
+
+    def strength(i: int, j: int) -> float:
+        return name_agreement(given[i], wanted[j]) if j < len(wanted) else DIFFERENT
+
+    places = range(max(len(given), len(wanted)))
+    every = (
+        [(i, j, strength(i, j)) for i, j in zip(range(len(given)), order, strict=False) if strength(i, j)]
+        for order in permutations(places)
+    )
+    assert merit(_pair(rows, columns)) == max(map(merit, every))
+
+
+def test_the_reason_counts_what_is_not_in_the_reference() -> None:
+    grade = grade_offline(["asthma", "gout", "diabetes insipidus", "psoriasis"], ["gout", "diabetes"])
+    assert grade is not None and grade.reason == (
+        "1 of 2 reference diagnoses named, 1 related, 2 not in the reference; the principal one is named."
+    )
 
 
 @pytest.mark.parametrize("reference", [[], [""], ["  "]])

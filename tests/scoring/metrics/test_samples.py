@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scoring.metrics.samples import Sample, case_means, case_of, estimates, mean, of_epoch
+from scoring.metrics.samples import Sample, case_means, case_of, estimates, known, mean, of_epoch, over_cases, share
 
 
 def test_values_of_one_case_vary_together_only_if_they_are_clustered() -> None:
@@ -18,7 +18,17 @@ def test_values_of_one_case_vary_together_only_if_they_are_clustered() -> None:
 
 def test_means_are_taken_by_case() -> None:
     assert case_means([Sample("a", 1.0), Sample("b", 5.0), Sample("a", 2.0)]) == {"a": 1.5, "b": 5.0}
-    assert mean([]) is None and mean([1.0, 2.0]) == pytest.approx(1.5)
+    assert mean([]) is mean([None]) is None and mean([1.0, None, 2.0]) == pytest.approx(1.5)
+    assert share([True, False, True, True]) == 0.75 and share([]) == 0
+
+
+def test_what_is_unscored_is_left_out_and_a_value_without_ends_has_none() -> None:
+    assert known([("a", 0.5), ("b", None)], 100) == [Sample("a", 50.0)] and known([("a", 0.5)]) == [Sample("a", 0.5)]
+    over = over_cases([("a", 1.0), ("b", None), ("c", 1.0)], (0.0, 1.0))
+    assert over.n == 2 and over.ci95 is not None
+    turns = {name: [Sample("a", 7.0), Sample("b", 7.0)] for name in ("TURNS", "SHARE")}
+    found = estimates(turns, clustered=True, ends=(0.0, 10.0), neither=["TURNS"])
+    assert found["TURNS"].ci95 is None and found["SHARE"].ci95 is not None
 
 
 @pytest.mark.slow
