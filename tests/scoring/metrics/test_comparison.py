@@ -20,6 +20,7 @@ from scoring.metrics.comparison import (
     read_human_scores,
     spearman,
     spearman_matrix,
+    unknown_cases,
     wilcoxon_p,
 )
 
@@ -150,6 +151,9 @@ def test_the_intervals_of_correlations_cover_them() -> None:
     assert 0.92 <= covered / TRIALS <= 0.995
     low, high = spearman([(number, number) for number in range(8)]).ci95 or (0, 0)
     assert 0.5 < low < 1 == high
+    exchanged = spearman([(0, 0), (1, 1), (2, 2), (3, 3), (4, 4), (5, 5), (6, 7), (7, 6)]).ci95 or (0, 0)
+    assert low == pytest.approx(exchanged[0]) and exchanged[1] < 1
+    assert spearman([(1, 1), (2, 2), (3, 3)]).ci95 is None
 
 
 def test_the_permutation_test_keeps_its_level() -> None:
@@ -157,6 +161,14 @@ def test_the_permutation_test_keeps_its_level() -> None:
     drawn = generator.choice([-1, 1], (TRIALS, 8)) * generator.beta(1, 4, (TRIALS, 8))
     rejected = sum((permutation_p(differences) or 1) <= 0.05 for differences in drawn.tolist())
     assert 0.01 < rejected / TRIALS <= 0.09
+
+
+def test_the_test_of_equivalence_is_two_t_tests_and_unknown_without_variation() -> None:
+    differences = [0.02, -0.01, 0.03, 0.0, 0.05]
+    above = scipy.stats.ttest_1samp(differences, -0.1, alternative="greater").pvalue
+    below = scipy.stats.ttest_1samp(differences, 0.1, alternative="less").pvalue
+    assert equivalence_p(differences, 0.1) == max(above, below)
+    assert equivalence_p([0.0, 0.1], 1.0) is not None and equivalence_p([0.0, 0.0], 0.1) is None
 
 
 @pytest.mark.slow
@@ -169,7 +181,6 @@ def test_the_test_of_equivalence_keeps_its_level_at_the_margin_and_finds_what_is
         for mean in (0.1, -0.1, 0.0)
     }
     assert found[0.1] <= 15 and found[-0.1] <= 15 and found[0.0] >= 130
-    assert equivalence_p([0.0, 0.0], 0.1) is None
 
 
 def test_so_many_cases_as_are_needed_show_the_difference_in_eight_of_ten_studies() -> None:
@@ -250,3 +261,11 @@ def test_a_faulty_file_of_peoples_scores_is_named(tmp_path: Path, content: str, 
     (problem,) = read_human_scores(file)[1]
     assert (problem.record, problem.field) == where
     assert read_human_scores(tmp_path / "nowhere.csv")[1]
+
+
+def test_cases_of_peoples_scores_that_are_not_here_are_counted_and_named() -> None:
+    assert unknown_cases("people.csv", ["a", "b"], ["b", "a"]) == ""
+    assert unknown_cases("people.csv", "abcde", "a") == (
+        "people.csv: left out, as they are not among the cases here: 4 of 5 (b, c, d, ...)"
+    )
+    assert unknown_cases("people.csv", "abcd", "a").endswith("3 of 4 (b, c, d)")
