@@ -260,7 +260,8 @@ def _interval(rho: float, n: int) -> tuple[float, float] | None:
     inner = max(-most, min(most, rho))
     reach = NORMAL * math.sqrt((1 + inner * inner / 2) / (n - 3))
     low, high = (math.tanh(math.atanh(inner) + side * reach) for side in (-1, 1))
-    return (low if rho > -most else -1.0, high if rho < most else 1.0)
+    is_perfect = abs(rho) - most > 1e-12  # beyond rounding
+    return (-1.0 if is_perfect and rho < 0 else low, 1.0 if is_perfect and rho > 0 else high)
 
 
 def spearman_matrix(columns: Mapping[str, Mapping[str, float]]) -> dict[tuple[str, str], Correlation]:
