@@ -13,6 +13,7 @@ def test_shares_are_of_the_dialogues_that_get_to_a_turn() -> None:
         (2, 2, {"A-B": 0.5, "B-B": 0.5}),
         (3, 1, {"E": 1.0}),
     ]
+    assert action_shares([long, long, short])[1] == (2, 3, {"A-B": 2 / 3, "B-B": 1 / 3})
     assert action_shares([]) == []
 
 
@@ -26,6 +27,10 @@ def test_coverage_and_diagnosis_are_averaged_over_dialogues_of_one_length() -> N
 def test_utterances_are_counted_by_side_and_language() -> None:
     counts = utterance_languages(AieTranscript.model_validate(entry) for entry in ENGLISH)
     assert counts == {("doctor", "en"): 6, ("doctor", "zh"): 3, ("patient", "en"): 7, ("patient", "zh"): 1}
+    assert utterance_languages([aie("x", turn("O", " ", "你好"), turn("E", "c"))]) == {
+        ("patient", "zh"): 1,
+        ("doctor", "en"): 1,
+    }
 
 
 def test_shares_of_a_turn_sum_to_one() -> None:

@@ -17,6 +17,7 @@ from scoring.aie.metrics import (
     data_set_language,
     diagnosis_is_right,
     distinct,
+    distinct_by_length,
     doctor_lengths,
     inquiry_logic,
     score_aie,
@@ -130,6 +131,21 @@ def test_sound_mode_by_hand() -> None:
     # hello you i cough smoker he smoke day 咳嗽 三天 more cough for day
     assert distinct(told) == pytest.approx(13 / 13)
     assert doctor_lengths(told) == [2, 1, 1, 1]
+
+
+def test_distinct_by_length_counts_full_windows_of_fifty_bigrams_of_words_in_use() -> None:
+    first = [f"x{number}" for number in range(51)]  # 50 bigrams, each another
+    record = " ".join(first)
+
+    def share(*words: str) -> float:
+        (found,) = distinct_by_length([aie(record, turn("O", " ".join(words)))])
+        return found.value
+
+    assert share(*first) == pytest.approx(100)
+    assert share(*first, *["x0"] * 48) == pytest.approx(100), "the second window is not full: 98 bigrams"
+    assert share(*first, "x50", *["x0"] * 49) == pytest.approx(100 * (50 + 3) / 100), "x50 x50, x50 x0 and x0 x0"
+    assert share(*first[:26]) == pytest.approx(50), "what a short dialogue lacks counts as repeated"
+    assert share(*first[:25], "unheard") == pytest.approx(48), "nobody else uses this word"
 
 
 def test_sound_mode_pools_actions_over_cases() -> None:

@@ -1,7 +1,9 @@
 import json
 from pathlib import Path
+from random import Random
 
 import pytest
+import scipy
 
 from scoring.aie.tournament import (
     Verdict,
@@ -92,8 +94,30 @@ def test_who_says_what_people_say_correlates_with_them_and_who_says_the_contrary
     assert values == {"same": (1.0, 6), "squared": (1.0, 6), "contrary": (-1.0, 6), "constant": (None, 6)}
     fewer = {**columns, "same": dict(list(columns["same"].items())[:4])}
     assert {name: n for name, _, _, n in with_people(fewer, "spearman")}["same"] == 4, "of the pairs that it has"
+    intervals = {name: interval for name, _, interval, _ in found}
+    assert intervals["same"] == pytest.approx((1, 1)) and intervals["constant"] is None
     pearson = correlations(columns, "pearson")
     assert pearson.loc["people: doctor, total", "squared"] < 0.999
+
+
+@pytest.mark.slow
+def test_agreement_is_with_the_mean_over_people_and_its_interval_by_cases() -> None:
+    draw = Random(5)
+    cases = [str(case) for case in range(9)]
+    units = [("a", other, case) for case in cases for other in ("b", "c")]
+    columns = {
+        name: {unit: draw.random() for unit in units} for name in ("people: doctor, x", "people: patient, x", "judge")
+    }
+    ((name, mean, interval, n),) = with_people(columns, "spearman")
+    theirs = [
+        scipy.stats.spearmanr([*columns["judge"].values()], [*columns[person].values()]).statistic
+        for person in ("people: doctor, x", "people: patient, x")
+    ]
+    assert (name, n) == ("judge", 18) and mean == pytest.approx(sum(theirs) / 2)
+    assert interval is not None and -1 <= interval[0] < (mean or 0) < interval[1] <= 1
+    two_cases = {name: dict(list(column.items())[:4]) for name, column in columns.items()}
+    ((_, _, interval, n),) = with_people(two_cases, "spearman")
+    assert interval is None and n == 4
 
 
 def test_outcomes_are_parted_by_view_and_a_total_goes_with_the_aspects_beside_it() -> None:

@@ -201,3 +201,4 @@ def test_what_a_key_has_no_reference_for_is_known_without_any_answer() -> None:
     others = ("referral_level2", "diagnosis", "examination")
     assert missing == {"referral_level1": INFERRED, **dict.fromkeys(others, NO_KEY)}
     assert missing == score(bare, answers()).unscored and suite.without_reference(case()) == {}
+    assert suite.without_reference(case(treatment_items=[], alternative_plans=[{}])) == {"treatment": NO_KEY}

@@ -29,6 +29,8 @@ def test_an_error_stops_a_case_and_accuracy_is_given_that_all_before_was_right()
     assert [passage.entered for passage in passages] == [4, 3, 2, 2, 1]
     assert [passage.still_right for passage in passages] == [3, 2, 2, 1, 1]
     assert [passage.accuracy.mean for passage in passages] == pytest.approx([3 / 4, 2 / 3, 1, 1 / 2, 1])
+    low, high = passages[2].accuracy.ci95 or (0, 0)
+    assert 0 < low < high == 1, "two of two right are no certainty"
 
 
 def test_the_threshold_decides_what_is_right_and_does_not_soften_the_referral() -> None:

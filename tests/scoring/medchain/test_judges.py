@@ -86,7 +86,8 @@ def test_an_empty_report_entails_nothing_and_nobody_is_asked_about_it(generated:
 def test_a_reference_without_claims_is_not_checked() -> None:
     with answering(Claims={"claims": []}) as server:
         assert report(played(server), reference="...").verdicts == []
-    assert [request.name for request in server.requests] == ["Claims"]
+        assert report(played(server), reference="120/80, 36.6").verdicts == [], "no words"
+    assert [request.name for request in server.requests] == ["Claims", "Claims"]
 
 
 @pytest.mark.parametrize("claims", [[], ["N/A", "Not provided."], ["1.1.1.1", "1.1.1.2"]])  # of small models

@@ -51,6 +51,10 @@ def test_what_a_record_does_not_tell_is_not_counted_as_giving_up() -> None:
     assert share_of_end(found, "unknown").mean == pytest.approx(1 / 3)
     assert share_in_consensus(found, 3).mean == pytest.approx(2 / 3)
     assert share_in_consensus(found, 4).mean is None
+    known = [*found[:2], discussion(collaboration(4, False)), discussion(collaboration(4, True))]
+    assert [share_in_consensus(known, number).mean for number in (0, 1, 3, 4)] == [0.25, 0.5, 0.5, 0.75]
+    low, high = share_of_end(known[:2], "agreed").ci95 or (0, 0)
+    assert 0 < low < high == 1, "two of two that agreed are no certainty"
 
 
 @pytest.mark.slow
