@@ -4,7 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from rouge_chinese import Rouge
 
-from scoring.aie.simulator import METRICS, beside_people, confusion, rounds_of, score_simulator
+from scoring.aie.simulator import METRICS, beside_people, confusion, rounds_of, score_simulator, unanswered
 from scoring.aie.transcripts import ACTIONS
 from scoring.metrics.samples import Definition
 from tests.scoring.transcripts_of_ours import simulator_test
@@ -90,6 +90,23 @@ def test_a_reply_that_is_the_reference_scores_the_maximum_and_an_empty_one_the_m
         assert full["ACCURACY"][0].value == full["PASSIVE"][0].value == 100
         empty = score_simulator([simulator_test(RECORD, t0={"x": {**reply, "prediction": ""}})], definition)
         assert empty["ACCURACY"][0].value == 0
+
+
+def test_sound_mode_counts_words_by_hand() -> None:
+    reply = {
+        "human_state": "A-A-A",
+        "human_answer": "Cough for days and a fever.",
+        "prediction": "Coughs, cough for days",
+    }
+    leak = {"human_state": "A-B", "human_answer": "Which?", "prediction": "Cough for long"}
+    found = score_simulator([simulator_test("A man coughs. Cough for days.", t0={"x": reply, "y": leak})])
+    assert [one.value for one in found["ACCURACY"]] == [50]  # cough, for, day of cough, for, day, and, a, fever
+    assert [one.value for one in found["PASSIVE"]] == [75]  # 1 - (4 / 4 of the record - 3 / 4 of the answer)
+    assert [one.value for one in found["CAUTIOUS"]] == pytest.approx([100 / 3])
+
+
+def test_questions_without_a_reply_are_named() -> None:
+    assert unanswered([simulator_test(RECORD, 7, t0=REPLIES)]) == ["7/0/B-A-A"]
 
 
 @pytest.mark.parametrize("silence", ["", " ", "……"])
