@@ -204,11 +204,13 @@ def test_of_the_built_in_cases_every_emergency_and_hardly_a_routine_case_is_urge
         ("en", "Tell me where it is, when it began, how bad it is, what helps, who knows.", 5),
         ("en", "Any fever, any cough, any rash?", 3),
         ("en", "Do you have fever, cough, chest pain, a rash or a headache?", 3),
+        ("en", "Do you have fever, cough, chest pain or a rash?", 1),
         ("en", "Do you have fever, chills or a cough?", 1),
         ("en", "How old are you, and what is your job?", 2),
         ("en", "Do you smoke or drink?", 1),
         ("zh", "您哪里不舒服，什么时候开始的，怎么痛，有没有发热，吃过什么药？", 5),
         ("zh", "有没有发热、咳嗽、胸痛、恶心、头痛？", 3),
+        ("zh", "有没有发热、咳嗽、胸痛、恶心？", 1),
         ("zh", "有没有发热、咳嗽？", 1),
     ],
 )
@@ -255,6 +257,17 @@ def test_of_a_silent_physician_no_number_is_above_zero_though_the_patient_recite
     said = data.draw(st.lists(st.sampled_from(MORE[language]), min_size=1, max_size=6))
     dialogue = talk(*((one, NOTE[language]) for one in said), note=NOTE[language], language=language)
     assert not any(count_points(dialogue).counted.values())
+
+
+@pytest.mark.parametrize(("language", "word", "most"), [("en", "then ", 40), ("zh", "再", 80)])
+def test_a_turn_is_brief_up_to_its_languages_length(language: Language, word: str, most: int) -> None:
+    question = {"en": "Any fever?", "zh": "发热吗？"}[language]
+    rest = most - (len(question.split()) if language == "en" else len(question))
+    points = [
+        count_points(talk((word * number + question, "No."), language=language)).counted["brief_responses"]
+        for number in (rest, rest + 1)
+    ]
+    assert points == [LEAVES["brief_responses"].maximum, 0]
 
 
 SPOILT = {
