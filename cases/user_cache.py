@@ -1,6 +1,7 @@
 """The user's own folders: a cache, and what is to be kept."""
 
 import os
+from functools import cache
 from pathlib import Path
 
 import platformdirs
@@ -8,7 +9,12 @@ import platformdirs
 
 def cache_folder() -> Path:
     """Return the user's cache folder: ``WARDROUND_CACHE``, or the system's default."""
-    return Path(os.environ.get("WARDROUND_CACHE") or platformdirs.user_cache_dir("wardround"))
+    return Path(os.environ.get("WARDROUND_CACHE") or _systems_cache_folder())
+
+
+@cache  # asked for each text that is embedded
+def _systems_cache_folder() -> str:
+    return platformdirs.user_cache_dir("wardround")
 
 
 def state_folder() -> Path:

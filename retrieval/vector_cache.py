@@ -5,7 +5,9 @@ missing, unwritable, locked or corrupt returns nothing and never fails a run.
 """
 
 import logging
+import os
 import sqlite3
+import threading
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import closing
 from functools import cached_property, lru_cache
@@ -59,7 +61,7 @@ class ShippedVectors:
 
 
 class StoredVectors:
-    """The user's cache on disk: SQLite, shared by threads and processes (one connection per call).
+    """The user's cache on disk: SQLite, shared by threads and processes (each keeps a connection for reading).
 
     Recent vectors stay in memory, because gates and patients request the same sentences again and again.
     """
@@ -77,6 +79,7 @@ class StoredVectors:
         self._path = folder / f"{name}.sqlite"
         self._form, self._is_sound = form, sound
         self._recent: dict[bytes, Vector] = {}
+        self._kept = threading.local()
         self._warned = False
 
     def get(self, digests: Iterable[bytes]) -> dict[bytes, Vector]:
@@ -94,17 +97,20 @@ class StoredVectors:
 
     def _read(self, wanted: list[bytes]) -> dict[bytes, Vector]:
         rows = []
-        if not wanted or not self._path.exists():
+        if not wanted:
             return {}
         try:
-            with closing(self._connect()) as database:
-                for start in range(0, len(wanted), self._PER_QUERY):
-                    batch = wanted[start : start + self._PER_QUERY]
-                    marks = ",".join("?" * len(batch))
-                    query = f"SELECT digest, vector FROM embedding WHERE digest IN ({marks})"
-                    rows += database.execute(query, batch).fetchall()
+            database = self._reader()
+            for start in range(0, len(wanted), self._PER_QUERY):
+                batch = wanted[start : start + self._PER_QUERY]
+                marks = ",".join("?" * len(batch))
+                query = f"SELECT digest, vector FROM embedding WHERE digest IN ({marks})"
+                rows += database.execute(query, batch).fetchall()
             vectors = {digest: np.frombuffer(blob, self._form) for digest, blob in rows}
+        except (FileNotFoundError, NotADirectoryError):
+            return {}
         except (sqlite3.Error, OSError, ValueError, TypeError) as error:
+            vars(self._kept).clear()
             self._warn(error)
             return {}
         return {digest: vector for digest, vector in vectors.items() if self._is_sound(vector)}
@@ -122,6 +128,21 @@ class StoredVectors:
                 database.executemany("INSERT OR REPLACE INTO embedding VALUES (?, ?)", rows)
         except (sqlite3.Error, OSError) as error:
             self._warn(error)
+
+    def _reader(self) -> sqlite3.Connection:
+        """Return this thread's connection: opening one takes three times as long as reading a vector.
+
+        After a fork, and where the file is another one than before, it is a new one.
+
+        Raises:
+            OSError: the file does not exist, or cannot be looked at.
+        """
+        file = self._path.stat()
+        opened = os.getpid(), file.st_dev, file.st_ino
+        if vars(self._kept).get("opened") != opened:
+            self._kept.database, self._kept.opened = self._connect(), opened
+        database: sqlite3.Connection = self._kept.database
+        return database
 
     def _connect(self) -> sqlite3.Connection:
         return sqlite3.connect(self._path, timeout=10)

@@ -174,6 +174,39 @@ def test_many_threads_may_use_one_cache(tmp_path: Path) -> None:
     assert len(StoredVectors(tmp_path).get(vectors)) == 100
 
 
+def opened(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """The processes that open a connection to a cache, each as often as it does."""
+    processes: list[int] = []
+    connect = StoredVectors._connect
+    monkeypatch.setattr(StoredVectors, "_connect", lambda cache: (processes.append(os.getpid()), connect(cache))[1])
+    return processes
+
+
+def test_a_connection_is_kept_until_another_process_has_deleted_the_cache_or_written_it_anew(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    vectors = {bytes([number]): np.eye(8, dtype=np.float16)[number] for number in range(8)}
+    StoredVectors(tmp_path).put(vectors)
+    cache, processes = StoredVectors(tmp_path), opened(monkeypatch)
+    assert [list(cache.get([digest])) for digest in (b"\0", b"\1", b"none")] == [[b"\0"], [b"\1"], []]
+    assert len(processes) == 1
+    (tmp_path / "embeddings.sqlite").unlink()
+    assert cache.get([b"\2"]) == {}
+    StoredVectors(tmp_path).put({b"\3": vectors[b"\3"]})
+    assert list(cache.get([b"\2", b"\3"])) == [b"\3"]
+
+
+def test_a_forked_process_reads_by_a_connection_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    vectors = {bytes([number]): np.eye(8, dtype=np.float16)[number] for number in range(8)}
+    StoredVectors(tmp_path).put(vectors)
+    cache, processes = StoredVectors(tmp_path), opened(monkeypatch)
+    cache.get([b"\0"])
+    if not (child := os.fork()):
+        os._exit(0 if [*cache.get([b"\1"])] == [b"\1"] and processes[1:] == [os.getpid()] else 1)
+    assert os.waitpid(child, 0)[1] == 0
+    assert list(cache.get([b"\2"])) == [b"\2"]
+
+
 def test_a_damaged_shipped_file_answers_nothing(tmp_path: Path) -> None:
     (tmp_path / "shipped.npz").write_bytes(b"PK\x03\x04 not really")
     assert ShippedVectors(tmp_path / "shipped.npz").get([b"digest"]) == {}
