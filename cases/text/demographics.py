@@ -5,7 +5,7 @@ import re
 import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 
 from cases.case import Sex
 from cases.text.numbers import NUMBER_WORDS, chinese_number
@@ -72,7 +72,7 @@ def without_ages(text: str, age_years: float | None = None) -> str:
         bare = rf"(?P<n>{age_years:g})(?=\s*(?:[.,;)]|and\b|$))"
         patterns.append(re.compile(rf"(?:(?<=\bis )|(?<=[,;(])\s*){bare}"))
     for pattern in patterns:
-        folded = "".join(each if len(each := unicodedata.normalize("NFKC", sign)) == 1 else sign for sign in text)
+        folded = _folded(text)
         for found in reversed(_found(pattern, folded)):
             start_of_age = found.end("lead") if "lead" in found.groupdict() else found.start()
             before, after = folded[:start_of_age], folded[found.end() :]
@@ -84,6 +84,12 @@ def without_ages(text: str, age_years: float | None = None) -> str:
             start = found.start("n") if found[0][0] in "患男女年" else start_of_age
             text = text[:start] + ("of an age not told" if predicate else "") + text[found.end() :]
     return text
+
+
+@lru_cache(maxsize=64)  # few patterns find an age: the others are tried on the same text
+def _folded(text: str) -> str:
+    """Return a text with wide signs as usual ones (NFKC), of the same length."""
+    return "".join(each if len(each := unicodedata.normalize("NFKC", sign)) == 1 else sign for sign in text)
 
 
 def beyond_age_and_sex(text: str) -> str:
