@@ -37,6 +37,14 @@ def reconstruct(out: Path, *more: object, source: object = "builtin") -> list[ob
     return ["reconstruct", source, "-o", out, *more]
 
 
+@pytest.fixture
+def chinese_notes(tmp_path: Path) -> Path:
+    """The notes of four cases in Chinese: the network for English takes seconds to load, in each process."""
+    file = tmp_path / "notes.jsonl"
+    save_cases([case for case in load_cases() if case.language == "zh"][:4], file)
+    return file
+
+
 def killed_when(arguments: list[object], moment: Callable[[], bool]) -> None:
     with Forked(arguments) as process:
         process.stopped_when(moment, signal.SIGKILL)
@@ -52,11 +60,12 @@ def outcomes(out: Path) -> list[str]:
     return sorted(json.dumps(line, sort_keys=True) for line in [*lines(out), *failed])
 
 
-def test_a_killed_reconstruction_goes_on_to_the_same_dialogues_and_asks_nothing_twice(tmp_path: Path) -> None:
-    save_cases([case for case in load_cases() if case.language == "zh"][:2], tmp_path / "notes.jsonl")
+def test_a_killed_reconstruction_goes_on_to_the_same_dialogues_and_asks_nothing_twice(
+    tmp_path: Path, chinese_notes: Path
+) -> None:
     with FakeServer(answer=wordy) as server:
-        more = ("--concurrency", 2, "--models", f"openai:fake-model@{server.base_url}")
-        command = partial(reconstruct, source=tmp_path / "notes.jsonl")  # the network for English takes seconds to load
+        more = ("--limit", 2, "--concurrency", 2, "--models", f"openai:fake-model@{server.base_url}")
+        command = partial(reconstruct, source=chinese_notes)
         assert to_its_end(command(tmp_path / "whole.jsonl", *more)).returncode in (0, 1)
         whole = Counter(request.digest for request in server.requests)
         server.requests = []
@@ -76,25 +85,19 @@ def test_a_killed_reconstruction_goes_on_to_the_same_dialogues_and_asks_nothing_
     assert len(twice - unfinished) <= 2, "of two notes under way, only what had just been answered is asked again"
 
 
-def test_under_faults_every_note_ends_as_a_dialogue_that_passes_or_a_failure_with_its_reason(tmp_path: Path) -> None:
+def test_under_faults_every_note_ends_as_a_dialogue_that_passes_or_a_failure_with_its_reason(
+    tmp_path: Path, chinese_notes: Path
+) -> None:
     out = tmp_path / "d.jsonl"
     shares: Any = {"429": 0.08, "500": 0.05, "cut_json": 0.06, "schema_violation": 0.06}
     with FakeServer(faults=FaultPlan(3, shares), retry_after=0.02) as server:
-        more = (
-            "--limit",
-            4,
-            "--concurrency",
-            4,
-            "--set",
-            "workflow.whole_dialogue=true",
-            "--models",
-            f"openai:fake-model@{server.base_url}",
-        )
-        killed_when(reconstruct(out, *more), lambda: len(lines(out)) + len(lines(tmp_path / "d.failed.jsonl")) >= 1)
-        ended = to_its_end(reconstruct(out, *more))
+        settings = ("--concurrency", 4, "--set", "workflow.whole_dialogue=true")
+        command = reconstruct(out, *settings, "--models", f"openai:fake-model@{server.base_url}", source=chinese_notes)
+        killed_when(command, lambda: len(lines(out)) + len(lines(tmp_path / "d.failed.jsonl")) >= 1)
+        ended = to_its_end(command)
     kept, failed = lines(out), lines(tmp_path / "d.failed.jsonl")
     assert ended.returncode == (1 if failed else 0) and "Traceback" not in ended.stderr
-    assert sorted(line["id"] for line in [*kept, *failed]) == sorted(note.id for note in read_notes("builtin")[:4])
+    assert sorted(line["id"] for line in [*kept, *failed]) == sorted(note.id for note in read_notes(str(chinese_notes)))
     assert all(not check_dialogue(Dialogue.model_validate(line)) for line in kept)
     for line in failed:
         assert line["gates"] if line["termination"] == "gates" else line["error"]
