@@ -6,6 +6,7 @@ Each rule reads the chart and the recalled cases, including those that no prompt
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 
 from pydantic import ValidationError
 
@@ -203,6 +204,7 @@ def weights(
     rule = admits if is_referral else _may_be_ordered
     barred = _barred(stage, chart, neighbours)
 
+    @cache  # most cases name the same few
     def fits(name: str) -> bool:
         return name not in barred and rule(name, chart)
 
