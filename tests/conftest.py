@@ -54,6 +54,7 @@ _GROUPS = {
         "tests/wardround/training/test_embeddings.py",
     ),
     "PyTorch": (
+        "tests/docs/test_worked_example.py",
         "tests/graphs/test_reconstruction.py",
         "tests/llm/test_local_weights.py",
         "tests/nodes/reconstruction/",
