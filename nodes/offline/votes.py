@@ -107,9 +107,9 @@ def _ranked(stage: Stage, chart: Chart, neighbours: Sequence[Neighbour], eye: Ey
     are those of cases with the patient's disease, if there are any.
     """
     if stage.decision is Triage:
-        others = without_a_reason(chart)
-        admitting = [each for each in neighbours if admits(each.case.department, chart)]
-        neighbours = [each for each in admitting if each.case.department not in others]
+        named = {each.case.department for each in neighbours} - without_a_reason(chart)
+        admitting = {department for department in named if admits(department, chart)}
+        neighbours = [each for each in neighbours if each.case.department in admitting]
     if stage.decision is Diagnosis:
         fitting = [each for each in neighbours if not contradicts(each.case, chart)]
         own = [each for each in fitting if each.case.language == chart.presentation.language]
