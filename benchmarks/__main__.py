@@ -26,7 +26,7 @@ from benchmarks import retrieval_exactness, throughput
 from benchmarks.many_cases import write_cases, write_finished_run
 from graphs.contexts import is_judging
 from wardround.config.experiment import Experiment
-from wardround.report.pages import write_report
+from wardround.report.pages import report_page
 from wardround.run.runner import run_experiment
 from wardround.store.recorded_run import find_run
 from wardround.store.result import Result
@@ -99,7 +99,7 @@ def offline(folder: Path, cases: int) -> list[Figure]:
     run_seconds = on_processor(lambda: asyncio.run(run_experiment(experiment, folder / "run", watch)))
     resume_seconds = on_processor(lambda: asyncio.run(run_experiment(experiment, folder / "run")))
     parse_seconds = on_processor(lambda: [json.loads(line) for line in (folder / "run" / "results.jsonl").open()])
-    report_seconds = on_processor(lambda: write_report(find_run(folder / "run")))
+    report_seconds = on_processor(lambda: report_page(find_run(folder / "run")))
     trace_bytes = sum(file.stat().st_size for file in (folder / "run" / "traces").iterdir())
     return [
         Figure("cases for a second on a processor, offline", "nothing", number / run_seconds, "at least 20"),

@@ -72,6 +72,8 @@ def _message(fault: "ErrorDetails") -> str:
     """Return a fault's message without names of our classes."""
     if fault["type"] == "model_type":
         return "expected an object"
+    if fault["type"] in ("bool_parsing", "bool_type"):
+        return "expected true or false"
     if fault["type"] == "literal_error" and isinstance(fault["input"], str):
         known = re.findall(r"'([^']*)'", fault["msg"])
         return fault["msg"] + "".join(f"; did you mean {one!r}?" for one in get_close_matches(fault["input"], known, 1))

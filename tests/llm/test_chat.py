@@ -425,7 +425,7 @@ async def test_the_repair_quotes_the_answer_and_what_is_wrong_with_it(supports: 
     assert [message["role"] for message in repair.messages] == ["system", "user", "assistant", "user"]
     assert before[0] == asked.messages[0]
     assert json.loads(answer["content"]) == wrong
-    assert "accepted: Input should be a valid boolean" in complaint["content"]
+    assert "accepted: expected true or false" in complaint["content"]
     assert "reason: Input should be a valid string" in complaint["content"]
     assert "department:" not in complaint["content"].split("```")[0]
 

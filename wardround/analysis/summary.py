@@ -52,6 +52,7 @@ def summarise_results(results: Sequence[Result], suite: Suite) -> dict[str, Any]
         "repeating": count_repeating(ordered),
         "scores": {name: one.model_dump(mode="json") for name, one in found.items()},
         "intervals": {name: one.interval for name, one in found.items()},
+        "narrow": [name for name, one in found.items() if one.narrow],
         "failed_as_wrong": {name: one.model_dump(mode="json") for name, one in failed_as_wrong(ordered, suite).items()},
         "unscored": count_unscored(scored, suite),
         "error_propagation": [passage.model_dump(mode="json") for passage in propagation(scored, suite)],
@@ -253,9 +254,9 @@ def average_notes(suite: Suite, counts: Sequence[Mapping[str, int]]) -> list[str
     return notes
 
 
-def few_cases_note(titles: Sequence[str]) -> str:
+def few_cases_note(titles: Sequence[str], few: int = FEW_CASES) -> str:
     """Warn of scores of which too few cases have a value for the bootstrap, however many cases the run has."""
-    too_narrow = f"ith fewer than {FEW_CASES} cases, the 95 % interval is too narrow."
+    too_narrow = f"ith fewer than {few} cases, the 95 % interval is too narrow."
     return f"{first_of(titles)}: w{too_narrow}" if titles else f"W{too_narrow}"
 
 
@@ -324,10 +325,8 @@ def summary_table(summary: dict[str, Any], suite: Suite) -> Group:
     notes.append(f"{attempted} attempted{epochs}: {summary['scored']} scored, {summary['failed']} failed.")
     if 1 < cases < FEW_CASES:
         notes.append(f"With fewer than {FEW_CASES} cases, the 95 % intervals are too narrow; run more cases.")
-    else:
-        methods, counts = summary.get("intervals", {}), summary["scores"]
-        few = [titles[name] for name in titles if methods.get(name) == "bca" and counts[name]["n"] < FEW_CASES]
-        notes += [few_cases_note(few)] if few else []
+    elif narrow := summary.get("narrow"):
+        notes.append(few_cases_note([titles[name] for name in narrow]))
     if summary["limited"]:
         notes.append(f"{counted(summary['limited'], 'case')} stopped at a limit; the scores use what they had reached.")
     notes += [

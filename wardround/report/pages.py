@@ -37,16 +37,6 @@ _LISTED_CASES = 2_000
 _FOLDER = Path(__file__).parent
 
 
-def write_report(run: RecordedRun, shown: int = 20) -> Path:
-    """Write the page of a run into its directory.
-
-    Raises:
-        OSError: the directory cannot be written.
-    """
-    write_whole(run.path / REPORT, report_page(run, shown))
-    return run.path / REPORT
-
-
 def report_page(run: RecordedRun, shown: int = 20) -> str:
     """Return the page of a run, finished or not.
 

@@ -114,6 +114,8 @@ def test_every_section_of_a_file_is_read(file: Path) -> None:
         ("[data]\nlimit = 0", "data.limit: Input should be greater than or equal to 1"),
         ("[workflow]\nfeedback = 'upstream'", "workflow.feedback: Input should be 'downstream'"),
         ("[workflow]\norders = 'dialogue'\ninteractive = false", "workflow: orders = 'dialogue' needs"),
+        ("[workflow]\nplain_words = 'perhaps'", "workflow.plain_words: expected true or false"),
+        ("graph = 'reconstruction'\n[workflow]\nentailment = 3", "workflow.entailment: expected true or false"),
         ("epochs = 'many'", "epochs: Input should be a valid integer"),
         (
             "graph = 'reconstructio'",

@@ -33,3 +33,17 @@ def test_a_single_case_gives_an_agreement_without_an_interval() -> None:
 def test_correlations_over_several_answers_to_a_case_come_with_a_warning() -> None:
     assert repeated_notes(votes(1)) == []
     assert "too narrow" in repeated_notes(votes(2))[0]
+
+
+def test_that_an_interval_of_alpha_over_few_cases_is_too_narrow_is_said_of_those_questions() -> None:
+    enough = votes(1)
+    few = {key: marks for key, marks in enough.items() if key[2] < "c5"}
+    one = {key: marks for key, marks in enough.items() if key[2] == "c0"}
+    tables = [
+        agreement_table(each, "a", "A") for each in ({"q": enough, "r": one}, {"q": enough, "r": few}, {"r": few})
+    ]
+    assert [table.notes[1:] for table in tables] == [
+        [],  # a single case has no interval
+        ["r: with fewer than 10 cases, the 95 % interval is too narrow."],
+        ["With fewer than 10 cases, the 95 % interval is too narrow."],
+    ]

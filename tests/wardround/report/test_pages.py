@@ -26,7 +26,7 @@ EVIL = HTML
 
 def page_of(path: Path, shown: int = 20) -> str:
     (run,) = find_runs([path])
-    return pages.write_report(run, shown).read_text("utf-8")
+    return pages.report_page(run, shown)
 
 
 @pytest.mark.slow

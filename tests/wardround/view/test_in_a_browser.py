@@ -16,8 +16,8 @@ from tests.support.hostile import HTML
 from tests.support.recorded_runs import ENGLISH, call, graded, write_run
 from tests.test_architecture import ROOT
 from tests.wardround.view.conftest import report, staged
-from wardround.report.pages import write_report
-from wardround.store.recorded_run import find_runs
+from wardround.report.pages import report_page
+from wardround.store.recorded_run import RecordedRun, find_runs
 from wardround.store.run_directory import RunDirectory
 from wardround.view.pages import Viewer
 
@@ -65,6 +65,12 @@ def violations(page: "Page", rules: list[str] = WCAG) -> list[tuple[str, str]]:
     return [(one["id"], one["nodes"][0]["html"][:200]) for one in found]
 
 
+def written(run: RecordedRun) -> str:
+    """The address of a run's report."""
+    (run.path / "report.html").write_text(report_page(run), "utf-8")
+    return (run.path / "report.html").as_uri()
+
+
 def tab_to(page: "Page", reached: str) -> None:
     for _ in range(100):
         page.keyboard.press("Tab")
@@ -77,19 +83,19 @@ def tab_to(page: "Page", reached: str) -> None:
 def test_no_page_violates_axe_overflows_runs_what_models_said_or_asks_elsewhere(
     look: Any, rules: list[str], browser: "Browser", viewer: Viewer, folder: Path
 ) -> None:
-    written = [write_report(run, 20).as_uri() for run in find_runs([folder / name for name in ("clinical", "hostile")])]
+    reports = [written(run) for run in find_runs([folder / name for name in ("clinical", "hostile")])]
     with page_in(browser, look, bypass_csp=True) as page:  # axe-core is a script that our pages do not know
         asked: list[str] = []
         obeyed: list[str] = []
         page.on("request", lambda request: asked.append(request.url))
         page.on("dialog", lambda dialog: (obeyed.append(dialog.message), dialog.dismiss()))
         page.on("pageerror", lambda error: obeyed.append(str(error)))
-        for address in (*(viewer.address + query for query in PAGES), *written):
+        for address in (*(viewer.address + query for query in PAGES), *reports):
             page.goto(address)
             assert violations(page, rules) == [], address
             assert page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0, address
         assert obeyed == []
-        assert {url for url in asked if not url.startswith((viewer.address, "data:", *written))} == set()
+        assert {url for url in asked if not url.startswith((viewer.address, "data:", *reports))} == set()
 
 
 def test_a_run_is_searched_and_its_cases_are_gone_through_by_keyboard_alone(browser: "Browser", viewer: Viewer) -> None:
@@ -120,7 +126,7 @@ def test_an_address_opens_the_call_that_it_names_and_a_report_is_filtered_and_so
         page.wait_for_selector("#call-3[open]")
         assert page.locator("details[id^=call-][open]").count() == 1
         (run,) = find_runs([folder / "sweep" / "one"])
-        page.goto(write_report(run, 20).as_uri())
+        page.goto(written(run))
         shown = page.locator("#case-list tbody tr:visible")
         assert shown.count() == 2
         search = page.get_by_role("searchbox")
@@ -144,7 +150,7 @@ def test_the_keys_go_from_case_to_case_of_a_report_as_fast_as_they_are_pressed(
 ) -> None:
     (run,) = find_runs([folder / "sweep" / "one"])
     with page_in(browser, WIDE) as page:
-        page.goto(write_report(run, 20).as_uri())
+        page.goto(written(run))
         focused = []
         for key in "jjk":
             page.keyboard.press(key)
@@ -158,7 +164,7 @@ def test_on_paper_no_column_of_a_table_is_cut_off_and_what_one_types_into_is_lef
 ) -> None:
     (run,) = find_runs([folder / name])
     with page_in(browser, {"viewport": {"width": 718, "height": 1047}}) as page:  # A4 with margins of 1 cm
-        page.goto(write_report(run, 20).as_uri())
+        page.goto(written(run))
         page.emulate_media(media="print")
         wide = "[...document.querySelectorAll('.scroll')].filter(one => one.scrollWidth > one.clientWidth)"
         assert page.evaluate(f"{wide}.map(one => one.getAttribute('aria-label'))") == []

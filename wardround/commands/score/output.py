@@ -20,7 +20,7 @@ from nodes.context import Context
 from scoring.metrics.samples import Definition
 from scoring.metrics.statistics import INTERVALS, Estimate
 from wardround.analysis.rescoring import judged_with
-from wardround.analysis.summary import said_by_rules
+from wardround.analysis.summary import few_cases_note, said_by_rules
 from wardround.commands.exit_codes import INTERRUPTED, SOME_FAILED, refuse
 from wardround.commands.options import JsonNumbers
 from wardround.config.command_line import parse_call_settings
@@ -191,6 +191,8 @@ def _print(scores: Scores) -> None:
     methods = {one.interval for one in scores.metrics.values()}
     if explanations := [words for method, words in INTERVALS.items() if method in methods]:
         console.print(Text(f"95 % intervals: {'; '.join(explanations)}."))
+    if scores.listed and (narrow := [name for name, one in scores.metrics.items() if one.narrow]):
+        console.print(Text(printable(few_cases_note(narrow))))
     for extra in [*_answered_tables(scores), *scores.tables]:
         print_rows(extra.title, extra.header, extra.rows)
     for table in scores.drawn if scores.listed else ():

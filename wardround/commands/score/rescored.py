@@ -61,7 +61,9 @@ def scores_of_run(run: Path, suite: str, mode: Definition, models: Mapping[str, 
     """
     results, summary = run_alone(rescore, run, models or {}, suite)
     metrics = {
-        name: Estimate.model_validate({**score, "interval": summary["intervals"][name]})
+        name: Estimate.model_validate(
+            {**score, "interval": summary["intervals"][name], "narrow": name in summary["narrow"]}
+        )
         for name, score in summary["scores"].items()
     }
     rows = [

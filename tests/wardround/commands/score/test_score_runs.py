@@ -48,6 +48,14 @@ def test_mvme_of_a_run_is_what_its_director_graded(tmp_path: Path) -> None:
         assert found["diagnosis"]["mean"] == 2.5 and found["basis"] == {"mean": 4.0, "se": None, "ci95": None, "n": 1}
 
 
+def test_that_the_intervals_of_few_cases_are_too_narrow_is_said_of_the_scores_that_have_them(tmp_path: Path) -> None:
+    ids = [case.id for case in load_cases("builtin")][:5]
+    results = [graded(case_id, float(grade)) for case_id, grade in zip(ids, (1, 2, 3, 4, 1), strict=True)]
+    results[0].scores["basis"] = None
+    of_all = wardround("score", "mvme", write_run(tmp_path / "five", results, data={"case_ids": ids}))
+    assert "basis: with fewer than 5 cases, the 95 % interval is too narrow." in of_all.stdout
+
+
 @pytest.mark.parametrize("options", [("--mode", "sound"), ("--mode", "paper"), ("--grade",)])
 def test_parts_that_a_one_step_run_copies_are_not_graded(tmp_path: Path, options: Sequence[str]) -> None:
     ids = [case.id for case in load_cases("builtin")][:1]
