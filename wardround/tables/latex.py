@@ -27,7 +27,10 @@ _CODE = re.compile("`([^`]*)`")
 _ADVICE = re.compile(r"`(wardround |--|\[)")  # what to type next, which is not for a reader of the paper
 _NOT_IN_LABELS = re.compile(r"[^\w.:]+", re.ASCII)
 
-# What pandas' own environment lacks: a width that fits the page, and the notes.
+_LONGEST = 40  # rows of a float, which has to fit on one page
+_HEAD = re.compile(r"(\\toprule\n.*\n)")  # with the line of the group titles
+
+# What pandas' own environments lack: a width that fits the page, and the notes.
 _LAYOUT = r"""% \usepackage{{booktabs,graphicx}} \usepackage[T1]{{fontenc}}
 \begin{{table}}[t]
 \centering
@@ -37,24 +40,38 @@ _LAYOUT = r"""% \usepackage{{booktabs,graphicx}} \usepackage[T1]{{fontenc}}
 {body}}}
 {notes}\end{{table}}
 """
+_LONG_LAYOUT = r"""% \usepackage{{booktabs,longtable}} \usepackage[T1]{{fontenc}}
+{{\footnotesize
+{body}
+{notes}}}
+"""
 
 
 def as_latex(table: Table) -> str:
-    """Return a ``table`` environment that compiles as it is, given the packages in its first line."""
+    """Return a ``table`` environment that compiles as it is, given the packages in its first line.
+
+    A table that fits on no page is a ``longtable``, which goes on on the next; its width is that of its columns.
+    """
     heads = [(escape(column.group), escape(column.title)) for column in table.columns]
     grouped = any(group for group, _ in heads)
     cells = pd.DataFrame([[_cell(cell) for cell in line] for line in table.lines])
     cells.columns = pd.MultiIndex.from_tuples(heads) if grouped else pd.Index([title for _, title in heads])
+    caption, label = escape(table.caption or table.title), _NOT_IN_LABELS.sub("-", table.name).replace("_", "-")
+    long = len(table.rows) > _LONGEST
     body = cells.style.hide(axis="index").to_latex(
-        hrules=True, multicol_align="c", column_format="".join("l" if left else "r" for left in table.left)
+        hrules=True,
+        multicol_align="c",
+        column_format="".join("l" if left else "r" for left in table.left),
+        environment="longtable" if long else None,
+        caption=caption if long else None,
+        label=f"tab:{label}" if long else None,
     )
     if grouped:
-        head_row, other_rows = body.split("\\\\\n", 1)
-        body = f"{head_row}\\\\\n{_rules(table)}\n{other_rows}"
+        body = _HEAD.sub(lambda head: f"{head[0]}{_rules(table)}\n", body)
     notes = [_CODE.sub(r"\\texttt{\1}", escape(note)) for note in map(_without_advice, table.footnotes) if note]
-    return _LAYOUT.format(
-        caption=escape(table.caption or table.title),
-        label=_NOT_IN_LABELS.sub("-", table.name).replace("_", "-"),
+    return (_LONG_LAYOUT if long else _LAYOUT).format(
+        caption=caption,
+        label=label,
         body=body.rstrip(),
         notes="\n".join([r"\par\smallskip\footnotesize", *notes, ""]) if notes else "",
     )

@@ -109,6 +109,13 @@ def test_latex_has_the_layout_of_the_papers() -> None:
     assert text.index(r"\toprule") < text.index(r"\midrule") < text.index(r"\bottomrule")
 
 
+def test_latex_breaks_a_table_that_fits_on_no_page() -> None:
+    text = as_latex(replace(TABLE, rows=[row(f"run {number}", "x", MEAN) for number in range(60)]))
+    assert r"\begin{longtable}{llrr}" in text and r"\begin{table}" not in text and "resizebox" not in text
+    assert text.count("{c}{Group}") == text.count(r"\cmidrule(lr){3-4}") == 2, "on the first page and on each other"
+    assert r"\caption{A caption} \label{tab:made-up}" in text and r"50 \% of it" in text and "run 59" in text
+
+
 def test_a_table_with_intervals_says_how_they_are_written_and_one_without_does_not() -> None:
     assert TABLE.footnotes[0].startswith("±: half-width of the 95 % interval") and TABLE.footnotes[1:] == TABLE.notes
     assert replace(TABLE, rows=TABLE.rows[1:]).footnotes == TABLE.notes
