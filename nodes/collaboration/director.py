@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeVar
 
 from langgraph.runtime import Runtime
 from pydantic import BaseModel, Field
@@ -31,19 +31,38 @@ from nodes.state.collaboration import (
     DiscussionRound,
     Dispute,
     Part,
+    ReportPart,
     Statement,
     last_statements,
     pictures_shown,
 )
 from prompts import mark
 
+_Listed = TypeVar("_Listed", bound=Dispute)
+_Disputes = Annotated[
+    list[_Listed],
+    each_once(lambda dispute: (dispute.part, dispute.point.casefold())),
+    *at_most(MOST_DISPUTES),
+    Field(description="The disputes, most important first; empty if the reports agree in substance."),
+]
+
 
 class Disputes(Strict):
     """The points that remain to be settled."""
 
-    disputes: Annotated[
-        list[Dispute], each_once(lambda dispute: (dispute.part, dispute.point.casefold())), *at_most(MOST_DISPUTES)
-    ] = Field(description="The disputes, most important first; empty if the reports agree in substance.")
+    disputes: _Disputes[Dispute]
+
+
+class ReportDispute(Dispute):
+    """A point that the interns have to settle."""
+
+    part: ReportPart = Field(description="The part of the report that it is about.")
+
+
+class ReportDisputes(Strict):
+    """The points that remain to be settled."""
+
+    disputes: _Disputes[ReportDispute]
 
 
 class Agreement(Strict):
@@ -106,7 +125,8 @@ concluding_director: Role[Any] = Role(
 @node
 async def list_disputes(state: ConferenceState, runtime: Runtime[Context], subject: Subject) -> dict[str, Any]:
     """List the disputes between the reports of this round; they are the agenda of the next."""
-    answer = await _ask(director_of_disputes.at(subject.name), state, runtime.context, subject, "disputes")
+    listed = Disputes if subject.stage else ReportDisputes
+    answer = await _ask(director_of_disputes.at(subject.name, listed), state, runtime.context, subject, "disputes")
     return _next_round(state, runtime.context, answer.disputes, not answer.disputes)
 
 

@@ -14,7 +14,8 @@ from nodes.state.stage import StageInput
 from prompts import load_words, mark
 from retrieval import Neighbour
 
-Part = Literal["referral", "symptoms", "examinations", "diagnosis", "basis", "treatment"]
+ReportPart = Literal["symptoms", "examinations", "diagnosis", "basis", "treatment"]
+Part = Literal["referral", ReportPart]  # of a report, or of any decision of the clinical workflow
 Person = Literal["patient", "examiner"]
 Ending = Literal["agreed", "rounds_used_up", "no_discussion"]
 MOST_DISPUTES = 3

@@ -31,7 +31,7 @@ from nodes.node import Node
 from nodes.state.chart import Picture, Presentation
 from nodes.state.collaboration import Conflict, Consultation, Dispute, Facts, Statement
 from tests.graphs.scripting import asked_of, builtin, calls, most_at_once, raw, words
-from tests.support.fake_server import FakeServer
+from tests.support.fake_server import ChatRequest, FakeServer
 from wardround.run.checkpoints import open_sqlite, serializer
 
 GRAPH: Any = dispute_resolution
@@ -289,7 +289,7 @@ def test_a_question_that_stands_twice_is_asked_once_and_further_entries_than_all
     conflicts = [{"point": f"Point {place}.", "ask": "patient", "question": text} for place, text in enumerate(asked)]
     disputes = [{"part": "treatment", "point": point} for point in ("Rest.", "Rest.", "Pills.", "Surgery.", "CT.")]
     listed = {"MergedFacts": {"symptoms": "", "examinations": "", "conflicts": conflicts}}
-    listed |= {"Disputes": {"disputes": disputes}}
+    listed |= {"ReportDisputes": {"disputes": disputes}}
     with FakeServer(answer=lambda request: listed.get(request.name)) as server:
         result = run(interns=2, max_rounds=0, models={"director": spec(server, "director")})
     questions = [confirmation.conflict.question for confirmation in result["confirmations"]]
@@ -428,6 +428,21 @@ async def test_interns_consult_at_the_same_time_and_revise_at_the_same_time(
     assert most_at_once([request for request in asked if request not in revisions]) == 3
 
 
+def test_a_dispute_over_a_report_is_never_about_a_referral_which_no_report_has() -> None:
+    named = iter(["referral", "diagnosis"])
+
+    def answer(request: ChatRequest) -> Any:
+        if request.name == "ReportDisputes":
+            return {"disputes": [{"part": next(named), "point": "this or that"}]}
+        return None
+
+    with FakeServer(answer=answer) as server:
+        result = discuss(models={"director": spec(server, "director")}, max_rounds=0)
+    assert [dispute.part for dispute in result["collaboration"].discussion[-1].disputes] == ["diagnosis"]
+    asked = [request for request in server.requests if request.name == "ReportDisputes"]
+    assert len(asked) == 2 and "symptoms" in str(asked[0].schema) and "referral" not in str(asked[0].schema)
+
+
 def test_interns_who_take_turns_do_not_speak_at_the_same_time(monkeypatch: pytest.MonkeyPatch) -> None:
     directed(monkeypatch, [1, 0])
     with FakeServer(latency=0.1) as server:
@@ -436,7 +451,7 @@ def test_interns_who_take_turns_do_not_speak_at_the_same_time(monkeypatch: pytes
 
 
 def test_the_agreed_facts_stand_whatever_a_model_writes_of_them_in_the_discussion() -> None:
-    left = {"Disputes": {"disputes": [{"part": "diagnosis", "point": "this or that"}]}}
+    left = {"ReportDisputes": {"disputes": [{"part": "diagnosis", "point": "this or that"}]}}
     with FakeServer(answer=lambda request: left.get(request.name)) as server:
         result = discuss(models={"intern": spec(server, "intern"), "director": spec(server, "director")}, max_rounds=1)
     assert len(asked_of(server, "intern")) == 3 and result["report"].diagnosis != ["Disease 1"], "models wrote both"
@@ -447,7 +462,10 @@ def test_the_agreed_facts_stand_whatever_a_model_writes_of_them_in_the_discussio
 
 @pytest.mark.parametrize("named", [True, False])
 def test_no_request_of_the_discussion_has_an_interns_own_facts_instead_of_the_agreed_ones(named: bool) -> None:
-    left = {"Disputes": {"disputes": [{"part": "diagnosis", "point": "this or that"}]}, "Agreement": {"agreed": False}}
+    left = {
+        "ReportDisputes": {"disputes": [{"part": "diagnosis", "point": "this or that"}]},
+        "Agreement": {"agreed": False},
+    }
     own = report("Disease 1")
     with FakeServer(answer=lambda request: left.get(request.name)) as server:
         models = {"intern": spec(server, "intern"), "director": spec(server, "director")}
