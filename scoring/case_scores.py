@@ -24,6 +24,7 @@ AVERAGE, OWN_AVERAGE = "average", "average_with_own"
 SETTINGS = "settings"  # the third argument of a metric that asks a judge
 METRIC_FAILED = "metric failed"  # prefix of the reason why a custom metric has no value
 NO_SCORE = 1e100  # values from here on, positive or negative, are no scores, nor are nan and infinity
+NO_VALUE = "the suite gave no value for this case"
 JUDGE_FAILED = "judge failed"  # prefix of the reason why an answer has no score
 
 
@@ -215,7 +216,7 @@ class Suite:
         return [self.notes, *units] if self.notes else []
 
     async def score(self, case: Case, answers: Any, settings: ModelSettings) -> CaseScores:
-        """Compute all columns of one case; an added metric that fails is unscored, with the reason.
+        """Compute all columns of one case; one that the suite leaves out, or whose metric fails, has the reason.
 
         Raises:
             GivenError: the suite's own function gave something else than scores, or one that its columns cannot have.
@@ -228,6 +229,9 @@ class Suite:
         found, own = await side_by_side(judging)
         self._check(found)
         values, unscored = dict(found.values), dict(found.unscored)
+        for name in self.published:
+            if values.setdefault(name) is None:
+                unscored.setdefault(name, NO_VALUE)
         for name, value in zip(self.metrics, own, strict=True):
             values[name] = None if isinstance(value, str) else value
             if isinstance(value, str):

@@ -153,6 +153,17 @@ async def test_what_a_suite_of_ones_own_gives_is_checked_case_by_case(given: Any
         await plain.score(load_cases()[0], None, ModelSettings())
 
 
+async def test_a_column_that_a_suite_of_ones_own_leaves_out_is_unscored_with_a_reason() -> None:
+    async def scored(case: Case, answers: Any, settings: ModelSettings) -> CaseScores:
+        return CaseScores({"named": 1.0, "told": None, "seen": None}, {"seen": "no picture"})
+
+    titles = {name: name.capitalize() for name in ("named", "told", "seen", "left_out")}
+    found = await Suite("mine", titles, scored, needs=frozenset()).score(load_cases()[0], None, ModelSettings())
+    assert found.values == {"named": 1.0, "told": None, "seen": None, "left_out": None}
+    why = "the suite gave no value for this case"
+    assert found.unscored == {"seen": "no picture", "told": why, "left_out": why}
+
+
 def test_a_run_is_read_where_its_metrics_are_not_registered(runs: tuple[Path, Path]) -> None:
     with suites_given_back():
         for suite in SUITES.values():
