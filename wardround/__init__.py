@@ -8,6 +8,7 @@ This is the public Python API. Importing it is cheap: each name is loaded on fir
   `ascore` score what a graph returned. A graph raises `AskError` if a model gave no answer.
 - Experiments: `run_experiment` runs an `Experiment`, `to_dataframe` reads a run, `compare` tests the differences of
   runs, `rescore` scores a run again, and `score_transcripts` scores what others have made.
+- Coroutines, to be awaited or given to `asyncio.run`: `ascore`, `ask` and `rescore`.
 - Plug-ins: `metric`, `strategy`, `patient`, `importer` and `add_prompts` register something; `load_plugin` loads a file
   that does so.
 - Nodes of your own: `node`, `Role` and `ask`; `Stage`, `StageState`, `PatientSideState` and `PatientSideOutput`.

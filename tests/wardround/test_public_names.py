@@ -9,6 +9,7 @@ import re
 import shutil
 import subprocess
 import sys
+from inspect import iscoroutinefunction
 from pathlib import Path
 from typing import Any
 
@@ -40,6 +41,11 @@ def test_every_public_name_is_what_type_checkers_are_told() -> None:
     assert {*names, "__version__"} == set(wr.__all__) == set(dir(wr))
     assert {name: getattr(wr, name) for name in names} == names
     assert wr.__version__ == "0.1.0"
+
+
+def test_help_names_the_functions_that_have_to_be_awaited() -> None:
+    (told,) = re.findall("Coroutines, .*: (.*)[.]", wr.__doc__ or "")
+    assert re.findall("`(.*?)`", told) == [name for name in wr.__all__ if iscoroutinefunction(getattr(wr, name))]
 
 
 def test_a_name_that_there_is_not_is_an_attribute_error() -> None:

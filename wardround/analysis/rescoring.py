@@ -99,7 +99,7 @@ async def context_for(run: RecordedRun, models: Mapping[str, str]) -> Context:
 async def rescore(
     path: str | Path, models: Mapping[str, str] | None = None, suite: str | None = None
 ) -> tuple[list[Result], dict[str, Any]]:
-    """Judge the answers of a run again.
+    """Judge the answers of a run again: ``await wr.rescore(RUN)``, or ``asyncio.run(wr.rescore(RUN))`` in a script.
 
     Args:
         path: the run directory; it is only read.

@@ -34,6 +34,10 @@ _PACKAGES = (
 )
 _CHANGES_LISTED = 12  # of a configuration, in a message
 _SCORE_AGAIN = " How a changed metric scores what is recorded: docs/doors/metric.md."
+_FILLED = (
+    " A list or dictionary of your script that its code fills while it runs counts as changed: start Python again, or "
+    "let functools.cache remember."
+)
 _NAME_FILES = ("data.cases", "data.notes", "plugins", "prompts", "workflow.example")
 _PLACES = tuple(f"configuration.{key}: " for key in _NAME_FILES)
 
@@ -97,6 +101,7 @@ def refuse_other_run(root: Path, before: Mapping[str, Any], manifest: Mapping[st
         f"{root}: contains a run with another configuration:\n{listed}{more}\n"
         f"Choose another --out, or use the previous configuration{made and f' and program, {made}'}."
         + (_SCORE_AGAIN if any(change.startswith("plugins") for change in changes) else "")
+        + (_FILLED if any(change.startswith("plugins.__main__.") for change in changes) else "")
     )
 
 

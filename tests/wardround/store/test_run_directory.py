@@ -213,6 +213,20 @@ def test_a_changed_configuration_is_refused_with_the_difference(
     assert named in str(refused.value)
 
 
+@pytest.mark.parametrize(("module", "told"), [("__main__", True), ("our_ward", False)])
+def test_that_what_a_script_fills_while_it_runs_counts_as_changed_is_told(
+    module: str, told: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for seen in ("[]", "['a']"):
+        recorded = {module: {"sha256": seen, "version": None, "adds": ["metric urgency"]}}
+        monkeypatch.setattr(manifest, "record_plugins", lambda used, recorded=recorded: recorded)
+        if seen == "[]":
+            open_once(tmp_path)
+    with pytest.raises(ConfigurationError, match=rf"plugins\.{module}\.sha256: was") as refused:
+        open_once(tmp_path)
+    assert ("fills while it runs counts as changed" in str(refused.value)) is told
+
+
 def test_changed_data_is_refused(tmp_path: Path) -> None:
     open_once(tmp_path)
     patient = CASES[0].patient.model_copy(update={"chief_complaint": "Another complaint"})
