@@ -1,5 +1,6 @@
 """The case: what the patient knows, what examinations show, and the answer key."""
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -17,7 +18,7 @@ from cases.vocabulary import (
     TreatmentItem,
 )
 
-LONGEST = 200_000  # characters of one text; a long record has some thousands, and rules take time to read it
+LONGEST = 200_000  # characters of a text; a long record has some thousands, and rules take time to read it
 Text = Annotated[str, StringConstraints(strip_whitespace=True, max_length=LONGEST)]
 RequiredText = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=LONGEST)]
 Split = Literal["train", "validation", "test"]
@@ -34,6 +35,16 @@ def is_empty(value: object) -> bool:
     return not value
 
 
+def _check_length(texts: Iterable[str]) -> None:
+    """Refuse texts that are too long together: a chart joins them to one.
+
+    Raises:
+        ValueError: they are.
+    """
+    if (length := sum(len(text) + 1 for text in texts)) > LONGEST:
+        raise ValueError(f"its texts have {length:,} characters together; at most {LONGEST:,} are allowed")
+
+
 class PatientRecord(Strict):
     """What the patient knows and can tell. An absent section is empty text: it was not recorded."""
 
@@ -45,6 +56,11 @@ class PatientRecord(Strict):
     past_history: Text = Field("", description="Earlier diseases, operations, medication and allergies.")
     personal_history: Text = Field("", description="Habits, living conditions, travel, menstruation and births.")
     family_history: Text = ""
+
+    @model_validator(mode="after")
+    def _is_read_at_once(self) -> "PatientRecord":
+        _check_length(text for text in vars(self).values() if isinstance(text, str))
+        return self
 
 
 class Image(Strict):
@@ -75,6 +91,11 @@ class ExaminationRecord(Strict):
         description="Findings of an image class that none of its pictures shows, such as a chest CT in words beside "
         "pictures of the abdomen. They are reported with the pictures, and are part of the class's results too.",
     )
+
+    @model_validator(mode="after")
+    def _is_read_at_once(self) -> "ExaminationRecord":
+        _check_length(self.results.values())
+        return self
 
     @property
     def results(self) -> dict[str, str]:

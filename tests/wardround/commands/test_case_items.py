@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from typer.testing import CliRunner, Result
+from typer.testing import Result
 
 from cases import load_cases
+from tests.support.commands import wardround
 from tests.support.fake_server import ChatRequest, FakeServer
-from wardround.commands.cases import cases_app
 
 RECORD = {
     "OSCE_Examination": {
@@ -28,7 +28,7 @@ READ = [
 
 
 def run(*arguments: object) -> Result:
-    return CliRunner().invoke(cases_app, [str(argument) for argument in arguments])
+    return wardround("cases", *arguments)
 
 
 @pytest.fixture

@@ -3,20 +3,22 @@
 import json
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
-from typer.testing import CliRunner, Result
+from typer.testing import Result
 
 from cases import AnswerKey, Case, PatientRecord, Provenance, load_cases, save_cases
 from cases.completeness import missing
+from cases.vocabulary import PHYSICAL_ITEMS
+from tests.support.commands import wardround
 from tests.support.pictures import PNG
-from wardround.commands.cases import cases_app
 from wardround.config.experiment import Data
 from wardround.config.selection import select
 
 
 def run(*arguments: object) -> Result:
-    return CliRunner().invoke(cases_app, [str(argument) for argument in arguments])
+    return wardround("cases", *arguments)
 
 
 def medchain(folder: Path, **cases: object) -> Path:
@@ -314,6 +316,26 @@ def test_a_text_of_megabytes_is_refused_at_once_by_its_field(tmp_path: Path) -> 
     done = run("check", tmp_path / "cases.jsonl")
     assert done.exit_code != 0 and len(done.output) < 500
     assert "line 1, patient.chief_complaint: String should have at most 200000 characters" in done.output
+
+
+@pytest.mark.parametrize(
+    ("record", "field"),
+    [
+        (
+            {"patient": {"chief_complaint": "x", "past_history": "y" * 150_000, "family_history": "z" * 60_000}},
+            "patient",
+        ),
+        ({"examinations": {"physical": dict.fromkeys(PHYSICAL_ITEMS.names[:3], "y" * 70_000)}}, "examinations"),
+    ],
+)
+def test_texts_that_a_chart_could_not_hold_together_are_refused_by_the_part_that_they_lie_in(
+    record: dict[str, Any], field: str, tmp_path: Path
+) -> None:
+    case = {"id": "a", "patient": {"chief_complaint": "x"}, "provenance": {"source": "a test"}, **record}
+    (tmp_path / "cases.jsonl").write_text(json.dumps(case) + "\n", "utf-8")
+    done = run("check", tmp_path / "cases.jsonl")
+    assert done.exit_code != 0 and f"line 1, {field}: its texts have 210,00" in done.output
+    assert "together; at most 200,000 are allowed" in done.output and "import it first" not in done.output
 
 
 def test_a_sample_names_what_each_note_lacks_and_keeps_what_a_reconstruction_of_it_would_keep(tmp_path: Path) -> None:
