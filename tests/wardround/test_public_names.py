@@ -147,12 +147,13 @@ def test_a_setting_may_be_named_from_python_as_it_may_on_the_command_line(tmp_pa
         ({"settings": {"grid.feedback": ["off"]}}, "run_experiment: grid.feedback: can only be set in an experiment"),
         ({"models": {"doktor": "offline"}}, "run_experiment: models: unknown role 'doktor'"),
         ({"models": {"judges": "offline"}}, "run_experiment: judges are set by settings={'judges.default': SPEC}"),
+        ({"out": ""}, "out: is empty; give a folder for the run"),
         ({"settings": {"data.cases": "builtn"}}, "builtn: file not found; did you mean 'builtin'?"),
     ],
 )
 def test_what_python_gave_is_not_blamed_on_the_command_line(given: Any, reason: str, tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=f"^{re.escape(reason)}"):
-        wr.run_experiment(out=tmp_path / "run", **given)
+        wr.run_experiment(**{"out": tmp_path / "run", **given})
 
 
 def test_the_users_folder_may_be_written_as_a_tilde_wherever_a_file_is_named(

@@ -4,6 +4,7 @@ import re
 import signal
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from itertools import pairwise
 from pathlib import Path
 from types import FrameType
 from typing import Any, NoReturn
@@ -71,6 +72,7 @@ class Commands(WithPlugins, TyperGroup):
     def make_context(self, info_name: str | None, args: Sequence[str], *given: Any, **more: Any) -> Any:
         """Parse the command line up to the command's name, which may follow ``--plugin`` options."""
         with _errors_in_one_line():
+            _refuse_empty(args)
             return super().make_context(info_name, [*map(_in_home, args)], *given, **more)
 
     def invoke(self, ctx: Any) -> Any:
@@ -82,6 +84,18 @@ class Commands(WithPlugins, TyperGroup):
 def group_of_commands(help: str) -> typer.Typer:
     """Return an empty group whose errors end as those of all commands do."""
     return typer.Typer(cls=Commands, help=help, no_args_is_help=True, rich_markup_mode=None)
+
+
+def _refuse_empty(words: Sequence[str]) -> None:
+    """Refuse an empty argument: as a path it would be the working directory, which a run would fill.
+
+    Raises:
+        Refusal: there is one; names its option, or the word before it.
+    """
+    for before, word in pairwise(("wardround", *words)):
+        if not word or re.fullmatch(r"--[\w-]+=", word):
+            option = word[:-1] or (before if before.startswith("-") else f"the argument after {before}")
+            refuse(f"{option}: is empty; give a value, or leave it out (is a variable of the shell not set?)")
 
 
 def _in_home(word: str) -> str:
@@ -110,6 +124,8 @@ def _refusal_of(error: Exception) -> Refusal | None:
     """Return what a command says of an error and ends with; None of an error of ours."""
     if isinstance(error, Refusal):
         return error
+    if isinstance(error, FileNotFoundError) and error.errno and not error.filename:  # of `os.getcwd()`
+        return Refusal("the current folder has been deleted or moved away; change to another")
     if isinstance(error, OSError):
         return Refusal(f"{error.filename}: {reason(error)}" if error.filename else reason(error))
     if isinstance(error, UnicodeEncodeError):  # a file name of another encoding, which no record can hold

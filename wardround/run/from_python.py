@@ -37,6 +37,8 @@ def run_experiment(
     Raises:
         ConfigurationError: a file, key, value, plug-in or prompt cannot be used; nothing was run.
     """
+    if out == "":  # as a path it would be the working directory
+        raise ConfigurationError("out: is empty; give a folder for the run, or None for one in runs/")
     if isinstance(experiment, Mapping):
         experiment = check_experiment(experiment)
     if not isinstance(experiment, Experiment):

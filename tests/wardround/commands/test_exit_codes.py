@@ -15,6 +15,7 @@ import typer
 from typer.testing import CliRunner
 
 from cases import CaseFileError, Problem
+from tests.support.commands import wardround
 from tests.support.processes import to_its_end
 from tests.support.recorded_runs import write_run
 from wardround.commands.exit_codes import Commands, end_gently
@@ -105,6 +106,34 @@ def test_a_file_that_cannot_be_used_is_named_with_the_reason_by_every_command(tm
 
 def test_an_output_that_takes_no_more_is_told_without_an_error_number() -> None:
     assert _ended(OSError(errno.ENOSPC, "No space left on device")) == (2, "error: no space left on device\n")
+
+
+def test_a_current_folder_that_is_gone_is_called_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "gone").mkdir()
+    monkeypatch.chdir(tmp_path / "gone")
+    (tmp_path / "gone").rmdir()
+    with pytest.raises(FileNotFoundError) as error:
+        os.getcwd()
+    told = "error: the current folder has been deleted or moved away; change to another\n"
+    assert _ended(error.value) == (2, told)
+    assert "has been deleted" not in _ended(FileNotFoundError("a.png not found"))[1]
+
+
+@pytest.mark.parametrize(
+    ("words", "named"),
+    [
+        (["run", "--limit", "1", "--out", ""], "--out"),
+        (["run", "--limit", "1", "--out="], "--out"),
+        (["report", ""], "the argument after report"),
+    ],
+)
+def test_an_empty_argument_is_refused_where_a_run_would_fill_the_working_directory(
+    words: list[str], named: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    ended = wardround(*words)
+    assert ended.exit_code == 2 and ended.stderr.startswith(f"error: {named}: is empty; give a value")
+    assert not list(tmp_path.iterdir())
 
 
 def test_a_file_whose_name_is_in_another_encoding_is_named_as_it_can_be_in_no_record() -> None:
