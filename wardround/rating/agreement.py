@@ -20,7 +20,7 @@ from wardround.tables.ai_hospital import ERROR_TITLES, error_type
 from wardround.tables.table import P_VALUE, Column, Table, key_columns, measured
 
 _RESAMPLES, _SEED = 500, 20_240_607
-_FEW_CASES = 10  # with fewer, the interval of alpha covers the truth too rarely (docs/statistics.md)
+_FEW_CASES = 10  # with fewer, the interval of alpha or kappa covers the truth too rarely (docs/statistics.md)
 
 Rated = TypeVar("Rated")
 Votes = Mapping[Key, Mapping[str, float]]  # for one question: by item, each rater's value
@@ -101,7 +101,7 @@ def _means(scale: Name, votes: Mapping[str, Votes]) -> Table:
 def agreement_table(votes: Mapping[str, Answers], name: str, title: str, distance: str = "interval distance") -> Table:
     """Return Krippendorff's alpha over items with several raters, its interval over cases, and how often all agreed."""
     rows: list[dict[str, Any]] = []
-    narrow: list[str] = []
+    cases: dict[str, int] = {}
     for question, by_item in votes.items():
         shared = [values for values in by_item.values() if len(values) > 1]
         if not shared:
@@ -111,7 +111,7 @@ def agreement_table(votes: Mapping[str, Answers], name: str, title: str, distanc
             if len(values) > 1:
                 by_case[case_of(item[2])].append(values)
         low, high = resampled_interval(range(len(by_case)), alpha_of_drawn([*by_case.values()])) or (None, None)
-        narrow += [question] * (low is not None and len(by_case) < _FEW_CASES)
+        cases |= {} if low is None else {question: len(by_case)}
         unanimous = mean([float(len(set(values.values())) == 1) for values in shared])
         found = {"alpha": alpha(shared), "alpha_low": low, "alpha_high": high, "alike": unanimous}
         raters = {rater for values in shared for rater in values}
@@ -126,8 +126,13 @@ def agreement_table(votes: Mapping[str, Answers], name: str, title: str, distanc
         Column("items", "Items"),
     ]
     note = f"Krippendorff's alpha ({distance}) over items with two or more raters; percentile bootstrap over cases."
-    few = [few_cases_note(narrow if len(narrow) < len(rows) else [], _FEW_CASES)] if narrow else []
-    return Table(name, title, columns, rows, [note, *few])
+    return Table(name, title, columns, rows, [note, *narrow_notes(cases)])
+
+
+def narrow_notes(cases: Mapping[str, int]) -> list[str]:
+    """Warn of the resampled intervals, each with its number of cases, that rest on too few."""
+    few = [name for name, number in cases.items() if number < _FEW_CASES]
+    return [few_cases_note(few, _FEW_CASES)] if few else []
 
 
 def resampled_interval(

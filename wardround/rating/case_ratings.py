@@ -4,12 +4,13 @@ import random
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain, combinations
+from typing import Any
 
 from cases import Case
 from scoring.metrics.samples import mean, over_cases
 from scoring.panel import cohen_kappa
 from wardround.config.experiment import ConfigurationError
-from wardround.rating.agreement import Votes, disagreements, resampled_interval, votes_by_question
+from wardround.rating.agreement import Votes, disagreements, narrow_notes, resampled_interval, votes_by_question
 from wardround.rating.items import Item, Key
 from wardround.rating.marks import Mark
 from wardround.rating.scales import Name, scale_of
@@ -70,12 +71,13 @@ def tables_of(cases: Sequence[Case], scale: Name, marks: Sequence[Mark]) -> list
         "Passed: share of raters who answer yes (2; no is 1), over cases; a case as a whole passes if all answers are "
         "yes.",
         "Kappa: of two people on the cases that both rated (mean over all pairs of people); percentile bootstrap.",
+        *narrow_notes({f"Kappa of {row['question']}": row["pairs"] for row in rows if row["kappa_low"] is not None}),
     ]
     tables = [Table("case_ratings", "People's ratings of the cases", columns, rows, notes), disagreements(by_question)]
     return [table for table in tables if table.rows]
 
 
-def _row(question: str, by_item: Votes) -> dict[str, float | str | None]:
+def _row(question: str, by_item: Votes) -> dict[str, Any]:
     shares = [
         (item[2], sum(value == SOUND for value in values.values()) / len(values)) for item, values in by_item.items()
     ]

@@ -22,7 +22,7 @@ from wardround.analysis.paired import scored_or_wrong
 from wardround.analysis.simulators import tests_of_run
 from wardround.analysis.transcripts import read_transcripts
 from wardround.printing import counted
-from wardround.rating.agreement import resampled_interval
+from wardround.rating.agreement import narrow_notes, resampled_interval
 from wardround.store.recorded_run import RecordedRun
 from wardround.tables import figures
 from wardround.tables.published import published
@@ -337,6 +337,7 @@ def _bare(values: Mapping[str, float | None]) -> dict[str, Any]:
 def tracking_table(played: Mapping[str, Sequence[SimulatorTest]]) -> Table | None:
     """Tabulate how far each simulator's (or person's) actions agree with the labels; None if none were tracked."""
     rows: list[dict[str, Any]] = []
+    patients: dict[str, int] = {}
     for name, tests in played.items():
         labelled: dict[str, list[tuple[str, str]]] = {}
         for reply in replies(tests):
@@ -349,6 +350,7 @@ def tracking_table(played: Mapping[str, Sequence[SimulatorTest]]) -> Table | Non
         )
         pairs = list(labelled.values())
         low, high = resampled_interval(pairs, lambda resampled: cohen_kappa(list(chain(*resampled)))) or (None, None)
+        patients |= {} if low is None else {f"Kappa of {name}": len(pairs)}
         kappa = {"kappa_mean": cohen_kappa(list(chain(*pairs))), "kappa_low": low, "kappa_high": high}
         rows.append({"simulator": name, **measured({"accuracy": found}), **kappa, "n": found.n})
     columns = [
@@ -358,6 +360,7 @@ def tracking_table(played: Mapping[str, Sequence[SimulatorTest]]) -> Table | Non
         Column("n", "Questions"),
     ]
     notes = ["Percent, except kappa. Intervals: 95 %, over patients; for kappa, by resampling patients."]
+    notes += narrow_notes(patients)
     title = "Tracked actions compared with people's labels (AIE, Figure 3c)"
     return Table("aie-figure-3c", title, columns, rows, notes) if rows else None
 

@@ -45,5 +45,5 @@ def test_that_an_interval_of_alpha_over_few_cases_is_too_narrow_is_said_of_those
     assert [table.notes[1:] for table in tables] == [
         [],  # a single case has no interval
         ["r: with fewer than 10 cases, the 95 % interval is too narrow."],
-        ["With fewer than 10 cases, the 95 % interval is too narrow."],
+        ["r: with fewer than 10 cases, the 95 % interval is too narrow."],
     ]

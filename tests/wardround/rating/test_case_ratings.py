@@ -56,6 +56,7 @@ def test_a_case_passes_as_a_whole_only_if_all_is_right_and_all_was_asked() -> No
 def test_what_people_rate_differently_is_listed() -> None:
     tables = tables_of(CASES, "ai_hospital_cases", [*rated("basis", "Ann", ANN), *rated("basis", "Bob", BOB)])
     assert {row["case"] for row in tables[1].rows} == {CASES[2].id, CASES[6].id}
+    assert tables[0].notes[-1] == "Kappa of basis: with fewer than 10 cases, the 95 % interval is too narrow."
 
 
 def test_so_many_cases_of_each_department_are_drawn_by_a_seed() -> None:

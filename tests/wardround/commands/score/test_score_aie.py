@@ -332,6 +332,7 @@ def test_trackers_and_people_stand_in_one_table_with_kappa_and_a_matrix_each(tmp
     files = [played("people.json", labels), played("always_c.json", ["C"] * 12)]
     told = run("aie-simulator", *files, "--out", tmp_path / "out")
     assert told.exit_code == 0, told.output
+    assert "Kappa of people, Kappa of always_c: with fewer than 10 cases" in " ".join(told.stdout.split())
     people, constant = csv.DictReader((tmp_path / "out" / "aie-figure-3c.csv").open())
     assert (people["accuracy_mean"], people["kappa_mean"], people["n"]) == ("100.0", "1.0", "36")
     assert (constant["accuracy_mean"], constant["kappa_mean"]) == ("25.0", "0.0"), "a constant is no tracker"
