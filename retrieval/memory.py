@@ -20,6 +20,7 @@ from retrieval.embedding import embed, fingerprint, unit_rows
 from retrieval.exact_search import Candidate, Nearest
 from retrieval.features import RememberedCase
 from retrieval.kinship import Kin
+from retrieval.open_files import remedy
 from retrieval.single_writer import SingleWriter
 
 if TYPE_CHECKING:
@@ -242,7 +243,7 @@ class Memory:
         except CaseMemoryError:
             raise
         except Exception as error:  # Chroma raises its own errors, httpx's, and plain Exception
-            raise CaseMemoryError(f"case memory {self.location!r} cannot be {done}: {error}") from error
+            raise CaseMemoryError(f"case memory {self.location!r} cannot be {done}: {error}{remedy()}") from error
 
 
 def _nearest(

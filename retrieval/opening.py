@@ -16,6 +16,7 @@ from cases import Case, load_cases
 from retrieval.embedding import DEFAULT_MODEL, embed
 from retrieval.features import remember
 from retrieval.memory import CaseMemoryError, Memory, Progress
+from retrieval.open_files import allow_many
 from retrieval.single_writer import SingleWriter
 
 if TYPE_CHECKING:
@@ -103,6 +104,7 @@ def _opened(location: str, embedding: str, *, create: bool) -> Memory:
     with _opening:
         memory = _open.get((place, embedding))
         if memory is None or memory.closed:
+            allow_many()
             if is_server:
                 memory = _on_server(place, embedding)
             elif location in _BUILTIN_SPLITS:

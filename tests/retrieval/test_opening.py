@@ -246,3 +246,27 @@ def test_cases_in_a_language_that_the_built_in_memory_does_not_hold_are_warned_o
     assert not caplog.messages
     warn_of_other_languages(location, {"en", "de", "fr"})
     assert [f"are in 'en' and 'zh', none in {other}, " in line for line in caplog.messages] == [True] * bool(other)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="this system has no such limit")
+@pytest.mark.parametrize("may_be_raised", [True, False])
+def test_a_process_with_few_files_opens_more_for_a_memory_or_says_so(
+    may_be_raised: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """macOS lets a shell open 256 files, where the built-in memory ended in "Error finding id"."""
+    import resource
+
+    before, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if not may_be_raised:
+        monkeypatch.setattr("retrieval.opening.allow_many", lambda: None)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (512, hard))
+    try:
+        memory = build_memory([appendicitis()], tmp_path / "memory")
+        assert (resource.getrlimit(resource.RLIMIT_NOFILE)[0] > 512) is may_be_raised
+        monkeypatch.setattr(memory._shelves, "count", lambda *_: 1 / 0)
+        with pytest.raises(CaseMemoryError) as error:
+            memory.stats()
+        assert ("may open only 512 files: allow more (`ulimit -n" in str(error.value)) is not may_be_raised
+        memory.close()
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (before, hard))
