@@ -174,7 +174,9 @@ def _read(file: Path | None, seen: tuple[Path, ...]) -> Settings:
         values = tomllib.loads(unpiped(file).read_text("utf-8-sig"))
     except (OSError, ValueError) as error:  # no UTF-8, no TOML, or no name of a file
         if not file.exists():
-            close = difflib.get_close_matches(file.stem, library_files(), n=3)
+            here = file.parent.glob("*.toml") if file.parent.is_dir() else ()
+            known = {name: name for name in library_files()} | {one.stem: str(one) for one in here}
+            close = [known[stem] for stem in difflib.get_close_matches(file.stem, known, n=3)]
             listed = "`wardround experiments list` lists the built-in ones"
             hint = f"did you mean {' or '.join(close)}?" if close else listed
             raise ConfigurationError(

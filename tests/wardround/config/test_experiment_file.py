@@ -509,6 +509,14 @@ def test_a_file_that_cannot_be_extended_is_named_with_the_file_that_extends_it(
     assert str(refused.value).startswith(f"{file}: extends: ") and why in str(refused.value)
 
 
+@pytest.mark.parametrize("given", ["studi.toml", "study"])
+def test_a_misspelt_file_suggests_the_one_that_lies_there(tmp_path: Path, given: str) -> None:
+    (tmp_path / "study.toml").write_text("seed = 1", "utf-8")
+    with pytest.raises(ConfigurationError) as refused:
+        read_experiment(tmp_path / given, {})
+    assert str(refused.value).endswith(f"did you mean {tmp_path / 'study.toml'}?")
+
+
 def test_a_file_extends_one_that_comes_along_by_its_name(file: Path) -> None:
     assert len(sweep(file, "extends = 'medchain_table_3'\nepochs = 2").runs) == 4
 
