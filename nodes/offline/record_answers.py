@@ -39,11 +39,13 @@ _MAX_SENTENCES = 3  # of one answer to an open question
 # Score of a possible answer (`pairs.py`), and probability that a sentence tells what is asked for, beside which a
 # question is not denied.
 _POSSIBLE, _POSSIBLE_SUPPORT = -1.3, 0.1
-# What is said to words that ask for nothing; vague advice is asked about.
+# What is said to words that ask for nothing; vague advice is asked about, and a test has no result yet.
 _REPLIES = {
     "conclusion": "thanks",
     "remark": "thanks",
-    "advice": "advised",
+    "test": "advised",
+    "advice": "followed",
+    "vague_advice": "which",
     "demand": "agreed",
     "other_topic": "off_topic",
 }
@@ -83,9 +85,16 @@ def answer_from_record(question: str, record: PatientRecord, dialogue: list[Turn
     phrase: str = "all_said" if told else denial(question, language, recorded)
     is_question = question.rstrip().endswith(("?", "？")) and is_asking(question, language)
     if phrase == "unclear" or (phrase != "all_said" and not is_question):
-        is_told = not is_question and tells_diagnosis(question)
-        phrase = _REPLIES.get("conclusion" if is_told else kind_label(question, language), phrase)
+        phrase = _REPLIES.get(_kind_of_turn(question, language, is_question), phrase)
     return mark("space", language).join(reply) or str(words[phrase])
+
+
+def _kind_of_turn(words: str, language: Language, is_question: bool) -> str:
+    """Return what words do that no fact answers; advice that names a test is a ``test``."""
+    kind = kind_label(words, language)
+    if not is_question and tells_diagnosis(words):
+        return "conclusion"
+    return "test" if kind == "advice" and heard_tests(words) else kind
 
 
 def denial(question: str, language: Language, recorded: Sequence[RecordSentence]) -> Silence:

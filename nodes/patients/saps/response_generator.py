@@ -14,6 +14,7 @@ from llm import Role, Speech
 from nodes.asking import ask_in_turn
 from nodes.context import Context
 from nodes.node import node
+from nodes.offline.hearing import heard_tests
 from nodes.offline.record_answers import Silence, facts_for, told_now
 from nodes.patients.saps.state_tracker import Action
 from nodes.state.chart import EarlierTurns, Turn
@@ -69,15 +70,17 @@ def quote_what_is_released(view: ReleasedView) -> SimulatedReply:
         answering = facts_for(view.words, facts, view.language)
         own_words = [text for text, fact in zip(own_words, facts, strict=True) if fact in answering]
     own_words = [(section, said) for section, said in own_words if said]
+    phrases = load_words("consultation/words", view.language)["patient"]
     if not own_words:
         action = view.action or "Ineffective Inquiry"
         text = load_words("saps/words", view.language)[action.lower().replace(" ", "_")]
         if action == "Ineffective Inquiry" and view.silence != "nothing":
-            text = load_words("consultation/words", view.language)["patient"][view.silence]
+            text = phrases[view.silence]
+        if action == "Ineffective Advice" and not heard_tests(view.words):
+            text = phrases["followed"]  # no result is missing
         return SimulatedReply(text=text)
-    all_said = load_words("consultation/words", view.language)["patient"]["all_said"]
     reply = told_now(view.words, own_words, view.dialogue, view.language)
-    return SimulatedReply(text=mark("space", view.language).join(reply) or all_said)
+    return SimulatedReply(text=mark("space", view.language).join(reply) or phrases["all_said"])
 
 
 response_generator = Role(

@@ -49,6 +49,24 @@ def test_by_rule_the_patient_quotes_what_is_released_and_nothing_else(action: Ac
     assert said(action, language, ["One.", "Two."]) == f"One.{joint}Two."
 
 
+@pytest.mark.parametrize(
+    ("language", "words", "names_a_test"),
+    [
+        ("en", "Keep off the cigarettes.", False),
+        ("en", "Please have an MRI of the knee.", True),
+        ("zh", "多喝水。", False),
+        ("zh", "建议做个磁共振。", True),
+    ],
+)
+def test_by_rule_the_patient_misses_a_result_of_advised_tests_alone(
+    language: Language, words: str, names_a_test: bool
+) -> None:
+    no_result = load_words("saps/words", language)["ineffective_advice"]
+    reply = said("Ineffective Advice", language, [], words)
+    assert (reply == no_result) is names_a_test
+    assert honest(Reply("t", "p", CODES["Ineffective Advice"], reply, "", "", None, None), "sound") == 1.0
+
+
 @LANGUAGES
 @pytest.mark.parametrize("silence", ["nothing", "untold", "unclear"])
 def test_no_is_said_only_where_the_memory_bank_found_that_nothing_is_recorded(
