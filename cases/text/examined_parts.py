@@ -98,6 +98,7 @@ def _parts(folded: str, start: int, end: int, tests: Sequence[Span]) -> list[Par
         if not any(a <= part[0] and part[1] <= b and (a, b) != part[:2] for a, b, *_ in named)
         and not any(a <= part[0] and part[1] <= b for a, b in tests)
         and not _PATTERNS["no_part"].search(folded[start : part[1]])
+        and not _PATTERNS["of_a_clinic"].match(folded, part[1])  # 看过皮肤科没有
     ]
     things = sorted([*(part[:2] for part in longest), *tests])
     table = word_list("examined_parts")["verb"]

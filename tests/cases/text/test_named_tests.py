@@ -39,6 +39,8 @@ def test_a_test_is_known_by_the_names_that_doctors_give_it(text: str, expected: 
         "做个全面检查，所有化验结果都要。",
         "身体一般情况怎么样？",
         "有类风湿性关节炎病史3年。",
+        "看过皮肤科没有？",
+        "看过心理医生没有？",
     ],
 )
 def test_what_calls_no_examination_by_a_name_of_its_own_names_none(text: str) -> None:
