@@ -1,7 +1,7 @@
-"""Linear classifiers of a doctor's words: the kind of action (intent), the subject of a question, and what it asks for.
+"""Linear classifiers of a doctor's words: kind of action (intent), small talk, subject and what a question asks for.
 
 The features are a multilingual sentence embedding (`retrieval.embed`), so that training data in one language serve the
-other, and which entries of the lists of clinical words occur; for what a question asks for also its n-grams. A fourth
+other, and which entries of the lists of clinical words occur; for what a question asks for also its n-grams. A fifth
 classifier predicts what a recorded sentence tells. The weights come with the package. Those of kind and subject are
 trained on `wordings.toml`, `questions.toml` and the development items of the tracker's test set
 (`python -m wardround.training.meaning`); those of what is asked for and what is told, which have the matters of
@@ -63,6 +63,7 @@ _MIN_SURE = 0.8  # probability of a subject that may be denied, unless it is nam
 _MIN_ASKING, _MIN_ASKING_UNMARKED = 0.075, 0.4  # probability that words with a question mark, and without, ask
 _MIN_FAREWELL = 0.8  # probability of a turn that is a farewell as a whole
 _MIN_OTHER_TOPIC = 0.5  # probability of small talk, to be taken as such
+_MAX_TALK = 0.35  # probability of small talk, beside all questions, from which words ask for nothing on record
 _LIST_SCALE = 0.15  # scale of the list features beside the embedding
 _TOLD_LIST_SCALE = 0.3  # the same for recorded sentences
 _GRAM_SCALE = 0.5  # length of the n-grams beside the embedding; at 1, single words outweigh the meaning
@@ -120,7 +121,7 @@ def questions(language: Language) -> dict[str, list[str]]:
 
 @cache
 def further_questions(language: Language) -> dict[str, list[str]]:
-    """Return further questions, by subject, that are training data for what a question asks for alone."""
+    """Return further questions, by subject, that are training data for what a question asks for, and small talk."""
     return _lines(data_file("nodes.offline", "further_questions"), language)
 
 
@@ -201,6 +202,11 @@ def kind_label(words: str, language: Language) -> str:
         label = "inquiry"  # 以前身体怎么样？
     if label == "inquiry" and is_open and not topic_of(words, language).clinical:
         label = "ambiguous"  # "Where shall we begin?"
+    if label in _ASKING and _talk_probability(words, language) >= _MAX_TALK:
+        label = "other_topic"
+    is_no_request = ASKS.search(words) and not _PATTERNS["requests"].search(words)
+    if (label == "demand" and is_no_request) or (label not in _ASKING and _PATTERNS["asks_to_tell"].search(words)):
+        label = "inquiry"  # "And lying on your back?"
     if label == "vague_advice" and _PATTERNS["supposes"].search(words):
         label = "remark"
     parts = sentences(words)
@@ -217,19 +223,34 @@ def kind_label(words: str, language: Language) -> str:
 
 @lru_cache(maxsize=4096)
 def is_asking(words: str, language: Language) -> bool:
-    """Whether the words probably ask for something on record: the total probability of the tables that do is enough."""
-    if _asks_nothing(words):
+    """Whether the words probably ask for something on record: the total probability of the tables that do is enough.
+
+    Nor may they be small talk, which is learned beside all questions.
+    """
+    if _asks_nothing(words) or _talk_probability(words, language) >= _MAX_TALK:
         return False
     tables, scores = _logits("kind", words, language)
     probabilities = shared(scores.astype(np.float64))
     asks = [kind_named(table) in _ASKING and table != "results" for table in tables]
-    return float(probabilities[asks].sum()) >= (_MIN_ASKING if ASKS.search(words) else _MIN_ASKING_UNMARKED)
+    is_marked = ASKS.search(words) or _PATTERNS["asks_to_tell"].search(words)
+    return float(probabilities[asks].sum()) >= (_MIN_ASKING if is_marked else _MIN_ASKING_UNMARKED)
+
+
+def _talk_probability(words: str, language: Language) -> float:
+    """Return the probability that words are small talk and no question for something on record."""
+    (score,) = _logits("talk", words, language)[1]
+    return float(1 / (1 + np.exp(-score)))
 
 
 def _asks_nothing(words: str) -> bool:
-    """Whether each sentence says who is speaking, what somebody else says, or that something is usual."""
-    parts = [] if ASKS.search(words) else sentences(words)
-    return bool(parts) and all(_PATTERNS["asks_nothing"].search(part) for part in parts)
+    """Whether each sentence says who is speaking, what somebody else says, or that something is usual.
+
+    Of a turn with question marks, whether each question is for the patient's own.
+    """
+    said = sentences(words)
+    asked = [each for each in said if ASKS.search(each)]
+    name = "invites_questions" if asked else "asks_nothing"
+    return bool(said) and all(_PATTERNS[name].search(part) for part in asked or said)
 
 
 def _asks_nowhere(parts: Sequence[str], language: Language) -> bool:

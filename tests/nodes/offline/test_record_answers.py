@@ -67,6 +67,16 @@ def test_what_is_not_on_record_is_denied(language: Language, question: str, deni
         ("zh", "盖子合得上吗？", "unclear"),
         ("en", "Did the parcel arrive?", "off_topic"),
         ("zh", "快递到了没有？", "off_topic"),
+        ("en", "How was the traffic this morning?", "off_topic"),
+        ("en", "Did you find the place all right?", "off_topic"),
+        ("en", "Is it still raining out there?", "off_topic"),
+        ("zh", "路上堵不堵？", "off_topic"),
+        ("zh", "今天外面热吗？", "off_topic"),
+        ("zh", "今天路上车多不多？", "off_topic"),
+        ("en", "Do you have any questions?", "thanks"),
+        ("zh", "你还有什么要问的吗？", "thanks"),
+        ("en", "What's his name?", "untold"),
+        ("zh", "你叫什么名字？", "untold"),
         ("zh", "好的，先这样，祝您早日康复。", "thanks"),
         ("en", "Thank you, that is all for now. Goodbye.", "thanks"),
         ("en", "I think you have pneumonia. Take these tablets. Goodbye.", "thanks"),
@@ -130,6 +140,32 @@ def test_a_question_is_answered_from_the_story_and_not_by_what_a_word_of_it_mean
     person = PatientRecord(chief_complaint=complaint, present_illness=story, past_history=history)
     said = answer_from_record(question, person, [], language)
     assert told in said and not any(word in said for word in ("regular medication", "平时不吃药")), said
+
+
+@pytest.mark.parametrize(
+    ("language", "question"),
+    [
+        ("zh", "孩子都几个了？"),
+        ("en", "Do you nod off all right?"),
+        ("en", "Spending a penny a lot?"),
+    ],
+)
+def test_an_idiom_for_what_is_not_on_record_does_not_have_the_story_told(language: Language, question: str) -> None:
+    record = RECORDS[language].model_copy(update={"personal_history": ""})
+    reply = answer_from_record(question, record, [], language)
+    assert reply in load_words("consultation/words", language)["patient"].values()
+
+
+@pytest.mark.parametrize(
+    ("language", "question", "told"),
+    [
+        ("en", "Tell me more about the vomiting.", "I vomited twice."),
+        ("en", "Tell me about your work.", "I work at night."),
+        ("zh", "说说呕吐的情况。", "呕吐两次。"),
+    ],
+)
+def test_who_asks_to_be_told_asks_without_a_question_mark(language: Language, question: str, told: str) -> None:
+    assert told in answer(question, language)
 
 
 @pytest.mark.parametrize(("language", "question"), [("en", "What brings you here?"), ("zh", "您哪里不舒服？")])
