@@ -63,7 +63,7 @@ _MIN_SURE = 0.8  # probability of a subject that may be denied, unless it is nam
 _MIN_ASKING, _MIN_ASKING_UNMARKED = 0.075, 0.4  # probability that words with a question mark, and without, ask
 _MIN_FAREWELL = 0.8  # probability of a turn that is a farewell as a whole
 _MIN_OTHER_TOPIC = 0.5  # probability of small talk, to be taken as such
-_MAX_TALK = 0.35  # probability of small talk, beside all questions, from which words ask for nothing on record
+_MIN_TALK = 0.35  # probability of small talk, beside all questions, to ask for nothing on record
 _LIST_SCALE = 0.15  # scale of the list features beside the embedding
 _TOLD_LIST_SCALE = 0.3  # the same for recorded sentences
 _GRAM_SCALE = 0.5  # length of the n-grams beside the embedding; at 1, single words outweigh the meaning
@@ -202,7 +202,7 @@ def kind_label(words: str, language: Language) -> str:
         label = "inquiry"  # 以前身体怎么样？
     if label == "inquiry" and is_open and not topic_of(words, language).clinical:
         label = "ambiguous"  # "Where shall we begin?"
-    if label in _ASKING and _talk_probability(words, language) >= _MAX_TALK:
+    if label in _ASKING and _is_talk(words, language):
         label = "other_topic"
     is_no_request = ASKS.search(words) and not _PATTERNS["requests"].search(words)
     if (label == "demand" and is_no_request) or (label not in _ASKING and _PATTERNS["asks_to_tell"].search(words)):
@@ -227,7 +227,7 @@ def is_asking(words: str, language: Language) -> bool:
 
     Nor may they be small talk, which is learned beside all questions.
     """
-    if _asks_nothing(words) or _talk_probability(words, language) >= _MAX_TALK:
+    if _asks_nothing(words) or _is_talk(words, language):
         return False
     tables, scores = _logits("kind", words, language)
     probabilities = shared(scores.astype(np.float64))
@@ -236,10 +236,12 @@ def is_asking(words: str, language: Language) -> bool:
     return float(probabilities[asks].sum()) >= (_MIN_ASKING if is_marked else _MIN_ASKING_UNMARKED)
 
 
-def _talk_probability(words: str, language: Language) -> float:
-    """Return the probability that words are small talk and no question for something on record."""
+@lru_cache(maxsize=4096)
+def _is_talk(words: str, language: Language) -> bool:
+    """Whether words are small talk, beside all questions; what opens a consultation is none, "here today" or not."""
     (score,) = _logits("talk", words, language)[1]
-    return float(1 / (1 + np.exp(-score)))
+    is_open = kind_named(subject_of(words, language)) == "ambiguous"
+    return not is_open and float(1 / (1 + np.exp(-score))) >= _MIN_TALK
 
 
 def _asks_nothing(words: str) -> bool:
