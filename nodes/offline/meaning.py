@@ -63,7 +63,8 @@ _MIN_SURE = 0.8  # probability of a subject that may be denied, unless it is nam
 _MIN_ASKING, _MIN_ASKING_UNMARKED = 0.075, 0.4  # probability that words with a question mark, and without, ask
 _MIN_FAREWELL = 0.8  # probability of a turn that is a farewell as a whole
 _MIN_OTHER_TOPIC = 0.5  # probability of small talk, to be taken as such
-_MIN_TALK = 0.35  # probability of small talk, beside all questions, to ask for nothing on record
+# Probability of small talk, beside all questions, to ask for nothing on record; of what else would open a consultation.
+_MIN_TALK, _MIN_TALK_BESIDE_OPENINGS = 0.35, 0.8
 _LIST_SCALE = 0.15  # scale of the list features beside the embedding
 _TOLD_LIST_SCALE = 0.3  # the same for recorded sentences
 _GRAM_SCALE = 0.5  # length of the n-grams beside the embedding; at 1, single words outweigh the meaning
@@ -238,10 +239,10 @@ def is_asking(words: str, language: Language) -> bool:
 
 @lru_cache(maxsize=4096)
 def _is_talk(words: str, language: Language) -> bool:
-    """Whether words are small talk, beside all questions; what opens a consultation is none, "here today" or not."""
+    """Whether words are small talk, beside all questions; "What brings you here today?" has something of it, too."""
     (score,) = _logits("talk", words, language)[1]
     is_open = kind_named(subject_of(words, language)) == "ambiguous"
-    return not is_open and float(1 / (1 + np.exp(-score))) >= _MIN_TALK
+    return float(1 / (1 + np.exp(-score))) >= (_MIN_TALK_BESIDE_OPENINGS if is_open else _MIN_TALK)
 
 
 def _asks_nothing(words: str) -> bool:
