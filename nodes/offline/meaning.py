@@ -2,10 +2,10 @@
 
 The features are a multilingual sentence embedding (`retrieval.embed`), so that training data in one language serve the
 other, and which entries of the lists of clinical words occur; for what a question asks for also its n-grams. A fifth
-classifier predicts what a recorded sentence tells. The weights come with the package. Those of kind and subject are
-trained on `wordings.toml`, `questions.toml` and the development items of the tracker's test set
-(`python -m wardround.training.meaning`); those of what is asked for and what is told, which have the matters of
-`told.toml` as labels, with the scores of `pairs.py`.
+classifier predicts what a recorded sentence tells. The weights come with the package. Those of kind, small talk
+and subject are trained on `wordings.toml`, `questions.toml`, the small talk of `further_questions.toml` and the
+development items of the tracker's test set (`python -m wardround.training.meaning`); those of what is asked for and
+what is told, which have the matters of `told.toml` as labels, with the scores of `pairs.py`.
 """
 
 import re
