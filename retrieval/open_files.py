@@ -24,7 +24,11 @@ def remedy() -> str:
     if sys.platform != "win32":
         import resource
 
-        soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+        soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
         if soft != resource.RLIM_INFINITY and soft < _NEEDED:
-            return f"; this process may open only {soft} files: allow more (`ulimit -n {_WANTED}`)"
+            if soft < hard or hard == resource.RLIM_INFINITY:
+                how = f"allow more (`ulimit -n {_WANTED}`)"
+            else:
+                how = "start in a shell that allows more, or have the hard limit raised (`ulimit -Hn`)"
+            return f"; this process may open only {soft} files: {how}"
     return ""

@@ -267,6 +267,10 @@ def test_a_process_with_few_files_opens_more_for_a_memory_or_says_so(
         with pytest.raises(CaseMemoryError) as error:
             memory.stats()
         assert ("may open only 512 files: allow more (`ulimit -n" in str(error.value)) is not may_be_raised
+        monkeypatch.setattr(resource, "getrlimit", lambda _: (256, 256))
+        with pytest.raises(CaseMemoryError, match="only 256 files: start in a shell that allows more, or have the"):
+            memory.stats()
+        monkeypatch.undo()
         memory.close()
     finally:
         resource.setrlimit(resource.RLIMIT_NOFILE, (before, hard))
