@@ -15,7 +15,9 @@ from tests.support.processes import to_its_end
 from tests.support.recorded_runs import ENGLISH, graded, write_run
 from tests.test_architecture import ROOT
 from wardround.cli import app
-from wardround.config.command_line import parse_settings
+from wardround.config.command_line import parse_models, parse_settings
+from wardround.config.experiment_file import read_sweep
+from wardround.library import find_file
 
 DOCS = ROOT / "docs"
 OTHER_PLACES = {DOCS / "index.md", *(DOCS / "readers").glob("*.md")}  # run one after the other: test_site.py
@@ -49,7 +51,16 @@ def commands_of(page: Path) -> Iterator[str]:
             )
 
 
+def commands_in_tables(page: Path) -> Iterator[str]:
+    """The commands of ours in the rows of a page's tables; options alone are those of a run."""
+    rows = re.findall(r"^\|.*\|$", page.read_text("utf-8"), re.MULTILINE)
+    for quoted in re.findall(r"`([^`]+)`", "\n".join(rows)):
+        if quoted.startswith(("wardround ", "--models ", "--set ", "--dry-run")):
+            yield re.sub(r"^(wardround |(?=--))", lambda found: "" if found[1] else "run ", quoted)
+
+
 PAGES = {page: list(commands_of(page)) for page in sorted([ROOT / "README.md", *DOCS.rglob("*.md")])}
+BY_TASK = {page: list(commands_in_tables(page)) for page in (ROOT / "README.md", DOCS / "commands.md")}
 EACH_PAGE = pytest.mark.parametrize("page", [page for page in PAGES if PAGES[page]], ids=lambda page: page.stem)
 
 
@@ -61,15 +72,36 @@ def reason_for(command: str) -> str | None:
 @pytest.mark.slow
 @EACH_PAGE
 def test_every_command_of_a_page_names_commands_options_and_settings_that_there_are(page: Path) -> None:
-    whole = get_command(app)
     for told in PAGES[page]:
-        words = shlex.split(re.sub(r"\d?>.*|--(?:plugin|prompts) \S+", "", told))  # these two are opened at once
-        command: Any = whole
-        context: Any = command.make_context("wardround", words)
-        while hasattr(command, "resolve_command"):
-            name, command, rest = command.resolve_command(context, [*context._protected_args, *context.args])
-            context = command.make_context(name, rest, parent=context)
-        assert parse_settings(context.params.get("set_") or []) is not None, told
+        parsed(told)
+
+
+def parsed(told: str) -> Any:
+    """The context of the last command in what is told, with its options; an unknown one is an error."""
+    words = shlex.split(re.sub(r"\d?>.*|--(?:plugin|prompts) \S+", "", told))  # these two are opened at once
+    command: Any = get_command(app)
+    context: Any = command.make_context("wardround", words)
+    while hasattr(command, "resolve_command"):
+        name, command, rest = command.resolve_command(context, [*context._protected_args, *context.args])
+        context = command.make_context(name, rest, parent=context)
+    assert parse_settings(context.params.get("set_") or []) is not None, told
+    return context
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("page", BY_TASK, ids=lambda page: page.stem)
+def test_every_command_in_a_table_by_task_can_be_given_with_its_options_settings_and_models(page: Path) -> None:
+    for told in BY_TASK[page]:
+        context = parsed(told)
+        experiment = context.params.get("experiment")
+        if context.info_name == "run" and experiment != Path("study.toml"):
+            settings, models = (context.params[name] or [] for name in ("set_", "models"))
+            assert read_sweep(find_file(experiment), parse_settings(settings), parse_models(models), []).runs, told
+
+
+def test_every_command_that_there_is_stands_in_the_tables_by_task() -> None:
+    told = {command.split()[0] for command in BY_TASK[DOCS / "commands.md"]}
+    assert told == set(get_command(app).commands)  # type: ignore[attr-defined]
 
 
 def test_every_reason_for_not_running_a_command_is_still_one() -> None:

@@ -19,6 +19,7 @@ from pathlib import Path
 import pytest
 
 from graphs.catalogue import served
+from tests.docs.first_run import SHOWN, scores_in
 from tests.support.fake_server import FakeServer
 from tests.support.studio import TOKEN
 from tests.test_architecture import FLOOR
@@ -26,6 +27,7 @@ from tests.test_architecture import FLOOR
 pytestmark = pytest.mark.slow
 
 ROOT = Path(__file__).parents[2]
+README = (ROOT / "README.md").read_text("utf-8")
 SECONDS = 300.0
 # Modules that others have: whoever imports one of them by mistake is told so.
 THEIRS = ("models.py", "evaluation/__init__.py", "experiments/__init__.py", "utils.py", "config.py")
@@ -115,23 +117,23 @@ def test_the_wheel_holds_every_file_of_our_rooms_and_says_that_they_are_typed(wh
     assert {f"{room}/py.typed" for room in FLOOR} <= packed
 
 
-def test_the_main_job_and_the_example_of_the_readme_run_beside_modules_of_others(
+def test_the_main_job_of_the_readme_prints_what_it_shows_and_its_example_runs_beside_modules_of_others(
     installed: Environment, elsewhere: Path
 ) -> None:
     """In one process, which imports for longer than it plays; the command itself starts the server, below.
 
     No similar cases for the example: what its patient says is new, and to embed it would import PyTorch.
     """
-    (example,) = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text("utf-8"), re.DOTALL)
+    (example,) = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
     with FakeServer() as server:
         models = re.sub(r'"openai:[^"]*"', f'"openai:any@{server.base_url}"', example)
         models = models.replace("context={", 'context={"retrieval": False,')
         *lines, last = models.rstrip().split("\n")
         example = [*lines, "import json, graphs", f"print(json.dumps([graphs.__file__, {last}]))"]
         program = "\n".join([*example, "from wardround.cli import main", "main()"])
-        told = installed.run(installed.programs / "python", "-c", program, "run", "--limit", 2, cwd=elsewhere).stdout
+        told = installed.run(installed.programs / "python", "-c", program, "run", cwd=elsewhere).stdout
     said, _, job = told.partition("\n")
-    assert "2 cases attempted: 2 scored, 0 failed." in job
+    assert SHOWN.findall(README) == [scores_in(job)], "`python -m tests.docs.first_run` writes it anew"
     where, names, items, tokens = json.loads(said)
     assert Path(where).is_relative_to(installed.folder)
     assert names and items and tokens > 0 and len(server.requests) > 20
