@@ -1,11 +1,11 @@
-"""Linear classifiers of a doctor's words: kind of action (intent), small talk, subject and what a question asks for.
+"""Linear classifiers of a doctor's words: kind of action (intent), subject, and what a question asks for or small talk.
 
 The features are a multilingual sentence embedding (`retrieval.embed`), so that training data in one language serve the
-other, and which entries of the lists of clinical words occur; for what a question asks for also its n-grams. A fifth
-classifier predicts what a recorded sentence tells. The weights come with the package. Those of kind, small talk
-and subject are trained on `wordings.toml`, `questions.toml`, the small talk of `further_questions.toml` and the
-development items of the tracker's test set (`python -m wardround.training.meaning`); those of what is asked for and
-what is told, which have the matters of `told.toml` as labels, with the scores of `pairs.py`.
+other, and which entries of the lists of clinical words occur; for what a question asks for also its n-grams. A fourth
+classifier predicts what a recorded sentence tells. The weights come with the package. Those of kind and subject are
+trained on `wordings.toml`, `questions.toml` and the development items of the tracker's test set
+(`python -m wardround.training.meaning`); those of what is asked for and what is told, which have the matters of
+`told.toml` as labels, with the scores of `pairs.py`.
 """
 
 import re
@@ -63,11 +63,11 @@ _MIN_SURE = 0.8  # probability of a subject that may be denied, unless it is nam
 _MIN_ASKING, _MIN_ASKING_UNMARKED = 0.075, 0.4  # probability that words with a question mark, and without, ask
 _MIN_FAREWELL = 0.8  # probability of a turn that is a farewell as a whole
 _MIN_OTHER_TOPIC = 0.5  # probability of small talk, to be taken as such
-# Probability of small talk, beside all questions, to ask for nothing on record; of what else would open a consultation.
-_MIN_TALK, _MIN_TALK_BESIDE_OPENINGS = 0.35, 0.8
+_MIN_TALK = 0.5  # probability of small talk, beside all questions, to ask for nothing on record
 _LIST_SCALE = 0.15  # scale of the list features beside the embedding
 _TOLD_LIST_SCALE = 0.3  # the same for recorded sentences
-_GRAM_SCALE = 0.5  # length of the n-grams beside the embedding; at 1, single words outweigh the meaning
+_GRAM_SCALE = 2.0  # length of a question's n-grams beside the embedding
+_TOLD_GRAM_SCALE = 1.5  # the same for recorded sentences, which often list many matters in a word each
 ASKS = re.compile("[?？]")
 _ASKING = ("inquiry", "ambiguous")
 _DECIMALS = 3  # of logits, so that ties do not depend on the machine; the first label then wins
@@ -237,12 +237,9 @@ def is_asking(words: str, language: Language) -> bool:
     return float(probabilities[asks].sum()) >= (_MIN_ASKING if is_marked else _MIN_ASKING_UNMARKED)
 
 
-@lru_cache(maxsize=4096)
 def _is_talk(words: str, language: Language) -> bool:
-    """Whether words are small talk, beside all questions; "What brings you here today?" has something of it, too."""
-    (score,) = _logits("talk", words, language)[1]
-    is_open = kind_named(subject_of(words, language)) == "ambiguous"
-    return float(1 / (1 + np.exp(-score))) >= (_MIN_TALK_BESIDE_OPENINGS if is_open else _MIN_TALK)
+    """Whether words are small talk, beside all questions."""
+    return bool(_asked_shares(words, language)[-1] >= _MIN_TALK)
 
 
 def _asks_nothing(words: str) -> bool:
@@ -329,12 +326,16 @@ def told_shares(texts: Sequence[str], language: Language) -> NDArray[np.float64]
     return probabilities
 
 
-@lru_cache(maxsize=4096)
 def shares(words: str, language: Language) -> NDArray[np.float64]:
-    """Return the probability of each matter that a question may ask for (matters,)."""
-    inputs: NDArray[np.float64] = np.append(_grams(words, language), _input(words, language))
-    given = np.flatnonzero(inputs)  # few of the n-grams
-    return shared(np.round(inputs[given] @ _matter_weights("asked")[given], _DECIMALS))
+    """Return the probability of each matter that a question may ask for (matters,); the rest to 1 is small talk."""
+    return _asked_shares(words, language)[:-1]
+
+
+@lru_cache(maxsize=4096)
+def _asked_shares(words: str, language: Language) -> NDArray[np.float64]:
+    """Return the probability of each matter that words may ask for, and of small talk (matters + 1,)."""
+    grams = np.float32(_GRAM_SCALE) * _grams(heard(words), language)
+    return shared(_matter_logits("asked", np.append(grams, _input(words, language))))
 
 
 def shared(scores: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -428,26 +429,24 @@ def features(texts: Sequence[str], language: Language) -> NDArray[np.float32]:
 
 def asked_features(texts: Sequence[str], language: Language) -> NDArray[np.float32]:
     """Return the features of each text for what it asks for: its n-grams, then `features` (n, `BUCKETS` + d)."""
-    return np.hstack([[_grams(text, language) for text in texts], features(texts, language)])
+    grams = np.array([_grams(heard(text), language) for text in texts])
+    return np.hstack([np.float32(_GRAM_SCALE) * grams, features(texts, language)])
 
 
 def _grams(text: str, language: Language) -> NDArray[np.float32]:
-    """Return the scaled n-grams of a text; none in a language that nothing was learned in, where they mean nothing."""
-    is_learned = rules_of(language) == language
-    return np.float32(_GRAM_SCALE) * (hashed_grams(heard(text)) if is_learned else np.zeros(BUCKETS, np.float32))
+    """Return the n-grams of a text; none in a language that nothing was learned in, where they mean nothing."""
+    return hashed_grams(text) if rules_of(language) == language else np.zeros(BUCKETS, np.float32)
 
 
 def told_features(texts: Sequence[str], language: Language) -> NDArray[np.float32]:
-    """Return the features of each recorded sentence for what it tells (n, d)."""
+    """Return the features of each recorded sentence for what it tells: its n-grams, then others (n, `BUCKETS` + d)."""
+    grams = np.array([_grams(text, language) for text in texts])
     occurs = [
         [float(each.search(text) is not None) for about in concepts(language) for each in (about.recorded, about.asked)]
         for text in texts
     ]
-    embedded = embed(texts, MULTILINGUAL_MODEL)
-    rows: NDArray[np.float32] = np.hstack([embedded, _TOLD_LIST_SCALE * np.array(occurs, np.float32)]).astype(
-        np.float32
-    )
-    return rows
+    listed = np.float32(_TOLD_LIST_SCALE) * np.array(occurs, np.float32)
+    return np.hstack([np.float32(_TOLD_GRAM_SCALE) * grams, embed(texts, MULTILINGUAL_MODEL), listed])
 
 
 def heard(text: str) -> str:
@@ -493,7 +492,13 @@ def _input(words: str, language: Language) -> NDArray[np.float64]:
 @lru_cache(maxsize=4096)  # every question about a record needs them
 def _told_logits(text: str, language: Language) -> NDArray[np.float64]:
     """Return the logit of each matter for a recorded sentence (matters,)."""
-    return np.round(np.append(told_features([text], language)[0], 1) @ _matter_weights("told"), _DECIMALS)
+    return _matter_logits("told", np.append(told_features([text], language)[0], 1))
+
+
+def _matter_logits(head: str, inputs: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the logit of each matter (matters,) for features with a final 1 for the bias."""
+    given = np.flatnonzero(inputs)  # few of the n-grams
+    return np.round(inputs[given] @ _matter_weights(head)[given], _DECIMALS)
 
 
 @cache

@@ -31,10 +31,10 @@ from nodes.offline.pairs import answer_scores, with_known_words
 from nodes.offline.topics import topic_of
 
 _PATTERNS = patterns("nodes.offline", "patterns")
-_LEAST = 0.8  # score (`pairs.py`) of a sentence that is told
-_LEAST_SUPPORTED = -1.2  # the same of one that probably tells what is asked for
-_LEAST_TELLING = -2.4  # the same of a sentence of the family, or that tells one of several matters asked about
-_SUPPORTED = 0.32  # least probability that a sentence tells what is asked for
+_LEAST = 0.5  # score (`pairs.py`) of a sentence that is told
+_LEAST_SUPPORTED = -1.5  # the same of one that probably tells what is asked for
+_LEAST_TELLING = -3.0  # the same of a sentence of the family, or that tells one of several matters asked about
+_SUPPORTED = 0.25  # least probability that a sentence tells what is asked for
 _TELLS = 0.5  # least probability that a sentence tells a matter
 _BEHIND_BEST = 1.6  # at most, of another sentence that is told: a fifth as probable as the best
 

@@ -82,7 +82,7 @@ def answers_to_learn() -> Iterator[Asked]:
                 yield Asked(words, case.id, language, facts[case.id], answers)
     questions = [(pair, language) for language in LANGUAGES for pair in questions_to_learn(language)]
     for at, ((words, name), language) in enumerate(questions):
-        if kind_named(name) != "ambiguous" and (subjects()[name].tells or name == "family"):
+        if kind_named(name) != "ambiguous" and name in subjects() and (subjects()[name].tells or name == "family"):
             in_language = [each for each in labelled if each[0].language == language]
             case, labels = in_language[at * _CASE_STRIDE % len(in_language)]
             answers = tuple(_tells(fact, labels.get(fact, frozenset()), name) for fact in facts[case.id])

@@ -1,8 +1,9 @@
 """Logistic regression: fitting, scoring and storing of weights."""
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -56,15 +57,43 @@ def fitted_to_shares(rows: NDArray[np.float32], shares: NDArray[np.float64], spa
     import torch
     from torch.nn.functional import cross_entropy
 
-    inputs, targets = torch.tensor(rows).float(), torch.tensor(shares).float()
+    targets = torch.tensor(shares).float()
+    return _fitted_with(lambda scores: cross_entropy(scores, targets), rows, shares.shape[1], sparse)
+
+
+def fitted_to_known(rows: NDArray[np.float32], known: NDArray[np.float64], sparse: int = 0) -> NDArray[np.float64]:
+    """Return the weights (d + 1, labels) of a logistic regression for each label on its own.
+
+    ``known`` (n, labels) is 1, 0, or NaN where it is not known whether a row has the label. A 1 counts
+    `_POSITIVE_WEIGHT` times. So many first features are ``sparse``.
+    """
+    import torch
+    from torch.nn.functional import binary_cross_entropy_with_logits
+
+    weights = torch.tensor(np.where(np.isnan(known), 0, np.where(known == 1, _POSITIVE_WEIGHT, 1))).float()
+    targets = torch.tensor(np.nan_to_num(known)).float()
+
+    def loss(scores: torch.Tensor) -> torch.Tensor:
+        return binary_cross_entropy_with_logits(scores, targets, weights, reduction="sum") / len(rows)
+
+    return _fitted_with(loss, rows, known.shape[1], sparse)
+
+
+def _fitted_with(
+    loss_of: Callable[[Any], Any], rows: NDArray[np.float32], labels: int, sparse: int
+) -> NDArray[np.float64]:
+    """Return the weights (d + 1, labels) whose mean loss of scores (n, labels) with an L2 penalty is least."""
+    import torch
+
+    inputs = torch.tensor(rows).float()
     first, others = inputs[:, :sparse].to_sparse(), inputs[:, sparse:]
-    weights = torch.zeros(inputs.shape[1] + 1, targets.shape[1], requires_grad=True)
+    weights = torch.zeros(inputs.shape[1] + 1, labels, requires_grad=True)
     optimizer = torch.optim.LBFGS([weights], max_iter=_ITERATIONS, history_size=10, line_search_fn="strong_wolfe")
 
     def loss() -> torch.Tensor:
         optimizer.zero_grad()
-        fit = cross_entropy(first @ weights[:sparse] + others @ weights[sparse:-1] + weights[-1], targets)
-        value = fit + weights[:-1].square().sum() / (2 * _STRENGTH * len(rows))
+        fit = loss_of(first @ weights[:sparse] + others @ weights[sparse:-1] + weights[-1])
+        value: torch.Tensor = fit + weights[:-1].square().sum() / (2 * _STRENGTH * len(rows))
         value.backward()  # type: ignore[no-untyped-call]
         return value
 

@@ -13,6 +13,7 @@ from cases import Case, load_cases
 from cases.text.record_sentences import RecordSentence
 from cases.text.sentences import sentences
 from cases.vocabulary import Language, data_file
+from nodes.offline.meaning import matters_told
 from scoring.aie.simulator_set import read_items, shipped_files
 from wardround.training.fitting import LANGUAGES
 
@@ -87,6 +88,9 @@ def told_to_learn() -> Iterator[LabelledSentence]:
         for line in data_file("nodes.offline", "told")["sentences"][language].splitlines():
             code, text = line.split(" | ")
             yield labelled("", language, text, _matters(code))
+        for line in data_file("nodes.offline", "further_told")[language].splitlines():
+            told, text = line.split(" | ")
+            yield LabelledSentence("", language, text, _outside_the_story(told.split("+")))
 
 
 def labelled_cases() -> Iterator[tuple[Case, dict[RecordSentence, frozenset[str]]]]:
@@ -104,6 +108,13 @@ def labelled_cases() -> Iterator[tuple[Case, dict[RecordSentence, frozenset[str]
 def _matters(code: str) -> frozenset[str]:
     names = data_file("nodes.offline", "told")["names"]
     return frozenset(names[part] for part in code.split("+") if part != "-")
+
+
+def _outside_the_story(told: Sequence[str]) -> dict[str, bool]:
+    """Return whether each matter outside the story is told; of one after ``~`` this is not known."""
+    story = data_file("nodes.offline", "asked_of_imported")["story"]
+    not_known = {*(name.replace("_", " ") for name in story), *(name[1:] for name in told if name.startswith("~"))}
+    return {name: name in told for name in matters_told() if name not in not_known}
 
 
 def places(facts: Sequence[RecordSentence]) -> list[str]:

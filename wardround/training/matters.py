@@ -12,23 +12,31 @@ from numpy.typing import NDArray
 
 from cases.vocabulary import Language
 from nodes.offline.grams import BUCKETS
-from nodes.offline.meaning import asked_features, matters_told, shared, subjects, told_features
+from nodes.offline.meaning import (
+    asked_features,
+    further_questions,
+    matters_told,
+    shared,
+    subjects,
+    told_features,
+    wordings,
+)
 from wardround.training.asked_of_imported import matter_named, topic_wordings
-from wardround.training.fitting import LANGUAGES, fitted, fitted_to_shares, scored
+from wardround.training.fitting import LANGUAGES, fitted_to_known, fitted_to_shares, scored
 from wardround.training.labelled import Asked, LabelledSentence
-from wardround.training.meaning import questions_to_learn
+from wardround.training.meaning import TALK, questions_to_learn
 
 _FOLDS = 5
 _ROUNDS = 2  # of reading from its answers what a question asks for
-_NEVER_TOLD = -5.0  # logit of a matter that only a record left out tells
 _MIN_TOLD = 0.02  # the probability that a sentence tells a matter is clipped to [0.02, 0.98] before its logarithm
 _MIN_ASKED = 1e-4  # least probability of a matter before the answers are read
 
 
 def wordings_to_learn() -> Iterator[tuple[Language, str, tuple[str, ...]]]:
-    """Yield questions with their language and the matters that each asks for.
+    """Yield questions and small talk with their language and the matters that each asks for, which small talk does not.
 
-    They are those before imported records, and those of subjects; one that is no matter asks for all that it tells.
+    The questions are those before imported records, and those of subjects; one that is no matter asks for all that it
+    tells.
     """
     for language in LANGUAGES:
         for matter, texts in topic_wordings(language).items():
@@ -37,6 +45,7 @@ def wordings_to_learn() -> Iterator[tuple[Language, str, tuple[str, ...]]]:
             own = matter_named(name)
             if matters := (own,) if own in matters_told() else subjects()[name].tells:
                 yield language, text, matters
+        yield from ((language, text, ()) for by in (wordings, further_questions) for text in by(language)[TALK])
 
 
 def told_heads(
@@ -64,37 +73,35 @@ def told_heads(
 
 
 def _told_head(rows: NDArray[np.float32], told: Sequence[LabelledSentence]) -> NDArray[np.float64]:
-    columns = []
-    for matter in matters_told():
-        known = [at for at, each in enumerate(told) if matter in each.tells]
-        labels = [told[at].tells[matter] for at in known]
-        never = np.append(np.zeros(rows.shape[1]), _NEVER_TOLD)[:, None]
-        columns.append(fitted(rows[known], labels, [False, True], rare=True) if any(labels) else never)
-    return np.hstack(columns)
+    labels = np.array([[each.tells.get(matter, np.nan) for matter in matters_told()] for each in told], float)
+    return fitted_to_known(rows, labels, BUCKETS)
 
 
 def asked_heads(
     asked: Sequence[Asked], tells: Mapping[str, NDArray[np.float64]]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the weights (d + 1, matters) of what a question asks for, and what each question asks for.
+    """Return the weights (d + 1, matters + 1) of what words ask for, or small talk, and what each question asks for.
 
     The latter are probabilities (questions, matters), each without the same words. The first head is fitted to wordings
     whose matter is known. It predicts what the other questions ask for; what answers them makes that more certain; and
     the next head is fitted to both.
     """
-    wordings = list(wordings_to_learn())
-    known = {text for _, text, _ in wordings}
+    learned = list(wordings_to_learn())
+    known = {text for _, text, _ in learned}
     others = [at for at, each in enumerate(asked) if each.words not in known]
-    rows = _rows([(language, text) for language, text, _ in wordings])
+    rows = _rows([(language, text) for language, text, _ in learned])
     asked_rows = _rows([(each.language, each.words) for each in asked])
-    labels = np.array([[(name in asks) / len(asks) for name in matters_told()] for *_, asks in wordings])
+    labels = np.array(
+        [[*((name in asks) / max(1, len(asks)) for name in matters_told()), not asks] for *_, asks in learned], float
+    )
     answers = np.array([_log_likelihood(asked[at], tells[asked[at].record]) for at in others])
     all_rows, all_labels, head = np.vstack([rows, asked_rows[others]]), labels, fitted_to_shares(rows, labels, BUCKETS)
     for _ in range(_ROUNDS):
-        expected = shared(scored(asked_rows[others], head))
-        all_labels = np.vstack([labels, shared(np.log(expected + _MIN_ASKED) + answers)])
+        expected = shared(scored(asked_rows[others], head))[:, :-1]
+        of_matters = shared(np.log(expected + _MIN_ASKED) + answers)
+        all_labels = np.vstack([labels, np.hstack([of_matters, np.zeros((len(others), 1))])])
         head = fitted_to_shares(all_rows, all_labels, BUCKETS)
-    texts = [*(text for _, text, _ in wordings), *(asked[at].words for at in others)]
+    texts = [*(text for _, text, _ in learned), *(asked[at].words for at in others)]
     fold = {text: at % _FOLDS for at, text in enumerate(dict.fromkeys(chain(texts, (each.words for each in asked))))}
     folds, asked_folds = (
         np.array([fold[text] for text in each]) for each in (texts, [question.words for question in asked])
@@ -102,7 +109,7 @@ def asked_heads(
     about = np.zeros((len(asked), len(matters_told())))
     for at in range(_FOLDS):
         without = fitted_to_shares(all_rows[folds != at], all_labels[folds != at], BUCKETS)
-        about[asked_folds == at] = shared(scored(asked_rows[asked_folds == at], without))
+        about[asked_folds == at] = shared(scored(asked_rows[asked_folds == at], without))[:, :-1]
     return head, about
 
 

@@ -1,13 +1,12 @@
 """Train the classifiers of a doctor's words: ``python -m wardround.training.meaning``.
 
 The training data are the wordings of ``nodes/offline/wordings.toml``; for the subject also ``questions.toml``; for
-small talk also ``further_questions.toml``; for the kind of action also the development items of the tracker's test set.
+the kind of action also the development items of the tracker's test set.
 Run this again when one of them, or a list that the features read, changes (a test says when), and then
 `wardround.training.answers`.
 """
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import TypeVar
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,8 +28,7 @@ from prompts import mark
 from wardround.training.fitting import LANGUAGES, digest_of, fitted, keep
 from wardround.training.labelled import labelled_turns
 
-_TALK = "other_topic"
-_Label = TypeVar("_Label", str, bool)
+TALK = "other_topic"
 
 
 def kinds_to_learn(language: Language) -> list[tuple[str, str]]:
@@ -62,62 +60,40 @@ def subjects_to_learn(language: Language) -> list[tuple[str, str]]:
 
 
 def questions_to_learn(language: Language) -> list[tuple[str, str]]:
-    """Return questions with their subjects, for what they ask for: those of `subjects_to_learn`, and further ones.
+    """Return questions with what they ask for: those of `subjects_to_learn`, and further ones.
 
-    The subject itself is not learned from the latter: nothing more is told for it, and more remarks get an answer.
+    What the latter ask for is a subject or a matter. The subject itself is not learned from them: nothing more is told
+    for it, and more remarks get an answer.
     """
-    further = [
-        (text, name) for name, texts in further_questions(language).items() if name in subjects() for text in texts
-    ]
+    further = [(text, name) for name, texts in further_questions(language).items() if name != TALK for text in texts]
     return [*subjects_to_learn(language), *further]
-
-
-def talk_to_learn(language: Language) -> list[tuple[str, bool]]:
-    """Return questions for something on record and words that are small talk, with whether they are."""
-    talk = [*wordings(language)[_TALK], *further_questions(language)[_TALK]]
-    return [*((text, False) for text, _ in questions_to_learn(language)), *((text, True) for text in talk)]
 
 
 def fingerprint() -> str:
     """Return the SHA-256 of what kind and subject are learned from: the texts as the features read them, labelled."""
-    return _digest(lambda language: [*kinds_to_learn(language), *subjects_to_learn(language)])
-
-
-def talk_fingerprint() -> str:
-    """Return the same of small talk, which the classifier of answers does not learn from."""
-    return _digest(talk_to_learn)
-
-
-def _digest(to_learn: Callable[[Language], Sequence[tuple[str, object]]]) -> str:
     return digest_of(
         [
             (heard(text), list_features(text, language), label)
             for language in LANGUAGES
-            for text, label in to_learn(language)
+            for text, label in (*kinds_to_learn(language), *subjects_to_learn(language))
         ]
     )
 
 
 def train() -> dict[str, NDArray[np.generic]]:
-    """Return the weights of kind, talk and subject in `nodes/offline/meaning.py`, in half precision, both languages."""
+    """Return the weights of kind and subject in `nodes/offline/meaning.py`, in half precision, both languages."""
     kinds = list(dict.fromkeys([*wordings("en"), *KINDS]))
     asked = seen({language: subjects_to_learn(language) for language in LANGUAGES})
-    talk = seen({language: talk_to_learn(language) for language in LANGUAGES})
     return {
         "fingerprint": np.array(fingerprint()),
         "kind_labels": np.array(kinds),
         "kind": fitted(*seen({language: kinds_to_learn(language) for language in LANGUAGES}), kinds).astype(np.float16),
-        "talk_fingerprint": np.array(talk_fingerprint()),
-        "talk_labels": np.array([_TALK]),
-        "talk": fitted(*talk, [False, True]).astype(np.float16),
         "subject_labels": np.array(list(subjects())),
         "subject": fitted(*asked, list(subjects()), balanced=True).astype(np.float16),  # some are rarely asked
     }
 
 
-def seen(
-    pairs: Mapping[Language, Sequence[tuple[str, _Label]]],
-) -> tuple[NDArray[np.float32], list[_Label]]:
+def seen(pairs: Mapping[Language, Sequence[tuple[str, str]]]) -> tuple[NDArray[np.float32], list[str]]:
     """Return the features of the texts of all languages (n, d), and their labels."""
     rows = [features([text for text, _ in in_language], language) for language, in_language in pairs.items()]
     return np.vstack(rows), [label for in_language in pairs.values() for _, label in in_language]

@@ -12,7 +12,6 @@ from nodes.offline.relevance import answering, released_for
 from tests.graphs.scripting import builtin
 
 CASES: dict[Language, str] = {"en": "surgery-01", "zh": "surgery-06"}
-TOO_REMOTE = pytest.mark.xfail(strict=True, reason="a known miss: nothing is told")
 FACTS = {
     language: record_sentences(builtin(name).patient, builtin(name).examinations, language)
     for language, name in CASES.items()
@@ -116,9 +115,7 @@ def test_who_has_no_chronic_disease_tells_so_to_a_question_for_one() -> None:
     ("language", "question", "recorded"),
     [
         ("en", "Have you had to tighten your belt?", ["He has lost 4 kg.", "He has no fever."]),
-        pytest.param(
-            *("en", "Did your teeth chatter at all?", ["He had a fever of 39.2 °C.", "No cough."]), marks=TOO_REMOTE
-        ),
+        ("en", "Did your teeth chatter at all?", ["He had a fever of 39.2 °C.", "No cough."]),
         ("zh", "皮带紧了几个眼？", ["体重下降4公斤。", "无发热。"]),
     ],
 )
