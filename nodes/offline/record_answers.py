@@ -38,7 +38,7 @@ _PATTERNS = patterns("nodes.offline", "patterns")
 _MAX_SENTENCES = 3  # of one answer to an open question
 # Score of a possible answer (`pairs.py`), and probability that a sentence tells what is asked for, beside which a
 # question is not denied.
-_POSSIBLE, _POSSIBLE_SUPPORT = -1.3, 0.1
+_POSSIBLE, _POSSIBLE_SUPPORT = -1.3, 0.12
 # What is said to words that ask for nothing; vague advice is asked about, and a test has no result yet.
 _REPLIES = {
     "conclusion": "thanks",

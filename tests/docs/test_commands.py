@@ -78,7 +78,7 @@ def test_every_command_of_a_page_names_commands_options_and_settings_that_there_
 
 def parsed(told: str) -> Any:
     """The context of the last command in what is told, with its options; an unknown one is an error."""
-    words = shlex.split(re.sub(r"\d?>.*|--(?:plugin|prompts) \S+", "", told))  # these two are opened at once
+    words = shlex.split(re.sub(r"\d?>.*|--(?:plugin|prompts) \S+|--no-egress", "", told))  # these act at once
     command: Any = get_command(app)
     context: Any = command.make_context("wardround", words)
     while hasattr(command, "resolve_command"):
