@@ -103,7 +103,7 @@ def test_a_call_on_a_cases_page_is_what_a_model_was_asked_as_in_the_line_of_its_
     asked = [call(f"doctor/turn{turn}", model=model) for turn, model in enumerate(("offline", "offline", "openai:m"))]
     path = write_run(tmp_path / "one", [graded(CASE, calls=1)], {(CASE, 0): asked}, data={"limit": 1})
     with serving(Viewer(Shelf([path]))) as server:
-        assert "· 1 call ·" in shown(server, f"?run=one&case={CASE}")
+        assert "· 1 call of models ·" in shown(server, f"?run=one&case={CASE}")
 
 
 def test_a_stage_that_no_case_has_a_score_of_is_drawn_as_not_scored_and_not_as_never_right(viewer: Viewer) -> None:
