@@ -68,7 +68,7 @@ def answering(facts: Sequence[RecordSentence], words: str, language: Language) -
         others = besides_talk
     questions = [part for part in others if may_ask and _asks(part, language, is_question)]
     found = {fact for question in questions for fact in _likely_answers(histories, question, language)}
-    if not (found or asks_sex) and _asks(words, language, is_question):
+    if besides_talk and not (found or asks_sex) and _asks(words, language, is_question):
         found = {*_likely_answers(histories, words, language)}  # a part alone may say too little
     found |= {fact for fact in person if asks_sex and _PATTERNS["sex"].match(fact.text)}
     named = {matter.name for matter in topic_of(words, language).matters}

@@ -156,6 +156,10 @@ def test_what_is_important_or_was_said_before_is_no_question(language: Language,
             *("en", "The weather's dreadful today, isn't it? Traffic was awful.", "Do you smoke?"),
             ["He smokes ten cigarettes a day.", "It is worse in cold weather."],
         ),
+        (
+            *("en", "Come in, come in. Dreadful weather, isn't it?", "Do you smoke?"),
+            ["He smokes ten cigarettes a day.", "Red dots came up five days ago, and they have merged since then."],
+        ),
         ("zh", "您这围巾真好看。", "晚上睡得怎么样？", ["夜间睡眠差。", "围巾处皮肤发红。"]),
     ],
 )
