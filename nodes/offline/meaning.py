@@ -122,7 +122,7 @@ def questions(language: Language) -> dict[str, list[str]]:
 
 @cache
 def further_questions(language: Language) -> dict[str, list[str]]:
-    """Return further questions, by subject, that are training data for what a question asks for, and small talk."""
+    """Return further questions by what they ask for (a subject or a matter), to learn that alone, and small talk."""
     return _lines(data_file("nodes.offline", "further_questions"), language)
 
 
@@ -334,7 +334,7 @@ def shares(words: str, language: Language) -> NDArray[np.float64]:
 @lru_cache(maxsize=4096)
 def _asked_shares(words: str, language: Language) -> NDArray[np.float64]:
     """Return the probability of each matter that words may ask for, and of small talk (matters + 1,)."""
-    grams = np.float32(_GRAM_SCALE) * _grams(heard(words), language)
+    grams = _grams(heard(words), language, _GRAM_SCALE)
     return shared(_matter_logits("asked", np.append(grams, _input(words, language))))
 
 
@@ -429,24 +429,25 @@ def features(texts: Sequence[str], language: Language) -> NDArray[np.float32]:
 
 def asked_features(texts: Sequence[str], language: Language) -> NDArray[np.float32]:
     """Return the features of each text for what it asks for: its n-grams, then `features` (n, `BUCKETS` + d)."""
-    grams = np.array([_grams(heard(text), language) for text in texts])
-    return np.hstack([np.float32(_GRAM_SCALE) * grams, features(texts, language)])
+    grams = [_grams(heard(text), language, _GRAM_SCALE) for text in texts]
+    return np.hstack([grams, features(texts, language)])
 
 
-def _grams(text: str, language: Language) -> NDArray[np.float32]:
-    """Return the n-grams of a text; none in a language that nothing was learned in, where they mean nothing."""
-    return hashed_grams(text) if rules_of(language) == language else np.zeros(BUCKETS, np.float32)
+def _grams(text: str, language: Language, scale: float) -> NDArray[np.float32]:
+    """Return the scaled n-grams of a text; none in a language that nothing was learned in, where they mean nothing."""
+    is_learned = rules_of(language) == language
+    return np.float32(scale) * (hashed_grams(text) if is_learned else np.zeros(BUCKETS, np.float32))
 
 
 def told_features(texts: Sequence[str], language: Language) -> NDArray[np.float32]:
     """Return the features of each recorded sentence for what it tells: its n-grams, then others (n, `BUCKETS` + d)."""
-    grams = np.array([_grams(text, language) for text in texts])
+    grams = [_grams(text, language, _TOLD_GRAM_SCALE) for text in texts]
     occurs = [
         [float(each.search(text) is not None) for about in concepts(language) for each in (about.recorded, about.asked)]
         for text in texts
     ]
     listed = np.float32(_TOLD_LIST_SCALE) * np.array(occurs, np.float32)
-    return np.hstack([np.float32(_TOLD_GRAM_SCALE) * grams, embed(texts, MULTILINGUAL_MODEL), listed])
+    return np.hstack([grams, embed(texts, MULTILINGUAL_MODEL), listed])
 
 
 def heard(text: str) -> str:

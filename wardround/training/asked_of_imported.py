@@ -19,7 +19,7 @@ from cases.text.record_sentences import HISTORIES, RecordSentence, record_senten
 from cases.text.words import rules_of
 from cases.vocabulary import Language, data_file
 from wardround.training.fitting import LANGUAGES
-from wardround.training.labelled import Asked, LabelledSentence, places
+from wardround.training.labelled import Asked, LabelledSentence, matter_named, places, story_matters
 
 _WORDINGS_ANSWERED = 2  # of a topic that a record answers, asked of that record
 _EVERY = 6  # of the other topics outside the story, one is asked of a record
@@ -44,11 +44,6 @@ def topic_wordings(language: Language) -> dict[str, list[str]]:
     """Return the questions by the matter that they ask for."""
     by_topic = data_file("nodes.offline", "asked_of_imported")["wordings"][rules_of(language)]
     return {matter_named(topic): lines.splitlines() for topic, lines in by_topic.items()}
-
-
-def matter_named(topic: str) -> str:
-    """Return the matter that a key of our files names."""
-    return topic.replace("_", " ")
 
 
 def _labelled(
@@ -91,7 +86,7 @@ def asked_of_imported(datasets: Path) -> Iterator[Asked]:
     of one topic in six. Wordings take turns from record to record.
     """
     wordings = topic_wordings("en")
-    story = {*map(matter_named, data_file("nodes.offline", "asked_of_imported")["story"])}
+    story = story_matters()
     for number, (record, histories, labels) in enumerate(_labelled(datasets, "en")):
         for at, (matter, lines) in enumerate(wordings.items(), number):
             if matter in labels or matter in story or at % _EVERY == 0:

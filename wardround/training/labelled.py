@@ -110,10 +110,19 @@ def _matters(code: str) -> frozenset[str]:
     return frozenset(names[part] for part in code.split("+") if part != "-")
 
 
+def matter_named(topic: str) -> str:
+    """Return the matter that a key of our files names."""
+    return topic.replace("_", " ")
+
+
+def story_matters() -> set[str]:
+    """Return the matters of the story of the complaint."""
+    return {*map(matter_named, data_file("nodes.offline", "asked_of_imported")["story"])}
+
+
 def _outside_the_story(told: Sequence[str]) -> dict[str, bool]:
     """Return whether each matter outside the story is told; of one after ``~`` this is not known."""
-    story = data_file("nodes.offline", "asked_of_imported")["story"]
-    not_known = {*(name.replace("_", " ") for name in story), *(name[1:] for name in told if name.startswith("~"))}
+    not_known = story_matters() | {name[1:] for name in told if name.startswith("~")}
     return {name: name in told for name in matters_told() if name not in not_known}
 
 

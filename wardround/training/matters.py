@@ -21,9 +21,9 @@ from nodes.offline.meaning import (
     told_features,
     wordings,
 )
-from wardround.training.asked_of_imported import matter_named, topic_wordings
+from wardround.training.asked_of_imported import topic_wordings
 from wardround.training.fitting import LANGUAGES, fitted_to_known, fitted_to_shares, scored
-from wardround.training.labelled import Asked, LabelledSentence
+from wardround.training.labelled import Asked, LabelledSentence, matter_named
 from wardround.training.meaning import TALK, questions_to_learn
 
 _FOLDS = 5

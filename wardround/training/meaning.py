@@ -1,9 +1,8 @@
 """Train the classifiers of a doctor's words: ``python -m wardround.training.meaning``.
 
-The training data are the wordings of ``nodes/offline/wordings.toml``; for the subject also ``questions.toml``; for
-the kind of action also the development items of the tracker's test set.
-Run this again when one of them, or a list that the features read, changes (a test says when), and then
-`wardround.training.answers`.
+The training data are the wordings of ``nodes/offline/wordings.toml``; for the subject also ``questions.toml``; for the
+kind of action also the development items of the tracker's test set. Run this again when one of them, or a list that the
+features read, changes (a test says when), and then `wardround.training.answers`.
 """
 
 from collections.abc import Mapping, Sequence
@@ -81,7 +80,7 @@ def fingerprint() -> str:
 
 
 def train() -> dict[str, NDArray[np.generic]]:
-    """Return the weights of kind and subject in `nodes/offline/meaning.py`, in half precision, both languages."""
+    """Return the weights of kind and subject in `nodes/offline/meaning.py`, in half precision, for both languages."""
     kinds = list(dict.fromkeys([*wordings("en"), *KINDS]))
     asked = seen({language: subjects_to_learn(language) for language in LANGUAGES})
     return {
