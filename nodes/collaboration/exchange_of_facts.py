@@ -14,7 +14,7 @@ from nodes.collaboration.subject import REPORT, held_by
 from nodes.consultation.final_report import FinalReport
 from nodes.context import Context
 from nodes.node import at_least_one, node
-from nodes.offline.votes import most
+from nodes.offline.agreement import most
 from nodes.state.chart import Chart
 from nodes.state.collaboration import (
     MOST_CONFLICTS,

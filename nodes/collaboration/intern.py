@@ -29,11 +29,12 @@ from nodes.collaboration.subject import (
 )
 from nodes.context import Context
 from nodes.node import member
+from nodes.offline.agreement import half, most, overlap, some
 from nodes.offline.chart_signs import named_in_findings
 from nodes.offline.diagnoses import contradicts
 from nodes.offline.group_words import determined, reason
 from nodes.offline.treatments import called_for_by_signs, without_a_finding
-from nodes.offline.votes import changed, grounds, half, majority, most, overlap, some
+from nodes.offline.votes import changed, grounds, majority
 from nodes.state.chart import Chart
 from nodes.state.collaboration import ConferenceState, Dispute, Statement, last_statements, pictures_shown
 from nodes.workflow.stages import recalled_at

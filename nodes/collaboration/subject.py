@@ -13,7 +13,7 @@ from cases.vocabulary import Language
 from nodes.asking import pictures_for
 from nodes.consultation.final_report import FinalReport
 from nodes.context import Context
-from nodes.offline.votes import every, held, most, overlap, some
+from nodes.offline.agreement import every, held, most, overlap, some
 from nodes.state.chart import Chart
 from nodes.state.collaboration import ConferenceState, Dispute, Facts, Part, Statement
 from nodes.state.decisions import (
@@ -175,7 +175,7 @@ def pictures_of(subject: Subject, chart: Chart, state: ConferenceState) -> list[
 
 
 def held_by(subject: Subject, answers: Sequence[BaseModel], part: Part, share: Callable[[int, int], bool]) -> list[str]:
-    """Return what the given share of the answers claims on a part, see `nodes.offline.votes.held`."""
+    """Return what the given share of the answers claims on a part, see `nodes.offline.agreement.held`."""
     return held([subject.claims[part].of(answer) for answer in answers], share)
 
 

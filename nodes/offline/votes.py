@@ -3,8 +3,7 @@
 Each rule reads the chart and the recalled cases, including those that no prompt shows (`whole_picture.py`).
 """
 
-from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 
@@ -13,49 +12,24 @@ from pydantic import ValidationError
 from cases.registry import GivenError
 from cases.text.disease_names import folded_name
 from cases.validation import in_a_line
-from cases.vocabulary import EXAMINATION_ITEMS, PHYSICAL_ITEMS, SECOND_LEVEL, normalise
-from nodes.offline.chart_signs import carries_a_child, harms, is_newborn, urgency
-from nodes.offline.departments import (
-    admits,
-    clinics_of_the_words,
-    departments_of_the_place,
-    has_few_words,
-    sent_to,
-    without_a_reason,
-)
+from cases.vocabulary import EXAMINATION_ITEMS, normalise
+from nodes.offline.agreement import overlap
+from nodes.offline.chart_signs import harms, urgency
+from nodes.offline.departments import admits, without_a_reason
 from nodes.offline.diagnoses import contradicts, is_founded
 from nodes.offline.group_words import diseases_of, reason
-from nodes.offline.places import is_called_for, is_of_the_skin, of_organs, sites, usual_pictures, usually_needed
-from nodes.offline.treatments import (
-    called_for_by_signs,
-    calls_for_an_operation,
-    untreated_without_a_diagnosis,
-    without_a_finding,
-)
+from nodes.offline.places import is_called_for, sites, usual_pictures, usually_needed
+from nodes.offline.site_weights import added_by_site
+from nodes.offline.treatments import called_for_by_signs, untreated_without_a_diagnosis, without_a_finding
 from nodes.offline.whole_picture import FOUND
 from nodes.state.chart import Chart
-from nodes.state.decisions import (
-    AuxiliaryOrders,
-    Decision,
-    Diagnosis,
-    PhysicalOrders,
-    Report,
-    SubDepartments,
-    Treatment,
-    Triage,
-)
+from nodes.state.decisions import AuxiliaryOrders, Decision, Diagnosis, Report, SubDepartments, Treatment, Triage
 from nodes.workflow.stages import Stage
 from prompts import mark
 from retrieval import Neighbour
 
 NEAREST = 5  # number of cases that vote
 MAJORITY_SHARE = 0.4  # minimum weight of a choice, where several may be made
-# Added for a department of a long complaint, for the only one if it is for some organs alone, or for the skin (as the
-# back or limb of other cases says little), and for an emergency's.
-PLACE, ORGAN, SKIN, EMERGENCY = 0.03, 0.1, 0.4, 0.1
-# Added for imaging of the complaint's site, twice for its examination and first picture; subtracted for other sites.
-SITE_WEIGHT = 0.2
-FIRST_PICTURES = ("X-ray", "Ultrasound")  # need no similar case that had them, as they burden little
 SECTIONS = ("MRI", "CT")  # of which a doctor orders one
 # A diagnosis is taken of a case that is among the first by words and by findings, and has these similarities in both,
 # the more in one the less in the other.
@@ -151,46 +125,6 @@ def _similarity(neighbour: Neighbour, chart: Chart, eye: Eye) -> float:
     return eye.told * neighbour.told + eye.found * (neighbour.found or referral)
 
 
-def _site_weights(stage: Stage, chart: Chart) -> dict[str, float]:
-    """Return what the site of the complaint adds to the vote for each examination or department, or takes from it."""
-    if stage.decision is Triage:
-        if carries_a_child(chart):
-            return {"Obstetrics and Gynecology": 2 * SITE_WEIGHT}
-        of_place = departments_of_the_place(chart)
-        if not has_few_words(chart):
-            at_once = {"Emergency Medicine": EMERGENCY} if urgency(chart) == "emergency" else {}
-            sent_elsewhere = sent_to().keys() - without_a_reason(chart)
-            alone = len(of_place) == 1 and of_place[0] in of_organs() and not sent_elsewhere
-            weight = SKIN if alone and is_of_the_skin(chart) else ORGAN if alone else PLACE
-            return dict.fromkeys(of_place, weight) | at_once
-        of_none = "General Medicine" if admits("General Medicine", chart) else "Pediatrics"
-        return dict.fromkeys(of_place, 2 * SITE_WEIGHT) or {of_none: SITE_WEIGHT}
-    if stage.decision is Treatment:
-        return {"Surgery": 1.0} if calls_for_an_operation(chart) else {}
-    places = sites(chart)
-    if stage.decision is SubDepartments and carries_a_child(chart):
-        return {"Obstetrics": 2 * SITE_WEIGHT}
-    if stage.decision is SubDepartments and is_newborn(chart):
-        return {"Neonatology": 2 * SITE_WEIGHT} if chart.department == "Pediatrics" else {}
-    if stage.decision is SubDepartments:
-        department = SECOND_LEVEL[chart.department].names if chart.department in SECOND_LEVEL else ()
-        of_the_place = {clinic for site in places for clinic in site.get("clinics", ())}
-        here = set(department) & clinics_of_the_words(chart) or of_the_place
-        return {clinic: 2 * SITE_WEIGHT for clinic in department if clinic in here and admits(clinic, chart)}
-    needed = usually_needed(chart)
-    if stage.decision is AuxiliaryOrders:
-        pictures = [item for site in places for item in site["pictures"]]
-        by_site = dict.fromkeys(pictures, SITE_WEIGHT)
-        first = [item for item in pictures[:1] if len(places) == 1 and item in FIRST_PICTURES]
-        by_site |= dict.fromkeys([*needed, *first], 2 * SITE_WEIGHT)
-        return {item: bonus for item, bonus in by_site.items() if not harms(item, chart)}
-    here = {*needed, *(site["examination"] for site in places if "examination" in site)}
-    if stage.decision is not PhysicalOrders or not here:
-        return {}
-    elsewhere = PHYSICAL_ITEMS.names[1:]  # all but the general examination, which has no site
-    return {item: 2 * SITE_WEIGHT if item in here else -SITE_WEIGHT for item in elsewhere}
-
-
 def weights(
     stage: Stage, chart: Chart, neighbours: Sequence[Neighbour], image_class: str | None = None, seat: int = 0
 ) -> dict[str, float]:
@@ -223,7 +157,7 @@ def weights(
             if not stage.single or (clinic, key) not in counted:
                 counted.add((clinic, key))
                 votes[key] = votes.get(key, 0.0) + similarity / total
-    by_site = _site_weights(stage, chart) if votes or is_referral else {}  # else see `orders`
+    by_site = added_by_site(stage, chart) if votes or is_referral else {}  # else see `orders`
     for choice, bonus in by_site.items():
         key = spelling.setdefault(normalise(choice), choice)
         if key in votes or (bonus > 0 and fits(choice)):
@@ -389,60 +323,3 @@ def decision_of(stage: Stage, chosen: Sequence[str], chart: Chart, options: Sequ
         raise GivenError(
             f"stage {stage.name!r}: without_model returned an invalid decision: {in_a_line(error)}"
         ) from error
-
-
-def most(count: int, of: int) -> bool:
-    """More than half."""
-    return count * 2 > of
-
-
-def half(count: int, of: int) -> bool:
-    """At least half."""
-    return count * 2 >= of
-
-
-def every(count: int, of: int) -> bool:
-    """All."""
-    return count == of
-
-
-def several(count: int, of: int) -> bool:
-    """At least two."""
-    return count > 1
-
-
-def some(count: int, of: int) -> bool:
-    """At least one."""
-    return count > 0
-
-
-def held(answers: Collection[Iterable[str]], share: Callable[[int, int], bool]) -> list[str]:
-    """Return what enough of the answers name, by any of its names, in the order in which it was first named.
-
-    ``share`` says whether a count of answers out of all of them is enough.
-    """
-    holders: dict[str, int] = {}
-    spelling: dict[str, str] = {}
-    for answer in answers:
-        for key, claim in {folded_name(claim): claim for claim in answer}.items():
-            spelling.setdefault(key, claim)
-            holders[key] = holders.get(key, 0) + 1
-    return [spelling[key] for key, count in holders.items() if share(count, len(answers))]
-
-
-def most_often(answers: Collection[Iterable[str]]) -> list[str]:
-    """Return the claim that most answers name, the first named of several; empty if none names anything."""
-    claims = [claim for answer in answers for claim in answer]
-    counts = Counter(map(folded_name, claims))
-    return [max(claims, key=lambda claim: counts[folded_name(claim)])] if claims else []
-
-
-def overlap(one: Iterable[str], other: Iterable[str]) -> float:
-    """Return the Jaccard index of two lists of choices, in [0, 1]; 1 if both are empty."""
-    left, right = {folded_name(choice) for choice in one}, {folded_name(choice) for choice in other}
-    return len(left & right) / len(left | right) if left | right else 1.0
-
-
-def agreement(decision: Decision, other: Decision) -> float:
-    """Return the `overlap` of two decisions of one kind, in [0, 1]."""
-    return overlap(decision.choices(), other.choices())

@@ -14,7 +14,8 @@ from llm import Role
 from nodes.asking import ask_at_stage
 from nodes.context import Context
 from nodes.node import member
-from nodes.offline.votes import grounds, majority, objection, overlap
+from nodes.offline.agreement import overlap
+from nodes.offline.votes import grounds, majority, objection
 from nodes.state.decisions import Decision, Verdict
 from nodes.state.experts import (
     MOST_EXPERTS,

@@ -12,7 +12,7 @@ from llm import Role
 from nodes.asking import ask_at_stage
 from nodes.context import Context
 from nodes.node import member, node
-from nodes.offline.votes import agreement
+from nodes.offline.agreement import agreement
 from nodes.state.experts import MOST_EXPERTS, CaseView, Member, PanelState, Said, case_view
 from nodes.state.stage import Opinion, opinions_of
 from nodes.workflow.general_agent import DiscussionView, Proposal

@@ -11,9 +11,10 @@ from llm import Role
 from nodes.asking import ask_at_stage
 from nodes.context import Context
 from nodes.node import at_least_one, node
+from nodes.offline.agreement import agreement
 from nodes.offline.chart_signs import named_in_findings
 from nodes.offline.group_words import reason
-from nodes.offline.votes import NEAREST, agreement, weights
+from nodes.offline.votes import NEAREST, weights
 from nodes.state.decisions import Report, Round
 from nodes.state.experts import CaseView, Complexity, PanelState, case_view
 from nodes.state.stage import Opinion, opinions_of

@@ -14,7 +14,7 @@ from llm import Role
 from nodes.asking import ask_at_stage
 from nodes.context import Context
 from nodes.node import at_least_one, node
-from nodes.offline.votes import held, most, most_often, several, some
+from nodes.offline.agreement import held, most, most_often, several, some
 from nodes.state.decisions import Judgement, Round
 from nodes.state.experts import (
     MOST_EXPERTS,

@@ -10,6 +10,7 @@ from nodes.asking import StageView, ask_at_stage, stage_view
 from nodes.context import Context
 from nodes.node import member
 from nodes.offline import votes
+from nodes.offline.agreement import agreement
 from nodes.offline.chart_signs import named_in_findings
 from nodes.state.decisions import Decision, Diagnosis, Report, Verdict
 from nodes.state.stage import Objection, StageState
@@ -40,7 +41,7 @@ def accept_unless_neighbours_disagree(view: JudgeView) -> Verdict:
     if isinstance(decision, Diagnosis) and set(decision.names) & set(named_in_findings(view.chart)):
         return Verdict(accepted=True, reason="")
     expected = votes.strongest(stage, view.chart, shares, view.options.names)
-    if votes.agreement(decision, expected) >= 0.5:
+    if agreement(decision, expected) >= 0.5:
         return Verdict(accepted=True, reason="")
     objected = votes.objection(
         stage, view.chart, view.neighbours, sorted(decision.choices()), expected, view.image_class

@@ -14,6 +14,7 @@ from nodes.asking import StageView, ask_at_stage, stage_view
 from nodes.context import Context
 from nodes.node import member
 from nodes.offline import votes
+from nodes.offline.agreement import agreement, held, most
 from nodes.offline.group_words import reason
 from nodes.state.chart import Chart
 from nodes.state.decisions import Decision, Judgement, Report
@@ -76,13 +77,13 @@ def _after_the_talk(view: DiscussionView, own: Decision, proposed: Sequence[Deci
     Without either, the own proposal stands.
     """
     for decision in proposed:
-        if sum(votes.agreement(decision, other) == 1.0 for other in proposed) * 2 > len(proposed):
+        if sum(agreement(decision, other) == 1.0 for other in proposed) * 2 > len(proposed):
             return decision, "most_hold_it"
     stage = view.stage
     if stage.decision is not Report:
-        held = votes.held([decision.listed() for decision in proposed], votes.most)
-        if held and not stage.single:
-            return votes.nearest_with(proposed, held), "most_hold_it"
+        shared = held([decision.listed() for decision in proposed], most)
+        if shared and not stage.single:
+            return votes.nearest_with(proposed, shared), "most_hold_it"
         if stage.single and view.neighbours:
             for name in votes.weights(stage, view.chart, view.neighbours, view.image_class):
                 holding = (one for one in proposed if normalise(name) in map(normalise, one.listed()))

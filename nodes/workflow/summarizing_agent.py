@@ -12,7 +12,8 @@ from llm import AnswerError, Role
 from nodes.asking import StageView, ask_at_stage, stage_view
 from nodes.context import Context
 from nodes.node import file_dropped_seat, node
-from nodes.offline.votes import held, most, nearest_with
+from nodes.offline.agreement import held, most
+from nodes.offline.votes import nearest_with
 from nodes.state.decisions import Decision, Report
 from nodes.state.stage import Opinion, StageState, opinions_of
 from nodes.workflow.stages import STAGES, Stage
