@@ -19,6 +19,7 @@ from llm.errors import LESS, TOO_LONG, ContextLengthError, ModelError, OversizeR
 from llm.events import tell
 from llm.forms import (
     FORMS,
+    PARAMETER,
     PLAIN,
     ROLES,
     TOLD,
@@ -136,7 +137,7 @@ class ChatClient:
             if question.schema and not question.told and self.forms.is_ignored(form, message, question.schema):
                 refusals[form], forms = "ignored", lesser
                 continue
-            self.forms.remember(question.name, refusals)
+            self.forms.remember(form, question.name, refusals)
             cut = is_cut_off(message)
             return Reply(
                 text_of(message),
@@ -154,7 +155,7 @@ class ChatClient:
         return usage is not None and 0 < usage["output_tokens"] < most
 
     def _refused(self, why: str, error: Exception) -> RefusedError:
-        return RefusedError(f"{self.spec.server} refuses all questions: {why} ({brief(error)})")
+        return RefusedError(f"{self.block.text} refuses all questions: {why} ({brief(error)})")
 
     def _refuses_all(self, error: Exception, refusals: Mapping[str, str]) -> str | None:
         """Return why the server will answer no question, if the error of the last form (plain text) shows it."""
@@ -164,6 +165,8 @@ class ChatClient:
             return "nothing is served at this address; base URLs mostly end with /v1"
         if self._has_answered or not retries.is_refused_alike(error, refusals.values()):
             return None
+        if named := PARAMETER.search(retries.words_of(error)):
+            return f"it refuses the {named[0]} in every form; set another, or another model"
         return "it refuses the first question in every form with the same message"
 
     async def _send(

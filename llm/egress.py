@@ -11,6 +11,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 _NAMES = ("localhost", "")
+_TURNS_INTO_GET = (301, 302, 303)  # redirects after which HTTP clients send a GET
 _closed = False
 
 
@@ -78,9 +79,10 @@ def stay_with_host(response: Any) -> None:
     """Remove the target of a redirect to another host, port or scheme (a response hook of an HTTP client).
 
     The client then gets a response without an answer; following the redirect would send prompts and key to a host that
-    nobody named.
+    nobody named. So too where a question would arrive without its text, as at a page to log in.
     """
     if "location" in response.headers:
         source, target = response.url, response.url.join(response.headers["location"])
-        if (source.host, source.port) != (target.host, target.port) or source.scheme != target.scheme:
+        is_emptied = response.request.method == "POST" and response.status_code in _TURNS_INTO_GET
+        if (source.host, source.port, source.scheme) != (target.host, target.port, target.scheme) or is_emptied:
             del response.headers["location"]

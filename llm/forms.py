@@ -17,7 +17,7 @@ from langchain_core.messages import AIMessage
 from cases.vocabulary import patterns
 from llm.blocks import ModelBlock
 from llm.replies import answer_in, find_json, text_of, unwrapped
-from llm.retries import brief, is_passing, status_of, words_of
+from llm.retries import brief, is_of_the_moment, is_passing, status_of, words_of
 
 _SAYS = patterns("llm", "servers")
 
@@ -32,7 +32,7 @@ _REFUSALS = (400, 404, 422, 501)
 _SAME_FAULT = 3
 _END_REASONS = ("finish_reason", "stop_reason", "done_reason")
 # Parameters that are left out if a server refuses them.
-_PARAMETER = re.compile(r"\b(temperature|top_p|seed|max_tokens|max_completion_tokens|stream_options|include_usage)\b")
+PARAMETER = re.compile(r"\b(temperature|top_p|seed|max_tokens|max_completion_tokens|stream_options|include_usage)\b")
 # The "parameter" left out for a server that only streams (llm/server_quirks.py assembles the stream).
 WHOLE = "stream=false"
 # For chat templates without a system role, or that need alternating turns: as with `chat_roles = false`.
@@ -58,6 +58,7 @@ class Forms:
 
     model: str
     took: set[str] = field(default_factory=set)
+    worked: set[tuple[str, str]] = field(default_factory=set)  # form and answer type
     refused: set[tuple[str, str]] = field(default_factory=set)  # form and answer type
     left_out: set[str] = field(default_factory=set)
     blind: bool = False
@@ -108,7 +109,7 @@ class Forms:
     def _is_refusal(self, form: str, error: Exception, faults: list[str]) -> bool:
         status = status_of(error)
         if status is None or status < 500 or status == 501:
-            return status in _REFUSALS
+            return status in _REFUSALS and not is_of_the_moment(error)
         if _SAYS["of_the_form"].search(words_of(error)):
             return True
         if is_passing(error):  # of the server behind a gateway, which may be starting
@@ -117,9 +118,20 @@ class Forms:
         faults.append(fault)
         return status == 500 and form not in self.took and faults.count(fault) >= _SAME_FAULT
 
-    def remember(self, answer: str, refusals: Mapping[str, str]) -> None:
-        """Stop using forms that were refused for an answer type; ``refusals`` holds the server's message by form."""
-        self.refused |= {(form, answer) for form, why in refusals.items() if is_held_against_the_form(why)}
+    def remember(self, form: str, answer: str, refusals: Mapping[str, str]) -> None:
+        """Go on with a form that worked for an answer type, and stop using those that were refused for it.
+
+        A form that has worked for the type was refused for this one request; the next asks in it again.
+
+        Args:
+            form: the form that worked.
+            answer: the name of the answer type.
+            refusals: the server's message by refused form.
+        """
+        if form in self.took:
+            self.worked.add((form, answer))
+        held = {(refused, answer) for refused, why in refusals.items() if is_held_against_the_form(why)}
+        self.refused |= held - self.worked
 
     def is_ignored(self, form: str, message: AIMessage, schema: Mapping[str, Any]) -> bool:
         """Whether a reply shows that the server ignored the form; if cut off, declined or empty, it does not."""
@@ -142,7 +154,7 @@ def is_held_against_the_form(why: str) -> bool:
 
 def is_cut_off(message: AIMessage) -> bool:
     """Whether a reply ended because it reached its token limit."""
-    return _ended_by(message, "length", "max_tokens", "MAX_TOKENS")
+    return _ended_by(message, "length", "max_tokens", "MAX_TOKENS", "model_length")
 
 
 def is_declined(message: AIMessage) -> bool:
@@ -170,7 +182,7 @@ def _refused_parameter(error: Exception, without: Collection[str]) -> str | None
     unwanted = {400: "unwanted", 422: "unwanted", 500: "unwanted_behind"}.get(status_of(error) or 0)
     if unwanted is None or _SAYS["of_the_form"].search(text) or not _SAYS[unwanted].search(text):
         return None
-    return next((name for name in _PARAMETER.findall(text) if name not in without), None)
+    return next((name for name in PARAMETER.findall(text) if name not in without), None)
 
 
 def _fits(text: str, schema: Mapping[str, Any]) -> bool:

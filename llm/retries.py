@@ -30,8 +30,8 @@ SECRET_NAME = re.compile("KEY|TOKEN|SECRET|PASSWORD")
 _SECONDS_TO_CONNECT = 5.0
 # 424: a failed generation (TGI, MindIE); 498: no capacity at the moment (Groq).
 _PASSING = (408, 409, 424, 425, 498)
-# "Please retry in 41.8s", "try again in 1h2m3.5s", "retry after 26 seconds", "try again in 20 minutes", and Gemini's
-# `"retryDelay": "41s"` among the details of its body.
+# "Please retry in 41.8s", "try again in 1h2m3.5s", "retry after 26 seconds", "try again in 20 minutes", "Please wait 37
+# seconds" (GitHub), and Gemini's `"retryDelay": "41s"` among the details of its body.
 _UNITS = {
     "d(?:ays?)?": 86400.0,
     "h(?:(?:ou)?rs?)?": 3600.0,
@@ -40,8 +40,18 @@ _UNITS = {
     "ms|milliseconds?": 0.001,
 }
 _WAIT_IN_WORDS = re.compile(
-    r"(?i)(?:(?:retry|try again) (?:in|after) |retry_?delay\W+)(?=\d)"
+    r"(?i)(?:(?:retry|try again) (?:in|after) |please wait |retry_?delay\W+)(?=\d)"
     + "".join(rf"(?:(\d+(?:\.\d+)?) ?(?:{unit})(?![a-z])[, ]*(?:and )?)?" for unit in _UNITS)
+)
+_NO_KEY, _NO_MODEL, _UNPAID = "the API key is not accepted", "it does not have this model", "payment is required"
+# What a server says, with which statuses, if it answers no question until someone intervenes; and why.
+_REFUSALS: tuple[tuple[tuple[int, ...], str, str], ...] = (
+    ((400,), "no_key", _NO_KEY),  # Gemini, and LiteLLM in front of it
+    ((400,), "no_credit", _UNPAID),
+    ((400, 404), "no_chat", "it does not serve this model for chats; name another"),
+    ((404,), "no_model", _NO_MODEL),
+    ((400, 404, 410), "no_model_here", _NO_MODEL),
+    ((400, 500), "no_memory", "it has too little memory for this model"),
 )
 
 
@@ -89,7 +99,7 @@ class Patience:
     def wait(self, state: RetryCallState) -> float:
         """Return the seconds until the next request (tenacity's ``wait``): as asked, or exponential with jitter."""
         error = state.outcome.exception() if state.outcome else None
-        if isinstance(error, ServerAwayError) or (error and status_of(error) == 400):
+        if isinstance(error, ServerAwayError) or (error and _is_filtered(error)):
             return 0.0  # the throttle makes the pauses; an answer that was filtered needs none
         if (asked := retry_after(error)) is not None:
             return asked
@@ -111,9 +121,19 @@ def retrying(patience: Patience) -> AsyncRetrying:
 def is_transient(error: BaseException) -> bool:
     """Whether a retry can help: the server is busy, failing or unreachable, or sent nothing."""
     if (status := status_of(error)) is not None:
-        of_output = status == 400 and _says("of_the_output", error)  # another one may pass
-        return is_too_many(error) or status in _PASSING or (status >= 500 and status != 501) or of_output
+        is_busy = is_too_many(error) or status in _PASSING or (status >= 500 and status != 501)
+        return is_busy or is_of_the_moment(error) or _is_filtered(error)
     return isinstance(error, EmptyReplyError) or bool(re.search("Timeout|Connection|TransportError", _kinds(error)))
+
+
+def is_of_the_moment(error: BaseException) -> bool:
+    """Whether a 400 says nothing of the request: the model went away, and comes back."""
+    return status_of(error) == 400 and _says("of_the_moment", error)
+
+
+def _is_filtered(error: BaseException) -> bool:
+    """Whether a filter took back what the model wrote; another answer may pass."""
+    return status_of(error) == 400 and _says("of_the_output", error)
 
 
 def _says(what: str, error: BaseException) -> bool:
@@ -136,13 +156,9 @@ def refusal(error: BaseException) -> str | None:
     if status == 407 or (type(first := root_cause(error)).__name__ == "ProxyError" and str(first).startswith("407")):
         return "the proxy (HTTPS_PROXY or HTTP_PROXY) wants another name and password"
     if status in (401, 402, 403) and not _SAYS["of_the_prompt"].search(text):
-        return {401: "the API key is not accepted", 402: "payment is required", 403: "access is denied"}[status]
-    if status == 400 and _SAYS["no_key"].search(text):  # Gemini, and LiteLLM in front of it
-        return "the API key is not accepted"
-    if (
-        status == 404 or (status == 400 and re.search("nvalid model|allowed now|odel not exist", text, re.I))
-    ) and _SAYS["no_model"].search(text):
-        return "it does not have this model"
+        return {401: _NO_KEY, 402: _UNPAID, 403: "access is denied"}[status]
+    if why := next((why for statuses, said, why in _REFUSALS if status in statuses and _SAYS[said].search(text)), None):
+        return why
     if status is None and "CERTIFICATE_VERIFY_FAILED" in (cause := str(root_cause(error))):
         if not _SAYS["no_authority"].search(cause):
             return "its certificate is not valid"
@@ -152,7 +168,7 @@ def refusal(error: BaseException) -> str | None:
     if status != _TOO_MANY:
         return None
     asked = _asked_wait(error) or 0.0
-    is_long = asked > _TOO_LONG_TO_WAIT
+    is_long = asked > _TOO_LONG_TO_WAIT or (not asked and _says("quota_of_today", error))
     of_a_day = _SAYS["quota_of_a_day"].search(text)
     comes_back = _SAYS["quota_of_a_minute"].search(text) and not of_a_day
     if (_SAYS["no_quota"].search(text) and not comes_back) or (is_long and (comes_back or of_a_day)):
@@ -171,7 +187,7 @@ def is_too_long(error: BaseException) -> bool:
     status = status_of(error)
     if status == 413 or "ContextOverflow" in type(error).__name__:  # LangChain's own error has no status
         return not is_too_many(error)
-    return status in (400, 422, 500) and _says("too_long", error)
+    return _says("too_long", error) if status in (400, 422, 500) else status == 503 and _says("too_long_behind", error)
 
 
 def seems_away(error: BaseException) -> bool:
@@ -285,7 +301,10 @@ def words_of(error: BaseException) -> str:
 def brief(error: BaseException) -> str:
     """Return the error as one line for records, with keys masked."""
     if 300 <= (status_of(error) or 0) < 400:
-        return f"HTTP {status_of(error)}: redirects to another host are not followed; use the URL of that host"
+        return (
+            f"HTTP {status_of(error)}: redirects to another host, or to a page, are not followed; use the base URL to "
+            "which it leads"
+        )
     message = words_of(error) if str(error) == f"Error code: {status_of(error)}" else str(error)
     if message == "Connection error.":  # OpenAI's client hides the cause
         message += f" ({root_cause(error)})"

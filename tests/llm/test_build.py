@@ -203,6 +203,9 @@ async def test_a_length_that_is_too_much_is_an_error_and_no_parameter_to_leave_o
         (400, "role 'system' is not supported for this model"),
         (400, "This model does not support system messages"),
         (400, "Only user and assistant roles are supported!"),
+        (500, "Only user, assistant and tool roles are supported, got system."),
+        (422, "messages[0].role: unknown variant `system`, expected `user` or `assistant`"),
+        (400, "messages[0].role: Input should be 'user' or 'assistant'"),
         (422, {"detail": [{"loc": ["body", "messages", 0, "role"], "msg": "permitted: 'user', 'assistant'"}]}),
     ],
 )

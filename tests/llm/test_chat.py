@@ -152,6 +152,13 @@ async def test_a_form_in_which_one_answer_failed_is_asked_for_again(said: str) -
     assert (first.form, second.form) == ("json_object", "json_schema")  # on record
 
 
+async def test_a_form_that_worked_for_an_answer_is_asked_for_again_after_a_single_refusal() -> None:
+    failed = (400, "Provider returned error")
+    with FakeServer(answer=good, refusal=lambda request: failed if request.index == 1 else None) as server:
+        forms = [(await put(served(server)))[1].form for _ in range(3)]
+    assert forms == ["json_schema", "json_object", "json_schema"]
+
+
 @pytest.mark.parametrize(
     ("ignores", "modes"),
     [

@@ -76,10 +76,21 @@ async def test_a_redirect_to_another_host_or_port_gets_no_prompt_and_is_named(
     status: int, elsewhere: FakeServer
 ) -> None:
     with Redirecting(status, f"{elsewhere.base_url}/chat/completions") as server:
-        with pytest.raises(RefusedError, match="redirects to another host are not followed"):
+        with pytest.raises(RefusedError, match="redirects to another host, or to a page, are not followed"):
             await put(ModelSettings(models={"default": f"openai:any@{server.url}"}))
         assert server.asked == 1  # it would say the same again
     assert elsewhere.requests == []
+
+
+@pytest.mark.parametrize("status", [301, 302, 303])
+async def test_a_redirect_to_a_page_of_the_same_host_is_not_taken_for_a_server_that_fails_for_a_while(
+    status: int,
+) -> None:
+    """As before a gateway where people must log in; the client would ask there without the question."""
+    with Redirecting(status, "/login") as server:
+        with pytest.raises(RefusedError, match=rf"it has another address \(HTTP {status}: "):
+            await put(ModelSettings(models={"default": f"openai:any@{server.url}"}))
+        assert server.asked == 1
 
 
 async def test_a_redirect_within_the_host_is_followed() -> None:

@@ -119,6 +119,12 @@ async def test_a_prompt_that_is_too_long_is_asked_once_and_is_a_failure_of_its_o
         (400, "Total tokens of image and text exceed max message tokens."),  # Volcengine
         (400, "model_context_window_exceeded"),  # Zhipu
         (400, "Input tokens exceed the configured limit of 272000 tokens."),  # OpenAI
+        (400, "Your input exceeds the model's context window."),  # OpenAI
+        (400, "max_tokens must be at least 1, got -7584. (parameter=max_tokens, value=-7584)"),  # vLLM
+        (400, "Input is too long for requested model."),  # Bedrock
+        (400, "too many tokens: total number of tokens in the prompt cannot exceed 4081 - received 5000."),  # Cohere
+        (400, "length of prompt_tokens (40000) must be less than max_seq_len (32768)."),  # SiliconFlow
+        (503, "litellm.ServiceUnavailableError: Requested token count exceeds the model's maximum context length"),
     ],
 )
 def test_servers_say_differently_that_a_prompt_is_too_long(status: int, said: str) -> None:
@@ -139,6 +145,8 @@ def test_servers_say_differently_that_a_prompt_is_too_long(status: int, said: st
         (500, "prompt length 200; deadline exceeded"),
         (500, "input tokens per minute limit exceeded"),
         (503, "input token count limit exceeded, overloaded"),
+        (400, "max_tokens must be at least 1, got 0."),
+        (429, "Too many tokens, please wait before trying again."),  # Bedrock
     ],
 )
 def test_what_is_too_large_but_no_prompt_is_not_taken_for_one(status: int, said: str) -> None:
@@ -152,10 +160,101 @@ def test_servers_say_differently_that_they_have_no_such_model() -> None:
         (400, "Only vicuna-7b && smollm allowed now, your model other"),  # FastChat
         (400, "/chat/completions: Invalid model name passed in model=other"),  # LiteLLM
         (404, "The model `other` does not exist."),
+        (400, "other is not a valid model ID"),  # OpenRouter
+        (404, "No endpoints found for other."),
+        (404, "No endpoints found matching your data policy (Free model publication)."),
+        (404, "The API deployment for this resource does not exist."),  # Azure
+        (400, "The model `other` has been decommissioned and is no longer supported."),  # Groq
+        (410, "The model 'other' has reached its end of life on 2026-01-01"),  # NVIDIA
+        (400, "Unable to access non-serverless model other. Please visit ..."),  # Together
+        (400, "The dedicated endpoint for other is not running."),
+        (404, "No models loaded. Please load a model in the developer page"),  # LM Studio
     ]:
         error = RuntimeError(said)
         error.status_code = status  # type: ignore[attr-defined]
         assert refusal(error) == "it does not have this model"
+
+
+@pytest.mark.parametrize(
+    ("status", "said"),
+    [
+        (404, "No endpoints found that support image input"),
+        (404, "No endpoints found that can handle the requested parameters."),
+        (400, "`temperature` for this model has been deprecated."),
+        (500, "The model `any` has been removed from the GPU; try again"),
+    ],
+)
+def test_what_a_server_does_not_take_of_a_request_is_not_held_against_its_model(status: int, said: str) -> None:
+    error = RuntimeError(said)
+    error.status_code = status  # type: ignore[attr-defined]
+    assert refusal(error) is None
+
+
+@pytest.mark.parametrize(
+    ("status", "said", "why"),
+    [
+        (400, "Your credit balance is too low to access the Anthropic API.", "payment is required"),
+        (400, {"error": {"message": "Access denied.", "code": "Arrearage"}}, "payment is required"),  # DashScope
+        (
+            404,
+            "This is not a chat model and thus not supported in v1/chat/completions.",
+            "it does not serve this model",
+        ),
+        (404, "This model is only supported in v1/responses.", "it does not serve this model for chats"),
+        (400, '"nomic-embed-text" does not support chat', "it does not serve this model for chats"),  # Ollama
+        (500, "model requires more system memory (7.5 GiB) than is available", "it has too little memory"),
+        (429, {"error": {"message": "Suspended.", "type": "exceeded_current_quota_error"}}, "the quota is used up"),
+        (429, "Rate limit exceeded: free-models-per-day. Add 10 credits to unlock 1000", "the quota is used up"),
+        (429, "Your account reached max request per day (RPD): 100, please try again later", "the quota is used up"),
+        (
+            429,
+            "Rate limit of 150 per 86400s exceeded. Please wait 54321 seconds before",
+            "it asks to wait for 15.1 hours",
+        ),
+    ],
+)
+async def test_a_server_that_will_answer_nothing_more_ends_the_run_also_after_it_has_answered(
+    status: int, said: Any, why: str
+) -> None:
+    with FakeServer(answer=lambda _: GOOD, refusal=lambda one: (status, said) if one.index else None) as server:
+        await put(served(server))
+        with pytest.raises(RefusedError, match=f"openai:any@{server.base_url} refuses all questions: {why}"):
+            await put(served(server))
+    assert len(server.requests) == 2
+
+
+@pytest.mark.parametrize(
+    ("status", "said"),
+    [
+        (400, "Content Exists Risk"),  # DeepSeek
+        (403, "Content violates usage guidelines. Failed check: SAFETY_CHECK_TYPE_BIO"),  # xAI
+    ],
+)
+async def test_a_prompt_that_a_filter_refuses_ends_its_case_alone(status: int, said: str) -> None:
+    with FakeServer(
+        answer=lambda _: GOOD, refusal=lambda one: (status, said) if "bomb" in one.text else None
+    ) as server:
+        with pytest.raises(ModelError, match=said):
+            await ask(EXAMINEE, View("a bomb"), served(server), language="en")
+        _, call = await put(served(server))
+    assert (call.attempts, call.form) == (1, "json_schema"), "nothing is held against the form"
+
+
+async def test_a_refused_value_of_a_parameter_is_named() -> None:
+    text = "Input validation error: `temperature` must be strictly positive"  # TGI
+    why = "it refuses the temperature in every form; set another"
+    with FakeServer(refusal=lambda _: (422, text)) as server, pytest.raises(RefusedError, match=why):
+        await put(served(server))
+
+
+@pytest.mark.parametrize(
+    "said", ["The model has crashed without additional information. (Exit code: 1)", "Model unloaded."]
+)
+async def test_a_model_that_went_away_is_asked_again_in_the_same_form(said: str) -> None:
+    """LM Studio reports it with a 400."""
+    with FakeServer(answer=lambda _: GOOD, refusal=lambda one: None if one.index else (400, said)) as server:
+        _, call = await put(served(server))
+    assert (call.attempts, call.form) == (2, "json_schema")
 
 
 @pytest.mark.parametrize("fault", ["429", "500"])
