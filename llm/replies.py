@@ -52,6 +52,7 @@ _THOUGHT_END = re.compile(
 # Marks of a chat template that a server left in: where the turn ends, and any other.
 _TURN_END = re.compile(r"<\|(?:im_end|eot_id|end|return|endoftext|end_of_text)\|>|<end_of_turn>|</s>")
 _MARK = re.compile(r"<\|(?:im_)?start\|>assistant|<start_of_turn>model|<\|\w+\|>")
+_CALLS = ({"name", "arguments"}, {"name", "parameters"})  # the keys of a tool's call, written as text
 
 
 _ENDED = re.compile(r"[.!?。！？…][\"'”’)）」\s]*$")
@@ -141,10 +142,18 @@ def mapped(value: Any, change: Callable[[Any], Any]) -> Any:
 
 
 def unwrapped(value: Any, names: Set[str]) -> Any:
-    """Return the object with one of the named fields inside objects of one other key or lists of one item, if any."""
+    """Return the object with one of the named fields inside objects of one other key or lists of one item, if any.
+
+    So too inside the call of a tool that a model wrote as text: its name and its arguments.
+    """
     inner = value
-    while isinstance(inner, dict | list) and len(inner) == 1 and not (isinstance(inner, dict) and inner.keys() & names):
-        (inner,) = inner.values() if isinstance(inner, dict) else inner
+    while isinstance(inner, dict | list) and not (isinstance(inner, dict) and inner.keys() & names):
+        parts = inner
+        if isinstance(inner, dict):
+            parts = [part for key, part in inner.items() if key != "name" or inner.keys() not in _CALLS]
+        if len(parts) != 1:
+            break
+        (inner,) = parts
     return inner if isinstance(inner, dict) and inner.keys() & names else value
 
 

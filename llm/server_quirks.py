@@ -2,7 +2,8 @@
 
 Handled are: unrequested streams, comments that keep a connection alive, content in parts, reasoning in a separate
 field, token counts as strings or under other names, answers and tool arguments as objects or encoded twice, functions
-from before tools, errors with status 200, and a missing role, choice or content type.
+from before tools, errors with status 200, reasons to end with more words than one, and a missing role, choice or
+content type.
 docs/models.md lists the deviations by server.
 """
 
@@ -27,6 +28,8 @@ _OTHER_NAMES = {
     "total_token_count": "total_tokens",
 }
 _REASONING = ("reasoning_content", "reasoning")
+# MiniMax's own error codes, which come with status 200, and the statuses that mean the same; others are a 500.
+_MINIMAX = {1002: 429, 1004: 401, 1008: 402, 1039: 429, 2049: 401, 2056: 429}
 _STREAM_PREFIXES = ("data:", "event:", "id:", "retry:")
 _COMMENTS = re.compile(r"\A(?:\s*:[^\r\n]*[\r\n]+)+")  # before a stream, or before plain JSON
 _LINE_END = re.compile(r"\r\n|\n|\r")  # of a stream; splitlines() would also split at other characters inside text
@@ -45,8 +48,10 @@ def put_right(body: bytes) -> tuple[int, bytes] | None:
         found = _assembled(_events(text)) if text.lstrip().startswith(_STREAM_PREFIXES) else json.loads(text)
         if not isinstance(found, dict):
             return None
-        choices, usage = [*filter(_has_answer, found.get("choices") or ())], counted(found.get("usage"))
-        errors = [found.get("error"), *(choice.get("error") or _broken_off(choice) for choice in choices)]
+        choices = [*filter(_has_answer, found.get("choices") or ())]
+        usage = counted(next(filter(None, (each.get("usage") for each in (found, *choices))), None))  # Moonshot: in it
+        errors = [found.get("error"), _of_minimax(found.get("base_resp"))]
+        errors += [choice.get("error") or _broken_off(choice) for choice in choices]
         if error := next(filter(None, errors), None):
             return _status(error), json.dumps({"error": error, "usage": usage}).encode()
         if not choices:
@@ -55,6 +60,8 @@ def put_right(body: bytes) -> tuple[int, bytes] | None:
         found["choices"] = choices[:1]  # one is asked for and read
         for choice in found["choices"]:
             choice["message"] = choice.get("message") or {"content": choice["text"]}
+            if isinstance(ended := choice.get("finish_reason"), str):
+                choice["finish_reason"] = ended.partition(":")[0]  # Gemini: "content_filter: RECITATION"
             _mend(choice["message"])
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return None
@@ -63,6 +70,12 @@ def put_right(body: bytes) -> tuple[int, bytes] | None:
 
 def _has_answer(choice: dict[str, Any]) -> bool:
     return bool(choice.get("message") or "text" in choice or choice.get("error") or _broken_off(choice))
+
+
+def _of_minimax(state: Any) -> dict[str, Any] | None:
+    """Return the error in MiniMax's account of a request; None if there is none."""
+    code = _count(state.get("status_code")) if isinstance(state, dict) else None
+    return {"code": _MINIMAX.get(code, _FAILED), "message": str(state.get("status_msg"))} if code else None
 
 
 def _broken_off(choice: dict[str, Any]) -> dict[str, Any] | None:
@@ -95,6 +108,7 @@ def _assembled(events: Iterable[dict[str, Any]]) -> dict[str, Any]:
             new = {"index": piece.get("index", 0), "message": {"calls": {}}, "finish_reason": None}
             choice = choices.setdefault(piece.get("index", 0), new)
             choice["finish_reason"] = piece.get("finish_reason") or choice["finish_reason"]
+            choice |= {"usage": piece["usage"]} if piece.get("usage") else {}
             _add(choice["message"], piece.get("delta") or piece.get("message") or {})
     for choice in choices.values():
         choice["message"]["tool_calls"] = list(choice["message"].pop("calls").values())

@@ -52,6 +52,7 @@ async def test_an_answer_is_read_whatever_manners_its_server_has(manner: Fault, 
         "This model only support stream mode, please enable the stream parameter to access the model.",
         "parameter.enable_thinking must be set to false for non-streaming calls",
         "stream must be true",
+        "enable thinking can not be support when `stream=False`.",
     ],
 )
 @pytest.mark.parametrize("form", ["json_schema", "tools", "text"])
@@ -133,6 +134,43 @@ async def test_tokens_of_a_failed_answer_are_paid_all_the_same(fault: Fault) -> 
     assert meter.spent.tokens == failed.input_tokens + failed.output_tokens and meter.spent.cost == failed.cost
 
 
+@pytest.mark.parametrize(
+    ("code", "error"), [(1004, RefusedError), (1008, RefusedError), (1002, ModelError), (1000, ModelError)]
+)
+async def test_an_error_in_minimax_own_account_is_taken_with_the_status_that_it_means(code: int, error: Any) -> None:
+    body = {"id": "1", "choices": None, "base_resp": {"status_code": code, "status_msg": "as documented"}}
+    with FakeServer(refusal=lambda _: (200, body)) as server:
+        told, call = await fail(served(server, max_attempts=1), error)
+    assert "as documented" in told and call.attempts == (4 if code == 1002 else 1)
+    answered = {"choices": [{"message": {"content": "x"}}], "base_resp": {"status_code": 0, "status_msg": "success"}}
+    assert (put_right(json.dumps(answered).encode()) or (0,))[0] == 200
+
+
+def test_tokens_that_stand_in_the_choice_are_read_also_in_a_stream() -> None:
+    """Moonshot's streams end so."""
+    usage = {"prompt_tokens": 7, "completion_tokens": 3, "total_tokens": 10}
+    last = {"choices": [{"index": 0, "delta": {}, "finish_reason": "stop", "usage": usage}]}
+    plain = {"choices": [{"message": {"content": "x"}, "usage": usage}]}
+    for body in (json.dumps(plain).encode(), _stream(_piece(content="x"), last)):
+        _, right = put_right(body) or (0, b"{}")
+        assert json.loads(right)["usage"] == usage
+
+
+@pytest.mark.parametrize(
+    ("finish", "ends"),
+    [
+        ("content_filter: RECITATION", "content_filter"),
+        ("function_call_filter: MALFORMED_FUNCTION_CALL", "function_call_filter"),
+        ("stop", "stop"),
+        (None, None),
+    ],
+)
+def test_a_reason_to_end_that_says_more_is_read_as_its_first_word(finish: str | None, ends: str | None) -> None:
+    body = {"choices": [{"message": {"role": "assistant"}, "finish_reason": finish}]}
+    _, right = put_right(json.dumps(body).encode()) or (0, b"{}")
+    assert json.loads(right)["choices"][0]["finish_reason"] == ends
+
+
 async def test_tokens_of_an_error_and_of_a_form_that_was_passed_over_are_paid_all_the_same() -> None:
     paid = {"error": {"message": "upstream failed"}, "usage": {"input_tokens": 40, "output_tokens": 2}}
     first: list[int] = []
@@ -167,6 +205,8 @@ WRAPPED: list[Any] = [
     {"answer": {"Opinion": GOOD}},
     [GOOD],
     {"answers": [GOOD]},
+    {"name": "Opinion", "arguments": GOOD},
+    {"name": "Opinion", "parameters": GOOD},
 ]
 
 
@@ -186,6 +226,7 @@ async def test_an_answer_in_one_more_object_is_read(wrapped: Any, form: str) -> 
     "wrapped",
     [
         {"response": GOOD, "note": "as asked"},
+        {"name": "Opinion", "arguments": GOOD, "note": "as asked"},
         {"response": {**GOOD, "accepted": "perhaps"}},
         {"reason": GOOD},
         {"answers": [GOOD, {**GOOD, "accepted": False}]},
