@@ -22,6 +22,7 @@ from typing import Any
 import httpx2
 
 from cases.vocabulary import patterns
+from llm.server_quirks import put_right
 from llm.transport import ENCODINGS, restrict_response
 
 SECONDS = 90_000.0  # until an answer must have come: the 24 hours of a batch, and an hour
@@ -215,6 +216,8 @@ class BatchTransport(httpx2.AsyncBaseTransport):
                     continue
                 if "body" in given and (place not in answers or status == HTTPStatus.OK):
                     content = json.dumps(given["body"]).encode()  # ASCII: half a surrogate pair has no UTF-8 bytes
+                    if status == HTTPStatus.OK:  # as of an answer that comes by itself
+                        status, content = put_right(content) or (status, content)
                     heads = {"content-type": "application/json"}
                     answers[place] = httpx2.Response(status, headers=heads, content=content)
         if state["status"] == "failed":

@@ -130,7 +130,9 @@ class ChatClient:
             except Exception as error:
                 if why := self._refuses_all(error, refusals):
                     raise self._refused(why, error) from error
-                detail = "; ".join([*(f"{form}: {why}" for form, why in refusals.items()), brief(error)])
+                same = len(refusals) > 1 and set(refusals.values()) == {brief(error)}
+                reasons = ["in every form"] if same else [f"{form}: {why}" for form, why in refusals.items()]
+                detail = "; ".join([*reasons, brief(error)])
                 requests = f"{patience.sent} request{'s' * (patience.sent != 1)}"
                 raise ModelError(f"{self.spec.name}: no answer after {requests} ({detail})") from error
             # If the prompt spells out the schema, an answer that fits does not prove that the form was obeyed.

@@ -13,6 +13,7 @@ from llm.errors import ModelError, RefusedError
 from llm.prices import cost_of
 from llm.question import Question
 from llm.retries import Patience
+from tests.llm.examinee import GOOD, OPINION, put
 from tests.support.fake_server import FakeServer, Fault
 
 
@@ -65,6 +66,19 @@ async def test_a_failed_line_and_one_that_the_batch_lost_go_with_a_further_batch
     with FakeServer(answer=echo, faults=[None, fault]) as server:
         assert await several(settings(server, tmp_path / "b.jsonl"), 3) == [f"answer to question {n}" for n in range(3)]
         assert len(server.batches.batches) == 2 and len(server.requests) == 4
+
+
+async def test_an_answer_in_a_batch_is_read_whatever_manners_its_server_has(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(batches, "_QUIET", 0.05)
+    with FakeServer(answer=lambda _: GOOD, faults=["error_200", "counts_in_words", "reasoning"]) as server:
+        told = [await put(settings(server, tmp_path / "b.jsonl")) for _ in range(2)]
+    assert [(answer, call.attempts, call.repaired) for answer, call in told] == [
+        (OPINION, 2, False),
+        (OPINION, 1, False),
+    ]
+    assert all(call.input_tokens > 0 for _, call in told)
 
 
 @pytest.mark.parametrize(

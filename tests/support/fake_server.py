@@ -299,9 +299,13 @@ class FakeServer:
             return None
         if request.fault in ("429", "500", "503"):
             return int(request.fault), _error(int(request.fault), HTTPStatus(int(request.fault)).phrase)
+        if self.refusal and (refused := self.refusal(request)):
+            status, said = refused
+            return status, _error(status, said) if isinstance(said, str) else said
         choices = self._choices(request)
         completion = {"id": f"chatcmpl-{request.index}", "created": 0, "model": request.model, "choices": choices}
-        return 200, {**completion, "object": "chat.completion", "usage": _usage(request, choices)}
+        completion |= {"object": "chat.completion", "usage": _usage(request, choices)}
+        return 200, in_the_manner(request.fault, completion)
 
     async def _complete(self, headers: Mapping[str, str], body: bytes, response: "_Response") -> None:
         try:
