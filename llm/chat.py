@@ -3,6 +3,7 @@
 import asyncio
 import json
 import math
+import re
 import zlib
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -45,6 +46,7 @@ if TYPE_CHECKING:  # slow to import, and not needed to build a graph
     from langchain_core.language_models import BaseChatModel
 
 _INVALID_REPLY = (IndexError, KeyError, TypeError, AttributeError, UnicodeDecodeError, json.JSONDecodeError, zlib.error)
+_PAGE = re.compile(r"<html|<!doctype", re.IGNORECASE)
 
 
 @dataclass
@@ -164,7 +166,9 @@ class ChatClient:
         if status_of(error) == 404 and self.block.batch:
             return "it has no batch interface (/v1/files, /v1/batches); leave `batch` out of the model's block"
         if status_of(error) == 404:
-            return "nothing is served at this address; base URLs mostly end with /v1"
+            return retries.NO_API
+        if not self._has_answered and isinstance(error, EmptyReplyError) and _PAGE.search(str(error)):
+            return "a page answers at this address, and no model; base URLs mostly end with /v1"
         if self._has_answered or not retries.is_refused_alike(error, refusals.values()):
             return None
         if named := PARAMETER.search(retries.words_of(error)):

@@ -44,6 +44,7 @@ _WAIT_IN_WORDS = re.compile(
     + "".join(rf"(?:(\d+(?:\.\d+)?) ?(?:{unit})(?![a-z])[, ]*(?:and )?)?" for unit in _UNITS)
 )
 _NO_KEY, _NO_MODEL, _UNPAID = "the API key is not accepted", "it does not have this model", "payment is required"
+NO_API = "nothing is served at this address; base URLs mostly end with /v1"
 # What a server says, with which statuses, if it answers no question until someone intervenes; and why.
 _REFUSALS: tuple[tuple[tuple[int, ...], str, str], ...] = (
     ((400,), "no_key", _NO_KEY),  # Gemini, and LiteLLM in front of it
@@ -51,6 +52,8 @@ _REFUSALS: tuple[tuple[tuple[int, ...], str, str], ...] = (
     ((400, 404), "no_chat", "it does not serve this model for chats; name another"),
     ((404,), "no_model", _NO_MODEL),
     ((400, 404, 410), "no_model_here", _NO_MODEL),
+    ((405,), "anything", NO_API),
+    ((500,), "no_api", NO_API),
     ((400, 500), "no_memory", "it has too little memory for this model"),
 )
 
@@ -159,7 +162,10 @@ def refusal(error: BaseException) -> str | None:
         return {401: _NO_KEY, 402: _UNPAID, 403: "access is denied"}[status]
     if why := next((why for statuses, said, why in _REFUSALS if status in statuses and _SAYS[said].search(text)), None):
         return why
-    if status is None and "CERTIFICATE_VERIFY_FAILED" in (cause := str(root_cause(error))):
+    cause = str(root_cause(error)) if status is None else ""
+    if "SSL" in cause and _SAYS["no_tls"].search(cause):
+        return "its address begins with https://, and it answers without encryption; try http://"
+    if "CERTIFICATE_VERIFY_FAILED" in cause:
         if not _SAYS["no_authority"].search(cause):
             return "its certificate is not valid"
         return "its certificate is not trusted; SSL_CERT_FILE may name a file with that of its authority"

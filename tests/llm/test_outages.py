@@ -203,6 +203,8 @@ def test_what_a_server_does_not_take_of_a_request_is_not_held_against_its_model(
         (404, "This model is only supported in v1/responses.", "it does not serve this model for chats"),
         (400, '"nomic-embed-text" does not support chat', "it does not serve this model for chats"),  # Ollama
         (500, "model requires more system memory (7.5 GiB) than is available", "it has too little memory"),
+        (405, "Method Not Allowed", "nothing is served at this address; base URLs mostly end with /v1"),
+        (200, {"error": "Unexpected endpoint or method. (POST /chat/completions)"}, "nothing is served at this"),
         (429, {"error": {"message": "Suspended.", "type": "exceeded_current_quota_error"}}, "the quota is used up"),
         (429, "Rate limit exceeded: free-models-per-day. Add 10 credits to unlock 1000", "the quota is used up"),
         (429, "Your account reached max request per day (RPD): 100, please try again later", "the quota is used up"),

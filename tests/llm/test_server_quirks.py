@@ -325,7 +325,7 @@ async def test_what_fails_once_is_asked_for_again(fault: Fault) -> None:
 @pytest.mark.parametrize(
     ("fault", "kind", "why"),
     [
-        ("page", ModelError, r"no answer after 2 requests \(.*is not JSON: '<html>.*Please log in"),
+        ("page", RefusedError, r"a page answers at this address.*\(.*is not JSON: '<html>.*Please log in"),
         ("error_200", ModelError, r"no answer after 2 requests \(.*Provider returned error"),
         ("empty_choice", ModelError, r"no answer after 2 requests \(.*has no choices"),
         ("half_closed", ModelError, r"no answer after 2 requests \(.*[Cc]onnection"),
@@ -340,6 +340,14 @@ async def test_what_fails_for_ever_ends_in_time_with_its_reason(fault: Fault, ki
         error, _ = await fail(served(server, max_attempts=2, timeout=0.3 if fault == "trickle" else 30.0), kind)
     assert re.search(why, error)
     assert time.monotonic() - began < 30
+
+
+async def test_a_page_of_a_server_that_has_answered_fails_its_question_alone() -> None:
+    with FakeServer(answer=good, faults=[None, "page", "page"]) as server:
+        await put(served(server))
+        error, _ = await fail(served(server, max_attempts=2), ModelError)
+        await put(served(server))
+    assert re.search(r"no answer after 2 requests \(.*is not JSON: '<html>.*Please log in", error)
 
 
 @pytest.mark.slow

@@ -239,6 +239,21 @@ def _certificate(folder: Path, days: int = 1) -> tuple[str, str]:
     return str(folder / "cert.pem"), str(folder / "key.pem")
 
 
+async def test_a_server_without_encryption_at_an_https_address_ends_the_run_at_once() -> None:
+    async def answer_plainly(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        asked.append(await reader.read(1))
+        writer.write(b"HTTP/1.0 400 Bad Request\r\n\r\n")
+        writer.close()
+
+    asked: list[bytes] = []
+    plain = await asyncio.start_server(answer_plainly, "127.0.0.1")
+    async with plain:
+        spec = f"openai:any@https://127.0.0.1:{plain.sockets[0].getsockname()[1]}/v1"
+        with pytest.raises(RefusedError, match="answers without encryption; try http://"):
+            await put(ModelSettings(models={"default": spec}))
+    assert len(asked) == 1
+
+
 @pytest.mark.parametrize(
     ("host", "days", "trusted", "why"),
     [

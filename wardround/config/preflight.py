@@ -28,6 +28,8 @@ from wardround.config.experiment import ConfigurationError
 from wardround.config.selection import StoredItem
 
 _SECONDS = 5.0  # to list a server's models
+# Azure lists what may be deployed, and is asked for deployments, whose names are free; Fireworks lists none of those.
+_LIST_OTHERS = (".azure.com", ".fireworks.ai")
 _SHOWN = 10  # names of a server's models in an error
 # LiteLLM lists a pattern such as `lab/*` itself only if asked to; otherwise the names that it knows for it, or none.
 _PATTERNS = {"return_wildcard_routes": "true"}
@@ -189,8 +191,8 @@ def _bare_name(name: str) -> str:
 
 
 async def _served_models(base_url: str, name: str, context: Context, **asked: str) -> list[str]:
-    if (urlsplit(base_url).hostname or "").endswith(".azure.com"):
-        return []  # Azure lists what may be deployed, and is asked for deployments, whose names are free
+    if (urlsplit(base_url).hostname or "").endswith(_LIST_OTHERS):
+        return []
     import httpx2
 
     from llm.transport import ENCODINGS, HOOKS, certificates

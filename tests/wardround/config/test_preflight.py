@@ -16,7 +16,7 @@ from nodes.node import node
 from nodes.state.patient_side import PatientSideState
 from prompts import folders
 from wardround.config.experiment import ConfigurationError
-from wardround.config.preflight import check_own_prompts
+from wardround.config.preflight import check_own_prompts, check_servers
 
 ENGLISH = next(case for case in load_cases() if case.language == "en")
 CHINESE = next(case for case in load_cases() if case.language == "zh")
@@ -97,3 +97,16 @@ def test_a_role_with_the_name_of_another_that_is_asked_beside_it_is_refused(prom
     graph = builder.add_edge(START, "answer").add_edge("answer", "follow").compile()
     with pytest.raises(ConfigurationError, match="role 'shy_patient': another role of this name is used at history"):
         check_own_prompts(graph, {"en"}, Context())
+
+
+@pytest.mark.parametrize(
+    ("host", "asked"), [("lab.openai.azure.com", 0), ("api.fireworks.ai", 0), ("api.deepseek.com", 1)]
+)
+async def test_a_server_that_does_not_list_its_deployments_is_not_asked_for_them(
+    host: str, asked: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clients: list[str] = []
+    monkeypatch.setattr("wardround.config.preflight.build_model", lambda *_: None)
+    monkeypatch.setattr("httpx2.AsyncClient", lambda **_: clients.append(host))
+    await check_servers(Context(models={"default": f"openai:mine@https://{host}/v1"}))
+    assert len(clients) == asked
